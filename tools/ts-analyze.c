@@ -45,7 +45,8 @@ static const cli_option options[] = {
     { .name = "--flops REGEX=N",
       .help = "what a launch of such a kernel computes, in operations\n"
               "of floating point (2.5G, 3/thread, 1k/block), and after a\n"
-              "comma how many bytes it moves; may be given several times",
+              "comma how many bytes it moves; REGEX matches a part of\n"
+              "a name, ^ and $ are its ends; may be given several times",
       .list = &flops },
     { .name = "--html OUT",
       .help = "write the report as one page, for a browser",
@@ -189,10 +190,12 @@ static bool check_usage(void)
 
 static bool check_files(const char *const *inputs, size_t count)
 {
-    const cli_output outputs[] = { { "--html", html_text },
-                                   { "--folded", folded_text },
-                                   { "--svg", svg_text },
-                                   { "--json", want_json ? "-" : NULL } };
+    const cli_output outputs[] = {
+        { "--html", html_text, CLI_HTML },
+        { "--folded", folded_text, CLI_FOLDED },
+        { "--svg", svg_text, CLI_SVG },
+        { "--json", want_json ? "-" : NULL, CLI_ANY },
+    };
     return cli_inputs_check(&tool, inputs, count) &&
            cli_outputs_check(&tool, outputs, 4, inputs, count);
 }
@@ -214,7 +217,8 @@ int main(int argc, char **argv)
     }
     if (!analyze_only_check(&tool, only_text)) return CLI_USAGE;
     if (!check_usage()) return cli_usage(&tool);
-    if (!check_flops() ||
+    if (!analyze_files_check(&tool, argv + 1, (size_t)argc - 1) ||
+        !check_flops() ||
         !check_files((const char *const *)argv + 1, (size_t)argc - 1))
         return CLI_USAGE;
     analyze_job job = { .tool = &tool,

@@ -23,7 +23,8 @@ static const cli_option options[] = {
       .time_ns = &to_ns },
     { .name = "--zone LIST",
       .help = "only what was done inside zones of these names, and the\n"
-              "operations launched there; * stands for anything",
+              "operations launched there; whole names, in which * stands\n"
+              "for anything",
       .text = &zone_text },
     { .name = "--frame [NAME:]A..B",
       .help = "only the time of frames number A to B, from 0",
@@ -48,12 +49,13 @@ static const cli_option options[] = {
       .help = "only what lies on these streams: numbers (on all\n"
               "devices), DEVICE:STREAM or names, with commas between",
       .text = &stream_text },
-    { .name = "--kind LIST",
+    { .name = "--kind, --kinds LIST",
       .help = "only these kinds of events: kernel, zone, ...; gpu is all\n"
               "GPU operations",
       .text = &kind_text },
     { .name = "--name REGEX",
-      .help = "only what a part of its name matches",
+      .help = "only what has a name a part of which matches; ^ and $ are\n"
+              "its ends",
       .text = &name_text },
     { .name = "--keep-deps HOW",
       .help = "calls: and the calls that launched what is kept (the\n"
@@ -130,12 +132,10 @@ static bool parse_deps(cut_wish *wish)
 
 static bool parse_name(regex_t *regex, cut_wish *wish)
 {
-    char why[128];
+    cli_text why;
     if (!name_text) return true;
-    const int wrong = regcomp(regex, name_text, REG_EXTENDED | REG_NOSUB);
-    if (wrong) {
-        regerror(wrong, regex, why, sizeof why);
-        cli_error(&tool, NULL, "--name '%s': %s", name_text, why);
+    if (!cli_regex_open(regex, name_text, strlen(name_text), &why)) {
+        cli_error(&tool, NULL, "--name '%s': %s", name_text, why.s);
         return false;
     }
     wish->name = regex;
@@ -270,6 +270,8 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     int code = CLI_FAILED;
     if (replay_files_open(&files, argv + 1, 1) &&
+        cli_window_check(&files.files[0].trace, &tool,
+                         has_from ? &from_ns : NULL, has_to ? &to_ns : NULL) &&
         replay_check_output(&files, out_text))
         code = cut(&job, &files);
     if (code == CLI_OK) (want_json ? print_json : print_text)(&job);

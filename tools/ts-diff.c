@@ -14,7 +14,8 @@ static const cli_option options[] = {
       .help = "exit 1 if B is worse by more than noise and this:\n"
               "'kernel:gemm* total +5%', 'makespan +2ms',\n"
               "'idle:host_sync +10%', 'memory:peak +64MiB', ...;\n"
-              "exit 2 if it matches nothing, unless ? leads it:\n"
+              "exit 2 if it matches nothing, unless ? leads it, or\n"
+              "compares sums of different numbers of steps:\n"
               "'?kernel:foo* +5%'; may be given several times",
       .list = &gate_list },
     { .name = "--gate-file FILE",
@@ -59,7 +60,8 @@ static const cli_tool tool = {
     .about = "Compares two traces of one program: what takes longer in B than "
              "in A, by more\nthan noise. Several files on a side are the "
              "processes of one run.\nExit code: 0 no gate failed, 1 one did, "
-             "2 bad input or usage,\nor a gate matches nothing.",
+             "2 bad input or usage,\nor a gate matches nothing or can see no "
+             "change.",
     .options = options,
 };
 
@@ -98,10 +100,16 @@ static bool read_gates(diff_gates *gates)
     return true;
 }
 
-static void warn(const diff_gates *gates)
+static void warn(const diff_gates *gates, const diff *d)
 {
     for (size_t i = 0; i < gates->count; i++)
-        if (diff_gate_missed(&gates->items[i]))
+        if (diff_gate_blind(&gates->items[i]))
+            cli_error(&tool, NULL,
+                      "gate '%s': A has %zu steps and B %zu, so that totals "
+                      "are of different work; 'step +3%%' compares steps",
+                      gates->items[i].text, d->sides[0].steps.count,
+                      d->sides[1].steps.count);
+        else if (diff_gate_missed(&gates->items[i]))
             cli_error(&tool, NULL,
                       "gate '%s': neither trace has anything like it; if it "
                       "may be absent, write '?%s'",
@@ -157,16 +165,18 @@ static int run(diff *d, diff_gates *gates, char **a, int a_count, char **b,
         cli_error(&tool, NULL, "out of memory");
         return BAD;
     }
-    warn(gates);
+    warn(gates, d);
     return tell(d, gates);
 }
 
 // The files with gates are read like the traces.
 static bool check_files(char **traces, size_t count)
 {
-    const cli_output outputs[] = { { "--junit", junit_text },
-                                   { "--markdown", markdown_text },
-                                   { "--json", want_json ? "-" : NULL } };
+    const cli_output outputs[] = {
+        { "--junit", junit_text, CLI_JUNIT },
+        { "--markdown", markdown_text, CLI_MARKDOWN },
+        { "--json", want_json ? "-" : NULL, CLI_ANY },
+    };
     const char **const inputs =
         malloc((count + CLI_LIST_MOST) * sizeof *inputs);
     if (!inputs) {

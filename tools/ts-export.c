@@ -120,6 +120,30 @@ static export_packing find_packing(const export_format *format)
     return no_compress ? EXPORT_PLAIN : format->packing;
 }
 
+// Of a build without zlib: what was asked for cannot be had, or is larger.
+static bool packing_is_there(export_packing *packing)
+{
+    if (*packing == EXPORT_PLAIN || export_packs) return true;
+    if (*packing == EXPORT_GZIP) {
+        cli_error(&tool, output,
+                  "this ts-export was built without zlib, which compresses; "
+                  "leave out .gz");
+        return false;
+    }
+    cli_error(&tool, output,
+              "is not compressed: this ts-export was built without zlib");
+    *packing = EXPORT_PLAIN;
+    return true;
+}
+
+// Of the file that is written.
+static cli_kind kind_of(const export_format *format)
+{
+    if (format == &dot_format) return CLI_DOT;
+    if (find_packing(format) == EXPORT_GZIP) return CLI_GZIP;
+    return format == &export_chrome ? CLI_JSON : CLI_PERFETTO;
+}
+
 static bool range_is_fine(void)
 {
     if (!ranged_from) from_ns = ranged_to ? INT64_MIN : 0;
@@ -173,10 +197,13 @@ static void print_counts(const export_format *format,
         cli_json_close(&json, '}');
         return;
     }
-    printf("%s: %s slices, %s instants, %s samples, %s arrows on %s tracks",
-           output, cli_count(counts->slices).s, cli_count(counts->instants).s,
-           cli_count(counts->samples).s, cli_count(counts->arrows).s,
-           cli_count(counts->lanes).s);
+    cli_put_path(stdout, output);
+    printf(": %s, %s, %s, %s on %s",
+           cli_counted(counts->slices, "slice", "slices").s,
+           cli_counted(counts->instants, "instant", "instants").s,
+           cli_counted(counts->samples, "sample", "samples").s,
+           cli_counted(counts->arrows, "arrow", "arrows").s,
+           cli_counted(counts->lanes, "track", "tracks").s);
     if (is_file) printf(", %s", cli_bytes(size).s);
     putchar('\n');
 }
@@ -196,7 +223,8 @@ static void print_dot_counts(const dot_counts *counts)
         cli_json_close(&json, '}');
         return;
     }
-    printf("%s: %s operations and %s calls as %s nodes, %s edges", output,
+    cli_put_path(stdout, output);
+    printf(": %s operations and %s calls as %s nodes, %s edges",
            cli_count(counts->operations).s, cli_count(counts->calls).s,
            cli_count(counts->nodes).s, cli_count(counts->edges).s);
     if (counts->left_out)
@@ -263,7 +291,9 @@ static int export_trace(const cli_trace *trace, const char *input,
 {
     const char *why;
     const char *const name = strcmp(output, "-") ? output : "standard output";
-    export_out *const out = export_out_open(output, find_packing(format), &why);
+    export_packing packing = find_packing(format);
+    if (!packing_is_there(&packing)) return CLI_FAILED;
+    export_out *const out = export_out_open(output, packing, &why);
     if (!out) {
         cli_error(&tool, name, "%s: %s", why, strerror(errno));
         return CLI_FAILED;
@@ -324,11 +354,16 @@ int main(int argc, char **argv)
         cli_error(&tool, output, "is the trace itself; name another output");
         return CLI_USAGE;
     }
+    if (!cli_replace_check(&tool, output, kind_of(format))) return CLI_USAGE;
     cli_trace trace;
     const ts_reader_desc desc = { .no_salvage = no_salvage };
     if (!cli_trace_open(&trace, &tool, input, &desc, CLI_WARN_ALL))
         return CLI_FAILED;
-    const int code = format == &dot_format
+    const bool inside =
+        cli_window_check(&trace, &tool, ranged_from ? &from_ns : NULL,
+                         ranged_to ? &to_ns : NULL);
+    const int code = !inside ? CLI_FAILED
+                     : format == &dot_format
                          ? export_graph(&trace, input)
                          : export_trace(&trace, input, format);
     cli_trace_close(&trace);

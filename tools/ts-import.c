@@ -5,7 +5,7 @@
 #include "tools/import/import_outputs.h"
 
 static const char *output, *format_name, *rank_list;
-static bool want_verbose, want_json, want_force;
+static bool want_verbose, want_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output OUT",
@@ -19,9 +19,6 @@ static const cli_option options[] = {
     { .name = "--rank LIST",
       .help = "only these ranks, with commas between",
       .text = &rank_list },
-    { .name = "--force",
-      .help = "replace files that exist, but none that is read",
-      .flag = &want_force },
     { .name = "--verbose",
       .help = "also list what has no place, was bad or is estimated",
       .flag = &want_verbose },
@@ -146,6 +143,12 @@ static void take_unknown(import_run *run, import_source *source)
 {
     size_t size;
     const uint8_t *const head = import_source_head(source, &size);
+    const char *const error = import_source_error(source);
+    if (error) { // what it is cannot be told
+        run->failed++;
+        cli_error(&tool, import_source_name(source), "%s", error);
+        return;
+    }
     run->unknown++;
     run->is_sbt = size >= 8 && !memcmp(head, TS_FILE_MAGIC, 8);
     run->is_database = is_database(head, size);
@@ -234,12 +237,16 @@ static void print_list(const char *what, const import_tally *t)
 static void print_output(const import_output *o)
 {
     const import_job *const job = o->job;
-    printf("%s: %s from %s", o->path, job->format->name, o->base);
+    cli_put_path(stdout, o->path);
+    printf(": %s from ", job->format->name);
+    cli_put_path(stdout, o->base);
     if (job->rank != IMPORT_NONE) printf(", rank %" PRId64, job->rank);
-    printf(": %s rows, %s GPU operations, %s API calls, %s zones, %s\n",
-           cli_count(job->rows).s, cli_count(operations(job)).s,
-           cli_count(job->events[TS_EVENT_API_CALL]).s,
-           cli_count(job->events[TS_EVENT_ZONE]).s, cli_bytes(o->size).s);
+    printf(
+        ": %s, %s, %s, %s, %s\n", cli_counted(job->rows, "row", "rows").s,
+        cli_counted(operations(job), "GPU operation", "GPU operations").s,
+        cli_counted(job->events[TS_EVENT_API_CALL], "API call", "API calls").s,
+        cli_counted(job->events[TS_EVENT_ZONE], "zone", "zones").s,
+        cli_bytes(o->size).s);
     if (!want_verbose) return;
     printf("    events:\n");
     for (uint32_t i = 0; i < TS_EVENT_LIMIT; i++)
@@ -258,11 +265,25 @@ static void say_bad(const import_output *o)
     if (!bad->count) return;
     fprintf(stderr, "%s: ", tool.name);
     cli_put_text(stderr, o->from, strlen(o->from));
-    fprintf(stderr, ": %s bad rows are left out:", cli_count(total(bad)).s);
+    fprintf(stderr, ": %s %s left out:",
+            cli_counted(total(bad), "bad row", "bad rows").s,
+            total(bad) == 1 ? "is" : "are");
     for (size_t i = 0; i < bad->count; i++)
         fprintf(stderr, "%s %s %s", i ? "," : "",
                 cli_count(bad->counters[i].count).s, bad->counters[i].text);
     fputc('\n', stderr);
+}
+
+// The warning is no error: the trace has what its source has.
+static void say_secret(const import_output *o)
+{
+    if (!o->job->secret.s[0]) return;
+    fprintf(stderr, "%s: ", tool.name);
+    cli_put_text(stderr, o->from, strlen(o->from));
+    fputs(": metadata seem to hold a token or password (", stderr);
+    cli_put_text(stderr, o->job->secret.s, strlen(o->job->secret.s));
+    fputs("), and the trace has them too: ts-cut --anonymise leaves them out\n",
+          stderr);
 }
 
 static void json_tally(cli_json *json, const char *key, const import_tally *t)
@@ -295,6 +316,7 @@ static void json_output(cli_json *json, const import_output *o)
     json_tally(json, "flawed", &job->flawed);
     json_tally(json, "no_place", &job->homeless);
     json_tally(json, "estimated", &job->estimated);
+    if (job->secret.s[0]) cli_json_string(json, "secret", job->secret.s);
     cli_json_close(json, '}');
 }
 
@@ -306,6 +328,7 @@ static void report(const import_run *run)
     if (want_json) cli_json_open(&json, "outputs", '[');
     for (size_t i = 0; i < all->count; i++) {
         say_bad(&all->outputs[i]);
+        say_secret(&all->outputs[i]);
         if (want_json)
             json_output(&json, &all->outputs[i]);
         else
@@ -343,7 +366,6 @@ int main(int argc, char **argv)
     if (!check_usage(argc)) return cli_usage(&tool);
     run.outputs.tool = &tool;
     run.outputs.wanted = output;
-    run.outputs.force = want_force;
     if (!import_outputs_open(&run.outputs)) return CLI_FAILED;
     import_all(&run, argv + 1, argc - 1);
     bool ok = run.outputs.count > 0;

@@ -6,7 +6,7 @@
 enum { TRACKS_SHOWN = 40, LOSSES_SHOWN = 10, DAMAGE_SHOWN = 10 };
 
 static bool want_json, want_verify, want_losses, want_tracks, want_chunks,
-    want_salvage, no_salvage;
+    want_salvage, no_salvage, want_stale, want_remove;
 
 static const cli_option options[] = {
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
@@ -28,18 +28,37 @@ static const cli_option options[] = {
     { .name = "--no-salvage",
       .help = "leave an unfinished trace as it is",
       .flag = &no_salvage },
+    { .name = "--stale",
+      .help = "list what dead recorders left in FOLDERs (/dev/shm)",
+      .flag = &want_stale },
+    { .name = "--remove",
+      .help = "with --stale: remove that whose trace is gone",
+      .flag = &want_remove },
     { 0 },
 };
 
 static const cli_tool tool = {
     .name = "ts-info",
-    .usage = "[options] FILE",
+    .usage = "[options] FILE | --stale [--remove] [FOLDER...]",
     .about = "Shows what is in a trace: session, tracks, events by kind, "
              "losses, damage.",
     .options = options,
 };
 
 /* ---- Session ------------------------------------------------------------ */
+
+// A profiler's configuration or a whole environment is no reading matter.
+static void print_shortened(ts_text text)
+{
+    enum { LONGEST = 240, SHOWN = 160 };
+    size_t shown = text.size;
+    if (shown > LONGEST)
+        for (shown = SHOWN; shown && (text.text[shown] & 0xC0) == 0x80;)
+            shown--;
+    cli_put_text(stdout, text.text, shown);
+    if (shown < text.size)
+        printf("... (%s in all: --json)", cli_bytes(text.size).s);
+}
 
 static void print_value(const ts_metadata *m)
 {
@@ -48,14 +67,15 @@ static void print_value(const ts_metadata *m)
     else if (m->type == TS_VALUE_DOUBLE)
         fputs(cli_real(m->real).s, stdout);
     else
-        cli_put_text(stdout, m->text.text, m->text.size);
+        print_shortened(m->text);
 }
 
 static void print_session(const cli_trace *trace, const char *path)
 {
     const ts_info *const info = trace->info;
-    printf("%s: %s, SBT %u.%u, %s%s\n\n", strcmp(path, "-") ? path : "stdin",
-           cli_bytes(info->file_bytes).s, info->major, info->minor,
+    cli_put_path(stdout, path);
+    printf(": %s, SBT %u.%u, %s%s\n\n", cli_bytes(info->file_bytes).s,
+           info->major, info->minor,
            info->live       ? "still being written"
            : info->finished ? "finished"
                             : "unfinished",
@@ -81,8 +101,19 @@ static void print_session(const cli_trace *trace, const char *path)
 
 /* ---- Events ------------------------------------------------------------- */
 
+// Whether a terminal has no room for more than the counts.
+static bool is_narrow(void)
+{
+    return cli_has_width() && cli_width() < 60;
+}
+
 static void print_event_row(const char *name, uint64_t count, uint64_t stored)
 {
+    if (is_narrow()) {
+        cli_put_padded(stdout, name, strlen(name), 10);
+        printf("%10s\n", cli_count(count).s);
+        return;
+    }
     printf("  %-16s %14s %12s %9.2f B\n", name, cli_count(count).s,
            cli_bytes(stored).s, (double)stored / (double)count);
 }
@@ -95,7 +126,11 @@ static void print_events(const ts_info *info)
         puts("Events: none");
         return;
     }
-    printf("%-18s %14s %12s %11s\n", "Events", "count", "stored", "per event");
+    if (is_narrow())
+        printf("%-10s%10s\n", "Events", "count");
+    else
+        printf("%-18s %14s %12s %11s\n", "Events", "count", "stored",
+               "per event");
     for (uint32_t kind = 0; kind < TS_EVENT_LIMIT; kind++) {
         if (!info->counts[kind]) continue;
         print_event_row(ts_event_name(kind), info->counts[kind],
@@ -318,9 +353,10 @@ static void print_text(const cli_trace *trace, const char *path)
     print_session(trace, path);
     print_events(info);
     print_tracks(trace);
-    printf("\nDictionaries: %s names, %s sites, %s launches\n",
-           cli_count(info->name_count).s, cli_count(info->site_count).s,
-           cli_count(info->launch_count).s);
+    printf("\nDictionaries: %s, %s, %s\n",
+           cli_counted(info->name_count, "name", "names").s,
+           cli_counted(info->site_count, "site", "sites").s,
+           cli_counted(info->launch_count, "launch", "launches").s);
     printf("Chunks: %s\n", cli_count(info->chunk_count).s);
     print_losses(trace);
     print_damage(trace);
@@ -343,7 +379,12 @@ static bool salvage(const char *path)
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
-    if (argc != 2 || (want_salvage && no_salvage)) return cli_usage(&tool);
+    if (want_stale && !want_verify && !want_losses && !want_tracks &&
+        !want_chunks && !want_salvage && !no_salvage)
+        return cli_finish(&tool, info_stale(&tool, argv + 1, (size_t)argc - 1,
+                                            want_json, want_remove));
+    if (argc != 2 || want_stale || want_remove || (want_salvage && no_salvage))
+        return cli_usage(&tool);
     const char *const path = argv[1];
     if (want_salvage && !salvage(path)) return CLI_FAILED;
     const ts_reader_desc desc = { .no_salvage = no_salvage };

@@ -46,7 +46,8 @@ int main(int argc, char **argv)
     job.shared_flows = shared_flows;
     int code = CLI_FAILED;
     if (merge_open(&job, argv + 1, (uint32_t)argc - 1)) {
-        if (!merge_offsets(&job, &offsets)) {
+        if (!merge_offsets(&job, &offsets) ||
+            !cli_joined_check(&tool, out_text, "merge.files")) {
             code = CLI_USAGE;
         } else if (merge_place(&job) && merge_write(&job)) {
             (want_json ? merge_json : merge_text)(&job);

@@ -93,39 +93,28 @@ static bool check_paths(char **paths, uint32_t files)
     return true;
 }
 
-// What is there and is no database, nobody wants to lose.
-static bool check_replaced(void)
+static bool check_saved(const char *const *inputs, uint32_t files)
 {
-    char magic[16] = "";
+    const cli_output output = { "--save", save_text, CLI_DATABASE };
+    const cli_output beside = { "--save", save_text, CLI_ANY };
     if (!strcmp(save_text, "-")) {
         cli_error(&tool, NULL,
                   "--save -: a database is written to a file, not to standard "
                   "output");
         return false;
     }
-    if (!cli_regular_check(&tool, save_text)) return false;
-    FILE *const old = fopen(save_text, "r");
-    if (!old) return true;
-    const size_t size = fread(magic, 1, sizeof magic, old);
-    fclose(old);
-    if (!size || (size == sizeof magic &&
-                  !memcmp(magic, "SQLite format 3", sizeof magic)))
-        return true;
-    cli_error(&tool, save_text,
-              "exists and is no SQLite database; remove it first");
-    return false;
+    return cli_regular_check(&tool, save_text) &&
+           cli_outputs_check(&tool, &beside, 1, &file_text,
+                             file_text != NULL) &&
+           cli_outputs_check(&tool, &output, 1, inputs, files);
 }
 
 static bool check_files(char **paths, uint32_t files)
 {
-    const cli_output output = { "--save", save_text };
     const char *const *const inputs = (const char *const *)paths;
-    if (!cli_inputs_check(&tool, inputs, files) || !check_paths(paths, files))
-        return false;
-    return !save_text || (cli_outputs_check(&tool, &output, 1, inputs, files) &&
-                          cli_outputs_check(&tool, &output, 1, &file_text,
-                                            file_text != NULL) &&
-                          check_replaced());
+    return cli_inputs_check(&tool, inputs, files) &&
+           check_paths(paths, files) &&
+           (!save_text || check_saved(inputs, files));
 }
 
 /* ---- SQL from files ----------------------------------------------------- */

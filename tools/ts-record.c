@@ -4,8 +4,8 @@
 #include "tools/record/record.h"
 #include <unistd.h>
 
-static const char *out_text = "trace.sbt", *size_text, *flight_size_text;
-static const char *stack_text, *budget_text;
+static const char *out_text, *size_text, *flight_size_text;
+static const char *stack_text, *budget_text, *collect_text;
 static uint64_t frames = UINT64_MAX; // that: not given
 static cli_list capture;
 static bool no_merge, stacks, yield, lasts, flight;
@@ -17,7 +17,7 @@ static const cli_option options[] = {
               "replaced at the end; %r stands for the rank, %h the\n"
               "host, %p the number of ts-record's process",
       .text = &out_text },
-    { .name = "--kinds LIST",
+    { .name = "--kind, --kinds LIST",
       .help = "only these kinds of events: kernel, memcpy, zone, ...;\n"
               "gpu and host stand for many; -api_call leaves one out",
       .text = &job.wish.kinds },
@@ -79,6 +79,11 @@ static const cli_option options[] = {
       .help = "leave one trace for each process, in a folder of that\n"
               "name, instead of making one of them",
       .flag = &no_merge },
+    { .name = "--collect FOLDER",
+      .help = "run nothing: make the trace of a folder that an earlier\n"
+              "run left, as children went on or ts-record was killed;\n"
+              "its name without the last part unless -o says another",
+      .text = &collect_text },
     { .name = "-q, --quiet",
       .help = "no summary on stderr, errors only",
       .flag = &job.quiet },
@@ -160,6 +165,20 @@ static bool take_capture(void)
     return false;
 }
 
+// What was captured by this user may run again without a question.
+static void own_traces(void)
+{
+    bool all = true;
+    if (!*job.wish.capture) return;
+    for (size_t i = 0; i < job.part_count; i++) {
+        const record_part *const part = &job.parts[i];
+        const bool foreign = !part->own && record_spool_foreign(part->path);
+        if (no_merge && !foreign) cli_trace_own(part->path);
+        all = all && !foreign;
+    }
+    if (!no_merge && all) cli_trace_own(job.out);
+}
+
 // False if there should be a trace and is none.
 static bool finish(void)
 {
@@ -167,22 +186,27 @@ static bool finish(void)
     if (!record_parts_find(&job, "")) return false;
     const size_t failures = record_say_failures(&job);
     if (!record_parts_ended(&job)) {
-        const bool none = !job.part_count && !job.awaited && !failures;
+        const bool none =
+            !job.part_count && !job.awaited && !failures && !job.gone;
         if (!job.quiet && none) record_say_nothing(&job);
-        if (!job.quiet) record_say_end(&job);
+        if (!job.quiet) record_own_say(&job);
+        record_say_end(&job);
         record_give_up(&job);
         return !failures;
     }
     if (no_merge) {
         const bool cut = !job.wish.flight_ns || record_cut_parts(&job);
+        record_spool_remove(&job);
         record_control_remove(&job);
+        if (cut) own_traces();
         if (!job.quiet) record_say_parts(&job);
-        if (!job.quiet) record_say_end(&job);
+        record_say_end(&job);
         return cut;
     }
     const bool done = record_put_together(&job, job.out);
+    if (done) own_traces();
     if (done && !job.quiet) record_say_trace(&job);
-    if (!job.quiet) record_say_end(&job);
+    record_say_end(&job);
     record_control_remove(&job);
     if (done)
         record_parts_remove(&job);
@@ -192,15 +216,37 @@ static bool finish(void)
     return done;
 }
 
+// "run.sbt.Xb3k9Q" gives "run.sbt".
+static int collect(void)
+{
+    static char name[RECORD_PATH];
+    static char folder[RECORD_PATH];
+    snprintf(folder, sizeof folder, "%s", collect_text);
+    size_t size = strlen(folder);
+    while (size && folder[size - 1] == '/') // as shells complete it
+        folder[--size] = 0;
+    snprintf(name, sizeof name, "%.*s", size > 7 ? (int)size - 7 : 0, folder);
+    job.pattern = out_text ? out_text : name;
+    if (!record_collect(&job, folder)) return RECORD_FAILED;
+    const bool done = finish();
+    record_parts_close(&job);
+    return done ? CLI_OK : RECORD_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     job.tool = &tool;
     cli_parse(&tool, &argc, argv);
+    if (collect_text && argc > 1) {
+        cli_error(&tool, NULL, "--collect runs no program");
+        return cli_usage(&tool);
+    }
+    if (collect_text) return collect();
     if (argc < 2) {
         cli_error(&tool, NULL, "which program?");
         return cli_usage(&tool);
     }
-    job.pattern = out_text;
+    job.pattern = out_text ? out_text : "trace.sbt";
     if (yield && !job.wish.yield) job.wish.yield = "all";
     job.argv = argv + 1;
     if (!take_size("--size-limit", size_text, &job.wish.size_limit) ||
@@ -210,7 +256,9 @@ int main(int argc, char **argv)
         !record_wish_check(&job))
         return cli_usage(&tool);
     if (!record_prepare(&job)) return RECORD_FAILED;
+    record_own_begin(&job);
     const int code = record_run(&job);
+    record_own_end();
     if (job.pid <= 0 || job.never_ran) {
         record_give_up(&job);
         return code;

@@ -39,7 +39,7 @@ static const cli_option options[] = {
       .text = &ops_text },
     { .name = "--zone LIST",
       .help = "only what was launched from within zones of these\n"
-              "names; * stands for anything",
+              "names; whole names, in which * stands for anything",
       .text = &zone_text },
     { .name = "--mode HOW",
       .help = "exact: every delay as recorded (the default);\n"
@@ -131,6 +131,10 @@ static const cli_option options[] = {
     { .name = "--trust",
       .help = "run code of a trace that you did not record here",
       .flag = &execute.trust },
+    { .name = "--no-confine",
+      .help = "run kernels without what docs/security.md lists, if a\n"
+              "driver cannot do with it",
+      .flag = &execute.no_confine },
     { .name = "--ascii",
       .help = "draw with letters instead of blocks",
       .flag = &want_ascii },
@@ -279,7 +283,8 @@ static int say_failure(const replay_job *job, ts_result result)
 static int say_empty(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
-    fprintf(stderr, "%s: %s: nothing is selected", tool.name, job->path);
+    cli_error_begin(&tool, job->path);
+    fputs("nothing is selected", stderr);
     const char *before = ": of ";
     for (uint32_t i = TS_SKIP_NOT + 1; i < TS_SKIP_LIMIT; i++) {
         if (!s->skipped[i]) continue;
@@ -337,13 +342,14 @@ static bool check_execute(int argc)
     const bool any = execute.backend || execute.chain || execute.overlap ||
                      execute.as_graph || execute.compare || execute.va ||
                      has_timeout || execute.stop_at_first || execute.bisect ||
-                     execute.extract || execute.trust;
+                     execute.extract || execute.trust || execute.no_confine;
     if (!execute.execute) {
         if (any)
             cli_error(&tool, NULL,
                       "--backend, --chain, --overlap, --as-graph, "
                       "--compare, --va, --timeout, --stop-at-first, "
-                      "--bisect, --extract and --trust go with --execute");
+                      "--bisect, --extract, --trust and --no-confine go with "
+                      "--execute");
         return !any;
     }
     execute.loops = has_loops ? loops : 1;
@@ -445,6 +451,14 @@ static int verify(int argc, char **argv)
     return cli_finish(&tool, code) == code ? code : REPLAY_BAD;
 }
 
+static bool check_output(const replay_job *job)
+{
+    return !out_text || execute.extract ||
+           (replay_check_output(job, out_text) &&
+            (job->file_count == 1 ||
+             cli_joined_check(&tool, out_text, "replay.mode")));
+}
+
 int main(int argc, char **argv)
 {
     replay_job job = { .tool = &tool };
@@ -457,7 +471,7 @@ int main(int argc, char **argv)
     job.unicode = !want_ascii && cli_unicode();
     int code = REPLAY_BAD;
     if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1) &&
-        (!out_text || execute.extract || replay_check_output(&job, out_text)))
+        check_output(&job))
         code = select_and_replay(&job);
     replay_files_close(&job);
     // Output that was lost is no divergence.

@@ -229,14 +229,16 @@ static int run(job *j, const char *from, const char *to)
         return CLI_FAILED;
     }
     count_all(j);
+    // Names that this user wrote into it do not change whose code it is.
+    const bool own = ts_reader_capture_count(j->trace.reader) &&
+                     (to != from || j->named) &&
+                     cli_trace_is_own(j->trace.reader);
     if (to != from && !copy_file(from, to)) return CLI_FAILED;
     if (j->named && !write_names(j, to)) {
         if (to != from) unlink(to);
         return CLI_FAILED;
     }
-    const ts_info *const info = j->trace.info;
-    if (to != from && cli_trace_is_own(j->trace.reader))
-        cli_trace_own(to, info->session);
+    if (own) cli_trace_own(to);
     want_json ? print_json(j) : print_text(j);
     return CLI_OK;
 }

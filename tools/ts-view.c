@@ -37,16 +37,18 @@ static const cli_option options[] = {
       .flag = &has_to,
       .time_ns = &to_ns },
     { .name = "--zone NAME",
-      .help = "only the time of the longest event of this name",
+      .help = "only the time of the longest event of this whole name, in\n"
+              "which * stands for anything",
       .text = &zone_pattern },
     { .name = "--nth N",
       .help = "with --zone: of the Nth in order of time instead",
       .flag = &has_nth,
       .number = &nth },
     { .name = "--tracks LIST",
-      .help = "only tracks of these names: a,b,worker*",
+      .help = "only tracks of these whole names, in which * stands for\n"
+              "anything: a,b,worker*",
       .text = &track_list },
-    { .name = "--kinds LIST",
+    { .name = "--kind, --kinds LIST",
       .help = "only these kinds: zone, kernel, memcpy, ...",
       .text = &kind_list },
     { .name = "--depth N",
@@ -128,8 +130,8 @@ static bool parse(view *v)
         cli_error(&tool, NULL, "--depth: wants 1 to 64");
         return false;
     }
-    if (width && (width < 40 || width > 1000)) {
-        cli_error(&tool, NULL, "--width: wants 40 to 1000");
+    if (width && (width < 20 || width > 1000)) {
+        cli_error(&tool, NULL, "--width: wants 20 to 1000");
         return false;
     }
     v->track_list = track_list;
@@ -250,7 +252,7 @@ static bool zoom_to_zone(view *v)
 static bool show(view *v)
 {
     v->width = width ? (uint32_t)width : cli_width();
-    if (v->width < 40) v->width = 40;
+    if (v->width < 20) v->width = 20;
     view_tracks_load(v);
     set_range(v);
     if (v->from_ns >= v->to_ns) {
@@ -387,6 +389,25 @@ static void close_one(view *v)
     cli_trace_close(&v->trace);
 }
 
+// Whether --tracks and the window leave anything of what is there.
+static bool check_selected(view *v)
+{
+    bool any = !track_list;
+    if (want_follow || v->more_count) return true;
+    if (!cli_window_check(&v->trace, &tool, has_from ? &from_ns : NULL,
+                          has_to ? &to_ns : NULL))
+        return false;
+    view_tracks_load(v);
+    for (size_t i = 0; i < v->track_count; i++)
+        any = any || v->track_wanted[i];
+    if (!any)
+        cli_error(&tool, v->path,
+                  "--tracks %s: no track has such a name; ts-info --tracks "
+                  "lists them, and * stands for anything",
+                  track_list);
+    return any;
+}
+
 // Shows the trace; says what was damaged. False: some was, or it failed.
 static bool view_all(view *v)
 {
@@ -418,8 +439,8 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (!open_one(&v, argv[1])) return CLI_FAILED;
-    const bool shown =
-        open_more(&v, argv + 2, (size_t)argc - 2) && view_all(&v);
+    const bool shown = open_more(&v, argv + 2, (size_t)argc - 2) &&
+                       check_selected(&v) && view_all(&v);
     for (size_t i = 0; i < v.more_count; i++)
         close_one(&v.more[i]);
     free(v.more);

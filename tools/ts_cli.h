@@ -14,6 +14,7 @@
 #endif
 #include <errno.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,9 +65,13 @@ void cli_parse(const cli_tool *tool, int *argc, char **argv);
 // Prints a short usage to stderr; returns CLI_USAGE.
 int cli_usage(const cli_tool *tool);
 
-// "TOOL: FILE: message" on stderr; `file` may be NULL.
+// "TOOL: FILE: message" on stderr, on one line whatever names are in it; `file`
+// may be NULL.
 __attribute__((format(printf, 3, 4))) void
 cli_error(const cli_tool *tool, const char *file, const char *format, ...);
+
+// How such a message begins, for those that print the rest themselves.
+void cli_error_begin(const cli_tool *tool, const char *file);
 
 // Flushes stdout. Returns `code`, or CLI_FAILED when output was lost, which
 // it says. The last thing that main does.
@@ -79,12 +84,26 @@ bool cli_parse_time(const char *text, int64_t *ns);
 // "64MiB", "1.5GB", "4096" to bytes. False if it is no size.
 bool cli_parse_bytes(const char *text, uint64_t *size);
 
-// Whether `pattern` matches all of `text`; * stands for any characters.
+/*
+    What LIST and REGEX mean in every tool. A list has patterns of whole names,
+    in which * stands for anything. A regular expression (POSIX, extended)
+    matches a part of a name, as it was recorded or, of a mangled one, as
+    reports show it; ^ and $ are the ends.
+*/
+// Whether `pattern` matches all of `text`; * stands for anything.
 bool cli_matches(const char *pattern, size_t pattern_size, const char *text,
                  size_t size);
 // Whether `name` matches one of the patterns of a comma-separated list, in
 // which * stands for any characters.
 bool cli_list_has(const char *list, const char *name, size_t size);
+
+// The nearest of the names that a mistyped word may have meant. Start with
+// { .word = word } and try each name; name stays NULL where none is near.
+typedef struct cli_near {
+    const char *word, *name;
+    size_t size, far; // of the name; how many letters differ
+} cli_near;
+void cli_near_try(cli_near *near, const char *name, size_t size);
 
 /* ==== 2. Text ============================================================ */
 
@@ -92,14 +111,24 @@ typedef struct cli_text { // for use within an argument list: cli_time(ns).s
     char s[48];
 } cli_text;
 
+// False: it is no expression, `why` says what is wrong. Free: regfree.
+bool cli_regex_open(regex_t *regex, const char *text, size_t size,
+                    cli_text *why);
+bool cli_regex_matches(const regex_t *regex, ts_text name);
+
 // As printf; cut at 47 bytes.
 __attribute__((format(printf, 1, 2))) cli_text cli_format(const char *format,
                                                           ...);
 cli_text cli_count(uint64_t count); // 1,234,567
+// "1 record is", "2,000 records are": a count and the words that go with it.
+cli_text cli_counted(uint64_t count, const char *one, const char *more);
 cli_text cli_bytes(uint64_t size);  // 1.50 MiB
 cli_text cli_time(int64_t ns);      // 1.50 ms
 cli_text cli_real(double value);    // 1.5, six digits that count
 cli_text cli_percent(double share); // share 1.0 is "100.0 %"
+// How far something moved: "+1.5 %", "-0.25 %". What rounds to nothing has no
+// sign: "0.0 %".
+cli_text cli_change(double share, int digits);
 // "2026-11-21 14:03:07.123456789 UTC"
 cli_text cli_date(uint64_t realtime_ns);
 
@@ -112,6 +141,8 @@ size_t cli_utf8(const char *text, size_t size, uint32_t *code);
 bool cli_is_control(uint32_t code);
 // Prints a text with such characters and invalid UTF-8 made harmless.
 void cli_put_text(FILE *out, const char *text, size_t size);
+// The same of a path: "-" is "standard input".
+void cli_put_path(FILE *out, const char *path);
 // Columns that a character takes on a terminal: 0 for what combines with the
 // one before, 2 for the wide ones of East Asia; of a whole text; the bytes of
 // what fits into so many.
@@ -245,11 +276,28 @@ void cli_trace_close(cli_trace *trace);
 // Called before a reader is closed, by whom it is that keeps things of readers
 // (NULL: nobody does).
 extern void (*cli_trace_closing)(const ts_reader *reader);
-// Whether this user recorded it on this machine: the recorder leaves a mark
-// outside of the file's bytes on a trace that holds code, see execution.md.
+// Whether this user recorded exactly these bytes: ts-record lists traces that
+// hold code in a folder of the user's own, see docs/security.md. All of the
+// file is read.
 bool cli_trace_is_own(const ts_reader *reader);
-// Marks a trace that was made of such traces alone.
-void cli_trace_own(const char *path, const uint8_t session[16]);
+// Lists one that this user recorded, or that was made of such traces alone.
+void cli_trace_own(const char *path);
+
+// BLAKE2b: begin, add as often as you like, end.
+enum { CLI_DIGEST_BYTES = 32 };
+typedef struct cli_digest {
+    uint64_t state[8], size; // size: in bytes, of what `state` holds
+    uint8_t block[128];
+    size_t held; // bytes of the block
+} cli_digest;
+void cli_digest_begin(cli_digest *d);
+void cli_digest_add(cli_digest *d, const void *bytes, size_t size);
+void cli_digest_end(cli_digest *d, uint8_t digest[CLI_DIGEST_BYTES]);
+
+// False, with the reason on stderr, if no event can lie between these times
+// (NULL: not given): a window outside of the trace shows nothing.
+bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
+                      const int64_t *from_ns, const int64_t *to_ns);
 
 // "ring_full 1,234, disk_full 5": how many records each cause has cost, but for
 // one that is no loss here (-1: each is).
@@ -276,17 +324,48 @@ bool cli_output_check(const cli_tool *tool, const char *path,
 // True, or false with the reason on stderr: it exists and is a folder, a
 // device, a pipe.
 bool cli_regular_check(const cli_tool *tool, const char *path);
+// Opens what is read without ever waiting for a writer: a file, or a pipe that
+// has no name, such as a shell's <(...). -1 and *why on failure.
+int cli_open_input(const char *path, const char **why);
+// The same of what a file of somebody else names: a file, or -1.
+int cli_open_plain(const char *path);
 // False, with the reason on stderr, if stdin is there more than once.
 bool cli_inputs_check(const cli_tool *tool, const char *const *inputs,
                       size_t count);
 
+// What a file is, by its contents.
+typedef enum cli_kind {
+    CLI_ANY, // none of these; of an output: whatever was there may go
+    CLI_TRACE,
+    CLI_DATABASE,
+    CLI_GZIP,
+    CLI_HTML,
+    CLI_SVG,
+    CLI_JUNIT,
+    CLI_JSON,
+    CLI_DOT,
+    CLI_PERFETTO,
+    CLI_MARKDOWN,
+    CLI_FOLDED
+} cli_kind;
+
+// True if nothing is at a path, or an empty file, or one of this kind, which an
+// output may replace; else false, with the reason on stderr. Pipes and devices
+// are no loss.
+bool cli_replace_check(const cli_tool *tool, const char *path, cli_kind kind);
+// The same where several traces make one, so that a forgotten name of the
+// output is one of them: only a trace with that metadata is replaced.
+bool cli_joined_check(const cli_tool *tool, const char *path, const char *key);
+
 // What an option writes ("-": stdout); the path is NULL if it is not given.
 typedef struct cli_output {
     const char *option, *path;
+    cli_kind kind;
 } cli_output;
 
 // False, with the reason on stderr, if two outputs go to one place or one
-// replaces an input. To be asked before anything is read.
+// replaces an input or a file of another kind. To be asked before anything is
+// read.
 bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
                        size_t count, const char *const *inputs,
                        size_t input_count);

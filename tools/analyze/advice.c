@@ -73,11 +73,6 @@ ts_text advice_in_zone(const advice *a, uint32_t op)
     return analyze_format(a->job, ", in '%.*s'", (int)zone.size, zone.text);
 }
 
-cli_text advice_count(uint64_t count, const char *one, const char *more)
-{
-    return cli_format("%s %s", cli_count(count).s, count == 1 ? one : more);
-}
-
 bool advice_has_word(ts_text name, const char *const *words)
 {
     for (; *words; words++) {
@@ -292,15 +287,18 @@ static bool load_path(advice *a)
     ts_path path = { 0 };
     const size_t nodes = a->op_count + a->graph.call_count;
     a->path_ns = calloc(nodes + 1, sizeof *a->path_ns);
+    a->wait_ns = calloc(nodes + 1, sizeof *a->wait_ns);
     if (!a->stuck && ts_replay_path(a->model, &path) != TS_OK) return false;
     a->parts = calloc(path.count + 1, sizeof *a->parts);
-    if (!a->path_ns || !a->parts) return false;
+    if (!a->path_ns || !a->wait_ns || !a->parts) return false;
     for (size_t i = 0; i < path.count; i++) {
         const ts_path_part *const part = &path.parts[i];
         ts_node node;
         uint32_t owner = part->node;
         if (ts_replay_node(a->model, owner, &node)) owner = node.owner;
-        if (owner < nodes) a->path_ns[owner] += part->end_ns - part->start_ns;
+        if (owner < nodes)
+            (part->waits ? a->wait_ns : a->path_ns)[owner] +=
+                part->end_ns - part->start_ns;
         if (part->cost == TS_COST_HOST) keep_part(a, part);
     }
     merge_parts(a);
@@ -352,6 +350,7 @@ void advice_close(advice *a)
     free(a->ops);
     free(a->devices);
     free(a->path_ns);
+    free(a->wait_ns);
     free(a->parts);
     free(a->calls);
     free(a->waits);

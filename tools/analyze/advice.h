@@ -92,6 +92,7 @@ typedef struct advice {
     ts_cost bound;
     bool stuck;         // operations wait in a circle: it has no times
     int64_t *path_ns;   // of each operation and call: on the critical path
+    int64_t *wait_ns;   // likewise what is on it directly before they begin
     advice_part *parts; // in order of file, thread, time; apart
     size_t part_count;
     advice_part longest; // of them, before they were put together
@@ -154,8 +155,6 @@ static inline int64_t advice_length(const advice_op *op)
 }
 // ", in 'ZONE'" of the operation's launch, or "".
 ts_text advice_in_zone(const advice *a, uint32_t op);
-// "1 copy", "1,234 copies": the words for one and for more.
-cli_text advice_count(uint64_t count, const char *one, const char *more);
 // Whether a name holds one of several words, which end with NULL.
 bool advice_has_word(ts_text name, const char *const *words);
 

@@ -93,10 +93,10 @@ int64_t advice_path_of(const advice *a, const advice_mask *mask)
     uint32_t call = TS_NODE_NONE;
     for (uint32_t i = 0; mask->means && i < a->op_count; i++) {
         if (!mask->means[i]) continue;
-        sum += a->path_ns[i];
+        sum += a->path_ns[i] + a->wait_ns[i];
         // The operations of one call are mostly neighbours.
         if (a->ops[i].call != call && a->ops[i].call != TS_NODE_NONE)
-            sum += a->path_ns[a->ops[i].call];
+            sum += a->path_ns[a->ops[i].call] + a->wait_ns[a->ops[i].call];
         call = a->ops[i].call;
     }
     return sum < a->makespan_ns ? sum : a->makespan_ns;
@@ -218,9 +218,9 @@ static int by_promise(const void *left, const void *right)
 
 static int group_of(const advice_finding *f)
 {
-    if (f->trust) return 4;
-    if (f->has_gain) return f->assumed ? 1 : 0;
-    return has_change(f) ? 2 : 3;
+    if (f->trust) return 3;
+    if (f->has_gain) return 0;
+    return has_change(f) ? 1 : 2;
 }
 
 static int by_gain(const void *left, const void *right)

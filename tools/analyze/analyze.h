@@ -65,6 +65,8 @@ static inline ts_reader *analyze_reader(const analyze_job *job, uint32_t file)
 {
     return job->files[file].trace.reader;
 }
+// Whether the source had no times of its own: the importer estimated them.
+bool analyze_estimated(const analyze_job *job, uint32_t file);
 static inline const ts_info *analyze_info(const analyze_job *job, uint32_t file)
 {
     return job->files[file].trace.info;
@@ -130,6 +132,8 @@ ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
 // Opens the files. False, with the reason on stderr, if one cannot be read or
 // an option means nothing. Call analyze_close in any case.
 bool analyze_open(analyze_job *job, char **paths, uint32_t count);
+// False, with the reason on stderr, if a path is no file but may be a question.
+bool analyze_files_check(const cli_tool *tool, char **paths, size_t count);
 // False, with the reason on stderr, if a name in the list is no question.
 bool analyze_only_check(const cli_tool *tool, const char *only);
 // Asks the questions whose names `only` lists (NULL: all). False, with the

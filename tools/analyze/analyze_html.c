@@ -3,7 +3,7 @@
 */
 #include "tools/analyze/analyze_html.h"
 
-enum { UNFOLDED = 10 }; // times as many rows of a table as are shown first
+enum { UNFOLDED = 4 }; // times as many rows of a table as are shown first
 
 /* ---- Parts of a section -------------------------------------------------- */
 
@@ -94,6 +94,21 @@ static void put_finding(FILE *out, const report_finding *f)
 
 /* ---- Sections ------------------------------------------------------------ */
 
+static const report_section *section_of(const report *r, const char *name)
+{
+    for (const report_section *s = r->sections; s; s = s->next)
+        if (!strcmp(s->name, name)) return s;
+    return NULL;
+}
+
+// Idle time by cause is a table of its own question, if that is there.
+static bool is_twice(const report_section *s, const char *key)
+{
+    const report_section *const idle = section_of(s->owner, "idle");
+    return !strcmp(s->name, "summary") && idle && !idle->not_applicable &&
+           (!strcmp(key, "idle") || !strcmp(key, "device_time"));
+}
+
 static void put_section(FILE *out, const analyze_job *job,
                         const report_section *s)
 {
@@ -111,11 +126,11 @@ static void put_section(FILE *out, const analyze_job *job,
     put_trust(out, s);
     put_figures(out, s);
     for (const report_chart *c = s->charts; c; c = c->next)
-        put_chart(out, c);
+        if (!is_twice(s, c->key)) put_chart(out, c);
     for (size_t i = 0; i < s->finding_count; i++)
         put_finding(out, &s->findings[i]);
     for (const report_table *t = s->tables; t; t = t->next)
-        if (!t->data)
+        if (!t->data && !is_twice(s, t->key))
             html_table(out, t, job->options.top, job->options.top * UNFOLDED);
     for (const report_line *l = s->notes; l; l = l->next) {
         fputs("<p class=\"note\">", out);
@@ -140,6 +155,37 @@ static void put_title(FILE *out, const analyze_job *job)
         fprintf(out, " and %" PRIu32 " more", job->file_count - 1);
 }
 
+static void put_fact(FILE *out, const char *label, ts_text text)
+{
+    if (!text.size) return;
+    fprintf(out, "<li>%s: ", label);
+    html_put(out, (ts_text){ text.text, text.size < 200 ? text.size : 200 });
+    fputs("</li>", out);
+}
+
+// When and where it was recorded, and on what.
+static void put_facts(FILE *out, const analyze_job *job)
+{
+    ts_reader *const reader = analyze_reader(job, 0);
+    const ts_info *const info = analyze_info(job, 0);
+    ts_metadata m;
+    ts_track track;
+    cli_text made;
+    if (info->start_realtime_ns)
+        fprintf(out, "<li>recorded: %s</li>",
+                cli_date(info->start_realtime_ns).s);
+    if (ts_reader_metadata(reader, 0, "host", &m))
+        put_fact(out, "host", m.text);
+    if (ts_reader_metadata(reader, 0, "command", &m))
+        put_fact(out, "command", m.text);
+    for (size_t i = 0, shown = 0;
+         shown < 8 && ts_reader_track_at(reader, i, &track); i++) {
+        if (track.type != TS_TRACK_DEVICE) continue;
+        put_fact(out, "device", cli_track_name(&track, &made));
+        shown++;
+    }
+}
+
 static void put_header(FILE *out, const analyze_job *job, const report *r)
 {
     fputs("<header><h1>", out);
@@ -153,7 +199,10 @@ static void put_header(FILE *out, const analyze_job *job, const report *r)
         fprintf(out, ", %s</li>",
                 cli_bytes(analyze_info(job, i)->file_bytes).s);
     }
-    fputs("</ul>\n", out);
+    put_facts(out, job);
+    fputs("</ul>\n<p>", out);
+    html_put(out, r->window.words);
+    fputs(".</p>\n", out);
     if (r->losses) fputs("<div class=\"lost\"><b>Lost</b><ul>", out);
     for (const report_line *l = r->losses; l; l = l->next) {
         fputs("<li>", out);
@@ -176,10 +225,27 @@ static void put_contents(FILE *out, const report *r)
     fputs("</ul></nav>\n", out);
 }
 
+// The answer, what to do, then the rest; what has no answer at the end.
+static void put_sections(FILE *out, const analyze_job *job, const report *r)
+{
+    const report_section *const advice = section_of(r, "advice");
+    const report_section *const summary = section_of(r, "summary");
+    if (summary) put_section(out, job, summary);
+    if (advice && !advice->not_applicable) put_section(out, job, advice);
+    for (int last = 0; last < 2; last++)
+        for (const report_section *s = r->sections; s; s = s->next)
+            if (s != summary && (s != advice || s->not_applicable) &&
+                s->not_applicable == last)
+                put_section(out, job, s);
+}
+
 static void put_page(FILE *out, const analyze_job *job, const report *r)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
-          "<meta name=\"viewport\" content=\"width=device-width, "
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"",
+          out);
+    fputs(html_policy, out);
+    fputs("\"/>\n<meta name=\"viewport\" content=\"width=device-width, "
           "initial-scale=1\"/>\n<title>",
           out);
     put_title(out, job);
@@ -188,8 +254,7 @@ static void put_page(FILE *out, const analyze_job *job, const report *r)
     put_header(out, job, r);
     put_contents(out, r);
     fputs("<main>\n", out);
-    for (const report_section *s = r->sections; s; s = s->next)
-        put_section(out, job, s);
+    put_sections(out, job, r);
     fprintf(out,
             "</main>\n<footer>ts-analyze %d.%d.%d. A time such as "
             "<code>1.234567s +20us</code> is where to look with "

@@ -17,6 +17,8 @@ void html_value(FILE *out, report_value value);
 // The colours of the page and of charts, light and dark.
 extern const char html_colors[];
 extern const char html_style[], html_script[];
+// What the page may do: have that style and that script, and nothing else.
+extern const char html_policy[];
 
 void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows);
 

@@ -2,6 +2,8 @@
     analyze_job.c - files, replays and the questions asked of them
 */
 #include "tools/analyze/analyze_private.h"
+#include "tools/analyze/calc_cut.h"
+#include <unistd.h>
 
 /* ---- Files --------------------------------------------------------------- */
 
@@ -68,6 +70,7 @@ void analyze_close(analyze_job *job)
         if (p->loaded) analyze_columns_close(job);
         analyze_names_close(job);
         free(p->settings);
+        free(p->cut);
         report_close(p->texts);
         free(p->loaded);
         free(p);
@@ -165,6 +168,28 @@ int64_t analyze_offset(analyze_job *job, uint32_t file)
 
 /* ---- Questions ----------------------------------------------------------- */
 
+static const char *nearest(const char *word, size_t size)
+{
+    const cli_text typed = cli_format("%.*s", (int)size, word);
+    cli_near near = { .word = typed.s };
+    for (const analyze_question *const *q = analyze_questions; *q; q++)
+        cli_near_try(&near, (*q)->name, strlen((*q)->name));
+    return near.name;
+}
+
+bool analyze_files_check(const cli_tool *tool, char **paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *const path = paths[i];
+        const char *const meant = nearest(path, strlen(path));
+        if (!meant || !access(path, F_OK)) continue;
+        cli_error(tool, path, "there is no such file; did you mean --only %s?",
+                  meant);
+        return false;
+    }
+    return true;
+}
+
 bool analyze_only_check(const cli_tool *tool, const char *only)
 {
     while (only) {
@@ -174,10 +199,11 @@ bool analyze_only_check(const cli_tool *tool, const char *only)
             if (strlen((*q)->name) == size && !memcmp((*q)->name, only, size))
                 known = (*q)->name;
         if (!known) {
+            const char *const meant = nearest(only, size);
             cli_error(tool, NULL,
-                      "--only %.*s: there is no such question; --list shows "
-                      "them",
-                      (int)size, only);
+                      "--only %.*s: there is no such question; %s%s%s",
+                      (int)size, only, meant ? "did you mean " : "",
+                      meant ? meant : "--list shows them", meant ? "?" : "");
             return false;
         }
         only = only[size] ? only + size + 1 : NULL;
@@ -193,11 +219,23 @@ static bool is_asked(const analyze_question *q, const char *only)
     return !only || cli_list_has(only, q->name, strlen(q->name));
 }
 
+static bool take_window(analyze_job *job, report *r)
+{
+    const cut_figures *const cut = analyze_cut(job);
+    if (!cut) return false;
+    const report_window window = { cut->from_ns,    cut->to_ns,
+                                   cut->works,      cut->work_from_ns,
+                                   cut->work_to_ns, { NULL, 0 } };
+    report_window_set(r, window);
+    return true;
+}
+
 bool analyze_ask(analyze_job *job, const char *only, report *r)
 {
-    bool ok = true;
     job->wrong_usage = !analyze_only_check(job->tool, only);
     if (job->wrong_usage) return false;
+    bool ok = take_window(job, r);
+    r->all = !only;
     for (const analyze_question *const *q = analyze_questions; *q; q++)
         if (is_asked(*q, only) &&
             !cli_list_has(light, (*q)->name, strlen((*q)->name)))

@@ -190,6 +190,18 @@ static void put_section(cli_json *json, const report_section *s, uint64_t rows)
     cli_json_close(json, '}');
 }
 
+static void put_window(cli_json *json, const report_window *w)
+{
+    cli_json_open(json, "window", '{');
+    cli_json_int(json, "from_ns", w->from_ns);
+    cli_json_int(json, "to_ns", w->to_ns);
+    if (w->works) {
+        cli_json_int(json, "work_from_ns", w->work_from_ns);
+        cli_json_int(json, "work_to_ns", w->work_to_ns);
+    }
+    cli_json_close(json, '}');
+}
+
 void analyze_json(const analyze_job *job, const report *r)
 {
     cli_json json = { .out = stdout, .lines = 5 };
@@ -206,6 +218,7 @@ void analyze_json(const analyze_job *job, const report *r)
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
+    if (r->window.words.size) put_window(&json, &r->window);
     put_lines(&json, "losses", r->losses);
     cli_json_open(&json, "answers", '{');
     for (const report_section *s = r->sections; s; s = s->next)

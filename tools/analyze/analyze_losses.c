@@ -2,6 +2,7 @@
     analyze_losses.c - what was lost, and what that means for the answers
 */
 #include "tools/analyze/analyze_private.h"
+#include "tools/analyze/calc_cut.h"
 
 #include <stdarg.h>
 
@@ -129,8 +130,48 @@ static void say_file(const analyze_job *job, report *r, uint32_t file)
                     of.s);
 }
 
-void analyze_losses(const analyze_job *job, report *r)
+// Answers about why devices did what they did when.
+static const char of_devices[] =
+    "summary,idle,launch,path,overlap,steps,sync,advice";
+
+static void lower_cut(analyze_job *job, report *r)
 {
+    const cut_figures *const cut = analyze_cut(job);
+    if (!cut || !cut_weighs(cut)) return;
+    for (report_section *s = r->sections; s; s = s->next)
+        if (s->trusted && !s->not_applicable &&
+            cli_list_has(of_devices, s->name, strlen(s->name)))
+            report_trust(s, REPORT_MEDIUM,
+                         "the record is cut out of a running program: what "
+                         "came before and after it is charged to nothing");
+}
+
+bool analyze_estimated(const analyze_job *job, uint32_t file)
+{
+    ts_reader *const reader = analyze_reader(job, file);
+    ts_metadata m;
+    return ts_reader_metadata(reader, 0, "chakra.times", &m) ||
+           ts_reader_metadata(reader, 0, "import.estimated.start_time", &m);
+}
+
+static void lower_estimated(const analyze_job *job, report *r)
+{
+    uint32_t i = 0;
+    while (i < job->file_count && !analyze_estimated(job, i))
+        i++;
+    if (i == job->file_count) return;
+    for (report_section *s = r->sections; s; s = s->next)
+        if (!s->not_applicable)
+            report_trust(s, REPORT_LOW,
+                         "the source of %s has no times: the importer made "
+                         "them up",
+                         analyze_file_name(job, i).s);
+}
+
+void analyze_losses(analyze_job *job, report *r)
+{
+    lower_cut(job, r);
+    lower_estimated(job, r);
     for (uint32_t i = 0; i < job->file_count; i++)
         say_file(job, r, i);
     if (!r->losses) return;

@@ -26,13 +26,15 @@ struct analyze_private {
     analyze_loaded *loaded; // by file
     int64_t *settings;      // by question, then setting
     report *texts;          // what analyze_format made
+    struct cut_figures *cut;
     struct analyze_names *names;
 };
 
 // Texts of --set. False with the reason on stderr.
 bool analyze_settings_read(analyze_job *job);
-// What was lost, as sentences of the report; lowers the trust of answers.
-void analyze_losses(const analyze_job *job, report *r);
+// What was lost, as sentences of the report. It lowers the trust of answers,
+// and so does what the record cuts off.
+void analyze_losses(analyze_job *job, report *r);
 // After the columns were used.
 void analyze_columns_close(analyze_job *job);
 void analyze_names_close(analyze_job *job);

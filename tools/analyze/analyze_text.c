@@ -4,7 +4,7 @@
 #include "tools/analyze/analyze_text.h"
 
 enum {
-    WIDTH_LEAST = 60,
+    WIDTH_LEAST = 20,
     WIDTH_MOST = 160,
     NAME_LEAST = 16,
     NAME_FAIR = 22,
@@ -190,7 +190,10 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
         measure(t, l);
         l->columns--;
     }
-    shrink(t, l, width, NAME_LEAST);
+    while (!shrink(t, l, width, NAME_LEAST) && l->columns > 2) {
+        measure(t, l);
+        l->columns--;
+    }
 }
 
 static void put_head(const report_table *t, const layout *l)
@@ -348,11 +351,45 @@ static void put_section(const analyze_job *job, const report_section *s,
     for (const report_table *t = s->tables; t; t = t->next)
         if (!t->data) put_table(t, job->options.top, width);
     for (const report_chart *c = s->charts; c; c = c->next)
-        text_chart(c, job->options.top, width);
+        if (!c->lanes) text_chart(c, job->options.top, width);
     for (size_t i = 0; i < s->finding_count; i++)
         put_finding(&s->findings[i], width);
     if (s->notes) putchar('\n');
     put_lines("  Note: ", s->notes, width);
+}
+
+// Those of one reason together; each is said where its first one stands.
+static void put_unanswered(const report *r, uint32_t width)
+{
+    bool begun = false;
+    for (const report_section *s = r->sections; s; s = s->next) {
+        const report_section *before = r->sections;
+        while (before != s && (!before->not_applicable ||
+                               strcmp(before->answer.text, s->answer.text)))
+            before = before->next;
+        if (!s->not_applicable || before != s) continue;
+        if (!begun) puts("\nWithout an answer");
+        begun = true;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *const out = open_memstream(&text, &size);
+        if (!out) return;
+        fputs(s->title, out);
+        for (const report_section *more = s->next; more; more = more->next)
+            if (more->not_applicable &&
+                !strcmp(more->answer.text, s->answer.text))
+                fprintf(out, ", %s", more->title);
+        fprintf(out, ": %s", s->answer.text);
+        put_gathered(out, &text, &size, 2, width);
+    }
+}
+
+// Of the one file that stands on the line of the window.
+static uint32_t path_width(const analyze_job *job)
+{
+    const char *const path = job->files[0].path;
+    if (job->file_count > 1) return 0;
+    return text_width((ts_text){ path, strlen(path) }) + 2;
 }
 
 void analyze_text(const analyze_job *job, const report *r)
@@ -362,11 +399,15 @@ void analyze_text(const analyze_job *job, const report *r)
     if (width > WIDTH_MOST) width = WIDTH_MOST;
     for (uint32_t i = 0; i < job->file_count; i++) {
         if (job->file_count > 1) printf("%s: ", analyze_file_name(job, i).s);
-        const char *const path = job->files[i].path;
-        puts(strcmp(path, "-") ? path : "standard input");
+        cli_put_path(stdout, job->files[i].path);
+        if (job->file_count > 1 || !r->window.words.size) putchar('\n');
     }
+    if (job->file_count == 1 && r->window.words.size) fputs(": ", stdout);
+    if (r->window.words.size)
+        put_wrapped(r->window.words, 0, path_width(job), width);
     if (r->losses) putchar('\n');
     put_lines("  LOST: ", r->losses, width);
     for (const report_section *s = r->sections; s; s = s->next)
-        put_section(job, s, width);
+        if (!r->all || !s->not_applicable) put_section(job, s, width);
+    if (r->all) put_unanswered(r, width);
 }

@@ -2,6 +2,7 @@
     ask_advice.c - what should be done first?
 */
 #include "tools/analyze/advice.h"
+#include "tools/analyze/ask_time.h"
 
 static size_t rule_count(void)
 {
@@ -194,15 +195,17 @@ static void put_trust(const advice *a, report_section *s)
         if (a->findings[i].trust && !a->findings[i].has_gain)
             report_trust(s, REPORT_LOW, "%s (%s)", a->findings[i].title.text,
                          a->findings[i].rule->id);
+    ask_trust_threads(s, stats);
     if (stats->meetings_partial)
         report_trust(s, REPORT_MEDIUM,
                      "of some ranks there is no trace: collectives take as "
                      "long as recorded");
     if (a->unrun)
         report_note(s,
-                    "%s findings have no gain computed: advice.runs (%s) is "
+                    "%s no gain computed: advice.runs (%s) is "
                     "used up.",
-                    cli_count(a->unrun).s, cli_count(a->runs).s);
+                    cli_counted(a->unrun, "finding has", "findings have").s,
+                    cli_count(a->runs).s);
 }
 
 static bool ask(analyze_job *job, report *r)

@@ -110,10 +110,10 @@ static void answer(const api_ask *a, uint64_t failed)
     const stats_row *const most = &a->api.names.rows[0];
     report_answer(
         a->s,
-        "%s calls took %s of the threads' time, %.*s most of it (%s); "
-        "%s was in calls that may block.",
-        cli_count(a->all.count).s, cli_time(a->all.total_ns).s,
-        ASK_TEXT(most->text),
+        "%s took %s of the threads' time, %.*s the largest part (%s); %s was "
+        "in calls that may block.",
+        cli_counted(a->all.count, "call", "calls").s,
+        cli_time(a->all.total_ns).s, ASK_TEXT(most->text),
         report_words(report_share(most->sum.total_ns, a->all.total_ns)).s,
         report_words(report_share(a->api.blocking.total_ns, a->all.total_ns))
             .s);

@@ -92,9 +92,9 @@ static void answer(const copies_ask *a)
     const stats_row *const most = &a->c.kinds.rows[0];
     const copies *const c = &a->c;
     report_answer(
-        a->s, "%s copies and sets moved %s in %s, %s of that time %.*s",
-        cli_count(a->all.count).s, cli_bytes(a->all.bytes).s,
-        cli_time(a->all.total_ns).s,
+        a->s, "%s moved %s in %s, %s of that time %.*s",
+        cli_counted(a->all.count, "copy or set", "copies and sets").s,
+        cli_bytes(a->all.bytes).s, cli_time(a->all.total_ns).s,
         report_words(report_share(most->sum.total_ns, a->all.total_ns)).s,
         ASK_TEXT(most->text));
     report_answer(a->s, most->sum.bytes ? "(at %s)." : "(size not known).",

@@ -114,7 +114,7 @@ static void put_answer(const flame_tree *t, report_section *s)
     if (node == PATHS_ROOT) {
         report_answer(s,
                       "%s of work on the devices; no single place on the "
-                      "host launched half of it.",
+                      "host launched more than half of it.",
                       cli_time(whole).s);
         return;
     }
@@ -129,19 +129,19 @@ static void put_trust(report_section *s, const path_tree *p,
                       const flame_sums *sums)
 {
     if (sums->by_nothing)
-        report_trust(s,
-                     sums->by_nothing * 10 > sums->operations ? REPORT_LOW
-                                                              : REPORT_MEDIUM,
-                     "of %s of %s operations nothing on the host is known "
-                     "but that they were launched",
-                     cli_count(sums->by_nothing).s,
-                     cli_count(sums->operations).s);
+        report_trust(
+            s,
+            sums->by_nothing * 10 > sums->operations ? REPORT_LOW
+                                                     : REPORT_MEDIUM,
+            "of %s of %s nothing on the host is known",
+            cli_count(sums->by_nothing).s,
+            cli_counted(sums->operations, "operation", "operations").s);
     if (p->cut)
-        report_trust(s, REPORT_MEDIUM, "%s places too deep to be told apart",
-                     cli_count(p->cut).s);
-    report_trust(s, REPORT_HIGH,
-                 "%s operations by the stack of the host, %s by its zones",
-                 cli_count(sums->by_stack).s, cli_count(sums->by_zone).s);
+        report_trust(s, REPORT_MEDIUM, "%s too deep to be told apart",
+                     cli_counted(p->cut, "place", "places").s);
+    report_trust(s, REPORT_HIGH, "%s by the stack of the host, %s by its zones",
+                 cli_counted(sums->by_stack, "operation", "operations").s,
+                 cli_count(sums->by_zone).s);
 }
 
 static bool put_devices(analyze_job *job, report_section *s, bool *any)
@@ -176,11 +176,6 @@ static bool put_zones(analyze_job *job, report_section *s, bool *any)
         ok = put_table(job, &t, s, "zone_paths",
                        "Zones, by the time in no zone further in", "zone") &&
              put_chart(job, &t, s, "zones", "Time of the host, by zone");
-    if (*any && p.overlaps)
-        report_note(s,
-                    "%s zones outlast the zone that they begin in; they "
-                    "count to both.",
-                    cli_count(p.overlaps).s);
     flame_close(&t);
     paths_close(&p);
     return ok;

@@ -2,7 +2,7 @@
     ask_idle.c - why the devices had nothing to do
 */
 #include "tools/analyze/ask_time.h"
-#include "tools/analyze/calc_idle.h"
+#include "tools/analyze/calc_bound.h"
 
 typedef struct idle_ask {
     analyze_job *job;
@@ -11,6 +11,7 @@ typedef struct idle_ask {
     ts_timeline *timeline;
     names_index names;
     idle_result r;
+    bound_cause cause;
 } idle_ask;
 
 // What a cause means, after "because".
@@ -64,18 +65,13 @@ static void answer(const idle_ask *a)
                   cli_time(f->idle_ns).s, cause.s,
                   f->cause_ns[most] == f->idle_ns ? "" : " of that",
                   meaning_of(most));
-    const sums_row *zone = a->r.zones.rows;
-    if (a->r.zones.count > 1 && zone->key == TS_NODE_NONE) zone++;
     // Too little of it says nothing.
-    if (!a->r.zones.count || zone->key == TS_NODE_NONE ||
-        zone->ns < f->idle_ns / 20)
-        return;
-    const ts_text name =
-        ask_brief(a->job, ask_group(a->job, &a->names, (uint32_t)zone->key));
-    report_answer(a->s,
-                  "While a device waited for the host, that was in '%.*s' most "
-                  "(%s).",
-                  ASK_TEXT(name), cli_time(zone->ns).s);
+    if (a->cause.ns < f->idle_ns / 20 || !a->cause.ns) return;
+    report_answer(
+        a->s, "%s waited longest for the host in '%.*s'%s%.*s%s (%s).",
+        devices > 1 ? "Devices" : "It", ASK_TEXT(a->cause.zone),
+        a->cause.outer.size ? ", within '" : "", ASK_TEXT(a->cause.outer),
+        a->cause.outer.size ? "'" : "", cli_time(a->cause.ns).s);
 }
 
 /* ---- By device ----------------------------------------------------------- */
@@ -190,8 +186,11 @@ static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
 static ts_text meanwhile_of(const idle_ask *a, const idle_gap *g)
 {
     const ts_text host = host_of(a, g);
-    return idle_by_host(g->gap.cause) && host.size
-               ? analyze_format(a->job, "host in %.*s", ASK_TEXT(host))
+    if (!idle_by_host(g->gap.cause) || (!host.size && !g->thread))
+        return culprit_of(a, g);
+    return host.size ? analyze_format(a->job, "host in %.*s", ASK_TEXT(host))
+           : g->gap.cause == TS_IDLE_HOST_LATE
+               ? report_string("host in no zone or call").text
                : culprit_of(a, g);
 }
 
@@ -322,7 +321,8 @@ static bool ask(analyze_job *job, report *r)
     a.s = ask_begin(job, r, "idle", "Idle time", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
-                    idle_open(&a.r, a.replay, a.timeline, &a.names);
+                    idle_open(&a.r, a.replay, a.timeline, &a.names) &&
+                    bound_cause_find(&a.cause, job, a.replay, &a.names, &a.r);
     if (ok) {
         const ts_timeline_figures *const f = ts_timeline_total(a.timeline);
         answer(&a);

@@ -207,10 +207,11 @@ static void answer(const kernels_ask *a)
     while (most < n->count && (double)sum < 0.8 * (double)a->all.total_ns)
         sum += n->rows[most++].sum.total_ns;
     report_answer(a->s,
-                  "%s kernels of %s name%s ran %s in all; %zu of them "
+                  "%s of %s name%s ran %s in all; %zu of them "
                   "%s %s of it.",
-                  cli_count(a->all.count).s, cli_count(n->count).s,
-                  n->count == 1 ? "" : "s", cli_time(a->all.total_ns).s, most,
+                  cli_counted(a->all.count, "kernel", "kernels").s,
+                  cli_count(n->count).s, n->count == 1 ? "" : "s",
+                  cli_time(a->all.total_ns).s, most,
                   most == 1 ? "takes" : "take",
                   report_words(report_share(sum, a->all.total_ns)).s);
     if (!a->known_ns) return;
@@ -241,7 +242,7 @@ static void put_figures(const kernels_ask *a)
                                    : "slots empty in last waves, by time",
                   report_share(a->tail_ns, a->known_ns));
     report_trust(a->s, REPORT_HIGH,
-                 "every kernel of the record counts, times are exact");
+                 "every kernel of the record counts, times are as recorded");
     if (!a->known_ns)
         report_note(a->s,
                     "Occupancy is not known: it takes the compute capability "

@@ -2,8 +2,7 @@
     ask_launch.c - what launching work costs, and whether that matters
 */
 #include "tools/analyze/ask_time.h"
-#include "tools/analyze/calc_idle.h"
-#include "tools/analyze/calc_launch.h"
+#include "tools/analyze/calc_bound.h"
 
 typedef struct launch_ask {
     analyze_job *job;
@@ -25,19 +24,6 @@ static report_value quantile(const launch_times *t, uint32_t per_mille)
 {
     return t->count ? report_ns(part_of(t, per_mille))
                     : report_unknown(REPORT_NS);
-}
-
-// Of the time that late launches cost: launches were on their way, or the host
-// was inside of such calls.
-static int64_t launching_time(const launch_ask *a)
-{
-    const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
-    const sums *const calls = &a->idle.late_calls;
-    int64_t ns = f->cause_ns[TS_IDLE_LAUNCH_LATENCY] - f->dispatch_ns;
-    for (size_t i = 0; i < calls->count; i++)
-        if (launch_is_function(&a->r, (uint32_t)calls->rows[i].key))
-            ns += calls->rows[i].ns;
-    return ns;
 }
 
 // Of the device with the most of them.
@@ -126,11 +112,11 @@ static void put_devices(const launch_ask *a)
             report_from_to(f->file, f->start_ns, f->end_ns);
         report_row(t, row, &e);
         if (a->r.devices[d].unknown)
-            report_note(a->s,
-                        "%s of the work of %.*s has no recorded call and is "
-                        "left out.",
-                        cli_count(a->r.devices[d].unknown).s,
-                        ASK_TEXT(analyze_track(a->job, f->file, f->track)));
+            report_note(
+                a->s, "Left out: %s of %.*s without a recorded call.",
+                cli_counted(a->r.devices[d].unknown, "operation", "operations")
+                    .s,
+                ASK_TEXT(analyze_track(a->job, f->file, f->track)));
     }
 }
 
@@ -267,7 +253,8 @@ static bool ask(analyze_job *job, report *r)
                     idle_open(&a.idle, a.replay, a.timeline, &a.names) &&
                     launch_open(&a.r, a.replay, a.timeline, &a.names);
     if (ok) {
-        a.bound_ns = launching_time(&a);
+        a.bound_ns =
+            bound_launching(ts_timeline_total(a.timeline), &a.idle, &a.r);
         answer(&a);
         if (a.r.calls) {
             ask_trust_graph(a.s, a.replay, a.timeline);

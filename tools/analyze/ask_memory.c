@@ -233,25 +233,51 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
 
 /* ---- The answer --------------------------------------------------------- */
 
+// What the allocator itself counted is better evidence than the blocks that
+// the trace saw it give out.
+static void answer_peak(const memory_job *a, const memory_pool *p, ts_text pool)
+{
+    const cli_text at = report_words(report_time(p->peak_ns));
+    if (a->counted.size > p->peak_size)
+        report_answer(a->section,
+                      "At most %s of %.*s was held at once, at %s, as the "
+                      "counter %.*s says; allocations in the trace are %s of "
+                      "it, the rest was there before.",
+                      cli_bytes(a->counted.size).s, (int)pool.size, pool.text,
+                      at.s, (int)a->counted.counter.size,
+                      a->counted.counter.text, cli_bytes(p->peak_size).s);
+    else
+        report_answer(a->section, "At most %s of %.*s was held at once, at %s.",
+                      cli_bytes(p->peak_size).s, (int)pool.size, pool.text,
+                      at.s);
+}
+
+// The pool that held most, as far as anybody says.
+static const memory_pool *first_pool(const memory_job *a,
+                                     const memory_pool **pools)
+{
+    return a->counted.size > pools[0]->peak_size ? &a->m.pools[a->counted.pool]
+                                                 : pools[0];
+}
+
 static bool put_answer(const memory_job *a, const memory_pool *p)
 {
     memory_group *groups;
     size_t count;
     const uint32_t index = (uint32_t)(p - a->m.pools);
     const ts_text pool = ask_memory_pool(a, index);
-    report_answer(a->section, "At most %s of %.*s was held at once, at %s.",
-                  cli_bytes(p->peak_size).s, (int)pool.size, pool.text,
-                  report_words(report_time(p->peak_ns)).s);
+    answer_peak(a, p, pool);
     if (!memory_groups(&a->m, MEMORY_BY_PATH, false, &groups, &count))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (groups[i].pool != index || groups[i].value == PATHS_ROOT) continue;
         const path_tree *const tree = &a->m.paths;
         const ts_text zone = tree->names[tree->nodes[groups[i].value].name];
-        report_answer(a->section, "%s of it came from zone %.*s.",
+        report_answer(a->section, "%s of %s came from zone %.*s.",
                       report_words(report_share((int64_t)groups[i].size,
                                                 (int64_t)p->peak_size))
                           .s,
+                      a->counted.size > p->peak_size ? "these" : "it",
                       zone.size < 80 ? (int)zone.size : 80, zone.text);
         break;
     }
@@ -278,7 +304,7 @@ static void put_left(const memory_job *a)
         return;
     }
     report_answer(a->section, "%s in %s %s.", cli_bytes(size).s,
-                  memory_words(count, "block").s,
+                  cli_counted(count, "block", "blocks").s,
                   finished ? "were never freed"
                            : "were not freed when the trace breaks off");
     if (!finished)
@@ -299,15 +325,16 @@ static void put_trust(const memory_job *a)
             a->section, REPORT_MEDIUM,
             "the trace has %s without the allocation, so more was held "
             "than it shows",
-            memory_words(faults[MEMORY_UNKNOWN_FREE], "free").s);
+            cli_counted(faults[MEMORY_UNKNOWN_FREE], "free", "frees").s);
     if (faults[MEMORY_REPLACED])
-        report_trust(a->section, REPORT_MEDIUM,
-                     "%s given out again without a free in the trace",
-                     memory_words(faults[MEMORY_REPLACED], "address").s);
+        report_trust(
+            a->section, REPORT_MEDIUM,
+            "%s given out again without a free in the trace",
+            cli_counted(faults[MEMORY_REPLACED], "address", "addresses").s);
     if (a->m.bad)
         report_trust(a->section, REPORT_MEDIUM,
                      "%s past the end of the address space left out",
-                     memory_words(a->m.bad, "row").s);
+                     cli_counted(a->m.bad, "row", "rows").s);
     if (a->m.paths.cut)
         report_note(a->section,
                     "Zones nested deeper than %d count to the one around "
@@ -317,18 +344,21 @@ static void put_trust(const memory_job *a)
                  "every allocation and free of the trace is counted");
 }
 
-static bool put_all(const memory_job *a)
+static bool put_all(memory_job *a)
 {
     const memory_pool **const pools = sorted_pools(&a->m);
     if (!pools) return false;
     bool ok = true;
     if (a->m.pool_count) {
-        ok = put_answer(a, pools[0]);
-        put_left(a);
         put_pools(a, pools);
         put_lines(a);
     }
-    ok = ok && ask_memory_counters(a) &&
+    ok = ask_memory_counters(a);
+    if (ok && a->m.pool_count) {
+        ok = put_answer(a, first_pool(a, pools));
+        put_left(a);
+    }
+    ok = ok &&
          put_groups(a, MEMORY_BY_PATH, false, "peak_by_zone",
                     "Who holds the peak, by zone") &&
          put_groups(a, MEMORY_BY_STACK, false, "peak_by_stack",

@@ -12,15 +12,15 @@ typedef struct memory_job {
     report_section *section;
     memory m;
     int64_t *offsets; // of each file
+    // The most that a counter says at the peak of a pool, more than its blocks
+    // in the trace; size 0: none does.
+    struct {
+        uint64_t size;
+        uint32_t pool;
+        ts_text counter;
+    } counted;
 } memory_job;
 
-// "1 block", "5 blocks".
-static inline cli_text memory_words(uint64_t count, const char *what)
-{
-    const char *const more = what[strlen(what) - 1] == 's' ? "es" : "s";
-    return cli_format("%s %s%s", cli_count(count).s, what,
-                      count == 1 ? "" : more);
-}
 // "cuda:0", "host heap", "GPU 1 pinned"; with the file if there are several.
 ts_text ask_memory_pool(const memory_job *a, uint32_t pool);
 // The zones of a path; "" outside of all.
@@ -39,7 +39,7 @@ void ask_memory_holes(const memory_job *a, const memory_pool **pools);
 bool ask_memory_churn(const memory_job *a);
 
 // The most that each counter of bytes came to. False: no memory.
-bool ask_memory_counters(const memory_job *a);
+bool ask_memory_counters(memory_job *a);
 
 // Twice freed, never allocated, used after the free: tables and, in the
 // answer, what is certainly wrong. Returns how many of those there are.

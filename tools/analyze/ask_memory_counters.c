@@ -50,7 +50,7 @@ static bool find_counters(const memory_job *a, uint32_t file,
 }
 
 // A counter that an allocator keeps has its most when the pool has.
-static void compare(const memory_job *a, uint32_t file,
+static void compare(memory_job *a, uint32_t file, ts_text counter,
                     const counter_most *most)
 {
     for (uint32_t i = 0; i < a->m.pool_count; i++) {
@@ -58,6 +58,11 @@ static void compare(const memory_job *a, uint32_t file,
         if (p->file != file || p->peak_ns != most->time_ns ||
             (uint64_t)most->value <= p->peak_size)
             continue;
+        if ((uint64_t)most->value > a->counted.size) {
+            a->counted.size = (uint64_t)most->value;
+            a->counted.pool = i;
+            a->counted.counter = counter;
+        }
         const ts_text name = ask_memory_pool(a, i);
         report_trust(a->section, REPORT_MEDIUM,
                      "at the peak of %.*s a counter says %s: %s were held "
@@ -69,7 +74,7 @@ static void compare(const memory_job *a, uint32_t file,
 }
 
 // What the source's own allocator says: blocks from before the trace count.
-bool ask_memory_counters(const memory_job *a)
+bool ask_memory_counters(memory_job *a)
 {
     static const report_column columns[] = {
         { "counter", "counter", REPORT_TEXT },
@@ -102,7 +107,7 @@ bool ask_memory_counters(const memory_job *a)
             const report_evidence e =
                 report_from_to(f, most[i].time_ns, most[i].time_ns + 1);
             report_row(t, row, &e);
-            compare(a, f, &most[i]);
+            compare(a, f, track.name, &most[i]);
         }
         free(most);
     }

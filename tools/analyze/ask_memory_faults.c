@@ -132,10 +132,10 @@ uint64_t ask_memory_faults(const memory_job *a)
     }
     if (uses)
         report_answer(a->section, "Memory was used after it was freed, in %s.",
-                      memory_words(uses, "place").s);
+                      cli_counted(uses, "place", "places").s);
     if (twice)
         report_answer(a->section, "%s freed twice.",
-                      memory_words(twice, "block").s);
+                      cli_counted(twice, "block", "blocks").s);
     put_faults(a);
     ts_races_close(races);
     return uses + twice;

@@ -134,7 +134,8 @@ static void put_costs(const path_ask *a)
             f->known ? report_share(r->model.makespan_ns - f->makespan_ns,
                                     r->model.makespan_ns)
                      : report_unknown(REPORT_SHARE),
-            report_string(f->known ? ts_cost_name(f->bound) : "-")
+            report_string(f->known && f->makespan_ns ? ts_cost_name(f->bound)
+                                                     : "-")
         };
         report_row(t, row, NULL);
     }

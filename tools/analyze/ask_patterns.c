@@ -81,9 +81,10 @@ static void answer(const patterns_ask *a)
         return;
     }
     report_answer(
-        a->s, "%s of the %s kernels below %s come in %s sequence%s.",
+        a->s, "%s of the %s below %s come in %s sequence%s.",
         report_words(report_share((int64_t)r->covered, (int64_t)r->small)).s,
-        cli_count(r->small).s, small.s, cli_count(r->count).s,
+        cli_counted(r->small, "kernel", "kernels").s, small.s,
+        cli_count(r->count).s,
         r->count == 1 ? " that repeats" : "s that repeat");
     for (size_t i = 0; i < a->modelled; i++)
         if (a->fused[i].known &&

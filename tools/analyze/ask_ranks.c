@@ -3,6 +3,7 @@
 */
 #include "tools/analyze/ask_time.h"
 #include "tools/analyze/calc_ranks.h"
+#include "tools/analyze/stats.h"
 
 typedef struct ranks_ask {
     analyze_job *job;
@@ -24,28 +25,6 @@ static ts_text rank_of(const ranks_ask *a, size_t rank)
         of_file += a->r.ranks[i].file == r->file;
     if (of_file > 1) return analyze_track(a->job, r->file, r->device);
     return analyze_format(a->job, "%s", analyze_file_name(a->job, r->file).s);
-}
-
-static void answer(const ranks_ask *a)
-{
-    const ranks_result *const r = &a->r;
-    const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
-    size_t worst = 0;
-    for (size_t i = 1; i < r->rank_count; i++)
-        if (r->ranks[i].caused_ns > r->ranks[worst].caused_ns) worst = i;
-    report_answer(
-        a->s,
-        "In %s collectives ranks waited %s for each other: %s of the time of "
-        "all devices.",
-        cli_count(r->meeting_count).s, cli_time(r->waited_ns).s,
-        report_words(report_share(r->waited_ns, f->busy_ns + f->idle_ns)).s);
-    if (!r->waited_ns) return;
-    const ts_text name = rank_of(a, worst);
-    report_answer(a->s,
-                  "%.*s makes the others wait most: %s, last in %s of %s.",
-                  ASK_TEXT(name), cli_time(r->ranks[worst].caused_ns).s,
-                  cli_count(r->ranks[worst].lasts).s,
-                  cli_count(r->ranks[worst].meetings).s);
 }
 
 static void put_ranks(const ranks_ask *a)
@@ -104,6 +83,79 @@ static void put_pairs(const ranks_ask *a)
     report_rows_of(t, a->r.pairs.count);
 }
 
+// Why the last one of a meeting was late: the first event that was.
+static ts_text why_of(const ranks_ask *a, const ranks_meeting *m)
+{
+    uint8_t edge;
+    bool inferred;
+    ts_node node;
+    if (m->head_ns)
+        return analyze_format(a->job, "it began %s later",
+                              cli_time(m->head_ns).s);
+    const uint32_t why =
+        ts_timeline_culprit(a->timeline, m->operation, &edge, &inferred);
+    const bool call = why != TS_NODE_NONE &&
+                      ts_replay_node(a->replay, why, &node) &&
+                      node.type == TS_NODE_CALL;
+    if (why != TS_NODE_NONE && !call)
+        return ask_node(a->job, a->replay, why, false);
+    const hold *const h = &m->held;
+    if (h->length_ns && h->zone != TS_NODE_NONE) {
+        const ts_text zone = ask_group(a->job, &a->names, h->zone);
+        return analyze_format(a->job, "host in %.*s (%s)", ASK_TEXT(zone),
+                              cli_time(h->zone_ns).s);
+    }
+    if (h->length_ns)
+        return analyze_format(a->job, "host in no zone (%s)",
+                              cli_time(h->length_ns).s);
+    return ask_node(a->job, a->replay, why, false);
+}
+
+// The meeting that cost most of those to which a rank came last.
+static const ranks_meeting *dearest_of(const ranks_result *r, size_t rank)
+{
+    for (size_t i = 0; i < r->meeting_count; i++)
+        if (r->meetings[i].last == rank) return &r->meetings[i];
+    return NULL;
+}
+
+static void answer_why(const ranks_ask *a, size_t worst)
+{
+    const ranks_meeting *const m = dearest_of(&a->r, worst);
+    if (!m || !m->waited_ns) return;
+    const ts_text why = why_of(a, m);
+    if (!why.size) return;
+    report_answer(a->s,
+                  "%s of it is in one collective, to which it came %s "
+                  "after the first: %.*s.",
+                  cli_time(m->waited_ns).s,
+                  cli_time(m->last_ns - m->first_ns).s, ASK_TEXT(why));
+}
+
+static void answer(const ranks_ask *a)
+{
+    const ranks_result *const r = &a->r;
+    const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
+    size_t worst = 0;
+    for (size_t i = 1; i < r->rank_count; i++)
+        if (r->ranks[i].caused_ns > r->ranks[worst].caused_ns) worst = i;
+    report_answer(
+        a->s,
+        "In %s ranks waited %s for each other: %s of the time of "
+        "all devices.",
+        cli_counted(r->meeting_count, "collective", "collectives").s,
+        cli_time(r->waited_ns).s,
+        report_words(report_share(r->waited_ns, f->busy_ns + f->idle_ns)).s);
+    if (!r->waited_ns) return;
+    const ts_text name = rank_of(a, worst);
+    report_answer(a->s,
+                  "%.*s makes the others wait most: %s, last in %s of %s.",
+                  ASK_TEXT(name), cli_time(r->ranks[worst].caused_ns).s,
+                  cli_count(r->ranks[worst].lasts).s,
+                  cli_count(r->ranks[worst].meetings).s);
+    answer_why(a, worst);
+}
+
 static void put_meetings(const ranks_ask *a)
 {
     static const report_column columns[] = {
@@ -113,7 +165,7 @@ static void put_meetings(const ranks_ask *a)
         { "skew_ns", "first to last", REPORT_NS },
         { "waited_ns", "waited by all", REPORT_NS },
         { "last", "last one", REPORT_TEXT },
-        { "why", "which waited for", REPORT_TEXT }
+        { "why", "because", REPORT_TEXT }
     };
     report_table *const t =
         report_table_begin(a->s, "collectives", "Collectives by time waited",
@@ -121,10 +173,6 @@ static void put_meetings(const ranks_ask *a)
     for (size_t i = 0; i < a->r.meeting_count && i < a->job->options.rows;
          i++) {
         const ranks_meeting *const m = &a->r.meetings[i];
-        uint8_t edge;
-        bool inferred;
-        const uint32_t why =
-            ts_timeline_culprit(a->timeline, m->operation, &edge, &inferred);
         const report_value row[] = {
             report_time(m->first_ns),
             report_text(ask_group(a->job, &a->names, m->group)),
@@ -132,7 +180,7 @@ static void put_meetings(const ranks_ask *a)
             report_ns(m->last_ns - m->first_ns),
             report_ns(m->waited_ns),
             report_text(rank_of(a, m->last)),
-            report_text(ask_node(a->job, a->replay, why, false))
+            report_text(why_of(a, m))
         };
         report_evidence e = report_from_to(0, m->first_ns, m->end_ns);
         report_evidence_add(&e, m->operation);
@@ -142,24 +190,50 @@ static void put_meetings(const ranks_ask *a)
     report_rows_of(t, a->r.meeting_count);
 }
 
+static int64_t began_of(const ranks_ask *a, uint32_t file)
+{
+    return stats_sum(analyze_info(a->job, file)->first_ns,
+                     analyze_offset(a->job, file));
+}
+
+// What the clocks of the machines themselves say is no error: only what is
+// left of the offset then.
+static report_value clock_of(const ranks_ask *a, uint32_t file,
+                             const ts_replay_file *of)
+{
+    const uint64_t first = analyze_info(a->job, 0)->start_realtime_ns;
+    const uint64_t own = analyze_info(a->job, file)->start_realtime_ns;
+    return first && own ? report_ns(of->offset_ns - (int64_t)(own - first))
+                        : report_unknown(REPORT_NS);
+}
+
 static void put_clocks(ranks_ask *a)
 {
     static const report_column columns[] = {
         { "file", "file", REPORT_TEXT },
-        { "offset_ns", "clock moved by", REPORT_NS },
+        { "late_ns", "began after the first", REPORT_NS },
+        { "clock_ns", "clock off by", REPORT_NS },
+        { "offset_ns", "put on the axis by", REPORT_NS },
         { "matched", "collectives", REPORT_COUNT },
         { "residual_ns", "then off by", REPORT_NS },
         { "by", "by", REPORT_TEXT }
     };
     if (a->job->file_count < 2) return;
-    report_table *const t =
-        report_table_begin(a->s, "clocks", "How the clocks were put together",
-                           columns, ASK_COUNT(columns));
+    report_table *const t = report_table_begin(
+        a->s, "clocks",
+        "When each began, and how its clock was put on the axis", columns,
+        ASK_COUNT(columns));
     ts_replay_file file;
+    int64_t first = INT64_MAX;
+    for (uint32_t i = 0; i < a->job->file_count; i++)
+        if (began_of(a, i) < first) first = began_of(a, i);
     for (uint32_t i = 0; ts_replay_file_at(a->replay, i, &file); i++) {
         const report_value row[] = {
             report_string(analyze_file_name(a->job, i).s),
-            report_ns(file.offset_ns), report_count(file.matched),
+            report_ns(began_of(a, i) - first),
+            clock_of(a, i, &file),
+            report_ns(file.offset_ns),
+            report_count(file.matched),
             report_ns(file.residual_ns),
             report_string(!i              ? "the axis"
                           : file.matched  ? "ends of collectives"
@@ -206,9 +280,10 @@ static bool ask(analyze_job *job, report *r)
         const ts_replay_stats *const s = ts_replay_result(a.replay);
         answer(&a);
         if (s->meetings_partial)
-            report_trust(a.s, REPORT_MEDIUM,
-                         "of %s collectives some ranks are missing",
-                         cli_count(s->meetings_partial).s);
+            report_trust(
+                a.s, REPORT_MEDIUM, "of %s some ranks are missing",
+                cli_counted(s->meetings_partial, "collective", "collectives")
+                    .s);
         report_figure(a.s, "waited_ns", "waited for other ranks",
                       report_ns(a.r.waited_ns));
         put_ranks(&a);

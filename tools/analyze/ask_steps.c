@@ -59,6 +59,26 @@ static void answer(const steps_ask *a)
                   cli_time(length_of(&r->steps[worst])).s, ASK_TEXT(why));
 }
 
+static cli_text marked_words(uint64_t count)
+{
+    return cli_counted(count, "step is marked", "steps are marked");
+}
+
+static void not_applicable(const steps_ask *a)
+{
+    if (a->r.few)
+        report_not_applicable(a->s,
+                              "Only %s, and three at least are compared; "
+                              "nothing repeats often enough to find others. "
+                              "Record more of them.",
+                              marked_words(a->r.few).s);
+    else
+        report_not_applicable(
+            a->s, "No steps are marked and nothing repeats often enough to be "
+                  "one; mark them with frames, or zones called "
+                  "ProfilerStep#N.");
+}
+
 static void put_how(const steps_ask *a)
 {
     const steps_result *const r = &a->r;
@@ -73,14 +93,20 @@ static void put_how(const steps_ask *a)
                         cli_count(r->left_out + r->count).s);
         return;
     }
+    if (r->few)
+        report_note(a->s,
+                    "%s, which is too few to compare: three at least are.",
+                    marked_words(r->few).s);
     const ts_text stream = analyze_track(a->job, r->file, r->stream);
     report_note(a->s,
                 "Found is the outermost loop that repeats within the trace: "
                 "iterations, or the layers of a single one.");
     report_trust(a->s, r->likeness >= 950 ? REPORT_HIGH : REPORT_MEDIUM,
-                 "nothing marks steps; found is what repeats on %.*s: %" PRIu32
-                 " operations each, of which %s are the same in the median",
-                 ASK_TEXT(stream), r->length,
+                 "%s; found is what repeats on %.*s: %s each, "
+                 "of which %s are the same in the median",
+                 r->few ? marked_words(r->few).s : "nothing marks steps",
+                 ASK_TEXT(stream),
+                 cli_counted(r->length, "operation", "operations").s,
                  report_words(report_share(r->likeness, 1000)).s);
 }
 
@@ -194,10 +220,7 @@ static bool ask(analyze_job *job, report *r)
     const bool ok = names_open(&a.names, a.replay) &&
                     steps_open(&a.r, a.replay, a.timeline, &a.names);
     if (ok && !a.r.count) {
-        report_not_applicable(
-            a.s, "No steps are marked and nothing repeats often enough to be "
-                 "one; mark them with frames, or zones called "
-                 "ProfilerStep#N.");
+        not_applicable(&a);
     } else if (ok) {
         answer(&a);
         put_how(&a);

@@ -3,14 +3,17 @@
 */
 #include "tools/analyze/ask_summary.h"
 #include "tools/analyze/ask_time.h"
+#include "tools/analyze/ask_tracks.h"
 #include "tools/analyze/calc_copies.h"
-#include "tools/analyze/calc_idle.h"
+#include "tools/analyze/calc_cut.h"
+#include "tools/analyze/calc_bound.h"
 #include "tools/analyze/calc_kernels.h"
 #include "tools/analyze/calc_summary.h"
+#include "tools/analyze/calc_zones.h"
 
 enum { TOP_KERNELS = 1000 };
 
-static const char launch_share[] = "summary.launch-share";
+static const char bound_share[] = "summary.bound-share";
 
 static const char *const bound_names[SUMMARY_BOUNDS] = {
     "kernels",        "communication",    "copies",    "host_late",
@@ -34,7 +37,10 @@ typedef struct summary_ask {
     report_section *s;
     summary_figures f;
     int64_t parts[SUMMARY_BOUNDS], span_ns;
-    summary_bound bound;
+    summary_bound part; // the largest
+    int64_t bounds[BOUND_LIMIT];
+    bound most;
+    bound_cause cause;
     kernels k;
     copies c;
 } summary_ask;
@@ -46,71 +52,101 @@ static int64_t span_of(const ts_timeline_figures *f)
 
 /* ---- The answer ---------------------------------------------------------- */
 
-static bool launch_bound(const summary_ask *a, int64_t *ns)
-{
-    *ns = idle_late(a->f.total);
-    // In hundredths of a percent, without overflow.
-    return a->span_ns > 0 &&
-           (double)*ns * 10000 >=
-               (double)analyze_set(a->job, launch_share) * (double)a->span_ns;
-}
-
-// From the first event of any kind to the last, or to the end of the work.
-static void take_record(analyze_job *job, const ts_timeline_figures *f,
-                        int64_t *from, int64_t *to)
-{
-    *from = f->start_ns;
-    *to = f->end_ns;
-    for (uint32_t i = 0; i < job->file_count; i++) {
-        const ts_info *const info = analyze_info(job, i);
-        const int64_t first = stats_sum(info->first_ns, analyze_offset(job, i));
-        const int64_t last = stats_sum(info->last_ns, analyze_offset(job, i));
-        if (first < *from) *from = first;
-        if (last > *to) *to = last;
-    }
-}
-
-// Where the devices worked for a part of the record only, all that follows is
-// about that part.
-static void answer_span(const summary_ask *a)
+// Parts of the time of devices, by what they could be bound by. In windows of a
+// long trace what the host did is not looked at: all is the host's there.
+static bool take_bounds(summary_ask *a)
 {
     const ts_timeline_figures *const f = a->f.total;
-    int64_t from, to, recorded_ns;
-    take_record(a->job, f, &from, &to);
-    if (__builtin_sub_overflow(to, from, &recorded_ns) ||
-        f->end_ns - f->start_ns >= recorded_ns / 10 * 9)
+    ts_replay *const replay = a->f.windows ? NULL : analyze_replay(a->job);
+    names_index names = { 0 };
+    idle_result idle = { 0 };
+    launch_result launch = { 0 };
+    bool ok = true;
+    if (replay) {
+        ts_timeline *const t = analyze_timeline(a->job);
+        ok = names_open(&names, replay) &&
+             idle_open(&idle, replay, t, &names) &&
+             launch_open(&launch, replay, t, &names) &&
+             bound_cause_find(&a->cause, a->job, replay, &names, &idle);
+        if (ok) a->bounds[BOUND_LAUNCH] = bound_launching(f, &idle, &launch);
+        launch_close(&launch);
+        idle_close(&idle);
+        names_close(&names);
+    }
+    a->bounds[BOUND_HOST] = idle_late(f) - a->bounds[BOUND_LAUNCH];
+    a->bounds[BOUND_COPY] = f->only_ns[TS_WORK_COPY];
+    a->bounds[BOUND_COMMUNICATION] = f->only_ns[TS_WORK_COLLECTIVE];
+    for (int i = 0; i < BOUND_LIMIT; i++)
+        if (a->bounds[i] > a->bounds[a->most]) a->most = (bound)i;
+    return ok;
+}
+
+// Bound by the largest part, if that is large.
+static bool is_bound(const summary_ask *a, bound which)
+{
+    return which == a->most && a->span_ns > 0 && // without overflow
+           (double)a->bounds[which] * 10000 >=
+               (double)analyze_set(a->job, bound_share) * (double)a->span_ns;
+}
+
+static void answer_bound(const summary_ask *a)
+{
+    static const char *const texts[BOUND_LIMIT] = {
+        "launches were being made or on their way for",
+        "waited for a host that did something else than launch for",
+        "copies that nothing hides took",
+        "communication that nothing hides took",
+    };
+    const report_value share = report_share(a->bounds[a->most], a->span_ns);
+    if (!is_bound(a, a->most)) {
+        report_answer(a->s,
+                      "It is neither launch- nor host-, copy- or "
+                      "communication-bound: none of these costs more than %s.",
+                      report_words(share).s);
         return;
-    report_answer(a->s,
-                  "Recorded %s, from %s to %s; devices worked from %s to %s, "
-                  "which all times here are about.",
-                  cli_time(recorded_ns).s, report_words(report_time(from)).s,
-                  report_words(report_time(to)).s,
-                  report_words(report_time(f->start_ns)).s,
-                  report_words(report_time(f->end_ns)).s);
+    }
+    report_answer(a->s, "It is %s: %s%s %s of the time.", bound_name(a->most),
+                  a->most != BOUND_HOST    ? ""
+                  : a->f.device_count == 1 ? "the device "
+                                           : "devices ",
+                  texts[a->most], report_words(share).s);
+    if (a->most != BOUND_HOST || a->cause.ns < a->bounds[BOUND_HOST] / 20 ||
+        !a->cause.ns)
+        return;
+    report_answer(a->s, "The largest part is in '%.*s'%s%.*s%s (%s).",
+                  ASK_TEXT(a->cause.zone),
+                  a->cause.outer.size ? ", within '" : "",
+                  ASK_TEXT(a->cause.outer), a->cause.outer.size ? "'" : "",
+                  cli_time(a->cause.ns).s);
 }
 
 static void answer(const summary_ask *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     const size_t devices = a->f.device_count;
-    int64_t launch_ns;
-    answer_span(a);
     report_answer(a->s, "%zu device%s, %s: busy %s of the time, %s (%s).",
                   devices, devices == 1 ? "" : "s",
                   cli_time(f->end_ns - f->start_ns).s,
                   report_words(report_share(f->busy_ns, a->span_ns)).s,
-                  bound_texts[a->bound],
-                  report_words(report_share(a->parts[a->bound], a->span_ns)).s);
-    const bool bound = launch_bound(a, &launch_ns);
-    const bool most = a->bound == SUMMARY_HOST || a->bound == SUMMARY_LAUNCH;
-    report_answer(a->s,
-                  bound && most ? "It is launch-bound: late launches cost %s "
-                                  "of the time."
-                  : bound       ? "Late launches cost %s of the time: in part "
-                                  "it is launch-bound."
-                                : "It is not launch-bound: late launches cost "
-                                  "%s of the time.",
-                  report_words(report_share(launch_ns, a->span_ns)).s);
+                  bound_texts[a->part],
+                  report_words(report_share(a->parts[a->part], a->span_ns)).s);
+    answer_bound(a);
+}
+
+static void answer_cut(const summary_ask *a)
+{
+    const cut_figures *const cut = analyze_cut(a->job);
+    if (cut->queued)
+        report_answer(a->s,
+                      "The record begins within the program: %s of the %s "
+                      "operations %s launched before it.",
+                      cli_count(cut->queued).s, cli_count(cut->operations).s,
+                      cut->queued == 1 ? "was" : "were");
+    if (cut->outside)
+        report_answer(a->s,
+                      "It ends within the program: the work of %s call%s "
+                      "comes after it.",
+                      cli_count(cut->outside).s, cut->outside == 1 ? "" : "s");
 }
 
 static void put_trust(const summary_ask *a)
@@ -133,18 +169,25 @@ static void put_trust(const summary_ask *a)
             report_words(report_share(f->unexplained_ns, f->idle_ns)).s);
 }
 
+static void put_bounds(const summary_ask *a)
+{
+    static const char *const keys[BOUND_LIMIT] = { "launch_bound", "host_bound",
+                                                   "copy_bound",
+                                                   "communication_bound" };
+    for (int i = 0; i < BOUND_LIMIT; i++)
+        report_figure(a->s, keys[i], bound_name((bound)i),
+                      report_string(is_bound(a, (bound)i) ? "yes" : "no"));
+}
+
 static void put_figures(const summary_ask *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     const stats_group run = stats_rows_sum(&a->k.names);
     const stats_group copied = stats_rows_sum(&a->c.kinds);
     report_section *const s = a->s;
-    int64_t launch_ns;
-    const bool bound = launch_bound(a, &launch_ns);
-    int64_t from, to, recorded_ns;
-    take_record(a->job, f, &from, &to);
-    if (!__builtin_sub_overflow(to, from, &recorded_ns))
-        report_figure(s, "recorded_ns", "recorded", report_ns(recorded_ns));
+    const cut_figures *const cut = analyze_cut(a->job);
+    report_figure(s, "recorded_ns", "recorded",
+                  report_ns(cut->to_ns - cut->from_ns));
     report_figure(s, "duration_ns", "first to last work of devices",
                   report_ns(f->end_ns - f->start_ns));
     report_figure(s, "start_ns", "which starts at", report_time(f->start_ns));
@@ -161,12 +204,23 @@ static void put_figures(const summary_ask *a)
                   report_ns(f->work_ns[TS_WORK_COLLECTIVE]));
     report_figure(s, "exposed_ns", "of it not hidden",
                   report_ns(f->only_ns[TS_WORK_COLLECTIVE]));
-    report_figure(s, "bound_by", "bound by",
-                  report_string(bound_names[a->bound]));
-    report_figure(s, "launch_bound", "launch-bound",
-                  report_string(bound ? "yes" : "no"));
+    report_figure(s, "bound_by", "largest part",
+                  report_string(bound_names[a->part]));
+    put_bounds(a);
     report_figure(s, "launch_late_ns", "cost of late launches",
-                  report_ns(launch_ns));
+                  report_ns(idle_late(f)));
+    if (!a->f.windows)
+        report_figure(s, "launching_ns", "of it launching",
+                      report_ns(a->bounds[BOUND_LAUNCH]));
+    if (cut->queued)
+        report_figure(s, "queued_before", "work queued before the record",
+                      report_count(cut->queued));
+    if (cut->outside)
+        report_figure(s, "calls_outside", "calls whose work comes after it",
+                      report_count(cut->outside));
+    if (cut->running)
+        report_figure(s, "running_after", "work after the host's last event",
+                      report_count(cut->running));
 }
 
 /* ---- Devices ------------------------------------------------------------- */
@@ -336,28 +390,71 @@ static void put_copies(const summary_ask *a)
 
 /* ---- Without a device ---------------------------------------------------- */
 
-static void host_only(analyze_job *job, report_section *s)
+static size_t count_tracks(const analyze_job *job, ts_track_type type)
 {
-    uint64_t zones = 0, calls = 0;
-    int64_t from = INT64_MAX, to = INT64_MIN;
-    for (uint32_t i = 0; i < job->file_count; i++) {
-        const ts_info *const info = analyze_info(job, i);
-        zones += info->counts[TS_EVENT_ZONE];
-        calls += info->counts[TS_EVENT_API_CALL];
-        if (info->first_ns < from) from = info->first_ns;
-        if (info->last_ns > to) to = info->last_ns;
+    size_t count = 0;
+    ts_track track;
+    for (uint32_t f = 0; f < job->file_count; f++)
+        for (size_t i = 0;
+             ts_reader_track_at(analyze_reader(job, f), i, &track); i++)
+            count += track.type == type;
+    return count;
+}
+
+static void answer_zones(analyze_job *job, report_section *s, const zones *z)
+{
+    const stats_row *most = NULL;
+    int64_t ns = 0;
+    for (size_t i = 0; i < z->rows.count; i++) {
+        const stats_row *const row = &z->rows.rows[i];
+        const int64_t own = zones_times(z, row)->exclusive_ns;
+        if (!most || own > ns) {
+            most = row;
+            ns = own;
+        }
     }
-    int64_t span_ns;
-    if (__builtin_sub_overflow(to, from, &span_ns)) span_ns = INT64_MAX;
-    report_answer(s,
-                  "Nothing is known of devices: %s. Of the host there are %s "
-                  "zones and %s API calls in %s; zones and api tell more.",
-                  analyze_why(job), cli_count(zones).s, cli_count(calls).s,
-                  cli_time(span_ns).s);
-    report_trust(s, REPORT_HIGH, "counts of the record");
-    report_figure(s, "duration_ns", "duration", report_ns(span_ns));
-    report_figure(s, "zones", "zones", report_count(zones));
-    report_figure(s, "calls", "API calls", report_count(calls));
+    if (!most) return;
+    const ts_text name = ask_brief(job, analyze_name(job, most->text));
+    report_answer(s, "Zone '%.*s' takes the largest part itself (%s).",
+                  ASK_TEXT(name), cli_time(ns).s);
+}
+
+// What there is, first.
+static bool host_only(analyze_job *job, report_section *s)
+{
+    uint64_t zones_count = 0, calls = 0;
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        zones_count += analyze_info(job, i)->counts[TS_EVENT_ZONE];
+        calls += analyze_info(job, i)->counts[TS_EVENT_API_CALL];
+    }
+    const cut_figures *const cut = analyze_cut(job);
+    const size_t threads = count_tracks(job, TS_TRACK_THREAD);
+    const size_t counters = count_tracks(job, TS_TRACK_COUNTER);
+    zones z = { 0 };
+    bool ok = zones_open(&z, job);
+    if (ok) {
+        report_answer(s,
+                      "A program of the host: %s of %s on %s, %s and %s in %s.",
+                      cli_counted(zones_count, "zone", "zones").s,
+                      cli_counted(z.rows.count, "name", "names").s,
+                      cli_counted(threads, "thread", "threads").s,
+                      cli_counted(counters, "counter", "counters").s,
+                      cli_counted(calls, "API call", "API calls").s,
+                      cli_time(cut->to_ns - cut->from_ns).s);
+        answer_zones(job, s, &z);
+        report_answer(s, "Nothing is known of devices: %s.", analyze_why(job));
+        report_trust(s, REPORT_HIGH, "counts of the record");
+        report_figure(s, "duration_ns", "duration",
+                      report_ns(cut->to_ns - cut->from_ns));
+        report_figure(s, "zones", "zones", report_count(zones_count));
+        report_figure(s, "names", "names of zones", report_count(z.rows.count));
+        report_figure(s, "threads", "threads", report_count(threads));
+        report_figure(s, "counters", "counters", report_count(counters));
+        report_figure(s, "calls", "API calls", report_count(calls));
+        ok = ask_tracks(job, s);
+    }
+    zones_close(&z);
+    return ok;
 }
 
 static bool ask(analyze_job *job, report *r)
@@ -366,13 +463,17 @@ static bool ask(analyze_job *job, report *r)
     a.s = report_begin(r, "summary", "Summary");
     bool ok = true;
     if (summary_open(&a.f, job)) {
-        a.bound = summary_parts(a.f.total, a.parts);
+        a.part = summary_parts(a.f.total, a.parts);
         a.span_ns = span_of(a.f.total);
-        ok = kernels_open(&a.k, job, false) && copies_open(&a.c, job, false);
+        ok = take_bounds(&a) && kernels_open(&a.k, job, false) &&
+             copies_open(&a.c, job, false);
         if (ok) {
             answer(&a);
             put_trust(&a);
+            if (cut_weighs(analyze_cut(job))) answer_cut(&a);
             put_figures(&a);
+            // One pass over everything is too dear for what windows are for.
+            if (!a.f.windows) ok = ask_tracks(job, a.s);
             summary_losses(job, a.s);
             put_devices(&a);
             put_chart(&a);
@@ -384,7 +485,7 @@ static bool ask(analyze_job *job, report *r)
         kernels_close(&a.k);
         copies_close(&a.c);
     } else {
-        host_only(job, a.s);
+        ok = host_only(job, a.s);
         summary_losses(job, a.s);
     }
     summary_close(&a.f);
@@ -392,7 +493,7 @@ static bool ask(analyze_job *job, report *r)
 }
 
 static const analyze_setting settings[] = {
-    { launch_share, "time lost to late launches that is launch-bound",
+    { bound_share, "of the devices' time, from which a run is bound by it",
       REPORT_SHARE, 2000 },
     { 0 },
 };

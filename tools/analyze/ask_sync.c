@@ -35,9 +35,10 @@ static void answer_waits(const sync_ask *a)
     if (!r->waits) return;
     if (needless)
         report_answer(a->s,
-                      "Of %s waits of streams for events %s are needless, as "
+                      "Of %s of streams for events %s %s needless, as "
                       "stream order has them done in any case.",
-                      cli_count(r->waits).s, cli_count(needless).s);
+                      cli_counted(r->waits, "wait", "waits").s,
+                      cli_count(needless).s, needless == 1 ? "is" : "are");
     else if (r->no_record < r->waits)
         report_answer(a->s,
                       "No stream waits for an event that is done in any case.");
@@ -75,11 +76,13 @@ static void answer(const sync_ask *a)
                   count == 1 ? "it" : "them");
     if (needless)
         report_answer(
-            a->s, "%s of them had nothing to wait for (%s).",
-            cli_count(needless).s,
+            a->s, "%s had nothing to wait for (%s).",
+            count == 1 ? "It"
+                       : cli_format("%s of them", cli_count(needless).s).s,
             cli_time(r->blocked_ns[SYNC_IDLE] + r->blocked_ns[SYNC_AGAIN]).s);
     else
-        report_answer(a->s, "None of them is known to be needless.");
+        report_answer(a->s, "%s known to be needless.",
+                      count == 1 ? "It is not" : "None of them is");
     if (r->counts[SYNC_WIDE])
         report_answer(a->s,
                       "%s waited for a device where waiting for a stream "

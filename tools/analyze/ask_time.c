@@ -132,15 +132,27 @@ report_section *ask_begin(analyze_job *job, report *r, const char *name,
     return NULL;
 }
 
+// tests/check-truth.sh measures it: statements of such graphs are often wrong.
+void ask_trust_threads(report_section *s, const ts_replay_stats *stats)
+{
+    const int64_t whole = stats->recorded_end_ns - stats->recorded_start_ns;
+    if (stats->unknown_host_ns > whole / 50)
+        report_trust(s, REPORT_LOW,
+                     "for %s threads may have waited for others of their "
+                     "process, which is not recorded",
+                     cli_time(stats->unknown_host_ns).s);
+}
+
 void ask_trust_graph(report_section *s, const ts_replay *replay,
                      const ts_timeline *timeline)
 {
     const ts_timeline_figures *const f = ts_timeline_total(timeline);
     const ts_replay_stats *const stats = ts_replay_result(replay);
     if (stats->different)
-        report_trust(s, REPORT_LOW,
-                     "%s operations do not come out at their recorded time",
-                     cli_count(stats->different).s);
+        report_trust(
+            s, REPORT_LOW, "%s not come out at the recorded time",
+            cli_counted(stats->different, "operation does", "operations do").s);
+    ask_trust_threads(s, stats);
     if (!f->idle_ns) return;
     const double known = (double)f->explicit_ns / (double)f->idle_ns;
     const double guessed = (double)f->inferred_ns / (double)f->idle_ns;

@@ -35,7 +35,10 @@ report_section *ask_begin(analyze_job *job, report *r, const char *name,
                           const char *title, ts_replay **replay,
                           ts_timeline **timeline);
 
-// How much of the idle time the graph explains lowers the trust.
+// Waits between threads that no record tells of lower the trust.
+void ask_trust_threads(report_section *s, const ts_replay_stats *stats);
+
+// So does how much of the idle time the graph explains.
 void ask_trust_graph(report_section *s, const ts_replay *replay,
                      const ts_timeline *timeline);
 

@@ -85,10 +85,12 @@ static void answer(const zones_ask *a, const ordered *order)
     const ts_text name = ask_brief(a->job, analyze_name(a->job, most->text));
     const stats_group all = stats_rows_sum(&a->z.rows);
     report_answer(a->s,
-                  "%s zones of %s names hold %s of the threads' time; %.*s "
-                  "takes most of it itself (%s).",
-                  cli_count(all.count).s, cli_count(a->z.rows.count).s,
-                  cli_time(a->all_ns).s, ASK_TEXT(name),
+                  "%s of %s %s %s of the threads' time; %.*s "
+                  "takes the largest part itself (%s).",
+                  cli_counted(all.count, "zone", "zones").s,
+                  cli_counted(a->z.rows.count, "name", "names").s,
+                  all.count == 1 ? "holds" : "hold", cli_time(a->all_ns).s,
+                  ASK_TEXT(name),
                   report_words(report_share(order[0].ns, a->all_ns)).s);
     if (a->z.gpu_all_ns)
         report_answer(
@@ -117,13 +119,15 @@ static void put_figures(const zones_ask *a)
                  "every zone of the record counts; recursion counts once in "
                  "inclusive times");
     if (a->z.paths.overlaps)
-        report_trust(a->s, REPORT_MEDIUM,
-                     "%s zones begin in another and outlast it",
-                     cli_count(a->z.paths.overlaps).s);
+        report_note(
+            a->s,
+            "%s in another and outlast%s it: each moment counts to "
+            "the zone that began last.",
+            cli_counted(a->z.paths.overlaps, "zone begins", "zones begin").s,
+            a->z.paths.overlaps == 1 ? "s" : "");
     if (a->z.paths.cut)
-        report_trust(a->s, REPORT_MEDIUM,
-                     "%s zones were too deep to be told apart",
-                     cli_count(a->z.paths.cut).s);
+        report_trust(a->s, REPORT_MEDIUM, "%s too deep to be told apart",
+                     cli_counted(a->z.paths.cut, "zone was", "zones were").s);
 }
 
 static bool ask(analyze_job *job, report *r)

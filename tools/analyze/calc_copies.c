@@ -151,7 +151,8 @@ static void take_chunk(copies *c, uint32_t file, const ts_columns *columns,
         }
         c->longest[c->longest_count++] =
             (copies_one){ .file = file,
-                          .track = columns->track,
+                          .track = columns->tracks ? columns->tracks[i]
+                                                   : columns->track,
                           .start_ns = columns->start_ns[i],
                           .ns = columns->duration_ns[i],
                           .size = at(columns, TS_COLUMN_SIZE, i),

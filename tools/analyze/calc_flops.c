@@ -56,14 +56,10 @@ static const char *wrong_amount(const char *text)
 bool roofline_rule_read(roofline_rule *rule, const char *text)
 {
     const char *const equal = strrchr(text, '=');
-    char regex[256];
+    cli_text why;
     memset(rule, 0, sizeof *rule);
     rule->wrong = "it is REGEX=FLOPS or REGEX=FLOPS,BYTES";
     if (!equal || equal == text) return false;
-    rule->wrong = "the regular expression is too long";
-    if (equal - text >= (int)sizeof regex) return false;
-    memcpy(regex, text, (size_t)(equal - text));
-    regex[equal - text] = 0;
     const char *at = equal + 1;
     const char *end = read_amount(at, &rule->flops, &rule->flops_per);
     if (end && *end == ',') {
@@ -73,7 +69,8 @@ bool roofline_rule_read(roofline_rule *rule, const char *text)
     rule->wrong = wrong_amount(at);
     if (!end || *end) return false;
     rule->wrong = "the regular expression is bad";
-    if (regcomp(&rule->regex, regex, REG_EXTENDED | REG_NOSUB)) return false;
+    if (!cli_regex_open(&rule->regex, text, (size_t)(equal - text), &why))
+        return false;
     rule->wrong = NULL;
     return true;
 }

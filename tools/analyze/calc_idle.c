@@ -6,9 +6,7 @@
 // What the spans of gaps are told to.
 typedef struct idle_walk {
     idle_result *r;
-    const ts_replay *replay;
-    names_index *names;
-    sums open; // what lay open in a gap: gap << 32 | group, `most` its depth
+    hold_tally tally; // of gaps
     bool failed;
 } idle_walk;
 
@@ -86,44 +84,21 @@ static bool take_gaps(idle_result *r, const ts_replay *replay,
     return true;
 }
 
-static uint32_t group_of(idle_walk *w, uint32_t file, const inside_frame *f)
-{
-    if (!f) return TS_NODE_NONE;
-    const uint32_t group =
-        names_add(w->names, w->replay, file,
-                  f->call ? TS_EVENT_API_CALL : TS_EVENT_ZONE, f->id);
-    if (group == TS_NODE_NONE) w->failed = true;
-    return group;
-}
-
-// All that lay open counts for a gap, each name once however often it is.
-static void note_open(idle_walk *w, const inside_span *span, int64_t ns,
-                      const inside_frame *frames, uint32_t depth)
-{
-    for (uint32_t i = 0; i < depth && !w->failed; i++) {
-        bool again = false;
-        for (uint32_t k = 0; k < i && !again; k++)
-            again = frames[k].call == frames[i].call &&
-                    frames[k].id == frames[i].id;
-        const uint32_t group =
-            again ? TS_NODE_NONE : group_of(w, span->file, &frames[i]);
-        if (group != TS_NODE_NONE &&
-            !sums_add(&w->open, (uint64_t)span->index << 32 | group, ns, i))
-            w->failed = true;
-    }
-}
-
 static void take_part(void *user, const inside_span *span, int64_t from,
                       int64_t to, const inside_frame *frames, uint32_t depth)
 {
     idle_walk *const w = user;
     const int64_t ns = to - from;
     if (w->failed) return;
-    if (span->index < IDLE_DETAILS) note_open(w, span, ns, frames, depth);
+    if (span->index < IDLE_DETAILS &&
+        !hold_note(&w->tally, span, ns, frames, depth))
+        w->failed = true;
     const ts_idle cause = w->r->gaps[span->index].gap.cause;
     if (!idle_by_host(cause)) return;
-    const uint32_t zone = group_of(w, span->file, inside_zone(frames, depth));
-    const uint32_t call = group_of(w, span->file, inside_call(frames, depth));
+    const uint32_t zone = hold_group(&w->tally, span->file,
+                                     inside_zone(frames, depth), &w->failed);
+    const uint32_t call = hold_group(&w->tally, span->file,
+                                     inside_call(frames, depth), &w->failed);
     w->r->host_ns += ns;
     if (!sums_add(&w->r->zones, zone, ns, span->index) ||
         !sums_add(&w->r->calls, call, ns, span->index) ||
@@ -132,26 +107,23 @@ static void take_part(void *user, const inside_span *span, int64_t from,
         w->failed = true;
 }
 
-// Of what was open in a gap for half of it, the innermost.
-static void choose_open(idle_walk *w)
+static bool take_holds(const idle_walk *w)
 {
-    for (int pass = 0; pass < 2; pass++) { // zones, then calls
-        const ts_event_kind kind = pass ? TS_EVENT_API_CALL : TS_EVENT_ZONE;
-        size_t depths[IDLE_DETAILS] = { 0 };
-        for (size_t i = 0; i < w->open.count; i++) {
-            const sums_row *const row = &w->open.rows[i];
-            const size_t at = (size_t)(row->key >> 32);
-            const uint32_t group = (uint32_t)row->key;
-            idle_gap *const g = &w->r->gaps[at];
-            if (w->names->groups[group].kind != kind ||
-                row->ns < (g->gap.end_ns - g->gap.start_ns + 1) / 2 ||
-                row->most + 1 <= depths[at])
-                continue;
-            depths[at] = row->most + 1;
-            *(pass ? &g->call : &g->zone) = group;
-            *(pass ? &g->call_ns : &g->zone_ns) = row->ns;
-        }
+    idle_result *const r = w->r;
+    const size_t count = r->count < IDLE_DETAILS ? r->count : IDLE_DETAILS;
+    hold *const holds = calloc(count + 1, sizeof *holds);
+    for (size_t i = 0; holds && i < count; i++)
+        holds[i].length_ns = r->gaps[i].gap.end_ns - r->gaps[i].gap.start_ns;
+    if (holds) hold_choose(&w->tally, holds, count);
+    for (size_t i = 0; holds && i < count; i++) {
+        idle_gap *const g = &r->gaps[i];
+        g->zone = holds[i].zone;
+        g->call = holds[i].call;
+        g->zone_ns = holds[i].zone_ns;
+        g->call_ns = holds[i].call_ns;
     }
+    free(holds);
+    return holds;
 }
 
 static bool take_host(idle_walk *w)
@@ -169,7 +141,7 @@ static bool take_host(idle_walk *w)
         spans[count++] = span;
     }
     const bool ok =
-        inside_parts(w->replay, spans, count, take_part, w) && !w->failed;
+        inside_parts(w->tally.replay, spans, count, take_part, w) && !w->failed;
     free(spans);
     return ok;
 }
@@ -178,10 +150,10 @@ bool idle_open(idle_result *r, const ts_replay *replay,
                const ts_timeline *timeline, names_index *names)
 {
     memset(r, 0, sizeof *r);
-    idle_walk w = { .r = r, .replay = replay, .names = names };
-    const bool ok = take_gaps(r, replay, timeline, names) && take_host(&w);
-    if (ok) choose_open(&w);
-    sums_close(&w.open);
+    idle_walk w = { .r = r, .tally = { .replay = replay, .names = names } };
+    const bool ok = take_gaps(r, replay, timeline, names) && take_host(&w) &&
+                    take_holds(&w);
+    sums_close(&w.tally.open);
     sums_sort(&r->zones);
     sums_sort(&r->calls);
     sums_sort(&r->ends);

@@ -4,9 +4,7 @@
 #ifndef TS_CALC_IDLE_H
 #define TS_CALC_IDLE_H
 
-#include "tools/analyze/calc_inside.h"
-#include "tools/analyze/calc_names.h"
-#include "tools/analyze/calc_sums.h"
+#include "tools/analyze/calc_hold.h"
 
 typedef struct idle_gap {
     size_t device; // as ts_timeline_device counts

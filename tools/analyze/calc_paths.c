@@ -75,6 +75,18 @@ uint32_t paths_site(path_tree *p, const ts_reader *reader, uint32_t site)
     return paths_name(p, name.size ? name : unnamed);
 }
 
+bool paths_is_host(const ts_reader *reader, uint32_t track)
+{
+    static const char prefix[] = "profiler ";
+    ts_track of, parent = { .type = TS_TRACK_PROCESS };
+    if (!ts_reader_track(reader, track, &of)) return true;
+    if (!of.number && of.name.size > sizeof prefix &&
+        !memcmp(of.name.text, prefix, sizeof prefix - 1))
+        return false;
+    return !ts_reader_track(reader, of.parent, &parent) ||
+           parent.type == TS_TRACK_PROCESS;
+}
+
 size_t paths_text(const path_tree *p, uint32_t node, char *text, size_t size)
 {
     size_t at = 0;
@@ -102,13 +114,17 @@ size_t paths_text(const path_tree *p, uint32_t node, char *text, size_t size)
 
 typedef struct open_zone {
     int64_t end_ns;
-    uint32_t node;
+    uint32_t name, node;
 } open_zone;
 
-// A thread: the zones it is in, and the queries about it that are left.
+// A thread: the zones it is in, in order of their begin, and the queries about
+// it that are left.
 typedef struct walk_track {
     open_zone *zones;
     size_t count, room;
+    bool crossed;     // one outlasts another that began before it
+    bool host;        // a thread of a process
+    int64_t now_ns;   // time up to here is counted
     size_t next, end; // of the queries
 } walk_track;
 
@@ -131,7 +147,8 @@ static walk_track *track_of(walk *w, uint32_t track)
     if (!calc_room(&w->items, &w->room, w->count + 1, sizeof *w->items) ||
         !calc_map_set(&w->tracks, track, (uint32_t)w->count))
         return NULL;
-    w->items[w->count] = (walk_track){ 0 };
+    w->items[w->count] =
+        (walk_track){ .host = paths_is_host(w->reader, track) };
     return &w->items[w->count++];
 }
 
@@ -145,21 +162,69 @@ static uint32_t name_of(walk *w, uint32_t site)
     return name;
 }
 
-// The path that a thread is in; zones that have ended are left.
-static uint32_t path_at(walk_track *t, int64_t time_ns)
+// Each moment belongs to the zone that began last of those that go on.
+static void spend(walk *w, walk_track *t, int64_t until_ns)
 {
-    while (t->count && t->zones[t->count - 1].end_ns <= time_ns)
-        t->count--;
+    if (w->times && t->count && until_ns > t->now_ns)
+        w->p->nodes[t->zones[t->count - 1].node].own_ns += until_ns - t->now_ns;
+    t->now_ns = until_ns;
+}
+
+// The zone that ends first: the innermost, unless some cross.
+static size_t first_to_end(const walk_track *t)
+{
+    size_t first = t->count - 1;
+    for (size_t i = first; t->crossed && i-- > 0;)
+        if (t->zones[i].end_ns < t->zones[first].end_ns) first = i;
+    return first;
+}
+
+// Those that began within the one that ends are now in what is around it.
+static bool remove_zone(walk *w, walk_track *t, size_t at)
+{
+    memmove(t->zones + at, t->zones + at + 1,
+            (--t->count - at) * sizeof *t->zones);
+    t->crossed = false;
+    for (size_t i = 0; i < t->count; i++) {
+        const uint32_t parent = i ? t->zones[i - 1].node : PATHS_ROOT;
+        if (i >= at)
+            t->zones[i].node = paths_child(w->p, parent, t->zones[i].name);
+        if (t->zones[i].node == CALC_NONE) return false;
+        t->crossed |= i && t->zones[i].end_ns > t->zones[i - 1].end_ns;
+    }
+    return true;
+}
+
+// Leaves the zones that have ended by then.
+static bool leave(walk *w, walk_track *t, int64_t time_ns)
+{
+    while (t->count) {
+        const size_t at = first_to_end(t);
+        if (t->zones[at].end_ns > time_ns) break;
+        spend(w, t, t->zones[at].end_ns);
+        if (at + 1 == t->count && !t->crossed)
+            t->count--;
+        else if (!remove_zone(w, t, at))
+            return false;
+    }
+    if (t->count) spend(w, t, time_ns);
+    return true;
+}
+
+static uint32_t path_of(const walk_track *t)
+{
     return t->count ? t->zones[t->count - 1].node : PATHS_ROOT;
 }
 
-static void answer(walk *w, walk_track *t, int64_t before_ns, bool all)
+static bool answer(walk *w, walk_track *t, int64_t before_ns, bool all)
 {
     while (t->next < t->end &&
            (all || w->queries[t->next].time_ns < before_ns)) {
         paths_query *const q = &w->queries[t->next++];
-        q->node = path_at(t, q->time_ns);
+        if (!leave(w, t, q->time_ns)) return false;
+        q->node = path_of(t);
     }
+    return true;
 }
 
 static bool enter(walk *w, walk_track *t, const ts_event *event)
@@ -169,23 +234,19 @@ static bool enter(walk *w, walk_track *t, const ts_event *event)
                                : event->start_ns + event->duration_ns;
     const uint32_t name =
         name_of(w, (uint32_t)ts_event_value(event, TS_COLUMN_SITE));
-    answer(w, t, event->start_ns, false);
-    const uint32_t parent = path_at(t, event->start_ns);
-    const uint32_t node =
-        name == CALC_NONE ? CALC_NONE : paths_child(w->p, parent, name);
+    if (!answer(w, t, event->start_ns, false) ||
+        !leave(w, t, event->start_ns) || name == CALC_NONE)
+        return false;
+    const uint32_t node = paths_child(w->p, path_of(t), name);
     if (node == CALC_NONE ||
         !calc_room(&t->zones, &t->room, t->count + 1, sizeof *t->zones))
         return false;
-    if (t->count && t->zones[t->count - 1].end_ns < end_ns) w->p->overlaps++;
-    if (w->times && end_ns > event->start_ns) {
-        w->p->nodes[node].own_ns += end_ns - event->start_ns;
-        if (t->count) {
-            const int64_t within = t->zones[t->count - 1].end_ns;
-            w->p->nodes[parent].own_ns -=
-                (within < end_ns ? within : end_ns) - event->start_ns;
-        }
+    if (t->count && t->zones[t->count - 1].end_ns < end_ns) {
+        w->p->overlaps++;
+        t->crossed = true;
     }
-    t->zones[t->count++] = (open_zone){ end_ns, node };
+    t->now_ns = event->start_ns;
+    t->zones[t->count++] = (open_zone){ end_ns, name, node };
     return true;
 }
 
@@ -221,14 +282,15 @@ static bool walk_zones(walk *w, size_t count)
     if (ok) {
         while (ok && ts_cursor_next(cursor, &event)) {
             walk_track *const t = track_of(w, event.track);
-            ok = t && enter(w, t, &event);
+            ok = t && (!t->host || enter(w, t, &event));
         }
         // Damage is in the reader's list; what is left is told of.
         ok = ok && ts_cursor_result(cursor) != TS_ERR_MEMORY;
         ts_cursor_close(cursor);
     }
     for (size_t i = 0; i < w->count; i++) {
-        answer(w, &w->items[i], 0, true);
+        ok = ok && answer(w, &w->items[i], 0, true) &&
+             leave(w, &w->items[i], INT64_MAX);
         free(w->items[i].zones);
     }
     free(w->items);

@@ -25,7 +25,8 @@ typedef struct path_tree {
     size_t name_room, node_room;
     calc_map name_index, node_index; // by hash, verified
     uint64_t cut;      // not put deeper: too deep, or too many paths
-    uint64_t overlaps; // zones that begin in another and outlast it
+    uint64_t overlaps; // zones that begin in another and outlast it: once
+                       // that has ended they are in what was around it
 } path_tree;
 
 // False: no memory, as for all functions here. Close in any case.
@@ -39,6 +40,10 @@ uint32_t paths_child(path_tree *p, uint32_t parent, uint32_t name);
 
 // What to call a site, as a number.
 uint32_t paths_site(path_tree *p, const ts_reader *reader, uint32_t site);
+
+// Whether a track is a thread of a process: what devices or profilers have
+// zones for are no times of the host.
+bool paths_is_host(const ts_reader *reader, uint32_t track);
 
 // A question: in which zones was this thread at this time?
 typedef struct paths_query {

@@ -44,7 +44,7 @@ static ranks_member *list_members(const ts_replay *replay, size_t *count)
             const ranks_member member = { g.targets[e], i };
             members[(*count)++] = member;
         }
-    if (!members) return malloc(1);
+    if (!members) return malloc(sizeof(ranks_member));
     qsort(members, *count, sizeof *members, by_join);
     return members;
 }
@@ -150,8 +150,71 @@ static bool take_meetings(ranks_result *r, const ts_replay *replay,
     return true;
 }
 
-bool ranks_open(ranks_result *r, const ts_replay *replay,
-                const names_index *names)
+static int64_t began_of(const ts_replay *replay, uint32_t file)
+{
+    ts_replay_file of;
+    if (!ts_replay_file_at(replay, file, &of)) return 0;
+    return of.offset_ns + ts_reader_info(of.reader)->first_ns;
+}
+
+// A span of the host that launched the last one, which was late from the
+// arrival of the first on. False: its thread is not known.
+static bool late_span(const ts_replay *replay, const ranks_meeting *m,
+                      size_t index, inside_span *span)
+{
+    ts_operation op;
+    ts_node call;
+    if (m->first_ns == m->last_ns ||
+        !ts_replay_operation(replay, m->operation, &op) ||
+        op.call == TS_NODE_NONE || !ts_replay_node(replay, op.call, &call) ||
+        !call.track || call.recorded_ns <= m->first_ns)
+        return false;
+    const inside_span of = { op.file, call.track, m->first_ns, call.recorded_ns,
+                             index };
+    *span = of;
+    return true;
+}
+
+// How much of the skew of the first meeting is that the one began later than
+// the other, if that is most of it. Later on they are even.
+static int64_t head_of(const ts_replay *replay, const ranks_meeting *m)
+{
+    ts_operation last, first;
+    if (!ts_replay_operation(replay, m->operation, &last) ||
+        !ts_replay_operation(replay, m->earliest, &first))
+        return 0;
+    const int64_t late = m->last_ns - m->first_ns;
+    const int64_t head =
+        began_of(replay, last.file) - began_of(replay, first.file);
+    return head >= (late + 1) / 2 ? head : 0;
+}
+
+static bool explain(ranks_result *r, const ts_replay *replay,
+                    names_index *names)
+{
+    hold_tally tally = { .replay = replay, .names = names };
+    inside_span *const spans = malloc((r->meeting_count + 1) * sizeof *spans);
+    hold *const holds = calloc(r->meeting_count + 1, sizeof *holds);
+    size_t count = 0;
+    bool ok = spans && holds;
+    for (size_t i = 0; ok && i < r->meeting_count; i++)
+        count += late_span(replay, &r->meetings[i], i, &spans[count]);
+    ok = ok && hold_find(&tally, spans, count, holds, r->meeting_count);
+    size_t first = 0;
+    for (size_t i = 0; ok && i < r->meeting_count; i++) {
+        r->meetings[i].held = holds[i];
+        if (r->meetings[i].first_ns < r->meetings[first].first_ns) first = i;
+    }
+    if (ok && r->meeting_count)
+        r->meetings[first].head_ns = head_of(replay, &r->meetings[first]);
+    for (size_t i = 0; i < r->rank_count; i++)
+        r->ranks[i].began_ns = began_of(replay, r->ranks[i].file);
+    free(spans);
+    free(holds);
+    return ok;
+}
+
+bool ranks_open(ranks_result *r, const ts_replay *replay, names_index *names)
 {
     lanes l = { 0 };
     size_t count;
@@ -159,7 +222,8 @@ bool ranks_open(ranks_result *r, const ts_replay *replay,
     ranks_member *const members = list_members(replay, &count);
     const bool ok = members && lanes_open(&l, replay) &&
                     take_ranks(r, replay) &&
-                    take_meetings(r, replay, &l, names, members, count);
+                    take_meetings(r, replay, &l, names, members, count) &&
+                    explain(r, replay, names);
     lanes_close(&l);
     free(members);
     return ok;

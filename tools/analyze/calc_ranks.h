@@ -8,8 +8,7 @@
 #ifndef TS_CALC_RANKS_H
 #define TS_CALC_RANKS_H
 
-#include "tools/analyze/calc_names.h"
-#include "tools/analyze/calc_sums.h"
+#include "tools/analyze/calc_hold.h"
 
 typedef struct ranks_meeting {
     uint32_t group;            // of names, of its first member
@@ -21,6 +20,9 @@ typedef struct ranks_meeting {
     uint32_t last;             // rank that came last
     uint32_t operation;        // of that rank
     uint32_t earliest;         // operation that came first
+    int64_t head_ns;           // of the skew: the last one's file began later
+                               // than that of the first one; 0: not by half
+    hold held;                 // between: what launched the last one was in
 } ranks_meeting;
 
 typedef struct ranks_rank {
@@ -29,6 +31,7 @@ typedef struct ranks_rank {
     int64_t waited_ns;        // for others
     int64_t caused_ns;        // others waited for it
     int64_t in_ns;            // its collectives took
+    int64_t began_ns;         // first event of its file, on the common axis
 } ranks_rank;
 
 typedef struct ranks_result {
@@ -43,7 +46,7 @@ typedef struct ranks_result {
 
 // False without memory. Close it in any case.
 bool ranks_open(ranks_result *result, const ts_replay *replay,
-                const names_index *names);
+                names_index *names);
 void ranks_close(ranks_result *result);
 
 #endif // TS_CALC_RANKS_H

@@ -273,15 +273,9 @@ static uint64_t amount(uint64_t each, roofline_per per,
 static const roofline_rule *rule_of(const roofline_rule *rules, size_t count,
                                     ts_text name)
 {
-    char *const text = malloc(name.size + 1);
-    const roofline_rule *found = NULL;
-    if (!text) return NULL;
-    memcpy(text, name.text, name.size);
-    text[name.size] = 0;
-    for (size_t i = 0; i < count && !found; i++)
-        if (!regexec(&rules[i].regex, text, 0, NULL, 0)) found = &rules[i];
-    free(text);
-    return found;
+    for (size_t i = 0; i < count; i++)
+        if (cli_regex_matches(&rules[i].regex, name)) return &rules[i];
+    return NULL;
 }
 
 static bool take_rules(roofline_walk *w, const roofline_rule *rules,

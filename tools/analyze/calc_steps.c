@@ -75,6 +75,7 @@ static bool take_marked(steps_walk *w)
     steps_result marked;
     const bool ok = steps_marked(&marked, w->replay);
     if (!ok || marked.count < STEPS_LEAST) {
+        w->r->few = ok ? marked.count : 0;
         steps_close(&marked);
         return ok;
     }

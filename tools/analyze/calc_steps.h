@@ -36,6 +36,7 @@ typedef struct steps_step {
 typedef struct steps_result {
     bool marked;
     uint64_t left_out; // marked ones in which no work ended
+    uint64_t few;      // marked ones, fewer than STEPS_LEAST: not taken
     steps_step *steps;
     size_t count;
     uint32_t file, device; // tracks; the stream of which the loop was found

@@ -8,9 +8,9 @@
 
 static bool keys(const stats_event *e, stats_key *key, void *user)
 {
-    (void)user;
+    const zones *const z = user;
     key[0] = (stats_key){ { stats_value(e, TS_COLUMN_SITE), 0 } };
-    return true;
+    return paths_is_host(analyze_reader(z->job, e->file), stats_track(e));
 }
 
 static uint32_t name_of(zones *z, const stats_group *g)

@@ -66,8 +66,10 @@ typedef struct diff_row {
     bool by_step;         // samples are sums of steps, else single durations
     bool tested;          // there are samples enough
     uint64_t p, adjusted; // of DIFF_CERTAIN; adjusted for the subject's rows
+    int toward;           // 1: samples of B are the larger ones, -1: of A
     bool tested_singles;  // likewise of the durations, whatever the samples
     uint64_t p_singles;
+    int toward_singles;
 } diff_row;
 
 typedef struct diff_stream { // one that both sides have
@@ -86,7 +88,7 @@ typedef struct diff_side {
     int64_t start_ns, end_ns; // makespan
     ts_timeline_figures total;
     bool has_work, has_memory;
-    uint64_t lost;
+    uint64_t lost, operations;
 } diff_side;
 
 typedef struct diff {
@@ -159,10 +161,11 @@ int64_t diff_change(const diff *d, const diff_row *row, diff_metric metric);
     Mann and Whitney's U test, two-sided, by the normal approximation with
     corrections for ties and continuity: how likely samples so far apart are
     if both sides are alike. In integers, so that every machine says the same.
-    Sorts both.
+    Sorts both. toward: 1 if those of b are the larger ones, -1 those of a.
     Source: Mann, Whitney, 1947; Lehmann, Nonparametrics, 1975, section 1.2.
 */
-uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count);
+uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count,
+                     int *toward);
 // Benjamini and Hochberg's: p-values of several tests, so that of those below
 // a limit at most that share is noise. False: no memory.
 bool diff_adjust(const uint64_t *p, uint64_t *adjusted, size_t count);
@@ -184,6 +187,7 @@ typedef enum diff_verdict {
     DIFF_WITHIN = 0, // of the limit
     DIFF_NOISE,      // beyond it, but that may be noise
     DIFF_UNTESTED,   // beyond it, with too few samples to tell
+    DIFF_BLIND,      // not beyond it, but of a different number of steps
     DIFF_REGRESSED
 } diff_verdict;
 
@@ -226,6 +230,11 @@ bool diff_gate_failed(const diff_gates *gates, const diff_gate *g);
 bool diff_gates_failed(const diff_gates *gates);
 // Whether nothing is like a gate that asks for something.
 bool diff_gate_missed(const diff_gate *g);
+// Whether it compares totals of different numbers of steps: it would hold
+// whatever became slower, where traces last equally long.
+bool diff_gate_blind(const diff_gate *g);
+bool diff_steps_unequal(const diff *d);
+bool diff_about_same(uint64_t a, uint64_t b);
 bool diff_gates_missed(const diff_gates *gates);
 void diff_gates_close(diff_gates *gates);
 

@@ -46,6 +46,16 @@ static bool is_exact(const diff_gate *g, const diff *d, const diff_row *row)
            counts_are_beyond(g, d, row);
 }
 
+// Totals of so many steps on one side and so many on the other say nothing of
+// what a step takes: a trace of two seconds lasts two seconds.
+static bool is_blind(const diff_gate *g, const diff *d, const diff_row *row)
+{
+    return diff_steps_unequal(d) && !row->by_step && g->metric != DIFF_MEDIAN &&
+           row->subject != DIFF_STEP && row->subject != DIFF_LATENCY &&
+           row->subject != DIFF_MEMORY && row->parts[0].count &&
+           row->parts[1].count;
+}
+
 // The makespan is as certain as the steps are.
 static const diff_row *row_to_test(const diff *d, const diff_row *row)
 {
@@ -70,7 +80,12 @@ static bool add_hit(diff_gate *g, const diff *d, size_t index, size_t *room)
         hit.verdict = is_exact(g, d, row) ? DIFF_REGRESSED
                       : tested            ? DIFF_NOISE
                                           : DIFF_UNTESTED;
-        if (hit.verdict == DIFF_NOISE) hit.p = singles ? by->p_singles : by->p;
+        // A test that says that B takes less is none of this.
+        if (hit.verdict == DIFF_NOISE &&
+            (singles ? by->toward_singles : by->toward) > 0)
+            hit.p = singles ? by->p_singles : by->p;
+    } else if (is_blind(g, d, row)) {
+        hit.verdict = DIFF_BLIND;
     }
     if (!calc_room(&g->hits, room, g->hit_count + 1, sizeof *g->hits))
         return false;
@@ -161,9 +176,16 @@ bool diff_gate_missed(const diff_gate *g)
     return !g->hit_count && !g->optional;
 }
 
+bool diff_gate_blind(const diff_gate *g)
+{
+    return g->verdicts[DIFF_BLIND] > 0;
+}
+
 bool diff_gates_missed(const diff_gates *gates)
 {
     for (size_t i = 0; i < gates->count; i++)
-        if (diff_gate_missed(&gates->items[i])) return true;
+        if (diff_gate_missed(&gates->items[i]) ||
+            diff_gate_blind(&gates->items[i]))
+            return true;
     return false;
 }

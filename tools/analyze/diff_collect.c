@@ -150,9 +150,10 @@ static bool add_operations(collecting *c)
         return false;
     memset(c->rows, 0xFF, (c->s->names.count + 1) * sizeof *c->rows);
     for (uint32_t i = 0; ts_replay_operation(c->replay, i, &o); i++)
-        if (names_works(o.kind) && o.skip == TS_SKIP_NOT &&
-            !add_operation(c, i, &o))
-            return false;
+        if (names_works(o.kind) && o.skip == TS_SKIP_NOT) {
+            c->s->operations++;
+            if (!add_operation(c, i, &o)) return false;
+        }
     return true;
 }
 
@@ -177,8 +178,8 @@ static bool add_latency(collecting *c, const ts_timeline *timeline)
     for (size_t i = 0; ok && i < result.device_count; i++) {
         const launch_times *const t = &result.devices[i].latency;
         for (size_t k = 0; ok && k < t->count; k++)
-            ok = add_named(c, DIFF_LATENCY, "launch latency", 0, t->ns[k],
-                           TS_NODE_NONE, TS_NODE_NONE);
+            ok = add_named(c, DIFF_LATENCY, "launch latency, median", 0,
+                           t->ns[k], TS_NODE_NONE, TS_NODE_NONE);
     }
     launch_close(&result);
     return ok;
@@ -211,7 +212,7 @@ bool diff_collect_spans(diff *d, int side)
     if (!s->has_work) return true;
     for (uint32_t i = 0; d->alike && i < s->steps.count; i++) {
         const steps_step *const step = &s->steps.steps[i];
-        if (!add_named(&c, DIFF_STEP, "step", step->start_ns,
+        if (!add_named(&c, DIFF_STEP, "step, median", step->start_ns,
                        step->end_ns - step->start_ns, i, TS_NODE_NONE))
             return false;
     }

@@ -70,7 +70,7 @@ static const char nothing_like_it[] = "neither trace has anything like it";
 static bool is_skipped(const diff_gates *gates, const diff_gate *g)
 {
     return !diff_gate_failed(gates, g) && !diff_gate_missed(g) &&
-           (!g->hit_count || g->verdicts[DIFF_UNTESTED]);
+           !diff_gate_blind(g) && (!g->hit_count || g->verdicts[DIFF_UNTESTED]);
 }
 
 // As build servers read it: one case for each gate.
@@ -112,11 +112,12 @@ static void put_case(FILE *out, const diff *d, const diff_gates *gates,
                 g->hit_count
                     ? "beyond the limit, but untested: no noise is known"
                     : nothing_like_it);
-    } else if (!g->hit_count) {
+    } else if (!g->hit_count || diff_gate_blind(g)) {
         fprintf(out,
                 "\">\n      <error message=\"%s\" type=\"usage\"/>\n"
                 "    </testcase>\n",
-                nothing_like_it);
+                g->hit_count ? "A and B have different numbers of steps"
+                             : nothing_like_it);
     } else {
         fputs("\"/>\n", out);
     }
@@ -130,7 +131,9 @@ bool diff_junit(const diff *d, const diff_gates *gates, const char *path)
     FILE *const out = file.stream;
     for (size_t i = 0; i < gates->count; i++) {
         skipped += is_skipped(gates, &gates->items[i]);
-        errors += diff_gate_missed(&gates->items[i]);
+        errors += diff_gate_missed(&gates->items[i]) ||
+                  (diff_gate_blind(&gates->items[i]) &&
+                   !diff_gate_failed(gates, &gates->items[i]));
     }
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
@@ -222,8 +225,9 @@ bool diff_markdown(const diff *d, const diff_gates *gates, const report *r,
     for (const report_section *s = r->sections; s; s = s->next) {
         const bool first = s == r->sections;
         const bool is_gates = !strcmp(s->name, "gates");
-        if (!first && !is_gates && !s->tables) continue;
-        fprintf(out, first ? "## " : "\n### ");
+        const bool answer = first || !strcmp(s->name, "diff");
+        if (!answer && !is_gates && !s->tables) continue;
+        fprintf(out, "%s%s ", first ? "" : "\n", answer ? "##" : "###");
         fprintf(out, "%s\n\n", s->title);
         put_cell(out, s->answer.text, s->answer.size);
         putc('\n', out);

@@ -33,6 +33,7 @@ typedef struct ranked_row {
 static int by_weight(const void *left, const void *right)
 {
     const ranked_row *const a = left, *const b = right;
+    if (a->row->by_step != b->row->by_step) return a->row->by_step ? -1 : 1;
     if (a->matters != b->matters) return a->matters ? -1 : 1;
     if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
     return (a->row > b->row) - (a->row < b->row);
@@ -69,19 +70,69 @@ diff_metric diff_main(diff_subject subject)
                                                            : DIFF_TOTAL;
 }
 
-const char *diff_word(const diff *d, const diff_row *row)
+const char *diff_unit(const diff *d, const diff_row *row)
 {
-    const diff_metric metric = diff_main(row->subject);
-    const int64_t change = diff_change(d, row, metric);
-    const bool memory = row->subject == DIFF_MEMORY;
-    if (diff_is_new(row)) return "new";
-    if (diff_is_gone(row)) return "gone";
-    if (!change) return "same";
-    if (memory) return change > 0 ? "more" : "less";
-    if (diff_is_significant(d, row)) return change > 0 ? "slower" : "faster";
-    if (counts_differ(row))
-        return row->parts[0].count < row->parts[1].count ? "more" : "fewer";
-    return row->tested ? "noise" : "untested";
+    return !row->by_step              ? "all"
+           : d->sides[0].steps.marked ? "a step"
+                                      : "a found step";
+}
+
+static bool has_counts(const diff_row *row)
+{
+    return !row->by_step && row->subject != DIFF_STEP &&
+           row->subject != DIFF_LATENCY && row->subject != DIFF_MEMORY &&
+           row->subject != DIFF_MAKESPAN;
+}
+
+static int mean_sign(const diff_part *a, const diff_part *b)
+{
+    const double of_a = (double)a->total / (double)a->count;
+    const double of_b = (double)b->total / (double)b->count;
+    return (of_b > of_a) - (of_b < of_a);
+}
+
+/*
+    Of all of a row two things may have changed: how many there are, which is
+    counted, and how long each takes, which is tested. The total is neither.
+    Where test, median and mean point in different ways, none is claimed.
+*/
+static cli_text word_of_all(const diff *d, const diff_row *row)
+{
+    const diff_part *const a = &row->parts[0], *const b = &row->parts[1];
+    const bool longer = row->toward > 0;
+    const int64_t middle = diff_change(d, row, DIFF_MEDIAN);
+    const bool each = diff_is_significant(d, row) &&
+                      (longer ? middle > 0 : middle < 0) &&
+                      mean_sign(a, b) == (longer ? 1 : -1);
+    const char *const slow = row->subject == DIFF_IDLE
+                                 ? (longer ? "longer" : "shorter")
+                                 : (longer ? "slower" : "faster");
+    if (a->count == b->count)
+        return cli_format("%s", !row->tested                   ? "untested"
+                                : !diff_is_significant(d, row) ? "noise"
+                                : each                         ? slow
+                                                               : "mixed");
+    const char *const number = a->count < b->count ? "more" : "fewer";
+    if (!each) return cli_format("%s", number);
+    return cli_format("%s, each %s", number, slow);
+}
+
+cli_text diff_word(const diff *d, const diff_row *row)
+{
+    const int64_t change = diff_change(d, row, diff_main(row->subject));
+    if (diff_is_new(row)) return cli_format("new");
+    if (diff_is_gone(row)) return cli_format("gone");
+    if (row->subject == DIFF_MEMORY && change)
+        return cli_format(change > 0 ? "more" : "less");
+    if (has_counts(row) &&
+        (change || row->parts[0].count != row->parts[1].count))
+        return word_of_all(d, row);
+    if (!change) return cli_format("same");
+    if (!diff_is_significant(d, row))
+        return cli_format(row->tested ? "noise" : "untested");
+    // Most samples went one way, and few of them the other, but farther.
+    if ((change > 0) != (row->toward > 0)) return cli_format("mixed");
+    return cli_format(change > 0 ? "slower" : "faster");
 }
 
 static report_value value_of(const diff *d, const diff_row *row,
@@ -110,7 +161,7 @@ static report_evidence place_of(const diff *d, const diff_row *row)
     return e;
 }
 
-enum { COLUMNS = 13 };
+enum { COLUMNS = 12 };
 
 // A configuration is called "8 x 128, 32 regs, 0+0 B: kernel".
 typedef struct config_name {
@@ -132,12 +183,18 @@ static config_name split_config(const diff_row *row)
     return name;
 }
 
+typedef struct table_parts {
+    uint32_t subjects;
+    const char *key, *title;
+    report_column columns[COLUMNS];
+} table_parts;
+
 static void put_row(const diff *d, report_table *t, const diff_row *row)
 {
     const diff_metric metric = diff_main(row->subject);
     const int64_t change = diff_change(d, row, metric);
     const diff_number a = diff_value(d, row, metric, 0);
-    const cli_text p = diff_p(row->adjusted);
+    const cli_text p = diff_p(row->adjusted), word = diff_word(d, row);
     const config_name name = split_config(row);
     const report_value values[] = {
         report_text(name.kernel),
@@ -147,9 +204,8 @@ static void put_row(const diff *d, report_table *t, const diff_row *row)
         report_number(row->subject == DIFF_MEMORY ? REPORT_BYTES : REPORT_NS,
                       change, 0),
         report_share(change, a.of ? a.number / a.of : 0),
-        report_string(diff_word(d, row)),
+        report_string(word.s),
         row->tested ? report_string(p.s) : report_unknown(REPORT_TEXT),
-        report_string(row->by_step ? "a step" : "all"),
         value_of(d, row, DIFF_COUNT, 0),
         value_of(d, row, DIFF_COUNT, 1),
         value_of(d, row, DIFF_MEDIAN, 0),
@@ -172,7 +228,77 @@ bool diff_any_changed(const diff *d, uint32_t subjects)
     return count > 0;
 }
 
-bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
+// Of what is a sum, of all or of a step.
+static bool has_unit(uint32_t subjects)
+{
+    return !(subjects & (1u << DIFF_MAKESPAN | 1u << DIFF_STEP |
+                         1u << DIFF_LATENCY | 1u << DIFF_MEMORY));
+}
+
+// All rows of a table as one, those that did not change too.
+static void put_total(const diff *d, report_table *t, uint32_t subjects,
+                      bool by_step)
+{
+    int64_t ns[2] = { 0, 0 };
+    uint64_t counts[2] = { 0, 0 };
+    for (size_t i = 0; i < d->row_count; i++) {
+        const diff_row *const row = &d->rows[i];
+        if (!(subjects >> row->subject & 1) || row->by_step != by_step)
+            continue;
+        for (int side = 0; side < 2; side++) {
+            const diff_number n = diff_value(d, row, DIFF_TOTAL, side);
+            ns[side] += n.number / n.of;
+            counts[side] += row->parts[side].count;
+        }
+    }
+    const bool config = subjects == 1u << DIFF_CONFIG;
+    report_value values[COLUMNS];
+    size_t n = 0;
+    values[n++] = report_string("(total)");
+    if (config) values[n++] = report_unknown(REPORT_TEXT);
+    values[n++] = report_ns(ns[0]);
+    values[n++] = report_ns(ns[1]);
+    values[n++] = report_ns(ns[1] - ns[0]);
+    values[n++] = report_share(ns[1] - ns[0], ns[0]);
+    values[n++] = report_unknown(REPORT_TEXT);
+    values[n++] = report_unknown(REPORT_TEXT);
+    for (int side = 0; side < 2; side++)
+        values[n++] = by_step
+                          ? report_factor((int64_t)counts[side],
+                                          (int64_t)d->sides[side].steps.count)
+                          : report_count(counts[side]);
+    values[n++] = report_unknown(REPORT_NS);
+    values[n++] = report_unknown(REPORT_NS);
+    report_row(t, values, NULL);
+}
+
+// What is of a step, or what is of all: values of a table have one unit.
+// other: the section has a table of what is of a step.
+static void put_part(diff *d, report_section *s, const table_parts *p,
+                     const ranked_row *rows, size_t count, bool other)
+{
+    const analyze_options *const o = &d->sides[0].job.options;
+    const uint64_t most = o->rows > o->top ? o->rows : o->top;
+    const bool config = p->subjects == 1u << DIFF_CONFIG;
+    if (!count) return;
+    const diff_row *const first = rows[0].row;
+    ts_text title = { p->title, strlen(p->title) };
+    if (has_unit(p->subjects))
+        title = analyze_format(&d->sides[0].job, "%s, %s", p->title,
+                               other ? "all, of what is not alike in each step"
+                                     : diff_unit(d, first));
+    report_table *const t =
+        report_table_begin(s, other ? "outside" : p->key, title.text,
+                           p->columns, config ? COLUMNS : COLUMNS - 1);
+    // Zones lie in zones: their times are none of a whole.
+    const bool total = has_unit(p->subjects) && first->subject != DIFF_ZONE;
+    if (total) put_total(d, t, p->subjects, first->by_step);
+    for (size_t i = 0; i < count && i < most; i++)
+        put_row(d, t, rows[i].row);
+    report_rows_of(t, count + total);
+}
+
+bool diff_put_table(diff *d, report_section *s, uint32_t subjects,
                     const char *key, const char *title)
 {
     const report_unit unit =
@@ -186,28 +312,23 @@ bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
         { "share", "of A", REPORT_SHARE },
         { "verdict", "verdict", REPORT_TEXT },
         { "p", "p", REPORT_TEXT },
-        { "of", "in", REPORT_TEXT },
         { "count_a", "count A", REPORT_COUNT },
         { "count_b", "B", REPORT_COUNT },
         { "median_a", "median A", unit },
         { "median_b", "B", unit },
     };
     const bool config = subjects == 1u << DIFF_CONFIG;
-    report_column columns[COLUMNS] = { all[0] };
-    memcpy(columns + 1, all + (config ? 1 : 2),
-           (COLUMNS - (config ? 1u : 2u)) * sizeof *columns);
+    table_parts p = { subjects, key, title, { all[0] } };
+    memcpy(p.columns + 1, all + (config ? 1 : 2),
+           (COLUMNS - (config ? 1u : 2u)) * sizeof *p.columns);
     size_t count, same;
     ranked_row *const rows = changed_rows(d, subjects, &count, &same);
     if (!rows) return false;
-    if (count) {
-        report_table *const t = report_table_begin(
-            s, key, title, columns, config ? COLUMNS : COLUMNS - 1);
-        const analyze_options *const o = &d->sides[0].job.options;
-        const uint64_t most = o->rows > o->top ? o->rows : o->top;
-        for (size_t i = 0; i < count && i < most; i++)
-            put_row(d, t, rows[i].row);
-        report_rows_of(t, count);
-    }
+    size_t steps = 0;
+    while (steps < count && rows[steps].row->by_step)
+        steps++;
+    put_part(d, s, &p, rows, steps, false);
+    put_part(d, s, &p, rows + steps, count - steps, steps > 0);
     free(rows);
     return true;
 }
@@ -243,106 +364,147 @@ cli_text diff_short(ts_text name)
     return text;
 }
 
-// "2 kernels new, 1 gone": appended to a sentence that may have begun.
+typedef struct come_and_gone { // new, gone
+    size_t count[2];
+    int64_t ns[2];
+} come_and_gone;
+
+static void count_come(come_and_gone *c, const diff *d, const diff_row *row)
+{
+    for (int gone = 0; gone < 2; gone++)
+        if (gone ? diff_is_gone(row) : diff_is_new(row)) {
+            const diff_number n = diff_value(d, row, DIFF_TOTAL, !gone);
+            c->count[gone]++;
+            c->ns[gone] += n.number / n.of;
+        }
+}
+
+// "2 kernels new (1.200 ms), 1 gone (30.00 us)": appended to a sentence that
+// may have begun.
 static size_t put_come_and_gone(char *text, size_t size, size_t room,
                                 const char *one, const char *more,
-                                const size_t count[2])
+                                const come_and_gone *c)
 {
-    const char *const comma = size ? ", " : "";
-    const size_t of = count[0] ? count[0] : count[1];
-    if (!of || size >= room) return size;
-    size += (size_t)snprintf(text + size, room - size, "%s%zu %s %s", comma, of,
-                             of == 1 ? one : more, count[0] ? "new" : "gone");
-    if (count[0] && count[1] && size < room)
-        size +=
-            (size_t)snprintf(text + size, room - size, ", %zu gone", count[1]);
+    bool begun = false;
+    for (int gone = 0; gone < 2 && size < room; gone++) {
+        if (!c->count[gone]) continue;
+        size += (size_t)snprintf(text + size, room - size, "%s%zu %s%s%s (%s)",
+                                 begun  ? ", "
+                                 : size ? "; "
+                                        : "",
+                                 c->count[gone],
+                                 begun                 ? ""
+                                 : c->count[gone] == 1 ? one
+                                                       : more,
+                                 begun ? "" : " ", gone ? "gone" : "new",
+                                 cli_time(c->ns[gone]).s);
+        begun = true;
+    }
     return size;
 }
 
-// The sentence may hold up to `most` of them: "gemm +12.0 %, relu new".
-// slower: those that make B so; 0: all.
+static const uint32_t changing = 1u << DIFF_KERNEL | 1u << DIFF_COPY |
+                                 1u << DIFF_COLLECTIVE | 1u << DIFF_IDLE;
+
+// "gemm +12.0 % (+1.200 ms)"; of what is no sum of steps that too, and where
+// there are fewer, or more, how long each takes.
+static size_t put_cause(const diff *d, const diff_row *row, char *to,
+                        size_t room)
+{
+    const int64_t change = diff_change(d, row, DIFF_TOTAL);
+    const cli_text word = diff_word(d, row);
+    cli_text each = { "" };
+    if (strstr(word.s, ", each"))
+        each = cli_format(": %s, the median %s",
+                          diff_percent(d, row, DIFF_COUNT).s,
+                          diff_percent(d, row, DIFF_MEDIAN).s);
+    const int size =
+        snprintf(to, room, "%s%s %s (%s%s%s%s%s%s)",
+                 row->subject == DIFF_IDLE ? "idle time by " : "",
+                 diff_short(row->name).s, diff_percent(d, row, DIFF_TOTAL).s,
+                 change > 0 ? "+" : "", cli_time(change).s,
+                 d->by_step && !row->by_step ? " in all" : "",
+                 *each.s ? "; " : "", *each.s ? word.s : "", each.s);
+    return size < 0 ? 0 : (size_t)size < room ? (size_t)size : room - 1;
+}
+
+// Of everything that changed, idle time too, up to three rows that did so by
+// more than noise. slower: those that make B so; 0: all.
 static void put_causes(const diff *d, report_section *s, int slower,
                        int64_t whole)
 {
     enum { MOST = 3 };
-    uint32_t subjects =
-        1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE;
-    if (d->by_step) subjects |= 1u << DIFF_IDLE;
-    char text[600] = "";
+    char text[1000] = "";
     size_t count, same, size = 0, told = 0;
-    size_t kernels[2] = { 0, 0 }, others[2] = { 0, 0 }; // new, gone
-    ranked_row *const rows = changed_rows(d, subjects, &count, &same);
+    come_and_gone kernels = { { 0 }, { 0 } }, others = kernels;
+    ranked_row *const rows = changed_rows(d, changing, &count, &same);
     for (size_t i = 0; rows && i < count; i++) {
         const diff_row *const row = rows[i].row;
         const int64_t change = diff_change(d, row, DIFF_TOTAL);
-        size_t *const counts = row->subject == DIFF_KERNEL ? kernels : others;
-        if (row->subject != DIFF_IDLE) {
-            counts[0] += diff_is_new(row);
-            counts[1] += diff_is_gone(row);
-        }
+        if (row->subject != DIFF_IDLE)
+            count_come(row->subject == DIFF_KERNEL ? &kernels : &others, d,
+                       row);
         if (!rows[i].matters || told == MOST ||
             (slower && (change > 0) != (slower > 0)) || !change ||
             diff_is_new(row) || diff_is_gone(row) ||
             (slower && magnitude(change) < magnitude(whole) / 100))
             continue;
         told++;
-        size += (size_t)snprintf(
-            text + size, sizeof text - size, "%s%s%s %s", size ? ", " : "",
-            row->subject == DIFF_IDLE ? "idle time by " : "",
-            diff_short(row->name).s, diff_percent(d, row, DIFF_TOTAL).s);
+        if (size) memcpy(text + size, "; ", 3);
+        size += size ? 2 : 0;
+        size += put_cause(d, row, text + size, sizeof text - size - 400);
     }
     size = put_come_and_gone(text, size, sizeof text, "kernel", "kernels",
-                             kernels);
+                             &kernels);
     size =
         put_come_and_gone(text, size, sizeof text, "kind of copy or collective",
-                          "kinds of copies and collectives", others);
+                          "kinds of copies and collectives", &others);
     if (size) report_answer(s, "%s.", text);
     free(rows);
 }
 
-// Idle time makes up for the change, or for much of it.
-static void put_idle(const diff *d, report_section *s, int64_t whole)
-{
-    const diff_row *most = NULL;
-    int64_t change = 0;
-    for (size_t i = 0; i < d->row_count; i++) {
-        const diff_row *const row = &d->rows[i];
-        const int64_t own = diff_change(d, row, DIFF_TOTAL);
-        if (row->subject != DIFF_IDLE || (own > 0) != (whole > 0) ||
-            magnitude(own) <= magnitude(change))
-            continue;
-        most = row;
-        change = own;
-    }
-    if (!most || magnitude(change) < magnitude(whole) / 4) return;
-    report_answer(s, "Idle time by %.*s is %s %s.", (int)most->name.size,
-                  most->name.text, cli_time((int64_t)magnitude(change)).s,
-                  change > 0 ? "longer" : "shorter");
-}
-
-// What has most of the change, if it is not sure and so was not told of.
+// What has most of the change, idle time too, if it is not sure and so was not
+// told of.
 static void put_largest(const diff *d, report_section *s, int64_t whole)
 {
-    const uint32_t work =
-        1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE;
+    char text[200];
     const diff_row *most = NULL;
     int64_t change = 0;
     for (size_t i = 0; i < d->row_count; i++) {
         const diff_row *const row = &d->rows[i];
         const int64_t own = diff_change(d, row, DIFF_TOTAL);
-        if (!(work >> row->subject & 1) || row->by_step != d->by_step ||
+        if (!(changing >> row->subject & 1) || row->by_step != d->by_step ||
             (own > 0) != (whole > 0) || magnitude(own) <= magnitude(change))
             continue;
         most = row;
         change = own;
     }
-    if (!most || diff_differs(d, most) ||
+    if (!most || (diff_differs(d, most) && most->subject != DIFF_IDLE) ||
+        diff_is_significant(d, most) ||
         magnitude(change) < magnitude(whole) / 4)
         return;
-    report_answer(s, "Most of the change is %s, %s (%s), %s.",
-                  diff_short(most->name).s, diff_percent(d, most, DIFF_TOTAL).s,
-                  cli_time(change).s,
+    put_cause(d, most, text, sizeof text);
+    report_answer(s, "The largest part of it is %s, %s.", text,
                   most->tested ? "as noise may do" : "untested");
+}
+
+static cli_text more_or_less(int64_t change)
+{
+    return cli_format("%s %s", cli_time((int64_t)magnitude(change)).s,
+                      change < 0 ? "less" : "more");
+}
+
+// All of a device's time is work or idle: what each of them gained.
+static void put_balance(const diff *d, report_section *s)
+{
+    const ts_timeline_figures *const a = &d->sides[0].total, *const b =
+                                                                 &d->sides[1]
+                                                                      .total;
+    const int64_t busy = b->busy_ns - a->busy_ns,
+                  idle = b->idle_ns - a->idle_ns;
+    if (busy || idle)
+        report_answer(s, "In all the devices work %s and are idle %s.",
+                      more_or_less(busy).s, more_or_less(idle).s);
 }
 
 static bool any_matters(const diff *d, uint32_t subjects)
@@ -388,10 +550,13 @@ void diff_put_answer(const diff *d, report_section *s)
     }
     // The makespan is as certain as the steps are.
     const diff_row *const step = diff_single(d, DIFF_STEP);
-    const diff_row *const test = step ? step : row;
+    const bool equal = step && !diff_steps_unequal(d);
+    const diff_row *const test = d->by_step || equal ? step : row;
     const diff_metric metric = diff_main(row->subject);
     const int64_t change = diff_change(d, row, metric);
-    const char *const what = d->by_step ? "a step takes" : "it takes";
+    const char *const what = !d->by_step                ? "it takes"
+                             : d->sides[0].steps.marked ? "a step takes"
+                                                        : "a found step takes";
     const report_value a = value_of(d, row, metric, 0);
     const report_value b = value_of(d, row, metric, 1);
     const cli_text percent = diff_percent(d, row, metric);
@@ -425,9 +590,9 @@ void diff_put_answer(const diff *d, report_section *s)
     if (!any_matters(d, work))
         report_answer(s, "No kernel, copy or collective differs by more than "
                          "noise.");
+    put_balance(d, s);
     put_causes(d, s, none ? 0 : change > 0 ? 1 : -1, change);
     if (!none) put_largest(d, s, change);
-    if (!d->by_step && !none) put_idle(d, s, change);
     uint64_t reordered = 0;
     for (size_t i = 0; i < d->stream_count; i++)
         reordered += !d->streams[i].same;
@@ -446,6 +611,11 @@ static void put_damage(const diff *d, report_section *s, int side,
     if (!analyze_info(job, file)->finished)
         report_trust(s, REPORT_LOW, "%s (%s) is not finished", path,
                      side ? "B" : "A");
+    if (analyze_estimated(job, file))
+        report_trust(s, REPORT_LOW,
+                     "the source of %s (%s) has no times: the importer made "
+                     "them up",
+                     path, side ? "B" : "A");
     if (damaged)
         report_trust(s, REPORT_LOW, "%s (%s) is damaged in %s %s", path,
                      side ? "B" : "A", cli_count(damaged).s,
@@ -456,9 +626,12 @@ void diff_put_trust(const diff *d, report_section *s)
 {
     if (d->by_step)
         report_trust(s, REPORT_HIGH,
-                     "tested by step: %zu of A, %zu of B; noise between runs "
+                     "tested by step: %zu of A, %zu of B%s; noise between runs "
                      "is not in one trace",
-                     d->sides[0].steps.count, d->sides[1].steps.count);
+                     d->sides[0].steps.count, d->sides[1].steps.count,
+                     d->sides[0].steps.marked
+                         ? ""
+                         : ", found as what repeats, not marked");
     else
         report_trust(s, REPORT_MEDIUM,
                      "tested by operation: there are no %d steps on both "

@@ -150,7 +150,7 @@ static size_t single_samples(const diff_part *p, int64_t *to)
 }
 
 // Whether two numbers are as good as the same: within a fiftieth.
-static bool about_same(uint64_t a, uint64_t b)
+bool diff_about_same(uint64_t a, uint64_t b)
 {
     return (a > b ? a - b : b - a) <= (a > b ? a : b) / 50;
 }
@@ -172,8 +172,8 @@ static bool has_steps(const diff *d, const diff_row *row)
     }
     const steps_result *const a = &d->sides[0].steps, *const b =
                                                           &d->sides[1].steps;
-    return a->marked || about_same(row->parts[0].in_steps * b->count,
-                                   row->parts[1].in_steps * a->count);
+    return a->marked || diff_about_same(row->parts[0].in_steps * b->count,
+                                        row->parts[1].in_steps * a->count);
 }
 
 static void describe(diff_part *p, int64_t *samples, size_t count,
@@ -203,8 +203,9 @@ static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
     }
     row->tested = row->tested_singles = enough(row, counts);
     if (row->tested)
-        row->p = row->p_singles =
-            diff_u_test(samples[0], counts[0], samples[1], counts[1]);
+        row->p = row->p_singles = diff_u_test(samples[0], counts[0], samples[1],
+                                              counts[1], &row->toward_singles);
+    row->toward = row->toward_singles;
     row->by_step = has_steps(d, row);
     for (int side = 0; side < 2; side++) {
         diff_part *const p = &row->parts[side];
@@ -217,7 +218,8 @@ static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
     if (!row->by_step) return;
     row->tested = enough(row, counts);
     if (row->tested)
-        row->p = diff_u_test(samples[0], counts[0], samples[1], counts[1]);
+        row->p = diff_u_test(samples[0], counts[0], samples[1], counts[1],
+                             &row->toward);
 }
 
 // p-values of the rows of a subject, for one another.

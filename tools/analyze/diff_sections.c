@@ -7,7 +7,7 @@
 
 const char *diff_verdict_name(diff_verdict verdict)
 {
-    static const char *const names[] = { "within", "noise", "untested",
+    static const char *const names[] = { "within", "noise", "untested", "blind",
                                          "regressed" };
     return names[verdict];
 }
@@ -30,7 +30,8 @@ static void put_hits(const diff *d, report_section *s, const diff_gates *gates)
         for (size_t k = 0; k < gates->items[i].hit_count; k++) {
             const diff_gate *const g = &gates->items[i];
             const diff_hit *const hit = &g->hits[k];
-            if (hit->verdict == DIFF_WITHIN) break;
+            if (hit->verdict == DIFF_WITHIN || hit->verdict == DIFF_BLIND)
+                continue;
             const diff_row *const row = &d->rows[hit->row];
             const diff_number a = diff_value(d, row, g->metric, 0);
             const diff_number b = diff_value(d, row, g->metric, 1);
@@ -58,13 +59,14 @@ const char *diff_gate_state(const diff_gates *gates, const diff_gate *g)
 {
     return diff_gate_failed(gates, g)   ? "FAILED"
            : diff_gate_missed(g)        ? "MATCHES NOTHING"
+           : diff_gate_blind(g)         ? "BLIND"
            : !g->hit_count              ? "absent"
            : g->verdicts[DIFF_UNTESTED] ? diff_gate_untested
                                         : "passed";
 }
 
 static void put_verdict(report_section *s, size_t count, size_t failed,
-                        size_t untested, size_t missed)
+                        size_t untested, size_t missed, size_t blind)
 {
     if (failed)
         report_answer(s, "%zu of %zu gate%s failed.", failed, count,
@@ -72,13 +74,18 @@ static void put_verdict(report_section *s, size_t count, size_t failed,
     if (missed)
         report_answer(s, "%zu of %zu gate%s %s nothing.", missed, count,
                       count == 1 ? "" : "s", missed == 1 ? "matches" : "match");
+    if (blind)
+        report_answer(s,
+                      "%zu of %zu gate%s cannot see a change: A and B have "
+                      "different numbers of steps; compare a step (step +3%%).",
+                      blind, count, count == 1 ? "" : "s");
     if (untested)
         report_answer(s,
                       "%zu of %zu gate%s %s beyond the limit, but untested: "
                       "no noise is known.",
                       untested, count, count == 1 ? "" : "s",
                       untested == 1 ? "is" : "are");
-    else if (!failed && !missed)
+    else if (!failed && !missed && !blind)
         report_answer(s, "%s.",
                       count == 1 ? "The gate holds" : "All gates hold");
 }
@@ -94,14 +101,16 @@ static void put_gates(const diff *d, const diff_gates *gates, report *r)
         { "untested", "untested", REPORT_COUNT },
     };
     report_section *const s = report_begin(r, "gates", "Gates");
-    size_t failed = 0, missed = 0, beyond = 0, untested = 0;
+    size_t failed = 0, missed = 0, beyond = 0, untested = 0, blind = 0;
     report_table *const t = report_table_begin(s, "gates", "Gates", columns, 6);
     for (size_t i = 0; i < gates->count; i++) {
         const diff_gate *const g = &gates->items[i];
         failed += diff_gate_failed(gates, g);
         missed += diff_gate_missed(g);
+        blind += diff_gate_blind(g) && !diff_gate_failed(gates, g);
         untested += diff_gate_state(gates, g) == diff_gate_untested;
-        beyond += g->hit_count - g->verdicts[DIFF_WITHIN];
+        beyond +=
+            g->hit_count - g->verdicts[DIFF_WITHIN] - g->verdicts[DIFF_BLIND];
         const report_value values[] = {
             report_string(g->text),
             report_string(diff_gate_state(gates, g)),
@@ -112,7 +121,7 @@ static void put_gates(const diff *d, const diff_gates *gates, report *r)
         };
         report_row(t, values, NULL);
     }
-    put_verdict(s, gates->count, failed, untested, missed);
+    put_verdict(s, gates->count, failed, untested, missed, blind);
     if (untested)
         report_note(s,
                     "Untested: beyond the limit, with fewer than %d samples on "
@@ -217,17 +226,6 @@ static void put_whole(diff *d, report *r)
     report_section *const s = report_begin(r, "diff", "Difference");
     diff_put_answer(d, s);
     diff_put_trust(d, s);
-    for (int side = 0; side < 2; side++) {
-        const analyze_job *const job = &d->sides[side].job;
-        const bool several = job->file_count > 1;
-        report_figure(
-            s, side ? "b" : "a", side ? "B" : "A",
-            report_text(analyze_format(
-                &d->sides[side].job, "%s%s", job->files[0].path,
-                several
-                    ? cli_format(" and %" PRIu32 " more", job->file_count - 1).s
-                    : "")));
-    }
     diff_put_table(d, s, BIT(MAKESPAN) | BIT(STEP) | BIT(LATENCY), "whole",
                    "As a whole");
 }
@@ -269,6 +267,7 @@ static size_t rows_of(const diff *d, diff_subject subject)
 
 void diff_report(diff *d, const diff_gates *gates, report *r)
 {
+    diff_put_about(d, r);
     put_whole(d, r);
     if (gates->count) put_gates(d, gates, r);
     if (diff_all_same(d)) return;

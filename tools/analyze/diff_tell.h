@@ -8,20 +8,25 @@
 
 // The metric by which a subject is compared first.
 diff_metric diff_main(diff_subject subject);
-// "slower", "faster", "more", "fewer", "noise", "untested", "same", "new", ...
-const char *diff_word(const diff *d, const diff_row *row);
+// "slower", "fewer", "fewer, each slower", "noise", "new": each with the test
+// of what it says.
+cli_text diff_word(const diff *d, const diff_row *row);
+// "a step", "a found step", "all": what the values of a row are of.
+const char *diff_unit(const diff *d, const diff_row *row);
 // The first row of a subject, which may be its only one, or NULL.
 const diff_row *diff_single(const diff *d, diff_subject subject);
 // Whether anything of some subjects (bits) is not the same.
 bool diff_any_changed(const diff *d, uint32_t subjects);
 // A table of what is not the same in some subjects (bits). False: no memory.
-bool diff_put_table(const diff *d, report_section *s, uint32_t subjects,
+bool diff_put_table(diff *d, report_section *s, uint32_t subjects,
                     const char *key, const char *title);
 // Significant, new, gone, or more or fewer in number.
 bool diff_differs(const diff *d, const diff_row *row);
 bool diff_all_same(const diff *d);
 // At most 47 bytes of a name.
 cli_text diff_short(ts_text name);
+// What is compared, and what of it differs.
+void diff_put_about(diff *d, report *r);
 void diff_put_answer(const diff *d, report_section *s);
 void diff_put_trust(const diff *d, report_section *s);
 

@@ -223,8 +223,10 @@ static uint64_t rank_sum(const int64_t *a, size_t a_count, const int64_t *b,
     return sum;
 }
 
-uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count)
+uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count,
+                     int *toward)
 {
+    *toward = 0;
     if (!a_count || !b_count) return DIFF_CERTAIN;
     qsort(a, a_count, sizeof *a, by_value);
     qsort(b, b_count, sizeof *b, by_value);
@@ -234,6 +236,8 @@ uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count)
     const uint64_t ranks = rank_sum(a, a_count, b, b_count, &ties);
     const uint64_t twice = ranks - m * (m + 1);
     const uint64_t off = twice > m * n ? twice - m * n : m * n - twice;
+    // a has the low ranks, or the high ones.
+    *toward = (twice < m * n) - (twice > m * n);
     const wide spread = (wide)(all + 1) * all * (all - 1) - ties;
     if (off <= 1 || !spread) return DIFF_CERTAIN;
     // z^2 = 3 (off - 1)^2 N (N - 1) / (m n ((N + 1) N (N - 1) - ties))

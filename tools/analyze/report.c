@@ -326,6 +326,22 @@ report_chart *report_series_begin(report_section *s, const char *key,
     return begin_chart(s, REPORT_SERIES, key, title, unit);
 }
 
+report_chart *report_lanes_begin(report_section *s, const char *key,
+                                 const char *title)
+{
+    report_chart *const c =
+        begin_chart(s, REPORT_SERIES, key, title, REPORT_NS);
+    if (c) c->lanes = true;
+    return c;
+}
+
+uint32_t report_lane(report_chart *c, ts_text label, bool host)
+{
+    const uint32_t line = report_series_line(c, label);
+    if (c && line < c->count) c->items[line].parent = host ? 2 : 0;
+    return line;
+}
+
 uint32_t report_series_line(report_chart *c, ts_text label)
 {
     return add_item(c, label) ? (uint32_t)c->count - 1 : 0;

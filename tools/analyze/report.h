@@ -203,6 +203,12 @@ uint32_t report_series_line(report_chart *c, ts_text label);
 void report_series_add(report_chart *c, uint32_t line, int64_t time_ns,
                        int64_t value);
 
+// Lanes over time: lines of their own each, of busy time in slots of one
+// length. Text leaves them out.
+report_chart *report_lanes_begin(report_section *s, const char *key,
+                                 const char *title);
+uint32_t report_lane(report_chart *c, ts_text label, bool host);
+
 // A tree of labels with weights of their own; what is below adds to them.
 enum { REPORT_ROOT = 0 };
 report_chart *report_flame_begin(report_section *s, const char *key,

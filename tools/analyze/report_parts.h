@@ -43,7 +43,7 @@ typedef struct report_item {
     ts_text label;
     report_value value;          // bars
     int64_t parts[REPORT_PARTS]; // stacked
-    uint32_t parent;             // flame
+    uint32_t parent;             // flame; of lanes the colour
     int64_t own, total;          // flame
 } report_item;
 
@@ -60,6 +60,7 @@ struct report_chart {
     report_unit unit;
     const char *parts[REPORT_PARTS];
     size_t part_count;
+    bool lanes;         // of series: see report_lanes_begin
     report_item *items; // bars, lines, nodes (0: the root)
     size_t count, capacity;
     report_point *points; // of series
@@ -88,8 +89,18 @@ struct report_section {
     report_chart *charts;
 };
 
-// What was lost, over the report as a whole.
+// What the report is about. to_ns 0 with from_ns 0: nobody said.
+typedef struct report_window {
+    int64_t from_ns, to_ns;           // the record
+    bool works;                       // a device did something:
+    int64_t work_from_ns, work_to_ns; // its first work to the end of the last
+    ts_text words;                    // all of it in one clause
+} report_window;
+
+// Window and losses are of the report as a whole.
 struct report {
+    report_window window;
+    bool all; // nobody chose questions: what has no answer comes last
     report_section *sections, **last;
     report_line *losses; // one sentence each
     report_piece *pieces;
@@ -107,6 +118,8 @@ ts_text report_keep(report *r, ts_text text);
 // A sentence about what was lost.
 __attribute__((format(printf, 2, 3))) void report_loss(report *r,
                                                        const char *format, ...);
+
+void report_window_set(report *r, report_window window); // and its words
 
 // Sorts all tables that have a column of this key: the largest first. False
 // if none has.

@@ -229,7 +229,7 @@ static void put_path(FILE *out, const report_chart *c, const span *s,
         const report_point *const p = &c->points[i];
         if (p->line != line) continue;
         const double at = apart(p->time_ns, s->from) /
-                          (apart(s->to, s->from) + 1) * SERIES_CELLS;
+                          (apart(s->to, s->from) + 1) * (double)SERIES_CELLS;
         cell *const to =
             &cells[(int)at < SERIES_CELLS ? (int)at : SERIES_CELLS - 1];
         if (!to->used || p->value < to->least) to->least = p->value;
@@ -273,8 +273,70 @@ static void put_axes(FILE *out, const report_chart *c, const span *s)
                 18 + SERIES_HEIGHT * i / 4, 18 + SERIES_HEIGHT * i / 4);
 }
 
+enum { LANE_STEP = 22, LANE_HEIGHT = 14, LANE_LEVELS = 4 };
+
+// One path for each degree of being busy: the parts of the lane that are.
+static void put_lane(FILE *out, const report_chart *c, const span *s,
+                     uint32_t line, size_t y)
+{
+    int64_t most = 1;
+    for (size_t i = 0; i < c->point_count; i++)
+        if (c->points[i].value > most) most = c->points[i].value;
+    for (int level = 1; level <= LANE_LEVELS; level++) {
+        bool begun = false;
+        for (size_t i = 0; i + 1 < c->point_count; i++) {
+            const report_point *const p = &c->points[i];
+            const double share = (double)p->value / (double)most;
+            if (p->line != line || p[1].line != line || p->value <= 0 ||
+                (int)(share * (LANE_LEVELS - 0.01)) + 1 != level)
+                continue;
+            const double scale = SERIES_CELLS / (apart(s->to, s->from) + 1);
+            const double x = apart(p->time_ns, s->from) * scale;
+            if (!begun)
+                fprintf(out, "<path class=\"c%u\" opacity=\"%d%%\" d=\"",
+                        c->items[line].parent, 100 * level / LANE_LEVELS);
+            begun = true;
+            fprintf(out, "M%.1f %zuh%.1fv%dH%.1fz", x, y,
+                    apart(p[1].time_ns, p->time_ns) * scale, LANE_HEIGHT, x);
+        }
+        if (begun) fputs("\"/>\n", out);
+    }
+}
+
+// Names above their lanes, so that both have all of the width.
+static void put_lanes(FILE *out, const report_chart *c, bool alone)
+{
+    const span s = span_of(c);
+    const size_t height = c->count * 2 * LANE_STEP;
+    if (!c->point_count) return;
+    svg_open(out, c, alone, height + 20);
+    for (uint32_t i = 0; i < c->count; i++)
+        put_caption(out, (size_t)i * 2 * LANE_STEP + 4, c->items[i].label, "");
+    fprintf(out,
+            "<svg width=\"100%%\" height=\"%zu\" viewBox=\"0 0 %d %zu\" "
+            "preserveAspectRatio=\"none\">\n",
+            height, SERIES_CELLS, height);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const size_t y = (size_t)i * 2 * LANE_STEP + 24;
+        fprintf(out,
+                "<rect class=\"rail\" y=\"%zu\" width=\"%d\" height=\"%d\"/>",
+                y, SERIES_CELLS, LANE_HEIGHT);
+        put_lane(out, c, &s, i, y);
+    }
+    fprintf(out,
+            "</svg><text class=\"dim\" y=\"%zu\">%s</text><text "
+            "class=\"dim num\" x=\"100%%\" y=\"%zu\">%s</text>",
+            height + 14, report_words(report_time(s.from)).s, height + 14,
+            report_words(report_time(s.to)).s);
+    svg_close(out, alone);
+}
+
 static void put_series(FILE *out, const report_chart *c, bool alone)
 {
+    if (c->lanes) {
+        put_lanes(out, c, alone);
+        return;
+    }
     const size_t lines = c->count < LINES_MOST ? c->count : LINES_MOST;
     const span s = span_of(c);
     cell *const cells = malloc(SERIES_CELLS * sizeof *cells);

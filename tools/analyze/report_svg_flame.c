@@ -3,8 +3,9 @@
 */
 #include "tools/analyze/analyze_html.h"
 
-enum { FLAME_STEP = 21, FLAME_DEPTH = 64, LABEL_LEAST = 3 };
-static const double narrow = 0.08; // percent: what is less is not drawn
+enum { FLAME_STEP = 21, FLAME_DEPTH = 64 };
+// Percent of the width: what is less is not drawn, or not labelled.
+static const double narrow = 0.08, narrow_in_page = 0.4, label_least = 3;
 
 typedef struct flame {
     FILE *out;
@@ -12,6 +13,7 @@ typedef struct flame {
     uint32_t *order; // nodes by parent, then the heaviest first
     uint32_t *first; // place of the first child in `order`
     size_t depth;
+    double narrow;
 } flame;
 
 static const report_chart *sorted;
@@ -67,7 +69,7 @@ static void put_box(const flame *f, uint32_t node, size_t depth, double x,
             svg_share(item->total, f->c->items[REPORT_ROOT].total));
     fprintf(f->out, "<rect class=\"c%u\" width=\"100%%\" height=\"%d\"/>",
             color_of(item->label), FLAME_STEP - 1);
-    if (wide >= LABEL_LEAST) {
+    if (wide >= label_least) {
         fputs("<text x=\"4\" y=\"15\">", f->out);
         html_put(f->out, item->label);
         fputs("</text>", f->out);
@@ -80,7 +82,7 @@ static void walk(flame *f, uint32_t node, size_t depth, double x, bool draw)
 {
     const int64_t all = f->c->items[REPORT_ROOT].total;
     const double wide = svg_share(f->c->items[node].total, all);
-    if (wide < narrow || depth >= FLAME_DEPTH) return;
+    if (wide < f->narrow || depth >= FLAME_DEPTH) return;
     if (depth + 1 > f->depth) f->depth = depth + 1;
     if (draw) put_box(f, node, depth, x, wide);
     for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++) {
@@ -91,7 +93,7 @@ static void walk(flame *f, uint32_t node, size_t depth, double x, bool draw)
 
 void svg_flame(FILE *out, const report_chart *c, bool alone)
 {
-    flame f = { .out = out, .c = c };
+    flame f = { .out = out, .c = c, .narrow = alone ? narrow : narrow_in_page };
     report_flame_sum(c);
     if (put_in_order(&f)) {
         walk(&f, REPORT_ROOT, 0, 0, false);

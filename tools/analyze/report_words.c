@@ -119,3 +119,22 @@ char **report_cuts(const report_table *t, size_t column, size_t rows,
     free(texts);
     return cuts;
 }
+
+void report_window_set(report *r, report_window window)
+{
+    const report_window *const w = &window;
+    char text[200];
+    size_t size =
+        (size_t)snprintf(text, sizeof text, "%s recorded, from %s to %s",
+                         cli_time(w->to_ns - w->from_ns).s,
+                         report_words(report_time(w->from_ns)).s,
+                         report_words(report_time(w->to_ns)).s);
+    if (w->works)
+        size += (size_t)snprintf(text + size, sizeof text - size,
+                                 "; devices worked for %s, from %s to %s",
+                                 cli_time(w->work_to_ns - w->work_from_ns).s,
+                                 report_words(report_time(w->work_from_ns)).s,
+                                 report_words(report_time(w->work_to_ns)).s);
+    window.words = report_keep(r, (ts_text){ text, size });
+    r->window = window;
+}

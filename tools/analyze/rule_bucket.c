@@ -192,7 +192,7 @@ void rule_small_collectives(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, what,
                    "%s of %s or less, directly behind another of their kind, "
                    "take %s, %s each.",
-                   advice_count(count, "collective", "collectives").s,
+                   cli_counted(count, "collective", "collectives").s,
                    bytes ? cli_bytes(most).s : cli_time(time_ns).s,
                    cli_time(ns).s, cli_time(ns / (int64_t)count).s);
         ADVICE_SAY(a, f, todo,

@@ -70,7 +70,9 @@ static void list_steps(capture *c)
         return;
     }
     for (uint32_t i = 0; i < a->op_count; i++)
-        if (advice_is_call(a, a->ops[i].call))
+        if (advice_is_call(a, a->ops[i].call) &&
+            (a->call_op[a->ops[i].call - a->op_count] == i ||
+             ts_event_has_contents(a->ops[i].kind)))
             launched[a->ops[i].call - a->op_count]++;
     size_t wait = 0;
     for (uint32_t i = 0; i < calls; i++) {
@@ -262,18 +264,18 @@ static void find_graph(capture *c, captured *got)
     advice_change(a, f, TS_CHANGE_NO_LAUNCH, &mask);
     advice_spare(a, f, &got->spans);
     ADVICE_SAY(a, f, title, "the same launches are made again and again");
-    ADVICE_SAY(a, f, what,
-               "%s, with nothing between that a graph "
-               "could not hold, %s %s again; the one with most "
-               "launches has %s and comes %s times. The host takes %s for "
-               "them.",
-               advice_count(got->kinds, "sequence of launches",
-                            "sequences of launches")
-                   .s,
-               got->kinds == 1 ? "comes" : "come",
-               advice_count(got->windows, "time", "times").s,
-               cli_count(got->longest->count).s,
-               cli_count(got->longest_times).s, cli_time(got->host_ns).s);
+    ADVICE_SAY(
+        a, f, what,
+        "%s, with nothing between that a graph "
+        "could not hold, %s %s again; the one with most "
+        "launches has %s and comes %s times. The host takes %s for "
+        "them.",
+        cli_counted(got->kinds, "sequence of launches", "sequences of launches")
+            .s,
+        got->kinds == 1 ? "comes" : "come",
+        cli_counted(got->windows, "time", "times").s,
+        cli_count(got->longest->count).s, cli_count(got->longest_times).s,
+        cli_time(got->host_ns).s);
     ADVICE_SAY(a, f, todo,
                "Capture each into a graph and launch that (CUDA graphs, "
                "torch.cuda.graph, mode=\"reduce-overhead\"), if shapes and "

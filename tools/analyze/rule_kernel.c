@@ -159,10 +159,11 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
         f->assumed = true;
         ADVICE_SAY(a, f, title, "one kernel holds much of the critical path");
         ADVICE_SAY(a, f, what,
-                   "%.*s runs %s times, %s in all; %s of that (%s of the "
-                   "run) are on the critical path.",
-                   (int)name.size, name.text, cli_count(k->count).s,
-                   cli_time(k->ns).s, cli_time(k->path_ns).s,
+                   "%.*s runs %s, %s in all; %s of that (%s of the run) is on "
+                   "the critical path.",
+                   (int)name.size, name.text,
+                   cli_counted(k->count, "time", "times").s, cli_time(k->ns).s,
+                   cli_time(k->path_ns).s,
                    report_words(report_share(k->path_ns, a->makespan_ns)).s);
         ADVICE_SAY(a, f, todo, "%s",
                    advice_has_word(advice_raw_name(a, k->first), tuned)

@@ -145,8 +145,8 @@ static ts_text pattern_names(const advice *a, const patterns_result *r,
         if (i++ == NAMES_MOST)
             return analyze_format(a->job, "%.*s and %s", (int)names.size,
                                   names.text,
-                                  advice_count(p->length - NAMES_MOST,
-                                               "kernel more", "kernels more")
+                                  cli_counted(p->length - NAMES_MOST,
+                                              "kernel more", "kernels more")
                                       .s);
         names =
             analyze_format(a->job, "%.*s%s%.*s", (int)names.size, names.text,
@@ -170,7 +170,7 @@ static void find_fusible(advice *a, const advice_rule *rule,
     ADVICE_SAY(a, f, what,
                "%s: %s. Each time they work %s and wait %s between them, on "
                "average.",
-               advice_count(p->count, "time", "times").s,
+               cli_counted(p->count, "time", "times").s,
                pattern_names(a, r, p).text,
                cli_time(p->work_ns / (int64_t)p->count).s,
                cli_time(p->between_ns / (int64_t)p->count).s);

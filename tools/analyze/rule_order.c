@@ -25,9 +25,9 @@ void rule_default_stream(advice *a, const advice_rule *rule)
     change->edges = 1u << TS_EDGE_LEGACY_DEFAULT;
     ADVICE_SAY(a, f, title, "the default stream holds other streams up");
     ADVICE_SAY(a, f, what,
-               "%s operations wait because one side is on the legacy default "
+               "%s because one side is on the legacy default "
                "stream, which waits for all blocking streams and they for it.",
-               cli_count(held).s);
+               cli_counted(held, "operation waits", "operations wait").s);
     ADVICE_SAY(a, f, todo,
                "Create streams as non-blocking, compile with a default stream "
                "per thread, or put this work on a stream of its own; order "
@@ -59,7 +59,7 @@ void rule_redundant_wait(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, what,
                    "%s order nothing: %s wait for a record on their own "
                    "stream, the others for what is done in any case by then.",
-                   advice_count(waits, "event wait", "event waits").s,
+                   cli_counted(waits, "event wait", "event waits").s,
                    cli_count(same).s);
         ADVICE_SAY(a, f, todo,
                    "Leave these waits out: each costs a call on the host and "
@@ -97,9 +97,10 @@ void rule_queue_full(advice *a, const advice_rule *rule)
     change->edges = 1u << TS_EDGE_QUEUE;
     ADVICE_SAY(a, f, title, "launches wait for room in a full queue");
     ADVICE_SAY(a, f, what,
-               "%s launches are blocked for %s until the device has begun "
+               "%s blocked for %s until the device has begun "
                "earlier work.",
-               cli_count(count).s, cli_time(blocked).s);
+               cli_counted(count, "launch is", "launches are").s,
+               cli_time(blocked).s);
     ADVICE_SAY(a, f, todo,
                "Feed other devices and streams from other threads, so that "
                "this one may block; or launch larger kernels and graphs.");

@@ -218,6 +218,33 @@ static bool is_used(const advice *a, uint32_t file, uint32_t track)
     return false;
 }
 
+// Whether the record says what the device is: any number may be the name of a
+// track, and of one that nobody described it is not known that it exists.
+static bool is_described(const ts_reader *reader, uint32_t track)
+{
+    static const char *const facts[] = { "memory_bytes", "multiprocessors",
+                                         "compute_major", "vendor" };
+    ts_metadata m;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (ts_reader_metadata(reader, track, facts[i], &m)) return true;
+    return false;
+}
+
+// How devices are hidden, by whose functions the program calls.
+static const char *visible_of(const advice *a)
+{
+    for (uint32_t i = 0; i < a->graph.call_count; i++) {
+        const ts_node call = advice_node(a, (uint32_t)a->op_count + i);
+        const ts_text name =
+            ts_reader_name(analyze_reader(a->job, call.file), call.name);
+        if (name.size > 3 && !memcmp(name.text, "hip", 3))
+            return " (HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES)";
+        if (name.size > 2 && !memcmp(name.text, "cu", 2))
+            return " (CUDA_VISIBLE_DEVICES)";
+    }
+    return "";
+}
+
 void rule_unused_device(advice *a, const advice_rule *rule)
 {
     ts_reader *const reader = analyze_reader(a->job, 0);
@@ -230,18 +257,21 @@ void rule_unused_device(advice *a, const advice_rule *rule)
     uint64_t unused = 0;
     ts_track track;
     for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
-        unused += track.type == TS_TRACK_DEVICE && !is_used(a, 0, track.id);
+        unused += track.type == TS_TRACK_DEVICE && !is_used(a, 0, track.id) &&
+                  is_described(reader, track.id);
     if (!unused || (int64_t)unused < advice_limit(a, rule, "count")) return;
     advice_finding *const f = advice_find(a, rule);
     advice_show_time(f, 0, a->start_ns, a->end_ns);
     ADVICE_SAY(a, f, title, "devices are there and not used");
-    ADVICE_SAY(a, f, what,
-               "The trace knows %s devices, and there is work on %s of them.",
-               cli_count(unused + a->device_count).s,
-               cli_count(a->device_count).s);
+    ADVICE_SAY(
+        a, f, what, "The trace describes %s without any work; %s.",
+        cli_counted(unused, "device", "devices").s,
+        cli_counted(a->device_count, "other has some", "others have some").s);
     ADVICE_SAY(a, f, todo,
-               "If they are yours: divide the work among them, or run several "
-               "processes. Else hide them (CUDA_VISIBLE_DEVICES).");
+               "If %s yours: divide the work among all, or run several "
+               "processes. Else hide %s%s.",
+               unused == 1 ? "it is" : "they are", unused == 1 ? "it" : "them",
+               visible_of(a));
     ADVICE_SAY(a, f, how,
                "no time gain computed: how the work divides, a trace cannot "
                "tell");

@@ -35,7 +35,7 @@ static void find_class(advice *a, const advice_rule *rule,
         ADVICE_SAY(a, f, what,
                    "%s after the first work began take %s (%s); the "
                    "longest is %s in %.*s.",
-                   advice_count(count, "call", "calls").s, cli_time(ns).s,
+                   cli_counted(count, "call", "calls").s, cli_time(ns).s,
                    advice_class_name(class_of), cli_time(length).s,
                    (int)name.size, name.text);
         ADVICE_SAY(a, f, todo, "%s%s",
@@ -185,7 +185,7 @@ void rule_slow_first_launch(advice *a, const advice_rule *rule)
             "The first launch of %s takes %s or more longer than a launch "
             "usually does (%s): %s in all. "
             "Slowest: %.*s, %s.",
-            advice_count(kernels, "kernel", "kernels").s, cli_time(least).s,
+            cli_counted(kernels, "kernel", "kernels").s, cli_time(least).s,
             cli_time(usual).s, cli_time(ns).s, (int)name.size, name.text,
             cli_time(longest->ns).s);
         ADVICE_SAY(a, f, todo,

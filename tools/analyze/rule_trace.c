@@ -39,9 +39,10 @@ void rule_trace_losses(advice *a, const advice_rule *rule)
                          worst.last_ns + place.offset_ns);
     ADVICE_SAY(a, f, title, "the trace lost records");
     ADVICE_SAY(a, f, what,
-               "%s records are missing, most of them (%s) because of %s. All "
+               "%s missing, most of them (%s) because of %s. All "
                "figures are of what is left.",
-               cli_count(lost).s, cli_count(most).s, ts_loss_name(cause));
+               cli_counted(lost, "record is", "records are").s,
+               cli_count(most).s, ts_loss_name(cause));
     ADVICE_SAY(a, f, todo,
                "Record again with larger rings, the policy \"help\" or "
                "\"block\", or fewer kinds of events.");
@@ -120,10 +121,11 @@ void rule_profiler_overhead(advice *a, const advice_rule *rule)
         advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title, "the profiler itself takes time");
         ADVICE_SAY(a, f, what,
-                   "The profiler says that it worked %s times for itself, at "
+                   "The profiler says that it worked %s for itself, at "
                    "most %s at once (flushing buffers, instrumenting, loading "
                    "symbols).",
-                   cli_count(times).s, cli_time(at.end_ns - at.start_ns).s);
+                   cli_counted(times, "time", "times").s,
+                   cli_time(at.end_ns - at.start_ns).s);
         ADVICE_SAY(a, f, todo,
                    "Not a gain of the program: without the profiler it is as "
                    "much faster. Record with fewer activities, or after a "
@@ -192,14 +194,10 @@ void rule_model_error(advice *a, const advice_rule *rule)
 // A source that had no times of its own, or a clock of unknown speed.
 void rule_estimated_times(advice *a, const advice_rule *rule)
 {
-    static const char *const keys[] = { "chakra.times",
-                                        "import.estimated.start_time", NULL };
     for (uint32_t i = 0; i < a->job->file_count; i++) {
         const char *why = NULL;
-        ts_metadata m;
-        for (size_t k = 0; keys[k]; k++)
-            if (ts_reader_metadata(analyze_reader(a->job, i), 0, keys[k], &m))
-                why = "its source has no times, the importer made them up";
+        if (analyze_estimated(a->job, i))
+            why = "its source has no times, the importer made them up";
         if (analyze_info(a->job, i)->clock_estimated)
             why = "its clock has no second sample, its speed is assumed";
         if (!why) continue;

@@ -131,6 +131,8 @@ void stats_join(stats_group *to, const stats_group *from)
         to->most_ns = from->most_ns;
         to->most_at_ns = from->most_at_ns;
         to->file = from->file;
+        to->key[0] = from->key[0];
+        to->key[1] = from->key[1];
     }
     if (!to->count || from->least_ns < to->least_ns)
         to->least_ns = from->least_ns;

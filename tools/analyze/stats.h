@@ -42,7 +42,8 @@ void stats_add(stats_group *group, int64_t start_ns, int64_t duration_ns,
                uint64_t bytes);
 // a + b, at most what there is room for: times of a trace may be any.
 int64_t stats_sum(int64_t a, int64_t b);
-// The sum of two groups, in the first; keys do not matter.
+// The sum of two groups, in the first; file and keys, which are of that file,
+// become those of the longest event.
 void stats_join(stats_group *to, const stats_group *from);
 // Groups by file, then key: threads see keys in whatever order, sorted they
 // are the same on every run. False without memory.

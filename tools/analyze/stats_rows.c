@@ -32,17 +32,6 @@ static int by_total(const void *left, const void *right)
     return compare_texts(a->text, b->text);
 }
 
-static void join(stats_group *to, const stats_group *from)
-{
-    const int64_t most = to->most_ns;
-    const uint64_t before = to->count;
-    stats_join(to, from);
-    if (before && to->most_ns == most) return;
-    to->key[0] = from->key[0];
-    to->key[1] = from->key[1];
-    to->file = from->file;
-}
-
 static void join_all(stats_rows *rows, const stats_map *map,
                      const text_of *texts)
 {
@@ -51,7 +40,8 @@ static void join_all(stats_rows *rows, const stats_map *map,
         if (!i || compare_texts(text, texts[i - 1].text) != 0)
             rows->rows[rows->count++].text = text;
         rows->number[texts[i].group] = (uint32_t)rows->count - 1;
-        join(&rows->rows[rows->count - 1].sum, &map->groups[texts[i].group]);
+        stats_join(&rows->rows[rows->count - 1].sum,
+                   &map->groups[texts[i].group]);
     }
     // The number of each row, until they are sorted, stands in `from`.
     for (size_t i = 0; i < rows->count; i++)

@@ -1,22 +1,25 @@
 /*
     cli_demangle.c - names of C++ and Rust functions as they were written
 
-    What reads C++ names is the C++ library of the machine, if there is one:
-    nothing else keeps up with all that compilers write. But a short name may
-    stand for a text that doubles with every few letters, and the library has
-    no limit. So it works in a process of its own, which may take a second and
-    little memory; a name that kills it stays as it was recorded.
+    The C++ library of the machine reads C++ names, if there is one: nothing
+    else keeps up with all that compilers write. libiberty reads Rust's. But a
+    short name may stand for a text that doubles with every few letters, and
+    neither has a limit. So they work in a process of their own, which may take
+    a second and little memory; a name that kills it stays as it was recorded.
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "tools/cli/cli_rust.h"
+#include "tools/ts_cli.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef TRACESMITH_IBERTY
+#include <libiberty/demangle.h>
+#endif
 
 // Sanitizers map far more than they use.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -56,6 +59,31 @@ static demangle_function *find(void)
     return found;
 }
 
+/* ---- Rust ---------------------------------------------------------------- */
+
+#ifdef TRACESMITH_IBERTY
+
+enum { READS_RUST = true };
+
+// Both manglings: "_R...", and C++ names that end with a hash. Hashes are left
+// out. NULL: it is neither.
+static char *read_rust(const char *name)
+{
+    return rust_demangle(name, DMGL_NO_OPTS);
+}
+
+#else
+
+enum { READS_RUST = false };
+
+static char *read_rust(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+#endif
+
 /* ---- The process that reads names ---------------------------------------- */
 
 static struct {
@@ -88,6 +116,15 @@ static bool get_all(int line, void *bytes, size_t size)
     return true;
 }
 
+static char *read_name(const char *name, demangle_function *call)
+{
+    int status = -1;
+    char *const rust = read_rust(name);
+    if (rust || !call) return rust;
+    char *const text = call(name, NULL, NULL, &status);
+    return status ? NULL : text;
+}
+
 // Answers a size and a name by a size and a text; 0: it cannot be read.
 static void help(int line, demangle_function *call)
 {
@@ -99,11 +136,10 @@ static void help(int line, demangle_function *call)
     if (!SANITIZED) setrlimit(RLIMIT_DATA, &bytes);
     setrlimit(RLIMIT_CORE, &none);
     for (uint32_t size; get_all(line, &size, sizeof size);) {
-        int status = -1;
         if (size > MANGLED_MOST || !get_all(line, name, size)) return;
         name[size] = 0;
-        char *const text = call(name, NULL, NULL, &status);
-        const size_t got = text && !status ? strlen(text) : 0;
+        char *const text = read_name(name, call);
+        const size_t got = text ? strlen(text) : 0;
         size = got > TEXT_MOST ? 0 : (uint32_t)got;
         if (!put_all(line, &size, sizeof size) ||
             !put_all(line, text ? text : "", size))
@@ -159,64 +195,19 @@ static char *ask(demangle_function *call, const char *name, uint32_t size)
     return text;
 }
 
-/* ---- Rust ---------------------------------------------------------------- */
-
-static bool is_hash(const char *text)
-{
-    return !strncmp(text, "::h", 3) &&
-           strspn(text + 3, "0123456789abcdef") == 16 && !text[19];
-}
-
-// Source: rustc, "legacy symbol mangling": a name of C++ that ends with a
-// hash, in which $..$ stand for what C++ does not allow.
-static void clean_rust(char *text)
-{
-    static const struct {
-        const char *from, *to;
-    } words[] = {
-        { "$LT$", "<" },  { "$GT$", ">" },   { "$RF$", "&" },  { "$BP$", "*" },
-        { "$LP$", "(" },  { "$RP$", ")" },   { "$C$", "," },   { "$SP$", "@" },
-        { "$u20$", " " }, { "$u7b$", "{" },  { "$u7d$", "}" }, { "..", "::" },
-        { "$u5b$", "[" }, { "$u5d$", "]" },  { "$u27$", "'" }, { "$u3b$", ";" },
-        { "$u2b$", "+" }, { "$u22$", "\"" },
-    };
-    char *to = text;
-    const size_t size = strlen(text);
-    if (size < 19 || !is_hash(text + size - 19)) return;
-    text[size - 19] = 0;
-    for (const char *at = text; *at;) {
-        size_t i = 0;
-        while (i < sizeof words / sizeof *words &&
-               strncmp(at, words[i].from, strlen(words[i].from)) != 0)
-            i++;
-        if (i == sizeof words / sizeof *words) {
-            // "_$LT$" at the start of a part hides the sign from C++.
-            if (*at == '_' && at[1] == '$' && (at == text || at[-1] == ':'))
-                at++;
-            else
-                *to++ = *at++;
-            continue;
-        }
-        at += strlen(words[i].from);
-        for (const char *c = words[i].to; *c; c++)
-            *to++ = *c;
-    }
-    *to = 0;
-}
-
 // Threads take turns: there is one process.
 char *cli_demangle(const char *name)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     const size_t size = strlen(name);
-    if (size < MANGLED_MOST && !strncmp(name, "_R", 2))
-        return cli_rust_name(name);
-    if (size < 4 || size > MANGLED_MOST || memcmp(name, "_Z", 2) != 0)
+    const bool is_rust = !strncmp(name, "_R", 2);
+    if (size < 4 || size > MANGLED_MOST ||
+        !(is_rust ? READS_RUST : !strncmp(name, "_Z", 2)))
         return NULL;
     pthread_mutex_lock(&mutex);
     demangle_function *const call = find();
-    char *const text = call ? ask(call, name, (uint32_t)size) : NULL;
+    char *const text =
+        call || READS_RUST ? ask(call, name, (uint32_t)size) : NULL;
     pthread_mutex_unlock(&mutex);
-    if (text) clean_rust(text);
     return text;
 }

@@ -2,11 +2,47 @@
     cli_files.c - what is read and what is written are not the same
 */
 #include "tools/ts_cli.h"
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 static bool stat_input(const char *path, struct stat *st)
 {
     return !(strcmp(path, "-") ? stat(path, st) : fstat(0, st));
+}
+
+// Every pipe that has no name lies in a file system of its own.
+static bool is_nameless_pipe(int fd, const struct stat *st)
+{
+    struct statfs fs; // f_type: statfs(2)
+    return S_ISFIFO(st->st_mode) && !fstatfs(fd, &fs) &&
+           fs.f_type == 0x50495045 /* PIPEFS_MAGIC */;
+}
+
+static int open_kind(const char *path, bool pipes, const char **why)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    *why = fd < 0 ? strerror(errno) : ts_result_text(TS_ERR_NOT_FILE);
+    if (fd < 0) return -1;
+    if (!fstat(fd, &st) &&
+        (S_ISREG(st.st_mode) ||
+         (pipes && is_nameless_pipe(fd, &st) && !fcntl(fd, F_SETFL, 0))))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int cli_open_input(const char *path, const char **why)
+{
+    return open_kind(path, true, why);
+}
+
+int cli_open_plain(const char *path)
+{
+    const char *why;
+    return open_kind(path, false, &why);
 }
 
 bool cli_same_file(const char *a, const char *b)
@@ -75,5 +111,6 @@ bool cli_output_check(const cli_tool *tool, const char *path,
         cli_error(tool, path, "is the trace itself; name another output");
         return false;
     }
-    return cli_regular_check(tool, path);
+    return cli_regular_check(tool, path) &&
+           cli_replace_check(tool, path, CLI_TRACE);
 }

@@ -4,14 +4,22 @@
 #include "tools/ts_cli.h"
 #include <stdarg.h>
 
+void cli_error_begin(const cli_tool *tool, const char *file)
+{
+    fprintf(stderr, "%s: ", tool->name);
+    if (file) cli_put_path(stderr, file);
+    if (file) fputs(": ", stderr);
+}
+
 void cli_error(const cli_tool *tool, const char *file, const char *format, ...)
 {
-    if (file && !strcmp(file, "-")) file = "standard input";
-    fprintf(stderr, "%s: %s%s", tool->name, file ? file : "", file ? ": " : "");
+    char message[2048];
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    cli_error_begin(tool, file);
+    cli_put_text(stderr, message, strlen(message));
     fputc('\n', stderr);
 }
 
@@ -217,8 +225,8 @@ static void help(const cli_tool *tool)
     printf("Usage: %s %s\n%s\n\n", tool->name, tool->usage, tool->about);
     for (const cli_option *o = tool->options; o->name; o++)
         help_line(o->name, o->help);
-    help_line("--help", "print this and exit");
-    help_line("--version", "print the version and exit");
+    help_line("-h, --help", "print this and exit");
+    help_line("-V, --version", "print the version and exit");
 }
 
 static void version(const cli_tool *tool)
@@ -227,22 +235,67 @@ static void version(const cli_tool *tool)
            TS_VERSION_PATCH);
 }
 
+static bool is_help(const char *word)
+{
+    return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+static bool is_version(const char *word)
+{
+    return !strcmp(word, "--version") || !strcmp(word, "-V");
+}
+
+// What is wrong, until the next call.
+static char wrong[256];
+
+static const char *no_such_option(const cli_tool *tool, const char *word)
+{
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
+    cli_near near = { .word = typed };
+    for (const cli_option *o = tool->options; o->name; o++) {
+        const char *const name = strstr(o->name, "--");
+        if (name) cli_near_try(&near, name, strcspn(name, ", =["));
+    }
+    cli_near_try(&near, "--help", 6);
+    cli_near_try(&near, "--version", 9);
+    if (!near.name) return "no such option";
+    snprintf(wrong, sizeof wrong, "no such option; did you mean %.*s?",
+             (int)near.size, near.name);
+    return wrong;
+}
+
+// "--html --json": the value of the first was forgotten.
+static bool is_option(const cli_tool *tool, const char *word)
+{
+    const char *value;
+    return word[0] == '-' && word[1] &&
+           (find(tool, word, &value) || is_help(word) || is_version(word)) &&
+           (word[1] == '-' || !word[2]);
+}
+
 // Takes one option at argv[*i]; NULL or what is wrong with it.
 static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
 {
     const char *value;
     const cli_option *const o = find(tool, argv[*i], &value);
-    if (!o) return "no such option";
+    if (!o) return no_such_option(tool, argv[*i]);
     if (!takes_value(o) || (!value && may_have_none(o))) {
         if (value) return "takes no value";
         if (o->flag) *o->flag = true;
         return NULL;
     }
-    if (!value && *i + 1 < argc) value = argv[++*i];
+    if (!value && *i + 1 < argc) {
+        value = argv[++*i];
+        if (is_option(tool, value)) {
+            snprintf(wrong, sizeof wrong, "needs a value, but %.60s follows",
+                     value);
+            return wrong;
+        }
+    }
     if (!value) return "needs a value";
     if (set_value(o, value)) return NULL;
     if (o->list) return "is given too often";
-    static char wrong[128];
     snprintf(wrong, sizeof wrong, "'%.60s' is no %s", value,
              o->number ? "whole number" : "time with a unit, such as 1.5ms");
     return wrong;
@@ -258,17 +311,16 @@ void cli_parse(const cli_tool *tool, int *argc, char **argv)
             argv[kept++] = argv[i];
             continue;
         }
-        void (*const print)(const cli_tool *) = !strcmp(word, "--help") ? help
-                                                : !strcmp(word, "--version")
-                                                    ? version
-                                                    : NULL;
+        void (*const print)(const cli_tool *) = is_help(word)      ? help
+                                                : is_version(word) ? version
+                                                                   : NULL;
         if (print) {
             print(tool);
             exit(cli_finish(tool, CLI_OK));
         }
-        const char *const wrong = take(tool, argv, *argc, &i);
-        if (!wrong) continue;
-        cli_error(tool, NULL, "%s: %s", word, wrong);
+        const char *const why = take(tool, argv, *argc, &i);
+        if (!why) continue;
+        cli_error(tool, NULL, "%s: %s", word, why);
         exit(cli_usage(tool));
     }
     for (i += i < *argc && !strcmp(argv[i], "--"); i < *argc; i++)

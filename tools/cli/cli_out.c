@@ -62,6 +62,8 @@ bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
                       to->option);
             return false;
         }
+        if (to->path && !cli_replace_check(tool, to->path, to->kind))
+            return false;
     }
     return true;
 }

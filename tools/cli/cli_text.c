@@ -30,6 +30,11 @@ cli_text cli_count(uint64_t count)
     return text;
 }
 
+cli_text cli_counted(uint64_t count, const char *one, const char *more)
+{
+    return cli_format("%s %s", cli_count(count).s, count == 1 ? one : more);
+}
+
 // Three digits that count, four from 100; exact in the first unit.
 static cli_text scaled(double value, const char *const *units, double step)
 {
@@ -64,7 +69,15 @@ cli_text cli_real(double value)
 
 cli_text cli_percent(double share)
 {
-    return cli_format("%.1f %%", share * 100);
+    const cli_text change = cli_change(share, 1);
+    return cli_format("%s", change.s + (*change.s == '+'));
+}
+
+cli_text cli_change(double share, int digits)
+{
+    const cli_text text = cli_format("%+.*f %%", digits, share * 100);
+    const bool none = text.s[1 + strspn(text.s + 1, "0.")] == ' ';
+    return cli_format("%s", text.s + none);
 }
 
 cli_text cli_date(uint64_t realtime_ns)
@@ -132,6 +145,12 @@ void cli_put_text(FILE *out, const char *text, size_t size)
     }
 }
 
+void cli_put_path(FILE *out, const char *path)
+{
+    if (!strcmp(path, "-")) path = "standard input";
+    cli_put_text(out, path, strlen(path));
+}
+
 /* ---- JSON --------------------------------------------------------------- */
 
 static void json_string(FILE *out, const char *text, size_t size)
@@ -146,7 +165,7 @@ static void json_string(FILE *out, const char *text, size_t size)
             fputs("\\n", out);
         else if (code == '\t')
             fputs("\\t", out);
-        else if (is_control(code))
+        else if (cli_is_control(code))
             fprintf(out, "\\u%04x", (unsigned)code);
         else if (code == 0xFFFD)
             fputs("\uFFFD", out);

@@ -2,6 +2,7 @@
     cli_trace.c - opening a trace and saying what is wrong with it
 */
 #include "tools/ts_cli.h"
+#include <unistd.h>
 
 enum { DAMAGE_SHOWN = 3 };
 
@@ -28,9 +29,9 @@ static void say_salvage(const cli_trace *trace, const cli_tool *tool,
     const ts_info *const info = trace->info;
     if (info->salvaged)
         cli_error(tool, path,
-                  "the recording ended without a stop; %s records were saved "
+                  "the recording ended without a stop; %s saved "
                   "from its sidecar",
-                  cli_count(info->salvaged).s);
+                  cli_counted(info->salvaged, "record was", "records were").s);
     if (info->salvage_failed)
         cli_error(tool, path, "left-over records could not be saved: %s",
                   ts_result_text(info->salvage));
@@ -102,8 +103,8 @@ static void say_cut(const cli_trace *trace, const cli_tool *tool,
         return;
     const bool said = ts_reader_metadata(reader, 0, "cut.what", &what) &&
                       what.type == TS_VALUE_TEXT;
-    fprintf(stderr, "%s: %s: a part of a trace, cut by ts-cut", tool->name,
-            path);
+    cli_error_begin(tool, path);
+    fputs("a part of a trace, cut by ts-cut", stderr);
     if (said) fputc(' ', stderr);
     if (said) cli_put_text(stderr, what.text.text, what.text.size);
     fprintf(stderr, ": %s of %s events\n", cli_count((uint64_t)kept.number).s,
@@ -119,6 +120,29 @@ void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
     say_cut(trace, tool, path);
 }
 
+// Traces of other tools are JSON, SQLite, or an archive of such.
+static bool is_importable(const char *path)
+{
+    static const struct {
+        size_t at;
+        const char *bytes;
+    } heads[] = { { 0, "{" },
+                  { 0, "[" },
+                  { 0, "\x1f\x8b" },
+                  { 0, "SQL" },
+                  { 257, "ustar" } };
+    char head[512] = "";
+    const int fd = strcmp(path, "-") ? cli_open_plain(path) : -1;
+    if (fd >= 0) (void)!read(fd, head, sizeof head - 1);
+    if (fd >= 0) close(fd);
+    const char *const text = head + strspn(head, " \t\r\n");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (!strncmp(heads[i].at ? head + heads[i].at : text, heads[i].bytes,
+                     strlen(heads[i].bytes)))
+            return true;
+    return false;
+}
+
 static void say_failure(const cli_tool *tool, const char *path,
                         ts_result result, int number)
 {
@@ -127,6 +151,11 @@ static void say_failure(const cli_tool *tool, const char *path,
                   number ? strerror(number) : "not a file of bytes");
     else if (result == TS_ERR_TRUNCATED)
         cli_error(tool, path, "too short to be an SBT file");
+    else if (result == TS_ERR_NOT_SBT && is_importable(path))
+        cli_error(tool, path,
+                  "not an SBT file; `ts-import -o OUT.sbt %s` makes one of a "
+                  "trace of another tool",
+                  path);
     else
         cli_error(tool, path, "%s", ts_result_text(result));
 }
@@ -157,6 +186,24 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     trace->info = ts_reader_info(trace->reader);
     if (warn == CLI_WARN_ALL) cli_trace_warn(trace, tool, path);
     return true;
+}
+
+bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
+                      const int64_t *from_ns, const int64_t *to_ns)
+{
+    const ts_info *const info = trace->info;
+    if (!cli_event_count(info)) return true;
+    if (from_ns && *from_ns > info->last_ns)
+        cli_error(tool, trace->path,
+                  "nothing is after --from %s: the last event ends at %s",
+                  cli_time(*from_ns).s, cli_time(info->last_ns).s);
+    else if (to_ns && *to_ns < info->first_ns)
+        cli_error(tool, trace->path,
+                  "nothing is before --to %s: the first event begins at %s",
+                  cli_time(*to_ns).s, cli_time(info->first_ns).s);
+    else
+        return true;
+    return false;
 }
 
 uint64_t cli_event_count(const ts_info *info)

@@ -54,13 +54,23 @@ typedef ts_text (*copy_rename)(void *user, copy_role role, ts_text text);
     bits. A part is a file, or a part of a file that was merged before; those
     of the first keep their ids. Its process tracks say which it is, in the
     metadata `merge.part`.
+
+    Two files may be of one process, as what it records itself and what was
+    heard from outside. The later one *joins* the other: their processes and
+    threads are the same tracks, by their numbers.
 */
 enum {
     COPY_PARTS = 32767, // more of them cannot be told apart
     COPY_COMMON = 256
 };
+typedef struct copy_member { // a process or a thread
+    uint32_t file, type, track;
+    uint64_t number;
+} copy_member;
 typedef struct copy_merge {
     uint32_t next_track, next_part, next_image;
+    copy_member *members; // of the files so far
+    size_t member_count, member_room;
     bool shared_flows; // ids of flows and spans mean the same in all files
     bool hosts;        // several: process tracks are named by them, too
     uint64_t common[COPY_COMMON]; // hashes of keys that copy_common wrote
@@ -82,10 +92,13 @@ typedef struct copy_captures copy_captures;
 typedef struct copy {
     ts_reader *reader;
     ts_writer *writer;
-    const char *path;   // of the file
-    int64_t offset_ns;  // added to its times
-    copy_merge *merge;  // NULL: alone, and its numbers stay
-    copy_rename rename; // NULL: texts stay
+    const char *path;      // of the file
+    int64_t offset_ns;     // added to its times
+    copy_merge *merge;     // NULL: alone, and its numbers stay
+    uint32_t file, joins;  // its number; 1 + that of the file it joins
+    const ts_reader *axis; // reads its ticks, as two samples of a clock differ
+    int64_t axis_ns;       // by some nanoseconds; added then. (the reader)
+    copy_rename rename;    // NULL: texts stay
     void *rename_user;
     int64_t losses_from_ns, losses_to_ns; // only these (both 0: all)
     uint64_t undefined; // numbers that the file does not define: none now
@@ -95,9 +108,10 @@ typedef struct copy {
     copy_captures *captures; // NULL: none are copied
     copy_pair *tracks;       // where files are merged
     uint32_t track_mask, track_count;
-    uint32_t process;    // the track, in the trace, of what has none
-    uint32_t part;       // the first one of the file
-    uint32_t part_count; // 1 unless the file itself was merged
+    uint32_t first_track; // in the trace: those before it are of other files
+    uint32_t process;     // the track, in the trace, of what has none
+    uint32_t part;        // the first one of the file
+    uint32_t part_count;  // 1 unless the file itself was merged
     bool no_memory;
 } copy;
 
@@ -117,6 +131,9 @@ void copy_values(copy *c, ts_event_kind kind, ts_column column,
 // Whether a column's values are the same in every trace.
 bool copy_is_plain(const copy *c, ts_event_kind kind, ts_column column);
 uint32_t copy_track_id(copy *c, uint32_t track);
+// Whether another file has said of a track what it is.
+bool copy_is_joined(const copy *c, uint32_t to);
+void copy_merge_end(copy_merge *merge);
 uint32_t copy_module_id(copy *c, uint32_t module);
 // Of captures: the number of code, and where an operation stands.
 uint32_t copy_image_id(copy *c, uint32_t image);

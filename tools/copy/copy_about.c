@@ -44,6 +44,8 @@ static bool is_root(const copy *c, const ts_track *track)
 static void copy_track(copy *c, const ts_track *track)
 {
     const bool process = track->type == TS_TRACK_PROCESS;
+    const uint32_t to = copy_track_id(c, track->id);
+    if (copy_is_joined(c, to) && (process || !track->name.size)) return;
     const bool root = c->merge && is_root(c, track);
     const ts_track_entry entry = {
         .type = (uint8_t)track->type,
@@ -57,7 +59,7 @@ static void copy_track(copy *c, const ts_track *track)
         .number = track->number,
         .flags = track->flags,
     };
-    ts_writer_track(c->writer, copy_track_id(c, track->id), &entry);
+    ts_writer_track(c->writer, to, &entry);
 }
 
 void copy_tracks(copy *c)

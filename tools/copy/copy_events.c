@@ -48,7 +48,7 @@ static void keep_capture(const copying *g, uint32_t row)
 {
     const ts_columns *const c = &g->columns;
     const uint64_t *const ids = c->values[TS_COLUMN_CORRELATION];
-    if (g->c->captures && c->kind >= TS_EVENT_GPU_FIRST && ids)
+    if (g->c->captures && ts_event_has_contents(c->kind) && ids)
         copy_captures_keep(g->c, c->tracks ? c->tracks[row] : c->track,
                            ids[row]);
 }
@@ -151,6 +151,21 @@ static void set_tracks(const copying *g, ts_rows *rows)
     rows->tracks = b->tracks;
 }
 
+// As another file of the process reads the same clock: what lies within a zone
+// of the one stays there.
+static void set_times(const copying *g, uint32_t first, uint32_t count)
+{
+    const copy *const c = g->c;
+    buffers *const b = g->b;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t start = g->columns.start_ticks[first + i];
+        const uint64_t end = g->columns.end_ticks[first + i];
+        b->start_ns[i] = ts_reader_time_ns(c->axis, 0, start);
+        b->duration_ns[i] = ts_reader_time_ns(c->axis, 0, end) - b->start_ns[i];
+        b->start_ns[i] += c->axis_ns;
+    }
+}
+
 static bool copy_batch_rows(const copying *g, uint32_t first, uint32_t count,
                             uint32_t gpu_row)
 {
@@ -170,6 +185,7 @@ static bool copy_batch_rows(const copying *g, uint32_t first, uint32_t count,
         b->tracks[i] = c->tracks ? c->tracks[first + i] : c->track;
         b->keep[i] = true;
     }
+    if (g->c->axis && !c->clock) set_times(g, first, count);
     const bool wanted =
         !g->hooks->edit || g->hooks->edit(g->hooks->user, &batch);
     ts_rows rows = { .kind = c->kind,

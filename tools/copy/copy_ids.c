@@ -171,7 +171,8 @@ static bool tracks_grow(copy *c)
     return true;
 }
 
-static uint32_t track_add(copy *c, uint32_t track)
+// to: 0 for a new one.
+static uint32_t track_add(copy *c, uint32_t track, uint32_t to)
 {
     if ((!c->tracks || c->track_count > c->track_mask / 2) && !tracks_grow(c)) {
         c->no_memory = true;
@@ -181,7 +182,8 @@ static uint32_t track_add(copy *c, uint32_t track)
     if (!pair->from) {
         c->track_count++;
         pair->from = track;
-        pair->to = c->merge->next_track < TS_TRACK_MIXED
+        pair->to = to ? to
+                   : c->merge->next_track < TS_TRACK_MIXED
                        ? c->merge->next_track++
                        : TS_TRACK_MIXED - 1;
     }
@@ -193,7 +195,7 @@ static uint32_t track_undefined(copy *c, uint32_t track)
 {
     const ts_track_entry entry = { .parent = c->process, .number = track };
     c->undefined++;
-    return ts_writer_track(c->writer, track_add(c, track), &entry);
+    return ts_writer_track(c->writer, track_add(c, track, 0), &entry);
 }
 
 uint32_t copy_track_id(copy *c, uint32_t track)
@@ -201,6 +203,46 @@ uint32_t copy_track_id(copy *c, uint32_t track)
     if (!c->merge || !track) return track;
     const copy_pair *const pair = c->tracks ? track_slot(c, track) : NULL;
     return pair && pair->from ? pair->to : track_undefined(c, track);
+}
+
+bool copy_is_joined(const copy *c, uint32_t to)
+{
+    return to < c->first_track;
+}
+
+void copy_merge_end(copy_merge *merge)
+{
+    free(merge->members);
+}
+
+// The track of the other file that a track of this one is; 0: it is new.
+static uint32_t member_find(const copy *c, const ts_track *track)
+{
+    for (size_t i = 0; c->joins && i < c->merge->member_count; i++) {
+        const copy_member *const m = &c->merge->members[i];
+        if (m->file == c->joins - 1 && m->type == (uint32_t)track->type &&
+            m->number == track->number)
+            return m->track;
+    }
+    return 0;
+}
+
+static void member_add(copy *c, const ts_track *track, uint32_t to)
+{
+    copy_merge *const g = c->merge;
+    if (track->type != TS_TRACK_PROCESS && track->type != TS_TRACK_THREAD)
+        return;
+    if (g->member_count == g->member_room) {
+        const size_t room = g->member_room ? 2 * g->member_room : 64;
+        copy_member *const more = realloc(g->members, room * sizeof *more);
+        c->no_memory |= !more;
+        if (!more) return;
+        g->members = more;
+        g->member_room = room;
+    }
+    const copy_member member = { c->file, (uint32_t)track->type, to,
+                                 track->number };
+    g->members[g->member_count++] = member;
 }
 
 bool copy_begin(copy *c)
@@ -211,8 +253,9 @@ bool copy_begin(copy *c)
     if (!c->merge->next_track) c->merge->next_track = 1;
     c->part = c->merge->next_part;
     c->merge->next_part += c->part_count;
+    c->first_track = c->merge->next_track;
     for (size_t i = 0; ts_reader_track_at(c->reader, i, &track); i++)
-        track_add(c, track.id);
+        member_add(c, &track, track_add(c, track.id, member_find(c, &track)));
     return !c->no_memory;
 }
 

@@ -83,9 +83,11 @@ static uint32_t make_process(copy *c)
     return ts_writer_track(c->writer, id, &entry);
 }
 
-// Each process of the file, the first of which gets what has none.
+// Each process of the file. What has none is of the one that wrote it, else of
+// the first: a child made by fork also has its parent's.
 void copy_parts(copy *c)
 {
+    const uint64_t writer = ts_reader_info(c->reader)->process;
     ts_track track, parent;
     c->process = 0;
     for (size_t i = 0; ts_reader_track_at(c->reader, i, &track); i++) {
@@ -94,8 +96,9 @@ void copy_parts(copy *c)
              ts_reader_track(c->reader, track.parent, &parent)))
             continue;
         const uint32_t id = copy_track_id(c, track.id);
-        if (!c->process) c->process = id;
-        if (c->part_count == 1)
+        if (!c->process || (c->part_count == 1 && track.number == writer))
+            c->process = id;
+        if (c->part_count == 1 && !copy_is_joined(c, id))
             copy_note_number(c->writer, id, part_key, c->part);
     }
     if (c->process) return;

@@ -41,20 +41,6 @@ static uint32_t number_of(const cut_row *row, label_of of)
     }
 }
 
-// A text may hold zero bytes; an expression sees it up to the first.
-static bool matches(const regex_t *regex, ts_text text)
-{
-    char small[256];
-    char *const bytes =
-        text.size < sizeof small ? small : malloc(text.size + 1);
-    if (!bytes) return false;
-    memcpy(bytes, text.text, text.size);
-    bytes[text.size] = 0;
-    const bool yes = !regexec(regex, bytes, 0, NULL, 0);
-    if (bytes != small) free(bytes);
-    return yes;
-}
-
 bool cut_has_name(cut_choice *choice, const cut_row *row)
 {
     const ts_event_kind kind = row->columns->kind;
@@ -69,7 +55,8 @@ bool cut_has_name(cut_choice *choice, const cut_row *row)
                              .track = row->track,
                              .columns = row->columns,
                              .row = row->row };
-    yes = matches(choice->wish->name, ts_event_label(choice->reader, &event));
+    yes = cli_regex_matches(choice->wish->name,
+                            ts_event_label(choice->reader, &event));
     if (number) cut_memo_put(memo, number, yes);
     return yes;
 }

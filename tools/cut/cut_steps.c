@@ -73,16 +73,19 @@ static bool say_steps(const cut_job *job, const steps *s, const char *text)
 {
     if (!s->seen)
         cli_error(job->tool, job->path,
-                  "--step %s: there are no steps: neither zones called "
-                  "ProfilerStep#N nor frames",
+                  "--step %s: the trace marks no steps: it has neither zones "
+                  "called ProfilerStep#N nor frames; those that ts-analyze "
+                  "finds are cut by --from and --to",
                   text);
     else if (s->least == s->most)
-        cli_error(job->tool, job->path, "--step %s: the only step is %" PRIu64,
+        cli_error(job->tool, job->path,
+                  "--step %s: the only step that the trace marks is %" PRIu64
+                  "; those that ts-analyze finds are cut by --from and --to",
                   text, s->least);
     else
         cli_error(job->tool, job->path,
-                  "--step %s: there are steps %" PRIu64 " to %" PRIu64, text,
-                  s->least, s->most);
+                  "--step %s: the trace marks steps %" PRIu64 " to %" PRIu64,
+                  text, s->least, s->most);
     return false;
 }
 

@@ -136,7 +136,9 @@ bool cut_write(cut_job *job)
     ts_writer *writer = NULL;
     cut_choice choice;
     const size_t damaged = ts_reader_damage_count(job->trace->reader);
-    const bool own = cli_trace_is_own(job->trace->reader);
+    const bool own = !job->wish.anonymise &&
+                     ts_reader_capture_count(job->trace->reader) &&
+                     cli_trace_is_own(job->trace->reader);
     if (is_all(&job->wish)) job->wish.deps = CUT_DEPS_NONE;
     ts_result result = cut_choice_open(&choice, job->trace->reader, &job->wish)
                            ? TS_OK
@@ -153,7 +155,7 @@ bool cut_write(cut_job *job)
     else
         ts_writer_abandon(writer);
     const int failed = errno;
-    if (result == TS_OK && own) cli_trace_own(job->out, desc.session);
+    if (result == TS_OK && own) cli_trace_own(job->out);
     cut_choice_close(&choice);
     cli_trace_damage(job->trace, job->tool, job->path, damaged);
     say(job, result, failed);

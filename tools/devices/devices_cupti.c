@@ -39,6 +39,12 @@ static const struct {
     { 24, 130100,
       "from CUDA 12.6 to 13.0 kernels have no times by a clock of ours: "
       "CUPTI's is sampled, and times beside the host's are less exact" },
+    { 130000, 130001,
+      "CUDA 13.0 before its Update 1 has no records of "
+      "cudaDeviceSynchronize: they are in the loss ledger" },
+    { 13, 130101,
+      "before CUDA 13.1 Update 1 kernels of graphs may name the wrong launch "
+      "from the second session of a process on" },
     { 13, 130401,
       "before CUDA 13.4 Update 1 memory grows in long runs: --duration, or a "
       "newer CUPTI" },

@@ -28,7 +28,7 @@ typedef struct chrome {
     const export_target *target;
     ts_reader *reader;
     export_out *out;
-    export_block block;
+    export_buffer block;
     bool filled; // a first event was written
     bool no_args;
     export_map threads; // process and thread -> taken
@@ -41,7 +41,7 @@ typedef struct chrome {
 
 static void put(chrome *c, const char *text)
 {
-    export_put(&c->block.bytes, text, strlen(text));
+    export_put(&c->block, text, strlen(text));
 }
 
 // A string's contents: valid UTF-8, escaped. RFC 8259, section 7.
@@ -50,7 +50,16 @@ static void put_escaped(export_buffer *b, ts_text text)
     for (size_t i = 0; i < text.size;) {
         const uint8_t byte = (uint8_t)text.text[i];
         if (byte >= 0x80 || !byte) {
+            uint32_t code;
             const size_t size = export_utf8_size(text.text + i, text.size - i);
+            if (size) cli_utf8(text.text + i, size, &code);
+            if (size && byte && cli_is_control(code)) {
+                uint8_t *const to = export_room(b, 8);
+                b->size +=
+                    (size_t)snprintf((char *)to, 8, "\\u%04x", (unsigned)code);
+                i += size;
+                continue;
+            }
             export_put_utf8(b, text.text + i, byte && size ? size : 1);
             i += byte && size ? size : 1;
             continue;
@@ -133,17 +142,17 @@ static void event_begin(chrome *c, const char *phase, const export_lane *lane,
     c->filled = true;
     put(c, phase);
     put(c, "\",\"pid\":");
-    put_uint(&c->block.bytes, at->process);
+    put_uint(&c->block, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block.bytes, at->thread);
+    put_uint(&c->block, at->thread);
     put(c, ",\"ts\":");
-    put_us(&c->block.bytes, (uint64_t)time_ns + (uint64_t)c->target->shift_ns);
+    put_us(&c->block, (uint64_t)time_ns + (uint64_t)c->target->shift_ns);
 }
 
 static void event_end(chrome *c)
 {
     put(c, "}");
-    if (c->block.bytes.size >= EXPORT_BLOCK_BYTES)
+    if (c->block.size >= EXPORT_BLOCK_BYTES)
         export_out_block(c->out, &c->block);
 }
 
@@ -219,20 +228,20 @@ static void put_names(chrome *c, const export_item *item)
 {
     if (item->site && !item->name.size && !item->category.size) {
         const export_buffer *const text = site_text(c, item->site);
-        export_put(&c->block.bytes, text->data, text->size);
+        export_put(&c->block, text->data, text->size);
         return;
     }
     const ts_text category = export_item_category(c->reader, item);
     put(c, ",\"name\":");
-    put_string(&c->block.bytes, export_item_name(c->reader, item));
+    put_string(&c->block, export_item_name(c->reader, item));
     if (!category.size) return;
     put(c, ",\"cat\":");
-    put_string(&c->block.bytes, category);
+    put_string(&c->block, category);
 }
 
 static void put_value(chrome *c, const export_arg *arg)
 {
-    export_buffer *const b = &c->block.bytes;
+    export_buffer *const b = &c->block;
     switch (arg->type) {
     case EXPORT_INT: put_int(b, arg->u.number); break;
     case EXPORT_UINT: put_uint(b, arg->u.uint); break;
@@ -258,7 +267,7 @@ static void put_key(chrome *c, bool *filled, ts_text key)
 {
     put(c, *filled ? "," : ",\"args\":{");
     *filled = true;
-    put_string(&c->block.bytes, key);
+    put_string(&c->block, key);
     put(c, ":");
 }
 
@@ -280,19 +289,19 @@ static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
     const ts_text function = ts_reader_name(c->reader, site->function);
     if (file.size) {
         put_key(c, filled, (ts_text){ "source.file_name", 16 });
-        put_string(&c->block.bytes, file);
+        put_string(&c->block, file);
         put_key(c, filled, (ts_text){ "source.line_number", 18 });
-        put_uint(&c->block.bytes, site->line);
+        put_uint(&c->block, site->line);
     }
     if (function.size) {
         put_key(c, filled, (ts_text){ "source.function_name", 20 });
-        put_string(&c->block.bytes, function);
+        put_string(&c->block, function);
     }
     if (site->color) {
         char text[16];
         snprintf(text, sizeof text, "#%06X", site->color & 0xFFFFFF);
         put_key(c, filled, (ts_text){ "color", 5 });
-        put_string(&c->block.bytes, (ts_text){ text, 7 });
+        put_string(&c->block, (ts_text){ text, 7 });
     }
 }
 
@@ -311,7 +320,7 @@ static void put_stack(chrome *c, bool *filled, uint32_t stack)
         }
     }
     put_key(c, filled, (ts_text){ "stack", 5 });
-    put_string(&c->block.bytes, (ts_text){ (char *)text.data, text.size });
+    put_string(&c->block, (ts_text){ (char *)text.data, text.size });
     export_resize(text.data, 0);
 }
 
@@ -331,7 +340,7 @@ static void put_args(chrome *c, const export_item *item, const char *category)
     if (category) {
         const ts_text own = export_item_category(c->reader, item);
         if (own.size) put_key(c, &filled, (ts_text){ category, 8 });
-        if (own.size) put_string(&c->block.bytes, own);
+        if (own.size) put_string(&c->block, own);
     }
     if (site && !c->no_args) put_place(c, &filled, site);
     if (item->stack) put_stack(c, &filled, item->stack);
@@ -353,9 +362,9 @@ static void put_arrows(chrome *c, const export_arrows *arrows)
     const bool in = target || arrows->phase == TS_PHASE_STEP ||
                     arrows->phase == TS_PHASE_END;
     put(c, ",\"bind_id\":\"");
-    export_put_hex(&c->block.bytes, arrows->phase
-                                        ? export_flow_number(arrows->flow)
-                                        : export_launch_number(launch, BOUND));
+    export_put_hex(&c->block, arrows->phase
+                                  ? export_flow_number(arrows->flow)
+                                  : export_launch_number(launch, BOUND));
     put(c, "\"");
     if (in) put(c, ",\"flow_in\":true");
     if (out) put(c, ",\"flow_out\":true");
@@ -368,7 +377,7 @@ static void put_late_arrow(chrome *c, const export_lane *lane,
 {
     event_begin(c, phase, lane, time_ns);
     put(c, ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":\"");
-    export_put_hex(&c->block.bytes, number);
+    export_put_hex(&c->block, number);
     put(c, "\"");
     event_end(c);
 }
@@ -391,15 +400,14 @@ static void chrome_slice(void *self, export_lane *lane, const export_item *item)
     if (lane->kind == EXPORT_ASYNC) {
         event_begin(c, "b", lane, item->start_ns);
         put(c, ",\"id\":");
-        put_uint(&c->block.bytes, lane->id);
+        put_uint(&c->block, lane->id);
         put(c, ",\"cat\":\"span\",\"name\":");
-        put_string(&c->block.bytes, export_item_name(c->reader, item));
+        put_string(&c->block, export_item_name(c->reader, item));
         put_args(c, item, "category");
     } else {
         event_begin(c, "X", lane, item->start_ns);
         put(c, ",\"dur\":");
-        put_us(&c->block.bytes,
-               (uint64_t)item->end_ns - (uint64_t)item->start_ns);
+        put_us(&c->block, (uint64_t)item->end_ns - (uint64_t)item->start_ns);
         put_names(c, item);
         put_arrows(c, &item->arrows);
         put_args(c, item, NULL);
@@ -414,7 +422,7 @@ static void chrome_end(void *self, export_lane *lane, const export_open *slice)
     if (lane->kind != EXPORT_ASYNC) return;
     event_begin(c, "e", lane, slice->end_ns);
     put(c, ",\"id\":");
-    put_uint(&c->block.bytes, lane->id);
+    put_uint(&c->block, lane->id);
     put(c, ",\"cat\":\"span\"");
     if (slice->is_unfinished) put(c, ",\"args\":{\"unfinished\":true}");
     event_end(c);
@@ -452,7 +460,7 @@ static void chrome_sample(void *self, export_lane *lane, int64_t time_ns,
                           ts_value_type type, uint64_t bits)
 {
     chrome *const c = self;
-    export_buffer *const b = &c->block.bytes;
+    export_buffer *const b = &c->block;
     double value;
     memcpy(&value, &bits, sizeof value);
     const bool is_double = type == TS_VALUE_DOUBLE;
@@ -480,21 +488,21 @@ static void put_meta(chrome *c, const place *at, const char *what,
     put(c, c->filled ? ",\n" : "\n");
     c->filled = true;
     put(c, "{\"ph\":\"M\",\"pid\":");
-    put_uint(&c->block.bytes, at->process);
+    put_uint(&c->block, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block.bytes, at->thread);
+    put_uint(&c->block, at->thread);
     put(c, ",\"name\":\"");
     put(c, what);
     put(c, "_name\",\"args\":{\"name\":\"");
-    put_lane_name(&c->block.bytes, lane);
+    put_lane_name(&c->block, lane);
     put(c, "\"}},\n{\"ph\":\"M\",\"pid\":");
-    put_uint(&c->block.bytes, at->process);
+    put_uint(&c->block, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block.bytes, at->thread);
+    put_uint(&c->block, at->thread);
     put(c, ",\"name\":\"");
     put(c, what);
     put(c, "_sort_index\",\"args\":{\"sort_index\":");
-    put_uint(&c->block.bytes, lane->id);
+    put_uint(&c->block, lane->id);
     put(c, "}}");
 }
 
@@ -551,7 +559,7 @@ static void *chrome_open(const export_target *target)
 
 static void put_metadata(chrome *c, const ts_metadata *m)
 {
-    export_buffer *const b = &c->block.bytes;
+    export_buffer *const b = &c->block;
     ts_track track;
     put(c, ",\n\"");
     if (m->track && ts_reader_track(c->reader, m->track, &track)) {
@@ -575,11 +583,11 @@ static void chrome_close(void *self)
     chrome *const c = self;
     const ts_info *const info = ts_reader_info(c->reader);
     put(c, "\n],\"otherData\":{\n\"trace.start_realtime_ns\":");
-    put_uint(&c->block.bytes, info->start_realtime_ns);
+    put_uint(&c->block, info->start_realtime_ns);
     put(c, ",\n\"trace.time_shift_ns\":");
-    put_int(&c->block.bytes, c->target->shift_ns);
+    put_int(&c->block, c->target->shift_ns);
     put(c, ",\n\"trace.lost\":");
-    put_uint(&c->block.bytes, info->lost);
+    put_uint(&c->block, info->lost);
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(c->reader, i, &m); i++)
         put_metadata(c, &m);
@@ -591,7 +599,7 @@ static void chrome_close(void *self)
     export_resize(c->site_texts, 0);
     export_map_free(&c->sites);
     export_map_free(&c->threads);
-    export_resize(c->block.bytes.data, 0);
+    export_resize(c->block.data, 0);
     export_resize(c, 0);
 }
 

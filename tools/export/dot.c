@@ -15,7 +15,7 @@
 typedef struct dot {
     dot_graph graph;
     export_out *out;
-    export_block block;
+    export_buffer block;
     uint32_t clusters;
     uint16_t kinds; // bits 1 << ts_edge_kind: those in use
     bool inferred;
@@ -31,8 +31,8 @@ __attribute__((format(printf, 2, 3))) static void put(dot *d,
     va_start(args, format);
     const int size = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    export_put(&d->block.bytes, text, (size_t)(size < 255 ? size : 255));
-    if (d->block.bytes.size >= EXPORT_BLOCK_BYTES)
+    export_put(&d->block, text, (size_t)(size < 255 ? size : 255));
+    if (d->block.size >= EXPORT_BLOCK_BYTES)
         export_out_block(d->out, &d->block);
 }
 
@@ -50,7 +50,7 @@ static void put_quoted(dot *d, ts_text text)
         } else if (byte && byte < 0x20) {
             put(d, " ");
         } else {
-            export_put_utf8(&d->block.bytes, text.text + i, size ? size : 1);
+            export_put_utf8(&d->block, text.text + i, size ? size : 1);
         }
         i += size ? size : 1;
     }
@@ -451,7 +451,7 @@ static void write_all(dot *d)
         "  node [shape=box,style=\"rounded,filled\",fontname=\"Helvetica\","
         "fontsize=9,height=0.3,margin=\"0.08,0.04\"];\n"
         "  edge [fontname=\"Helvetica\",fontsize=8,arrowsize=0.6];\n";
-    export_put(&d->block.bytes, head, sizeof head - 1);
+    export_put(&d->block, head, sizeof head - 1);
     // Graphviz would rather be neat than done: beyond what it lays out well,
     // it is told to be quick.
     put(d, "  %s\n",
@@ -466,7 +466,7 @@ static void write_all(dot *d)
     put_legend(d);
     put(d, "}\n");
     export_out_block(d->out, &d->block);
-    export_resize(d->block.bytes.data, 0);
+    export_resize(d->block.data, 0);
 }
 
 dot_result export_dot(ts_reader *reader, export_out *out,

@@ -237,37 +237,30 @@ typedef enum export_packing {
 export_out *export_out_open(const char *path, export_packing packing,
                             const char **error);
 
-// `size` bytes of a block resemble as many at `from`, before them, but for some
-// numbers; or nothing is known of them (`from` is `at`). Where something is,
-// the packer does not search.
-typedef struct export_copy {
-    uint32_t at, from, size;
-} export_copy;
-
-typedef struct export_block {
-    export_buffer bytes;
-    export_copy *copies; // in order of `at`
-    size_t copy_count, copy_capacity;
-} export_block;
-
 // Takes the contents of a block, which is empty afterwards. Packing and
 // writing happen on a thread of their own.
-void export_out_block(export_out *out, export_block *block);
+void export_out_block(export_out *out, export_buffer *block);
 // 0, or the errno of the first failure.
 int export_out_error(export_out *out);
 // Finishes the file, or removes it when `keep` is false or something failed.
 int export_out_close(export_out *out, bool keep);
 
-// Size of the deflated form of size bytes, at most.
-size_t export_deflate_bound(size_t size);
-// Raw deflate (RFC 1951): whole blocks, byte-aligned at the end, no final
-// block unless asked for. Returns its size. scratch: export_deflate_scratch
-// bytes, any contents.
-extern const size_t export_deflate_scratch;
-size_t export_deflate(void *scratch, uint8_t *dst, const export_block *block,
-                      bool final);
-uint32_t export_adler32(const uint8_t *bytes, size_t size);
-uint32_t export_crc32(uint32_t crc, const uint8_t *bytes, size_t size);
+/* ---- export_pack.c ------------------------------------------------------ */
+
+typedef struct export_packer export_packer;
+
+// Whether this build compresses: it does with zlib.
+extern const bool export_packs;
+
+// A packer for blocks of packets or of a gzip file. NULL: no memory.
+export_packer *export_packer_open(export_packing packing);
+// Appends a block as a zlib stream of its own. false: no memory.
+bool export_pack_packets(export_packer *packer, export_buffer *to,
+                         const export_buffer *from);
+// Appends what is ready of the gzip file; all of it with the `last` block.
+void export_pack_gzip(export_packer *packer, export_buffer *to,
+                      const export_buffer *from, bool last);
+void export_packer_close(export_packer *packer); // NULL is fine
 
 /* ==== 4. Formats ========================================================= */
 

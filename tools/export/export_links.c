@@ -16,6 +16,7 @@ typedef struct source {   // where arrows come from
     int64_t start_ns;
     bool taken;    // an API call was found in the walk already
     bool has_late; // an operation that begins before it
+    bool has_work; // an operation that is no event record
 } source;
 
 typedef struct launch { // an operation
@@ -26,6 +27,7 @@ typedef struct launch { // an operation
     int64_t start_ns, queued_ns;
     uint32_t thread;
     uint32_t arrow;
+    bool is_record; // of an event
 } launch;
 
 typedef struct launches { // a chunk's operations, by their rows
@@ -147,6 +149,7 @@ static void take_chunk(const ts_columns *columns, uint32_t number, void *user)
     for (uint32_t i = 0; i < columns->count; i++) {
         launch *const l = &made->of[i];
         l->queued_ns = INT64_MIN;
+        l->is_record = columns->kind == TS_EVENT_EVENT_RECORD;
         if (!is_walked(&links->filter, columns, i)) continue;
         if (values[TS_COLUMN_CORRELATION])
             l->u.correlation = values[TS_COLUMN_CORRELATION][i];
@@ -190,7 +193,20 @@ typedef struct launch_list {
     size_t count, capacity;
 } launch_list;
 
-// Links by correlation; what is left goes into the list.
+static void find_work(export_links *links, const launches *chunk)
+{
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const launch *const l = &chunk->of[i];
+        source *const call = l->u.correlation && !l->is_record
+                                 ? find_call(links, l->u.correlation, l->thread)
+                                 : NULL;
+        if (call) call->has_work = true;
+    }
+}
+
+// Links by correlation; what is left goes into the list. The record of an event
+// that was made for a wait has the call of what was waited for, which did not
+// launch it.
 static void link_calls(export_links *links, launches *chunk, launch_list *left)
 {
     for (uint32_t i = 0; i < chunk->count; i++) {
@@ -199,6 +215,7 @@ static void link_calls(export_links *links, launches *chunk, launch_list *left)
         l->u.source = 0;
         source *const call =
             correlation ? find_call(links, correlation, l->thread) : NULL;
+        if (call && call->has_work && l->is_record) continue;
         if (call) {
             link_to(links, l, (uint64_t)(call - links->sources) + 1);
         } else if (l->thread && l->queued_ns != INT64_MIN) {
@@ -385,6 +402,9 @@ export_links *export_links_open(ts_reader *reader, const ts_filter *filter)
     first_pass(links);
     index_any_calls(links);
     launch_list left = { 0 };
+    if (ts_reader_info(reader)->counts[TS_EVENT_EVENT_RECORD])
+        for (size_t i = 0; i < links->chunk_count; i++)
+            find_work(links, &links->chunks[i]);
     for (size_t i = 0; i < links->chunk_count; i++)
         link_calls(links, &links->chunks[i], &left);
     if (left.count) second_pass(links, &left);

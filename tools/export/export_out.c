@@ -25,16 +25,13 @@ struct export_out {
     pthread_t thread;
     pthread_mutex_t mutex; // guards the fields below
     pthread_cond_t changed;
-    export_block queue[QUEUE];
+    export_buffer queue[QUEUE];
     size_t first, count; // filled blocks: queue[first], ...
     bool done;
     int error; // errno of the first failure
     // The thread's own.
-    void *scratch;
-    uint8_t *packed;
-    size_t packed_capacity;
-    uint32_t crc, total; // of a gzip file
-    bool begun;
+    export_packer *packer; // NULL: plain
+    export_buffer packed;
 };
 
 /* ---- The temporary file ------------------------------------------------- */
@@ -98,66 +95,50 @@ static uint8_t *put_varint(uint8_t *to, uint64_t value)
     return to;
 }
 
+static void no_memory(export_out *out)
+{
+    pthread_mutex_lock(&out->mutex);
+    if (!out->error) out->error = ENOMEM;
+    pthread_mutex_unlock(&out->mutex);
+}
+
 /*
     TracePacket.compressed_packets (field 50): a zlib stream of whole packets.
-    Source: perfetto, protos/perfetto/trace/trace_packet.proto; RFC 1950.
+    Source: perfetto, protos/perfetto/trace/trace_packet.proto.
 */
-static void write_packets(export_out *out, const export_block *block)
+static void write_packets(export_out *out, const export_buffer *block)
 {
-    uint8_t *const stream = out->packed + 32;
-    stream[0] = 0x78, stream[1] = 0x01;
-    size_t size = 2;
-    size += export_deflate(out->scratch, stream + size, block, true);
-    const uint32_t sum = export_adler32(block->bytes.data, block->bytes.size);
-    for (int shift = 24; shift >= 0; shift -= 8)
-        stream[size++] = (uint8_t)(sum >> shift);
-
-    uint8_t field[16], head[32];
-    uint8_t *at = put_varint(field, 50 << 3 | 2);
-    at = put_varint(at, size);
-    const size_t field_size = (size_t)(at - field);
-    at = put_varint(head, 1 << 3 | 2);
-    at = put_varint(at, field_size + size);
-    memcpy(at, field, field_size);
-    const size_t head_size = (size_t)(at - head) + field_size;
-    memcpy(stream - head_size, head, head_size);
-    write_all(out, stream - head_size, head_size + size);
-}
-
-// RFC 1952. All blocks are one member; a reader may stop after the first.
-static void write_gzip(export_out *out, const export_block *block, bool last)
-{
-    static const uint8_t head[10] = { 0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 4, 255 };
-    uint8_t *at = out->packed;
-    if (!out->begun) memcpy(at, head, 10), at += 10;
-    out->begun = true;
-    out->crc = export_crc32(out->crc, block->bytes.data, block->bytes.size);
-    out->total += (uint32_t)block->bytes.size;
-    at += export_deflate(out->scratch, at, block, last);
-    if (last) {
-        for (int shift = 0; shift < 32; shift += 8)
-            *at++ = (uint8_t)(out->crc >> shift);
-        for (int shift = 0; shift < 32; shift += 8)
-            *at++ = (uint8_t)(out->total >> shift);
-    }
-    write_all(out, out->packed, (size_t)(at - out->packed));
-}
-
-static void write_block(export_out *out, const export_block *block, bool last)
-{
-    if (out->packing == EXPORT_PLAIN) {
-        write_all(out, block->bytes.data, block->bytes.size);
+    out->packed.size = 0;
+    if (!export_pack_packets(out->packer, &out->packed, block)) {
+        no_memory(out);
         return;
     }
-    const size_t bound = export_deflate_bound(block->bytes.size) + 64;
-    if (bound > out->packed_capacity) {
-        out->packed_capacity = bound;
-        out->packed = export_resize(out->packed, bound);
+    uint8_t field[16], head[32];
+    uint8_t *at = put_varint(field, 50 << 3 | 2);
+    at = put_varint(at, out->packed.size);
+    const size_t field_size = (size_t)(at - field);
+    at = put_varint(head, 1 << 3 | 2);
+    at = put_varint(at, field_size + out->packed.size);
+    memcpy(at, field, field_size);
+    at += field_size;
+    if (write_all(out, head, (size_t)(at - head)))
+        write_all(out, out->packed.data, out->packed.size);
+}
+
+static void write_gzip(export_out *out, const export_buffer *block, bool last)
+{
+    out->packed.size = 0;
+    export_pack_gzip(out->packer, &out->packed, block, last);
+    write_all(out, out->packed.data, out->packed.size);
+}
+
+static void write_block(export_out *out, const export_buffer *block)
+{
+    switch (out->packing) {
+    case EXPORT_PLAIN: write_all(out, block->data, block->size); break;
+    case EXPORT_PACKETS: write_packets(out, block); break;
+    case EXPORT_GZIP: write_gzip(out, block, false); break;
     }
-    if (out->packing == EXPORT_GZIP)
-        write_gzip(out, block, last);
-    else if (block->bytes.size)
-        write_packets(out, block);
 }
 
 /* ---- The thread --------------------------------------------------------- */
@@ -170,12 +151,12 @@ static void *run(void *user)
         while (!out->count && !out->done)
             pthread_cond_wait(&out->changed, &out->mutex);
         if (!out->count) break;
-        export_block *const block = &out->queue[out->first];
+        export_buffer *const block = &out->queue[out->first];
         const bool failed = out->error != 0;
         pthread_mutex_unlock(&out->mutex);
-        if (!failed) write_block(out, block, false);
+        if (!failed) write_block(out, block);
         pthread_mutex_lock(&out->mutex);
-        block->bytes.size = block->copy_count = 0;
+        block->size = 0;
         out->first = (out->first + 1) % QUEUE;
         out->count--;
         pthread_cond_signal(&out->changed);
@@ -184,15 +165,15 @@ static void *run(void *user)
     return NULL;
 }
 
-void export_out_block(export_out *out, export_block *block)
+void export_out_block(export_out *out, export_buffer *block)
 {
-    if (!block->bytes.size) return;
+    if (!block->size) return;
     pthread_mutex_lock(&out->mutex);
     while (out->count == QUEUE)
         pthread_cond_wait(&out->changed, &out->mutex);
-    export_block *const free_one =
+    export_buffer *const free_one =
         &out->queue[(out->first + out->count) % QUEUE];
-    const export_block empty = *free_one;
+    const export_buffer empty = *free_one;
     *free_one = *block;
     *block = empty;
     out->count++;
@@ -234,21 +215,20 @@ static int open_file(export_out *out, const char *path)
     memcpy(out->path, path, strlen(path) + 1);
     out->partial = partial_name(path);
     const int fd =
-        open(out->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        open(out->partial,
+             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd >= 0) watch_partial(out->partial);
     return fd;
 }
 
 static void out_free(export_out *out)
 {
-    for (size_t i = 0; i < QUEUE; i++) {
-        export_resize(out->queue[i].bytes.data, 0);
-        export_resize(out->queue[i].copies, 0);
-    }
+    for (size_t i = 0; i < QUEUE; i++)
+        export_resize(out->queue[i].data, 0);
     export_resize(out->path, 0);
     export_resize(out->partial, 0);
-    export_resize(out->scratch, 0);
-    export_resize(out->packed, 0);
+    export_resize(out->packed.data, 0);
+    export_packer_close(out->packer);
     export_resize(out, 0);
 }
 
@@ -257,7 +237,15 @@ export_out *export_out_open(const char *path, export_packing packing,
 {
     export_out *const out = export_zeroed(1, sizeof *out);
     out->packing = packing;
-    out->scratch = export_resize(NULL, export_deflate_scratch);
+    *error = "cannot be compressed";
+    errno = ENOMEM;
+    if (packing != EXPORT_PLAIN) {
+        out->packer = export_packer_open(packing);
+        if (!out->packer) {
+            out_free(out);
+            return NULL;
+        }
+    }
     out->fd = open_file(out, path);
     *error = "cannot be created";
     if (out->fd < 0) {
@@ -286,9 +274,9 @@ int export_out_close(export_out *out, bool keep)
     pthread_mutex_unlock(&out->mutex);
     pthread_join(out->thread, NULL);
 
-    const export_block none = { 0 };
+    const export_buffer none = { 0 };
     if (out->packing == EXPORT_GZIP && !out->error)
-        write_block(out, &none, true);
+        write_gzip(out, &none, true);
     if (close(out->fd) != 0 && !out->error) out->error = errno;
     int error = out->error;
     if (out->partial) {

@@ -38,7 +38,9 @@ typedef struct walk {
     export_buffer gathered; // arguments of one item, in a row
 
     export_map spans; // id -> lane of its open slices
-    export_map live;  // pool row and address -> size of a live allocation
+    export_map flows; // id -> number of the flow that began last with it
+    uint64_t flow_count;
+    export_map live; // pool row and address -> size of a live allocation
     ts_text categories[TS_EVENT_LIMIT]; // of GPU operations
 } walk;
 
@@ -250,6 +252,16 @@ static void take_access(walk *w, const ts_event *event)
     own_args(w, h, from);
 }
 
+// The number of a flow: ids come again, and viewers would join what began anew
+// to what had ended. 0: where it began is not in the range.
+static uint64_t flow_of(walk *w, uint64_t id, uint64_t phase)
+{
+    if (phase == TS_PHASE_START)
+        return *export_map_at(&w->flows, id) = ++w->flow_count;
+    const uint64_t *const known = export_map_find(&w->flows, id);
+    return known ? *known : 0;
+}
+
 static void take_flow(walk *w, const ts_event *event)
 {
     static const char *const names[] = { "flow start", "flow step",
@@ -260,8 +272,8 @@ static void take_flow(walk *w, const ts_event *event)
     held *const h =
         hold_named(w, event, false, known ? names[phase - 1] : "flow", "flow");
     if (known && !w->options->no_flows) {
-        h->item.arrows.flow = id;
-        h->item.arrows.phase = (ts_phase)phase;
+        h->item.arrows.flow = flow_of(w, id, phase);
+        if (h->item.arrows.flow) h->item.arrows.phase = (ts_phase)phase;
     }
     const size_t from = w->args.count;
     export_add_uint(&w->args, EXPORT_ARG_ID, id);
@@ -563,6 +575,7 @@ static void walk_free(walk *w)
 {
     export_links_close(w->links);
     export_map_free(&w->spans);
+    export_map_free(&w->flows);
     export_map_free(&w->live);
     export_resize(w->held, 0);
     export_args_free(&w->args);

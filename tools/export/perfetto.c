@@ -13,27 +13,11 @@
 
 /* ---- Packets ------------------------------------------------------------ */
 
-// Moves a lane's packets into the block, and tells the packer where forms
-// stand in it again.
+// Moves a lane's packets into the block.
 void perfetto_flush_lane(perfetto *p, sequence *s)
 {
-    export_block *const block = &p->block;
-    const size_t base = block->bytes.size;
-    export_put(&block->bytes, s->packets.data, s->packets.size);
-    for (size_t i = 0; i < s->mark_count; i++) {
-        shared_form *const form = &p->forms[s->marks[i].form];
-        const uint32_t at = (uint32_t)base + s->marks[i].at;
-        if (form->block == p->block_number) {
-            block->copies =
-                export_grow(block->copies, &block->copy_capacity,
-                            block->copy_count, sizeof *block->copies);
-            block->copies[block->copy_count++] =
-                (export_copy){ at, form->last_at, s->marks[i].size };
-        }
-        form->block = p->block_number;
-        form->last_at = at;
-    }
-    s->packets.size = s->mark_count = 0;
+    export_put(&p->block, s->packets.data, s->packets.size);
+    s->packets.size = 0;
     perfetto_flush(p);
 }
 
@@ -61,9 +45,8 @@ static void sequence_begin(perfetto *p, sequence *s, const export_lane *lane,
 }
 
 // The event that was made, as a packet at a time that never falls, with what
-// it defines. form: of the event, where it has one at `form_at`; or 0.
-static void put_packet(perfetto *p, sequence *s, int64_t time_ns, uint32_t form,
-                       size_t form_at)
+// it defines.
+static void put_packet(perfetto *p, sequence *s, int64_t time_ns)
 {
     const uint64_t passed = (uint64_t)time_ns - (uint64_t)s->last_ns;
     const size_t event = p->event.size, interned = p->interned.size;
@@ -79,9 +62,6 @@ static void put_packet(perfetto *p, sequence *s, int64_t time_ns, uint32_t form,
     to = proto_put(to, s->id);
     *to++ = PACKET_EVENT << 3 | PROTO_BYTES;
     to = proto_put(to, event);
-    if (form)
-        perfetto_mark(s, form, (size_t)(to - s->packets.data) + form_at,
-                      p->forms[form].bytes.size);
     memcpy(to, p->event.data, event);
     to += event;
     if (interned) {
@@ -232,8 +212,8 @@ static void form_define(perfetto *p, sequence *s, const shared_form *form)
     s->arg_names |= form->arg_names;
 }
 
-// Returns the form's number.
-static uint32_t put_form(perfetto *p, sequence *s, const export_item *item)
+// Adds what all kernels of this name and launch share.
+static void put_form(perfetto *p, sequence *s, const export_item *item)
 {
     const uint32_t number = item->shared->id * 2 + item->name_shared;
     while (p->form_count <= number) {
@@ -245,7 +225,6 @@ static uint32_t put_form(perfetto *p, sequence *s, const export_item *item)
     if (!form->bytes.size) form_make(p, form, item);
     if (perfetto_bit_set_add(&s->forms, number)) form_define(p, s, form);
     export_put(&p->event, form->bytes.data, form->bytes.size);
-    return number;
 }
 
 static void put_color(perfetto *p, sequence *s, uint32_t site)
@@ -269,10 +248,10 @@ static void put_arrows(export_buffer *b, const export_arrows *arrows)
     if (arrows->target && !arrows->is_late)
         proto_fixed64(b, EVENT_LAST_FLOW,
                       export_launch_number(arrows->target, arrows->arrow));
+    // A flow may end several times: its number is no other's, so that nothing
+    // need say that it is over.
     if (arrows->phase)
-        proto_fixed64(
-            b, arrows->phase == TS_PHASE_END ? EVENT_LAST_FLOW : EVENT_FLOW,
-            export_flow_number(arrows->flow));
+        proto_fixed64(b, EVENT_FLOW, export_flow_number(arrows->flow));
 }
 
 // The text of a message is in the log too, with its place in the source.
@@ -314,14 +293,13 @@ static void put_item(perfetto *p, const export_lane *lane,
     const uint32_t place = item->name_shared ? 0 : put_names(p, s, item);
     for (uint32_t i = 0; i < item->arg_count; i++)
         put_arg(p, s, &item->args[i]);
-    const size_t form_at = b->size;
-    const uint32_t form = item->shared ? put_form(p, s, item) : 0;
+    if (item->shared) put_form(p, s, item);
     if (item->site) put_color(p, s, item->site);
     put_arrows(b, &item->arrows);
     const uint32_t stack = perfetto_intern_stack(p, s, item->stack);
     if (stack) proto_uint(b, EVENT_STACK, stack);
     if (item->is_log) put_log(p, s, item->name, place);
-    put_packet(p, s, item->start_ns, form, form_at);
+    put_packet(p, s, item->start_ns);
 }
 
 static void perfetto_slice(void *self, export_lane *lane,
@@ -353,7 +331,7 @@ static void perfetto_end(void *self, export_lane *lane,
     export_buffer *const b = event_begin(p, lane, slice->end_ns, FINISH);
     if (slice->is_unfinished) put_arg(p, s, &unfinished);
     if (slice->late_arrow) proto_fixed64(b, EVENT_LAST_FLOW, slice->late_arrow);
-    put_packet(p, s, slice->end_ns, 0, 0);
+    put_packet(p, s, slice->end_ns);
 }
 
 static void perfetto_sample(void *self, export_lane *lane, int64_t time_ns,
@@ -365,7 +343,7 @@ static void perfetto_sample(void *self, export_lane *lane, int64_t time_ns,
         proto_fixed64(b, EVENT_DOUBLE, bits);
     else
         proto_uint(b, EVENT_INT, bits);
-    put_packet(p, lane->state, time_ns, 0, 0);
+    put_packet(p, lane->state, time_ns);
 }
 
 static void *perfetto_open(const export_target *target)
@@ -375,7 +353,6 @@ static void *perfetto_open(const export_target *target)
     p->reader = target->reader;
     p->out = target->out;
     p->no_args = target->options->no_args;
-    p->block_number = 1;
     p->forms = export_zeroed(2, sizeof *p->forms);
     p->form_count = p->form_capacity = 2;                // those of stencils
     p->counts[INTERNED_ARG_NAME] = EXPORT_ARG_LIMIT - 1; // ours come first
@@ -391,7 +368,6 @@ static void perfetto_free_lane(void *self, export_lane *lane)
     export_map_free(&s->stacks);
     export_resize(s->known, 0);
     export_resize(s->packets.data, 0);
-    export_resize(s->marks, 0);
     export_resize(s->forms.words, 0);
     for (int kind = 0; kind <= INTERNED_ARG_NAME; kind++)
         export_resize(s->defined[kind].words, 0);
@@ -406,8 +382,7 @@ static void perfetto_close(void *self)
     for (size_t i = 0; i < p->form_count; i++)
         export_resize(p->forms[i].bytes.data, 0);
     export_resize(p->forms, 0);
-    export_resize(p->block.bytes.data, 0);
-    export_resize(p->block.copies, 0);
+    export_resize(p->block.data, 0);
     export_resize(p->event.data, 0);
     export_resize(p->interned.data, 0);
     export_resize(p, 0);

@@ -110,10 +110,6 @@ typedef struct sequence {
     int64_t last_ns;
     // Packets of one lane are alike: they go into the block some at a time.
     export_buffer packets;
-    struct shared_mark {
-        uint32_t at, form, size;
-    } * marks; // where in `packets` a form stands
-    size_t mark_count, mark_capacity;
     stencil stencil;
     bit_set forms;        // those whose names are defined
     uint64_t arg_names;   // bit n: our name n is defined
@@ -130,21 +126,17 @@ typedef struct sequence {
 // A kernel's name and category, and the arguments that it shares with others,
 // as they stand in each event; or the arguments alone. The first two are made
 // from stencils: the beginnings and the ends of slices.
-enum { FORM_BEGIN, FORM_END };
-
 typedef struct shared_form {
     export_buffer bytes;
-    uint64_t arg_names;      // bits, as in a sequence
-    ts_text name, category;  // empty: not in it
-    uint32_t block, last_at; // where it last stood, in the block of that number
+    uint64_t arg_names;     // bits, as in a sequence
+    ts_text name, category; // empty: not in it
 } shared_form;
 
 typedef struct perfetto {
     const export_target *target;
     ts_reader *reader;
     export_out *out;
-    export_block block; // whole packets
-    uint32_t block_number;
+    export_buffer block; // whole packets
     uint32_t lane_count;
     export_buffer event;              // TrackEvent that is being made
     export_buffer interned;           // InternedData of its packet
@@ -158,14 +150,13 @@ typedef struct perfetto {
 // Hands on a full block.
 static inline void perfetto_flush(perfetto *p)
 {
-    if (p->block.bytes.size < EXPORT_BLOCK_BYTES) return;
+    if (p->block.size < EXPORT_BLOCK_BYTES) return;
     export_out_block(p->out, &p->block);
-    p->block_number++;
 }
 
 static inline void perfetto_packet_end(perfetto *p, size_t packet)
 {
-    proto_end(&p->block.bytes, packet);
+    proto_end(&p->block, packet);
     perfetto_flush(p);
 }
 
@@ -190,16 +181,6 @@ static inline void perfetto_packet_added(perfetto *p, sequence *s)
     if (s->packets.size >= PENDING_LANE ||
         s->packets.size >= PENDING_ALL / p->lane_count)
         perfetto_flush_lane(p, s);
-}
-
-// Where a form stands in the lane's packets.
-static inline void perfetto_mark(sequence *s, uint32_t form, size_t at,
-                                 size_t size)
-{
-    s->marks = export_grow(s->marks, &s->mark_capacity, s->mark_count,
-                           sizeof *s->marks);
-    s->marks[s->mark_count++] =
-        (struct shared_mark){ (uint32_t)at, form, (uint32_t)size };
 }
 
 // perfetto_stencil.c: a kernel whose names the lane knows; false if it is none,

@@ -207,14 +207,11 @@ bool perfetto_stencil_slice(perfetto *p, sequence *s, const export_item *item)
     if (size > most_of(2)) return false; // as long as a page of names
     uint8_t *const begin =
         export_room(&s->packets, size + sizeof st->pieces[0].bytes);
-    const size_t at = s->packets.size;
     uint8_t *const to = put_head(begin, st, item, passed);
     put_size(begin + 1, size - 3);
     put_size(begin + st->event_at, size - st->event_at - 2u);
     memcpy(to, form->bytes.data, form->bytes.size);
     s->packets.size += size;
-    perfetto_mark(s, FORM_BEGIN, at, st->size);
-    perfetto_mark(s, number, at + st->size, form->bytes.size);
     s->last_ns = item->start_ns;
     perfetto_packet_added(p, s);
     return true;
@@ -229,12 +226,10 @@ bool perfetto_stencil_end(perfetto *p, sequence *s, int64_t time_ns)
         end_make(st, s->id);
     }
     uint8_t *const begin = export_room(&s->packets, sizeof st->end);
-    const size_t at = s->packets.size;
     uint8_t *to = put_piece(begin, &st->end[0]);
     to = put_wide(to, passed, st->duration);
     to = put_piece(to, &st->end[1]);
     s->packets.size += (size_t)(to - begin);
-    perfetto_mark(s, FORM_END, at, s->packets.size - at);
     s->last_ns = time_ns;
     perfetto_packet_added(p, s);
     return true;

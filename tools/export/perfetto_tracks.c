@@ -36,18 +36,17 @@ static void put_labels(perfetto *p)
     for (size_t i = 0; ts_reader_metadata_at(p->reader, i, &m); i++)
         if (!m.track && m.type == TS_VALUE_TEXT && m.key.size == 4 &&
             !memcmp(m.key.text, "host", 4))
-            proto_text(&p->block.bytes, 8, m.text.text, m.text.size);
+            proto_text(&p->block, 8, m.text.text, m.text.size);
     if (!ts_reader_metadata(p->reader, 0, "rank", &m)) return;
     char text[32];
     const int size =
         snprintf(text, sizeof text, "rank %lld", (long long)m.number);
-    if (m.type == TS_VALUE_INT)
-        proto_text(&p->block.bytes, 8, text, (size_t)size);
+    if (m.type == TS_VALUE_INT) proto_text(&p->block, 8, text, (size_t)size);
 }
 
 static void put_process(perfetto *p, const export_lane *lane)
 {
-    export_buffer *const b = &p->block.bytes;
+    export_buffer *const b = &p->block;
     const size_t process = proto_begin(b, TRACK_PROCESS);
     proto_uint(b, 1, lane->process);
     proto_text(b, 6, lane->name.text, lane->name.size);
@@ -57,7 +56,7 @@ static void put_process(perfetto *p, const export_lane *lane)
 
 static void put_thread(perfetto *p, const export_lane *lane)
 {
-    export_buffer *const b = &p->block.bytes;
+    export_buffer *const b = &p->block;
     const size_t thread = proto_begin(b, TRACK_THREAD);
     proto_uint(b, 1, lane->process);
     proto_uint(b, 2, lane->number);
@@ -73,7 +72,7 @@ static bool text_is(ts_text text, const char *word)
 static void put_counter(perfetto *p, const export_lane *lane)
 {
     enum { UNIT = 3, UNIT_NAME = 6, UNIT_NS = 1, UNIT_BYTES = 3 };
-    export_buffer *const b = &p->block.bytes;
+    export_buffer *const b = &p->block;
     const size_t counter = proto_begin(b, TRACK_COUNTER);
     if (text_is(lane->unit, "bytes") && !lane->rate) {
         proto_uint(b, UNIT, UNIT_BYTES);
@@ -97,7 +96,7 @@ void perfetto_lane(void *self, export_lane *lane)
     s->id = lane->id;
     p->lane_count++;
     lane->state = s;
-    export_buffer *const b = &p->block.bytes;
+    export_buffer *const b = &p->block;
     const bool is_spill = lane->first && lane->kind == EXPORT_THREAD;
     const export_lane *const parent = is_spill ? lane->first : lane->parent;
 
@@ -131,7 +130,7 @@ enum { HEAD_SEQUENCE = 0xFFFFFF }; // no lane's
 // Trace time is shown as BOOTTIME; REALTIME at both ends gives it its date.
 static void put_clocks(perfetto *p, int64_t time_ns)
 {
-    export_buffer *const b = &p->block.bytes;
+    export_buffer *const b = &p->block;
     const size_t packet = proto_begin(b, PACKET);
     proto_uint(b, PACKET_SEQUENCE, HEAD_SEQUENCE);
     const size_t clocks = proto_begin(b, PACKET_CLOCKS);
@@ -145,7 +144,7 @@ static void put_clocks(perfetto *p, int64_t time_ns)
 
 static void put_attribute(perfetto *p, const ts_metadata *m)
 {
-    export_buffer *const b = &p->block.bytes;
+    export_buffer *const b = &p->block;
     const size_t attribute = proto_begin(b, 1);
     const size_t key = proto_begin(b, 1);
     ts_track track;
@@ -172,9 +171,9 @@ static void put_attribute(perfetto *p, const ts_metadata *m)
 
 static void put_attributes(perfetto *p)
 {
-    const size_t packet = proto_begin(&p->block.bytes, PACKET);
-    proto_uint(&p->block.bytes, PACKET_SEQUENCE, HEAD_SEQUENCE);
-    const size_t attributes = proto_begin(&p->block.bytes, PACKET_ATTRIBUTES);
+    const size_t packet = proto_begin(&p->block, PACKET);
+    proto_uint(&p->block, PACKET_SEQUENCE, HEAD_SEQUENCE);
+    const size_t attributes = proto_begin(&p->block, PACKET_ATTRIBUTES);
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(p->reader, i, &m); i++)
         put_attribute(p, &m);
@@ -188,7 +187,7 @@ static void put_attributes(perfetto *p)
     };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         put_attribute(p, &own[i]);
-    proto_end(&p->block.bytes, attributes);
+    proto_end(&p->block, attributes);
     perfetto_packet_end(p, packet);
 }
 

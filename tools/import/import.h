@@ -129,6 +129,7 @@ struct import_job {
     uint64_t events[TS_EVENT_LIMIT];
     int64_t first_ns, last_ns; // of all events; first > last: none yet
     bool is_cut;               // the source ended early: the format found out
+    cli_text secret; // what metadata call the first token or password in them
     struct import_tables *tables; // private
 };
 

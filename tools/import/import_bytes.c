@@ -13,10 +13,16 @@
 
 enum { IN = 256 << 10, OUT = 256 << 10 };
 
+// What a file may unpack to: so many bytes, and so many for each of its own.
+// Traces need about 20; gzip goes to 1,032.
+enum { UNPACKED_FREE = 64 << 20, UNPACKED_RATIO = 200 };
+
 struct import_bytes {
     int fd; // -1: `from` reads
     size_t (*from)(void *user, void *bytes, size_t size);
     void *user;
+    import_bytes *file;                 // that it is a part of, or itself
+    uint64_t unpacked;                  // bytes, of the file and of its parts
     bool opened, packed, ended, behind; // behind: the gzip data is complete
     const char *error;
     _Atomic uint64_t done; // also read by the progress bar, on any thread
@@ -32,14 +38,16 @@ import_bytes *import_bytes_open(int fd)
 {
     import_bytes *const s = calloc(1, sizeof *s);
     if (s) s->fd = fd;
+    if (s) s->file = s;
     return s;
 }
 
 import_bytes *import_bytes_open_from(size_t (*read)(void *user, void *bytes,
                                                     size_t size),
-                                     void *user)
+                                     void *user, import_bytes *file)
 {
     import_bytes *const s = import_bytes_open(-1);
+    if (s) s->file = file;
     if (s) s->from = read;
     if (s) s->user = user;
     return s;
@@ -90,8 +98,21 @@ static bool is_member(import_bytes *s)
            s->in[s->in_at + 1] == 0x8b;
 }
 
+// All that a file unpacks to counts: an archive may hold many small bombs.
+static bool is_bomb(const import_bytes *file)
+{
+    return file->unpacked > UNPACKED_FREE &&
+           (file->unpacked - UNPACKED_FREE) / UNPACKED_RATIO > file->done;
+}
+
 static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
 {
+    if (is_bomb(s->file)) {
+        s->error = "the gzip data unpacks to more than 200 times its size, "
+                   "which no trace does; if you trust it, unpack it with "
+                   "gzip -d first";
+        return 0;
+    }
     s->z.next_out = bytes;
     s->z.avail_out = (uInt)size;
     while (s->z.avail_out == size && !s->behind) {
@@ -110,6 +131,7 @@ static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
             break;
         }
     }
+    s->file->unpacked += size - s->z.avail_out;
     return size - s->z.avail_out;
 }
 

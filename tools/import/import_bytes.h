@@ -9,14 +9,15 @@
 #include <stdint.h>
 
 // A file, or what gzip members of it unpack to; other bytes behind them are
-// left out. Nothing is held beyond two buffers.
+// left out. Nothing is held beyond two buffers. What unpacks to far more than
+// any trace does is an error.
 typedef struct import_bytes import_bytes;
 
 import_bytes *import_bytes_open(int fd); // takes the fd; NULL: no memory
-// What a function reads (0: the end) in place of a file.
+// What a function reads (0: the end), which is a part of that file.
 import_bytes *import_bytes_open_from(size_t (*read)(void *user, void *bytes,
                                                     size_t size),
-                                     void *user);
+                                     void *user, import_bytes *file);
 void import_bytes_close(import_bytes *stream);
 
 // The next bytes without taking them: `size` of them or all that are left.

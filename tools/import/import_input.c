@@ -285,7 +285,7 @@ static bool next_member(import_input *input)
     size_t marks = 2;
     const uint8_t *const head = import_source_head(s, &marks);
     if (marks >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
-        s->inner = import_bytes_open_from(read_member, s);
+        s->inner = import_bytes_open_from(read_member, s, s->stream);
         if (!s->inner) return false;
     }
     const size_t room = strlen(input->path) + strlen(name) + 3;
@@ -361,8 +361,9 @@ static bool open_file(import_input *input)
     input->is_tar = false;
     input->path = input->files[input->next++];
     const bool is_stdin = !strcmp(input->path, "-");
-    const int fd = is_stdin ? dup(0) : open(input->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail(input, strerror(errno));
+    const char *why = strerror(EMFILE);
+    const int fd = is_stdin ? dup(0) : cli_open_input(input->path, &why);
+    if (fd < 0) return fail(input, why);
     s->stream = import_bytes_open(fd);
     if (!s->stream) close(fd);
     s->name = strdup(is_stdin ? "standard input" : input->path);
@@ -374,7 +375,7 @@ static bool open_file(import_input *input)
     size_t size = BLOCK;
     const uint8_t *const head = import_bytes_peek(s->stream, &size);
     if (!size) {
-        const char *const why = import_bytes_error(s->stream);
+        why = import_bytes_error(s->stream);
         return fail(input, why ? why : "the file is empty");
     }
     s->is_member = input->is_tar = size == BLOCK && is_header(head);

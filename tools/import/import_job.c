@@ -2,6 +2,7 @@
     import_job.c - a job: its counts, metadata and events
 */
 #include "tools/import/import_tables.h"
+#include "tools/import/import_secret.h"
 #include <stdarg.h>
 
 #define XXH_INLINE_ALL
@@ -182,6 +183,11 @@ uint32_t import_launch(import_job *job, const ts_launch_entry *launch)
 void import_meta_text(import_job *job, uint32_t track, const char *key,
                       const char *text, size_t size)
 {
+    const ts_text secret =
+        import_secret((ts_text){ key, strlen(key) }, (ts_text){ text, size });
+    if (secret.size && !job->secret.s[0])
+        job->secret = cli_format(
+            "%.*s", secret.size < 40 ? (int)secret.size : 40, secret.text);
     ts_writer_metadata(job->writer, track, key, TS_VALUE_TEXT,
                        import_name(job, text, size));
 }

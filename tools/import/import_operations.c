@@ -250,7 +250,7 @@ static void estimate(import_job *job, import_operation *o, int64_t issued_ns,
                      int64_t ended_ns, int64_t recorded_ns)
 {
     const int64_t limit = o->duration_ns; // see set_limits
-    o->start_ns = later(issued_ns, ended_ns);
+    o->start_ns = later(later(issued_ns, o->submitted_ns), ended_ns);
     o->duration_ns = 0;
     const int64_t end = recorded_ns < limit ? recorded_ns : limit;
     if (recorded_ns != IMPORT_NONE && end > o->start_ns)

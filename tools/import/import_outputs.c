@@ -68,10 +68,9 @@ bool import_outputs_open(import_outputs *all)
     const bool is_there = !stat(all->wanted, &st);
     all->is_folder =
         is_there ? S_ISDIR(st.st_mode) : size && all->wanted[size - 1] == '/';
-    if (is_there && !all->is_folder && !all->force) {
-        cli_error(all->tool, all->wanted, "it exists; --force replaces it");
+    if (!all->is_folder &&
+        !cli_replace_check(all->tool, all->wanted, CLI_TRACE))
         return false;
-    }
     if (!is_there && all->is_folder && mkdir(all->wanted, 0777)) {
         cli_error(all->tool, all->wanted, "%s", strerror(errno));
         return false;
@@ -166,6 +165,15 @@ static bool ranks_differ(const import_outputs *all)
     return true;
 }
 
+// A name out of an archive: only what any file system and terminal bears.
+static void keep_harmless(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || (unsigned char)*text >= 0x7F ||
+            strchr("/\\\"'`$&;|<>*?%!#~()[]{}", *text))
+            *text = '_';
+}
+
 // "rank3", or the source's name up to its first point and a number.
 static void label(const import_outputs *all, size_t i, bool by_rank, char *text,
                   size_t size)
@@ -176,6 +184,7 @@ static void label(const import_outputs *all, size_t i, bool by_rank, char *text,
         return;
     }
     snprintf(text, size, "%zu-%.*s", i, (int)strcspn(o->base, "."), o->base);
+    keep_harmless(text);
 }
 
 // The name of an output: `wanted` with %r replaced, with the label put before
@@ -219,9 +228,7 @@ static bool is_free(const import_outputs *all, const char *path)
         cli_error(all->tool, path, "it is read and is not replaced");
         return false;
     }
-    if (all->force || access(path, F_OK)) return true;
-    cli_error(all->tool, path, "it exists; --force replaces it");
-    return false;
+    return cli_replace_check(all->tool, path, CLI_TRACE);
 }
 
 bool import_outputs_name(import_outputs *all)

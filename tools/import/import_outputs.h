@@ -21,7 +21,6 @@ typedef struct import_output {
 typedef struct import_outputs {
     const cli_tool *tool;
     const char *wanted; // -o
-    bool force;         // replace what is there
     bool is_folder;     // `wanted` is one
     import_output *outputs;
     size_t count;

@@ -207,7 +207,8 @@ typedef enum category {
     CAT_RECORD,
     CAT_CALL,
     CAT_GPU_ZONE,
-    CAT_OVERHEAD
+    CAT_OVERHEAD,
+    CAT_SPAN
 } category;
 
 // Categories changed their case and their blanks over the years.
@@ -249,6 +250,7 @@ static category category_of(kineto_value cat)
         { "privateuse1_driver", CAT_CALL },
         { "gpu_user_annotation", CAT_GPU_ZONE },
         { "overhead", CAT_OVERHEAD },
+        { "trace", CAT_SPAN },
     };
     if (cat.type != KINETO_TEXT) return CAT_ZONE;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -272,6 +274,7 @@ void kineto_take_complete(kineto *k)
     case CAT_CALL: kineto_take_call(k); break;
     case CAT_GPU_ZONE: kineto_take_gpu_zone(k); break;
     case CAT_OVERHEAD: kineto_take_overhead(k); break;
+    case CAT_SPAN: kineto_take_span(k); break;
     case CAT_ZONE: kineto_take_zone(k); break;
     }
 }

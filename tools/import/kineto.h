@@ -193,6 +193,7 @@ void kineto_take_record(kineto *k);
 void kineto_take_call(kineto *k);
 void kineto_take_zone(kineto *k);
 void kineto_take_gpu_zone(kineto *k);
+void kineto_take_span(kineto *k);
 void kineto_take_overhead(kineto *k);
 void kineto_take_instant(kineto *k);
 void kineto_take_flow(kineto *k);

@@ -100,6 +100,12 @@ void kineto_take_overhead(kineto *k)
     put_zone(k, import_lane(k->job, 0, "profiler overhead", 17));
 }
 
+// How long the profiler recorded: no thread was in it.
+void kineto_take_span(kineto *k)
+{
+    put_zone(k, import_lane(k->job, 0, "profiler spans", 14));
+}
+
 /* ---- Instants ----------------------------------------------------------- */
 
 // The pool of c10's device type and number: "cpu", "cuda:1".

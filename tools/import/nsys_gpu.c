@@ -258,6 +258,11 @@ static void take_sync(nsys *n, import_rows *rows, size_t type, size_t event,
             &n->records, (int64_t)nsys_id(n, v[PROCESS], v[sync]));
         op.id = nsys_id(n, v[PROCESS], v[event]);
         op.is_call_time = op.kind == TS_EVENT_EVENT_WAIT;
+        if (op.is_call_time) { // kept: where it waits is found out later
+            op.queued_ns = op.start_ns;
+            op.submitted_ns = op.start_ns += op.duration_ns;
+            op.duration_ns = 0;
+        }
         if (record && v[sync] != IMPORT_NONE && op.is_call_time)
             op.record = (uint64_t)*record;
     }

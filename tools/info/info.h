@@ -18,4 +18,9 @@ uint64_t *info_track_events(const cli_trace *trace);
 void info_json(const cli_trace *trace, const char *path, bool verified,
                bool chunks);
 
+// Lists the sidecars in folders (none: where they usually lie), and removes
+// those whose trace is gone. The exit status.
+int info_stale(const cli_tool *tool, char *const *folders, size_t count,
+               bool want_json, bool remove);
+
 #endif // TS_INFO_H

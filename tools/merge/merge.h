@@ -28,6 +28,7 @@ typedef struct merge_file {
     uint64_t matched; // collectives
     merge_how how;
     uint32_t clock; // the first file of the same machine
+    uint32_t joins; // 1 + number of an earlier file of the same process
     bool given;     // --offset names it
     int64_t given_ns;
     uint32_t parts;

@@ -71,6 +71,29 @@ static void note(const copy *c, const merge_file *file)
     copy_note_number(w, track, "merge.residual_ns", file->residual_ns);
 }
 
+// The kind of the clock that the host reads; -1: not known.
+static int tick_type(const ts_reader *reader)
+{
+    ts_clock_point point;
+    for (size_t i = 0; ts_reader_clock_at(reader, i, &point); i++)
+        if (!point.clock) return point.entry.type;
+    return -1;
+}
+
+// The file whose clock tells the times of one that joins others.
+static void set_axis(const merge_job *job, const merge_file *file, copy *c)
+{
+    const merge_file *axis = file;
+    while (axis->joins && axis->joins - 1 < (size_t)(axis - job->files))
+        axis = &job->files[axis->joins - 1];
+    const int type = tick_type(axis->trace.reader);
+    if (axis == file || axis->clock != file->clock || type < 0 ||
+        type == TS_CLOCK_OTHER || type != tick_type(c->reader))
+        return;
+    c->axis = axis->trace.reader;
+    c->axis_ns = axis->offset_ns;
+}
+
 static ts_result write_file(merge_job *job, ts_writer *writer,
                             copy_merge *merge, merge_file *file,
                             cli_progress *progress)
@@ -79,9 +102,12 @@ static ts_result write_file(merge_job *job, ts_writer *writer,
                .writer = writer,
                .path = file->path,
                .offset_ns = file->offset_ns,
-               .merge = merge };
+               .merge = merge,
+               .file = (uint32_t)(file - job->files),
+               .joins = file->joins };
     const size_t damaged = ts_reader_damage_count(c.reader);
     ts_result result = TS_ERR_MEMORY;
+    set_axis(job, file, &c);
     if (copy_begin(&c) && copy_captures_find(&c)) {
         copy_tracks(&c);
         copy_metadata(&c);
@@ -117,6 +143,7 @@ static ts_result write_all(merge_job *job, ts_writer *writer)
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
         result = write_file(job, writer, count > 1 ? merge : NULL,
                             &job->files[i], &progress);
+    if (merge) copy_merge_end(merge);
     free(merge);
     free(readers);
     return result;
@@ -126,6 +153,10 @@ static ts_result write_all(merge_job *job, ts_writer *writer)
 // one of ours, so not even a trace without captures may be theirs.
 static bool is_own(const merge_job *job)
 {
+    size_t captures = 0;
+    for (uint32_t i = 0; i < job->file_count; i++)
+        captures += ts_reader_capture_count(job->files[i].trace.reader);
+    if (!captures) return false; // nothing that could run
     for (uint32_t i = 0; i < job->file_count; i++)
         if (!cli_trace_is_own(job->files[i].trace.reader)) return false;
     return true;
@@ -159,7 +190,7 @@ bool merge_write(merge_job *job)
     else
         ts_writer_abandon(writer);
     const int failed = errno;
-    if (result == TS_OK && is_own(job)) cli_trace_own(job->out, desc.session);
+    if (result == TS_OK && is_own(job)) cli_trace_own(job->out);
     say_left_out(job);
     if (result != TS_OK)
         cli_error(job->tool, job->out, "cannot be written: %s",

@@ -73,7 +73,22 @@ static bool push(thread_stack *s, open_zone zone)
     return true;
 }
 
-// What lies in another takes its time away, as far as they overlap.
+// Each moment of a zone is taken from what would be the innermost without it:
+// where zones cross, from one after the other.
+static void take_away(query_nesting *to, const thread_stack *s,
+                      const ts_event *e)
+{
+    int64_t from = e->start_ns;
+    const int64_t end_ns = e->start_ns + e->duration_ns;
+    for (uint32_t i = s->count; i-- > 0 && from < end_ns;) {
+        const open_zone *const zone = &s->items[i];
+        const int64_t both = end_ns < zone->end_ns ? end_ns : zone->end_ns;
+        if (both <= from) continue;
+        to->self_ns[zone->number] -= both - from;
+        from = both;
+    }
+}
+
 static bool add_zone(walk *w, const ts_event *e)
 {
     query_nesting *const to = w->to;
@@ -87,10 +102,8 @@ static bool add_zone(walk *w, const ts_event *e)
     to->depths[number] = s->count;
     to->parents[number] = 0;
     if (s->count) {
-        const open_zone *const top = &s->items[s->count - 1];
-        const int64_t both = end_ns < top->end_ns ? end_ns : top->end_ns;
-        to->parents[number] = top->number + 1;
-        to->self_ns[top->number] -= both - e->start_ns;
+        to->parents[number] = s->items[s->count - 1].number + 1;
+        take_away(to, s, e);
     }
     return push(s, (open_zone){ end_ns, number });
 }

@@ -104,6 +104,37 @@ static void show_line(const char *text, size_t at)
     fprintf(stderr, "\n  %*s^\n", (int)width, "");
 }
 
+static const char *nearest(const char *word)
+{
+    cli_near near = { .word = word };
+    const query_table *table;
+    const query_view *view;
+    for (size_t i = 0; (table = query_table_at(i)) != NULL; i++)
+        cli_near_try(&near, table->name, strlen(table->name));
+    for (size_t i = 0; (view = query_view_at(i)) != NULL; i++)
+        cli_near_try(&near, view->name, strlen(view->name));
+    return near.name;
+}
+
+static void say_tables(const query *q, const char *word)
+{
+    const char *const meant = nearest(word);
+    if (meant)
+        cli_error(q->tool, NULL, "did you mean %s? --tables lists all", meant);
+    else
+        cli_error(q->tool, NULL, "--tables lists tables and views");
+}
+
+// What to do where SQLite knows no such name.
+static void say_hint(const query *q, const char *message)
+{
+    static const char table[] = "no such table: ";
+    if (!strncmp(message, table, sizeof table - 1))
+        say_tables(q, message + sizeof table - 1);
+    else if (!strncmp(message, "no such column: ", 16))
+        cli_error(q->tool, NULL, "--schema lists the columns of each table");
+}
+
 // statement: where it begins within sql.
 static void say_error(const query *q, const char *sql, const char *statement,
                       const char *where)
@@ -121,6 +152,7 @@ static void say_error(const query *q, const char *sql, const char *statement,
     const size_t begin = (size_t)(statement - sql);
     if (offset < 0 || (size_t)offset > strlen(statement)) {
         cli_error(q->tool, NULL, "%s: %s", named, message);
+        say_hint(q, message);
         return;
     }
     size_t line = 1, column = 1;
@@ -131,6 +163,7 @@ static void say_error(const query *q, const char *sql, const char *statement,
     cli_error(q->tool, NULL, "%s, line %zu, column %zu: %s", named, line,
               column, message);
     show_line(sql, begin + (size_t)offset);
+    say_hint(q, message);
 }
 
 void query_say_damage(query *q)
@@ -318,6 +351,7 @@ int query_schema(const query *q, const char *name)
     }
     if (!found)
         cli_error(q->tool, NULL, "%s: there is no such table or view", name);
+    if (!found) say_tables(q, name);
     return found ? CLI_OK : CLI_FAILED;
 }
 

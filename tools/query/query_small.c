@@ -98,7 +98,9 @@ static const query_column launch_columns[] = {
     COLUMN("static_shared", INT, "bytes of shared memory, static"),
     COLUMN("dynamic_shared", INT, "bytes of shared memory, dynamic"),
     COLUMN("local", INT, "bytes of local memory of a thread"),
+    COLUMN("name_id", INT, "name.id of the kernel"),
 };
+enum { LAUNCH_NAME_ID = sizeof launch_columns / sizeof *launch_columns - 1 };
 static int64_t launch_count(query *q, uint32_t file)
 {
     return (int64_t)ts_reader_entry_count(reader_of(q, file),
@@ -112,6 +114,7 @@ static query_cell launch_cell(query *q, uint32_t file, uint64_t row,
     const ts_launch_entry *const launch = ts_reader_launch(reader, id);
     if (!column || !launch) return query_integer(id);
     if (column == 1) return name_of(reader, launch->name);
+    if (column == LAUNCH_NAME_ID) return query_integer(launch->name);
     return query_show_cell(q, file, SHOW_LAUNCH + column - 2, id);
 }
 

@@ -42,7 +42,33 @@ const query_view query_views[] = {
 #define WHERE_WHEN \
     "SELECT start_ns AS start, end_ns AS \"end\", device AS deviceId, " \
     "context AS contextId, stream AS streamId, " \
-    "correlation AS correlationId, process << 24 AS globalPid, "
+    "correlation AS correlationId, " PROCESS " << 24 AS globalPid, "
+// Streams of a device that several processes use are of none of them, but the
+// thread is whose call it was.
+#define PROCESS \
+    "coalesce(process, (SELECT t.process FROM track t " \
+    "WHERE t.id = thread_track))"
+// Of a collective the kernel's name is that of its launch.
+#define KERNEL_NAME \
+    "CASE kind WHEN 'kernel' THEN name_id ELSE coalesce((SELECT l.name_id " \
+    "FROM launch l WHERE l.id = launch), name_id) END"
+// A wait between streams lasts on the device; Nsight Systems has its call.
+#define SYNC_WHEN(otherwise, column) \
+    "CASE kind WHEN 'event_wait' THEN coalesce(" column ", " otherwise ") " \
+    "ELSE " otherwise " END AS "
+// What else than a program's ranges importers make zones of.
+#define IS_RANGE \
+    "(category IS NULL OR category NOT IN ('overhead', 'OS runtime') " \
+    "AND category NOT GLOB '[A-Z]*_EVENTS' " \
+    "AND category NOT GLOB '[A-Z]*_API')"
+// The text before the importer took what PyTorch adds to an operator's name.
+#define RANGE_TEXT \
+    "name || coalesce((SELECT group_concat(part, '') FROM (SELECT ', ' || " \
+    "a.name || ' = ' || a.value AS part FROM zone_arg a " \
+    "WHERE a.start_ns = z.start_ns AND a.track = z.track " \
+    "AND a.site = z.site " \
+    "AND a.name IN ('seq', 'op_id', 'sizes', 'input_op_ids') " \
+    "ORDER BY instr('seq op_id sizes input_op_ids', a.name))), '') "
 #define TID  "(process << 24) | (tid & 16777215)"
 #define NSYS "Nsight Systems: "
 #define MEMORY_KIND(column) \
@@ -63,8 +89,9 @@ const query_view query_views[] = {
 const query_view query_nsight_views[] = {
     { "CUPTI_ACTIVITY_KIND_KERNEL", NSYS "kernels",
       WHERE_WHEN
-      "3 * name_id + 1 AS demangledName, 3 * name_id + 2 AS shortName, "
-      "3 * name_id AS mangledName, registers AS registersPerThread, "
+      "3 * (" KERNEL_NAME ") + 1 AS demangledName, "
+      "3 * (" KERNEL_NAME ") + 2 AS shortName, "
+      "3 * (" KERNEL_NAME ") AS mangledName, registers AS registersPerThread, "
       "grid_x AS gridX, grid_y AS gridY, grid_z AS gridZ, "
       "block_x AS blockX, block_y AS blockY, block_z AS blockZ, "
       "static_shared AS staticSharedMemory, "
@@ -72,7 +99,7 @@ const query_view query_nsight_views[] = {
       "local AS localMemoryPerThread, graph_node AS graphNodeId, "
       "graph AS graphId, cluster_x AS clusterX, cluster_y AS clusterY, "
       "cluster_z AS clusterZ "
-      "FROM gpu_op WHERE kind = 'kernel'" },
+      "FROM gpu_op WHERE kind IN ('kernel', 'collective')" },
     { "CUPTI_ACTIVITY_KIND_MEMCPY", NSYS "copies",
       WHERE_WHEN "size AS bytes, " COPY_KIND
                  "AS copyKind, " SOURCE_KIND TARGET_KIND
@@ -81,16 +108,23 @@ const query_view query_nsight_views[] = {
       WHERE_WHEN "coalesce(value, 0) AS value, size AS bytes, " SET_KIND
                  "FROM gpu_op WHERE kind = 'memset'" },
     { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", NSYS "waits",
-      WHERE_WHEN SYNC_TYPE
-      "event AS eventId FROM sync WHERE kind <> 'event_record'" },
+      "SELECT " SYNC_WHEN("start_ns", "queued_ns") "start, " SYNC_WHEN(
+          "end_ns", "submitted_ns") "\"end\", device AS deviceId, "
+                                    "context AS contextId, stream AS streamId, "
+                                    "correlation AS correlationId, " PROCESS
+                                    " << 24 AS globalPid, " SYNC_TYPE
+                                    "event AS eventId FROM sync "
+                                    "WHERE kind <> 'event_record'" },
     { "CUPTI_ACTIVITY_KIND_RUNTIME", NSYS "calls",
       "SELECT start_ns AS start, end_ns AS \"end\", " TID " AS globalTid, "
       "correlation AS correlationId, 3 * name_id AS nameId, "
       "result AS returnValue, stack AS callchainId FROM api_call" },
     { "NVTX_EVENTS", NSYS "ranges and marks: zone, span and mark",
       "SELECT start_ns AS start, end_ns AS \"end\", 59 AS eventType, "
-      "NULL AS rangeId, name AS text, " TID " AS globalTid, "
-      "NULL AS textId FROM zone UNION ALL "
+      "NULL AS rangeId, " RANGE_TEXT "AS text, " TID " AS globalTid, "
+      "NULL AS textId FROM zone z WHERE " IS_RANGE " UNION ALL "
+      "SELECT start_ns, NULL, 59, NULL, " RANGE_TEXT ", " TID ", NULL "
+      "FROM zone_open z WHERE " IS_RANGE " UNION ALL "
       "SELECT s.time_ns, (SELECT e.time_ns FROM span e WHERE e.id = s.id "
       "AND e.phase = 'end'), 60, s.id, s.name, "
       "(s.process << 24) | (s.tid & 16777215), NULL FROM span s "
@@ -103,9 +137,17 @@ const query_view query_nsight_views[] = {
       "(0, 'CUDA_MEMCPY_KIND_UNKNOWN', 'Unknown'), "
       "(1, 'CUDA_MEMCPY_KIND_HTOD', 'Host-to-Device'), "
       "(2, 'CUDA_MEMCPY_KIND_DTOH', 'Device-to-Host'), "
+      "(3, 'CUDA_MEMCPY_KIND_HTOA', 'Host-to-Array'), "
+      "(4, 'CUDA_MEMCPY_KIND_ATOH', 'Array-to-Host'), "
+      "(5, 'CUDA_MEMCPY_KIND_ATOA', 'Array-to-Array'), "
+      "(6, 'CUDA_MEMCPY_KIND_ATOD', 'Array-to-Device'), "
+      "(7, 'CUDA_MEMCPY_KIND_DTOA', 'Device-to-Array'), "
       "(8, 'CUDA_MEMCPY_KIND_DTOD', 'Device-to-Device'), "
       "(9, 'CUDA_MEMCPY_KIND_HTOH', 'Host-to-Host'), "
-      "(10, 'CUDA_MEMCPY_KIND_PTOP', 'Peer-to-Peer'))" },
+      "(10, 'CUDA_MEMCPY_KIND_PTOP', 'Peer-to-Peer'), "
+      "(11, 'CUDA_MEMCPY_KIND_UVM_HTOD', 'Unified Host-to-Device'), "
+      "(12, 'CUDA_MEMCPY_KIND_UVM_DTOH', 'Unified Device-to-Host'), "
+      "(13, 'CUDA_MEMCPY_KIND_UVM_DTOD', 'Unified Device-to-Device'))" },
     { "ENUM_CUDA_MEM_KIND", NSYS "what srcKind and dstKind mean",
       "SELECT column1 AS id, column2 AS name, column3 AS label FROM (VALUES "
       "(0, 'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE', 'Pageable'), "
@@ -113,7 +155,17 @@ const query_view query_nsight_views[] = {
       "(2, 'CUDA_MEMOPR_MEMORY_KIND_DEVICE', 'Device'), "
       "(3, 'CUDA_MEMOPR_MEMORY_KIND_ARRAY', 'Array'), "
       "(4, 'CUDA_MEMOPR_MEMORY_KIND_MANAGED', 'Managed'), "
+      "(5, 'CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC', 'Device Static'), "
+      "(6, 'CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC', 'Managed Static'), "
       "(7, 'CUDA_MEMOPR_MEMORY_KIND_UNKNOWN', 'Unknown'))" },
+#define SYNC_ENUM "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_"
+    { "ENUM_CUPTI_SYNC_TYPE", NSYS "what syncType means",
+      "SELECT column1 AS id, column2 AS name, column3 AS label FROM (VALUES "
+      "(0, '" SYNC_ENUM "UNKNOWN', 'Unknown'), "
+      "(1, '" SYNC_ENUM "EVENT_SYNCHRONIZE', 'Event sync'), "
+      "(2, '" SYNC_ENUM "STREAM_WAIT_EVENT', 'Stream wait sync'), "
+      "(3, '" SYNC_ENUM "STREAM_SYNCHRONIZE', 'Stream sync'), "
+      "(4, '" SYNC_ENUM "CONTEXT_SYNCHRONIZE', 'Context sync'))" },
     { 0 },
 };
 

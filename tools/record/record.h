@@ -10,6 +10,8 @@
     record_keys.c     what is pressed on the terminal
     record_control.c  what is said to the processes while they run
     record_parts.c    the traces that its processes left
+    record_own.c      those that the program records itself
+    record_spool.c    those of processes that cannot reach the folder
     record_launches.c whether what was launched was seen to run
     record_kept.c     operations that can be run again
     record_trace.c    one trace of them
@@ -25,6 +27,8 @@
 #include <sys/types.h>
 
 enum { RECORD_PATH = 4096 };
+// From so many operations on fewer are advised.
+enum { RECORD_SHOWN = 1000, RECORD_MANY = 10000 };
 // As other programs that run programs do: none of the program's own codes.
 enum { RECORD_FAILED = 125 };
 
@@ -35,6 +39,8 @@ typedef struct record_wish {
     const char *capture_on;    // what begins and ends it (NULL: the start)
     int capture_signal;        // of that, 0: none
     bool capture_key;
+    bool every;           // operation is kept: nothing in `capture` ends it
+    bool estimate;        // while it lasts, how many that are by now
     const char *yield;    // who is given CUPTI (NULL: nobody)
     uint64_t stack_depth; // 0: none
     int64_t delay_ns, duration_ns;
@@ -43,11 +49,22 @@ typedef struct record_wish {
     bool live;
 } record_wish;
 
+// A call that gave an error, and how often.
+enum { RECORD_FAILURES = 8 };
+typedef struct record_failure {
+    char call[64];
+    int64_t error; // as the library has it
+    uint64_t count;
+} record_failure;
+
 // Calls that launch work, and those of them whose work was seen.
 typedef struct record_launches {
     uint64_t called, recorded;
     uint64_t into_graphs; // of those that were called: they run with a graph
     bool graphs;          // some launch what was captured before
+    bool more;            // were called than can be known: calls are lost
+    uint64_t failed;      // calls of any kind
+    record_failure failures[RECORD_FAILURES]; // the first of them; count 0: end
 } record_launches;
 
 // Operations that were kept to be run again, or why they were not.
@@ -59,12 +76,16 @@ typedef struct record_kept {
 // The trace of one process, or of what it was before it called exec.
 typedef struct record_part {
     char path[RECORD_PATH];
-    uint64_t start_ns; // Unix time
+    uint64_t start_ns, end_ns; // Unix time; of its last event
     uint64_t events;
     record_launches launches;
     record_kept kept;
     bool main; // of the program's own process
     bool live; // still being written
+    bool own;  // the program recorded it itself: it stays where it is
+    bool left; // out of the trace: it has operations that are in another one
+    char link[96];     // of such a one, in the folder
+    uint32_t backends; // bits of those that told of a GPU
     long process;
 } record_part;
 
@@ -84,15 +105,18 @@ typedef struct record_job {
     char **argv;                // the program and its arguments
     char inject[RECORD_PATH];   // the library
     char folder[RECORD_PATH];   // where the processes write
+    char spool[80];             // where they do that cannot; "": nowhere
     ts_inject_control *control; // NULL: nothing is said while they run
     pid_t pid;
     int status;     // as waitpid gives it
     bool never_ran; // exec failed
     int64_t ran_ns; // from the start of the recorder's time to its end
     bool awaited;   // children that may begin to write still run
+    bool collected; // of an earlier run, whose program is not known
     record_part *parts;
     size_t part_count;
     uint64_t silent;    // processes that had nothing to say
+    uint64_t gone;      // traces of the program's own that it took away
     uint32_t snapshots; // that were written on a signal
     bool live_shown, quiet;
 } record_job;
@@ -104,6 +128,8 @@ bool record_wish_check(record_job *job);
 bool record_name(record_job *job);
 // Finds the library and makes the folder; false with the reason on stderr.
 bool record_prepare(record_job *job);
+// Takes over a folder that another ts-record left; false with the reason.
+bool record_collect(record_job *job, const char *folder);
 // Takes the folder away as far as it is empty.
 void record_give_up(const record_job *job);
 // In the child: sets the variables.
@@ -154,10 +180,34 @@ bool record_parts_ended(const record_job *job);
 // Removes the traces, and the folder unless it is awaited.
 void record_parts_remove(const record_job *job);
 void record_parts_close(record_job *job);
+// Names a place for processes that cannot reach the folder.
+void record_spool_make(record_job *job);
+void record_spool_load(record_job *job); // that of an earlier run
+void record_spool_remove(const record_job *job);
+// What is there comes into the folder.
+void record_spool_bring(const record_job *job);
+// Whether a trace in the folder is of another user's process.
+bool record_spool_foreign(const char *path);
+
+// Lets sessions of the program's own be found; see ts__session_tell.
+void record_own_begin(const record_job *job);
+void record_own_end(void);
+// Where the trace is that a link in the folder tells of, into `path`; false: it
+// is gone, or another session's.
+bool record_own_path(const record_job *job, const char *name, char *path);
+bool record_own_is(const char *name);
+// Marks those that would count operations twice.
+void record_own_compare(record_job *job);
+// The trace, of those before it, of the same process; its own number: none.
+size_t record_own_partner(const record_job *job, size_t part);
+void record_own_say(const record_job *job);
+
 // How many processes the traces that are whole are of.
 size_t record_process_count(const record_job *job);
 
 record_launches record_launches_of(ts_reader *reader);
+// Adds those of another process.
+void record_launches_add(record_launches *sum, const record_launches *other);
 record_kept record_kept_of(ts_reader *reader);
 // What of the operations of all processes can be run again; `trace`: of all.
 void record_say_kept(const record_job *job, ts_reader *trace);

@@ -40,7 +40,7 @@ bool record_control_make(record_job *job)
     job->control = map;
     job->control->layout = sizeof *job->control;
     job->control->start_ns = now_ns();
-    job->control->live_ms = job->wish.live ? 200 : 0;
+    job->control->live_ms = job->wish.live || job->wish.estimate ? 200 : 0;
     return true;
 }
 
@@ -139,7 +139,18 @@ static bool is_in_front(void)
     return front < 0 || front == getpgrp();
 }
 
-// What is said while it lasts, in at most a line of the terminal.
+// In at most a line of the terminal.
+static void show(line *l)
+{
+    struct winsize window;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 2)
+        cut(l, window.ws_col - 1);
+    // The blank is for what the program prints next.
+    fprintf(stderr, "\r\033[K%s ", l->text);
+    fflush(stderr);
+}
+
+// What is said while it lasts.
 static void say_figures(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
@@ -148,7 +159,6 @@ static void say_figures(const record_job *job)
                              : f.ended ? "has ended"
                                        : "records";
     line l = { .size = 0 };
-    struct winsize window;
     add(&l, "%s: ", job->tool->name);
     add_capture(&l, job, &f);
     add(&l, "%s after %" PRId64 ".%01d s: ", what, ns / 1000000000,
@@ -157,19 +167,37 @@ static void say_figures(const record_job *job)
         f.processes == 1 ? "" : "es", cli_count(f.records).s,
         cli_bytes(f.bytes).s);
     if (f.lost) add(&l, ", %s LOST", cli_count(f.lost).s);
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 2)
-        cut(&l, window.ws_col - 1);
-    // The blank is for what the program prints next.
-    fprintf(stderr, "\r\033[K%s ", l.text);
-    fflush(stderr);
+    show(&l);
+}
+
+// How fast a capture of everything goes, before it has taken the night.
+static bool say_estimate(const record_job *job)
+{
+    const record_figures f = figures_of(job->control);
+    const int64_t ms = record_control_ns(job) / 1000000;
+    line l = { .size = 0 };
+    if (f.kept < RECORD_SHOWN) return false;
+    add(&l, "%s: %s operations kept, %s a second", job->tool->name,
+        cli_count(f.kept).s,
+        cli_count(f.kept * 1000 / (uint64_t)(ms > 0 ? ms : 1)).s);
+    add(&l, "; count:3 or operations:1000 keep fewer");
+    show(&l);
+    return true;
 }
 
 void record_live(record_job *job, bool end)
 {
-    if (!job->wish.live || !cli_terminal(stderr) || !is_in_front()) return;
+    const bool estimate = job->wish.estimate;
+    if ((!job->wish.live && !estimate) || !cli_terminal(stderr) ||
+        !is_in_front())
+        return;
     if (end && job->live_shown) fputs("\r\033[K", stderr);
-    if (!end) say_figures(job);
-    job->live_shown = !end;
+    bool shown = false;
+    if (!end && estimate)
+        shown = say_estimate(job);
+    else if (!end)
+        say_figures(job), shown = true;
+    job->live_shown = shown;
 }
 
 /* ---- Snapshots ---------------------------------------------------------- */

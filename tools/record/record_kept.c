@@ -103,6 +103,21 @@ static void say_none(const record_job *job, const ts_reader *trace, bool asked)
               stderr);
 }
 
+// Programs that came compiled, of all processes.
+static uint64_t binary_count(const ts_reader *trace)
+{
+    static const char key[] = "opencl.device_binaries";
+    ts_metadata m, last;
+    uint64_t sum = 0;
+    for (size_t i = 0; ts_reader_metadata_at(trace, i, &m); i++)
+        if (m.key.size == sizeof key - 1 && m.type == TS_VALUE_INT &&
+            !memcmp(m.key.text, key, m.key.size) &&
+            ts_reader_metadata(trace, m.track, key, &last) &&
+            last.number == m.number)
+            sum += (uint64_t)m.number;
+    return sum;
+}
+
 void record_say_kept(const record_job *job, ts_reader *trace)
 {
     const record_kept kept = sum_of(job);
@@ -117,6 +132,18 @@ void record_say_kept(const record_job *job, ts_reader *trace)
             "contents\n",
             cli_count(kept.whole).s, operations(kept.whole),
             cli_bytes(kept.bytes).s);
+    const uint64_t binaries = binary_count(trace);
+    if (binaries)
+        fprintf(stderr,
+                "ts-record: %s program%s of OpenCL came compiled, without a "
+                "source: what uses %s runs again on such a device only\n",
+                cli_count(binaries).s, binaries == 1 ? "" : "s",
+                binaries == 1 ? "it" : "them");
+    if (job->wish.every && kept.whole + kept.hashes >= RECORD_MANY)
+        fputs("ts-record: that is every operation; --capture count:3 (of each "
+              "kernel), operations:1000 or kernel:NAME keeps fewer, and holds "
+              "the program up for less\n",
+              stderr);
     if (kept.hashes)
         fprintf(stderr, "ts-record: of %s %s hashes only are kept%s\n",
                 cli_count(kept.hashes).s, operations(kept.hashes),

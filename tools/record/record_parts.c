@@ -6,45 +6,86 @@
 #include <time.h>
 #include <unistd.h>
 
+// Those that may be in the program and in the library at once.
+static uint32_t backends_of(const ts_reader *reader)
+{
+    static const char *const names[] = { "backend.cupti", "backend.mcpti",
+                                         "backend.hip", "backend.opencl" };
+    const ts_info *const info = ts_reader_info(reader);
+    ts_metadata m;
+    uint64_t told = info->counts[TS_EVENT_API_CALL];
+    uint32_t bits = 0;
+    for (uint32_t i = TS_EVENT_GPU_FIRST; i < TS_EVENT_LIMIT; i++)
+        told += info->counts[i];
+    for (uint32_t i = 0; told && i < sizeof names / sizeof *names; i++)
+        if (ts_reader_metadata(reader, 0, names[i], &m) &&
+            m.type == TS_VALUE_TEXT && m.text.size == 2 &&
+            !memcmp(m.text.text, "on", 2))
+            bits |= 1u << i;
+    return bits;
+}
+
 // Reads what the summary needs; opening saves what a dead process left.
-static bool look_at(const record_job *job, record_part *part, const char *name)
+static bool look_at(const record_job *job, record_part *part)
 {
     cli_trace trace;
     if (!cli_trace_open(&trace, job->tool, part->path, NULL, CLI_WARN_NONE))
         return false;
     part->start_ns = trace.info->start_realtime_ns;
+    part->end_ns = part->start_ns + (uint64_t)trace.info->last_ns;
     part->live = trace.info->live;
     part->events = trace.info->lost + trace.info->unknown_events +
                    cli_event_count(trace.info);
-    // "123.sbt", and "123-1.sbt" after an exec.
     part->launches = record_launches_of(trace.reader);
     part->kept = record_kept_of(trace.reader);
-    part->process = strtol(name, NULL, 10);
+    part->backends = backends_of(trace.reader);
+    part->process = (long)trace.info->process;
     part->main = part->process == (long)job->pid;
     cli_trace_close(&trace);
     return true;
 }
 
-// The program itself first, then by the time at which they began.
+// What was heard from outside, then what the program recorded: the program
+// itself first, then by the time at which they began.
 static int in_order(const void *a, const void *b)
 {
     const record_part *const x = a, *const y = b;
+    if (x->own != y->own) return x->own ? 1 : -1;
     if (x->main != y->main) return x->main ? -1 : 1;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
     return strcmp(x->path, y->path);
 }
 
-static bool add(record_job *job, const char *name, const char *prefix)
+// What is in the folder; the program's own trace stays where it is.
+static void forget(const record_job *job, const record_part *part)
+{
+    char link[RECORD_PATH + sizeof part->link];
+    snprintf(link, sizeof link, "%s/%s", job->folder, part->link);
+    unlink(part->own ? link : part->path);
+}
+
+// The path of a trace in the folder; false: there is none.
+static bool find_path(record_job *job, const char *name, record_part *part)
+{
+    part->own = record_own_is(name);
+    if (!part->own)
+        return snprintf(part->path, sizeof part->path, "%s/%s", job->folder,
+                        name) < (int)sizeof part->path;
+    snprintf(part->link, sizeof part->link, "%.90s", name);
+    if (record_own_path(job, name, part->path)) return true;
+    forget(job, part);
+    job->gone++;
+    return false;
+}
+
+static bool add(record_job *job, const char *name)
 {
     record_part part = { .events = 0 };
     record_part *const more =
         realloc(job->parts, (job->part_count + 1) * sizeof *more);
     if (!more) return false;
     job->parts = more;
-    const int size =
-        snprintf(part.path, sizeof part.path, "%s/%s", job->folder, name);
-    if (size < (int)sizeof part.path &&
-        look_at(job, &part, name + strlen(prefix)))
+    if (find_path(job, name, &part) && look_at(job, &part))
         job->parts[job->part_count++] = part;
     return true;
 }
@@ -61,17 +102,19 @@ static void drop_silent(record_job *job)
         if (part->events || part->live || (!some && part->main)) {
             job->parts[kept++] = *part;
         } else {
-            unlink(part->path);
+            forget(job, part);
             job->silent++;
         }
     }
     job->part_count = kept;
 }
 
-// "123.sbt", "snapshot-1-123.sbt".
+// "123.sbt", and "123-1.sbt" after an exec; "snapshot-1-123.sbt". A flight
+// recorder of the program's own is not asked for a snapshot.
 static bool is_trace(const char *name, const char *prefix)
 {
     const size_t size = strlen(name), first = strlen(prefix);
+    if (!first && record_own_is(name)) return true;
     return size > first + 4 && !strncmp(name, prefix, first) &&
            name[first] >= '0' && name[first] <= '9' &&
            !strcmp(name + size - 4, ".sbt");
@@ -79,6 +122,7 @@ static bool is_trace(const char *name, const char *prefix)
 
 bool record_parts_find(record_job *job, const char *prefix)
 {
+    if (!*prefix) record_spool_bring(job);
     DIR *const folder = opendir(job->folder);
     if (!folder) {
         cli_error(job->tool, job->folder, "%s", strerror(errno));
@@ -87,13 +131,13 @@ bool record_parts_find(record_job *job, const char *prefix)
     const struct dirent *entry;
     bool done = true;
     while (done && (entry = readdir(folder)) != NULL)
-        if (is_trace(entry->d_name, prefix))
-            done = add(job, entry->d_name, prefix);
+        if (is_trace(entry->d_name, prefix)) done = add(job, entry->d_name);
     closedir(folder);
     if (!done) cli_error(job->tool, NULL, "out of memory");
     if (job->part_count)
         qsort(job->parts, job->part_count, sizeof *job->parts, in_order);
     drop_silent(job);
+    record_own_compare(job);
     return done;
 }
 
@@ -107,7 +151,8 @@ bool record_parts_ended(const record_job *job)
 void record_parts_remove(const record_job *job)
 {
     for (size_t i = 0; i < job->part_count; i++)
-        if (!job->parts[i].live) unlink(job->parts[i].path);
+        if (!job->parts[i].live) forget(job, &job->parts[i]);
+    record_spool_remove(job);
     if (!job->awaited) rmdir(job->folder);
 }
 

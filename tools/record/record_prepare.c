@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700 // realpath
 #include "tools/record/record.h"
 #include <libgen.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,7 +58,8 @@ static bool make_folder(record_job *job)
     return true;
 }
 
-bool record_prepare(record_job *job)
+// The trace that is to be made can be.
+static bool check_out(record_job *job)
 {
     struct stat about;
     if (!*job->pattern || !strcmp(job->pattern, "-")) {
@@ -73,18 +75,56 @@ bool record_prepare(record_job *job)
                   "is no file that could be replaced; -o names another");
         return false;
     }
-    if (!find_library(job) || !make_folder(job)) return false;
+    return cli_replace_check(job->tool, job->out, CLI_TRACE);
+}
+
+bool record_prepare(record_job *job)
+{
+    if (!check_out(job) || !find_library(job) || !make_folder(job))
+        return false;
+    record_spool_make(job);
     const record_wish *const w = &job->wish;
-    if (!w->live && !w->delay_ns && !w->duration_ns && !w->flight_ns &&
-        !w->size_limit && !w->capture_on)
+    if (!w->live && !w->estimate && !w->delay_ns && !w->duration_ns &&
+        !w->flight_ns && !w->size_limit && !w->capture_on)
         return true;
     if (record_control_make(job)) return true;
+    record_spool_remove(job);
     rmdir(job->folder);
     return false;
+}
+
+// One that ts-record made: "run.sbt.Xb3k9Q", of this user alone.
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    const char *const dot = strrchr(path, '.');
+    return dot && strlen(dot) == 7 && lstat(path, &about) == 0 &&
+           S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+           !(about.st_mode & 077);
+}
+
+bool record_collect(record_job *job, const char *folder)
+{
+    char whole[PATH_MAX], control[RECORD_PATH + 16];
+    if (!is_folder(folder) || !realpath(folder, whole) ||
+        strlen(whole) >= sizeof job->folder) {
+        cli_error(job->tool, folder,
+                  "is no folder that ts-record left you: it says its name when "
+                  "children go on");
+        return false;
+    }
+    strcpy(job->folder, whole);
+    job->collected = true;
+    record_spool_load(job);
+    snprintf(control, sizeof control, "%s/control", whole);
+    record_parts_await(job);
+    if (!job->awaited) unlink(control);
+    return check_out(job);
 }
 
 void record_give_up(const record_job *job)
 {
     record_control_remove(job);
+    record_spool_remove(job);
     if (!job->awaited) rmdir(job->folder);
 }

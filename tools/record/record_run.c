@@ -88,8 +88,9 @@ static void wait_for_end(record_job *job)
         sigaddset(&set, of_program[i]);
     sigprocmask(SIG_SETMASK, &set, NULL);
     while (!has_ended(job)) {
-        const int number = job->wish.live ? sigtimedwait(&set, &info, &often)
-                                          : sigwaitinfo(&set, &info);
+        const bool looks = job->wish.live || job->wish.estimate;
+        const int number = looks ? sigtimedwait(&set, &info, &often)
+                                 : sigwaitinfo(&set, &info);
         if (number > 0 && number != SIGCHLD) take_signal(job, &info);
         if (record_keys_pressed()) record_capture_ask(job);
         record_live(job, false);

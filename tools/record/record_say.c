@@ -113,24 +113,45 @@ static void say_wishes(const record_job *job, bool duration, bool size)
 static record_launches all_launches(const record_job *job)
 {
     record_launches sum = { .called = 0 };
-    for (size_t i = 0; i < job->part_count; i++) {
-        sum.called += job->parts[i].launches.called;
-        sum.recorded += job->parts[i].launches.recorded;
-        sum.into_graphs += job->parts[i].launches.into_graphs;
-        sum.graphs = sum.graphs || job->parts[i].launches.graphs;
-    }
+    for (size_t i = 0; i < job->part_count; i++)
+        if (!job->parts[i].left)
+            record_launches_add(&sum, &job->parts[i].launches);
     return sum;
+}
+
+// "3 calls failed: clEnqueueNDRangeKernel with -54, clCreateBuffer with -61 2
+// times"
+static void say_failed(const record_launches *sum)
+{
+    uint64_t rest = sum->failed;
+    const char *comma = ": ";
+    if (!sum->failed) return;
+    fprintf(stderr, "ts-record: %s call%s failed", cli_count(sum->failed).s,
+            sum->failed == 1 ? "" : "s");
+    for (size_t i = 0; i < RECORD_FAILURES && sum->failures[i].count; i++) {
+        const record_failure *const f = &sum->failures[i];
+        fputs(comma, stderr);
+        cli_put_text(stderr, f->call, strlen(f->call));
+        fprintf(stderr, " with %" PRId64, f->error);
+        if (f->count > 1) fprintf(stderr, " %s times", cli_count(f->count).s);
+        rest -= f->count;
+        comma = ", ";
+    }
+    if (rest) fprintf(stderr, ", and %s more", cli_count(rest).s);
+    fputc('\n', stderr);
 }
 
 // Those that were recorded into graphs started nothing by themselves.
 static void say_launches(const record_job *job)
 {
     const record_launches sum = all_launches(job);
+    say_failed(&sum);
     const uint64_t called = sum.called - sum.into_graphs;
     const bool filtered = job->wish.kinds || job->wish.names;
     if (!sum.called) return;
-    fprintf(stderr, "ts-record: recorded %s of %s launches",
-            cli_count(sum.recorded).s, cli_count(called).s);
+    fprintf(stderr, "ts-record: recorded %s of %s%s launches",
+            cli_count(sum.recorded).s, sum.more ? "at least " : "",
+            cli_count(called).s);
     if (sum.into_graphs)
         fprintf(stderr, "; %s more were recorded into graphs",
                 cli_count(sum.into_graphs).s);
@@ -220,6 +241,7 @@ void record_say_trace(const record_job *job)
     say_wishes(job, duration, size);
     say_cupti(trace.reader);
     say_backends(trace.reader);
+    record_own_say(job);
     cli_trace_close(&trace);
 }
 
@@ -259,10 +281,11 @@ void record_say_parts(const record_job *job)
             record_process_count(job) == 1 ? "" : "es", job->folder);
 }
 
+// What stays behind is said even by a quiet ts-record.
 void record_say_end(const record_job *job)
 {
     bool live = false;
-    if (WIFSIGNALED(job->status))
+    if (WIFSIGNALED(job->status) && !job->quiet)
         fprintf(stderr, "ts-record: %s was ended by signal %d (%s)%s\n",
                 job->argv[0], WTERMSIG(job->status),
                 strsignal(WTERMSIG(job->status)),
@@ -278,6 +301,11 @@ void record_say_end(const record_job *job)
         fprintf(stderr,
                 "ts-record: children still run: what they record will be in "
                 "%s\n",
+                job->folder);
+    if (job->awaited || live)
+        fprintf(stderr,
+                "ts-record: when they have ended, ts-record --collect %s "
+                "makes one trace of it, and removes the folder\n",
                 job->folder);
 }
 
@@ -315,15 +343,40 @@ static bool is_static(FILE *file)
     return true;
 }
 
+// Whether all users can read a file; true unless we are root.
+static bool is_for_others(const char *file)
+{
+    char path[RECORD_PATH], *slash;
+    struct stat about;
+    if (geteuid() != 0) return true;
+    snprintf(path, sizeof path, "%s", file);
+    if (stat(path, &about) != 0 || !(about.st_mode & S_IROTH)) return false;
+    while ((slash = strrchr(path, '/')) != NULL && slash != path) {
+        *slash = 0;
+        if (stat(path, &about) != 0 || !(about.st_mode & S_IXOTH)) return false;
+    }
+    return true;
+}
+
 // Why there is no trace, as far as that can be told.
 void record_say_nothing(const record_job *job)
 {
     char path[RECORD_PATH];
     struct stat about;
     const record_wish *const w = &job->wish;
+    if (job->collected) {
+        fprintf(stderr, "ts-record: %s: nothing was recorded in it\n",
+                job->folder);
+        return;
+    }
     const char *why = "nothing in it or its children loaded the recorder, as "
                       "the driver of CUDA, HIP, OpenCL and NVTX do at their "
-                      "first use; ts-devices tells what is there";
+                      "first use, or none that can write to where traces go "
+                      "or to /var/tmp; ts-devices tells what is there";
+    if (!is_for_others(job->inject))
+        why = "nothing in it or its children loaded the recorder; if it gives "
+              "root up, it cannot read libtracesmith-inject.so: install that "
+              "where all users can";
     if (w->duration_ns && w->delay_ns + w->duration_ns < job->ran_ns)
         why = "no library that can be captured was used before recording "
               "ended (--duration)";

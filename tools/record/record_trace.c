@@ -13,14 +13,33 @@ static bool move(const record_job *job, const char *from, const char *to)
     return false;
 }
 
-static bool join(const record_job *job, char **paths, size_t count,
+// Those of one process share its tracks.
+static void pair(const record_job *job, merge_job *merge, const size_t *parts,
+                 size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t partner = record_own_partner(job, parts[i]);
+        size_t k = 0;
+        while (k < i && parts[k] != partner)
+            k++;
+        if (k < i) merge->files[i].joins = (uint32_t)k + 1;
+    }
+}
+
+static bool join(const record_job *job, const size_t *parts, size_t count,
                  const char *out)
 {
-    if (count == 1) return move(job, paths[0], out);
     merge_job merge = { .tool = job->tool, .out = out, .warn = CLI_WARN_NONE };
-    const bool done = merge_open(&merge, paths, (uint32_t)count) &&
-                      merge_place(&merge) && merge_write(&merge);
-    merge_close(&merge);
+    const record_part *const first = &job->parts[parts[0]];
+    if (count == 1 && !first->own) return move(job, first->path, out);
+    char **const paths = calloc(count, sizeof *paths);
+    for (size_t i = 0; paths && i < count; i++)
+        paths[i] = job->parts[parts[i]].path;
+    bool done = paths && merge_open(&merge, paths, (uint32_t)count);
+    if (done) pair(job, &merge, parts, count);
+    done = done && merge_place(&merge) && merge_write(&merge);
+    if (paths) merge_close(&merge);
+    free(paths);
     return done;
 }
 
@@ -48,24 +67,42 @@ static bool cut_last(const record_job *job, const char *whole, const char *out)
     return done;
 }
 
+// What the trace is made of; whether one of it is there already.
+static size_t choose(const record_job *job, size_t *parts, const char *out,
+                     bool *there)
+{
+    size_t count = 0;
+    *there = false;
+    for (size_t i = 0; i < job->part_count; i++) {
+        const record_part *const part = &job->parts[i];
+        if (part->live || part->left) continue;
+        *there |= cli_same_file(part->path, out);
+        parts[count++] = i;
+    }
+    return count;
+}
+
 bool record_put_together(const record_job *job, const char *out)
 {
     char whole[RECORD_PATH + 16];
-    size_t count = 0;
-    char **const paths = calloc(job->part_count + 1, sizeof *paths);
-    for (size_t i = 0; paths && i < job->part_count; i++)
-        if (!job->parts[i].live) paths[count++] = job->parts[i].path;
+    bool there;
+    size_t *const parts = calloc(job->part_count + 1, sizeof *parts);
+    const size_t count = parts ? choose(job, parts, out, &there) : 0;
     snprintf(whole, sizeof whole, "%s/whole", job->folder);
     const bool flight = job->wish.flight_ns != 0;
-    bool done = count && join(job, paths, count, flight ? whole : out);
-    if (done && flight) {
-        done = cut_last(job, whole, out);
-        if (!done && count == 1)
-            move(job, whole, paths[0]); // it is all there is
-        else
+    bool done = count != 0;
+    // The program may have named its own trace as we are to name ours.
+    if (count && (count > 1 || !there || flight)) {
+        const bool aside = flight || there;
+        done = join(job, parts, count, aside ? whole : out);
+        if (done && aside)
+            done = flight ? cut_last(job, whole, out) : move(job, whole, out);
+        if (!done && flight && count == 1 && !job->parts[parts[0]].own)
+            move(job, whole, job->parts[parts[0]].path); // it is all there is
+        else if (aside)
             unlink(whole);
     }
-    free(paths);
+    free(parts);
     return done;
 }
 
@@ -76,7 +113,7 @@ bool record_cut_parts(const record_job *job)
     snprintf(whole, sizeof whole, "%s/whole", job->folder);
     for (size_t i = 0; i < job->part_count && done; i++) {
         const record_part *const part = &job->parts[i];
-        if (part->live) continue;
+        if (part->live || part->own) continue;
         if (!move(job, part->path, whole)) return false;
         done = cut_last(job, whole, part->path);
         if (done)

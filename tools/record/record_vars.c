@@ -111,6 +111,7 @@ void record_vars_set(const record_job *job)
     // What the user has there gets the lines at the end.
     snprintf(text, sizeof text, "%s/log", job->folder);
     setenv("TRACESMITH_LOG", text, 1);
+    if (*job->spool) setenv("TRACESMITH_SPOOL", job->spool, 1);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         switch (entries[i].how) {
         case VARS_ONE: set_one(job, &entries[i]); break;

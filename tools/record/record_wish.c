@@ -36,6 +36,16 @@ static bool is_capture(const record_job *job)
     return true;
 }
 
+// Whether a long program is kept from its first operation to its last.
+static bool is_every(const record_wish *w)
+{
+    char room[2 * sizeof w->capture];
+    ts_snapshot_desc d;
+    return *w->capture && !w->capture_on &&
+           ts_snapshot_parse(&d, room, sizeof room, w->capture) == TS_OK &&
+           !d.kernels && !d.zone && !d.count && !d.frames && !d.operations;
+}
+
 // "SIGUSR1", "key", or both with a comma between.
 static bool take_triggers(record_job *job)
 {
@@ -64,8 +74,10 @@ static bool take_triggers(record_job *job)
 
 bool record_wish_check(record_job *job)
 {
-    const record_wish *const w = &job->wish;
+    record_wish *const w = &job->wish;
     if (!take_triggers(job)) return false;
+    w->every = is_every(w);
+    w->estimate = w->every && !w->live && !job->quiet && cli_terminal(stderr);
     const ts_capture_desc names = { .names = w->names };
     if (w->kinds && !ts_capture_kinds(w->kinds)) {
         cli_error(job->tool, NULL,

@@ -88,153 +88,7 @@ bool execute_check(const cli_tool *tool, const execute_wish *wish)
     return false;
 }
 
-/* ---- Rows ---------------------------------------------------------------- */
-
-// Nodes of a graph's launch have its correlation, and lie on any track: 0.
-typedef struct capture_key {
-    uint32_t track, capture;
-    uint64_t correlation, order;
-    uint32_t launched_on; // of a graph: its track
-    size_t row;           // which stands for it, from 1
-    bool there;           // which lies on that track
-} capture_key;
-
-static int by_operation(const void *left, const void *right)
-{
-    const capture_key *const a = left, *const b = right;
-    if (a->track != b->track) return a->track < b->track ? -1 : 1;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    return (a->capture > b->capture) - (a->capture < b->capture);
-}
-
-static capture_key *list_captures(ts_reader *reader, size_t *count)
-{
-    *count = ts_reader_capture_count(reader);
-    capture_key *const keys = calloc(*count + 1, sizeof *keys);
-    ts_capture c;
-    for (size_t i = 0; keys && i < *count; i++) {
-        if (!ts_reader_capture(reader, i, &c)) continue;
-        const bool graph = c.head.kind == TS_EVENT_GRAPH_LAUNCH;
-        const capture_key key = { graph ? 0 : c.head.track,
-                                  (uint32_t)i,
-                                  c.head.correlation,
-                                  c.head.order,
-                                  c.head.track,
-                                  0,
-                                  false };
-        keys[i] = key;
-    }
-    if (keys) qsort(keys, *count, sizeof *keys, by_operation);
-    return keys;
-}
-
-static capture_key *find_on(capture_key *keys, size_t count, uint32_t track,
-                            uint64_t correlation)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const capture_key *const k = &keys[middle];
-        if (k->track < track ||
-            (k->track == track && k->correlation < correlation))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const bool same = low < count && keys[low].track == track &&
-                      keys[low].correlation == correlation && correlation;
-    return same ? &keys[low] : NULL;
-}
-
-static bool has_contents(ts_event_kind kind)
-{
-    return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
-           kind == TS_EVENT_MEMSET || kind == TS_EVENT_HOST_FUNCTION ||
-           kind == TS_EVENT_COLLECTIVE || kind == TS_EVENT_GRAPH_LAUNCH;
-}
-
-typedef struct ordered {
-    uint64_t order;
-    execute_row row;
-} ordered;
-
-static int by_order(const void *left, const void *right)
-{
-    const ordered *const a = left, *const b = right;
-    if (a->order != b->order) return a->order < b->order ? -1 : 1;
-    return (a->row.operation > b->row.operation) -
-           (a->row.operation < b->row.operation);
-}
-
-static void without_capture(const ts_operation *op, ts_execution_item *item)
-{
-    const bool host = op->kind == TS_EVENT_HOST_FUNCTION;
-    item->outcome = host ? TS_OUTCOME_SUBSTITUTED : TS_OUTCOME_DECLINED;
-    item->reason = host                              ? TS_REASON_HOST_CALLBACK
-                   : op->kind == TS_EVENT_COLLECTIVE ? TS_REASON_COLLECTIVE
-                                                     : TS_REASON_NOT_CAPTURED;
-}
-
-static capture_key *find_capture(capture_key *keys, size_t count,
-                                 const ts_operation *op)
-{
-    capture_key *const own = find_on(keys, count, op->track, op->correlation);
-    if (own || !has_contents(op->kind)) return own;
-    return find_on(keys, count, 0, op->correlation);
-}
-
-/*
-    Row `at` of a launch of a graph, of which one stands for all: the launch
-    itself or a node, on the launch's own track if there is one.
-*/
-static void join_launch(ordered *all, size_t at, capture_key *key,
-                        uint32_t track)
-{
-    const bool first = !key->row;
-    const bool better = !key->there && track == key->launched_on;
-    const size_t hidden = better ? key->row : at + 1;
-    if (first || better) key->row = at + 1;
-    key->there |= better;
-    if (first) return;
-    all[hidden - 1].row.node = true;
-    all[hidden - 1].row.graph = key->capture;
-    all[hidden - 1].row.capture = EXECUTE_NONE;
-}
-
-// The selected operations in the order in which they were submitted, as far
-// as captures tell; one without a capture comes behind those before it.
-static bool find_rows(execute_job *job)
-{
-    ts_replay *const replay = job->replay->replay;
-    const uint64_t loaded = ts_replay_result(replay)->loaded;
-    size_t captures;
-    capture_key *const keys = list_captures(job->reader, &captures);
-    ordered *const all = calloc((size_t)loaded + 1, sizeof *all);
-    job->rows = calloc((size_t)loaded + 1, sizeof *job->rows);
-    const bool ok = keys && all && job->rows;
-    ts_operation op;
-    uint64_t order = 0;
-    for (size_t i = 0; ok && ts_replay_operation(replay, i, &op); i++) {
-        if (op.skip != TS_SKIP_NOT) continue;
-        ordered *const o = &all[job->count++];
-        capture_key *const key = find_capture(keys, captures, &op);
-        if (key) order = key->order;
-        o->order = order;
-        o->row.operation = (uint32_t)i;
-        o->row.capture = key ? key->capture : EXECUTE_NONE;
-        o->row.order = !key && !has_contents(op.kind);
-        if (key && !key->track) join_launch(all, job->count - 1, key, op.track);
-        if (!key && !o->row.order) without_capture(&op, &o->row.item);
-    }
-    if (ok) qsort(all, job->count, sizeof *all, by_order);
-    for (size_t i = 0; ok && i < job->count; i++)
-        job->rows[i] = all[i].row;
-    free(all);
-    free(keys);
-    if (!ok) cli_error(job->replay->tool, NULL, "out of memory");
-    return ok;
-}
+/* ---- What was captured --------------------------------------------------- */
 
 bool execute_find_graph(const execute_job *job, const execute_row *row,
                         ts_capture *capture)
@@ -284,7 +138,8 @@ static bool find_backend(execute_job *job)
     }
     job->executor = execute_backend(vendor);
     if (job->executor && (!wanted || !strcmp(wanted, vendor))) return true;
-    fprintf(stderr, "%s: %s: its operations are of '", r->tool->name, r->path);
+    cli_error_begin(r->tool, r->path);
+    fputs("its operations are of '", stderr);
     cli_put_text(stderr, vendor, strlen(vendor));
     if (job->executor)
         fprintf(stderr, "', which --backend %s cannot run\n", wanted);
@@ -320,11 +175,12 @@ static int say_result(const execute_job *job)
 static int execute_all(execute_job *job)
 {
     const execute_wish *const w = job->wish;
-    if (!find_rows(job)) return REPLAY_BAD;
+    if (!execute_find_rows(job)) return REPLAY_BAD;
     if (!find_backend(job)) return REPLAY_UNSUPPORTED;
     if (w->extract) return execute_extract(job) ? REPLAY_SAME : REPLAY_BAD;
     if (!execute_trusted(job)) return REPLAY_BAD;
     job->desc.executor = job->executor;
+    execute_confine_begin(job);
     if (!execute_rows(job, 0, job->count, w->chain))
         return job->closed ? REPLAY_UNSUPPORTED : REPLAY_BAD;
     w->json ? execute_json(job) : execute_text(job);
@@ -345,6 +201,7 @@ int execute_run(const replay_job *replay, const execute_wish *wish)
     job.desc.no_patches = replay->deps == TS_DEPS_NONE;
     parse_compare(wish->compare, &job.desc);
     const int code = execute_all(&job);
+    execute_confine_end(&job);
     free(job.rows);
     return code;
 }

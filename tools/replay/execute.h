@@ -8,10 +8,17 @@
 
 // What was asked for.
 typedef struct execute_wish {
-    bool execute, chain, overlap, as_graph, trust, stop_at_first, bisect, json;
+    bool execute, chain, overlap, as_graph, trust, stop_at_first, bisect, json,
+        no_confine;
     const char *backend, *compare, *va, *extract, *output;
     uint64_t loops, timeout_s;
 } execute_wish;
+
+// What held of what the process of kernels is confined by.
+typedef struct execute_confined {
+    bool tried, privileges, limits, calls, files;
+    int landlock; // its version; 0: this kernel has none
+} execute_confined;
 
 #define EXECUTE_NONE UINT32_MAX // no capture
 
@@ -20,8 +27,9 @@ typedef struct execute_row {
     uint32_t operation; // as ts_replay_operation counts
     uint32_t capture;   // position, or EXECUTE_NONE
     bool order;         // an event, a wait, a sync, an allocation: no contents
-    bool node;          // of a launch of a graph that another row stands for
-    uint32_t graph;     // of such a node: the capture of the launch
+    bool
+        piece; // a node of a graph, a part of a copy: another row stands for it
+    uint32_t of; // the capture that it is a piece of, or its own
     ts_execution_item item;
 } execute_row;
 
@@ -33,13 +41,23 @@ typedef struct execute_job {
     ts_execution_desc desc;
     execute_row *rows;
     size_t count;
-    // Of the rows.
-    uint64_t executed, substituted, declined, order, nodes, diverged, unstable,
-        escaped, compared, patched; // escaped: touched what is not there
-    uint64_t levels[3], reasons[TS_REASON_LIMIT];
+    uint64_t missing; // captures without a row, if all rows are selected
+    // Of the rows that were captured: each is executed, substituted, declined,
+    // or not run, if another one ended the run before it.
+    uint64_t captured, executed, substituted, declined, not_run;
+    uint64_t reasons[TS_REASON_LIMIT];  // why declined
+    uint64_t left_out[TS_REASON_LIMIT]; // why others were not captured
+    uint64_t order, nodes, parts, diverged, unstable, escaped, compared,
+        patched, patched_different; // escaped: touched what is not there;
+                                    // nodes, parts: pieces of launches of
+                                    // graphs, and of other operations
+    uint64_t levels[3];
     bool timed_out, closed; // closed: the device does not open
     size_t first;           // row that diverged first; count: none
     uint64_t digest;
+    execute_confined confined;
+    char folder[4096]; // where its process may write; empty: nowhere
+    bool folder_goes;  // with this run
     // Where streams run beside each other:
     ts_execution_whole whole;
     int64_t work_ns, span_ns; // of what was executed, in the record
@@ -60,6 +78,19 @@ cli_text execute_backends(void);
 // with what those before it left. (execute_process.c)
 bool execute_rows(execute_job *job, size_t from, size_t to, bool chain);
 
+// The selected rows in the order in which they were submitted, as far as
+// captures tell; false without memory, which it says. (execute_rows.c)
+bool execute_find_rows(execute_job *job);
+
+// Gives up, in the process that runs kernels, what they do not need.
+// (execute_confine.c)
+void execute_confine(const execute_job *job, execute_confined *held);
+// Before and after all such processes.
+void execute_confine_begin(execute_job *job);
+void execute_confine_end(execute_job *job);
+void execute_confined_text(const execute_confined *held);
+void execute_confined_json(cli_json *json, const execute_confined *held);
+
 // What operations of other streams each capture has to wait for; false with
 // the reason on stderr. Free: execute_edges_free. (execute_together.c)
 typedef struct execute_edges {
@@ -78,12 +109,19 @@ void execute_whole_json(cli_json *json, const execute_job *job);
 // else says what would run. (execute_trust.c)
 bool execute_trusted(const execute_job *job);
 
+// How often each operation runs that is executed.
+static inline uint64_t execute_runs(const execute_wish *wish)
+{
+    const uint64_t loops = wish->loops ? wish->loops : 1;
+    return wish->as_graph ? loops + 2 : wish->overlap ? 2 : loops;
+}
+
 void execute_text(const execute_job *job); // execute_text.c
 void execute_json(const execute_job *job);
 // Whether nothing came of a row: it has no contents, or none of its own.
 static inline bool execute_is_silent(const execute_row *row)
 {
-    return row->order || row->node;
+    return row->order || row->piece;
 }
 
 // The capture of a row that stands for a launch of a graph; false: it is none.

@@ -4,6 +4,7 @@
 */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
+#include <unistd.h>
 #include "tools/replay/execute_extract.h"
 
 // What programs of all backends have.
@@ -408,7 +409,13 @@ bool execute_extract(const execute_job *job)
         return extract_refuse(job,
                               "--extract writes no kernels of this backend");
     if (!find_kernel(job, &c)) return false;
-    if (mkdir(job->wish->output, 0777) != 0 && errno != EEXIST) {
+    // rmdir takes what is there away only if it is empty.
+    if (rmdir(job->wish->output) != 0 && errno != ENOENT) {
+        cli_error(job->replay->tool, job->wish->output,
+                  "%s: name a folder that is new or empty", strerror(errno));
+        return false;
+    }
+    if (mkdir(job->wish->output, 0777) != 0) {
         cli_error(job->replay->tool, job->wish->output, "%s", strerror(errno));
         return false;
     }

@@ -109,6 +109,7 @@ static void put_rows(cli_json *json, const execute_job *job)
         cli_json_bool(json, "diverged", item->diverged);
         if (job->wish->loops > 1)
             cli_json_bool(json, "unstable", item->unstable);
+        if (item->patched) cli_json_uint(json, "patched", item->patched);
         if (item->fault_address)
             cli_json_uint(json, "fault_address", item->fault_address);
         cli_json_close(json, '}');
@@ -116,12 +117,12 @@ static void put_rows(cli_json *json, const execute_job *job)
     cli_json_close(json, ']');
 }
 
-static void put_reasons(cli_json *json, const execute_job *job)
+static void put_reasons(cli_json *json, const char *key,
+                        const uint64_t reasons[TS_REASON_LIMIT])
 {
-    cli_json_open(json, "declined", '{');
+    cli_json_open(json, key, '{');
     for (uint32_t i = 0; i < TS_REASON_LIMIT; i++)
-        if (job->reasons[i])
-            cli_json_uint(json, ts_reason_name(i), job->reasons[i]);
+        if (reasons[i]) cli_json_uint(json, ts_reason_name(i), reasons[i]);
     cli_json_close(json, '}');
 }
 
@@ -133,13 +134,20 @@ void execute_json(const execute_job *job)
     cli_json_open(&json, NULL, '{');
     cli_json_string(&json, "backend", job->executor->name);
     cli_json_bool(&json, "chain", job->wish->chain || job->wish->overlap);
+    cli_json_uint(&json, "captured", job->captured);
     cli_json_uint(&json, "executed", job->executed);
     cli_json_uint(&json, "substituted", job->substituted);
-    put_reasons(&json, job);
+    put_reasons(&json, "declined", job->reasons);
+    cli_json_uint(&json, "not_run", job->not_run);
+    put_reasons(&json, "not_captured", job->left_out);
     cli_json_uint(&json, "order", job->order);
     cli_json_uint(&json, "graph_nodes", job->nodes);
+    cli_json_uint(&json, "parts", job->parts);
     cli_json_uint(&json, "compared", job->compared);
+    execute_confined_json(&json, &job->confined);
+    cli_json_uint(&json, "runs", execute_runs(job->wish));
     cli_json_uint(&json, "patched", job->patched);
+    cli_json_uint(&json, "patched_different", job->patched_different);
     cli_json_uint(&json, "diverged", job->diverged);
     cli_json_uint(&json, "unstable", job->unstable);
     if (job->wish->overlap) execute_whole_json(&json, job);

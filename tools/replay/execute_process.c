@@ -21,6 +21,7 @@ typedef struct shared {
     uint32_t opened, refused; // refused: not all of it together
     char why[200];
     ts_execution_whole whole;
+    execute_confined confined;
     ts_execution_item items[];
 } shared;
 
@@ -97,6 +98,7 @@ static void child(const execute_job *job, shared *s, const process_part *part)
     item_count = part->count;
     watch_faults();
     go_first();
+    execute_confine(job, &s->confined);
     if (ts_execution_open(&e, job->reader, part->captures, part->count, &desc,
                           s->why, sizeof s->why) != TS_OK)
         _exit(1);
@@ -303,8 +305,7 @@ static void sum_times(execute_job *job, size_t from, size_t to)
             ran[job->rows[i].capture] = true;
     for (size_t i = from; ran && i < to; i++) {
         const execute_row *const row = &job->rows[i];
-        const uint32_t capture = row->node ? row->graph : row->capture;
-        if (capture == EXECUTE_NONE || !ran[capture] ||
+        if (row->of == EXECUTE_NONE || !ran[row->of] ||
             !ts_replay_operation(job->replay->replay, row->operation, &op))
             continue;
         job->work_ns += op.recorded_end_ns - op.recorded_start_ns;
@@ -315,40 +316,85 @@ static void sum_times(execute_job *job, size_t from, size_t to)
     free(ran);
 }
 
+// What came of one row that is an operation.
+static void add_row(execute_job *job, const execute_row *row)
+{
+    const ts_execution_item *const item = &row->item;
+    if (row->capture == EXECUTE_NONE) {
+        job->left_out[item->reason % TS_REASON_LIMIT]++;
+        return;
+    }
+    job->captured++;
+    job->not_run += item->outcome == TS_OUTCOME_NONE;
+    job->executed += item->outcome == TS_OUTCOME_EXECUTED;
+    job->substituted += item->outcome == TS_OUTCOME_SUBSTITUTED;
+    job->declined += item->outcome == TS_OUTCOME_DECLINED;
+    if (item->outcome == TS_OUTCOME_DECLINED)
+        job->reasons[item->reason % TS_REASON_LIMIT]++;
+    if (item->outcome != TS_OUTCOME_NONE) job->levels[item->level % 3]++;
+    job->diverged += item->diverged;
+    job->unstable += item->unstable;
+    job->escaped += item->reason == TS_REASON_ESCAPE;
+    job->compared += item->compared;
+    job->patched += item->patched;
+    job->patched_different += item->patched_different;
+    job->timed_out |= item->reason == TS_REASON_TIMEOUT;
+    if (item->outcome == TS_OUTCOME_EXECUTED)
+        job->digest = mix(job->digest, item->digest);
+}
+
 static void sum_up(execute_job *job, size_t from, size_t to)
 {
+    const bool all = from == 0 && to == job->count;
+    ts_capture c;
     sum_times(job, from, to);
-
-    job->executed = job->substituted = job->declined = 0;
-    job->order = job->nodes = 0;
+    job->captured = job->declined = all ? job->missing : 0;
+    job->executed = job->substituted = job->not_run = 0;
+    job->order = job->nodes = job->parts = 0;
     job->diverged = job->unstable = job->escaped = 0;
-    job->compared = job->patched = 0;
+    job->compared = job->patched = job->patched_different = 0;
     memset(job->levels, 0, sizeof job->levels);
     memset(job->reasons, 0, sizeof job->reasons);
+    memset(job->left_out, 0, sizeof job->left_out);
+    job->reasons[TS_REASON_ROW_MISSING] = job->declined;
+    job->levels[0] = job->declined;
     job->timed_out = false;
     job->first = job->count;
     job->digest = UINT64_C(14695981039346656037);
     for (size_t i = from; i < to; i++) {
-        const ts_execution_item *const item = &job->rows[i].item;
-        job->order += job->rows[i].order;
-        job->nodes += job->rows[i].node;
-        if (execute_is_silent(&job->rows[i])) continue;
-        job->executed += item->outcome == TS_OUTCOME_EXECUTED;
-        job->substituted += item->outcome == TS_OUTCOME_SUBSTITUTED;
-        job->declined += item->outcome == TS_OUTCOME_DECLINED;
-        if (item->outcome == TS_OUTCOME_DECLINED)
-            job->reasons[item->reason % TS_REASON_LIMIT]++;
-        if (item->outcome != TS_OUTCOME_NONE) job->levels[item->level % 3]++;
-        job->diverged += item->diverged;
-        job->unstable += item->unstable;
-        job->escaped += item->reason == TS_REASON_ESCAPE;
-        job->compared += item->compared;
-        job->patched += item->patched;
-        job->timed_out |= item->reason == TS_REASON_TIMEOUT;
-        if (item->diverged && job->first == job->count) job->first = i;
-        if (item->outcome == TS_OUTCOME_EXECUTED)
-            job->digest = mix(job->digest, item->digest);
+        const execute_row *const row = &job->rows[i];
+        job->order += row->order;
+        const bool graph = row->piece &&
+                           ts_reader_capture(job->reader, row->of, &c) &&
+                           c.head.kind == TS_EVENT_GRAPH_LAUNCH;
+        job->nodes += graph;
+        job->parts += row->piece && !graph;
+        if (execute_is_silent(row)) continue;
+        add_row(job, row);
+        if (row->item.diverged && job->first == job->count) job->first = i;
     }
+}
+
+// Each captured operation counts once, as one thing: else somebody's fault,
+// perhaps a kernel's that wrote where outcomes are kept, made the report wrong.
+static bool adds_up(const execute_job *job, size_t from, size_t to)
+{
+    const size_t captures = ts_reader_capture_count(job->reader);
+    bool *const seen = calloc(captures + 1, sizeof *seen);
+    bool ok = seen && job->captured == job->executed + job->substituted +
+                                           job->declined + job->not_run;
+    for (size_t i = from; ok && i < to; i++) {
+        const uint32_t capture = job->rows[i].capture;
+        if (capture == EXECUTE_NONE) continue;
+        ok = capture < captures && !seen[capture];
+        if (ok) seen[capture] = true;
+    }
+    free(seen);
+    if (!ok)
+        cli_error(job->replay->tool, job->replay->path,
+                  "what came of the captured operations does not add up: a "
+                  "kernel wrote over it, or this program is at fault");
+    return ok;
 }
 
 // Runs rows of one process of the record; *next: those of others
@@ -375,6 +421,7 @@ static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
         ok = execute_edges_find(job, from, to, &part.edges);
     ok = ok && run(job, s, &part);
     if (ok) execute_whole_add(job, &s->whole);
+    if (ok) job->confined = s->confined;
     execute_edges_free(job, &part.edges);
     for (size_t i = from; ok && i < to; i++) {
         if (job->rows[i].capture == EXECUTE_NONE) continue;
@@ -409,5 +456,5 @@ bool execute_rows(execute_job *job, size_t from, size_t to, bool chain)
         first = end;
     }
     if (ok) sum_up(job, from, to);
-    return ok;
+    return ok && adds_up(job, from, to);
 }

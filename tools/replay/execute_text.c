@@ -221,6 +221,25 @@ static void print_first(const execute_job *job)
              "begins");
 }
 
+// Where a chain went on with what the record has.
+static void print_patched(const execute_job *job)
+{
+    size_t shown = 0;
+    if (!job->patched) return;
+    puts("\ncontents that came from the record:");
+    for (size_t i = 0; i < job->count && shown < SHOWN; i++) {
+        const ts_execution_item *const item = &job->rows[i].item;
+        if (job->rows[i].capture == EXECUTE_NONE || !item->patched) continue;
+        printf("    before operation %" PRIu32 ", ", job->rows[i].operation);
+        execute_put_row(stdout, job, &job->rows[i]);
+        printf(": %s %s, the first at 0x%" PRIx64 "\n",
+               cli_count(item->patched).s,
+               item->patched == 1 ? "chunk" : "chunks", item->patched_address);
+        shown++;
+    }
+    if (shown == SHOWN) puts("    ...; --json has all");
+}
+
 static void print_unstable(const execute_job *job)
 {
     size_t shown = 0;
@@ -244,11 +263,11 @@ static void print_unstable(const execute_job *job)
 /* ---- All ----------------------------------------------------------------- */
 
 // The most frequent first.
-static void print_reasons(const execute_job *job)
+static void print_reasons(const uint64_t reasons[TS_REASON_LIMIT],
+                          const char *title)
 {
     uint64_t counts[TS_REASON_LIMIT];
-    const char *title = "declined";
-    memcpy(counts, job->reasons, sizeof counts);
+    memcpy(counts, reasons, sizeof counts);
     for (;;) {
         uint32_t most = 0;
         for (uint32_t i = 1; i < TS_REASON_LIMIT; i++)
@@ -259,6 +278,20 @@ static void print_reasons(const execute_job *job)
         counts[most] = 0;
         title = "";
     }
+}
+
+// How often each kernel ran in all: one may do what no memory shows.
+static void print_runs(const execute_job *job)
+{
+    const execute_wish *const w = job->wish;
+    if (w->as_graph)
+        printf("  runs          %s of each: alone, in the graph that is "
+               "compared, in those that are measured\n",
+               cli_count(execute_runs(w)).s);
+    else if (w->overlap)
+        puts("  runs          2 of each: alone, and beside each other");
+    else if (w->loops > 1)
+        printf("  runs          %s of each\n", cli_count(w->loops).s);
 }
 
 static void print_verdict(const execute_job *job)
@@ -289,17 +322,19 @@ static void print_verdict(const execute_job *job)
 
 void execute_text(const execute_job *job)
 {
-    const uint64_t all = job->executed + job->substituted + job->declined;
     cli_put_text(stdout, job->replay->path, strlen(job->replay->path));
     printf(": executed on %s, %s\n\n", job->executor->name,
            job->wish->as_graph  ? "as one graph"
            : job->wish->overlap ? "in a chain, streams beside each other"
            : job->wish->chain   ? "in a chain"
                                 : "each operation from its recorded inputs");
-    printf("  operations    %s: %s executed, %s substituted, %s declined\n",
-           cli_count(all).s, cli_count(job->executed).s,
+    printf("  captured      %s: %s executed, %s substituted, %s declined",
+           cli_count(job->captured).s, cli_count(job->executed).s,
            cli_count(job->substituted).s, cli_count(job->declined).s);
-    print_reasons(job);
+    if (job->not_run) printf(", %s not run", cli_count(job->not_run).s);
+    putchar('\n');
+    print_reasons(job->reasons, "declined");
+    print_reasons(job->left_out, "not captured");
     if (job->order)
         printf("  order         %s events, waits, syncs and allocations hold "
                "no data\n",
@@ -309,20 +344,29 @@ void execute_text(const execute_job *job)
             "  nodes         %s more of launches of graphs, which run as one "
             "operation\n",
             cli_count(job->nodes).s);
+    if (job->parts)
+        printf("  parts         %s more of what the driver split up, which run "
+               "as one operation\n",
+               cli_count(job->parts).s);
     printf("  addresses     %s as recorded (S1), %s rewritten (S2), "
            "%s not run (S3)\n",
            cli_count(job->levels[1]).s, cli_count(job->levels[2]).s,
            cli_count(job->levels[0]).s);
-    if (job->wish->overlap)
-        execute_whole_text(job);
-    else if (job->wish->chain)
-        printf("  from record   %s chunks that nobody replayed had written\n",
+    execute_confined_text(&job->confined);
+    print_runs(job);
+    if (job->wish->overlap) execute_whole_text(job);
+    if (job->wish->overlap || job->wish->chain)
+        printf("  from record   %s chunks, which the host or what was not "
+               "replayed had written\n",
                cli_count(job->patched).s);
-    if (job->wish->loops > 1 && !job->wish->overlap)
-        printf("  runs          %s of each\n", cli_count(job->wish->loops).s);
+    if (job->patched_different)
+        printf("                %s of them held other bytes than in the record "
+               "before\n",
+               cli_count(job->patched_different).s);
     printf("  compared      %s\n", cli_count(job->compared).s);
     printf("  digest        %016" PRIx64 "\n", job->digest);
     print_rows(job);
+    print_patched(job);
     print_first(job);
     print_unstable(job);
     print_verdict(job);

@@ -47,14 +47,13 @@ void execute_whole_text(const execute_job *job)
     if (!w->parts) return; // one alone took the device along
     printf("  beside        %s streams in %s parts, %s events\n"
            "  regions       %s compared at the end, %s differ\n"
-           "  from record   %s chunks that nobody replayed had written\n"
            "  time          %s from the first submission to the end of all, "
            "not the first\n"
            "                run: %s one after another, with comparing",
            cli_count(w->streams).s, cli_count(w->parts).s,
            cli_count(w->events).s, cli_count(w->regions).s,
-           cli_count(w->regions_different).s, cli_count(w->patched).s,
-           cli_time((int64_t)w->ns).s, cli_time((int64_t)w->alone_ns).s);
+           cli_count(w->regions_different).s, cli_time((int64_t)w->ns).s,
+           cli_time((int64_t)w->alone_ns).s);
     if (job->wish->as_graph)
         printf(", as one graph\n  a launch      %s, the mean of %s",
                cli_time((int64_t)w->graph_ns).s, cli_count(job->wish->loops).s);

@@ -120,8 +120,8 @@ typedef struct replay_row {
 } replay_row;
 /*
     The makespan is cut into `cells` parts. Shares of busy time are those of
-    the span of a device, as the timeline has it: from the first call for work
-    of its to the end of its last. Free with free(); NULL without memory.
+    the span of a device, as the timeline has it: from the begin of its first
+    work to the end of its last. Free with free(); NULL without memory.
 */
 replay_row *replay_rows(const replay_job *job, int64_t cells);
 // Where a part of a makespan that is cut into `cells` begins.

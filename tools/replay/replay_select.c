@@ -29,7 +29,7 @@ static bool is_named(const ts_track *track, const char *text, size_t size)
 {
     cli_text made;
     const ts_text name = cli_track_name(track, &made);
-    return name.size == size && !memcmp(name.text, text, size);
+    return cli_matches(text, size, name.text, name.size);
 }
 
 static bool stream_matches(const ts_reader *reader, const ts_track *track,
@@ -212,8 +212,10 @@ static void say_several(const replay_job *job, const want *w, const char *text,
     uint64_t number;
     if (job->file_count > 1 || found < 2 || !parse_number(text, size, &number))
         return;
-    fprintf(stderr, "%s: %s: %s %.*s is there %zu times, all are meant: ",
-            job->tool->name, job->path, w->what, (int)size, text, found);
+    cli_error_begin(job->tool, job->path);
+    fprintf(stderr, "%s ", w->what);
+    cli_put_text(stderr, text, size);
+    fprintf(stderr, " is there %zu times, all are meant: ", found);
     if (say_processes(job, list, list->count - found)) return;
     for (size_t i = list->count - found; i < list->count; i++) {
         ts_track track;
@@ -235,7 +237,8 @@ static bool find_part(const replay_job *job, const want *w, const char *text,
     }
     say_several(job, w, text, size, list, list->count - before);
     if (list->count > before) return true;
-    fprintf(stderr, "%s: %s: no %s is '", job->tool->name, job->path, w->what);
+    cli_error_begin(job->tool, job->path);
+    fprintf(stderr, "no %s is '", w->what);
     cli_put_text(stderr, text, size);
     fputs("'\n", stderr);
     say_choice(job, w);

@@ -226,11 +226,19 @@ static void print_figures(const replay_job *job)
     print_cut(job);
     print_collectives(s);
     print_odd("not waited for", s->contradicted,
-              "edges are left out: the record shows that nothing waited");
+              s->contradicted == 1
+                  ? "edge is left out: the record shows that nothing waited"
+                  : "edges are left out: the record shows that nothing waited");
     print_odd("never recorded", s->never_recorded,
-              "waits for events without a record: they wait for nothing");
-    print_odd("missing record", s->missing_records,
-              "waits whose record is not in the trace: they wait for nothing");
+              s->never_recorded == 1
+                  ? "wait for an event without a record: it waits for nothing"
+                  : "waits for events without a record: they wait for nothing");
+    print_odd(
+        "missing record", s->missing_records,
+        s->missing_records == 1
+            ? "wait whose record is not in the trace: it waits for nothing"
+            : "waits whose record is not in the trace: they wait for "
+              "nothing");
     print_idle(job);
     if (!job->dry_run) print_times(job);
     print_loops(&job->loops, s->operations);
@@ -338,9 +346,11 @@ static void print_verdict(const replay_job *job)
                cli_count(s->operations).s);
         return;
     }
-    printf("\ndiverged: %s of %s operations did not come out as recorded\n",
+    printf("\ndiverged: %s of %s did not come out as recorded\n",
            cli_count(s->different).s,
-           cli_count(s->operations + s->skipped[TS_SKIP_UNMET]).s);
+           cli_counted(s->operations + s->skipped[TS_SKIP_UNMET], "operation",
+                       "operations")
+               .s);
     print_circle(job);
     print_waiters(job);
     print_first(job);

@@ -259,6 +259,7 @@ bool replay_write(const replay_job *job, const char *path)
     cli_progress_end(&progress);
     warp_close(w.warp);
     whatif_changes_close(&w.changes);
+    copy_merge_end(&w.merge);
     free(w.index_of);
     say_undefined(&w, path);
     if (result != TS_OK)

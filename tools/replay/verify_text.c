@@ -275,7 +275,8 @@ static void print_only(const verify_side *side)
             continue;
         }
         fputs(before, stdout);
-        if (shown == 1) printf("%s: ", side->path);
+        if (shown == 1) cli_put_path(stdout, side->path);
+        if (shown == 1) fputs(": ", stdout);
         put_stream(&side->streams[i]);
         before = ", ";
     }
@@ -320,7 +321,8 @@ static void print_two(const char *name, const int64_t ns[2])
     label(name);
     printf("%s, %s", cli_time(ns[0]).s, cli_time(ns[1]).s);
     if (ns[0])
-        printf(" (%+.1f %%)", 100.0 * (double)(ns[1] - ns[0]) / (double)ns[0]);
+        printf(" (%s)",
+               cli_change((double)(ns[1] - ns[0]) / (double)ns[0], 1).s);
     putchar('\n');
 }
 

@@ -100,8 +100,13 @@ bool whatif_ratio(const char *text, size_t size, ts_ratio *ratio)
     return true;
 }
 
+// Factors are of time. "2x" alone may be meant as speed: it goes with bw=.
 static bool take_factor(const reading *r, const char *text, size_t size)
 {
+    if (size > 1 && text[size - 1] == 'x')
+        return refuse(r, text, size,
+                      "not clear: a factor is of time (0.5: half as long), and "
+                      "bw=2x of a bandwidth");
     return whatif_ratio(text, size, &r->w->factor) ||
            refuse(r, text, size, "no factor such as 2, 0.5, 1/3 or 80%");
 }
@@ -164,19 +169,14 @@ static bool take_kind(const reading *r, const char *text, size_t *size)
 static bool take_regex(const reading *r, const char *text, size_t size)
 {
     size_t kind = size;
-    char why[128];
+    cli_text why;
     if (!take_kind(r, text, &kind)) return false;
     if (kind == size)
         return refuse(r, text, size, "no expression; . is everything");
-    char *const copy = strndup(text + kind, size - kind);
-    const int wrong =
-        copy ? regcomp(&r->w->regex, copy, REG_EXTENDED | REG_NOSUB)
-             : REG_ESPACE;
-    free(copy);
-    r->w->has_regex = wrong == 0;
-    if (!wrong) return true;
-    regerror(wrong, copy ? &r->w->regex : NULL, why, sizeof why);
-    const cli_text said = cli_format("no expression: %s", why);
+    r->w->has_regex =
+        cli_regex_open(&r->w->regex, text + kind, size - kind, &why);
+    if (r->w->has_regex) return true;
+    const cli_text said = cli_format("no expression: %s", why.s);
     return refuse(r, text + kind, size - kind, said.s);
 }
 
@@ -361,4 +361,55 @@ void whatif_close(whatif *w)
 {
     if (w->has_regex) regfree(&w->regex);
     w->has_regex = false;
+}
+
+/* ---- In words ----------------------------------------------------------- */
+
+static cli_text times_as_long(ts_ratio factor)
+{
+    if (2 * (uint64_t)factor.num == factor.den)
+        return cli_format("half as long");
+    if (factor.num == 2 * (uint64_t)factor.den)
+        return cli_format("twice as long");
+    return cli_format("%s times as long",
+                      cli_real((double)factor.num / factor.den).s);
+}
+
+static cli_text link_words(const whatif *w)
+{
+    const cli_text lat = cli_format("latency %s", cli_time(w->ns).s);
+    if (!w->has_bandwidth) return lat;
+    return cli_format("transfers at %s times the bandwidth%s%s",
+                      cli_real((double)w->factor.den / w->factor.num).s,
+                      w->has_latency ? ", " : "", w->has_latency ? lat.s : "");
+}
+
+cli_text whatif_assumed(const whatif *w)
+{
+    const cli_text time = times_as_long(w->factor);
+    switch (w->verb) {
+    case WHATIF_SCALE: return cli_format("what matches takes %s", time.s);
+    case WHATIF_HOST: return cli_format("the host takes %s", time.s);
+    case WHATIF_STRAGGLER:
+        return cli_format("rank %" PRIu32 " takes %s", w->number, time.s);
+    case WHATIF_COPY:
+    case WHATIF_NETWORK:
+        return w->has_bandwidth || w->has_latency
+                   ? link_words(w)
+                   : cli_format("transfers take %s", time.s);
+    default: return cli_format("%s", "");
+    }
+}
+
+const char *whatif_nothing(const whatif *w)
+{
+    switch (w->verb) {
+    case WHATIF_NETWORK: return "the trace has no collective";
+    case WHATIF_COPY: return "the trace has no such copy";
+    default: break;
+    }
+    return w->has_regex ? "nothing matches; ts-view --stats lists names, and "
+                          "kernels of collectives\n"
+                          "    go by what they do, such as AllReduce"
+                        : "nothing matches";
 }

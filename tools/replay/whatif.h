@@ -13,8 +13,9 @@
 // What --help and the manual say about the texts.
 #define WHATIF_HELP \
     "change something and say what comes of it; may be given\n" \
-    "several times. REGEX is extended, of names; KIND~REGEX\n" \
-    "means one kind (kernel, memcpy, collective, ...):\n" \
+    "several times. REGEX matches a part of a name, ^ and $\n" \
+    "are its ends; KIND~REGEX means one kind (kernel,\n" \
+    "memcpy, collective, ...):\n" \
     "  scale REGEX=FACTOR            durations, 0.5 or 1/2\n" \
     "  remove REGEX\n" \
     "  insert NAME=TIME after REGEX\n" \
@@ -63,8 +64,13 @@ typedef struct whatif {
 // False, with the reason on stderr, if it is none.
 bool whatif_read(const cli_tool *tool, const char *text, whatif *w);
 void whatif_close(whatif *w);
+// What is assumed, in words: "transfers take half as long". "": the text says.
+cli_text whatif_assumed(const whatif *w);
+// What is wrong where no operation is meant.
+const char *whatif_nothing(const whatif *w);
 
-// "2", "0.5", "1/2", "2x", "50%"; exact. False if it is none.
+// "2", "0.5", "1/2", "2x", "50%"; exact. False if it is none. What-ifs take
+// "2x" for bandwidths alone.
 bool whatif_ratio(const char *text, size_t size, ts_ratio *ratio);
 
 /* ---- Changes (whatif_apply.c) ------------------------------------------- */
@@ -85,7 +91,9 @@ void whatif_changes_close(whatif_changes *changes);
 /* ---- Report (whatif_run.c, whatif_text.c) ------------------------------- */
 
 typedef struct whatif_figures {
-    const char *text; // NULL: the unchanged model
+    const char *text;    // NULL: the unchanged model
+    cli_text assumed;    // "": nothing to add, or several
+    const char *nothing; // said if no operation is meant
     uint64_t meant;
     // Operations that waited in vain. The rest of the figures is zero then: a
     // part of the work has no makespan to compare.
@@ -107,8 +115,10 @@ typedef struct whatif_report {
     int64_t recorded_ns;
     uint64_t unexplained, nodes;
     int64_t unexplained_ns;
-    const char *why;     // with TS_ERR_USAGE: what is wrong with ...
-    const char *of_text; // ... this one
+    const char *confidence; // in all of this: "high", "medium" or "low",
+    cli_text because;       // and why it is not high
+    const char *why;        // with TS_ERR_USAGE: what is wrong with ...
+    const char *of_text;    // ... this one
 } whatif_report;
 
 // Runs everything; the replay is left with the schedule of all of them.

@@ -47,14 +47,6 @@ typedef struct label_cache {
     size_t count;
 } label_cache;
 
-static bool text_matches(const whatif *w, ts_text text)
-{
-    char *const copy = strndup(text.text, text.size);
-    const bool yes = copy && regexec(&w->regex, copy, 0, NULL, 0) == 0;
-    free(copy);
-    return yes;
-}
-
 static bool operation_matches(const whatif *w, const ts_replay *replay,
                               const ts_operation *o, label_cache *cache)
 {
@@ -66,7 +58,8 @@ static bool operation_matches(const whatif *w, const ts_replay *replay,
         ((size_t)o->file * 32 + (size_t)o->kind) * 65536 + (o->label & 0xFFFF);
     const bool cached = o->label < 65536 && slot < cache->count;
     if (cached && cache->answer[slot]) return cache->answer[slot] == 2;
-    const bool yes = text_matches(w, ts_operation_label(reader, o));
+    const bool yes =
+        cli_regex_matches(&w->regex, ts_operation_label(reader, o));
     if (cached) cache->answer[slot] = yes ? 2 : 1;
     return yes;
 }

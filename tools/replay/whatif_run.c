@@ -79,8 +79,52 @@ static ts_result run_changes(ts_replay *replay, const whatif *list,
         result = report->why ? TS_ERR_USAGE : TS_ERR_MEMORY;
     }
     if (result == TS_OK) result = run_once(replay, &changes, text, report);
+    if (result == TS_OK && report->count) {
+        whatif_figures *const f = &report->figures[report->count - 1];
+        f->nothing = count == 1 ? whatif_nothing(list) : "nothing matches";
+        if (count == 1) f->assumed = whatif_assumed(list);
+    }
     whatif_changes_close(&changes);
     return result;
+}
+
+static void trust(whatif_report *report, const char *confidence,
+                  cli_text because)
+{
+    report->confidence = confidence;
+    report->because = because;
+}
+
+// What a model is worth that was run unchanged. tests/check-truth.sh measures
+// how often what is said with each confidence is right.
+static void judge(whatif_report *report, const ts_replay_stats *s)
+{
+    const int64_t error = report->figures[0].makespan_ns - report->recorded_ns;
+    uint64_t inferred = 0, edges = 0;
+    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
+        inferred += s->inferred[i], edges += s->edges[i];
+    trust(report, "high", (cli_text){ 0 });
+    if (report->figures[0].never_ran)
+        trust(report, "low", cli_format("the model does not come to its end"));
+    else if ((error < 0 ? -error : error) * 100 > report->recorded_ns)
+        trust(
+            report, "low",
+            cli_format("the model misses the record by %s", cli_time(error).s));
+    else if (s->unknown_host_ns > report->recorded_ns / 50)
+        trust(report, "low",
+              cli_format("for %s threads may have waited for others of their "
+                         "process, which is not recorded",
+                         cli_time(s->unknown_host_ns).s));
+    else if (s->lost)
+        trust(report, "low",
+              cli_format("%s lost",
+                         cli_counted(s->lost, "record was", "records were").s));
+    else if (s->meetings_partial)
+        trust(report, "medium", cli_format("ranks of collectives are missing"));
+    else if (inferred * 20 > edges || report->unexplained * 20 > report->nodes)
+        trust(report, "medium",
+              cli_format("%s of %s edges are inferred from times",
+                         cli_count(inferred).s, cli_count(edges).s));
 }
 
 ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
@@ -90,6 +134,7 @@ ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
     report->figures = calloc(count + 2, sizeof *report->figures);
     if (!report->figures) return TS_ERR_MEMORY;
     ts_result result = run_changes(replay, NULL, 0, NULL, report);
+    if (result == TS_OK) judge(report, ts_replay_result(replay));
     for (size_t i = 0; result == TS_OK && i < count; i++)
         result = run_changes(replay, &list[i], 1, list[i].text, report);
     if (result == TS_OK && count > 1)
@@ -112,9 +157,9 @@ void whatif_report_close(whatif_report *report)
 static cli_text change_of(int64_t change, int64_t before)
 {
     if (!change) return cli_format("no change");
-    const double share = before ? (double)change / (double)before * 100 : 0;
-    return cli_format("%s%s (%+.2f %%)", change > 0 ? "+" : "",
-                      cli_time(change).s, share);
+    const double share = before ? (double)change / (double)before : 0;
+    return cli_format("%s%s (%s)", change > 0 ? "+" : "", cli_time(change).s,
+                      cli_change(share, 2).s);
 }
 
 // What shows as 0.0 % is left out.
@@ -189,6 +234,10 @@ static void put_model(FILE *out, const whatif_report *report)
             error ? change_of(error, report->recorded_ns).s : "0 ns");
     fprintf(out, "    %s of %s delays fit no constant and stay as recorded\n",
             cli_count(report->unexplained).s, cli_count(report->nodes).s);
+    fprintf(out,
+            *report->because.s ? "    confidence %s: %s\n"
+                               : "    confidence %s\n",
+            report->confidence, report->because.s);
     put_bound(out, base);
 }
 
@@ -210,8 +259,9 @@ static void put_what_if(FILE *out, const whatif_report *report,
     if (!base->never_ran)
         fprintf(out, ", %s", change_of(f->change_ns, base->makespan_ns).s);
     fputc('\n', out);
+    if (*f->assumed.s) fprintf(out, "    assumed: %s\n", f->assumed.s);
     if (!f->meant)
-        fputs("    nothing matches\n", out);
+        fprintf(out, "    %s\n", f->nothing);
     else if (!base->never_ran && !is_gain(f, base))
         fprintf(out, "    no %s: the time goes to %s\n",
                 f->change_ns > 0 ? "loss that matters" : "gain",
@@ -287,9 +337,13 @@ static void json_figures(cli_json *json, const char *key,
         cli_json_uint(json, "nodes", report->nodes);
         cli_json_uint(json, "unexplained_nodes", report->unexplained);
         cli_json_int(json, "unexplained_ns", report->unexplained_ns);
+        cli_json_string(json, "confidence", report->confidence);
+        cli_json_string(json, "because", report->because.s);
     } else {
         cli_json_string(json, "what_if", f->text);
+        cli_json_string(json, "assumed", f->assumed.s);
         cli_json_uint(json, "operations_meant", f->meant);
+        cli_json_string(json, "confidence", report->confidence);
     }
     cli_json_uint(json, "operations", f->operations);
     cli_json_uint(json, "never_ran", f->never_ran);

@@ -53,7 +53,8 @@ char *symbolize_cache_get(const symbolize_question *q)
     struct stat about;
     char *text = NULL;
     if (!path_of(q, path, sizeof path, false)) return NULL;
-    FILE *const in = fopen(path, "re");
+    const int file = cli_open_plain(path);
+    FILE *const in = file < 0 ? NULL : fdopen(file, "r");
     if (!in) return NULL;
     title(q, wanted, sizeof wanted);
     if (fgets(found, sizeof found, in) && !strcmp(found, wanted) &&

@@ -32,30 +32,18 @@ static bool by_id(const symbolize_question *q, const char *dir, char *path,
            room - (size_t)used;
 }
 
-// A trace names what it likes: only plain files are opened, and never waited
-// for.
-static int open_plain(const char *path)
-{
-    struct stat about;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return -1;
-    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode)) return file;
-    close(file);
-    return -1;
-}
-
 int symbolize_open_file(const symbolize_question *q, size_t place, char *path,
                         size_t room)
 {
     const char *const dir = dir_of(q, place);
     *path = 0;
     if (!dir) return -2;
-    return by_id(q, dir, path, room) ? open_plain(path) : -1;
+    return by_id(q, dir, path, room) ? cli_open_plain(path) : -1;
 }
 
 int symbolize_open_module(const symbolize_question *q)
 {
-    return open_plain(q->path);
+    return cli_open_plain(q->path);
 }
 
 // The file that a module's .gnu_debuglink names, in the places of old.
@@ -75,7 +63,7 @@ int symbolize_open_link(const symbolize_question *q, const char *name,
         snprintf(path, room, "%s/%s", dir, name);
     else
         snprintf(path, room, "%s%.*s/%s", dir, size, q->path, name);
-    return strcmp(path, q->path) ? open_plain(path) : -1;
+    return strcmp(path, q->path) ? cli_open_plain(path) : -1;
 }
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t size)

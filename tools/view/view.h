@@ -102,30 +102,38 @@ cli_text view_short_time(int64_t ns);      // "1.23ms"
 
 /* ==== 3. Walk ============================================================ */
 
-/*
-    One event of a walk. `depth` counts the zones around a zone. `tag` is what
-    the callback returned for the zone around it, VIEW_NONE without one.
-*/
+// A zone that goes on when another one begins; it may end before that one does,
+// where they cross. `tag` is what the callback returned for it.
+typedef struct view_zone {
+    int64_t start_ns, end_ns;
+    uint32_t tag;
+} view_zone;
+
+// One event of a walk. `depth` counts the zones around a zone; `around` has
+// them, the outermost first.
 typedef struct view_item {
     const ts_columns *columns;
     uint32_t row;
     ts_event_kind kind;
     uint32_t track; // position in v->tracks
     int64_t start_ns, end_ns;
-    uint32_t depth, tag;
+    const view_zone *around;
+    uint32_t depth;
 } view_item;
 
-/*
-    Calls call() for every wanted event in [from, to), each track's events from
-    last to first: so a zone comes after the zone around it, and depths need
-    no memory but the zones around the present one. The last counter sample
-    before the range is given too. Damage is reported by the reader.
+// Takes care of a whole chunk: true if it did.
+typedef bool view_skip(size_t index, const ts_chunk_info *chunk, void *user);
 
-    skip, if not NULL, may take care of a whole chunk: true if it did.
+/*
+    Calls call() for every wanted event in [from, to). Zones, calls and work
+    come in order of their start, the outer zone first. Moments come in any
+    order; the last counter sample before the range is among them. Damage is
+    reported by the reader.
+
+    skip, if not NULL, is offered each chunk; then no order is kept, and every
+    zone of the chunks that it leaves has depth 0.
 */
-void view_walk(view *v, uint64_t kinds,
-               bool (*skip)(size_t index, const ts_chunk_info *chunk,
-                            void *user),
+void view_walk(view *v, uint64_t kinds, view_skip *skip,
                uint32_t (*call)(const view_item *item, void *user), void *user);
 
 /*
@@ -178,7 +186,8 @@ typedef struct view_row {
     uint32_t track; // position in v->tracks, VIEW_NONE: the session
     uint32_t part;  // zones: depth; frames and spans: site
     uint64_t count;
-    int64_t total_ns;
+    int64_t total_ns;      // that it is busy, of the range
+    int64_t until_ns[2];   // busy, waiting: so far, from the range's start
     double low, high, sum; // of samples in the range
     double before;         // the value before the range ...
     int64_t before_ns;
@@ -189,7 +198,7 @@ typedef struct view_row {
 
 typedef struct view_rows {
     view *v;
-    int64_t cell_ns;
+    int64_t range_ns, cell_ns;
     uint32_t columns;
     view_row *rows; // in the order in which they are shown
     size_t count;

@@ -15,8 +15,7 @@ void view_put_code(view_line *line, uint32_t column, uint32_t code,
                    view_style style)
 {
     if (column >= line->width) return;
-    const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
-    if (control) code = line->unicode ? 0xFFFD : '?';
+    if (cli_is_control(code)) code = line->unicode ? 0xFFFD : '?';
     if (code > 0x7E && !line->unicode) code = '?';
     line->glyphs[column] = (view_glyph){ code, style };
 }

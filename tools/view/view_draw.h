@@ -29,8 +29,6 @@ extern const view_style view_plain, view_strong, view_faint, view_alarm;
 
 // Draws the plot of a row into d->line.
 void view_draw_row(view_drawing *d, const view_row *row);
-// What stands beside it: its share, range or count.
-cli_text view_side_text(const view *v, const view_row *row);
 // "marks", "calls", ...; "" for rows that have their track's name.
 const char *view_part_name(view_row_type type);
 // Parts of a timeline, from what the drawing says: what is shown, and a line

@@ -26,10 +26,10 @@ static view_row *row_of(view_rows *rows, view_row_type type, uint32_t track,
 
 /* ---- Intervals ---------------------------------------------------------- */
 
+// Of the events in a cell the one with the largest part of it is kept.
 static void cell_take(view_cell *cell, int64_t part, int64_t start_ns,
                       int64_t end_ns, uint64_t key, bool waits)
 {
-    *(waits ? &cell->wait_ns : &cell->busy_ns) += part;
     const bool better = !cell->key || (cell->key_waits && !waits) ||
                         (cell->key_waits == waits && part > cell->key_part_ns);
     if (!better) return;
@@ -45,6 +45,18 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
+// What of a row's next event is covered by none before it. They come in order
+// of their start, but for intervals and pictures, which may count twice.
+static int64_t fresh_from(const view_rows *rows, view_row *row,
+                          int64_t start_ns, int64_t end_ns, bool waits)
+{
+    int64_t *const until = &row->until_ns[waits];
+    if (rows->coarse || row->type <= VIEW_ROW_SPANS) return start_ns;
+    const int64_t fresh = clamp(*until, start_ns, end_ns);
+    if (end_ns > *until) *until = end_ns;
+    return fresh;
+}
+
 // Adds [start, end) to the cells that it touches.
 static void cover(const view_rows *rows, view_row *row, int64_t start_ns,
                   int64_t end_ns, uint64_t key, bool waits)
@@ -53,16 +65,22 @@ static void cover(const view_rows *rows, view_row *row, int64_t start_ns,
     const int64_t size = rows->cell_ns;
     const int64_t start = clamp(start_ns, v->from_ns, v->to_ns) - v->from_ns;
     const int64_t end = clamp(end_ns, v->from_ns, v->to_ns) - v->from_ns;
+    const int64_t fresh = fresh_from(rows, row, start, end, waits);
     uint32_t c = (uint32_t)(start / size);
     row->count++;
-    if (!waits) row->total_ns += end - start;
+    if (!waits)
+        row->total_ns +=
+            clamp(end, 0, rows->range_ns) - clamp(fresh, 0, rows->range_ns);
     if (c < rows->columns && start_ns >= v->from_ns) row->cells[c].count++;
     int64_t at = start;
     do {
         if (c >= rows->columns) break;
         const int64_t edge = (int64_t)(c + 1) * size;
         const int64_t stop = end < edge ? end : edge;
-        cell_take(&row->cells[c++], stop - at, start_ns, end_ns, key, waits);
+        view_cell *const cell = &row->cells[c++];
+        cell_take(cell, stop - at, start_ns, end_ns, key, waits);
+        *(waits ? &cell->wait_ns : &cell->busy_ns) +=
+            stop - clamp(fresh, at, stop);
         at = stop;
     } while (at < end);
 }
@@ -266,7 +284,7 @@ static void take_share(view_rows *rows, view_row *row, const ts_lod_cell *part,
     const int64_t ns = size_ns * part->busy / 65535;
     row->count += part->count;
     cell->count += part->count;
-    if (!waits) row->total_ns += ns;
+    *(waits ? &cell->wait_ns : &cell->busy_ns) += ns;
     if (ns || part->count)
         cell_take(cell, ns, at_ns, at_ns + ns, kind << 32 | part->id, waits);
 }
@@ -283,8 +301,8 @@ static bool take_picture(size_t index, const ts_chunk_info *chunk, void *user)
                       h->event != TS_EVENT_GPU_ALLOC &&
                       h->event != TS_EVENT_GPU_FREE;
     ts_lod_cell cells[TS_LOD_CELLS];
-    if (!rows->coarse || h->track == TS_TRACK_MIXED ||
-        chunk->first_ns < v->from_ns || chunk->last_ns >= v->to_ns ||
+    if (h->track == TS_TRACK_MIXED || chunk->first_ns < v->from_ns ||
+        chunk->last_ns >= v->to_ns ||
         (chunk->last_ns - chunk->first_ns) / (TS_LOD_CELLS / 2) >
             rows->cell_ns ||
         !(counter || work || h->event == TS_EVENT_ZONE ||
@@ -308,6 +326,19 @@ static bool take_picture(size_t index, const ts_chunk_info *chunk, void *user)
         }
     }
     return true;
+}
+
+// Pictures of several chunks overlap: no cell is busy for longer than it lasts.
+static void limit_totals(view_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        view_row *const row = &rows->rows[i];
+        if (row->type <= VIEW_ROW_SPANS) continue;
+        row->total_ns = 0;
+        for (uint32_t c = 0; c < rows->columns; c++)
+            row->total_ns += clamp(row->cells[c].busy_ns, 0, rows->cell_ns);
+        row->total_ns = clamp(row->total_ns, 0, rows->range_ns);
+    }
 }
 
 static void take_losses(view_rows *rows)
@@ -431,7 +462,8 @@ static uint32_t depth_by_room(const view *v)
 void view_rows_collect(view_rows *rows, view *v, uint32_t columns)
 {
     *rows = (view_rows){ .v = v, .columns = columns };
-    rows->cell_ns = (v->to_ns - v->from_ns + columns - 1) / columns;
+    rows->range_ns = v->to_ns - v->from_ns;
+    rows->cell_ns = (rows->range_ns + columns - 1) / columns;
     if (rows->cell_ns < 1) rows->cell_ns = 1;
     if (v->from_ns <= INT64_MAX - rows->cell_ns * (int64_t)columns)
         v->to_ns = v->from_ns + rows->cell_ns * columns;
@@ -443,7 +475,8 @@ void view_rows_collect(view_rows *rows, view *v, uint32_t columns)
     rows->depth_limit = rows->coarse ? 1
                         : v->depth   ? v->depth
                                      : depth_by_room(v);
-    view_walk(v, drawn, take_picture, take_item, rows);
+    view_walk(v, drawn, rows->coarse ? take_picture : NULL, take_item, rows);
+    if (rows->coarse) limit_totals(rows);
     view_intervals(v, v->kinds, take_interval, rows);
     take_losses(rows);
     sort_rows(rows);

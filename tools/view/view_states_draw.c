@@ -21,6 +21,10 @@ void view_states_print_words(view_states *s, uint32_t indent, const char *text)
 {
     view_line *const line = &s->d.line;
     uint32_t at = indent;
+    if (indent > 4 && indent + 20 > line->width) { // below, where room is
+        view_states_print_line(s);
+        at = indent = 4;
+    }
     for (const char *word = text; *word;) {
         const size_t bytes = strcspn(word, " ");
         const uint32_t columns = cli_columns(word, bytes);
@@ -241,15 +245,23 @@ static void print_files(view_states *s)
     }
 }
 
-static void print_losses(const view_states *s)
+static void print_losses(view_states *s)
 {
     const ts_replay_stats *const r = ts_replay_result(s->replay);
-    if (r->lost)
-        printf("%s record%s lost: work and causes may be missing\n",
-               cli_count(r->lost).s, r->lost == 1 ? " was" : "s were");
-    if (r->skipped[TS_SKIP_BAD_TIME])
-        printf("%s operations with impossible times are left out\n",
-               cli_count(r->skipped[TS_SKIP_BAD_TIME]).s);
+    char text[128];
+    if (r->lost) {
+        snprintf(text, sizeof text,
+                 "%s record%s lost: work and causes may be missing",
+                 cli_count(r->lost).s, r->lost == 1 ? " was" : "s were");
+        view_states_print_words(s, 0, text);
+    }
+    if (r->skipped[TS_SKIP_BAD_TIME]) {
+        snprintf(text, sizeof text, "%s left out: impossible times",
+                 cli_counted(r->skipped[TS_SKIP_BAD_TIME], "operation is",
+                             "operations are")
+                     .s);
+        view_states_print_words(s, 0, text);
+    }
 }
 
 // "rank 3: ", and which device of several it is.
@@ -298,9 +310,12 @@ static void print_gaps(view_states *s)
     size_t shown = s->v->limit ? (size_t)s->v->limit : count;
     if (shown > count) shown = count;
     if (shown > 8 && !s->v->limited) shown = 8;
-    if (count)
-        printf("\nlongest gaps (%s of %s)\n", cli_count(shown).s,
-               cli_count(count).s);
+    if (count) {
+        const cli_text title = cli_format(
+            "longest gaps (%s of %s)", cli_count(shown).s, cli_count(count).s);
+        putchar('\n');
+        view_states_print_words(s, 0, title.s);
+    }
     for (size_t i = 0; i < shown; i++)
         print_gap(s, &gaps[i], devices > 1);
     free(gaps);

@@ -95,7 +95,11 @@ static void print_cause(view_states *s, const ts_timeline_figures *f,
     snprintf(text, sizeof text, "%8s %10s",
              cli_percent(share_of(f->cause_ns[cause], span)).s,
              cli_time(f->cause_ns[cause]).s);
-    uint32_t at = view_put_string(line, 18, line->width, text, view_plain) + 2;
+    const bool narrow = line->width < 40; // the figures on the next line
+    if (narrow) view_states_print_line(s);
+    uint32_t at =
+        view_put_string(line, narrow ? 0 : 18, line->width, text, view_plain) +
+        2;
     if (bar) put_bar(s, at, bar, f->cause_ns[cause], f->idle_ns, style);
     at += bar ? bar + 1 : 0;
     snprintf(text, sizeof text, "%s", words[cause].why);

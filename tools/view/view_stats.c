@@ -4,13 +4,18 @@
 #include "tools/view/view_samples.h"
 #include <math.h>
 
-// Durations of one kind and name.
+/*
+    Durations of one kind and name. In total_ns a zone inside one of its own
+    name counts once; in covered_ns, which is what a share is of, so does every
+    moment of the range at which several ran.
+*/
 typedef struct duration_stat {
     ts_event_kind kind;
     ts_text name;
     cli_text made; // where `name` lies if no dictionary holds it
-    uint64_t total_ns, self_ns;
+    uint64_t total_ns, self_ns, sum_ns; // sum_ns: of all durations
     int64_t min_ns, max_ns;
+    int64_t covered_ns, until_ns; // until: up to where it is known
     view_samples samples;
 } duration_stat;
 
@@ -24,8 +29,16 @@ typedef struct value_stat {
     int64_t last_ns;
 } value_stat;
 
+// A frame or span: they come in order of their end.
+typedef struct piece {
+    int64_t start_ns, end_ns;
+    uint32_t stat;
+} piece;
+
 typedef struct stats {
     view *v;
+    piece *pieces;
+    size_t piece_count, piece_capacity;
     duration_stat **stats;
     value_stat **values;
     size_t count, value_count;
@@ -76,11 +89,25 @@ static uint32_t stat_of_key(stats *s, uint64_t key)
     return at;
 }
 
+// The part of an event that lies in the range, behind those before it: they
+// come in order of their start.
+static void stat_cover(const stats *s, duration_stat *stat, int64_t start_ns,
+                       int64_t end_ns)
+{
+    const view *const v = s->v;
+    int64_t from = start_ns > v->from_ns ? start_ns : v->from_ns;
+    const int64_t to = end_ns < v->to_ns ? end_ns : v->to_ns;
+    if (stat->covered_ns && stat->until_ns > from) from = stat->until_ns;
+    if (to <= from) return;
+    stat->covered_ns += to - from;
+    stat->until_ns = to;
+}
+
 static void stat_add(stats *s, duration_stat *stat, int64_t ns)
 {
     if (!stat->samples.count || ns < stat->min_ns) stat->min_ns = ns;
     if (!stat->samples.count || ns > stat->max_ns) stat->max_ns = ns;
-    stat->total_ns += (uint64_t)ns;
+    stat->sum_ns += (uint64_t)ns;
     stat->self_ns += (uint64_t)ns;
     view_samples_add(&stat->samples, ns);
     if (s->rounded || ++s->kept < VIEW_SAMPLES_MAX) return;
@@ -168,9 +195,50 @@ static void take_values(stats *s, const view_item *item)
 
 static bool has_duration(ts_event_kind kind)
 {
-    return kind == TS_EVENT_ZONE || kind == TS_EVENT_API_CALL ||
+    return kind == TS_EVENT_ZONE || kind == TS_EVENT_ZONE_OPEN ||
+           kind == TS_EVENT_API_CALL ||
            (kind >= TS_EVENT_GPU_FIRST && kind != TS_EVENT_GPU_ALLOC &&
             kind != TS_EVENT_GPU_FREE);
+}
+
+// Importers put what a profiler tells of itself on threads without a number,
+// and what it tells of devices on threads of these.
+static bool is_of_profiler(const view *v, const view_item *item)
+{
+    static const char prefix[] = "profiler ";
+    const ts_track *const track = &v->tracks[item->track];
+    const uint32_t parent = view_map_get(&v->track_index, track->parent);
+    if (item->kind != TS_EVENT_ZONE) return false;
+    if (parent != VIEW_NONE && v->tracks[parent].type == TS_TRACK_DEVICE)
+        return true;
+    return !track->number && track->name.size > sizeof prefix &&
+           !memcmp(track->name.text, prefix, sizeof prefix - 1);
+}
+
+// The part of an event that lies behind those of its name around it.
+static int64_t own_ns(const view_item *item, uint32_t tag)
+{
+    int64_t from = item->start_ns;
+    for (uint32_t i = item->depth; i-- > 0;)
+        if (item->around[i].tag == tag && item->around[i].end_ns > from)
+            from = item->around[i].end_ns;
+    return from < item->end_ns ? item->end_ns - from : 0;
+}
+
+// Each moment of a zone is taken from what would be the innermost without it:
+// where zones cross, from one after the other.
+static void take_away(stats *s, const view_item *item)
+{
+    int64_t from = item->start_ns;
+    for (uint32_t i = item->depth; i-- > 0 && from < item->end_ns;) {
+        const view_zone *const zone = &item->around[i];
+        const int64_t both =
+            item->end_ns < zone->end_ns ? item->end_ns : zone->end_ns;
+        if (both <= from) continue;
+        if (zone->tag != VIEW_NONE)
+            s->stats[zone->tag]->self_ns -= (uint64_t)(both - from);
+        from = both;
+    }
 }
 
 // What a zone takes is not its parent's own time. A zone that never ended
@@ -179,11 +247,14 @@ static uint32_t take_item(const view_item *item, void *user)
 {
     stats *const s = user;
     take_values(s, item);
-    if (!has_duration(item->kind)) return VIEW_NONE;
+    if (!has_duration(item->kind) || is_of_profiler(s->v, item))
+        return VIEW_NONE;
     const uint32_t at = stat_of_key(s, view_key(item->columns, item->row));
     const int64_t ns = item->end_ns - item->start_ns;
+    stat_cover(s, s->stats[at], item->start_ns, item->end_ns);
     stat_add(s, s->stats[at], ns);
-    if (item->tag != VIEW_NONE) s->stats[item->tag]->self_ns -= (uint64_t)ns;
+    s->stats[at]->total_ns += (uint64_t)own_ns(item, at);
+    take_away(s, item);
     return at;
 }
 
@@ -192,7 +263,32 @@ static void take_interval(const view_interval *interval, void *user)
     stats *const s = user;
     if (!view_interval_is_wanted(s->v, interval)) return;
     const uint32_t at = stat_of_key(s, interval->key); // may move s->stats
-    stat_add(s, s->stats[at], interval->end_ns - interval->start_ns);
+    const int64_t ns = interval->end_ns - interval->start_ns;
+    stat_add(s, s->stats[at], ns);
+    s->stats[at]->total_ns += (uint64_t)ns;
+    if (s->piece_count == s->piece_capacity) {
+        s->piece_capacity = s->piece_capacity ? s->piece_capacity * 2 : 64;
+        s->pieces =
+            view_resize(s->pieces, s->piece_capacity, sizeof *s->pieces);
+    }
+    s->pieces[s->piece_count++] =
+        (piece){ interval->start_ns, interval->end_ns, at };
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const piece *const a = left, *const b = right;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static void cover_pieces(stats *s)
+{
+    if (s->piece_count)
+        qsort(s->pieces, s->piece_count, sizeof *s->pieces, by_start);
+    for (size_t i = 0; i < s->piece_count; i++)
+        stat_cover(s, s->stats[s->pieces[i].stat], s->pieces[i].start_ns,
+                   s->pieces[i].end_ns);
+    free(s->pieces);
 }
 
 static int compare_names(ts_text a, ts_text b)
@@ -236,11 +332,15 @@ static cli_text short_count(uint64_t count)
                       value, units[unit]);
 }
 
-static cli_text short_share(const view *v, uint64_t total_ns)
+static double share_of(const view *v, const duration_stat *stat)
 {
     const double range = (double)(v->to_ns - v->from_ns);
-    const double share = range > 0 ? (double)total_ns / range * 100 : 0;
-    return cli_format("%.*f%%", share < 99.95 ? 1 : 0, share);
+    return range > 0 ? (double)stat->covered_ns / range : 0;
+}
+
+static cli_text short_share(double share)
+{
+    return cli_format("%.*f%%", share < 0.9995 ? 1 : 0, share * 100);
 }
 
 // A name in exactly `columns` columns.
@@ -257,16 +357,18 @@ static void print_name(const view *v, ts_text name, uint32_t columns)
     view_line_write(&line, stdout);
 }
 
+enum { NAME_LEAST = 12 }; // columns
+
 // The widest name, as far as the figures beside it leave room.
 static uint32_t name_columns(const view *v, const stats *s, uint32_t figures)
 {
-    uint32_t columns = 14;
+    uint32_t columns = NAME_LEAST + 2;
     for (size_t i = 0; i < s->count; i++) {
         const uint32_t n =
             cli_columns(s->stats[i]->name.text, s->stats[i]->name.size);
         if (n > columns) columns = n;
     }
-    const uint32_t room = v->width > figures + 14 ? v->width - figures : 14;
+    const uint32_t room = v->width - figures;
     return columns < room ? columns : room;
 }
 
@@ -275,49 +377,100 @@ static const char *bold(const view *v, bool on)
     return !v->color ? "" : on ? "\x1b[1m" : "\x1b[0m";
 }
 
-static void print_stat(const view *v, duration_stat *stat, uint32_t columns,
-                       bool wide)
+typedef enum figure {
+    COUNT,
+    TOTAL,
+    SHARE,
+    SELF,
+    MEAN,
+    MIN,
+    P50,
+    P95,
+    P99,
+    MAX,
+    FIGURES
+} figure;
+
+static const char *const figure_names[FIGURES] = {
+    "count", "total", "share", "self", "mean", "min", "p50", "p95", "p99", "max"
+};
+
+static cli_text figure_text(const view *v, duration_stat *stat, figure which)
 {
     view_samples *const samples = &stat->samples;
-    const int64_t mean = (int64_t)(stat->total_ns / samples->count);
-    const bool zone = stat->kind == TS_EVENT_ZONE;
+    int64_t ns = 0;
+    switch (which) {
+    case COUNT: return short_count(samples->count);
+    case SHARE: return short_share(share_of(v, stat));
+    case TOTAL: ns = (int64_t)stat->total_ns; break;
+    case SELF: ns = (int64_t)stat->self_ns; break;
+    case MEAN: ns = (int64_t)(stat->sum_ns / samples->count); break;
+    case MIN: ns = stat->min_ns; break;
+    case P50: ns = view_samples_percentile(samples, 50); break;
+    case P95: ns = view_samples_percentile(samples, 95); break;
+    case P99: ns = view_samples_percentile(samples, 99); break;
+    default: ns = stat->max_ns;
+    }
+    return view_short_time(ns);
+}
+
+// The figures of 7 columns that fit beside a name; that of zones alone is the
+// last to find room.
+static uint32_t figures_fitting(const view *v, figure *fitting)
+{
+    uint32_t count = 0;
+    for (figure f = COUNT; f < FIGURES; f++)
+        if ((f != SELF || v->width >= 88) &&
+            NAME_LEAST + 7 * (count + 1) <= v->width)
+            fitting[count++] = f;
+    return count;
+}
+
+static void print_head(const view *v, ts_event_kind kind, uint32_t columns,
+                       const figure *figures, uint32_t count)
+{
+    printf("%s%-*s", bold(v, true), (int)columns, ts_event_name(kind));
+    for (uint32_t i = 0; i < count; i++)
+        printf(" %6s", figures[i] == SELF && kind != TS_EVENT_ZONE
+                           ? ""
+                           : figure_names[figures[i]]);
+    printf("%s\n", bold(v, false));
+}
+
+static void print_stat(const view *v, duration_stat *stat, uint32_t columns,
+                       const figure *figures, uint32_t count)
+{
     print_name(v, stat->name, columns);
-    printf(" %6s %6s %6s", short_count(samples->count).s,
-           view_short_time((int64_t)stat->total_ns).s,
-           short_share(v, stat->total_ns).s);
-    if (wide)
-        printf(" %6s", zone ? view_short_time((int64_t)stat->self_ns).s : "");
-    printf(" %6s %6s", view_short_time(mean).s,
-           view_short_time(stat->min_ns).s);
-    printf(" %6s", view_short_time(view_samples_percentile(samples, 50)).s);
-    printf(" %6s", view_short_time(view_samples_percentile(samples, 95)).s);
-    printf(" %6s", view_short_time(view_samples_percentile(samples, 99)).s);
-    printf(" %6s\n", view_short_time(stat->max_ns).s);
+    for (uint32_t i = 0; i < count; i++)
+        printf(" %6s", figures[i] == SELF && stat->kind != TS_EVENT_ZONE
+                           ? ""
+                           : figure_text(v, stat, figures[i]).s);
+    putchar('\n');
 }
 
 static void print_durations(const stats *s)
 {
     const view *const v = s->v;
-    const bool wide = v->width >= 88;
-    const uint32_t columns = name_columns(v, s, wide ? 70 : 63);
+    figure figures[FIGURES];
+    const uint32_t count = figures_fitting(v, figures);
+    const uint32_t columns = name_columns(v, s, 7 * count);
     uint64_t shown = 0, hidden = 0;
     for (size_t i = 0; i < s->count; i++) {
         duration_stat *const stat = s->stats[i];
         if (!i || s->stats[i - 1]->kind != stat->kind) {
-            printf("%s%s%-*s %6s %6s %6s", i ? "\n" : "", bold(v, true),
-                   (int)columns, ts_event_name(stat->kind), "count", "total",
-                   "share");
-            if (wide) printf(" %6s", stat->kind == TS_EVENT_ZONE ? "self" : "");
-            printf(" %6s %6s %6s %6s %6s %6s%s\n", "mean", "min", "p50", "p95",
-                   "p99", "max", bold(v, false));
+            if (i) putchar('\n');
+            print_head(v, stat->kind, columns, figures, count);
             shown = 0;
         }
         if (v->limit && shown++ >= v->limit)
             hidden++;
         else
-            print_stat(v, stat, columns, wide);
+            print_stat(v, stat, columns, figures, count);
     }
     if (hidden) printf("and %" PRIu64 " more names: --limit 0\n", hidden);
+    if (s->count && count < MAX)
+        printf("%s not fit\n",
+               cli_counted(MAX - count, "column does", "columns do").s);
     if (s->rounded)
         puts("\nPercentiles are rounded: within 0.4 % of the true value.");
 }
@@ -329,31 +482,48 @@ static cli_text value_text(double value, ts_text unit)
     return cli_format("%.5g", value);
 }
 
+// What stands behind the figures of a value: a unit, a speed.
+static void print_unit(const value_stat *stat)
+{
+    if (stat->kind == TS_EVENT_COUNTER && stat->unit.size &&
+        strncmp(stat->unit.text, "bytes", 6) != 0) {
+        putchar(' ');
+        cli_put_text(stdout, stat->unit.text, stat->unit.size);
+    }
+    if (stat->kind == TS_EVENT_MEMCPY && stat->busy_ns)
+        printf(" %.2f GB/s", stat->sum / (double)stat->busy_ns);
+}
+
+// Below 80 columns only the figures that fit.
 static void print_values(const stats *s)
 {
     const view *const v = s->v;
+    static const char *const names[] = { "mean", "min", "max", "last" };
+    const bool all = v->width >= 80;
+    const uint32_t columns = all ? 24 : NAME_LEAST - 1;
+    const uint32_t fit = all             ? 4
+                         : v->width < 32 ? 0
+                                         : (v->width - columns - 9) / 12;
     if (!s->value_count) return;
-    printf("%s%s%-24s %8s %11s %11s %11s %11s%s\n", s->count ? "\n" : "",
-           bold(v, true), "values", "count", "mean", "min", "max", "last",
-           bold(v, false));
+    printf("%s%s%-*s %8s", s->count ? "\n" : "", bold(v, true), (int)columns,
+           "values", "count");
+    for (uint32_t i = 0; i < fit; i++)
+        printf(" %11s", names[i]);
+    printf("%s\n", bold(v, false));
     for (size_t i = 0; i < s->value_count; i++) {
         const value_stat *const stat = s->values[i];
-        print_name(v, stat->name, 24);
+        const double figures[] = { stat->sum / (double)stat->count, stat->min,
+                                   stat->max, stat->last };
+        print_name(v, stat->name, columns);
         printf(" %8s", short_count(stat->count).s);
-        printf(" %11s",
-               value_text(stat->sum / (double)stat->count, stat->unit).s);
-        printf(" %11s", value_text(stat->min, stat->unit).s);
-        printf(" %11s", value_text(stat->max, stat->unit).s);
-        printf(" %11s", value_text(stat->last, stat->unit).s);
-        if (stat->kind == TS_EVENT_COUNTER && stat->unit.size &&
-            strncmp(stat->unit.text, "bytes", 6) != 0) {
-            putchar(' ');
-            cli_put_text(stdout, stat->unit.text, stat->unit.size);
-        }
-        if (stat->kind == TS_EVENT_MEMCPY && stat->busy_ns)
-            printf(" %.2f GB/s", stat->sum / (double)stat->busy_ns);
+        for (uint32_t k = 0; k < fit; k++)
+            printf(" %11s", value_text(figures[k], stat->unit).s);
+        if (all) print_unit(stat);
         putchar('\n');
     }
+    if (!all)
+        printf("%s not fit\n",
+               cli_counted(4 - fit, "column does", "columns do").s);
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -361,20 +531,19 @@ static void print_values(const stats *s)
 static void json_stat(cli_json *json, const view *v, duration_stat *stat)
 {
     view_samples *const samples = &stat->samples;
-    const double range = (double)(v->to_ns - v->from_ns);
     cli_json_open(json, NULL, '{');
     cli_json_string(json, "kind", ts_event_name(stat->kind));
     cli_json_text(json, "name", stat->name.text, stat->name.size);
     cli_json_uint(json, "count", samples->count);
     cli_json_uint(json, "total_ns", stat->total_ns);
     cli_json_uint(json, "self_ns", stat->self_ns);
-    cli_json_uint(json, "mean_ns", stat->total_ns / samples->count);
+    cli_json_uint(json, "mean_ns", stat->sum_ns / samples->count);
     cli_json_int(json, "min_ns", stat->min_ns);
     cli_json_int(json, "p50_ns", view_samples_percentile(samples, 50));
     cli_json_int(json, "p95_ns", view_samples_percentile(samples, 95));
     cli_json_int(json, "p99_ns", view_samples_percentile(samples, 99));
     cli_json_int(json, "max_ns", stat->max_ns);
-    cli_json_real(json, "share", (double)stat->total_ns / range);
+    cli_json_real(json, "share", share_of(v, stat));
     cli_json_close(json, '}');
 }
 
@@ -417,6 +586,7 @@ void view_stats(view *v)
     stats s = { .v = v };
     view_walk(v, v->kinds, NULL, take_item, &s);
     view_intervals(v, v->kinds, take_interval, &s);
+    cover_pieces(&s);
     if (s.count) qsort(s.stats, s.count, sizeof *s.stats, by_total);
     if (s.value_count)
         qsort(s.values, s.value_count, sizeof *s.values, by_name);

@@ -41,10 +41,11 @@ static cli_text range_text(double low, double high, ts_text unit)
                       name);
 }
 
-cli_text view_side_text(const view *v, const view_row *row)
+static cli_text side_text(const view_drawing *d, const view_row *row)
 {
     cli_text text = { "" };
-    const double range = (double)(v->to_ns - v->from_ns);
+    const view *const v = d->v;
+    const double range = (double)d->rows.range_ns;
     const ts_text unit = row->track == VIEW_NONE ? (ts_text){ "", 0 }
                                                  : v->tracks[row->track].unit;
     switch (row->type) {
@@ -315,7 +316,8 @@ void view_header_print(view_drawing *d)
     else
         snprintf(text, sizeof text, "  %s", cli_time(all_ns).s);
     at = view_put_string(&d->line, at, end, text, view_plain);
-    snprintf(text, sizeof text, "  %s events%s", cli_count(events).s,
+    snprintf(text, sizeof text, "  %s%s",
+             cli_counted(events, "event", "events").s,
              info->live && !info->finished ? "  recording" : "");
     at = view_put_string(&d->line, at, end, text, view_plain);
     if (info->lost) {
@@ -382,7 +384,7 @@ static void print_row(view_drawing *d, size_t index)
     put_grid(d);
     put_label(d, &label);
     view_draw_row(d, row);
-    const cli_text side = view_side_text(d->v, row);
+    const cli_text side = side_text(d, row);
     view_put_string(&d->line, d->gutter + d->rows.columns + 1, d->line.width,
                     side.s,
                     row->type == VIEW_ROW_LOSS ? view_alarm : view_faint);

@@ -1,32 +1,23 @@
 /*
-    view_walk.c - events of a track in reverse, with the depth of zones
+    view_walk.c - events in order of time, with the depth of zones
 
-    A track's zones stand in the order of their ends. Read backwards, the zone
-    around another one comes first, so a stack of the zones that are open tells
-    every depth:
-
-        a------------------------a        forwards:   b c d e a
-          b---b  d-----------d            backwards:  a  e d c  b
-             (c inside b's gap) e         stack:      a; a e; ...
+    A zone comes after the zone around it, so a stack of the zones that have
+    not ended tells every depth. Rows of a file are only nearly in order (an
+    importer writes them as they come), so that the order is the cursor's.
 */
 #include "tools/view/view.h"
 
-typedef struct open_zone {
-    int64_t start_ns, end_ns;
-    uint32_t tag;
-} open_zone;
-
 typedef struct track_state {
-    open_zone *stack;
+    view_zone *stack; // the zones around the present one
     uint32_t count, capacity;
     bool has_before; // a counter sample before the range was given
 } track_state;
 
 typedef struct walk {
     view *v;
-    uint64_t kinds;
     uint32_t (*call)(const view_item *item, void *user);
     void *user;
+    enum { CHUNKED, BEFORE, ORDERED } pass;
     track_state *states;
     size_t state_count;
 } walk;
@@ -43,30 +34,26 @@ static track_state *state_of(walk *w, uint32_t track)
     return &w->states[track];
 }
 
-static void stack_push(track_state *state, const open_zone *zone)
+static void push(track_state *state, view_zone zone)
 {
     if (state->count == state->capacity) {
         state->capacity = state->capacity ? state->capacity * 2 : 16;
         state->stack =
             view_resize(state->stack, state->capacity, sizeof *state->stack);
     }
-    state->stack[state->count++] = *zone;
+    state->stack[state->count++] = zone;
 }
 
 // A zone: finds its place below the zones around it.
 static void walk_zone(walk *w, track_state *state, view_item *item)
 {
-    while (state->count) {
-        const open_zone *const top = &state->stack[state->count - 1];
-        if (top->start_ns <= item->start_ns && item->end_ns <= top->end_ns)
-            break;
+    while (state->count &&
+           state->stack[state->count - 1].end_ns <= item->start_ns)
         state->count--;
-    }
+    item->around = state->stack;
     item->depth = state->count;
-    if (state->count) item->tag = state->stack[state->count - 1].tag;
-    const open_zone zone = { item->start_ns, item->end_ns,
-                             w->call(item, w->user) };
-    stack_push(state, &zone);
+    const uint32_t tag = w->call(item, w->user);
+    push(state, (view_zone){ item->start_ns, item->end_ns, tag });
 }
 
 // A counter keeps its value: the last sample before the range counts too.
@@ -87,6 +74,11 @@ static int64_t end_of(int64_t start_ns, int64_t duration_ns)
                                               : start_ns + duration_ns;
 }
 
+static bool is_zone(ts_event_kind kind)
+{
+    return kind == TS_EVENT_ZONE || kind == TS_EVENT_ZONE_OPEN;
+}
+
 static void walk_row(walk *w, const ts_columns *columns, uint32_t row,
                      uint32_t track)
 {
@@ -99,13 +91,13 @@ static void walk_row(walk *w, const ts_columns *columns, uint32_t row,
         .track = track,
         .start_ns = columns->start_ns[row],
         .end_ns = end_of(columns->start_ns[row], columns->duration_ns[row]),
-        .tag = VIEW_NONE,
     };
     if (item.kind == TS_EVENT_ZONE_OPEN &&
         item.end_ns < w->v->trace.info->last_ns)
         item.end_ns = w->v->trace.info->last_ns;
     if (!is_wanted(w->v, state, &item)) return;
-    if (item.kind == TS_EVENT_ZONE || item.kind == TS_EVENT_ZONE_OPEN)
+    if (w->pass == BEFORE && item.start_ns >= w->v->from_ns) return;
+    if (is_zone(item.kind) && w->pass != CHUNKED)
         walk_zone(w, state, &item);
     else
         w->call(&item, w->user);
@@ -124,15 +116,14 @@ static void walk_columns(walk *w, const ts_columns *columns, bool forwards)
     }
 }
 
-// Whether a chunk may hold wanted events; `open`: in the pass of open zones.
-static bool wants_chunk(walk *w, const ts_chunk_info *chunk, bool open)
+// Whether a chunk may hold wanted events of some kinds.
+static bool wants_chunk(walk *w, const ts_chunk_info *chunk, uint64_t kinds)
 {
     const ts_chunk_header *const h = &chunk->header;
     if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
-        !(w->kinds >> h->event & 1))
+        !(kinds >> h->event & 1))
         return false;
-    if ((h->event == TS_EVENT_ZONE_OPEN) != open) return false;
-    if (open) return true;
+    if (h->event == TS_EVENT_ZONE_OPEN) return true;
     if (h->track != TS_TRACK_MIXED) {
         const uint32_t track = view_track_at(w->v, h->track);
         if (!w->v->track_wanted[track]) return false;
@@ -143,31 +134,56 @@ static bool wants_chunk(walk *w, const ts_chunk_info *chunk, bool open)
     return chunk->last_ns >= w->v->from_ns || h->event == TS_EVENT_COUNTER;
 }
 
-void view_walk(view *v, uint64_t kinds,
-               bool (*skip)(size_t index, const ts_chunk_info *chunk,
-                            void *user),
-               uint32_t (*call)(const view_item *item, void *user), void *user)
+// Chunk by chunk: what began before the range forwards, the rest backwards, so
+// that the first counter sample before the range is the last one.
+static void walk_chunks(walk *w, uint64_t kinds, view_skip *skip)
 {
-    walk w = { .v = v, .kinds = kinds, .call = call, .user = user };
-    if (kinds & TS_FILTER(ZONE)) w.kinds |= TS_FILTER(ZONE_OPEN);
     ts_columns columns = { 0 };
     ts_chunk_info chunk;
     cli_progress progress = { .what = "reading" };
-    const size_t count = ts_reader_chunk_count(v->trace.reader);
-    // Zones that never ended first: they are around all others. Each lists
-    // its depth, and they stand outermost first.
-    for (int open = 1; open >= 0; open--)
-        for (size_t i = count; i-- > 0;) {
-            cli_progress_show(&progress, open ? 0 : count - i, count);
-            if (!ts_reader_chunk(v->trace.reader, i, &chunk) ||
-                !wants_chunk(&w, &chunk, open) ||
-                (skip && skip(i, &chunk, user)))
-                continue;
-            if (ts_reader_decode(v->trace.reader, i, &columns) == TS_OK)
-                walk_columns(&w, &columns, open);
-        }
+    const size_t count = ts_reader_chunk_count(w->v->trace.reader);
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = w->pass == BEFORE ? i : count - 1 - i;
+        cli_progress_show(&progress, i, count);
+        if (ts_reader_chunk(w->v->trace.reader, at, &chunk) &&
+            wants_chunk(w, &chunk, kinds) &&
+            !(skip && skip(at, &chunk, w->user)) &&
+            ts_reader_decode(w->v->trace.reader, at, &columns) == TS_OK)
+            walk_columns(w, &columns, w->pass == BEFORE);
+    }
     cli_progress_end(&progress);
-    ts_columns_close(v->trace.reader, &columns);
+    ts_columns_close(w->v->trace.reader, &columns);
+}
+
+static void walk_ordered(walk *w, uint64_t kinds)
+{
+    const view *const v = w->v;
+    const ts_filter filter = { .kinds = kinds,
+                               .from_ns = v->zoomed ? v->from_ns : 0,
+                               .to_ns = v->zoomed ? v->to_ns : 0 };
+    ts_cursor *cursor;
+    ts_event event;
+    if (!kinds || ts_cursor_open(&cursor, v->trace.reader, &filter) != TS_OK)
+        return;
+    while (ts_cursor_next(cursor, &event))
+        walk_row(w, event.columns, event.row, view_track_at(w->v, event.track));
+    ts_cursor_close(cursor);
+}
+
+void view_walk(view *v, uint64_t kinds, view_skip *skip,
+               uint32_t (*call)(const view_item *item, void *user), void *user)
+{
+    static const uint64_t moments = TS_FILTER(COUNTER) | TS_FILTER(MARK) |
+                                    TS_FILTER(MESSAGE) | TS_FILTER(ALLOC) |
+                                    TS_FILTER(FREE) | TS_FILTER(FLOW);
+    walk w = { .v = v, .call = call, .user = user };
+    if (kinds & TS_FILTER(ZONE)) kinds |= TS_FILTER(ZONE_OPEN);
+    const uint64_t chunked = skip ? kinds : kinds & moments;
+    walk_chunks(&w, chunked, skip);
+    w.pass = BEFORE;
+    walk_chunks(&w, kinds & ~chunked & TS_FILTER(ZONE_OPEN), NULL);
+    w.pass = ORDERED;
+    walk_ordered(&w, kinds & ~chunked);
     for (size_t i = 0; i < w.state_count; i++)
         free(w.states[i].stack);
     free(w.states);

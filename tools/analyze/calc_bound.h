@@ -1,0 +1,38 @@
+/*
+    calc_bound.h - what a run is bound by, and the first event that was late
+*/
+#ifndef TS_CALC_BOUND_H
+#define TS_CALC_BOUND_H
+
+#include "tools/analyze/analyze.h"
+#include "tools/analyze/calc_idle.h"
+#include "tools/analyze/calc_launch.h"
+
+// Words of the field, each by the time of the devices that it costs: docs,
+// docs/analyze.md. A run is bound by the largest if that is a fifth or more.
+typedef enum bound {
+    BOUND_LAUNCH,        // idle: launches were made or on their way
+    BOUND_HOST,          // idle: the host did something else than launch
+    BOUND_COPY,          // copies and sets that nothing hides
+    BOUND_COMMUNICATION, // collectives that nothing hides
+    BOUND_LIMIT
+} bound;
+// "launch-bound"
+const char *bound_name(bound which);
+
+// Of idle_late, while launches were being made or on their way.
+int64_t bound_launching(const ts_timeline_figures *figures,
+                        const idle_result *idle, const launch_result *launch);
+
+// The zone in which devices waited most for the host, and what is around it.
+typedef struct bound_cause {
+    int64_t ns;            // idle time meanwhile; 0: nothing known
+    ts_text zone, outer;   // outer: an annotation around it, "" if none
+    report_evidence where; // the longest time that it took
+} bound_cause;
+// False without memory.
+bool bound_cause_find(bound_cause *cause, analyze_job *job,
+                      const ts_replay *replay, const names_index *names,
+                      const idle_result *idle);
+
+#endif // TS_CALC_BOUND_H

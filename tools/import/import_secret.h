@@ -1,0 +1,14 @@
+/*
+    import_secret.h - secrets in metadata
+*/
+#ifndef TS_IMPORT_SECRET_H
+#define TS_IMPORT_SECRET_H
+
+#include "tools/ts_cli.h"
+
+// The name of a value that looks like an access token, a key or a password:
+// of a variable within the text, or the key; empty: there is none. It lies in
+// one of the two.
+ts_text import_secret(ts_text key, ts_text text);
+
+#endif // TS_IMPORT_SECRET_H

@@ -1,0 +1,274 @@
+/*
+    tracesmith.c - one command for all tools: tracesmith view is ts-view
+
+    It runs the tool that lies beside it, else the one in PATH, with the same
+    arguments. Words of the project of the same name that came before are
+    understood: they become the options of ours.
+*/
+#define _GNU_SOURCE
+#include "tools/ts_cli.h"
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS = 4096 };
+
+typedef struct words { // of the command that is run
+    const char *word[WORDS + 1];
+    size_t count;
+} words;
+
+static const struct {
+    const char *word, *tool, *about;
+} commands[] = {
+    { "record", "ts-record", "run a program and record it" },
+    { "profile", "ts-record", "the same; --perfetto also exports it" },
+    { "devices", "ts-devices", "devices, and what can be recorded of them" },
+    { "info", "ts-info", "what is in a trace" },
+    { "view", "ts-view", "the timeline in the terminal" },
+    { "analyze", "ts-analyze", "why is it slow: answers with evidence" },
+    { "diff", "ts-diff", "what changed between two traces" },
+    { "query", "ts-query", "SQL over traces" },
+    { "export", "ts-export", "to Perfetto, Chrome and Graphviz" },
+    { "import", "ts-import", "from traces of other tools" },
+    { "replay", "ts-replay", "replay, what-if, execution, races" },
+    { "merge", "ts-merge", "ranks and processes in one trace" },
+    { "cut", "ts-cut", "a part of a trace" },
+    { "symbolize", "ts-symbolize", "names of functions in call stacks" },
+    { "benchmark", "ts-benchmark", "what recording costs here" },
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const cli_option options[] = {
+    { .name = "--no-color", .help = "no colours; the same as NO_COLOR=1" },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "tracesmith",
+    .usage = "COMMAND [ARGUMENT...]",
+    .about = "Runs the tool ts-COMMAND; COMMAND --help tells its options.",
+    .options = options,
+};
+
+static void help(void)
+{
+    printf("Usage: tracesmith [--no-color] COMMAND [ARGUMENT...]\n"
+           "Runs the tool ts-COMMAND. COMMAND --help tells its options.\n\n");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  %-11s%s\n", commands[i].word, commands[i].about);
+    printf("  %-11s%s\n  %-11s%s\n", "version", "print the version", "help",
+           "print this");
+}
+
+/* ---- Words of before ----------------------------------------------------- */
+
+static void add(words *w, const char *word)
+{
+    if (w->count < WORDS) w->word[w->count++] = word;
+}
+
+// "5" is seconds, as it was; "5ms" stays.
+static const char *seconds(const char *word)
+{
+    char *text = NULL;
+    const bool bare = *word && !word[strspn(word, "0123456789.")];
+    if (!bare) return word;
+    return asprintf(&text, "%ss", word) < 0 ? word : text;
+}
+
+static bool is_platform(const char *word)
+{
+    static const char *const known[] = { "auto", "cuda",  "rocm",  "hip",
+                                         "maca", "metax", "opencl" };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(word, known[i])) return true;
+    cli_error(&tool, NULL,
+              "-p %s: recorded are cuda, rocm, maca and opencl, whichever the "
+              "program uses",
+              word);
+    return false;
+}
+
+typedef struct recording {
+    const char *trace;
+    bool perfetto, has_program;
+} recording;
+
+// -d SECONDS, -p PLATFORM, --perfetto; what stands behind is the program's.
+static bool take_record(words *to, char **args, int count, recording *r)
+{
+    r->trace = "trace.sbt";
+    for (int i = 0; i < count; i++) {
+        const char *const word = args[i];
+        const char *const value = i + 1 < count ? args[i + 1] : NULL;
+        if (!strcmp(word, "--") || word[0] != '-') {
+            r->has_program = i + (word[0] == '-') < count;
+            for (; i < count; i++)
+                add(to, args[i]);
+            return true;
+        }
+        if (!strcmp(word, "--perfetto")) {
+            r->perfetto = true;
+        } else if (!strcmp(word, "-d") && value) {
+            add(to, "--duration");
+            add(to, seconds(args[++i]));
+        } else if (!strcmp(word, "-p") && value) {
+            if (!is_platform(args[++i])) return false;
+        } else if ((!strcmp(word, "-o") || !strcmp(word, "--output")) &&
+                   value) {
+            r->trace = args[++i];
+            add(to, "-o");
+            add(to, r->trace);
+        } else {
+            add(to, word);
+        }
+    }
+    return true;
+}
+
+// -f FORMAT, and a name for the output where none is given.
+static void take_export(words *to, char **args, int count)
+{
+    const char *input = NULL, *format = "perfetto";
+    bool named = false;
+    for (int i = 0; i < count; i++) {
+        const bool is_format = !strcmp(args[i], "-f") && i + 1 < count;
+        add(to, is_format ? "--format" : args[i]);
+        if (is_format) add(to, format = args[++i]);
+        named = named || !strncmp(args[i], "-o", 2) ||
+                !strncmp(args[i], "--output", 8);
+        if (args[i][0] != '-' && !is_format) input = args[i];
+    }
+    char *output = NULL;
+    const char *const suffix = !strcmp(format, "perfetto") ? ".perfetto-trace"
+                               : !strcmp(format, "dot")    ? ".dot"
+                                                           : ".json";
+    if (named || !input || asprintf(&output, "%s%s", input, suffix) < 0) return;
+    add(to, "-o");
+    add(to, output);
+}
+
+// --mode dry-run.
+static void take_replay(words *to, char **args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const bool is_plan = !strcmp(args[i], "--mode") && i + 1 < count &&
+                             !strcmp(args[i + 1], "dry-run");
+        add(to, is_plan || !strcmp(args[i], "--mode=dry-run") ? "--dry-run"
+                                                              : args[i]);
+        i += is_plan;
+    }
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static int run(const words *w)
+{
+    char path[4096];
+    const ssize_t got = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[got > 0 ? got : 0] = 0;
+    char *const slash = strrchr(path, '/');
+    char **const argv = (char **)(uintptr_t)w->word;
+    fflush(stdout);
+    if (slash && (size_t)(slash - path) + strlen(argv[0]) + 2 < sizeof path) {
+        strcpy(slash + 1, argv[0]);
+        execv(path, argv);
+    }
+    execvp(argv[0], argv);
+    cli_error(&tool, argv[0], "%s", strerror(errno));
+    return errno == ENOENT ? 127 : 126;
+}
+
+static int export_recorded(const char *trace)
+{
+    char *output = NULL;
+    if (asprintf(&output, "%s.perfetto-trace", trace) < 0) return CLI_FAILED;
+    const words w = { .word = { "ts-export", trace, "-o", output },
+                      .count = 4 };
+    return run(&w);
+}
+
+// The program's exit code is that of the command.
+static int record_and_export(const words *w, const char *trace)
+{
+    int status = 0, exported = 0;
+    const pid_t recorder = fork();
+    if (!recorder) _exit(run(w));
+    while (recorder > 0 && waitpid(recorder, &status, 0) < 0 &&
+           errno == EINTR) {}
+    const pid_t exporter = recorder > 0 ? fork() : -1;
+    if (!exporter) _exit(export_recorded(trace));
+    while (exporter > 0 && waitpid(exporter, &exported, 0) < 0 &&
+           errno == EINTR) {}
+    if (exporter < 0) {
+        cli_error(&tool, NULL, "no process can be started");
+        return CLI_FAILED;
+    }
+    const int code =
+        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return code ? code : exported ? CLI_FAILED : CLI_OK;
+}
+
+static int record(words *w, char **args, int count)
+{
+    recording r = { 0 };
+    if (!take_record(w, args, count, &r)) return CLI_USAGE;
+    const bool asks =
+        count && (!strcmp(args[0], "--help") || !strcmp(args[0], "--version"));
+    if (!r.has_program && !asks) {
+        cli_error(&tool, NULL,
+                  "which program? tracesmith record -o %s -- COMMAND", r.trace);
+        return CLI_USAGE;
+    }
+    return r.perfetto ? record_and_export(w, r.trace) : run(w);
+}
+
+static int unknown(const char *word)
+{
+    cli_error(&tool, NULL,
+              "there is no command '%s'; `tracesmith help` lists them", word);
+    return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    words w = { 0 };
+    char **args = argv + 1;
+    int count = argc - 1;
+    if (count && !strcmp(args[0], "--no-color")) {
+        setenv("NO_COLOR", "1", 1);
+        args++, count--;
+    }
+    const char *const word = count ? args[0] : "help";
+    args++, count--;
+    if (!strcmp(word, "help") || !strcmp(word, "--help") ||
+        !strcmp(word, "-h")) {
+        help();
+        return cli_finish(&tool, CLI_OK);
+    }
+    if (!strcmp(word, "version") || !strcmp(word, "--version") ||
+        !strcmp(word, "-V")) {
+        printf("tracesmith %d.%d.%d\n", TS_VERSION_MAJOR, TS_VERSION_MINOR,
+               TS_VERSION_PATCH);
+        return cli_finish(&tool, CLI_OK);
+    }
+    int i = 0;
+    while (i < COMMANDS && strcmp(commands[i].word, word))
+        i++;
+    if (i == COMMANDS) return unknown(word);
+    if (count > WORDS - 8) {
+        cli_error(&tool, NULL, "too many arguments");
+        return CLI_USAGE;
+    }
+    add(&w, commands[i].tool);
+    if (!strcmp(commands[i].tool, "ts-record")) return record(&w, args, count);
+    if (!strcmp(word, "export"))
+        take_export(&w, args, count);
+    else if (!strcmp(word, "replay"))
+        take_replay(&w, args, count);
+    else
+        for (int k = 0; k < count; k++)
+            add(&w, args[k]);
+    return run(&w);
+}

@@ -1,0 +1,270 @@
+/*
+    ts-benchmark.c - what a launch costs on this machine, recorded and not
+*/
+#define _GNU_SOURCE
+#include "tools/benchmark/benchmark.h"
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint64_t count;
+static const char *backend_text, *out_text;
+static bool real_gpu, only_launch, want_json;
+
+enum { COUNT = 10000, COUNT_MOST = 100000000, STACK_DEPTH = 16 };
+
+static const cli_option options[] = {
+    { .name = "-n, --count N",
+      .help = "so many launches (10000)",
+      .number = &count },
+    { .name = "--backend NAME",
+      .help = "on this one: vdev, opencl, cuda or hip (the first of\n"
+              "cuda, hip, opencl and vdev that has a device)",
+      .text = &backend_text },
+    { .name = "--real-gpu",
+      .help = "on a GPU through its own driver, or not at all",
+      .flag = &real_gpu },
+    { .name = "-o, --output FILE",
+      .help = "keep the trace",
+      .text = &out_text },
+    { .name = "--only-launch",
+      .help = "launch and print what one launch took in nanoseconds;\n"
+              "record nothing",
+      .flag = &only_launch },
+    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { 0 },
+};
+
+static const cli_tool tool = {
+    .name = "ts-benchmark",
+    .usage = "[options]",
+    .about = "Launches empty kernels with and without being recorded, with the "
+             "stack of each\nlaunch, and says what that costs.",
+    .options = options,
+};
+
+static const benchmark_device *const devices[] = {
+    &benchmark_cuda, &benchmark_hip, &benchmark_opencl, &benchmark_vdev
+};
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+typedef struct result {
+    double launch_ns; // 0: there is no device, and `text` says why
+    char text[256];   // its name
+} result;
+
+/* ---- Launching ----------------------------------------------------------- */
+
+static result launch_all(const benchmark_device *device, const char *record)
+{
+    result r = { 0 };
+    const char *why = "";
+    if (!device->open(r.text, sizeof r.text, &why)) {
+        snprintf(r.text, sizeof r.text, "%s", why);
+        return r;
+    }
+    if (record && !benchmark_record_here(record, STACK_DEPTH)) {
+        snprintf(r.text, sizeof r.text, "no session can be started");
+        return r;
+    }
+    device->launch(); // loads what is loaded at the first one
+    device->finish();
+    r.launch_ns = benchmark_launches(device, count) / (double)count;
+    if (record) benchmark_need(ts_session_stop() == TS_OK, "ts_session_stop");
+    return r;
+}
+
+static int print_launch(const benchmark_device *device)
+{
+    const result r = launch_all(device, NULL);
+    if (r.launch_ns > 0)
+        printf("%.1f\n", r.launch_ns);
+    else
+        cli_error(&tool, device->backend, "%s", r.text);
+    return cli_finish(&tool, r.launch_ns > 0 ? CLI_OK : CLI_FAILED);
+}
+
+/* ---- Processes ----------------------------------------------------------- */
+
+// In a process of its own: drivers stay as they are until they are used.
+static result launch_apart(const benchmark_device *device, const char *record)
+{
+    result r = { .text = "no process can be started" };
+    int line[2];
+    if (pipe(line)) return r;
+    const pid_t child = fork();
+    if (!child) {
+        r = launch_all(device, record);
+        _exit(write(line[1], &r, sizeof r) != (ssize_t)sizeof r);
+    }
+    close(line[1]);
+    if (child > 0) {
+        result got;
+        if (read(line[0], &got, sizeof got) == (ssize_t)sizeof got)
+            r = got;
+        else
+            snprintf(r.text, sizeof r.text, "launching failed");
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
+    }
+    close(line[0]);
+    return r;
+}
+
+// The file beside this program.
+static bool beside(char *to, size_t size, const char *name)
+{
+    const ssize_t got = readlink("/proc/self/exe", to, size - 1);
+    if (got <= 0) return false;
+    to[got] = 0;
+    char *const slash = strrchr(to, '/');
+    if (!slash || (size_t)(slash - to) + strlen(name) + 2 > size) return false;
+    strcpy(slash + 1, name);
+    return true;
+}
+
+static void run_recorder(const benchmark_device *device, const char *trace,
+                         int to)
+{
+    char recorder[4096], self[4096], number[32], stacks[32];
+    snprintf(number, sizeof number, "%" PRIu64, count);
+    snprintf(stacks, sizeof stacks, "--stacks=%d", STACK_DEPTH);
+    if (!beside(recorder, sizeof recorder, "ts-record") ||
+        !beside(self, sizeof self, "ts-benchmark") || dup2(to, 1) < 0)
+        _exit(127);
+    execl(recorder, recorder, "-q", stacks, "-o", trace, "--", self,
+          "--only-launch", "--backend", device->backend, "-n", number,
+          (char *)NULL);
+    _exit(127);
+}
+
+// Under ts-record, as a program that nobody annotated.
+static result launch_recorded(const benchmark_device *device, const char *trace)
+{
+    result r = { .text = "ts-record failed" };
+    int line[2], status = -1;
+    if (device->in_process) return launch_apart(device, trace);
+    if (pipe(line)) return r;
+    const pid_t child = fork();
+    if (!child) run_recorder(device, trace, line[1]);
+    close(line[1]);
+    FILE *const in = fdopen(line[0], "r");
+    if (child > 0 && in && fgets(r.text, sizeof r.text, in))
+        r.launch_ns = strtod(r.text, NULL);
+    if (in) fclose(in);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    if (status) r.launch_ns = 0;
+    return r;
+}
+
+/* ---- Telling ------------------------------------------------------------- */
+
+static void tell_json(const benchmark_device *device, const result *alone,
+                      const result *recorded, const benchmark_trace *trace)
+{
+    cli_json json = { .out = stdout, .lines = 1 };
+    cli_json_open(&json, NULL, '{');
+    cli_json_string(&json, "backend", device->backend);
+    cli_json_string(&json, "device", alone->text);
+    cli_json_int(&json, "launches", (int64_t)count);
+    cli_json_real(&json, "launch_ns", alone->launch_ns);
+    cli_json_real(&json, "recorded_launch_ns", recorded->launch_ns);
+    cli_json_int(&json, "kernels", (int64_t)trace->kernels);
+    cli_json_int(&json, "with_stack", (int64_t)trace->with_stack);
+    cli_json_int(&json, "lost", (int64_t)trace->lost);
+    cli_json_int(&json, "bytes", (int64_t)trace->bytes);
+    cli_json_close(&json, '}');
+}
+
+static void tell_rate(const char *title, double launch_ns)
+{
+    printf("  %-10s %8.2f us a launch  %10s launches/s\n", title,
+           launch_ns / 1e3, cli_count((uint64_t)(1e9 / launch_ns)).s);
+}
+
+static void tell(const benchmark_device *device, const result *alone,
+                 const result *recorded, const benchmark_trace *trace)
+{
+    const double more = recorded->launch_ns - alone->launch_ns;
+    printf("%s: ", device->backend);
+    cli_put_text(stdout, alone->text, strlen(alone->text));
+    printf("\n\n");
+    tell_rate("alone", alone->launch_ns);
+    tell_rate("recorded", recorded->launch_ns);
+    printf("  %-10s %8.2f us a launch  %11s\n\n", "cost", more / 1e3,
+           cli_change(more / alone->launch_ns, 1).s);
+    printf("  %s recorded, %s with a stack, %s lost; %.1f bytes each\n",
+           cli_counted(trace->kernels, "launch", "launches").s,
+           cli_count(trace->with_stack).s, cli_count(trace->lost).s,
+           trace->kernels ? (double)trace->bytes / (double)trace->kernels : 0);
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
+// The rounds and the one that warms up.
+static bool is_whole(const benchmark_trace *trace)
+{
+    const uint64_t launched = 3 * count + 1;
+    if (trace->kernels == launched && !trace->lost) return true;
+    cli_error(&tool, NULL, "%s of %s launches are in the trace",
+              cli_count(trace->kernels).s, cli_count(launched).s);
+    return false;
+}
+
+static int measure(const benchmark_device *device, const result *alone)
+{
+    char trace[] = "/tmp/ts-benchmark-XXXXXX";
+    benchmark_trace counts;
+    const char *path = out_text;
+    if (!path) {
+        const int fd = mkstemp(trace);
+        if (fd < 0) {
+            cli_error(&tool, trace, "%s", strerror(errno));
+            return CLI_FAILED;
+        }
+        close(fd);
+        path = trace;
+    }
+    const result recorded = launch_recorded(device, path);
+    bool fine = recorded.launch_ns > 0;
+    if (!fine) cli_error(&tool, device->backend, "%s", recorded.text);
+    fine = fine && benchmark_count(&tool, path, &counts);
+    if (fine && want_json) tell_json(device, alone, &recorded, &counts);
+    if (fine && !want_json) tell(device, alone, &recorded, &counts);
+    if (!out_text) unlink(path);
+    return fine && is_whole(&counts) ? CLI_OK : CLI_FAILED;
+}
+
+static bool is_wanted(const benchmark_device *device)
+{
+    if (backend_text) return !strcmp(device->backend, backend_text);
+    return !real_gpu || device->is_gpu;
+}
+
+int main(int argc, char **argv)
+{
+    char why[2048] = "";
+    bool known = false;
+    cli_parse(&tool, &argc, argv);
+    if (!count) count = COUNT;
+    if (argc > 1 || count > COUNT_MOST) {
+        cli_error(&tool, NULL, argc > 1 ? "takes no file" : "-n: too many");
+        return CLI_USAGE;
+    }
+    if (out_text && !cli_output_check(&tool, out_text, NULL, 0))
+        return CLI_USAGE;
+    for (int i = 0; i < DEVICES; i++) {
+        const benchmark_device *const device = devices[i];
+        if (!is_wanted(device)) continue;
+        known = true;
+        if (only_launch) return print_launch(device);
+        const result alone = launch_apart(device, NULL);
+        if (alone.launch_ns > 0)
+            return cli_finish(&tool, measure(device, &alone));
+        const size_t used = strlen(why);
+        snprintf(why + used, sizeof why - used, "%s%s: %s", used ? "; " : "",
+                 device->backend, alone.text);
+    }
+    cli_error(&tool, NULL, "%s",
+              known ? why : "--backend is vdev, opencl, cuda or hip");
+    return known ? CLI_FAILED : CLI_USAGE;
+}
