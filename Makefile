@@ -7,6 +7,7 @@ CFLAGS = -O2 -g
 LDFLAGS =
 OUT = build
 
+LINK = -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 COMPILE = $(CC) -std=c11 $(WARNINGS) -I. $(HAVE) -pthread -MMD -MP $(CFLAGS)
 COMPILE_CXX = $(CXX) -std=c++17 $(WARNINGS) -I. $(HAVE) -pthread -MMD -MP \
@@ -15,32 +16,57 @@ LIB = $(OUT)/libtracesmith.a
 LIB_PARTS = $(patsubst %,$(OUT)/TRACESMITH_%.o, \
     IMPLEMENTATION REPLAY_IMPLEMENTATION)
 LIBS = -Wl,--as-needed $(HAVE_LIBS) -lm -ldl
-VERSION = $(shell awk '/define TS_VERSION_(MAJOR|MINOR|PATCH) / \
+VERSION := $(shell awk '/define TS_VERSION_(MAJOR|MINOR|PATCH) / \
     { v = v s $$3; s = "." } END { print v }' tracesmith.h)
+# What programs are linked with: 0.1.
+SERIES := $(basename $(VERSION))
+SHARED = $(OUT)/libtracesmith.so
+
+# A machine without cc may have a compiler of another name.
+ifeq ($(origin CC),default)
+CC := $(or $(shell for name in cc gcc clang `tests/clang.sh`; do \
+    command -v $$name >/dev/null && echo $$name && break; done),cc)
+endif
+
+ifneq ($(words $(OUT)),1)
+$(error OUT is a folder whose name has no spaces, not '$(OUT)')
+endif
 
 # xxHash is needed, the others are not: what is there is found by compiling.
-probe = $(shell echo '\#include <$(1)>' | $(CC) $(CFLAGS) -E -xc - \
+# From GNU make 4.3 on, a backslash before a # stays there inside $(shell).
+HASH := \#
+probe = $(shell echo '$(HASH)include <$(1)>' | $(CC) $(CFLAGS) -E -xc - \
     >/dev/null 2>&1 && echo yes)
 ifeq ($(filter help clean format format-check,$(or $(MAKECMDGOALS),all)),)
+HAVE_C := $(call probe,stdlib.h)
 HAVE_XXHASH := $(call probe,xxhash.h)
 HAVE_ZSTD := $(call probe,zstd.h)
 HAVE_ZLIB := $(call probe,zlib.h)
+HAVE_DEFLATE := $(call probe,libdeflate.h)
 HAVE_YAJL := $(call probe,yajl/yajl_parse.h)
 HAVE_SQLITE := $(call probe,sqlite3.h)
 HAVE_EDIT := $(call probe,editline/readline.h)
 HAVE_DW := $(call probe,elfutils/libdwelf.h)
+HAVE_IBERTY := $(call probe,libiberty/demangle.h)
 HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
-    $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) $(if $(HAVE_YAJL),-DTRACESMITH_YAJL) \
+    $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) \
+    $(if $(HAVE_DEFLATE),-DTRACESMITH_DEFLATE) \
+    $(if $(HAVE_YAJL),-DTRACESMITH_YAJL) \
     $(if $(HAVE_SQLITE),-DTRACESMITH_SQLITE) \
-    $(if $(HAVE_EDIT),-DTRACESMITH_EDIT) $(if $(HAVE_DW),-DTRACESMITH_DW)
+    $(if $(HAVE_EDIT),-DTRACESMITH_EDIT) $(if $(HAVE_DW),-DTRACESMITH_DW) \
+    $(if $(HAVE_IBERTY),-DTRACESMITH_IBERTY)
 HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz) \
+    $(if $(HAVE_DEFLATE),-ldeflate) \
     $(if $(HAVE_YAJL),-lyajl) $(if $(HAVE_SQLITE),-lsqlite3) \
-    $(if $(HAVE_EDIT),-ledit) $(if $(HAVE_DW),-ldw -lelf)
+    $(if $(HAVE_EDIT),-ledit) $(if $(HAVE_DW),-ldw -lelf) \
+    $(if $(HAVE_IBERTY),-liberty)
 endif
 
-TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c))
-MODULES = $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/*/*.c))
-MODULE_LIB = $(if $(MODULES),$(OUT)/libts-tools.a)
+TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c \
+    tools/tracesmith.c))
+ROOMS = $(patsubst tools/%/,%,$(sort $(dir $(wildcard tools/*/*.c))))
+modules = $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/$(1)/*.c))
+ROOM_LIBS = $(patsubst %,$(OUT)/tools/%.a,$(ROOMS))
 EXAMPLES = $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c))
 TESTS = $(patsubst %.c,$(OUT)/%,$(wildcard tests/test_*.c)) \
     $(patsubst %.cpp,$(OUT)/%,$(wildcard tests/test_*.cpp))
@@ -49,8 +75,17 @@ BENCHES = $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
 ALONE := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
     'define TRACESMITH_IMPLEMENTATION' examples/*.c 2>/dev/null))
 # Tests that look into a module of the tools.
-WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l '^\#include "tools/' \
-    tests/*.c 2>/dev/null))
+WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
+    '^$(HASH)include "tools/' tests/*.c 2>/dev/null))
+# A tool is linked with the rooms of tools/ that it includes from, with those
+# that these include from, and so on: `ts-view:view view:symbolize ...`.
+INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_]*' tools | \
+    sed 's,^tools/\([^/.]*\).*"tools/,\1:,; s,:ts_cli$$,:cli,' | sort -u)
+direct = $(foreach room,$(1),$(patsubst $(room):%,%,$(filter $(room):%, \
+    $(INCLUDES))))
+reached = $(if $(filter-out $(1),$(call direct,$(1))),$(call reached, \
+    $(sort $(1) $(call direct,$(1)))),$(1))
+rooms = $(patsubst %,$(OUT)/tools/%.a,$(filter $(ROOMS),$(call reached,$(1))))
 # What stands in for vendors' libraries, loaded by tests.
 DOUBLES = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/doubles/lib*.c \
     tests/doubles/*/lib*.c))
@@ -58,19 +93,40 @@ C_FILES = $(wildcard *.h backends/*.[ch] tools/*.[ch] tools/*/*.[ch] \
     examples/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch] \
     bench/*.[ch])
 
+DEMO = $(LIB) $(addprefix $(OUT)/,ts-view ts-export ts-replay \
+    examples/pipeline)
+TELL = $(if $(PROGRESS),@printf ' %s' $(basename $(@F)))
+CORES = $(shell nproc 2>/dev/null || echo 2)
+define NEXT_STEPS
+
+Next, look closer, and ask why the devices were idle:
+    $(OUT)/ts-view $(OUT)/trace.sbt --from 60ms --to 72ms
+    make -j$(CORES) $(if $(filter-out build,$(OUT)),OUT=$(OUT) )all
+    $(OUT)/ts-analyze $(OUT)/trace.sbt
+https://ui.perfetto.dev opens $(OUT)/trace.perfetto-trace, and README.md,
+"A program", is how to record one of yours.
+endef
+# Versions differ in what they make of .clang-format: 14 decides.
+FORMAT_14 = $(shell for name in clang-format-14 clang-format; do \
+    $$name --version 2>/dev/null | grep -q ' 14[.]' && echo $$name && break; \
+    done)
 INJECT = $(OUT)/libtracesmith-inject.so
-all: $(LIB) $(OUT)/libtracesmith.so $(INJECT) $(TOOLS) ## libraries and tools
+all: $(LIB) $(SHARED) $(INJECT) $(TOOLS) ## libraries and tools
 examples: $(EXAMPLES) ## every program of examples/
 tests: $(TESTS) ## every test program, not run
 benches: $(BENCHES) ## every benchmark, not run
 
+demo: export NEXT = $(NEXT_STEPS)
 demo: ## record an example, show it, export it, replay it
 	@tests/deps.sh build
-	@echo 'Building ...' && $(MAKE) -s --no-print-directory all examples
-	$(OUT)/examples/pipeline
-	$(OUT)/ts-view trace.sbt
-	$(OUT)/ts-export trace.sbt -o trace.perfetto-trace
-	$(OUT)/ts-replay trace.sbt --stream 2
+	@printf 'Building with %s at once, half a minute on two:' $(CORES)
+	@$(MAKE) -s --no-print-directory PROGRESS=1 \
+	    $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES)) $(DEMO) && echo .
+	$(OUT)/examples/pipeline -o $(OUT)/trace.sbt
+	$(OUT)/ts-view $(OUT)/trace.sbt
+	$(OUT)/ts-export $(OUT)/trace.sbt -o $(OUT)/trace.perfetto-trace
+	$(OUT)/ts-replay $(OUT)/trace.sbt --stream 2
+	@printf '%s\n' "$$NEXT"
 
 check: ## everything; the last line is `N passed, N failed`
 	@tests/deps.sh check
@@ -93,35 +149,49 @@ amalgamate: ## the two headers from their sections in src/
 	src/amalgamate.sh src/record >tracesmith.h
 	src/amalgamate.sh src/replay >tracesmith_replay.h
 format: ## lay out every C file
-	clang-format-14 -i $(C_FILES)
+	$(or $(FORMAT_14),clang-format) -i $(C_FILES)
 format-check: ## complain where `make format` would change something
-	clang-format-14 --dry-run -Werror $(C_FILES)
+	$(if $(FORMAT_14),,@echo "The layout is what clang-format 14 \
+	    makes, and it is not here." >&2; exit 1)
+	$(FORMAT_14) --dry-run -Werror $(C_FILES)
 ci: ## what the hosted checks run, on a bare machine too
 	.ci/run
 
-$(OUT)/TRACESMITH_%.o: override CFLAGS += $(LIB_CFLAGS)
-$(OUT)/TRACESMITH_%.o: tools/ts_lib.c
+# What was found, so that a library installed later is built in.
+$(OUT)/found: always
 	@mkdir -p $(@D)
-	$(if $(HAVE_XXHASH),,@echo 'xxhash.h is missing: install libxxhash-dev \
-	    (or whatever your system calls it).' >&2; exit 1)
-	$(if $(HAVE_ZSTD),,@echo 'Without zstd.h (libzstd-dev) traces cannot be \
-	    compressed, nor compressed ones be read.')
+	$(if $(HAVE_C),,@echo "$(CC) compiles nothing: install a C compiler and \
+	    the C library (gcc and libc6-dev), or name one, CC=clang." >&2; exit 1)
+	$(if $(HAVE_XXHASH),,@echo "xxhash.h is missing: install libxxhash-dev \
+	    (or whatever your system calls it)." >&2; exit 1)
+	@echo '$(HAVE)' | cmp -s - $@ || echo '$(HAVE)' >$@
+$(OUT)/TRACESMITH_%.o: override CFLAGS += $(LIB_CFLAGS)
+$(OUT)/TRACESMITH_%.o: tools/ts_lib.c $(OUT)/found
+	@mkdir -p $(@D)
 	$(COMPILE) -DTRACESMITH_$* -fPIC -c $< -o $@
 $(LIB): $(LIB_PARTS)
 	rm -f $@ && $(AR) qcs $@ $^
-$(OUT)/libtracesmith.so: $(LIB_PARTS)
-	$(CC) -shared -pthread $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LIBS)
-$(INJECT): backends/ts_inject.c
+	$(TELL)
+$(SHARED).$(VERSION): $(LIB_PARTS)
+	$(CC) -shared -pthread -Wl,-soname,libtracesmith.so.$(SERIES) $(CFLAGS) \
+	    $(LDFLAGS) $^ -o $@ $(LIBS)
+$(SHARED): $(SHARED).$(VERSION)
+	ln -sf $(<F) $@.$(SERIES)
+	ln -sf $(<F) $@
+$(INJECT): backends/ts_inject.c $(OUT)/found
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete \
 	    $(LDFLAGS) $< -o $@ $(LIBS)
-$(OUT)/tools/%.o: tools/%.c
+$(OUT)/tools/%.o: tools/%.c $(OUT)/found
 	@mkdir -p $(@D)
 	$(COMPILE) -c $< -o $@
-$(OUT)/libts-tools.a: $(MODULES)
+.SECONDEXPANSION:
+$(ROOM_LIBS): $(OUT)/tools/%.a: $$(call modules,$$*)
 	rm -f $@ && $(AR) qcs $@ $^
-$(OUT)/ts-%: tools/ts-%.c $(MODULE_LIB) $(LIB)
-	$(COMPILE) -MT $@ $(LDFLAGS) $< $(filter %.a,$^) -o $@ $(LIBS)
+	$(TELL)
+$(TOOLS): $(OUT)/%: tools/%.c $(LIB) $$(call rooms,$$*)
+	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LINK) -o $@ $(LIBS)
+	$(TELL)
 $(ALONE): $(OUT)/%: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< -o $@ $(LIBS)
@@ -141,36 +211,74 @@ $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)
 	@mkdir -p $(@D)
 	$(COMPILE_CXX) -MT $@ $(LDFLAGS) $< $(LIB) -o $@ $(LIBS)
-$(WITH_MODULES): $(MODULE_LIB)
+$(WITH_MODULES): $(ROOM_LIBS)
 $(OUT)/%: %.c $(LIB)
 	@mkdir -p $(@D)
-	$(COMPILE) -MT $@ $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) \
-	    -Wl,--end-group -o $@ $(LIBS)
+	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LINK) -o $@ $(LIBS)
+	$(TELL)
 -include $(shell find $(OUT) -maxdepth 4 -name '*.d' 2>/dev/null)
 
-INSTALL = install -D -t $(DESTDIR)$(PREFIX)
-install: all ## headers, backends, library, tools and manual pages
-	$(INSTALL)/include -m 644 tracesmith.h tracesmith_replay.h
-	$(INSTALL)/include/tracesmith/backends -m 644 $(wildcard backends/*.h)
-	$(INSTALL)/lib -m 644 $(LIB)
-	$(INSTALL)/lib $(OUT)/libtracesmith.so $(INJECT)
-	$(INSTALL)/bin $(TOOLS)
-	$(INSTALL)/share/man/man1 -m 644 $(wildcard man/*.1)
+# What goes into which folder of PREFIX.
+INSTALLED = include lib bin share/man/man1 share/doc/tracesmith \
+    share/doc/tracesmith/docs share/doc/tracesmith/docs/examples \
+    include/tracesmith/backends lib/pkgconfig lib/cmake/tracesmith \
+    share/bash-completion/completions share/zsh/site-functions \
+    share/fish/vendor_completions.d
+FILES_include = tracesmith.h tracesmith_replay.h
+FILES_include/tracesmith/backends = $(wildcard backends/*.h)
+FILES_lib = $(LIB) $(SHARED).$(VERSION) $(INJECT)
+FILES_lib/pkgconfig = $(OUT)/packaging/tracesmith.pc
+FILES_lib/cmake/tracesmith = $(patsubst %,$(OUT)/%, \
+    $(wildcard packaging/*.cmake))
+FILES_bin = $(TOOLS)
+FILES_share/man/man1 = $(wildcard man/*.1)
+FILES_share/doc/tracesmith = LICENSE README.md CHANGELOG.md
+FILES_share/doc/tracesmith/docs = $(wildcard docs/*.md)
+FILES_share/doc/tracesmith/docs/examples = $(wildcard docs/examples/*)
+FILES_share/bash-completion/completions = $(wildcard completions/*.bash)
+FILES_share/zsh/site-functions = $(wildcard completions/_*)
+FILES_share/fish/vendor_completions.d = $(wildcard completions/*.fish)
+# Shells look for a file of the command's name.
+COMPLETED = $(patsubst tools/%.c,%,$(wildcard tools/ts-*.c))
+PACKAGING = $(patsubst %,$(OUT)/%,$(wildcard packaging/*))
+TO = "$(DESTDIR)$(PREFIX)"
+# Of what the library itself needs, for those who link it statically.
+LIB_NEEDS = $(if $(HAVE_ZSTD),-lzstd) -pthread -ldl
+
+$(PACKAGING): $(OUT)/packaging/%: packaging/% always
+	@mkdir -p $(@D)
+	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' \
+	    -e 's,@SERIES@,$(SERIES),' -e 's,@LIBS@,$(LIB_NEEDS),' $< >$@
+install: all $(PACKAGING) ## headers, libraries, tools, manual pages, documents
+	@$(foreach folder,$(INSTALLED),$(if $(FILES_$(folder)),install -D \
+	    -m $(if $(filter bin,$(folder)),755,644) -t $(TO)/$(folder) \
+	    $(FILES_$(folder)) &&)) ln -sf libtracesmith.so.$(VERSION) \
+	    $(TO)/lib/libtracesmith.so.$(SERIES) && \
+	ln -sf libtracesmith.so.$(SERIES) $(TO)/lib/libtracesmith.so
+	@$(foreach tool,$(COMPLETED),ln -sf tracesmith.bash \
+	    $(TO)/share/bash-completion/completions/$(tool).bash && \
+	    ln -sf tracesmith.fish \
+	    $(TO)/share/fish/vendor_completions.d/$(tool).fish &&) :
+	$(if $(DESTDIR),,-ldconfig 2>/dev/null)
 uninstall: ## what install put there
-	cd $(DESTDIR)$(PREFIX) && rm -f include/tracesmith.h \
-	    include/tracesmith_replay.h \
-	    $(addprefix lib/libtracesmith,.a .so -inject.so) \
-	    $(addprefix bin/,$(notdir $(TOOLS))) \
-	    $(addprefix share/man/man1/,$(notdir $(wildcard man/*.1)))
-	rm -rf $(DESTDIR)$(PREFIX)/include/tracesmith
+	@$(foreach folder,$(INSTALLED),$(if $(FILES_$(folder)),rm -f \
+	    $(addprefix $(TO)/$(folder)/,$(notdir $(FILES_$(folder)))) &&)) \
+	rm -f $(TO)/lib/libtracesmith.so $(TO)/lib/libtracesmith.so.$(SERIES)
+	@rm -f $(foreach tool,$(COMPLETED), \
+	    $(TO)/share/bash-completion/completions/$(tool).bash \
+	    $(TO)/share/fish/vendor_completions.d/$(tool).fish)
+	rm -rf $(addprefix $(TO)/,include/tracesmith lib/cmake/tracesmith \
+	    share/doc/tracesmith)
 dist: ## a tar file of the committed tree
+	@test -e .git && command -v git >/dev/null || { echo "This packs the" \
+	    "committed tree: it needs git, and a clone." >&2; exit 1; }
 	git archive --prefix=tracesmith-$(VERSION)/ HEAD \
-	    | gzip -n9 >tracesmith-$(VERSION).tar.gz
+	    -o tracesmith-$(VERSION).tar.gz
 clean: ## everything that was built
-	rm -rf $(OUT) trace.sbt trace.perfetto-trace
+	rm -rf $(OUT)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
-.PHONY: all examples tests benches accuracy demo check check-san \
+.PHONY: always all examples tests benches accuracy demo check check-san \
     check-disabled check-cxx fuzz soak bench amalgamate format format-check ci \
     install uninstall dist clean help

@@ -25,6 +25,14 @@ static uint32_t count_primes(uint32_t limit)
     return count;
 }
 
+// 0, or 1 and the reason on stderr.
+static int exit_status(const char *path, ts_result result)
+{
+    if (result == TS_OK) return 0;
+    fprintf(stderr, "flight_recorder: %s: %s\n", path, ts_result_text(result));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *const snapshot = argc > 1 ? argv[1] : "slow.sbt";
@@ -33,7 +41,8 @@ int main(int argc, char **argv)
     const ts_session_desc desc = { .path = session,
                                    .policy = TS_POLICY_OVERWRITE,
                                    .ring_bytes = 64 << 10 };
-    if (ts_session_start(&desc) != TS_OK) return 1;
+    ts_result result = ts_session_start(&desc);
+    if (result != TS_OK) return exit_status(session, result);
 
     uint64_t total = 0; // ticks of all steps so far
     for (uint32_t step = 0; step < 3000; step++) {
@@ -47,12 +56,13 @@ int main(int argc, char **argv)
         const uint64_t ticks = ts_tick_now() - start;
         if (step > 1000 && ticks > 2000 * (total / step)) {
             TS_MESSAGE("this step was slow");
-            if (ts_session_snapshot(snapshot) != TS_OK) return 1;
+            result = ts_session_snapshot(snapshot);
+            if (result != TS_OK) return exit_status(snapshot, result);
             printf("flight_recorder: step %u was slow, see %s\n",
                    (unsigned)step, snapshot);
             break;
         }
         total += ticks;
     }
-    return ts_session_stop() == TS_OK ? 0 : 1;
+    return exit_status(session, ts_session_stop());
 }

@@ -32,10 +32,18 @@ static uint64_t card_sum_squares(uint64_t count, uint64_t times[2])
     return sum;
 }
 
+// 0, or 1 and the reason on stderr.
+static int exit_status(const char *path, ts_result result)
+{
+    if (result == TS_OK) return 0;
+    fprintf(stderr, "gpu_own: %s: %s\n", path, ts_result_text(result));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     const ts_session_desc desc = { .path = argc > 1 ? argv[1] : "gpu_own.sbt" };
-    if (ts_session_start(&desc) != TS_OK) return 1;
+    ts_session_start(&desc); // if it fails, ts_session_stop tells
 
     // 1. What there is. These numbers stay valid in later sessions, too.
     const ts_gpu_device_desc device = { .name = "Square card" };
@@ -74,5 +82,5 @@ int main(int argc, char **argv)
     }
     ts_clock_sample(clock, card_clock(), ts_tick_now(), 100);
     printf("gpu_own: the sum is %llu\n", (unsigned long long)sum);
-    return ts_session_stop() == TS_OK ? 0 : 1;
+    return exit_status(desc.path, ts_session_stop());
 }

@@ -1,13 +1,17 @@
 #define TRACESMITH_IMPLEMENTATION
 #include "tracesmith.h"
+#include <stdio.h>
 
 int main(void)
 {
     const ts_session_desc desc = { .path = "hello.sbt" };
-    ts_session_start(&desc);
+    ts_session_start(&desc); // if it fails, ts_session_stop tells
     for (int i = 0; i < 3; i++) {
         TS_ZONE("work");
         TS_COUNTER("i", i);
     }
-    return ts_session_stop() == TS_OK ? 0 : 1;
+    const ts_result result = ts_session_stop();
+    if (result == TS_OK) return 0;
+    fprintf(stderr, "hello.sbt: %s\n", ts_result_text(result));
+    return 1;
 }

@@ -99,6 +99,14 @@ static void step(const machine *m, float *host, bool fixed)
     host_touches(host, TS_ACCESS_READ);
 }
 
+// 0, or 1 and the reason on stderr.
+static int exit_status(const char *path, ts_result result)
+{
+    if (result == TS_OK) return 0;
+    fprintf(stderr, "racy: %s: %s\n", path, ts_result_text(result));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     static float host[COUNT];
@@ -106,7 +114,9 @@ int main(int argc, char **argv)
     const char *const path = argc > 1 + fixed ? argv[1 + fixed] : "racy.sbt";
     const ts_session_desc desc = { .path = path };
     machine m = { 0 };
-    if (ts_session_start(&desc) != TS_OK || machine_open(&m) != TS_OK) return 1;
+    ts_result result = ts_session_start(&desc);
+    if (result == TS_OK) result = machine_open(&m);
+    if (result != TS_OK) return exit_status(path, result);
     int wrong = 0;
     for (int i = 0; i < STEPS; i++) {
         step(&m, host, fixed);
@@ -118,5 +128,5 @@ int main(int argc, char **argv)
     ts_vdev_close(m.vdev);
     printf("%s: %d steps, %d values wrong; wrote %s\n",
            fixed ? "fixed" : "racy", STEPS, wrong, path);
-    return ts_session_stop() == TS_OK ? 0 : 1;
+    return exit_status(path, ts_session_stop());
 }

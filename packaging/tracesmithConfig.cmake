@@ -1,0 +1,19 @@
+# find_package(tracesmith) gives tracesmith::tracesmith, the shared library,
+# and tracesmith::static. Works wherever the installed tree is moved to.
+get_filename_component(_tracesmith "${CMAKE_CURRENT_LIST_DIR}/../../.."
+    ABSOLUTE)
+foreach(_target tracesmith static)
+    if(NOT TARGET tracesmith::${_target})
+        add_library(tracesmith::${_target} UNKNOWN IMPORTED)
+        set_target_properties(tracesmith::${_target} PROPERTIES
+            INTERFACE_INCLUDE_DIRECTORIES
+            "${_tracesmith}/include;${_tracesmith}/include/tracesmith")
+    endif()
+endforeach()
+set_target_properties(tracesmith::tracesmith PROPERTIES
+    IMPORTED_LOCATION "${_tracesmith}/lib/libtracesmith.so")
+set_target_properties(tracesmith::static PROPERTIES
+    IMPORTED_LOCATION "${_tracesmith}/lib/libtracesmith.a"
+    INTERFACE_LINK_LIBRARIES "@LIBS@")
+unset(_tracesmith)
+unset(_target)
