@@ -26,7 +26,7 @@ static cost import_once(const char *source, const char *output)
     cost result = { NAN, NAN, NAN };
     char tool[512];
     snprintf(tool, sizeof tool, "%s/ts-import", bench.bin);
-    const char *const words[] = { tool, "--force", "-o", output, source, NULL };
+    const char *const words[] = { tool, "-o", output, source, NULL };
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
     posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
