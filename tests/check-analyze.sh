@@ -19,6 +19,15 @@ agree() { # NAME, traces
 check "analyze: the pipeline is recorded" build/examples/pipeline \
     -o $folder/pipeline.sbt
 agree "the pipeline" $folder/pipeline.sbt
+check "analyze: the page does what its policy allows" sh -c '
+    build/ts-analyze --html $0/policy.html $0/pipeline.sbt >/dev/null &&
+        node tests/analyze/page.mjs $0/policy.html' $folder
+check "analyze: a trace of the host opens with what there is" sh -c '
+    cd $0 && ../examples/hello && ../ts-analyze hello.sbt | tee hello.text &&
+        sed -n 4p hello.text | grep -q "^  A program of the host: 3 zones" &&
+        test "$(grep -c "no GPU operation" hello.text)" -le 4 &&
+        sed -n "/^Without an answer/,\$p" hello.text |
+        grep -q "Idle time, Launches, Critical path"' $folder
 
 if ! test -d "$data/kineto"; then
     check "analyze: real traces" sh -c 'echo "no traces in $0"; exit 77' "$data"
@@ -31,7 +40,12 @@ answers() { # NAME, traces: $folder/NAME.answers and .page
     check "analyze: $name is answered" sh -c '
         out=$1; shift
         build/ts-analyze --mangled --json --rows 1000000 --html "$out.page" \
-            "$@" >"$out.answers" && xmllint --noout "$out.page"' \
+            "$@" >"$out.answers" && xmllint --noout "$out.page" &&
+            test "$(wc -c <"$out.page")" -lt 1000000 &&
+            grep -o "<section id=.[a-z]*" "$out.page" | head -n 2 |
+            cut -d\" -f2 | tr "\n" " " | grep -x "summary advice " &&
+            test "$(grep -c "Idle time by cause" "$out.page")" = 1 &&
+            grep -q "What ran when" "$out.page"' \
         sh $folder/$name "$@"
 }
 

@@ -6,7 +6,7 @@ flags="-O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__ -Werror" # as gcc calls it
 # What is too big is refused, as the C library does it.
 export ASAN_OPTIONS=allocator_may_return_null=1
-check_build "asan: build" OUT=build/asan CC=clang-14 CXX=clang++-14 \
+check_build "asan: build" OUT=build/asan CC=$CLANG CXX=$CLANGXX \
     CFLAGS="$flags" LIB_CFLAGS=-O1 all examples tests benches
 # test_fork, test_clone: a child of a program with threads inherits the locks of
 # the sanitizer's allocator as they are, and waits for one for ever.

@@ -77,7 +77,8 @@ check "capture: ts-record, a program with another handler of CUDA" sh -c '
     tests/capture/record.sh $0/cuda "1 begin
 1 end" $0/client cuda && grep -qx "the other handler" $0/cuda/out' $folder
 for wish in ranks image log delay kinds filter size wrong operations trigger \
-    untriggered key raw stacks flight snapshot live children later \
+    untriggered key raw stacks flight snapshot live children later daemon \
+    user mounts \
     killed group stop; do
     need=sh
     case $wish in
@@ -89,6 +90,15 @@ for wish in ranks image log delay kinds filter size wrong operations trigger \
     else
         check "capture: ts-record, $wish" tests/capture/wishes.sh $folder $wish
     fi
+done
+check "capture: a program with a session of its own is built" sh -c '
+    make -s examples && gcc -std=gnu11 -O2 -Wall -Wextra -Werror \
+        -fvisibility=hidden -I. tests/capture/own.c -o $0/own -pthread -ldl' \
+    $folder
+for what in plain alone example pipeline same again moved child exec kill \
+    parts stale flight; do
+    check "capture: ts-record, a session of the program's own, $what" \
+        tests/capture/own.sh $folder $what
 done
 test ! -e $nvtx || check "capture: ts-record, a real NVTX program" \
     tests/capture/record.sh $folder/real "1 in the worker
@@ -237,22 +247,38 @@ check "capture: a CUDA program is built" sh -c '
         cp build/tests/doubles/libcupti.so $0/cuda/libcupti.so.13 &&
         cp build/tests/doubles/libcudart.so $0/cuda &&
         gcc -O1 -Wall -Wextra -Werror -rdynamic tests/capture/cuda_program.c \
-            -o $0/cuda_program -L$0/cuda -lcudart' $folder
-check "capture: ts-record, a CUDA program" sh -c '
-    export LD_LIBRARY_PATH=$0/cuda
-    tests/capture/record.sh $0/cuda_run "" $0/cuda_program || exit 1
-    seen=$(build/ts-view --events --limit 0 --json $0/cuda_run/trace.sbt |
-        sed -n "s/.*\"kind\": \"\([^\"]*\)\".*/\1/p" | sort | uniq -c |
-        sed "s/^ *//")
-    echo "$seen"
-    test "$seen" = "33 api_call
+            -o $0/cuda_program -L$0/cuda -lcudart &&
+        gcc -O1 -Wall -Wextra -Werror -rdynamic -DCUDA13 \
+            tests/capture/cuda_program.c -o $0/cuda_program13 -L$0/cuda \
+            -lcudart' $folder
+for program in cuda_program cuda_program13; do
+    check "capture: ts-record, a CUDA program ($program)" sh -c '
+        export LD_LIBRARY_PATH=$0/cuda
+        tests/capture/record.sh $0/run_$1 "" $0/$1 || exit 1
+        seen=$(build/ts-view --events --limit 0 --json $0/run_$1/trace.sbt |
+            sed -n "s/.*\"kind\": \"\([^\"]*\)\".*/\1/p" | sort | uniq -c |
+            sed "s/^ *//")
+        echo "$seen"
+        test "$seen" = "33 api_call
 1 device_sync
 2 gpu_alloc
 2 gpu_free
 25 kernel
 3 memcpy" || exit 1
-    build/ts-info $0/cuda_run/trace.sbt | grep -A99 Lost:
-    build/ts-info $0/cuda_run/trace.sbt | grep -q "Lost: nothing"' $folder
+        build/ts-info $0/run_$1/trace.sbt | grep -A99 Lost:
+        build/ts-info $0/run_$1/trace.sbt | grep -q "Lost: nothing"' \
+        $folder $program
+    check "capture: ts-record, another profiler has it ($program)" sh -c '
+        export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39
+        tests/capture/record.sh $0/taken_$1 "" $0/$1 || exit 1
+        build/ts-info $0/taken_$1/trace.sbt >$0/taken_$1/info
+        cat $0/taken_$1/info
+        grep "backend.cupti another profiler.*: calls are recorded" \
+            $0/taken_$1/info && grep "cupti.launches 25" $0/taken_$1/info &&
+            grep "28 backend .*started: another profiler has it" \
+                $0/taken_$1/info &&
+            grep "^  api_call  *32 " $0/taken_$1/info' $folder $program
+done
 check "capture: ts-record, summaries of a CUDA program" sh -c '
     export LD_LIBRARY_PATH=$0/cuda
     said() { # OPTION..., LINE
@@ -285,16 +311,6 @@ check "capture: ts-record, summaries of a CUDA program" sh -c '
     export DOUBLE_lose_kernels=25
     said --live "ts-record: kernels were launched, but none was reported"
     rm -rf $0/said.sbt.*' $folder
-check "capture: ts-record, a CUDA program that another profiler has" sh -c '
-    export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39
-    tests/capture/record.sh $0/cuda_taken "" $0/cuda_program || exit 1
-    build/ts-info $0/cuda_taken/trace.sbt >$0/cuda_taken/info
-    cat $0/cuda_taken/info
-    grep "backend.cupti another profiler.*: calls are recorded" \
-        $0/cuda_taken/info && grep "cupti.launches 25" $0/cuda_taken/info &&
-        grep "28 backend .*started: another profiler has it" \
-            $0/cuda_taken/info &&
-        grep "^  api_call  *32 " $0/cuda_taken/info' $folder
 check "capture: ts-record, a CUDA program that has the address of dlsym" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_subscribe=39
     gcc -O1 -Wall -Wextra -Werror -no-pie -fno-pie \
@@ -353,9 +369,29 @@ check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder
 check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry
 check "capture: tests/gpu/run.sh without a compiler, and without time" sh -c '
-    TOTAL=0 CC=false tests/gpu/run.sh >$0/gpu.out 2>&1
-    test $? = 124 && grep "build is taken as it is" $0/gpu.out &&
-        grep "the time is up" $0/gpu.out' $folder
+    OUT=$0/gpu-none TOTAL=0 CC=false tests/gpu/run.sh --dry >$0/gpu.out 2>&1
+    test $? = 1 && grep "build is taken as it is" $0/gpu.out &&
+        grep "^a GPU is there  *FAILED  *the time is up" $0/gpu.out &&
+        test -s $0/gpu-none/table.txt && test -s $0/gpu-none/logs.tar.gz' \
+    $folder
+check "capture: tests/gpu/run.sh goes on where a program is not built" sh -c '
+    cat >$0/no-hash <<END
+#!/bin/sh
+case "\$*" in *cuda_hash.c*) echo "error: no hash today" >&2; exit 1 ;; esac
+exec ${CC:-cc} "\$@"
+END
+    chmod +x $0/no-hash
+    rm -rf $0/gpu-some && mkdir $0/gpu-some
+    OUT=$0/gpu-some TOTAL=0 CC=$PWD/$0/no-hash tests/gpu/run.sh --dry \
+        >$0/gpu.out 2>&1
+    test $? = 1 || exit 1
+    cat $0/gpu-some/table.txt
+    grep "^everything is built  *FAILED .*no hash" $0/gpu-some/table.txt &&
+        grep "^the recorder begins: kernels  *FAILED" $0/gpu-some/table.txt &&
+        tar -xzOf $0/gpu-some/logs.tar.gz logs/build | grep "no hash today" &&
+        test "$(ls $0/gpu-some)" = "logs.tar.gz
+recorded.tar.gz
+table.txt"' $folder
 check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
     dir=$0/graphs
     rm -rf $dir
@@ -394,6 +430,18 @@ check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
     again cut 0 "8 more of launches of graphs" || exit 1
     build/ts-merge -o $dir/merged.sbt $dir/all.sbt $dir/small.sbt || exit 1
     again merged 0 "same: 33 operations"' $folder
+check "capture: operations of CUDA count once" sh -c '
+    dir=$0/graphs
+    export LD_LIBRARY_PATH=$dir DOUBLE_CUDA_JIT=build/tests/doubles/libcubin.so
+    DOUBLE_CUDA_TELL=1 build/ts-record --capture "all budget:1G" \
+        -o $dir/once.sbt -- $dir/app 2>$dir/once.said || exit 1
+    # But for the last one, of managed memory, each kernel runs again.
+    ran=$(($(grep -c "^ran " $dir/once.said) - 1))
+    grep "^ts-record" $dir/once.said
+    for how in "" --chain --overlap "--loops 3" "--as-graph --loops 2"; do
+        tests/execute/counts.sh $dir/once.sbt $dir/once.said $ran $how ||
+            exit 1
+    done' $folder
 check "capture: two devices of CUDA in another process" sh -c '
     dir=$0/graphs
     gcc -std=gnu11 -O2 -I. tests/gpu/cuda_wide.c -o $dir/wide -ldl || exit 1

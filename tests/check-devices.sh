@@ -92,13 +92,15 @@ version() { # VERSION RELEASE WORD... (one of each note)
         "$folder" "$@"
 }
 version 12 "before 11.0"
-version 13 11.0 "5 s" grows
-version 15 "11.2 to 11.4" grows
-version 22 12.4 "no kernels" grows
-version 24 12.6 sampled grows
-version 28 "12.9 Update 1" sampled grows
-version 130001 13.0 sampled grows
-version 130100 13.1 grows
+version 13 11.0 "5 s" graphs grows
+version 15 "11.2 to 11.4" graphs grows
+version 22 12.4 "no kernels" graphs grows
+version 24 12.6 sampled graphs grows
+version 28 "12.9 Update 1" sampled graphs grows
+version 130000 13.0 sampled "no records of cudaDeviceSynchronize" graphs grows
+version 130001 13.0 sampled graphs grows
+version 130100 13.1 graphs grows
+version 130101 13.1 grows
 version 130400 13.4 grows
 version 130401 13.4
 check "devices: a CUPTI that is too old" \

@@ -9,7 +9,7 @@ bare=$folder/bare.c
 sed -E '/\b(TS_[A-Z_]+|ts_[a-z]+_[a-z_]+)\(/d' tests/surface/surface.c >$bare
 
 for compiler in "gcc -std=c11" "g++ -std=c++17 -xc++" \
-    "clang-14 -std=c11" "clang++-14 -std=c++17 -xc++"; do
+    "$CLANG -std=c11" "$CLANGXX -std=c++17 -xc++"; do
     cc=${compiler%% *}
     for level in -O0 -O1 -O2 -Os; do
         out=$folder/$cc$level

@@ -70,7 +70,10 @@ check "docs: the README's program prints what it says" sh -c '
         sed -E "s/[0-9]+([.,][0-9]+)*/N/g; s/N [num]?s /N s /g; s/ +/ /g" \
             $file >$file.alike
     done
-    diff -u wanted.alike got.alike' "$folder"
+    diff -u wanted.alike got.alike
+    rm trace.sbt && mkdir trace.sbt # no trace can be made: it says so
+    ! ./program 2>said && grep "^trace.sbt: a folder" said
+    rmdir trace.sbt' "$folder"
 
 # The queries of docs/query.md, on what examples/pipeline records.
 check_build "docs: build" all examples
@@ -87,3 +90,36 @@ check "docs: the queries run" sh -c '
             { cat $query got; exit 1; }
         test "$(wc -l <got)" -gt 2 || { cat $query got; exit 1; }
     done <queries' "$folder"
+
+# Blocks of commands that begin with the trace that is in the repository.
+for document in docs/*.md; do
+    awk -v base="$folder/$(basename "$document" .md)" '
+        /^```console$/ { out = base "." FNR ".console"; next }
+        /^```/ && out { close(out); out = "" }
+        out { print >out }' "$document"
+done
+runnable=$(grep -l 'docs/examples/job' $folder/*.console)
+check "docs: analyze, merge and replay have such blocks" \
+    test "$(echo "$runnable" | grep -c -e analyze -e merge -e replay)" -ge 3
+for block in $runnable; do
+    name=${block#"$folder"/}
+    check "docs: ${name%.console}" tests/docs/console.sh "$block"
+done
+check "docs: the trace of the repository is what docs/examples/job.awk makes" \
+    sh -c '
+    set -e
+    tar xzf docs/examples/job.tar.gz -C $0
+    for rank in 0 1; do
+        awk -v rank=$rank -f docs/examples/job.awk | cmp - $0/rank$rank.json
+    done' $folder
+# What a sentence of docs/security.md names as its test is one.
+check "docs: the tests of docs/security.md exist" sh -c '
+    grep -oE "\`(test_[a-z_]*: )?[a-z0-9]+(_[a-z0-9]+){3,}\`" \
+        docs/security.md | tr -d "\`" | sed "s/.*: //" | sort -u >$0/names
+    grep -oE "\`[a-z-]+: [^\`_]*\`" docs/security.md | tr -d "\`" | sort -u |
+        sed "s/^execute: a hostile kernel, //; s/^execute: //" >>$0/names
+    test $(wc -l <$0/names) -gt 10 || exit
+    while read -r name; do
+        grep -qrF --include="*.c" --include="*.sh" -- "$name" tests ||
+            { echo "no test is called: $name"; exit 1; }
+    done <$0/names' $folder

@@ -13,7 +13,7 @@ LIMIT=600 check "execute: build" sh -c '
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror tests/execute/app.c \
         -o $0/app -pthread
     for what in pipeline wrong pointers sums spin leave killed hungry hidden \
-        freed race far drift beside nothing; do
+        freed race far drift beside nothing count hostile; do
         $0/app $what $0/$what.sbt
     done
     $0/app pipeline $0/few.sbt "kernel:scale count:1"
@@ -45,6 +45,15 @@ replays "up to a moment" 0 'same: 3 operations' $folder/pipeline.sbt \
     --to "$seventh"
 replays "pointers in packed structs and in memory" 0 'same: 9 operations' \
     $folder/pointers.sbt
+for how in "" --chain --overlap "--loops 3" --stop-at-first \
+    "--chain --bisect -o $folder/none.sbt"; do
+    counts_once $folder/count.sbt 6 5 $how
+done
+for how in --chain --overlap; do
+    replays "that the host wrote between two operations, $how" 0 \
+        'before operation 13, kernel count .*: 1 chunk, the first at 0x' \
+        $folder/count.sbt $how
+done
 replays "the wrong kernel" 1 'operation 4, kernel scale_wrong' \
     $folder/wrong.sbt
 replays "the wrong kernel's site" 1 'launched in step, tests/execute/app.c:' \
@@ -148,6 +157,47 @@ replays "they in a chain" 0 'same: 4 operations' $folder/frames.sbt --chain
 replays "hashes alone" 3 'nothing was executed' $folder/hashes.sbt
 replays "nothing that could be compared" 3 'nothing could be compared' \
     $folder/nothing.sbt
+# What a kernel of a stranger tries, in a folder where files would be its doing.
+hostile() { # NAME WORD FILES OPTIONS...
+    name=$1 word=$2 files=$3
+    shift 3
+    check "execute: a hostile kernel, $name" sh -c '
+        trace=$0 word=$1 files=$2
+        shift 2
+        rm -rf $trace-folder && mkdir $trace-folder && cd $trace-folder || exit
+        MILD=1 ../../ts-replay --execute --trust --timeout 50 "$@" \
+            ../${trace##*/}.sbt >out 2>said
+        status=$?
+        rm -f /tmp/hostile.file
+        cat out said
+        test $status = 0 || exit
+        for what in inet unix ring kill signal limit mode type program; do
+            grep -qx "$word $what" said || exit
+        done
+        for what in file home; do
+            grep -qx "$files $what" said || exit
+        done' $folder/hostile "$word" "$files" "$@"
+}
+files=DID
+build/ts-replay --execute --trust $folder/hostile.sbt 2>&1 |
+    grep -q 'files by Landlock [1-9]' && files=denied
+if build/ts-replay --execute --trust $folder/hostile.sbt 2>&1 |
+    grep -q ' system calls filtered'; then
+    hostile "may not do it" denied $files
+    replays "that may not trace who started it" 0 '^denied trace' \
+        $folder/hostile.sbt
+    replays "that may not make a space of its own" 0 '^denied namespace' \
+        $folder/hostile.sbt
+    replays "what held is told" 0 \
+        '^  confined      no new privileges, limits, system calls filtered' \
+        $folder/hostile.sbt
+    replays "what held is told, as JSON" 0 '"seccomp": true' \
+        $folder/hostile.sbt --json
+    hostile "that is not confined does it" DID DID --no-confine
+else
+    check "execute: a hostile kernel" sh -c \
+        'echo "system calls cannot be filtered here"; exit 77'
+fi
 replays "streams beside each other" 0 'same: 2 regions' \
     $folder/beside.sbt --overlap
 replays "what streams wait for" 0 '2 streams in 1 parts, 2 events' \
@@ -169,6 +219,14 @@ replays "the values as JSON" 1 '"expected_value": 3000.0029' \
     $folder/wrong.sbt --json
 replays "where it was launched as JSON" 1 '"file": "tests/execute/app.c"' \
     $folder/wrong.sbt --json
+check "execute: the keys of JSON" sh -c '
+    for what in wrong "pipeline --overlap"; do
+        set -- $what
+        echo $1
+        shift
+        build/ts-replay --execute --trust --json $0/${what%% *}.sbt "$@" |
+            node tests/cli/json-keys.mjs
+    done | diff -u tests/execute/json-keys.txt -' $folder
 
 replays "a small error alone" 0 'same: 9 operations' $folder/drift.sbt \
     --compare rtol=0.0045
@@ -231,23 +289,23 @@ check "execute: the same digest every time" sh -c '
 check "execute: merged, and cut out again, the same digest" sh -c '
     set -e
     digest() {
-        build/ts-replay --execute --timeout 60 --json "$1" |
+        build/ts-replay --execute --trust --timeout 60 --json "$1" |
             grep "\"digest\""
     }
     build/ts-merge -o $0/merged.sbt $0/wrong.sbt $0/pointers.sbt \
         $0/pipeline.sbt >$0/merged.out
-    build/ts-replay --execute $0/merged.sbt >$0/merged.out || test $? = 1
+    build/ts-replay --execute --trust $0/merged.sbt >$0/merged.out ||
+        test $? = 1
     grep -q "25 as recorded (S1), 0 rewritten" $0/merged.out
     process=$(build/ts-info --json $0/pipeline.sbt |
         sed -n "s/.*\"process\": \([0-9]*\).*/\1/p" | head -n 1)
     build/ts-cut -o $0/cut.sbt --process $process $0/merged.sbt
     test "$(digest $0/cut.sbt)" = "$(digest $0/pipeline.sbt)"
     build/ts-cut -o $0/short.sbt --name "^scale\$" $0/pipeline.sbt
-    build/ts-replay --execute $0/short.sbt | grep "same: 2 operations"
+    build/ts-replay --execute --trust $0/short.sbt | grep "same: 2 operations"
     test $(stat -c %s $0/short.sbt) -lt $(stat -c %s $0/pipeline.sbt)' $folder
-check "execute: a trace from elsewhere is not trusted" sh -c '
-    cp $0/pipeline.sbt $0/copied.sbt
-    ! build/ts-replay --execute $0/copied.sbt >$0/out 2>$0/err &&
+check "execute: a trace that nobody listed is not trusted" sh -c '
+    ! build/ts-replay --execute $0/pipeline.sbt >$0/out 2>$0/err &&
         test ! -s $0/out && grep -q "app, build-id" $0/err &&
         grep -q "Say --trust" $0/err' $folder
 check "execute: on a file system without the program" sh -c '

@@ -1,7 +1,11 @@
 # The layout is what .clang-format decides, no line of code exceeds 80 columns,
 # and the headers are what their sections in src/ add up to.
 . tests/lib.sh
-check "format: clang-format" make -s format-check
+check "format: clang-format" sh -c '
+    make -s format-check 2>$0 && exit
+    cat $0
+    grep "^The layout is what clang-format 14 makes" $0 && exit 77
+    exit 1' build/format.err
 check "format: 80 columns" sh -c '
     grep -nE "^.{81,}" Makefile .ci/run $(find . -path ./build -prune -o \
         \( -name "*.[ch]" -o -name "*.cpp" -o -name "*.sh" \) -print)

@@ -9,14 +9,14 @@ instrumented="-g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 flags="-std=c11 -I. -O0 -DTRACESMITH_ZSTD -DTRACESMITH_SQLITE"
 flags="$flags -DTRACESMITH_ZLIB -DTRACESMITH_YAJL $instrumented"
 # Compiled once, and no more of the tools than fuzzers go into.
-modules=$(for source in tools/cli/*.c tools/copy/*.c tools/cut/*.c \
-    tools/import/*.c tools/query/*.c tools/symbolize/*.c; do
-    echo "$folder/${source%.c}.o"
-done)
-check_build "fuzz: library and modules" OUT=$folder CC=clang-14 \
-    HAVE_DW= HAVE_EDIT= \
+rooms=
+for room in cli copy cut import query symbolize; do
+    rooms="$rooms $folder/tools/$room.a"
+done
+check_build "fuzz: library and modules" OUT=$folder CC=$CLANG \
+    HAVE_DW= HAVE_EDIT= HAVE_IBERTY= HAVE_DEFLATE= \
     CFLAGS="-O0 $instrumented -fsanitize=fuzzer-no-link" \
-    MODULES="$(echo $modules)" $folder/libtracesmith.a $folder/libts-tools.a
+    $folder/libtracesmith.a $rooms
 
 seed=1
 test -z "${FUZZ_SECONDS:-}" || seed=0 # another one each time
@@ -27,8 +27,8 @@ fuzz() { # NAME
     name=$1
     corpus=tests/fuzz/corpus/${name#fuzz_}
     # The linker takes what a fuzzer needs.
-    check "fuzz: build $name" clang-14 $flags -fsanitize=fuzzer \
-        "tests/fuzz/$name.c" -Wl,--start-group $folder/libts-tools.a \
+    check "fuzz: build $name" $CLANG $flags -fsanitize=fuzzer \
+        "tests/fuzz/$name.c" -Wl,--start-group $rooms \
         $folder/libtracesmith.a -Wl,--end-group -pthread -lzstd -lsqlite3 \
         -lz -lyajl -lm -ldl -o "$folder/$name"
     check "fuzz: $name replays its corpus" sh -c '

@@ -44,8 +44,8 @@ export LD_LIBRARY_PATH="$folder"
 captured() {
     check "hip-execute: $1 is captured${4:+, $4}" sh -c '
         "$0/program" $1 >"$0/$1.alone" &&
-        build/ts-record --capture "$3" -o "$0/$1.sbt" -- "$0/$4" $1 \
-            >"$0/$1.out" 2>"$0/$1.said" && cat "$0/$1.said" &&
+        DOUBLE_CUDA_TELL=1 build/ts-record --capture "$3" -o "$0/$1.sbt" \
+            -- "$0/$4" $1 >"$0/$1.out" 2>"$0/$1.said" && cat "$0/$1.said" &&
         cmp "$0/$1.alone" "$0/$1.out" &&
         build/ts-info --verify "$0/$1.sbt" >"$0/$1.info" &&
         grep -q "capture.by.hip *on" "$0/$1.info" &&
@@ -91,6 +91,23 @@ check "hip-execute: questions of captures are no operations" sh -c '
                 sed -E "s/  .*//" | sort >"$0/$name.events" || exit
         done && cmp "$0/bare.events" "$0/kernels.events" &&
         test -s "$0/bare.events"' "$folder"
+
+# usage: counts_once NAME RAN [OPTIONS...]: see counts.sh
+counts_once() {
+    local name ran
+    name=$1 ran=$2
+    shift 2
+    check "hip-execute: $name counts each operation once${*:+, $*}" \
+        tests/execute/counts.sh "$folder/$name.sbt" "$folder/$name.said" \
+        "${ran:-$(grep -c "^ran " "$folder/$name.said")}" "$@"
+}
+for how in "" --chain --overlap "--loops 3" "--as-graph --loops 2"; do
+    for what in modules wrong beside pieces; do
+        counts_once $what "" $how
+    done
+    counts_once declined 2 $how # of five kernels
+done
+counts_once again "" --overlap
 
 replays "kernels of a program" 0 'same: 9 operations' kernels
 replays "all at their addresses" 0 '9 as recorded (S1)' kernels
@@ -164,6 +181,7 @@ LD_LIBRARY_PATH=$folder/less replays "cooperation by an older function" 0 \
 extracts() { # NAME TRACE KERNEL STATUS SAYS [OUTPUT-OF-THE-PROGRAM]
     check "hip-execute: extract $1" sh -c '
         trace=$1 kernel=$2 status=$3 says=$4 program=$5
+        rm -rf "$0/extract-$kernel"
         build/ts-replay --execute "$0/$trace.sbt" --extract "$kernel" \
             -o "$0/extract-$kernel" >"$0/extract.out" 2>&1
         got=$?

@@ -91,6 +91,7 @@ if sdk; then
     recorded crowd sdk HIP_DOUBLE=crowd
     what="many 30" recorded failed sdk HIP_DOUBLE=fail
     holds failed sdk "hip.launches 0"
+    holds failed sdk "30 calls failed: hipLaunchKernel with 1 30 times"
 
     double sdk rocprofiler_tool.c other.so
     recorded other sdk "ROCP_TOOL_LIBRARIES=$folder/sdk/other.so" \

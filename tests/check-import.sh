@@ -12,7 +12,8 @@ check_build "import: build" all
 # Without the libraries the tools build and say what is missing.
 check_build "import: build without libraries" OUT=build/bare \
     CFLAGS="-O0 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= \
-    build/bare/ts-import build/bare/ts-query
+    HAVE_DEFLATE= HAVE_IBERTY= \
+    build/bare/ts-import build/bare/ts-query build/bare/ts-export
 check "import: what a build without libraries lacks is said" sh -c '
     cp tests/import/kineto/zone.json $0/plain
     gzip -nc tests/import/kineto/zone.json >$0/packed
@@ -22,6 +23,14 @@ check "import: what a build without libraries lacks is said" sh -c '
 check "import: ts-query without SQLite says so" sh -c '
     ! build/bare/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
         grep "this build has no SQLite" $0/said' $folder
+check "import: ts-export without zlib writes packets as they are" sh -c '
+    build/bare/ts-export tests/cli/view.sbt -o $0/plain.pftrace 2>$0/said &&
+        grep "was built without zlib" $0/said &&
+        build/ts-export --no-compress tests/cli/view.sbt -o $0/same.pftrace &&
+        cmp $0/plain.pftrace $0/same.pftrace &&
+        ! build/bare/ts-export tests/cli/view.sbt -o $0/none.json.gz \
+            2>$0/said && grep "leave out .gz" $0/said &&
+        ! test -e $0/none.json.gz' $folder
 
 # A pipe that stalls: what came so far is unpacked, and goes with a signal. One
 # that is ignored, as by nohup, stays so.

@@ -51,6 +51,7 @@ check "merge, cut: a trace alone, all of it, is what it was" sh -ec '
     cd "$0/one"
     for trace in *.sbt; do
         ../../ts-cut -o ../part.out "$trace"
+        rm -f ../alone.out
         ../../ts-merge -o ../alone.out "$trace"
         ../../ts-view --events --limit 0 "$trace" >../events
         ../../ts-view --events --limit 0 ../part.out | cmp - ../events

@@ -35,12 +35,12 @@ executor gcc gcc -O1
 # What the driver keeps is its own; the fuzzer counts what it is handed.
 echo leak:libpocl >$folder/lsan
 export LSAN_OPTIONS=suppressions=$PWD/$folder/lsan:print_suppressions=0
-executor asan clang-14 -O0 -fsanitize=address,undefined \
+executor asan $CLANG -O0 -fsanitize=address,undefined \
     -fno-sanitize-recover=all
 
 # Programs that know nothing of TraceSmith: recorded, and replayed elsewhere.
 check "opencl-execute: programs are built" sh -c '
-    for program in matmul reduce sort fft stencil steps; do
+    for program in matmul reduce sort fft stencil steps count; do
         gcc -std=gnu11 -O1 -Wall -Wextra -Werror \
             tests/execute/opencl/$program.c -o $0/$program -lOpenCL || exit 1
     done' $folder
@@ -67,6 +67,21 @@ same sort 29 0
 same fft 36 0
 same stencil 9 0 # a map moves nothing
 same steps 4 1 # one on shared memory
+
+check "opencl-execute: count, a kernel that says when it runs" sh -c '
+    build/ts-record -o $0.sbt --capture all $0 >$0.out 2>$0.said
+    cat $0.out $0.said
+    test $(grep -c "^ran count" $0.out) = 5 && grep -q ": right" $0.out' \
+    $folder/count
+graphs="--as-graph --loops 2"
+build/ts-replay --execute --trust --as-graph $folder/matmul.sbt 2>&1 |
+    grep -q 'of opencl has no graphs' && graphs=
+for how in "" --chain --overlap "--loops 3" ${graphs:+"$graphs"} \
+    "--chain --bisect -o $folder/none.sbt"; do
+    counts_once $folder/count.sbt $folder/count.said 5 $how
+done
+replays "a chain of operations that are waited for" 0 \
+    'from record   0 chunks' $folder/count.sbt --chain
 
 # PoCL builds programs with another constant than the program did.
 export POCL_EXTRA_BUILD_FLAGS=-DFACTOR=2
@@ -106,8 +121,7 @@ replays "a range of operations" 0 'same: 3 operations' $folder/reduce.sbt \
 replays "in a chain" 0 'same: 36 operations' $folder/fft.sbt --chain
 replays "queues beside each other" 0 'beside  *2 streams' \
     $folder/reduce.sbt --overlap
-if build/ts-replay --execute --trust --as-graph $folder/matmul.sbt 2>&1 |
-    grep -q 'of opencl has no graphs'; then
+if test -z "$graphs"; then
     check "opencl-execute: graphs" sh -c \
         'echo "no cl_khr_command_buffer here"; exit 77'
 else

@@ -52,6 +52,7 @@ ends finish 100
 ends _exit 100
 ends fork 100
 ends release 100
+ends atexit 100
 unset POCL_DEVICES
 check "opencl: captures on a signal, replayed alone" sh -c '
     gcc -std=gnu11 -O2 -Wall -Wextra -Werror tests/capture/opencl_loop.c \
@@ -90,6 +91,96 @@ check "opencl: captures on a key while one looks on, replayed alone" sh -c '
     kept && grep "operations* can be run again" $0/key.screen &&
         build/ts-replay --execute --trust $0/key.sbt >$0/key.same &&
         grep "^same: [1-9]" $0/key.same' $folder
+check "opencl: ts-record, zones of the program's own session" sh -c '
+    for also in "" -DTRACESMITH_OPENCL; do
+        gcc -std=gnu11 -O2 -Wall -Wextra -Werror -fvisibility=hidden $also -I. \
+            tests/capture/opencl_own.c -o $0/own$also -lOpenCL -pthread -ldl ||
+            exit 1
+    done
+    build/ts-record -o $0/zones.sbt $0/own $0/its.sbt >$0/own.out 2>$0/own.err
+    test $? = 4 || exit 1
+    build/ts-view --events --kinds zone,api_call --limit 0 --json \
+        $0/zones.sbt >$0/own.events
+    # Each call lies in its zone, on the same track.
+    sed -n "s/.*start_ns\": \([0-9]*\), \"duration_ns\": \([0-9]*\),.*track\":\
+ \([0-9]*\),.*label\": \"\([^\"]*\)\".*/\1 \2 \3 \4/p" $0/own.events | awk "
+        \$4 == \"fill\" { from = \$1; to = \$1 + \$2; track = \$3 }
+        \$4 == \"clEnqueueFillBuffer\" { n++
+            bad += \$1 < from || \$1 + \$2 > to || \$3 != track }
+        END { print n, bad; exit bad || n != 20 }" || exit 1
+    build/ts-analyze --only zones $0/zones.sbt >$0/own.zones
+    grep -q "work of devices, summed up" $0/own.zones &&
+        grep -q "launched in no zone  *0 ns" $0/own.zones || exit 1
+    # Both have heard the same: nothing counts twice.
+    build/ts-record -o $0/both.sbt $0/own-DTRACESMITH_OPENCL $0/its.sbt \
+        >$0/own.out 2>$0/own.err
+    test $? = 4 && grep "is not in it: both have" $0/own.err &&
+        build/ts-info $0/both.sbt | grep "^  memset  *20 " &&
+        build/ts-info $0/its.sbt | grep "^  memset  *20 "' $folder
+check "opencl: a program of many launches is built" gcc -std=gnu11 -O2 -Wall \
+    -Wextra -Werror tests/capture/opencl_many.c -o $folder/many -lOpenCL
+check "opencl: ts-record, calls that failed are told" sh -c '
+    build/ts-record -o $0/failed.sbt $0/many 40 3 >$0/failed.out 2>$0/failed.err
+    test $? = 5 && cat $0/failed.err &&
+        grep -q ": 3 calls failed: clEnqueueNDRangeKernel with -54 3 times$" \
+            $0/failed.err &&
+        grep -q "recorded 40 of 40 launches$" $0/failed.err' $folder
+check "opencl: ts-record, programs that a cache brings are said" sh -c '
+    rm -f $0/cache
+    for bound in 0 1; do
+        build/ts-record -o $0/cached.sbt --capture all $0/many 3 0 $0/cache \
+            >$0/cached.out 2>$0/cached.err
+        test $? = 5 && cat $0/cached.err && test $bound = "$(grep -c \
+            ": 1 program of OpenCL came compiled, without a source: what uses" \
+            $0/cached.err)" || exit 1
+        build/ts-replay --execute --trust $0/cached.sbt | grep "^same: 3 " ||
+            exit 1
+    done' $folder
+check "opencl: ts-record, a capture of everything says how to keep less" sh -c '
+    said() { # OPTIONS, how often
+        build/ts-record -o $0/every.sbt --capture "$1" $0/many 10000 0 \
+            >$0/every.out 2>$0/every.err
+        test $? = 5 && cat $0/every.err && test "$2" = \
+            "$(grep -c "that is every operation; --capture count:3" \
+            $0/every.err)" || exit 1
+    }
+    said all 1
+    said "all operations:20" 0
+    grep -q " 20 operations can be run again" $0/every.err || exit 1
+    said count:9999 0' $folder
+check "opencl: ts-record, a capture of everything on a terminal" sh -c '
+    command -v script || exit 77
+    shown() {
+        tr "\r" "\n" <$0/every.screen | grep ": [0-9,]* operations kept, [0-9]"
+    }
+    rm -f $0/every.stop
+    {
+        for _ in $(seq 1200); do
+            if shown >$0/every.shown; then break; fi
+            sleep 0.1
+        done
+        touch $0/every.stop
+    } | TERM=xterm timeout 200 script -qfec "build/ts-record --capture all \
+        -o $0/every.sbt $0/loop $0/every.stop" /dev/null >$0/every.screen
+    shown' $folder
+# The program knows how many it launched; the ledger knows what is missing.
+check "opencl: ts-record, a full disk, launches agree with the ledger" sh -c '
+    mkdir -p $0/small
+    unshare -m true 2>/dev/null || { echo "no namespaces of mounts"; exit 77; }
+    unshare -m sh -c "mount -t tmpfs -o size=64k none $0/small || exit 77
+        build/ts-record -o $0/small/full.sbt $0/many 20000 0 >$0/full.out \
+            2>$0/full.err
+        test \$? = 5 && build/ts-info $0/small/full.sbt >$0/full.info" || exit
+    cat $0/full.err $0/full.info
+    kernels=$(awk "\$1 == \"kernel\" { print \$2 }" $0/full.info)
+    calls=$(awk "\$1 == \"api_call\" { print \$2 }" $0/full.info)
+    grep -q "recorded ${kernels:-0} of 20,000 launches; of the others no" \
+        $0/full.err || exit 1
+    # Of each launch a call, an operation and an access; seven calls besides.
+    tr -d , <$0/full.info | awk "/^Lost:/ { lost = \$2 }
+        /^  (api_call|kernel|access) / { sum += \$2 }
+        END { print lost + sum; exit lost + sum < 60007 ||
+            lost + sum > 60020 }"' $folder
 check "opencl: ts-record with a layer of the user" sh -c '
     gcc -shared -fPIC tests/capture/opencl_layer.c -o $0/layer.so 2>$0/gcc.err
     export OPENCL_LAYERS=$PWD/$0/layer.so
@@ -139,8 +230,8 @@ check "opencl: all functions of the header that enqueue are tried" sh -c '
         grep -o "clEnqueue[A-Za-z0-9]*(" $0/cl.i | tr -d "(" |
             sort -u >$0/has &&
         $0/test_opencl_every-gcc list | sort | diff - $0/has' $folder
-inside asan "$old $new test_opencl_snapshot_limits" clang-14 \
+inside asan "$old $new test_opencl_snapshot_limits" $CLANG \
     -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
 # The driver is not instrumented.
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1"
-inside tsan "$old test_opencl_snapshot_limits" clang-14 -O0 -fsanitize=thread
+inside tsan "$old test_opencl_snapshot_limits" $CLANG -O0 -fsanitize=thread

@@ -70,7 +70,9 @@ check "replay: docs/replay.md shows what the tools print" sh -ec '
     root=$PWD
     mkdir -p $0/docs
     cp "$1"/b200_eager_pdl.json.gz "$1"/dlrm_8ranks_v100.tar.gz $0/docs
+    mkdir -p $0/docs/docs/examples
+    cp docs/examples/job.tar.gz $0/docs/docs/examples
     cd $0/docs
-    rm -rf *.sbt dlrm
+    rm -rf *.sbt dlrm job
     PATH=$root/build:$PATH
     node $root/tests/console.mjs $root/docs/replay.md' $folder "$data/kineto"

@@ -16,6 +16,17 @@ check "stacks: a program is built" g++ -std=c++17 -O2 -g -pthread -I. \
     -Wall -Wextra -Werror tests/stacks/program.cpp -o "$app.whole"
 cp "$app.whole" "$app"
 check "stacks: it records" "$app" "$folder/plain.sbt"
+check "stacks: they are as libunwind has them" tests/stacks/oracle.sh "$folder"
+check "stacks: libunwind finds them where it is asked to" sh -c '
+    if ! echo "#include <libunwind.h>" | cc -E -xc - >/dev/null 2>&1; then
+        echo "no libunwind.h (libunwind-dev)"
+        exit 77
+    fi
+    gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror tests/stacks/libunwind.c \
+        -o "$0/libunwind" -lunwind -pthread -ldl &&
+        "$0/libunwind" "$0/libunwind.sbt" &&
+        build/ts-view --events "$0/libunwind.sbt" |
+        grep "look < look.* < main"' "$folder"
 
 # names TRACE [OPTION...]: functions of its own frames, with lines
 cat >"$folder/names" <<'END'

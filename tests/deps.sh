@@ -3,17 +3,28 @@
 # installing the missing packages, elsewhere by saying what to install.
 #   tests/deps.sh build | check
 set -eu
+cd "$(dirname "$0")/.."
 
 # Each line: how to see that it is there, and the Debian package.
-build='command gcc gcc
+build='compiler - gcc
 command make make
 header stdlib.h libc6-dev
 header xxhash.h libxxhash-dev'
-check='command g++ g++
+# What the tools can do more with; the layout is looked at by one version only.
+better='header zstd.h libzstd-dev
+header zlib.h zlib1g-dev
+header libdeflate.h libdeflate-dev
+header yajl/yajl_parse.h libyajl-dev
+header sqlite3.h libsqlite3-dev
+header editline/readline.h libedit-dev
+header elfutils/libdwelf.h libdw-dev
+header libunwind.h libunwind-dev
+header libiberty/demangle.h libiberty-dev'
+check='command gcc gcc
+command g++ g++
 command git git
-command clang-14 clang-14
-sanitizer clang-14 libclang-rt-14-dev
-command clang-format-14 clang-format-14
+clang - clang
+sanitizer - libclang-rt-dev
 command valgrind valgrind
 command mandoc mandoc
 command dot graphviz
@@ -21,39 +32,57 @@ command node nodejs
 command npm npm
 command sqlite3 sqlite3
 command xmllint libxml2-utils
+command cmake cmake
+command pkg-config pkg-config
+command debootstrap debootstrap
 command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 command qemu-aarch64-static qemu-user-static
 file /usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
 header cmocka.h libcmocka-dev
-header zstd.h libzstd-dev
-header zlib.h zlib1g-dev
-header yajl/yajl_parse.h libyajl-dev
-header sqlite3.h libsqlite3-dev
-header editline/readline.h libedit-dev
-header elfutils/libdwelf.h libdw-dev
 header CL/cl_layer.h opencl-headers
 library OpenCL ocl-icd-opencl-dev
 file /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd'
 
 case ${1:-} in
-build) wanted=$build ;;
-check) wanted="$build
-$check" ;;
+build) needed=$build ;;
+check)
+    needed="$build
+$better
+$check"
+    better='command clang-format-14 clang-format-14'
+    ;;
 *) echo 'usage: tests/deps.sh build|check' >&2; exit 2 ;;
 esac
 
+compiler() {
+    for name in ${CC:-} cc gcc clang "$(tests/clang.sh || :)"; do
+        if command -v "$name"; then return; fi
+    done
+    return 1
+}
+
 there() {
     case $1 in
+    compiler) compiler >/dev/null ;;
+    clang) tests/clang.sh >/dev/null ;;
     command) command -v "$2" >/dev/null ;;
-    header) echo "#include <$2>" | cc -E -xc - >/dev/null 2>&1 ;;
+    header) echo "#include <$2>" | $(compiler) -E -xc - >/dev/null 2>&1 ;;
     library)
         echo 'int main(void) { return 0; }' |
-            cc -xc - -o /dev/null "-l$2" 2>/dev/null ;;
+            $(compiler) -xc - -o /dev/null "-l$2" 2>/dev/null ;;
     file) test -e "$2" ;;
     sanitizer)
         echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
-            "$2" -fsanitize=fuzzer,address -xc - -o /dev/null 2>/dev/null ;;
+            $(tests/clang.sh) -fsanitize=fuzzer,address -xc - -o /dev/null \
+                2>/dev/null ;;
     esac
+}
+
+# The packages of what is not there.
+missing() {
+    echo "$1" | while read -r how what package; do
+        there "$how" "$what" || printf ' %s' "$package"
+    done
 }
 
 # Of HIP its headers alone, for one test: the package would bring AMD's runtime.
@@ -72,22 +101,42 @@ hip_headers() {
     rm -r "$fetched"
 }
 
-missing=$(echo "$wanted" | while read -r how what package; do
-    there "$how" "$what" || printf ' %s' "$package"
-done)
-if test -z "$missing"; then
-    hip_headers "$1"
-    exit 0
-fi
+# The packages that this system's archive has.
+known() {
+    for package; do
+        ! apt-cache show "$package" 2>/dev/null | grep -q . || echo "$package"
+    done
+}
 
-if test "$(id -u)" != 0 || ! command -v apt-get >/dev/null; then
-    echo "Please install what is missing (Debian names):$missing." >&2
+install() {
+    # shellcheck disable=SC2086 # options
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+        --no-install-recommends "$@" >/dev/null
+}
+
+lacks=$(missing "$needed")
+could=$(missing "$better")
+if test -n "$lacks$could" && test "$(id -u)" = 0 &&
+    command -v apt-get >/dev/null; then
+    test -n "$(known libxxhash-dev)" || apt-get update -qq
+    packages=$(echo $lacks $(known $could))
+    if test -n "$packages"; then
+        echo "Installing $packages ..."
+        # What could not be installed is told below.
+        install $packages 2>/dev/null ||
+            { apt-get update -qq && install $packages; } || :
+        lacks=$(missing "$needed")
+        could=$(missing "$better")
+    fi
+fi
+if ! compiler >/dev/null; then
+    echo 'There is no C compiler here: please install gcc or clang.' >&2
+    exit 1
+elif test -n "$lacks"; then
+    echo "Please install what is missing (Debian names):$lacks." >&2
     exit 1
 fi
-echo "Installing$missing ..."
-export DEBIAN_FRONTEND=noninteractive
-install="apt-get install -y -qq --no-install-recommends"
-# shellcheck disable=SC2086 # a list of packages
-$install $missing >/dev/null 2>&1 ||
-    { apt-get update -qq && $install $missing >/dev/null; }
+if test -n "$could" && test "$1" = build; then
+    echo "Without$could (Debian names) each tool says what it cannot do."
+fi
 hip_headers "$1"

@@ -747,6 +747,22 @@ static inline void want_arrow(want *e, const want_event *from,
     free(head.name.text);
 }
 
+// The record of an event for a wait: other work has its call.
+static inline bool want_is_echo(const want *e, const want_event *record)
+{
+    const uint64_t correlation = record->values[TS_COLUMN_CORRELATION];
+    if (record->kind != TS_EVENT_EVENT_RECORD || !correlation) return false;
+    for (size_t i = 0; i < e->event_count; i++) {
+        const want_event *const op = &e->events[i];
+        if (op->kind >= TS_EVENT_GPU_FIRST &&
+            op->kind != TS_EVENT_EVENT_RECORD &&
+            op->values[TS_COLUMN_CORRELATION] == correlation &&
+            op->values[TS_COLUMN_THREAD] == record->values[TS_COLUMN_THREAD])
+            return true;
+    }
+    return false;
+}
+
 static inline void want_launch(want *e, const want_event *op)
 {
     const uint64_t *const v = op->values;
@@ -756,7 +772,7 @@ static inline void want_launch(want *e, const want_event *op)
         if (v[TS_COLUMN_CORRELATION] && call->kind == TS_EVENT_API_CALL &&
             call->values[TS_COLUMN_CORRELATION] == v[TS_COLUMN_CORRELATION] &&
             (!v[TS_COLUMN_THREAD] || v[TS_COLUMN_THREAD] == call->track)) {
-            want_arrow(e, call, op);
+            if (!want_is_echo(e, op)) want_arrow(e, call, op);
             return;
         }
     }

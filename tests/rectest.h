@@ -395,4 +395,14 @@ RT_UNUSED static const char *rt_start(const char *name, ts_session_desc desc)
     return path;
 }
 
+// A test that fails stops where it is: what comes after it starts its own.
+RT_UNUSED static int rt_stop(void **state)
+{
+    (void)state;
+    ts_session_stop();
+    return 0;
+}
+#undef cmocka_unit_test
+#define cmocka_unit_test(test) cmocka_unit_test_teardown(test, rt_stop)
+
 #endif // RECTEST_H

@@ -3,11 +3,17 @@
 # prints what each took of the processors, then the total over everything as
 # its last line.
 #   tests/run.sh [NAME...]        what each said is kept in build/check-logs
+#   tests/run.sh --shake ...      tests/shake.sh, by hand
 set -u
 cd "$(dirname "$0")/.." || exit 2
-all="build unit cli import replay execute analyze diff merge states stacks
-capture devices hip hip-execute opencl opencl-execute hash scripts
-examples install disabled cxx docs man format asan tsan valgrind arm64 fuzz"
+if test "${1:-}" = --shake; then
+    shift
+    exec tests/shake.sh "$@"
+fi
+all="build bare unit cli import replay execute analyze diff nsight sanity truth
+merge states stacks capture fault nvidia devices hip hip-execute opencl
+opencl-execute hash scripts examples install disabled cxx docs man format asan
+tsan valgrind arm64 fuzz"
 . tests/lib.sh
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT

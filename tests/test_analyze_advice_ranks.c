@@ -59,8 +59,41 @@ static void device_imbalance(made *m, bool bad)
 
 static void unused_device(made *m, bool bad)
 {
-    if (!bad) fact(m, 0, "world_size", 2);
+    fact(m, bad ? D1 : D0, "multiprocessors", 80);
     launch_at(m, "k", 0, 2);
+}
+
+// Its number may be all that is known of a device.
+static void bare_device(made *m, bool bad)
+{
+    (void)bad;
+    launch_at(m, "k", 0, 2);
+}
+
+static void hip_device(made *m, bool bad)
+{
+    (void)bad;
+    fact(m, D1, "multiprocessors", 80);
+    call_at(m, HOST, "hipLaunchKernel", 0, 4);
+    kernel_at(m, S0, "k", 6, 8);
+}
+
+static void only_a_device_that_is_described_can_be_unused(void **state)
+{
+    (void)state;
+    advised x;
+    advised_scene(&x, bare_device, true);
+    advised_run(&x, "unused-device", NULL);
+    assert_int_equal(0, x.a.finding_count);
+    advised_close(&x);
+    advised_scene(&x, hip_device, true);
+    advised_run(&x, "unused-device", NULL);
+    assert_int_equal(1, x.a.finding_count);
+    assert_string_equal("The trace describes 1 device without any work; 1 "
+                        "other has some.",
+                        x.a.findings[0].what.text);
+    assert_non_null(strstr(x.a.findings[0].todo.text, "ROCR_VISIBLE_DEVICES"));
+    advised_close(&x);
 }
 
 /* ---- Memory and steps --------------------------------------------------- */
@@ -181,7 +214,7 @@ static const advice_case cases[] = {
     { "collective-skew", collective_skew, 180, "collective-skew.count=13",
       116 },
     { "device-imbalance", device_imbalance, 100, "device-imbalance.excess=40%",
-      0 },
+      6 },
     { "unused-device", unused_device, NO_GAIN, "unused-device.count=2", 6 },
     { "memory-full", memory_full, NO_GAIN, "memory-full.share=96%", 50 },
     { "memory-fragmented", memory_fragmented, NO_GAIN,
@@ -370,6 +403,7 @@ static void each_rule_about_ranks_has_a_case(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_device_that_is_described_can_be_unused),
         cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
         cmocka_unit_test(a_rank_that_all_wait_for_is_named),
         cmocka_unit_test(a_straggler_is_named_however_little_it_gains),

@@ -256,6 +256,31 @@ static void each_rule_fires_with_its_gain_or_not_at_all(void **state)
     check_cases(cases, CASES);
 }
 
+// What is on the path before a kernel is no time of the kernel.
+static void put_pauses(made *m, bool bad)
+{
+    (void)bad;
+    launch_at(m, "k1", 0, 1);
+    launch_at(m, "k2", 50, 1);
+    launch_at(m, "k3", 100, 30);
+}
+
+static void a_kernel_holds_no_more_of_the_path_than_it_takes(void **state)
+{
+    (void)state;
+    advised x;
+    advised_scene(&x, put_pauses, true);
+    advised_run(&x, "hot-kernel", "hot-kernel.share=1%");
+    assert_int_not_equal(0, x.a.finding_count);
+    bool seen = false;
+    for (size_t i = 0; i < x.a.finding_count; i++)
+        seen |=
+            strstr(x.a.findings[i].what.text,
+                   "k3 runs 1 time, 30.00 us in all; 30.00 us of that") != NULL;
+    assert_true(seen);
+    advised_close(&x);
+}
+
 static void each_rule_about_work_has_a_case(void **state)
 {
     (void)state;
@@ -267,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
+        cmocka_unit_test(a_kernel_holds_no_more_of_the_path_than_it_takes),
         cmocka_unit_test(each_rule_about_work_has_a_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 */
 #include "tests/story_analyze.h"
 #include "tools/analyze/ask_flame.h"
+#include "tools/analyze/report_parts.h"
 
 typedef struct scene {
     story s;
@@ -115,6 +116,33 @@ static void steps_of_one_loop_are_one_place(void **state)
     close_scene(&x);
 }
 
+// More than half is most; two halves are two places.
+static void what_launched_half_is_not_the_place(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t more;
+        const char *answer;
+    } all[] = {
+        { 0, "200 ns of work on the devices; no single place on the host "
+             "launched more than half of it." },
+        { 2, "50.5 % of 202 ns of work on the devices stems from forward." },
+    };
+    for (size_t i = 0; i < 2; i++) {
+        scene x = { .s = story_begin() };
+        story_zone(&x.s, HOST, 100, 200, "forward");
+        story_zone(&x.s, HOST, 300, 400, "backward");
+        story_kernel(&x.s, S0, 5000, 5100 + all[i].more, "gemm", HOST, 150);
+        story_kernel(&x.s, S0, 6000, 6100, "gemm", HOST, 350);
+        story_open(&x.s, &x.job, false);
+        report *const r = report_open();
+        assert_true(analyze_ask(&x.job, "flame", r));
+        assert_string_equal(all[i].answer, r->sections->answer.text);
+        report_close(r);
+        close_scene(&x);
+    }
+}
+
 /* ---- Cutting ------------------------------------------------------------ */
 
 static uint32_t grow(path_tree *p, uint32_t parent, const char *name,
@@ -195,6 +223,7 @@ int main(void)
         cmocka_unit_test(time_on_devices_goes_to_the_zones_that_launched),
         cmocka_unit_test(a_stack_counts_more_than_zones),
         cmocka_unit_test(steps_of_one_loop_are_one_place),
+        cmocka_unit_test(what_launched_half_is_not_the_place),
         cmocka_unit_test(what_is_cut_is_counted_and_keeps_its_weight),
         cmocka_unit_test(names_that_all_share_are_one),
     };

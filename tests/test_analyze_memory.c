@@ -1,7 +1,8 @@
 /*
     test_analyze_memory.c - who holds memory, by hand-made allocations
 */
-#include "tests/story_forge.h"
+#include "tests/story_analyze.h"
+#include "tools/analyze/analyze_private.h"
 #include "tools/analyze/calc_memory.h"
 
 static memory computed(story *s)
@@ -378,6 +379,34 @@ static size_t read_file(const char *path, uint8_t *bytes, size_t room)
     return size;
 }
 
+// The allocator's own counter knows what was there before the trace.
+static void the_answer_is_from_the_best_evidence(void **state)
+{
+    (void)state;
+    enum { COUNTER = 900 };
+    story s = story_begin();
+    const ts_track_entry counter = { .type = TS_TRACK_COUNTER,
+                                     .parent = PROCESS,
+                                     .name = story_name(&s, "Total Allocated"),
+                                     .unit = story_name(&s, "bytes") };
+    ts_writer_track(s.writer, COUNTER, &counter);
+    const ts_writer_value values[] = { { TS_COLUMN_TYPE, TS_VALUE_INT },
+                                       { TS_COLUMN_VALUE, 178ll << 30 } };
+    story_alloc(&s, HOST, 50, 0x1000, 17 << 20, NULL, NULL);
+    ts_writer_event(s.writer, TS_EVENT_COUNTER, COUNTER, 50, 0, values, 2);
+    analyze_job job;
+    story_open(&s, &job, false);
+    report *const r = report_open();
+    assert_true(analyze_ask(&job, "memory", r));
+    const char *const said = r->sections->answer.text;
+    assert_non_null(strstr(said, "At most 178.0 GiB of host heap was held"));
+    assert_non_null(strstr(said, "as the counter Total Allocated says"));
+    assert_non_null(strstr(said, "allocations in the trace are 17.00 MiB"));
+    report_close(r);
+    analyze_close(&job);
+    story_end(&s);
+}
+
 static void the_trace_of_the_transcripts_is_this(void **state)
 {
     (void)state;
@@ -411,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_path_is_that_of_the_thread_at_that_time),
         cmocka_unit_test(deep_nesting_is_cut_and_counted),
         cmocka_unit_test(a_trace_without_allocations_has_no_pool),
+        cmocka_unit_test(the_answer_is_from_the_best_evidence),
         cmocka_unit_test(the_trace_of_the_transcripts_is_this),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,39 @@ static void who_comes_last_makes_the_others_wait(void **state)
     made_close(&m);
 }
 
+// Two processes of one machine: the one began 7,000 ns after the other, and
+// that is why it comes as much later to the first collective, not to the
+// second.
+static void who_began_later_is_told_from_a_clock_that_is_off(void **state)
+{
+    (void)state;
+    enum { UNIX = 1000000, HEAD = 7000 };
+    made m, other;
+    ranks_result r;
+    made_begin(&m, UNIX);
+    collective(&m, S0, 100, HEAD + 200, 1);
+    collective(&m, S0, HEAD + 300, HEAD + 400, 2);
+    made_begin(&other, UNIX + HEAD);
+    collective(&other, S0, 110, 200, 1);
+    made_zone(&other, HOST, "resize", 210, 350);
+    collective(&other, S0, 360, 400, 2);
+    made_read(&other);
+    made_read(&m);
+    made_join(&m, &other, 1);
+    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_int_equal(2, r.meeting_count);
+    assert_int_equal(HEAD + 10, r.meetings[0].last_ns - r.meetings[0].first_ns);
+    assert_int_equal(HEAD + 10, r.meetings[0].head_ns);
+    assert_int_equal(60, r.meetings[1].last_ns - r.meetings[1].first_ns);
+    assert_int_equal(0, r.meetings[1].head_ns);
+    assert_int_equal(made_group(&m, "resize"), r.meetings[1].held.zone);
+    assert_int_equal(HEAD + 10, r.ranks[1].began_ns - r.ranks[0].began_ns);
+    ranks_close(&r);
+    made_close(&m);
+    ts_reader_close(other.reader);
+    unlink(other.path);
+}
+
 // The clocks of files are put together by the ends of their collectives.
 static void ranks_in_files_of_their_own_meet_on_one_axis(void **state)
 {
@@ -106,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_comes_last_makes_the_others_wait),
+        cmocka_unit_test(who_began_later_is_told_from_a_clock_that_is_off),
         cmocka_unit_test(ranks_in_files_of_their_own_meet_on_one_axis),
         cmocka_unit_test(alone_nobody_waits),
     };

@@ -323,7 +323,47 @@ static void recursion_counts_once_in_inclusive_time(void **state)
     close_scene(&x);
 }
 
-// Of five copies the three longest, each with its own rate.
+// As the PyTorch profiler has an annotation that begins within the call that
+// makes it, and goes on when that has returned.
+static void zones_that_cross_share_no_moment(void **state)
+{
+    (void)state;
+    enum { LANE = 900, LANE_ALONE };
+    scene x = { .s = story_begin() };
+    story_zone(&x.s, HOST, 0, 1000, "next");
+    story_zone(&x.s, HOST, 10, 40, "enter");
+    story_zone(&x.s, HOST, 20, 900, "annotation");
+    story_zone(&x.s, HOST, 100, 700, "resize");
+    // What a device or a profiler has zones for is no time of a thread.
+    story_track(x.s.writer, LANE, TS_TRACK_THREAD, D0, 0);
+    const ts_track_entry alone = { .type = TS_TRACK_THREAD,
+                                   .name = story_name(&x.s, "profiler spans") };
+    ts_writer_track(x.s.writer, LANE_ALONE, &alone);
+    story_zone(&x.s, LANE, 0, 800, "next");
+    story_zone(&x.s, LANE_ALONE, 0, 1000, "the whole session");
+    story_open(&x.s, &x.job, false);
+    zones z;
+    assert_true(zones_open(&z, &x.job));
+    assert_int_equal(4, z.rows.count);
+    static const struct {
+        const char *name;
+        int64_t exclusive_ns, inclusive_ns;
+    } want[] = { { "next", 10 + 100, 1000 },
+                 { "enter", 10, 30 },
+                 { "annotation", 280, 880 },
+                 { "resize", 600, 600 } };
+    for (size_t i = 0; i < 4; i++) {
+        const zone_times *const t =
+            zones_times(&z, row_of(&z.rows, want[i].name));
+        assert_int_equal(want[i].exclusive_ns, t->exclusive_ns);
+        assert_int_equal(want[i].inclusive_ns, t->inclusive_ns);
+    }
+    assert_int_equal(1, z.paths.overlaps);
+    zones_close(&z);
+    close_scene(&x);
+}
+
+// Of five copies the three longest, each with its own rate and stream.
 static void single_copies_have_their_own_rates(void **state)
 {
     (void)state;
@@ -342,8 +382,8 @@ static void single_copies_have_their_own_rates(void **state)
             { TS_COLUMN_SIZE, made[i].size },
             { TS_COLUMN_MEMORY, made[i].memory | 3 << 4 },
         };
-        ts_writer_event(x.s.writer, TS_EVENT_MEMCPY, S0, made[i].from,
-                        made[i].to - made[i].from, values, 3);
+        ts_writer_event(x.s.writer, TS_EVENT_MEMCPY, S0 + (uint32_t)i % 2,
+                        made[i].from, made[i].to - made[i].from, values, 3);
     }
     story_open(&x.s, &x.job, false);
     copies c;
@@ -355,6 +395,7 @@ static void single_copies_have_their_own_rates(void **state)
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(made[want[i]].from, c.longest[i].start_ns);
         assert_int_equal(made[want[i]].size, c.longest[i].size);
+        assert_int_equal(S0 + want[i] % 2, c.longest[i].track);
     }
     const ts_text text = copies_one_text(&c, &c.longest[0]);
     assert_string_equal("host to device, pinned", text.text);
@@ -362,10 +403,41 @@ static void single_copies_have_their_own_rates(void **state)
     close_scene(&x);
 }
 
+/* ---- Rows ---------------------------------------------------------------- */
+
+static ts_text same_text(const stats_group *group, void *user)
+{
+    (void)group;
+    (void)user;
+    return (ts_text){ "same", 4 };
+}
+
+// Keys are ids of a file: with the file of another, they name anything.
+static void a_row_of_several_files_has_file_and_keys_of_one(void **state)
+{
+    (void)state;
+    stats_map map = { 0 };
+    stats_rows rows;
+    stats_add(stats_find(&map, 0, 5, 6), 200, 10, 0);
+    stats_add(stats_find(&map, 1, 7, 8), 100, 10, 0); // as long, but earlier
+    assert_true(stats_rows_open(&rows, &map, same_text, NULL));
+    assert_int_equal(1, rows.count);
+    const stats_group *const sum = &rows.rows[0].sum;
+    expect_sum(sum, 2, 20, 10, 10);
+    assert_int_equal(100, sum->most_at_ns);
+    assert_int_equal(1, sum->file);
+    assert_int_equal(7, sum->key[0]);
+    assert_int_equal(8, sum->key[1]);
+    stats_rows_close(&rows);
+    stats_close(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zones_that_cross_share_no_moment),
         cmocka_unit_test(single_copies_have_their_own_rates),
+        cmocka_unit_test(a_row_of_several_files_has_file_and_keys_of_one),
         cmocka_unit_test(
             kernels_of_one_name_are_summed_over_streams_and_devices),
         cmocka_unit_test(launch_configurations_are_told_apart),

@@ -2,6 +2,7 @@
     test_analyze_steps.c - loops in sequences, and steps that are slow
 */
 #include "tests/analyze_time.h"
+#include "tools/analyze/analyze_private.h"
 #include "tools/analyze/calc_period.h"
 #include "tools/analyze/calc_steps.h"
 
@@ -192,6 +193,35 @@ static void steps_are_found_and_slow_ones_explained(void **state)
     made_close(&m);
 }
 
+// Fewer than three are no steps, and the answer knows that they are there.
+static void two_marks_are_too_few(void **state)
+{
+    (void)state;
+    made m;
+    steps_result r;
+    made_begin(&m, 0);
+    made_zone(&m, HOST, "ProfilerStep#1", 0, 100);
+    made_launch(&m, S0, "a", 10, 20, 50);
+    made_zone(&m, HOST, "ProfilerStep#2", 100, 200);
+    made_launch(&m, S0, "b", 110, 120, 150);
+    made_open(&m);
+    assert_true(steps_open(&r, m.replay, m.timeline, &m.names));
+    assert_int_equal(0, r.count);
+    assert_int_equal(2, r.few);
+    steps_close(&r);
+    static const cli_tool tool = { .name = "test" };
+    char *path = m.path;
+    analyze_job job = { .tool = &tool };
+    report *const found = report_open();
+    assert_true(analyze_open(&job, &path, 1));
+    assert_true(analyze_ask(&job, "steps", found));
+    assert_non_null(strstr(found->sections->answer.text,
+                           "Only 2 steps are marked, and three at least are"));
+    report_close(found);
+    analyze_close(&job);
+    made_close(&m);
+}
+
 static void marked_steps_are_taken_as_they_are(void **state)
 {
     (void)state;
@@ -277,6 +307,7 @@ int main(void)
         cmocka_unit_test(what_does_not_repeat_is_no_loop),
         cmocka_unit_test(random_sequences_have_turns_in_order),
         cmocka_unit_test(steps_are_found_and_slow_ones_explained),
+        cmocka_unit_test(two_marks_are_too_few),
         cmocka_unit_test(marked_steps_are_taken_as_they_are),
         cmocka_unit_test(steps_without_time_are_counted_and_numbers_stay),
         cmocka_unit_test(a_trace_without_a_loop_has_no_steps),

@@ -3,6 +3,8 @@
 */
 #include "tests/story_analyze.h"
 #include "tools/analyze/analyze_private.h"
+#include "tools/analyze/calc_bound.h"
+#include "tools/analyze/calc_cut.h"
 #include "tools/analyze/calc_summary.h"
 
 typedef struct scene {
@@ -21,8 +23,8 @@ static void close_scene(scene *x)
 /*
     Stream 0:  launch at 0, gemm [10, 50), launch at 100, relu [105, 125)
     Stream 1:  copy [40, 60), launched at 20
-    Device 0 is busy [10, 60) and [105, 125): 70 of 125; it idles [0, 10), the
-    way of the first launch, and [60, 105), for a launch at 100.
+    Device 0 is busy [10, 60) and [105, 125): 70 of 115; it idles [60, 105),
+    for a launch at 100.
 */
 static void put_run(scene *x)
 {
@@ -43,11 +45,11 @@ static void a_small_run_adds_up(void **state)
     assert_int_equal(1, x.f.device_count);
     const ts_timeline_figures *const f = x.f.total;
     assert_int_equal(70, f->busy_ns);
-    assert_int_equal(55, f->idle_ns);
+    assert_int_equal(45, f->idle_ns);
     assert_int_equal(60, f->work_ns[TS_WORK_KERNEL]);
     assert_int_equal(20, f->work_ns[TS_WORK_COPY]);
     assert_int_equal(10, f->only_ns[TS_WORK_COPY]);
-    assert_int_equal(55, x.f.level_ns[0]);
+    assert_int_equal(45, x.f.level_ns[0]);
     assert_int_equal(60, x.f.level_ns[1]);
     assert_int_equal(10, x.f.level_ns[2]);
     assert_int_equal(60, x.f.longest[TS_IDLE_HOST_LATE].start_ns);
@@ -56,7 +58,7 @@ static void a_small_run_adds_up(void **state)
     assert_int_equal(SUMMARY_KERNELS, summary_parts(f, parts));
     for (int i = 0; i < SUMMARY_BOUNDS; i++)
         sum += parts[i];
-    assert_int_equal(125, sum);
+    assert_int_equal(115, sum);
     assert_int_equal(45, parts[SUMMARY_HOST]);
     close_scene(&x);
 }
@@ -116,11 +118,156 @@ static void a_trace_without_devices_says_what_there_is(void **state)
     report *const r = report_open();
     assert_true(analyze_ask(&x.job, "summary,kernels,copies,api,zones", r));
     const report_section *s = r->sections;
-    assert_non_null(strstr(s->answer.text, "1 zones"));
+    assert_memory_equal("A program of the host: 1 zone of 1 name on 2 threads",
+                        s->answer.text, 52);
+    assert_non_null(strstr(s->answer.text, "Zone 'step' takes the largest"));
     for (s = s->next; strcmp(s->name, "zones") != 0; s = s->next)
         assert_true(s->not_applicable);
     assert_false(s->not_applicable);
     report_close(r);
+    close_scene(&x);
+}
+
+/*
+    Cut out of a running program, times in us. Ten operations that were launched
+    before run from 151,000 on; the calls are for what comes after these, and
+    for what comes after the record.
+*/
+enum { CUT_AT = 151000, CUT_QUEUED = 10, CUT_LAUNCHED = 15, CUT_CALLS = 30 };
+
+static void put_cut(scene *x)
+{
+    for (int i = 0; i < CUT_QUEUED; i++) {
+        x->s.correlation = (uint64_t)i + 1;
+        story_operation(&x->s, TS_EVENT_KERNEL, S0, (CUT_AT + 10 * i) * 1000,
+                        (CUT_AT + 10 * (i + 1)) * 1000 - 20, "gemm", HOST, 0);
+    }
+    x->s.correlation = 100;
+    for (int i = 0; i < CUT_CALLS; i++) {
+        const int64_t at = (CUT_AT + 10 * (i + CUT_QUEUED)) * 1000;
+        story_call(&x->s, HOST, 8000 * i, "launch");
+        if (i < CUT_LAUNCHED)
+            story_operation(&x->s, TS_EVENT_KERNEL, S0, at, at + 9980, "gemm",
+                            HOST, 0);
+    }
+}
+
+static const report_figure_line *figure_of(const report_section *s,
+                                           const char *key)
+{
+    for (size_t i = 0; i < s->figure_count; i++)
+        if (!strcmp(s->figures[i].key, key)) return &s->figures[i];
+    fail_msg("no figure %s", key);
+    return NULL;
+}
+
+static void a_span_begins_with_the_first_work(void **state)
+{
+    (void)state;
+    scene x = { .s = story_begin() };
+    put_cut(&x);
+    story_open(&x.s, &x.job, false);
+    report *const r = report_open();
+    assert_true(analyze_ask(&x.job, "summary,idle,overlap,path", r));
+    assert_int_equal(0, r->window.from_ns);
+    assert_int_equal(CUT_AT * 1000, r->window.work_from_ns);
+    const report_section *s = r->sections;
+    assert_int_equal(250 * 1000 - 20,
+                     figure_of(s, "duration_ns")->value.number);
+    assert_int_equal(25 * 9980, figure_of(s, "busy_ns")->value.number);
+    assert_int_equal(24 * 20, figure_of(s, "idle_ns")->value.number);
+    assert_int_equal(CUT_QUEUED, figure_of(s, "queued_before")->value.number);
+    assert_int_equal(CUT_CALLS - CUT_LAUNCHED,
+                     figure_of(s, "calls_outside")->value.number);
+    assert_string_equal("no", figure_of(s, "launch_bound")->value.text.text);
+    assert_non_null(strstr(s->answer.text, "busy 99.8 % of the time"));
+    assert_non_null(
+        strstr(s->answer.text, "10 of the 25 operations were launched before"));
+    assert_non_null(strstr(s->answer.text, "15 calls comes after it"));
+    for (; s; s = s->next)
+        assert_true(!s->trusted || s->confidence != REPORT_HIGH);
+    report_close(r);
+    close_scene(&x);
+}
+
+/*
+    Rounds of 100 us, of which `part` us are what the run is to be bound by and
+    a kernel takes the rest. Nothing comes after the last kernel, so that the
+    share is 19 * part of 2,000 - part: 22 are 21.1 %, and 20 are 19.2 %.
+*/
+static void put_rounds(scene *x, bound which, int64_t part)
+{
+    enum { ROUNDS = 20, US = 1000 };
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        const int64_t at = 1000 * US + 100 * US * i, next = at + 100 * US;
+        const int64_t ends = next - part * US;
+        // Each but the first is launched at the end of the round before.
+        const bool late = which == BOUND_LAUNCH || which == BOUND_HOST;
+        const int64_t long_ns = which == BOUND_LAUNCH ? part * US - 1 : 100;
+        const ts_writer_value call[] = {
+            { TS_COLUMN_NAME, story_name(&x->s, "launch") },
+            { TS_COLUMN_CORRELATION, ++x->s.correlation },
+        };
+        ts_writer_event(x->s.writer, TS_EVENT_API_CALL, HOST,
+                        late && i ? at - long_ns : i * 200,
+                        late && i ? long_ns : 100, call, 2);
+        story_operation(&x->s, TS_EVENT_KERNEL, S0, at, ends, "gemm", HOST, 0);
+        if (i + 1 == ROUNDS) break;
+        if (which == BOUND_HOST)
+            story_zone(&x->s, HOST, ends, next - 1000, "resize");
+        if (late) continue;
+        story_call(&x->s, HOST, i * 200 + 150, "copy");
+        story_operation(
+            &x->s, which == BOUND_COPY ? TS_EVENT_MEMCPY : TS_EVENT_COLLECTIVE,
+            S0, ends, next, "part", HOST, 0);
+    }
+}
+
+static void a_run_is_bound_by_what_costs_a_fifth(void **state)
+{
+    (void)state;
+    static const char *const keys[BOUND_LIMIT] = { "launch_bound", "host_bound",
+                                                   "copy_bound",
+                                                   "communication_bound" };
+    for (int which = 0; which < BOUND_LIMIT; which++)
+        for (int64_t part = 20; part <= 22; part += 2) {
+            scene x = { .s = story_begin() };
+            put_rounds(&x, (bound)which, part);
+            story_open(&x.s, &x.job, false);
+            report *const r = report_open();
+            assert_true(analyze_ask(&x.job, "summary", r));
+            const report_section *const s = r->sections;
+            for (int i = 0; i < BOUND_LIMIT; i++)
+                assert_string_equal(i == which && part == 22 ? "yes" : "no",
+                                    figure_of(s, keys[i])->value.text.text);
+            char said[40];
+            snprintf(said, sizeof said, "It is %s", bound_name((bound)which));
+            assert_int_equal(part == 22, strstr(s->answer.text, said) != NULL);
+            assert_int_equal(part == 20,
+                             strstr(s->answer.text, "It is neither") != NULL);
+            // The host's part ends in what it did.
+            assert_int_equal(which == BOUND_HOST && part == 22,
+                             strstr(s->answer.text, "'resize'") != NULL);
+            report_close(r);
+            close_scene(&x);
+        }
+}
+
+// One that has all its calls and all its work is cut nowhere.
+static void a_whole_program_is_not_cut(void **state)
+{
+    (void)state;
+    scene x = { .s = story_begin() };
+    put_run(&x);
+    story_open(&x.s, &x.job, false);
+    const cut_figures *const cut = analyze_cut(&x.job);
+    assert_int_equal(3, cut->operations);
+    assert_int_equal(3, cut->launches);
+    assert_int_equal(0, cut->queued);
+    assert_int_equal(0, cut->outside);
+    assert_int_equal(1, cut->running); // relu, after its launch
+    assert_int_equal(24, cut->running_ns);
+    assert_false(cut_weighs(cut));
     close_scene(&x);
 }
 
@@ -146,6 +293,28 @@ static void losses_lower_every_trust(void **state)
     close_scene(&x);
 }
 
+// An importer made the times up: no figure of them is sure.
+static void times_that_no_source_has_lower_every_trust(void **state)
+{
+    (void)state;
+    scene x = { .s = story_begin() };
+    put_run(&x);
+    ts_writer_metadata(x.s.writer, 0, "chakra.times", TS_VALUE_TEXT,
+                       story_name(&x.s, "estimated"));
+    story_open(&x.s, &x.job, false);
+    report *const r = report_open();
+    assert_true(analyze_ask(&x.job, "summary,idle,kernels,sync", r));
+    size_t answers = 0;
+    for (const report_section *s = r->sections; s; s = s->next) {
+        if (s->not_applicable) continue;
+        assert_int_equal(REPORT_LOW, s->confidence);
+        answers++;
+    }
+    assert_true(answers >= 3);
+    report_close(r);
+    close_scene(&x);
+}
+
 static void questions_and_settings_must_be_known(void **state)
 {
     (void)state;
@@ -155,17 +324,17 @@ static void questions_and_settings_must_be_known(void **state)
     report *const r = report_open();
     assert_false(analyze_ask(&x.job, "summary,nothing", r));
     report_close(r);
-    assert_int_equal(2000, analyze_set(&x.job, "summary.launch-share"));
+    assert_int_equal(2000, analyze_set(&x.job, "summary.bound-share"));
     close_scene(&x);
-    cli_list sets = { { "summary.launch-share=12.5%" }, 1 };
-    const char *const bad[] = { "x=1", "summary.launch-share",
-                                "summary.launch-share=5",
-                                "summary.launch-share=%" };
+    cli_list sets = { { "summary.bound-share=12.5%" }, 1 };
+    const char *const bad[] = { "x=1", "summary.bound-share",
+                                "summary.bound-share=5",
+                                "summary.bound-share=%" };
     char none[] = "/nowhere";
     char *path = none;
     analyze_job job = { .tool = &story_tool, .options = { .sets = &sets } };
     assert_false(analyze_open(&job, &path, 1)); // only the file is missing
-    assert_int_equal(1250, analyze_set(&job, "summary.launch-share"));
+    assert_int_equal(1250, analyze_set(&job, "summary.bound-share"));
     analyze_close(&job);
     for (size_t i = 0; i < 4; i++) {
         sets.items[0] = bad[i];
@@ -180,7 +349,11 @@ int main(void)
         cmocka_unit_test(a_small_run_adds_up),
         cmocka_unit_test(a_long_run_in_windows_adds_up_to_the_whole),
         cmocka_unit_test(a_trace_without_devices_says_what_there_is),
+        cmocka_unit_test(a_span_begins_with_the_first_work),
+        cmocka_unit_test(a_run_is_bound_by_what_costs_a_fifth),
+        cmocka_unit_test(a_whole_program_is_not_cut),
         cmocka_unit_test(losses_lower_every_trust),
+        cmocka_unit_test(times_that_no_source_has_lower_every_trust),
         cmocka_unit_test(questions_and_settings_must_be_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

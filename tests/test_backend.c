@@ -66,7 +66,7 @@ static void a_backend_runs_with_the_session_and_may_record(void **state)
     assert_string_equal(said, "ABf");
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_string_equal(said, "ABfa"); // one that is not on is not stopped
-    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_ERR_STATE);
     assert_string_equal(said, "ABfa");
     rt_trace trace = rt_read(path);
     assert_int_equal(rt_count(&trace, TS_EVENT_MARK, "started"), 1);

@@ -464,6 +464,21 @@ static void older_and_damaged_records_are_told_apart(void **state)
     ts_reader_close(reader);
 }
 
+// One past the end has no room yet.
+static void there_is_room_for_the_launches_of_each_name(void **state)
+{
+    (void)state;
+    ts__snapshot_state s = { .launches = NULL };
+    for (uint32_t name = 0; name < 1000; name++)
+        for (uint64_t i = 0; i < 2; i++) {
+            uint64_t number;
+            assert_true(ts__sn_launch(&s, name, &number));
+            assert_int_equal(number, i);
+            assert_true(name < s.launch_room);
+        }
+    free(s.launches);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +493,7 @@ int main(void)
         cmocka_unit_test(attributes_come_back_in_order),
         cmocka_unit_test(the_box_of_a_copy_says_what_the_host_gives),
         cmocka_unit_test(code_has_a_form_and_options),
+        cmocka_unit_test(there_is_room_for_the_launches_of_each_name),
         cmocka_unit_test(older_and_damaged_records_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,47 @@ static void a_list_has_patterns(void **state)
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
+static bool matches(const char *regex, const char *name)
+{
+    regex_t compiled;
+    cli_text why;
+    assert_true(cli_regex_open(&compiled, regex, strlen(regex), &why));
+    const ts_text text = { name, strlen(name) };
+    const bool yes = cli_regex_matches(&compiled, text);
+    regfree(&compiled);
+    return yes;
+}
+
+static void an_expression_matches_a_part_of_a_name(void **state)
+{
+    (void)state;
+    assert_true(matches("nccl", "void ncclKernel<int>()"));
+    assert_true(matches("^void nccl", "void ncclKernel<int>()"));
+    assert_false(matches("^nccl", "void ncclKernel<int>()"));
+    assert_true(matches("^gemm$", "gemm"));
+    assert_false(matches("^gemm$", "gemms"));
+    assert_true(matches("ge+m|relu", "my relu"));
+    // Only what was given counts, not what stands behind it.
+    regex_t compiled;
+    cli_text why;
+    assert_true(cli_regex_open(&compiled, "gemm=2", 4, &why));
+    assert_true(cli_regex_matches(&compiled, (ts_text){ "gemm2", 4 }));
+    regfree(&compiled);
+    assert_false(cli_regex_open(&compiled, "(", 1, &why));
+    assert_non_null(strstr(why.s, "("));
+}
+
+static void an_expression_matches_a_mangled_name_as_either(void **state)
+{
+    (void)state;
+    char *const read = cli_demangle("_Z4gemmIfEvPT_");
+    if (!read) skip(); // without a C++ library
+    free(read);
+    assert_true(matches("^_Z4gemmIf", "_Z4gemmIfEvPT_"));
+    assert_true(matches("gemm<float>", "_Z4gemmIfEvPT_"));
+    assert_false(matches("gemm<double>", "_Z4gemmIfEvPT_"));
+}
+
 static void numbers_are_short_and_have_units(void **state)
 {
     (void)state;
@@ -91,6 +132,21 @@ static uint32_t code_of(const char *text, size_t size, size_t used)
     uint32_t code;
     assert_int_equal(used, cli_utf8(text, size, &code));
     return code;
+}
+
+static void what_rounds_to_nothing_has_no_sign(void **state)
+{
+    (void)state;
+    assert_string_equal("0.00 %", cli_change(-8.0 / 84490000, 2).s);
+    assert_string_equal("0.00 %", cli_change(0.00004, 2).s);
+    assert_string_equal("0.0 %", cli_change(-0.0, 1).s);
+    assert_string_equal("-0.01 %", cli_change(-0.0001, 2).s);
+    assert_string_equal("+0.1 %", cli_change(0.001, 1).s);
+    assert_string_equal("+100.0 %", cli_change(1, 1).s);
+    assert_string_equal("-33.3 %", cli_change(-1.0 / 3, 1).s);
+    assert_string_equal("0.0 %", cli_percent(-0.0001).s);
+    assert_string_equal("-10.0 %", cli_percent(-0.1).s);
+    assert_string_equal("100.0 %", cli_percent(1).s);
 }
 
 static void invalid_utf_8_is_one_byte_at_a_time(void **state)
@@ -222,7 +278,10 @@ int main(void)
         cmocka_unit_test(a_time_needs_a_unit_and_is_exact),
         cmocka_unit_test(what_is_no_time_is_refused),
         cmocka_unit_test(a_list_has_patterns),
+        cmocka_unit_test(an_expression_matches_a_part_of_a_name),
+        cmocka_unit_test(an_expression_matches_a_mangled_name_as_either),
         cmocka_unit_test(numbers_are_short_and_have_units),
+        cmocka_unit_test(what_rounds_to_nothing_has_no_sign),
         cmocka_unit_test(invalid_utf_8_is_one_byte_at_a_time),
         cmocka_unit_test(nothing_turns_the_direction_of_a_text),
         cmocka_unit_test(json_is_escaped_and_complete),

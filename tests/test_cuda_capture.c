@@ -222,6 +222,33 @@ static void a_driver_that_knows_no_parameters_is_no_hindrance(void **user)
     rt_close(&trace);
 }
 
+// By what the driver tells, and by what the cubin does.
+static void more_than_4_kib_of_arguments_are_kept(void **user)
+{
+    static uint32_t values[1250], last = 40;
+    void *large, *arguments[] = { &numbers, values, &last };
+    (void)user;
+    values[1249] = 2;
+    begin();
+    ok(cuModuleGetFunction(&large, module, "large"));
+    for (int i = 0; i < 2; i++) {
+        ok(cuLaunchKernel(large, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
+                          NULL));
+        ts__cs.driver.call.parameter = NULL;
+    }
+    end();
+    for (size_t i = 0; i < 2; i++) {
+        const ts_capture c = capture_at(i);
+        assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
+        assert_int_equal(c.head.args_size, 5012);
+        assert_int_equal(c.head.param_count, 3);
+        assert_memory_equal((const char *)c.args + 5008, &last, sizeof last);
+        assert_int_equal(first_of(c.regions[0].after),
+                         first_of(c.regions[0].before) + 42);
+    }
+    rt_close(&trace);
+}
+
 static void one_call_unmaps_all_that_it_names(void **user)
 {
     enum { GRANULE = 2 << 20 };
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test(an_address_that_is_allocated_again_is_looked_at_again),
         cmocka_unit_test(pinned_memory_is_copied_like_any_other_of_the_host),
         cmocka_unit_test(a_driver_that_knows_no_parameters_is_no_hindrance),
+        cmocka_unit_test(more_than_4_kib_of_arguments_are_kept),
         cmocka_unit_test(one_call_unmaps_all_that_it_names),
         cmocka_unit_test(a_tensor_in_several_maps_is_kept_whole),
         cmocka_unit_test(reservations_beside_each_other_are_not_one),

@@ -70,7 +70,7 @@ static void a_driver_that_locks_is_found_out_once(void **user)
 {
     (void)user;
     begin_hasty();
-    setenv("DOUBLE_CUDA_LOCK", "1", 1);
+    setenv("DOUBLE_CUDA_LOCK", "2", 1);
     for (int i = 0; i < 20; i++)
         ok(launch(add, numbers, 1));
     unsetenv("DOUBLE_CUDA_LOCK");
@@ -78,6 +78,36 @@ static void a_driver_that_locks_is_found_out_once(void **user)
     for (size_t i = 0; i < 20; i++)
         declined_for(i, TS_REASON_DEVICE_FAILED);
     CU_ASSERT_SAYS(&trace, "capture.cuda", "does not answer");
+    rt_close(&trace);
+}
+
+// Then the thread of the call asks, and is left as it was.
+static void a_driver_that_locks_is_asked_by_who_calls(void **user)
+{
+    void *before, *after;
+    int (*now)(void **);
+    void *const symbol = cu_symbol(RTLD_DEFAULT, "cuCtxGetCurrent");
+    (void)user;
+    memcpy(&now, &symbol, sizeof now);
+    begin_hasty();
+    ok(now(&before));
+    setenv("DOUBLE_CUDA_LOCK", "1", 1);
+    for (int i = 0; i < 3; i++)
+        ok(launch(add, numbers, 1));
+    unsetenv("DOUBLE_CUDA_LOCK");
+    ok(now(&after));
+    end();
+    assert_ptr_equal(before, after);
+    CU_ASSERT_SAYS(&trace, "capture.thread", "the program's");
+    assert_int_equal(ts_reader_capture_count(trace.reader), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(capture_at(i).head.state, TS_CAPTURE_WHOLE);
+    const ts_capture c = capture_at(2);
+    assert_int_equal(first_of(c.regions[0].after),
+                     first_of(c.regions[0].before) + 1);
+    // None of it is the program's: its own calls are three.
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, "cuLaunchKernel"), 3);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 0);
     rt_close(&trace);
 }
 
@@ -282,6 +312,7 @@ int main(void)
         cmocka_unit_test(managed_memory_of_a_device_that_does_not_share_it),
         cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
         cmocka_unit_test(a_driver_that_locks_is_found_out_once),
+        cmocka_unit_test(a_driver_that_locks_is_asked_by_who_calls),
         cmocka_unit_test(threads_take_turns),
         cmocka_unit_test(threads_get_their_own_answers),
         cmocka_unit_test(what_did_not_run_alone_is_declined),

@@ -45,6 +45,7 @@ static void others_are_captured_while_a_stream_is_recorded(void **user)
     (void)user;
     begin();
     ok(cuStreamCreate(&other, 1));
+    ok(launch_on(other, 1)); // streams of before the session are waited for
     ok(cuStreamBeginCapture_v2(stream, 0)); // of all threads
     ok(launch_on(stream, 1));
     ok(launch_on(other, 2));
@@ -52,8 +53,8 @@ static void others_are_captured_while_a_stream_is_recorded(void **user)
     records(stream, 2);
     end();
     // What was recorded is none.
-    assert_int_equal(ts_reader_capture_count(trace.reader), 1);
-    const ts_capture c = capture_at(0);
+    assert_int_equal(ts_reader_capture_count(trace.reader), 2);
+    const ts_capture c = capture_at(1);
     assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
     assert_int_equal(first_of(c.regions[0].after),
                      first_of(c.regions[0].before) + 2);
@@ -124,6 +125,33 @@ static void a_recording_of_before_the_session_passes(void **user)
     rt_close(&trace);
 }
 
+// It began in the session, on a stream of before it, when nothing was captured
+// yet: nobody may wait for all of its context.
+static void a_recording_on_an_unknown_stream_is_not_spoiled(void **user)
+{
+    const ts_cupti_desc operations = { .operations = true };
+    const ts_session_desc session = { .path = path = rt_path("capture.sbt") };
+    const ts_snapshot_desc patient = { .drain_ms = 60000 };
+    void *early;
+    (void)user;
+    ok(cuStreamCreate(&early, 1));
+    ok(ts_cupti_configure(&operations));
+    ok(ts_session_start(&session));
+    ok(cuStreamCreate(&stream, 1));
+    ok(cuMemAlloc_v2(&numbers, BYTES));
+    ok(cuStreamBeginCapture_v2(early, 0));
+    ok(launch_on(early, 1));
+    ok(ts_snapshot_start(&patient));
+    ok(launch_on(stream, 2));
+    records(early, 1);
+    ok(launch_on(stream, 2));
+    end();
+    assert_int_equal(ts_reader_capture_count(trace.reader), 2);
+    declined_for(0, TS_REASON_IN_CAPTURE);
+    assert_int_equal(capture_at(1).head.state, TS_CAPTURE_WHOLE);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +159,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_blocks_others_is_not_spoiled),
         cmocka_unit_test(a_stream_that_joined_a_recording_is_not_asked),
         cmocka_unit_test(a_recording_of_before_the_session_passes),
+        cmocka_unit_test(a_recording_on_an_unknown_stream_is_not_spoiled),
     };
     return cmocka_run_group_tests(tests, start_recorded, finish);
 }

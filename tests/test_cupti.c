@@ -103,8 +103,74 @@ static void copies_and_sets_have_sizes_and_kinds(void **state)
     const uint64_t number = copy->values[TS_COLUMN_CORRELATION];
     assert_int_equal(copy->values[TS_COLUMN_ADDRESS], 0x7100000 + number);
     assert_int_equal(copy->values[TS_COLUMN_SOURCE], 0x7200000 + number);
-    assert_int_equal(peer->values[TS_COLUMN_ADDRESS], 0); // not in its reach
+    const uint64_t next = peer->values[TS_COLUMN_CORRELATION];
+    assert_int_equal(peer->values[TS_COLUMN_ADDRESS], 0x7100000 + next);
+    assert_int_equal(peer->values[TS_COLUMN_SOURCE], 0x7300000 + next);
     assert_int_equal(set->values[TS_COLUMN_ADDRESS], 0x7100000 + number + 2);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
+/*
+    A function of the runtime calls the driver: with its own number, with
+    another, or so that records have that one. Each operation has the number of
+    what the program called, and no launch waits for a kernel that has come.
+*/
+static void calls_within_calls_count_once(void **state)
+{
+    (void)state;
+    for (uint64_t nested = 0; nested < 3; nested++) {
+        cu_set("nested", nested);
+        const char *const path = rt_start("nested.sbt", cu_plain);
+        CU_LAUNCH(.repeat = 5);
+        CU_RUN(.what = DOUBLE_INNER_LAUNCH, .repeat = 5);
+        CU_RUN(.what = DOUBLE_COPY, .bytes = 64);
+        CU_RUN(.what = DOUBLE_TO_SYMBOL, .bytes = 64);
+        rt_trace trace = cu_end(path);
+        cu_set("nested", 0);
+        assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 10);
+        assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 12);
+        assert_int_equal(
+            rt_rows(&trace, TS_EVENT_API_CALL, "__cudaLaunchKernel"), 5);
+        assert_int_equal(cu_fact(&trace, "cupti.launches"), 10);
+        for (size_t i = 0; i < 10; i++)
+            assert_int_equal(rt_nth(&trace, TS_EVENT_KERNEL, NULL, i)
+                                 ->values[TS_COLUMN_CORRELATION],
+                             rt_nth(&trace, TS_EVENT_API_CALL, NULL, i)
+                                 ->values[TS_COLUMN_CORRELATION]);
+        for (size_t i = 0; i < 2; i++) {
+            const rt_row *const copy = rt_nth(&trace, TS_EVENT_MEMCPY, NULL, i);
+            assert_int_equal(copy->values[TS_COLUMN_ADDRESS],
+                             0x7100000 + copy->values[TS_COLUMN_CORRELATION] +
+                                 (i && nested ? 1 : 0));
+        }
+        cu_assert_nothing_lost(&trace);
+        rt_close(&trace);
+    }
+}
+
+// Streams are apart; a buffer holds what ended in any order.
+static void records_may_come_in_any_order(void **state)
+{
+    (void)state;
+    cu_set("reorder", 1);
+    const char *const path = rt_start("reorder.sbt", cu_plain);
+    CU_RUN(.what = DOUBLE_MALLOC, .bytes = 64, .event = 1);
+    for (uint32_t i = 0; i < 50; i++) {
+        CU_LAUNCH(.stream = i % 3, .ns = 100, .name = i % 2 ? "odd" : "even");
+        CU_RUN(.what = DOUBLE_EVENT_RECORD, .stream = i % 3, .event = 1 + i);
+        CU_RUN(.what = DOUBLE_STREAM_WAIT, .stream = (i + 1) % 3,
+               .event = 1 + i);
+    }
+    rt_trace trace = cu_end(path);
+    cu_set("reorder", 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "odd"), 25);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "even"), 25);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_RECORD, NULL), 50);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_WAIT, NULL), 50);
+    for (size_t i = 0; i < trace.count; i++)
+        assert_true(trace.rows[i].kind != TS_EVENT_KERNEL ||
+                    trace.rows[i].values[TS_COLUMN_THREAD]);
     cu_assert_nothing_lost(&trace);
     rt_close(&trace);
 }
@@ -502,6 +568,8 @@ int main(void)
         cmocka_unit_test(a_kernel_has_its_launch_and_its_configuration),
         cmocka_unit_test(devices_contexts_and_streams_are_described),
         cmocka_unit_test(copies_and_sets_have_sizes_and_kinds),
+        cmocka_unit_test(calls_within_calls_count_once),
+        cmocka_unit_test(records_may_come_in_any_order),
         cmocka_unit_test(functions_that_only_ask_are_not_recorded),
         cmocka_unit_test(a_launch_that_fails_waits_for_no_kernel),
         cmocka_unit_test(events_are_placed_behind_what_they_follow),

@@ -41,6 +41,13 @@ static int launch(void *stream)
     return ts__ca_cudaLaunchKernel("", one, one, NULL, 0, stream);
 }
 
+// As programs do that were compiled for CUDA 13.
+static int launch_inner(void)
+{
+    const ts__ca_dim3 one = { 1, 1, 1 };
+    return ts__ca___cudaLaunchKernel("", one, one, NULL, 0, NULL);
+}
+
 // Of the driver, of which they differ by what they take behind the place.
 static int look_real(const char *name, void **found, int version,
                      uint64_t flags, void *status)
@@ -139,7 +146,7 @@ static void another_that_was_first_leaves_us_the_calls(void **state)
     cu_owner("kineto");
     const char *const path = begin(NULL);
     launch(NULL);
-    launch(NULL);
+    launch_inner();
     rt_trace trace = cu_end(path);
     cu_set("subscribe", 0);
     CU_ASSERT_SAYS(&trace, "backend.cupti", "another profiler (kineto) has");
@@ -336,6 +343,8 @@ int main(void)
     cu_set("version", 130100);
     ts_cupti_initialize();
     memcpy(&ts__ca_real[TS__CA_cudaLaunchKernel], &launching, sizeof launching);
+    memcpy(&ts__ca_real[TS__CA___cudaLaunchKernel], &launching,
+           sizeof launching);
     memcpy(&ts__ca_real[TS__CA_cudaDeviceSynchronize], &waiting,
            sizeof waiting);
     memcpy(&ts__ca_real[TS__CA_cuGetProcAddress_v2], &looking, sizeof looking);

@@ -144,6 +144,49 @@ static void every_version_of_the_records_is_read(void **state)
     cu_set("version", 130100);
 }
 
+// CUDA 13.0, before its Update 1: it has no records of these, and may hang if
+// kernels are disabled.
+static void waits_without_records_are_counted(void **state)
+{
+    (void)state;
+    for (uint32_t version = 130000; version < 130002; version++) {
+        cu_set("version", version);
+        const char *const path = rt_start("deaf.sbt", cu_plain);
+        CU_LAUNCH(.ns = 10);
+        CU_RUN(.what = DOUBLE_DEVICE_SYNC, .repeat = 3);
+        CU_RUN(.what = DOUBLE_DEVICE_SYNC, .result = 700);
+        rt_trace trace = cu_end(path);
+        const uint64_t missing = version == 130000 ? 3 : 0;
+        assert_int_equal(rt_rows(&trace, TS_EVENT_DEVICE_SYNC, NULL),
+                         3 - missing);
+        assert_int_equal(cu_lost(&trace, "waits for a device"), missing);
+        assert_int_equal(cu_lost(&trace, ""), missing);
+        rt_only(&trace, TS_EVENT_KERNEL, NULL);
+        rt_close(&trace);
+    }
+}
+
+// Before CUDA 13.1 Update 1, from the second session on; only if there were
+// any.
+static void kernels_of_graphs_may_name_the_wrong_launch(void **state)
+{
+    (void)state;
+    static const uint32_t versions[] = { 130100, 130101, 130100 };
+    for (size_t i = 0; i < 3; i++) {
+        cu_set("version", versions[i]);
+        const char *const path = rt_start("fault.sbt", cu_plain);
+        CU_RUN(.what = i < 2 ? DOUBLE_GRAPH : DOUBLE_LAUNCH, .event = 4);
+        rt_trace trace = cu_end(path);
+        assert_true(ts__cupti.generation > 1);
+        if (i == 0)
+            CU_ASSERT_SAYS(&trace, "cupti.fault", "name the wrong launch");
+        else
+            assert_string_equal(cu_text(&trace, "cupti.fault"), "");
+        rt_close(&trace);
+    }
+    cu_set("version", 130100);
+}
+
 static void kernels_without_times_are_counted(void **state)
 {
     (void)state;
@@ -210,6 +253,29 @@ static void that_none_is_reported_is_said_before_the_end(void **state)
     assert_string_equal(cu_text(&trace, "cupti.warning"), "none");
     rt_close(&trace);
     ts__cupti.patience_ms = 0;
+}
+
+// Who wants no kernels misses none.
+static void that_none_is_asked_for_is_no_failure(void **state)
+{
+    (void)state;
+    const ts_capture_desc calls = { .kinds = "api_call" };
+    assert_int_equal(ts_capture_set(&calls), TS_OK);
+    const char *const path = begin();
+    ts__cupti.patience_ms = 1;
+    CU_LAUNCH(.ns = 10, .repeat = 150);
+    ts__cupti.launches += 150; // as of calls that are told of otherwise
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ts_session_flush(), TS_OK);
+        rt_sleep_ms(5);
+    }
+    assert_int_equal(ts__cupti.silent_ns, 0);
+    ts__cupti.launches -= 150;
+    rt_trace trace = cu_end(path);
+    assert_string_equal(cu_text(&trace, "cupti.warning"), "");
+    rt_close(&trace);
+    ts__cupti.patience_ms = 0;
+    assert_int_equal(ts_capture_set(NULL), TS_OK);
 }
 
 static void kernels_of_streams_that_are_too_many_are_lost_once(void **state)
@@ -441,10 +507,13 @@ int main(void)
         cmocka_unit_test(without_a_lesser_kind_the_others_are_there),
         cmocka_unit_test(without_names_every_function_is_recorded),
         cmocka_unit_test(every_version_of_the_records_is_read),
+        cmocka_unit_test(waits_without_records_are_counted),
+        cmocka_unit_test(kernels_of_graphs_may_name_the_wrong_launch),
         cmocka_unit_test(kernels_without_times_are_counted),
         cmocka_unit_test(launches_without_a_report_are_counted),
         cmocka_unit_test(that_no_kernel_is_reported_is_said),
         cmocka_unit_test(that_none_is_reported_is_said_before_the_end),
+        cmocka_unit_test(that_none_is_asked_for_is_no_failure),
         cmocka_unit_test(dropped_records_are_counted),
         cmocka_unit_test(kernels_that_begin_before_their_launch_are_counted),
         cmocka_unit_test(what_still_runs_at_the_end_is_counted),

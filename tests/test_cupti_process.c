@@ -18,6 +18,24 @@ static void scene_start(const char *path)
     if (ts_session_start(&desc) != TS_OK) _exit(100);
 }
 
+// The driver begins while a session runs, as under ts-record.
+static int scene_injected(const char *path)
+{
+    const ts_session_desc desc = { .path = path };
+    cu_load("libcupti.so");
+    if (ts_session_start(&desc) != TS_OK) return 100;
+    ts_cupti_initialize();
+    CU_LAUNCH(.name = "k", .ns = 10, .stream = 2);
+    return cu_get("dumps") ? 101 : 8;
+}
+
+// What is there is to be told.
+static int scene_late(void)
+{
+    CU_LAUNCH(.name = "k", .ns = 10, .stream = 2);
+    return cu_get("dumps") ? 9 : 101;
+}
+
 static void *launch_for_ever(void *user)
 {
     (void)user;
@@ -118,6 +136,22 @@ static void exit_hands_over_everything(void **state)
     rt_close(&trace);
 }
 
+// Nothing is there that could be told again, and the driver is not ready.
+static void a_driver_that_begins_is_asked_for_nothing(void **state)
+{
+    (void)state;
+    const char *const paths[] = { rt_path("injected.sbt"),
+                                  rt_path("late.sbt") };
+    assert_int_equal(play("injected", paths[0]), 8);
+    assert_int_equal(play("late", paths[1]), 9);
+    for (size_t i = 0; i < 2; i++) {
+        rt_trace trace = rt_read(paths[i]);
+        rt_only(&trace, TS_EVENT_KERNEL, "k");
+        cu_assert_nothing_lost(&trace);
+        rt_close(&trace);
+    }
+}
+
 static void a_flush_that_hangs_at_exit_delays_it_by_its_bound(void **state)
 {
     (void)state;
@@ -178,7 +212,9 @@ static void a_child_made_by_fork_is_silent(void **state)
 
 static int play_scene(const char *scene, const char *path)
 {
+    if (!strcmp(scene, "injected")) return scene_injected(path);
     scene_start(path);
+    if (!strcmp(scene, "late")) return scene_late();
     if (!strcmp(scene, "exit")) return scene_exit();
     if (!strcmp(scene, "hang")) return scene_hang();
     if (!strcmp(scene, "threads")) return scene_threads();
@@ -193,6 +229,7 @@ int main(int argc, char **argv)
     if (argc == 3) return play_scene(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_hands_over_everything),
+        cmocka_unit_test(a_driver_that_begins_is_asked_for_nothing),
         cmocka_unit_test(a_flush_that_hangs_at_exit_delays_it_by_its_bound),
         cmocka_unit_test(calls_during_exit_do_no_harm),
         cmocka_unit_test(calls_survive_any_end),

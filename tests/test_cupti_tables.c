@@ -72,6 +72,52 @@ static void variants_of_a_function_count_as_one(void **state)
     assert_int_equal(ts__cu_name_size("cuMemcpyHtoD_v2_ptds"), 12);
 }
 
+static uint8_t rule_of(const char *name)
+{
+    return name[0] == '_' || name[2] == 'd'
+               ? ts__cu_rule_of(ts__cu_runtime_rules, name, "cuda")
+               : ts__cu_rule_of(ts__cu_driver_rules, name, "cu");
+}
+
+// Compilers of CUDA 13 put other functions into programs.
+static void what_compilers_call_is_a_launch(void **state)
+{
+    (void)state;
+    assert_int_equal(rule_of("__cudaLaunchKernel_v13000"), TS__CU_LAUNCH);
+    assert_int_equal(rule_of("__cudaLaunchKernel_ptsz_v13000"), TS__CU_LAUNCH);
+    assert_int_equal(rule_of("__cudaPushCallConfiguration_v13000"),
+                     TS__CU_QUIET);
+    assert_int_equal(rule_of("__cudaRegisterFunction_v13000"), TS__CU_QUIET);
+    assert_int_equal(ts__cu_name_size("__cudaLaunchKernel_ptsz_v13000"), 18);
+}
+
+// Whose arguments begin with addresses; those with one of 32 bits do not.
+static void where_addresses_are_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint8_t rule;
+    } all[] = { { "cuMemcpyHtoD_v2", TS__CU_MOVES },
+                { "cuMemcpyHtoD_v2_ptds", TS__CU_MOVES },
+                { "cuMemcpyDtoHAsync_v2_ptsz", TS__CU_MOVES },
+                { "cuMemcpyDtoD_v2", TS__CU_MOVES },
+                { "cuMemcpyHtoD", TS__CU_CALL },
+                { "cuMemcpyDtoA_v2", TS__CU_CALL },
+                { "cuMemcpyPeerAsync", TS__CU_MOVES_3 },
+                { "cuMemcpyPeer_ptds", TS__CU_MOVES_3 },
+                { "cuMemsetD8_v2", TS__CU_FILLS },
+                { "cuMemsetD2D32Async_ptsz", TS__CU_FILLS },
+                { "cuMemsetD32", TS__CU_CALL },
+                { "cudaMemcpy2DAsync_ptsz_v7000", TS__CU_MOVES_3 },
+                { "cudaMemcpyPeer_v4000", TS__CU_MOVES_3 },
+                { "cudaMemset2D_v3020", TS__CU_FILLS },
+                { "cudaMemcpyToSymbol_v3020", TS__CU_CALL } };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (rule_of(all[i].name) != all[i].rule)
+            fail_msg("%s has rule %u", all[i].name, rule_of(all[i].name));
+}
+
 static void without_the_library_its_name_is_said(void **state)
 {
     (void)state;
@@ -93,6 +139,8 @@ int main(void)
         cmocka_unit_test(metax_is_cupti_by_another_table),
         cmocka_unit_test(a_metax_library_of_another_layout_is_refused),
         cmocka_unit_test(variants_of_a_function_count_as_one),
+        cmocka_unit_test(what_compilers_call_is_a_launch),
+        cmocka_unit_test(where_addresses_are_is_known),
         cmocka_unit_test(without_the_library_its_name_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

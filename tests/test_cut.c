@@ -334,6 +334,27 @@ static void spans_keep_both_of_their_events(void **state)
     expect_spans(32, 38, between);
 }
 
+// Half of many spans end in another order than they began in; what is left
+// is still known to be open.
+static void spans_that_end_in_any_order_hide_no_others(void **state)
+{
+    (void)state;
+    enum { COUNT = 30 };
+    int64_t wanted[COUNT / 2 + 1] = { 0 };
+    const ts_writer_desc desc = { .path = path_of("spans.sbt") };
+    ts_writer *w;
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    put_all_tracks(w);
+    for (int i = 0; i < COUNT; i++)
+        put_span_event(w, (uint64_t)i + 1, 10 + i, false);
+    for (int i = 0; i < COUNT; i += 2)
+        put_span_event(w, (uint64_t)i + 1, 60 + i, true);
+    for (int i = 1; i < COUNT; i += 2)
+        wanted[i / 2] = (i + 1) * 100 + 10 + i;
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    expect_spans(95, 98, wanted);
+}
+
 static bool frames(const char *text, cut_wish *wish)
 {
     cli_trace trace;
@@ -492,6 +513,7 @@ int main(void)
         cmocka_unit_test(spans_keep_both_of_their_events),
         cmocka_unit_test(frames_are_times),
         cmocka_unit_test(a_part_says_what_it_is),
+        cmocka_unit_test(spans_that_end_in_any_order_hide_no_others),
         cmocka_unit_test(a_part_keeps_losses_of_its_time_and_blobs),
         cmocka_unit_test(a_full_disk_leaves_nothing),
         cmocka_unit_test(a_part_is_compressed_if_the_whole_is),

@@ -3,22 +3,27 @@
 */
 #include "tests/diff_forge.h"
 #include "tools/analyze/report_parts.h"
-#include "tools/analyze/diff.h"
+#include "tools/analyze/diff_tell.h"
 
 /* ---- Statistics --------------------------------------------------------- */
 
-static void expect_p(double wanted, const int64_t *a, size_t a_count,
-                     const int64_t *b, size_t b_count)
+static int expect_p(double wanted, const int64_t *a, size_t a_count,
+                    const int64_t *b, size_t b_count)
 {
     int64_t x[128], y[128];
     memcpy(x, a, a_count * sizeof *a);
     memcpy(y, b, b_count * sizeof *b);
-    const double p = (double)diff_u_test(x, a_count, y, b_count) / 1e12;
+    int toward;
+    const double p =
+        (double)diff_u_test(x, a_count, y, b_count, &toward) / 1e12;
     assert_true(p > wanted * 0.99 - 1e-9 && p < wanted * 1.01 + 1e-9);
     // Which side is which does not matter.
     memcpy(x, a, a_count * sizeof *a);
     memcpy(y, b, b_count * sizeof *b);
-    assert_true(p == (double)diff_u_test(y, b_count, x, a_count) / 1e12);
+    int back;
+    assert_true(p == (double)diff_u_test(y, b_count, x, a_count, &back) / 1e12);
+    assert_int_equal(-toward, back);
+    return toward;
 }
 
 static void the_u_test_gives_the_p_values_of_its_formula(void **state)
@@ -27,7 +32,7 @@ static void the_u_test_gives_the_p_values_of_its_formula(void **state)
     // By the formula in floating point, another program.
     const int64_t low[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     const int64_t high[] = { 9, 10, 11, 12, 13, 14, 15, 16 };
-    expect_p(0.0009391056991171905, low, 8, high, 8);
+    assert_int_equal(1, expect_p(0.0009391056991171905, low, 8, high, 8));
     const int64_t ten[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
     const int64_t five[] = { 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     expect_p(0.005075392315273926, ten, 10, five, 10);
@@ -35,7 +40,7 @@ static void the_u_test_gives_the_p_values_of_its_formula(void **state)
     expect_p(0.11334550921952588, tied, 6, more, 6);
     expect_p(1, tied, 6, tied, 6);
     const int64_t same[] = { 5, 5, 5, 5, 5, 5, 5, 5 };
-    expect_p(1, same, 8, same, 8);
+    assert_int_equal(0, expect_p(1, same, 8, same, 8));
     expect_p(1, same, 8, same, 0);
     int64_t a[100], b[100];
     for (int i = 0; i < 100; i++) {
@@ -226,6 +231,58 @@ static void memory_zones_and_calls_are_compared(void **state)
     done(&d, &a, &b);
 }
 
+static void check_word(const diff *d, const char *name, const char *wanted)
+{
+    const diff_row *const row = row_of(d, DIFF_KERNEL, name);
+    assert_string_equal(wanted, diff_word(d, row).s);
+}
+
+// The total falls, as there are fewer; each takes longer. And the reverse; and
+// where the middle says one thing and the ranks another, nothing is claimed.
+static void how_many_and_how_long_are_told_apart(void **state)
+{
+    (void)state;
+    story a = story_begin(), b = story_begin();
+    for (int i = 0; i < 180; i++) { // in no order that steps could be found in
+        const int64_t t = 2000 * i, odd = i % 2, ns = i % 5;
+        switch (noise(7, (uint64_t)i, 2)) {
+        case 0:
+            story_kernel(&a, S0, t, t + 100 + ns, "fewer", HOST, t - 50);
+            if (odd)
+                story_kernel(&b, S0, t, t + 163 + ns, "fewer", HOST, t - 50);
+            break;
+        case 1:
+            if (odd)
+                story_kernel(&a, S0, t, t + 200 + ns, "more", HOST, t - 40);
+            story_kernel(&b, S0, t, t + 150 + ns, "more", HOST, t - 40);
+            break;
+        default: // nearly all are shorter, few so much longer that the sum is
+            story_kernel(&a, S0, t, t + 50 + ns, "alike", HOST, t - 30);
+            story_kernel(&b, S0, t, t + (i % 10 ? 40 : 900) + ns, "alike", HOST,
+                         t - 30);
+            // The reverse, where there are more: their mean falls.
+            if (odd || i % 10 == 0)
+                story_kernel(&a, S1, t, t + (odd ? 50 : 900) + ns, "waits",
+                             HOST, t - 20);
+            story_kernel(&b, S1, t, t + 80 + ns, "waits", HOST, t - 20);
+        }
+    }
+    diff d;
+    compare(&d, &a, &b);
+    assert_false(d.by_step);
+    assert_true(diff_change(&d, row_of(&d, DIFF_KERNEL, "fewer"), DIFF_TOTAL) <
+                0);
+    check_word(&d, "fewer", "fewer, each slower");
+    check_word(&d, "more", "more, each faster");
+    check_word(&d, "alike", "mixed");
+    check_word(&d, "waits", "more");
+    assert_int_equal(DIFF_WITHIN, judge(&d, "kernel:fewer total +5%"));
+    assert_int_equal(DIFF_REGRESSED, judge(&d, "kernel:fewer median +5%"));
+    // Its test says that each is faster: it is none of a total that grew.
+    assert_int_equal(DIFF_NOISE, judge(&d, "kernel:alike total +5%"));
+    done(&d, &a, &b);
+}
+
 /* ---- Gates -------------------------------------------------------------- */
 
 // Checks one gate: whether it failed or was missed, as text.
@@ -255,7 +312,7 @@ static void what_is_untested_fails_only_where_that_is_asked_for(void **state)
     report *const r = report_open();
     const diff_gates none = { 0 };
     diff_report(&d, &none, r);
-    const char *const answer = r->sections->answer.text;
+    const char *const answer = r->sections->next->answer.text;
     assert_non_null(strstr(answer, "The whole is untested, as no noise is "
                                    "known: it takes 300 ns instead of "
                                    "100 ns (+200.0 %)."));
@@ -376,6 +433,7 @@ int main(void)
             a_gate_that_matches_nothing_is_missed_unless_it_may_be),
         cmocka_unit_test(gates_that_make_no_sense_are_refused),
         cmocka_unit_test(gates_are_read_as_they_are_meant),
+        cmocka_unit_test(how_many_and_how_long_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

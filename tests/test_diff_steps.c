@@ -24,11 +24,34 @@ static void runs_of_other_lengths_are_compared_by_step(void **state)
         assert_true(relu_change > -100 && relu_change < 100);
         assert_int_equal(DIFF_WITHIN, judge(&d, "kernel:* total +5%"));
         assert_int_equal(DIFF_WITHIN, judge(&d, "kernel:* count +0"));
-        // The whole is longer, whatever a step takes: that is the user's.
+        // The whole is longer, whatever a step takes.
         assert_true(diff_change(&d, row_of(&d, DIFF_MAKESPAN, "makespan"),
                                 DIFF_TOTAL) > 200000);
         done(&d, &a, &b);
     }
+}
+
+// Two windows of the same length, fewer steps in the second: each takes longer,
+// and the makespan cannot tell.
+static void a_gate_that_cannot_see_a_change_does_not_hold(void **state)
+{
+    (void)state;
+    story a = run_with(17, 1, 10000, 2, true),
+          b = run_with(15, 2, 12600, 2, true);
+    diff d;
+    compare(&d, &a, &b);
+    assert_true(diff_steps_unequal(&d));
+    assert_int_equal(DIFF_BLIND, judge(&d, "makespan +3%"));
+    assert_int_equal(DIFF_REGRESSED, judge(&d, "step +3%"));
+    assert_int_equal(DIFF_WITHIN, judge(&d, "step +30%"));
+    assert_int_equal(DIFF_WITHIN, judge(&d, "kernel:relu total +3%"));
+    diff_gates gates = { 0 };
+    assert_true(diff_gate_add(&gates, &tool, "--gate", "makespan +3%"));
+    assert_true(diff_gates_check(&gates, &d));
+    assert_false(diff_gates_failed(&gates));
+    assert_true(diff_gates_missed(&gates)); // exit code 2
+    diff_gates_close(&gates);
+    done(&d, &a, &b);
 }
 
 static void what_lies_outside_of_steps_is_compared_as_a_whole(void **state)
@@ -237,6 +260,7 @@ int main(void)
         cmocka_unit_test(the_host_alone_can_be_compared),
         cmocka_unit_test(more_durations_than_are_kept_are_thinned_alike),
         cmocka_unit_test(names_from_traces_break_no_file),
+        cmocka_unit_test(a_gate_that_cannot_see_a_change_does_not_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,7 @@ static void assert_same(ts_execution_item item)
 {
     assert_string_equal("none", ts_reason_name(item.reason));
     assert_int_equal(TS_OUTCOME_EXECUTED, item.outcome);
+    assert_string_equal("", item.why);
     assert_true(item.compared);
     assert_false(item.diverged);
 }
@@ -176,6 +177,47 @@ static void a_chain_takes_from_the_record_what_nobody_replayed(void **state)
     item = run_one(2);
     assert_true(item.diverged);
     assert_int_equal(0, item.patched);
+    close_all();
+}
+
+// As if one capture were two rows of the trace.
+static void a_chain_that_runs_one_again_does_not_begin_again(void **state)
+{
+    (void)state;
+    record_steps(0);
+    ts_execution_desc desc = usual();
+    desc.chain = true;
+    open_execution(desc);
+    for (size_t i = 0; i < 4; i++)
+        assert_same(run_one(i));
+    const ts_execution_item item = run_one(3); // adds to what it left
+    assert_int_equal(TS_OUTCOME_EXECUTED, item.outcome);
+    assert_true(item.diverged);
+    assert_int_equal(0, item.patched);
+    close_all();
+}
+
+static void a_chain_says_what_it_took_and_what_that_hid(void **state)
+{
+    (void)state;
+    record_steps(0);
+    static const size_t some[] = { 0, 1, 2, 4, 5 }; // not 3, which wrote `a`
+    ts_execution_desc desc = usual();
+    char why[200];
+    ts_capture c;
+    desc.chain = true;
+    ok(ts_execution_open(&execution, reader, some, 5, &desc, why, sizeof why));
+    for (size_t i = 0; i < 4; i++) {
+        extra = i == 2 ? 0.5f : 0;
+        assert_int_equal(i == 2, run_one(i).diverged);
+    }
+    extra = 0;
+    const ts_execution_item item = run_one(4);
+    assert_same(item);
+    assert_int_equal(3, item.patched);
+    assert_int_equal(3, item.patched_different);
+    assert_true(ts_reader_capture(reader, 5, &c));
+    assert_int_equal(c.head.source, item.patched_address);
     close_all();
 }
 
@@ -493,6 +535,8 @@ int main(void)
         cmocka_unit_test(the_wrong_one_is_found_alone),
         cmocka_unit_test(tolerance_is_what_was_asked_for),
         cmocka_unit_test(a_chain_takes_from_the_record_what_nobody_replayed),
+        cmocka_unit_test(a_chain_that_runs_one_again_does_not_begin_again),
+        cmocka_unit_test(a_chain_says_what_it_took_and_what_that_hid),
         cmocka_unit_test(
             memory_that_moves_is_rewritten_only_where_that_is_right),
         cmocka_unit_test(a_value_that_looks_like_a_pointer_forbids_rewriting),

@@ -15,6 +15,8 @@ static void assert_reason(const char *reason, size_t index)
     const ts_execution_item item = run_one(index);
     assert_string_equal(reason, ts_reason_name(item.reason));
     assert_int_equal(TS_OUTCOME_DECLINED, item.outcome);
+    assert_int_equal(item.reason == TS_REASON_NO_MEMORY,
+                     strstr(item.why, "does not fit") != NULL);
 }
 
 static void assert_same(size_t index)
@@ -155,6 +157,36 @@ static void more_devices_than_there_are_cost_no_other_theirs(void **state)
     close_all();
 }
 
+static size_t asked_ranges;
+
+static ts_result open_asked(void **state, uint32_t device_count,
+                            const ts_executor_range *ranges, size_t count,
+                            char *why, size_t room)
+{
+    asked_ranges = count;
+    return ts_vdev_executor.open(state, device_count, ranges, count, why, room);
+}
+
+static void put_on_two(uint64_t address, uint32_t device)
+{
+    const ts_gpu_device_desc one = { .name = "other", .index = 10 };
+    const uint32_t other = ts_gpu_device_define(&one);
+    const uint64_t far = address + (UINT64_C(1) << 33);
+    put_set(far, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK, device);
+    put_set(far, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK, other);
+}
+
+// Each device has memory of its own: one address is two places.
+static void places_of_two_devices_are_two(void **state)
+{
+    (void)state;
+    record(put_on_two);
+    executor.open = open_asked;
+    open_execution(usual());
+    assert_int_equal(6, asked_ranges); // two of each honest one, and these
+    close_all();
+}
+
 // A stream, what nobody defined, and all of them at once.
 static void put_others(uint64_t address, uint32_t device)
 {
@@ -232,6 +264,7 @@ int main(void)
         cmocka_unit_test(addresses_that_nobody_has_cost_no_other_theirs),
         cmocka_unit_test(sizes_that_nobody_has_cost_no_other_theirs),
         cmocka_unit_test(more_devices_than_there_are_cost_no_other_theirs),
+        cmocka_unit_test(places_of_two_devices_are_two),
         cmocka_unit_test(what_is_no_device_has_no_memory),
         cmocka_unit_test(devices_of_nodes_cost_no_other_theirs),
     };

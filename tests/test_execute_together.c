@@ -230,6 +230,22 @@ static void what_nobody_replayed_wrote_comes_between(void **state)
     close_all();
 }
 
+static void what_is_replaced_is_compared_before(void **state)
+{
+    (void)state;
+    record_waiting();
+    static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
+    positions[3] = 4; // without the second slow one
+    extra = 0.5f;     // what it left of `a` is wrong, and then gone
+    ok(run(4, edges, 2, false, 1));
+    extra = 0;
+    assert_true(items[1].diverged);
+    assert_int_equal(3, items[1].chunks_different);
+    assert_int_equal(3, items[3].patched);
+    assert_int_equal(3, items[3].patched_different);
+    close_all();
+}
+
 static void memory_that_is_taken_again_begins_a_part(void **state)
 {
     (void)state;
@@ -527,6 +543,7 @@ int main(void)
         cmocka_unit_test(an_edge_holds_an_operation_back),
         cmocka_unit_test(edges_are_what_the_trace_waited_for),
         cmocka_unit_test(what_nobody_replayed_wrote_comes_between),
+        cmocka_unit_test(what_is_replaced_is_compared_before),
         cmocka_unit_test(memory_that_is_taken_again_begins_a_part),
         cmocka_unit_test(the_last_writer_is_named),
         cmocka_unit_test(all_of_it_is_one_graph),

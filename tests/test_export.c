@@ -193,6 +193,39 @@ static void kernels_keep_their_times_whatever_their_size(void **state)
     forge_close(&f);
 }
 
+static void forge_calls(forge *f, uint8_t kind, uint32_t track, uint32_t count,
+                        uint64_t at, const uint64_t *correlations)
+{
+    uint64_t starts[2] = { at, at + 10 }, durations[2] = { 5, 5 };
+    forge_events(f, kind, track, count, at, at + 15);
+    forge_column(f, TS_COLUMN_START, FORGE_PACK, FORGE_DELTA, starts);
+    forge_column(f, TS_COLUMN_DURATION, FORGE_PACK, FORGE_PLAIN, durations);
+    forge_column(f, TS_COLUMN_CORRELATION, FORGE_PACK, FORGE_PLAIN,
+                 correlations);
+    forge_events_end(f);
+}
+
+// Call 7 launches a kernel, and an event behind it is for a wait; call 8
+// records an event itself.
+static void no_arrow_leads_to_the_record_of_a_wait(void **state)
+{
+    (void)state;
+    static const uint64_t calls[] = { 7, 8 };
+    forge f;
+    begin_trace(&f);
+    forge_calls(&f, TS_EVENT_API_CALL, 2, 2, SAMPLE_START + 10, calls);
+    forge_calls(&f, TS_EVENT_KERNEL, 3, 1, SAMPLE_START + 30, calls);
+    forge_calls(&f, TS_EVENT_EVENT_RECORD, 3, 2, SAMPLE_START + 35, calls);
+    ts_reader *const reader = open_bytes(&f);
+    const export_format *const formats[] = { &export_perfetto, &export_chrome };
+    for (int i = 0; i < 2; i++) {
+        export_all(reader, formats[i], EXPORT_PLAIN);
+        assert_int_equal(2, counts.arrows);
+    }
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
 static void lanes_are_used_again(void **state)
 {
     (void)state;
@@ -401,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_events_is_exported),
         cmocka_unit_test(slices_that_overlap_go_to_lanes_of_their_own),
         cmocka_unit_test(kernels_keep_their_times_whatever_their_size),
+        cmocka_unit_test(no_arrow_leads_to_the_record_of_a_wait),
         cmocka_unit_test(lanes_are_used_again),
         cmocka_unit_test(nesting_deeper_than_viewers_allow_is_kept),
         cmocka_unit_test(zones_without_a_duration_keep_their_times),

@@ -1,4 +1,4 @@
-// What the exporters are built on: deflate and its checksums, maps, UTF-8.
+// What the exporters are built on: compressed blocks, maps, UTF-8.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,92 +7,76 @@
 #include "tests/export_read.h"
 #include "tools/export/export.h"
 
-/* ---- Deflate ------------------------------------------------------------ */
+/* ---- Packing ------------------------------------------------------------ */
 
-static void check_deflate_with(uint8_t *bytes, size_t size, export_copy *copies,
-                               size_t count)
+enum { NOISE, ZEROS, WORDS, KINDS };
+
+// What compresses not at all, to almost nothing, and as traces do.
+static void fill(export_buffer *block, int kind)
 {
-    const export_block block = { { bytes, size, size }, copies, count, count };
-    uint8_t *const packed = malloc(export_deflate_bound(size));
-    void *const scratch = malloc(export_deflate_scratch);
-    assert_non_null(packed);
-    assert_non_null(scratch);
-    memset(scratch, 0xA5, export_deflate_scratch);
-    const size_t packed_size = export_deflate(scratch, packed, &block, true);
-    assert_true(packed_size <= export_deflate_bound(size));
+    static const char *const words[] = { "matmul", "copy", "wait", "add_" };
+    uint64_t x = 1;
+    for (size_t i = 0; i < block->size; i++) {
+        x = x * UINT64_C(6364136223846793005) + 1;
+        block->data[i] = kind == NOISE   ? (uint8_t)(x >> 56)
+                         : kind == ZEROS ? 0
+                                         : (uint8_t)words[x >> 62][i % 4];
+    }
+}
+
+static void each_block_of_packets_is_a_zlib_stream(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 1, 2, 19, 4096, EXPORT_BLOCK_BYTES * 2 };
+    if (!export_packs) skip();
+    export_packer *const packer = export_packer_open(EXPORT_PACKETS);
+    assert_non_null(packer);
+    export_buffer packed = { 0 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes * KINDS; i++) {
+        export_buffer block = { .size = sizes[i / KINDS] };
+        block.data = export_resize(NULL, block.size);
+        fill(&block, (int)(i % KINDS));
+        packed.size = 0;
+        assert_true(export_pack_packets(packer, &packed, &block));
+        assert_true(packed.size < block.size + block.size / 1000 + 64);
+        want_text raw = { 0 };
+        want_add(&raw, "", 0);
+        assert_true(read_inflate(&raw, packed.data, packed.size, READ_ZLIB));
+        assert_int_equal(block.size, raw.size);
+        assert_memory_equal(block.data, raw.text, raw.size);
+        free(raw.text);
+        export_resize(block.data, 0);
+    }
+    export_resize(packed.data, 0);
+    export_packer_close(packer);
+}
+
+static void blocks_become_one_gzip_file(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 9 };
+    if (!export_packs) skip();
+    export_packer *const packer = export_packer_open(EXPORT_GZIP);
+    assert_non_null(packer);
+    export_buffer packed = { 0 }, all = { 0 };
+    for (int i = 0; i < BLOCKS; i++) {
+        export_buffer block = { .size = 100000 };
+        block.data = export_resize(NULL, block.size);
+        fill(&block, i % KINDS);
+        export_pack_gzip(packer, &packed, &block, false);
+        export_put(&all, block.data, block.size);
+        export_resize(block.data, 0);
+    }
+    export_pack_gzip(packer, &packed, &(export_buffer){ 0 }, true);
     want_text raw = { 0 };
     want_add(&raw, "", 0);
-    assert_int_equal(packed_size, read_inflate(&raw, packed, packed_size));
-    assert_int_equal(size, raw.size);
-    if (size) assert_memory_equal(bytes, raw.text, size);
+    assert_true(read_inflate(&raw, packed.data, packed.size, READ_GZIP));
+    assert_int_equal(all.size, raw.size);
+    assert_memory_equal(all.data, raw.text, raw.size);
     free(raw.text);
-    free(scratch);
-    free(packed);
-}
-
-static void check_deflate(uint8_t *bytes, size_t size)
-{
-    check_deflate_with(bytes, size, NULL, 0);
-}
-
-static void known_copies_are_used_where_deflate_can(void **state)
-{
-    (void)state;
-    enum { SIZE = 150000, COPIES = 1000 };
-    uint8_t *const bytes = malloc(SIZE);
-    export_copy *const copies = malloc(COPIES * sizeof *copies);
-    assert_non_null(bytes);
-    assert_non_null(copies);
-    uint64_t x = 3;
-    for (size_t i = 0; i < SIZE; i++)
-        x = x * UINT64_C(6364136223846793005) + 1,
-        bytes[i] = (uint8_t)(x >> 56);
-    // Of 1 to 400 bytes, from near and too far, some of them touching.
-    uint32_t at = 500, count = 0;
-    while (count < COPIES && at + 400 < SIZE) {
-        x = x * UINT64_C(6364136223846793005) + 1;
-        const uint32_t size = 1 + (uint32_t)(x >> 40) % 400;
-        const uint32_t from = (uint32_t)(x >> 33) % (at - size % at);
-        for (uint32_t i = 0; i < size; i++)
-            bytes[at + i] = bytes[from + i];
-        copies[count++] = (export_copy){ at, from, size };
-        at += size + (uint32_t)(x >> 60) % 3 * 20;
-    }
-    check_deflate_with(bytes, SIZE, copies, count);
-    free(copies);
-    free(bytes);
-}
-
-static void what_is_deflated_can_be_inflated(void **state)
-{
-    (void)state;
-    enum { SIZE = 200000 };
-    uint8_t *const bytes = malloc(SIZE);
-    assert_non_null(bytes);
-    uint64_t x = 1;
-    for (size_t i = 0; i < SIZE; i++) // noise
-        x = x * UINT64_C(6364136223846793005) + 1,
-        bytes[i] = (uint8_t)(x >> 56);
-    check_deflate(bytes, SIZE);
-    for (size_t size = 0; size < 20; size++)
-        check_deflate(bytes, size);
-    for (size_t i = 0; i < SIZE; i++) // rare bytes get codes of 15 bits
-        bytes[i] = (uint8_t)(__builtin_ctzll(i + 1) * 7);
-    check_deflate(bytes, SIZE);
-    for (size_t i = 0; i < SIZE; i++) // matches, near and far
-        bytes[i] = (uint8_t)(i % 1000 < 500 ? i / 40000 : bytes[i / 7]);
-    check_deflate(bytes, SIZE);
-    memset(bytes, 0, SIZE);
-    check_deflate(bytes, SIZE);
-    free(bytes);
-}
-
-static void checksums_are_those_of_the_standards(void **state)
-{
-    (void)state;
-    const uint8_t text[] = "123456789";
-    assert_int_equal(0xCBF43926, export_crc32(0, text, 9));
-    assert_int_equal(0x091E01DE, export_adler32(text, 9));
+    export_resize(packed.data, 0);
+    export_resize(all.data, 0);
+    export_packer_close(packer);
 }
 
 /* ---- Maps and texts ----------------------------------------------------- */
@@ -144,9 +128,8 @@ static void texts_become_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_deflated_can_be_inflated),
-        cmocka_unit_test(known_copies_are_used_where_deflate_can),
-        cmocka_unit_test(checksums_are_those_of_the_standards),
+        cmocka_unit_test(each_block_of_packets_is_a_zlib_stream),
+        cmocka_unit_test(blocks_become_one_gzip_file),
         cmocka_unit_test(a_map_forgets_what_is_removed_and_nothing_else),
         cmocka_unit_test(texts_become_utf8),
     };

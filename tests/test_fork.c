@@ -59,7 +59,7 @@ static void look_at_state(void *user)
     RT_CHECK(ts_session_flush() == TS_ERR_STATE);
     RT_CHECK(ts_session_pause() == TS_ERR_STATE);
     zones(10);
-    RT_CHECK(ts_session_stop() == TS_OK);
+    RT_CHECK(ts_session_stop() == TS_ERR_STATE);
 }
 
 static void a_quiet_child_has_no_session(void **state)
@@ -106,6 +106,29 @@ static void a_following_child_has_a_trace_of_its_own(void **state)
     // 3,000 in all, each in the file of the process that recorded it
     assert_zones(rt_path_of("follow-%d.sbt", getpid()), getpid(), 2000);
     assert_zones(rt_path_of("follow-%d.sbt", pid), pid, 1000);
+}
+
+static void stop_what_did_not_start(void *user)
+{
+    (void)user;
+    zones(10);
+    RT_CHECK(ts_session_stop() == TS_ERR_IO);
+    RT_CHECK(ts_session_stop() == TS_ERR_STATE);
+}
+
+// Nobody has called ts_session_start in it.
+static void a_child_that_cannot_follow_learns_of_it(void **state)
+{
+    (void)state;
+    const char *const folder = rt_path("away");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    rt_start("away/follow-%p.sbt", follow);
+    char own[600];
+    snprintf(own, sizeof own, "%s/follow-%d.sbt", folder, (int)getpid());
+    assert_int_equal(unlink(own), 0);
+    assert_int_equal(rmdir(folder), 0);
+    rt_in_child(stop_what_did_not_start, NULL);
+    assert_int_equal(ts_session_stop(), TS_OK);
 }
 
 static bool says(const char *path, const char *key)
@@ -460,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_quiet_child_has_no_session),
         cmocka_unit_test(a_quiet_child_may_start_its_own_session),
         cmocka_unit_test(a_following_child_has_a_trace_of_its_own),
+        cmocka_unit_test(a_child_that_cannot_follow_learns_of_it),
         cmocka_unit_test(a_following_child_has_facts_of_its_own),
         cmocka_unit_test(a_following_child_may_be_killed),
         cmocka_unit_test(grandchildren_follow_as_well),

@@ -237,6 +237,23 @@ static void pairs_memory_and_metadata_nodes(void **state)
     expect(&file, expected);
 }
 
+// sint32 and sint64: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...
+static void numbers_with_a_sign_are_read(void **state)
+{
+    (void)state;
+    bytes file, n = { .size = 0 };
+    begin(&file);
+    number(&n, 1, 1);
+    text(&n, 2, "signed");
+    number(&n, 3, COMPUTE);
+    number(&n, 7, 1);
+    attribute(&n, 10, "is_cpu_op", 17, 1); // -1: no
+    attribute(&n, 10, "tid", 15, 14);      // 7
+    message(&file, &n);
+    expect(&file, "0+1000 kernel on device 0/stream 7 correlation=2 "
+                  "launch=signed\nestimated start_time 1\n");
+}
+
 static void broken_nodes_and_cut_files_are_counted(void **state)
 {
     (void)state;
@@ -377,6 +394,7 @@ int main(void)
         cmocka_unit_test(times_that_are_told_are_kept),
         cmocka_unit_test(circles_and_missing_nodes_end_nothing),
         cmocka_unit_test(pairs_memory_and_metadata_nodes),
+        cmocka_unit_test(numbers_with_a_sign_are_read),
         cmocka_unit_test(broken_nodes_and_cut_files_are_counted),
         cmocka_unit_test(old_schemas_are_refused_by_name),
         cmocka_unit_test(the_rank_is_in_the_name),

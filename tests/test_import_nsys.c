@@ -220,10 +220,10 @@ static void records_waits_and_syncs_find_each_other(void **state)
         "s16+32 l8\n"
         "110+10 api_call on process 10/thread 11 name=cudaLaunchKernel "
         "correlation=2\n"
-        "130+70 event_wait on device 1/context 2/stream 10 correlation=3 "
-        "thread=process 10/thread 11 id=5 record=2\n"
         "130+2 api_call on process 10/thread 11 name=cudaLaunchKernel "
         "correlation=3\n"
+        "131+69 event_wait on device 1/context 2/stream 10 correlation=3 "
+        "queued=2 submitted=1 thread=process 10/thread 11 id=5 record=2\n"
         "140+61 stream_sync on device 1/context 2/stream 9 correlation=4\n"
         "200+0 event_record on device 1/context 2/stream 9 correlation=2 "
         "thread=process 10/thread 11 id=5\n"
@@ -266,10 +266,14 @@ static void waits_find_the_calls_of_their_records_by_order(void **state)
         STRINGS KERNELS CALLS KERNEL("5, 6", "1, 2, 9, 90, " P10, "2, 2, 2")
             SYNCS RECORDS WAIT("25", "4", "101") WAIT("35", "5", "102")
                 WAIT("36", "6", "100") WAIT("37", "7", "99"));
-    assert_non_null(strstr(text, "correlation=4 id=5 record=2\n"));
-    assert_non_null(strstr(text, "correlation=5 id=5 record=3\n"));
-    assert_non_null(strstr(text, "correlation=6 id=5 record=1\n"));
-    assert_non_null(strstr(text, "correlation=7 id=5\n")); // before them all
+    assert_non_null(
+        strstr(text, "correlation=4 queued=1 submitted=1 id=5 record=2\n"));
+    assert_non_null(
+        strstr(text, "correlation=5 queued=1 submitted=1 id=5 record=3\n"));
+    assert_non_null(
+        strstr(text, "correlation=6 queued=1 submitted=1 id=5 record=1\n"));
+    assert_non_null(strstr(
+        text, "correlation=7 queued=1 submitted=1 id=5\n")); // before them all
     free(text);
 }
 

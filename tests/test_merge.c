@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 static const char *const ab[] = { "a.sbt", "b.sbt", "c.sbt" };
 
@@ -406,8 +407,10 @@ static void a_full_disk_leaves_what_was_there(void **state)
     char *paths[] = { path_of("a.sbt"), path_of("b.sbt") };
     merge_job job = { .tool = &test_tool, .out = path_of("kept.sbt") };
     make_two(&a, &b);
-    FILE *const kept = fopen(job.out, "w");
-    assert_true(kept && fputs("kept", kept) >= 0 && !fclose(kept));
+    struct stat before, after;
+    const made kept = { .name = "kept.sbt", .rank = 7 };
+    make(&kept);
+    assert_int_equal(0, stat(job.out, &before));
     assert_true(merge_open(&job, paths, 2) && merge_place(&job));
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &limit);
@@ -417,12 +420,9 @@ static void a_full_disk_leaves_what_was_there(void **state)
     assert_false(merge_write(&job));
     setrlimit(RLIMIT_FSIZE, &limit);
     merge_close(&job);
-    char text[8] = "";
-    FILE *const still = fopen(path_of("kept.sbt"), "r");
-    assert_non_null(still);
-    assert_non_null(fgets(text, sizeof text, still));
-    assert_string_equal("kept", text);
-    fclose(still);
+    assert_int_equal(0, stat(path_of("kept.sbt"), &after));
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(before.st_size, after.st_size);
     assert_int_not_equal(0, access(path_of("kept.sbt.part"), F_OK));
 }
 
@@ -440,9 +440,63 @@ static void nothing_is_written_over_what_is_read(void **state)
     merge_close(&twice);
 }
 
+// Processes and threads are those of the file it joins; what else it has is its
+// own, and so are its ids.
+static void files_of_a_process_share_its_tracks(void **state)
+{
+    (void)state;
+    const made a = { "a.sbt", "h", "boot-1", 0, 5000000, 70000, 0, 0, 0 };
+    const made b = { "b.sbt", "h", "boot-1", 0, 5000000, 70123, 0, 0, 0 };
+    uint64_t calls[8], correlations[8], kernels[8];
+    char *paths[] = { path_of("a.sbt"), path_of("b.sbt") };
+    merge_job job = { .tool = &test_tool, .out = path_of("out.sbt") };
+    make_two(&a, &b);
+    assert_true(merge_open(&job, paths, 2));
+    job.files[1].joins = 1;
+    assert_true(merge_place(&job));
+    assert_true(merge_write(&job));
+    merge_close(&job);
+    ts_reader *const reader = open_name("out.sbt");
+    // Twice a process, a thread, a device and a stream, less two.
+    assert_int_equal(6, ts_reader_info(reader)->track_count);
+    assert_int_equal(
+        2, values_of(reader, TS_EVENT_API_CALL, TS_COLUMN_TRACK, calls));
+    assert_int_equal(calls[0], calls[1]);
+    values_of(reader, TS_EVENT_API_CALL, TS_COLUMN_CORRELATION, correlations);
+    assert_int_not_equal(correlations[0], correlations[1]);
+    assert_int_equal(
+        2, values_of(reader, TS_EVENT_KERNEL, TS_COLUMN_TRACK, kernels));
+    assert_int_not_equal(kernels[0], kernels[1]);
+    ts_reader_close(reader);
+}
+
+static void blobs_of_all_files_are_kept(void **state)
+{
+    (void)state;
+    const made a = { .name = "a.sbt", .rank = -1 };
+    const made b = { .name = "b.sbt", .rank = -1 };
+    make_two(&a, &b);
+    merge_job job = merge_names("out.sbt", ab, 2, NULL, false);
+    merge_close(&job);
+    ts_reader *const out = open_name("out.sbt");
+    for (int i = 0; i < 2; i++) {
+        ts_reader *const in = open_name(ab[i]);
+        uint64_t hash[2];
+        const void *bytes;
+        size_t size;
+        assert_true(ts_reader_blob_at(in, 0, hash));
+        assert_int_equal(TS_OK, ts_reader_blob(out, hash, &bytes, &size));
+        assert_int_equal(5, size);
+        assert_memory_equal(ab[i], bytes, size);
+        ts_reader_close(in);
+    }
+    ts_reader_close(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_of_a_process_share_its_tracks),
         cmocka_unit_test(collectives_end_together),
         cmocka_unit_test(the_clock_of_a_machine_is_exact),
         cmocka_unit_test(another_boot_is_another_clock),
@@ -456,6 +510,7 @@ int main(void)
         cmocka_unit_test(one_trace_keeps_its_numbers),
         cmocka_unit_test(parts_that_cannot_be_are_none),
         cmocka_unit_test(a_replay_of_hostile_parts_ends),
+        cmocka_unit_test(blobs_of_all_files_are_kept),
         cmocka_unit_test(a_full_disk_leaves_what_was_there),
         cmocka_unit_test(nothing_is_written_over_what_is_read),
     };

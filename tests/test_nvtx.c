@@ -244,12 +244,42 @@ static void two_hundred_threads_lose_nothing(void **state)
     rt_close(&trace);
 }
 
+// What has no message is shown as that, and not by a number of ours.
+static void what_says_nothing_has_a_name(void **state)
+{
+    (void)state;
+    const char *const path = rt_start("nothing.sbt", plain);
+    void *const domain = DOMAIN("silent");
+    ts__nv_attributes a = attributes("");
+    CALL(void (*)(const char *), CORE, 2)("");
+    CALL(void (*)(const char *), CORE, 2)(NULL);
+    CALL(void (*)(const wchar_t *), CORE, 3)(L"");
+    CALL(void (*)(const wchar_t *), CORE, 3)(NULL);
+    PUSH(NULL);
+    POP();
+    DOMAIN_PUSH(domain, &a);
+    DOMAIN_POP(domain);
+    a.message_type = 0;
+    a.payload_type = TS__NV_U32;
+    a.payload.u32 = 7;
+    CALL(void (*)(void *, const ts__nv_attributes *), CORE2, 1)(domain, &a);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_MARK, "(no message)"), 5);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_MARK, NULL), 5);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "(no message)"), 2);
+    assert_string_equal("(no message): payload=7",
+                        rt_nth(&trace, TS_EVENT_MESSAGE, NULL, 0)->text);
+    rt_close(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_slot_of_every_module_is_filled),
         cmocka_unit_test(a_client_of_an_older_version_gets_what_it_has),
         cmocka_unit_test(ranges_nest_by_domain_and_end_in_any_order),
+        cmocka_unit_test(what_says_nothing_has_a_name),
         cmocka_unit_test(payloads_are_values_of_their_zone),
         cmocka_unit_test(colours_stay),
         cmocka_unit_test(short_attributes_are_read_as_far_as_they_go),

@@ -320,7 +320,7 @@ static void dictionaries_are_tables(void **state)
                 "1|alpha|beta|gamma|delta|10|16744448\n"
                 "2|beta|-|gamma|delta|20|-\n");
     assert_rows(all.q, "SELECT * FROM launch",
-                "1|gamma|8|4|2|64|1|1|0|0|0|32|16|8|4\n");
+                "1|gamma|8|4|2|64|1|1|0|0|0|32|16|8|4|3\n");
     assert_rows(all.q, "SELECT * FROM module", "1|delta|4194304|4096\n");
     assert_rows(all.q, "SELECT * FROM stack", "1|1\n");
     assert_rows(all.q,
@@ -335,6 +335,29 @@ static void dictionaries_are_tables(void **state)
                 "4|counter|delta|104|1|unit|101\n");
     assert_rows(all.q, "SELECT id, value FROM StringIds WHERE id IN (3, 5)",
                 "3|alpha\n5|alpha\n");
+}
+
+// Of a trace that does not say which process recorded: a track that belongs to
+// none is of the only process there is, and of several, of no known one.
+static void tracks_of_no_process_are_of_the_only_one(void **state)
+{
+    static const char *const wanted[] = { "2|-\n", "2|103\n3|103\n",
+                                          "2|-\n3|103\n4|104\n" };
+    (void)state;
+    for (uint32_t count = 0; count < 3; count++) {
+        forge f;
+        forge_open(&f, 0);
+        memset(f.file.bytes + 48, 0, 4); // process
+        forge_seal_header(f.file.bytes);
+        forge_track(&f, 2, 2, 0, 0, 0);
+        for (uint32_t i = 0; i < count; i++)
+            forge_track(&f, 3 + i, 1, 0, 0, 0);
+        forge_finish(&f);
+        asked a = asked_of(&f);
+        assert_rows(a.q, "SELECT id, process FROM track", wanted[count]);
+        asked_close(&a);
+        forge_close(&f);
+    }
 }
 
 static void facts_and_losses_are_tables(void **state)
@@ -410,13 +433,15 @@ static void views_have_the_names_of_nsight_systems(void **state)
                 "FROM CUPTI_ACTIVITY_KIND_KERNEL k "
                 "JOIN StringIds s ON s.id = k.shortName "
                 "ORDER BY k.start",
+                // four kernels, and four collectives with their kernels
+                "gamma|8|64|3\ngamma|8|64|4\ngamma|8|64|5\ngamma|8|64|6\n"
                 "gamma|8|64|3\ngamma|8|64|4\ngamma|8|64|5\ngamma|8|64|6\n");
     assert_rows(all.q, "SELECT copyKind FROM CUPTI_ACTIVITY_KIND_MEMCPY",
                 "1\n2\n1\n2\n");
     assert_rows(all.q,
                 "SELECT eventType, count(*) FROM NVTX_EVENTS "
                 "GROUP BY eventType",
-                "34|4\n59|7\n");
+                "34|4\n59|11\n");
     assert_rows(all.q,
                 "SELECT s.value FROM CUPTI_ACTIVITY_KIND_RUNTIME r "
                 "JOIN StringIds s ON s.id = r.nameId ORDER BY r.start",
@@ -433,6 +458,7 @@ int main(void)
         cmocka_unit_test(operations_are_what_the_cursor_gives),
         cmocka_unit_test(words_stand_for_numbers),
         cmocka_unit_test(dictionaries_are_tables),
+        cmocka_unit_test(tracks_of_no_process_are_of_the_only_one),
         cmocka_unit_test(facts_and_losses_are_tables),
         cmocka_unit_test(every_column_of_every_table_can_be_read),
         cmocka_unit_test(the_graph_is_what_the_replay_says),

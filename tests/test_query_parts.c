@@ -122,6 +122,21 @@ static void an_interrupted_query_ends(void **state)
     asked_close(&a);
 }
 
+// A signal stops the loops of tables; SQLite's own flag is for its own.
+static void a_signal_ends_what_tables_do(void **state)
+{
+    (void)state;
+    asked a = sample();
+    query_interrupts_begin(a.q);
+    raise(SIGINT);
+    assert_rows(a.q, "SELECT * FROM zone", "interrupted");
+    query_interrupts_end();
+    query_interrupts_begin(a.q); // the next is not concerned
+    assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
+    query_interrupts_end();
+    asked_close(&a);
+}
+
 /* ---- Broken traces ------------------------------------------------------ */
 
 // Breaks the payload of the chunk that holds events of a kind.
@@ -212,7 +227,8 @@ static void a_saved_database_has_every_row(void **state)
     const query_view *view;
     for (size_t i = 0; (view = query_view_at(i)) != NULL; i++) {
         char sql[100];
-        snprintf(sql, sizeof sql, "SELECT * FROM \"%s\"", view->name);
+        snprintf(sql, sizeof sql, "SELECT * FROM \"%s\" ORDER BY 1, 2",
+                 view->name);
         char *const wanted = rows_of(a.q, sql);
         assert_rows(&saved, sql, wanted);
         free(wanted);
@@ -256,6 +272,7 @@ int main(void)
         cmocka_unit_test(names_are_read_as_people_do),
         cmocka_unit_test(a_query_reads_and_nothing_else),
         cmocka_unit_test(an_interrupted_query_ends),
+        cmocka_unit_test(a_signal_ends_what_tables_do),
         cmocka_unit_test(rows_of_damaged_chunks_are_missing_and_counted),
         cmocka_unit_test(files_are_told_apart_by_their_path),
         cmocka_unit_test(a_saved_database_has_every_row),

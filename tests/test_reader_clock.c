@@ -172,6 +172,26 @@ static void a_device_has_a_clock_of_its_own(void **state)
     close_both(reader, &f);
 }
 
+// In whatever order the samples of several clocks are in the file: those of one
+// are put together, each clock's from the first to the last.
+static void samples_of_many_clocks_may_be_mixed(void **state)
+{
+    (void)state;
+    enum { CLOCKS = 7, SAMPLES = 6 };
+    forge f;
+    forge_open(&f, 0);
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        for (uint32_t id = CLOCKS; id-- > 0;)
+            forge_sample(&f, id, 4, 10 * i, (id + 1) * 100 * i * i, 0);
+    ts_reader *const reader = open_forge(&f);
+    assert_int_equal(ts_reader_damage_count(reader), 0);
+    for (uint32_t id = 0; id < CLOCKS; id++)
+        for (uint32_t i = 0; i < SAMPLES; i++)
+            assert_int_equal(ts_reader_time_ns(reader, id, 10 * i),
+                             (id + 1) * 100 * i * i);
+    close_both(reader, &f);
+}
+
 static void samples_that_run_backwards_are_skipped_and_reported(void **state)
 {
     (void)state;
@@ -256,6 +276,7 @@ int main(void)
         cmocka_unit_test(one_sample_counts_by_type_or_frequency),
         cmocka_unit_test(without_any_sample_ticks_count_from_the_start),
         cmocka_unit_test(a_device_has_a_clock_of_its_own),
+        cmocka_unit_test(samples_of_many_clocks_may_be_mixed),
         cmocka_unit_test(samples_that_run_backwards_are_skipped_and_reported),
         cmocka_unit_test(ticks_may_pass_zero),
         cmocka_unit_test(times_out_of_range_stay_at_the_range),

@@ -220,7 +220,7 @@ static void what_is_no_trace_is_refused(void **state)
     const ts_reader_desc folder = { .path = "." };
     const ts_reader_desc absent = { .path = "no such file" };
     assert_int_equal(ts_reader_open(&reader, &nothing), TS_ERR_USAGE);
-    assert_int_equal(ts_reader_open(&reader, &folder), TS_ERR_IO);
+    assert_int_equal(ts_reader_open(&reader, &folder), TS_ERR_NOT_FILE);
     assert_int_equal(ts_reader_open(&reader, &absent), TS_ERR_IO);
     assert_null(reader);
     forge_close(&f);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <limits.h>
+
 #include "tests/sbt_rows.h"
 #include "tests/sbt_sample.h"
 
@@ -133,10 +135,40 @@ static void every_allocation_may_fail_on_a_damaged_trace(void **state)
     forge_close(&f);
 }
 
+// Whichever event of a cursor was the last that was asked for.
+static void a_cursor_may_be_closed_before_its_end(void **state)
+{
+    (void)state;
+    bool more = true;
+    size_t wanted = 0;
+    forge f;
+    sample_forge(&f);
+    for (; more; wanted++) {
+        meter m = { 0, LONG_MAX, false, false };
+        const ts_reader_desc desc = { .bytes = f.bytes,
+                                      .size = f.size,
+                                      .threads = 1,
+                                      .allocator = { metered, &m } };
+        ts_reader *reader;
+        ts_cursor *cursor;
+        ts_event event;
+        assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
+        assert_int_equal(ts_cursor_open(&cursor, reader, NULL), TS_OK);
+        for (size_t i = 0; i < wanted && more; i++)
+            more = ts_cursor_next(cursor, &event);
+        ts_cursor_close(cursor);
+        ts_reader_close(reader);
+        assert_int_equal(m.used, 0);
+    }
+    assert_true(wanted > 100);
+    forge_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_cursor_may_be_closed_before_its_end),
         cmocka_unit_test(every_allocation_may_fail_on_a_damaged_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,9 @@ static void launches_are_known_by_their_names(void **state)
         call(others[i], i + 20, 0);
     for (uint64_t i = 1; i < 8; i++)
         kernel(i);
+    // A kernel that was lost is not there because it was waited for.
+    const ts_writer_value waited = { TS_COLUMN_CORRELATION, 9 };
+    ts_writer_event(writer, TS_EVENT_EVENT_RECORD, 2, 98, 0, &waited, 1);
     const record_launches count = counted();
     assert_int_equal(count.called, 10);
     assert_int_equal(count.recorded, 7);
@@ -120,6 +123,82 @@ static void without_calls_nothing_is_claimed(void **state)
     assert_int_equal(counted().called, 0);
 }
 
+// Each is told by its name and error, of all processes together.
+static void calls_that_failed_are_told_by_their_errors(void **state)
+{
+    (void)state;
+    record_launches sum = { .called = 0 };
+    begin();
+    for (uint64_t i = 1; i < 4; i++)
+        call("clEnqueueNDRangeKernel", i, i == 2 ? 5 : 54);
+    call("cudaMalloc", 9, 2);
+    const record_launches count = counted();
+    assert_int_equal(count.called, 0);
+    assert_int_equal(count.failed, 4);
+    record_launches_add(&sum, &count);
+    record_launches_add(&sum, &count);
+    assert_int_equal(sum.failed, 8);
+    static const record_failure want[] = {
+        { "clEnqueueNDRangeKernel", -54, 4 },
+        { "clEnqueueNDRangeKernel", -5, 2 },
+        { "cudaMalloc", 2, 2 },
+    };
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(want[i].call, sum.failures[i].call);
+        assert_int_equal(want[i].error, sum.failures[i].error);
+        assert_int_equal(want[i].count, sum.failures[i].count);
+    }
+    assert_int_equal(0, sum.failures[3].count);
+}
+
+static void more_errors_than_are_named_still_count(void **state)
+{
+    (void)state;
+    record_launches sum = { .called = 0 };
+    begin();
+    for (uint64_t i = 1; i < 21; i++)
+        call("cudaMemcpyAsync", i, i);
+    const record_launches count = counted();
+    record_launches_add(&sum, &count);
+    assert_int_equal(sum.failed, 20);
+    assert_int_equal(sum.failures[RECORD_FAILURES - 1].count, 1);
+}
+
+// Five were called, of which three are lost, calls or kernels.
+static void lost_calls_are_known_by_the_number_of_the_backend(void **state)
+{
+    (void)state;
+    for (int told = 1; told >= 0; told--) {
+        begin();
+        call("clEnqueueNDRangeKernel", 1, 0);
+        call("clEnqueueNDRangeKernel", 2, 0);
+        kernel(1);
+        kernel(3);
+        kernel(4);
+        ts_writer_stall(writer, 1, TS_LOSS_DISK_FULL, 0, 5, 0, 0, 0);
+        if (told)
+            ts_writer_metadata(writer, 0, "opencl.launches", TS_VALUE_INT, 5);
+        const record_launches count = counted();
+        assert_int_equal(count.called, told ? 5 : 3);
+        assert_int_equal(count.recorded, 3);
+        assert_int_equal(count.more, !told);
+    }
+}
+
+// What a backend could not see is no call.
+static void a_loss_of_a_backend_leaves_calls_as_they_are(void **state)
+{
+    (void)state;
+    begin();
+    call("cudaLaunchKernel", 1, 0);
+    ts_writer_metadata(writer, 0, "cupti.launches", TS_VALUE_INT, 5);
+    ts_writer_stall(writer, 2, TS_LOSS_BACKEND, 0, 1, 0, 0, 0);
+    const record_launches count = counted();
+    assert_int_equal(count.called, 1);
+    assert_int_equal(count.recorded, 0);
+    assert_false(count.more);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +206,10 @@ int main(void)
         cmocka_unit_test(a_call_that_failed_launched_nothing),
         cmocka_unit_test(launches_into_graphs_are_counted_as_such),
         cmocka_unit_test(without_calls_nothing_is_claimed),
+        cmocka_unit_test(calls_that_failed_are_told_by_their_errors),
+        cmocka_unit_test(more_errors_than_are_named_still_count),
+        cmocka_unit_test(lost_calls_are_known_by_the_number_of_the_backend),
+        cmocka_unit_test(a_loss_of_a_backend_leaves_calls_as_they_are),
     };
     close(mkstemp(path));
     return cmocka_run_group_tests(tests, NULL, NULL);

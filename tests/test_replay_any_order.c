@@ -49,6 +49,7 @@ static void what_one_call_launched_is_in_order(void **state)
                        KERNEL(ANY, 20, 30, 2) };
     const call calls[] = { { HOST, 1, 2, 1 }, { HOST, 3, 4, 2 } };
     fixture x = WORK_CALLS(ops, calls);
+    assert_int_equal(0, stats(&x)->edges[TS_EDGE_GRAPH]); // of one kernel
     work_change(&x, ANY, 10, 60);
     work_expect(&x, ANY, 50, 70, 70);
     work_close(&x);

@@ -235,6 +235,44 @@ static void threads_that_take_turns_wait_for_each_other(void **state)
     work_close(&x);
 }
 
+// A thread that waited often asks for something before it launches: all that it
+// does comes after the other's last launch.
+static void the_first_call_of_a_turn_need_not_launch(void **state)
+{
+    (void)state;
+    enum { RUN = 8, ASK = 295 };
+    op ops[2 * RUN];
+    call calls[2 * RUN + 1];
+    for (uint32_t i = 0; i < 2 * RUN; i++) {
+        const uint64_t at = (300 * (i / RUN) + 20 * (i % RUN)) * US;
+        const call c = {
+            i / RUN ? OTHER : HOST, at, at + 4 * US, i + 1, "launch", 0
+        };
+        const op k = { .kind = K,
+                       .track = S0,
+                       .start = at + 6 * US,
+                       .end = at + 16 * US,
+                       .queued = UNKNOWN,
+                       .correlation = i + 1 };
+        calls[i] = c;
+        ops[i] = k;
+    }
+    calls[2 * RUN] =
+        (call){ OTHER, ASK * US, (ASK + 1) * US, 99, "cudaEventQuery", 0 };
+    fixture x = WORK_CALLS(ops, calls);
+    const ts_graph g = ts_replay_graph(x.replay);
+    uint32_t turns = 0;
+    for (uint32_t e = 0; e < g.edge_count; e++) {
+        ts_node node;
+        if (g.kinds[e] != (TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED)) continue;
+        assert_true(ts_replay_node(x.replay, g.targets[e], &node));
+        assert_int_equal(ASK * US, node.recorded_ns);
+        turns++;
+    }
+    assert_int_equal(1, turns);
+    work_close(&x);
+}
+
 static void impossible_changes_are_refused(void **state)
 {
     (void)state;
@@ -276,6 +314,7 @@ int main(void)
         cmocka_unit_test(changes_add_up_in_their_order),
         cmocka_unit_test(a_sync_ends_with_what_it_waits_for),
         cmocka_unit_test(threads_that_take_turns_wait_for_each_other),
+        cmocka_unit_test(the_first_call_of_a_turn_need_not_launch),
         cmocka_unit_test(impossible_changes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,11 +26,33 @@ static void an_empty_session_is_a_valid_trace(void **state)
     rt_close(&trace);
 }
 
-static void a_stop_without_a_start_is_allowed(void **state)
+static void a_stop_without_a_session_says_so(void **state)
 {
     (void)state;
+    assert_int_equal(ts_session_stop(), TS_ERR_STATE);
+    rt_start("stopped.sbt", plain);
     assert_int_equal(ts_session_stop(), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_ERR_STATE);
+}
+
+// Programs check what the stop returns, if anything.
+static void a_stop_tells_that_the_start_failed(void **state)
+{
+    (void)state;
+    const ts_session_desc no_folder = { .path = rt_path("no/such/folder.sbt") };
+    const ts_session_desc no_file = { .path = rt_make_folder() };
+    assert_int_equal(ts_session_start(&no_folder), TS_ERR_IO);
+    assert_int_equal(ts_session_start(&no_file), TS_ERR_NOT_FILE);
+    zones(1);
+    assert_int_equal(ts_session_stop(), TS_ERR_NOT_FILE); // the last one
+    assert_int_equal(ts_session_stop(), TS_ERR_STATE);    // once
+    // A start that works makes good for those before it, and one that fails
+    // because a session runs leaves that alone.
+    assert_int_equal(ts_session_start(&no_folder), TS_ERR_IO);
+    rt_start("works.sbt", plain);
+    assert_int_equal(ts_session_start(&no_folder), TS_ERR_STATE);
     assert_int_equal(ts_session_stop(), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_ERR_STATE);
 }
 
 static void calls_without_a_session_say_so(void **state)
@@ -101,7 +123,7 @@ static void bad_descs_are_refused(void **state)
             fail_msg("desc %zu: %s", i, ts_result_text(result));
     }
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_ERR_USAGE);
 }
 
 static void a_path_that_cannot_be_made_is_an_error(void **state)
@@ -110,7 +132,7 @@ static void a_path_that_cannot_be_made_is_an_error(void **state)
     const ts_session_desc desc = { .path = rt_path("no/such/folder.sbt") };
     assert_int_equal(ts_session_start(&desc), TS_ERR_IO);
     const ts_session_desc folder = { .path = rt_make_folder() };
-    assert_int_equal(ts_session_start(&folder), TS_ERR_IO);
+    assert_int_equal(ts_session_start(&folder), TS_ERR_NOT_FILE);
     // and the next one works
     const char *const path = rt_start("then.sbt", plain);
     zones(1);
@@ -372,14 +394,15 @@ static void a_sidecar_folder_that_is_not_there_is_an_error(void **state)
     const ts_session_desc desc = { .path = rt_path("nofolder.sbt"),
                                    .sidecar_dir = rt_path("not-there") };
     assert_int_equal(ts_session_start(&desc), TS_ERR_IO);
-    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_int_equal(ts_session_stop(), TS_ERR_IO);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_without_a_session_say_so),
-        cmocka_unit_test(a_stop_without_a_start_is_allowed),
+        cmocka_unit_test(a_stop_without_a_session_says_so),
+        cmocka_unit_test(a_stop_tells_that_the_start_failed),
         cmocka_unit_test(recording_without_a_session_does_nothing),
         cmocka_unit_test(an_empty_session_is_a_valid_trace),
         cmocka_unit_test(a_nested_start_is_refused),

@@ -3,7 +3,7 @@
 #define TRACESMITH_WRITER
 #include "tests/rectest.h"
 
-#include "tools/cli/cli_rust.h"
+#include "tools/ts_cli.h"
 
 enum { MAIN = 1 };
 
@@ -138,6 +138,9 @@ static void what_is_no_finished_trace_is_not_extended(void **state)
 static void names_of_rust_are_read(void **state)
 {
     (void)state;
+#ifndef TRACESMITH_IBERTY
+    skip();
+#endif
     static const char *const names[][2] = {
         { "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
         { "_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>" },
@@ -147,21 +150,18 @@ static void names_of_rust_are_read(void **state)
         { "_RINvC1a1fFUKCjEuE", "a::f::<unsafe extern \"C\" fn(usize)>" },
         { "_RINvC1a1fTmlEE", "a::f::<(u32, i32)>" },
         { "_RINvC1a1fDNtC1b5TraitEL_E", "a::f::<dyn b::Trait>" },
-        { "_RNCNvC7mycrate4main0", "mycrate::main::{closure}" },
+        { "_RNCNvC7mycrate4main0", "mycrate::main::{closure#0}" },
         { "_RNvMCs1_7mycrateNtB2_3Foo3new", "<mycrate::Foo>::new" },
         { "_RNvXCs1_7mycrateNtB2_3FooNtB2_3Bar3baz",
           "<mycrate::Foo as mycrate::Bar>::baz" },
         { "_RNvC1a1f.llvm.123", "a::f" },
-        { "_RNvC1au7caf_dma", "a::punycode{caf_dma}" },
+        { "_RNvC1au7caf_dma", "a::caf\xC3\xA9" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *const text = cli_rust_name(names[i][0]);
+        char *const text = cli_demangle(names[i][0]);
         if (!text) fail_msg("%s is not read", names[i][0]);
         assert_string_equal(names[i][1], text);
         free(text);
-        char *const same = cli_demangle(names[i][0]);
-        assert_non_null(same);
-        free(same);
     }
 }
 
@@ -183,10 +183,10 @@ static void what_is_no_name_of_rust_ends(void **state)
         "_RINvC1a1fTmmETB8_B8_ETBd_Bd_ETBk_Bk_ETBr_Br_EE",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        free(cli_rust_name(names[i]));
+        free(cli_demangle(names[i]));
     char deep[4000] = "_RINvC1a1f";
     memset(deep + 10, 'R', 3000);
-    assert_null(cli_rust_name(deep));
+    assert_null(cli_demangle(deep));
     // Every one of these is cut or changed somewhere, and none does harm.
     const char good[] = "_RINvNtC3std3mem8align_ofTjRShAhj4_EE";
     for (size_t cut = 2; cut < sizeof good; cut++)
@@ -194,9 +194,9 @@ static void what_is_no_name_of_rust_ends(void **state)
             char text[sizeof good];
             memcpy(text, good, sizeof good);
             text[cut - 1] = (char)c;
-            free(cli_rust_name(text));
+            free(cli_demangle(text));
             text[cut] = 0;
-            free(cli_rust_name(text));
+            free(cli_demangle(text));
         }
 }
 

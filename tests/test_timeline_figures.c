@@ -48,8 +48,26 @@ static void work_is_counted_once_however_much_runs_at_once(void **s)
     assert_int_equal(1 + 60 + 150 + 140 + 150, f->queue_ns);
     const ts_timeline_figures *const all = ts_timeline_total(x.timeline);
     assert_int_equal(191, all->busy_ns);
-    assert_int_equal(21, all->idle_ns);
+    assert_int_equal(20, all->idle_ns);
     assert_int_equal(210, all->end_ns);
+    timeline_close(&x);
+}
+
+static void what_is_waited_for_is_in_the_queue_once(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 20, 5, 1, 0, 0, HOST },
+        { TS_EVENT_EVENT_RECORD, S0, 20, 20, 5, 1, 7, 0, HOST },
+        { K, S0, 50, 60, 45, 2, 0, 0, HOST },
+        { TS_EVENT_EVENT_RECORD, S0, 60, 60, 50, 3, 7, 0, HOST }, // its own
+    };
+    timeline x = TIMELINE(ops);
+    const ts_timeline_figures *const f = ts_timeline_device(x.timeline, 0);
+    assert_int_equal(1, ts_timeline_queue(x.timeline, 0, 5));
+    assert_int_equal(0, ts_timeline_queue(x.timeline, 0, 15));
+    assert_int_equal(1, f->queue_max);
+    assert_int_equal(5 + 5 + 10, f->queue_ns);
     timeline_close(&x);
 }
 
@@ -96,7 +114,7 @@ static void the_times_of_a_run_can_be_looked_at(void **s)
     assert_int_equal(103, f->busy_ns);
     assert_int_equal(110, f->end_ns);
     ts_gap gap;
-    assert_true(ts_timeline_gap(t, 0, 1, &gap));
+    assert_true(ts_timeline_gap(t, 0, 0, &gap));
     assert_int_equal(100, gap.start_ns);
     assert_int_equal(105, gap.end_ns);
     assert_int_equal(TS_IDLE_OTHER_STREAM, gap.cause);
@@ -175,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_counted_once_however_much_runs_at_once),
+        cmocka_unit_test(what_is_waited_for_is_in_the_queue_once),
         cmocka_unit_test(a_window_cuts_figures_not_gaps),
         cmocka_unit_test(the_times_of_a_run_can_be_looked_at),
         cmocka_unit_test(a_model_adds_up_too),

@@ -96,7 +96,7 @@ static void a_wait_without_duration_has_waited_since_it_was_issued(void **s)
                             { TS_STATE_PENDING, 55 },
                             { TS_STATE_RUNNING, 60 } };
     STAYS(&x, S0 + 1, 4, wanted);
-    gap_is(&x, 1, 50, 55, TS_IDLE_OTHER_STREAM);
+    gap_is(&x, 0, 50, 55, TS_IDLE_OTHER_STREAM);
     timeline_close(&x);
 }
 

@@ -225,9 +225,37 @@ static void streams_are_found_by_number_on_each_device(void **state)
     close_scene(&s);
 }
 
+// A factor alone is of time, wherever it stands; what was assumed is said.
+static void factors_have_one_meaning(void **state)
+{
+    (void)state;
+    static const char *const said[][2] = {
+        { "network 0.5", "transfers take half as long" },
+        { "network 2", "transfers take twice as long" },
+        { "network bw=2x", "transfers at 2 times the bandwidth" },
+        { "copy h2d=0.25", "transfers take 0.25 times as long" },
+        { "straggler rank=7:0.5", "rank 7 takes half as long" },
+        { "host 0.8", "the host takes 0.8 times as long" },
+        { "serialise", "" },
+    };
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        whatif w = parsed(said[i][0]);
+        assert_string_equal(said[i][1], whatif_assumed(&w).s);
+        whatif_close(&w);
+    }
+    static const char *const unclear[] = { "network 2x", "copy h2d=2x",
+                                           "host 2x", "k=2x" };
+    for (size_t i = 0; i < 4; i++) {
+        whatif w;
+        assert_false(whatif_read(&tool, unclear[i], &w));
+        whatif_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_have_one_meaning),
         cmocka_unit_test(factors_are_exact),
         cmocka_unit_test(texts_are_taken_apart),
         cmocka_unit_test(each_what_if_is_compared_with_the_unchanged_model),

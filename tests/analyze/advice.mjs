@@ -24,8 +24,8 @@ const first = {
   v100_nccl_22k_ops: "graph-capture",
   h100_owlv2: "data-loading",
   h100_2gpu_1s: "copy-bound",
-  mytrace: "blocking-readback",
-  dlrm_8ranks_v100: "launch-overhead",
+  mytrace: "hot-kernel",
+  dlrm_8ranks_v100: "host-bound",
   event_sync_multi_stream: "host-bound",
   feeder_tests_trace: "estimated-times",
 }[name];

@@ -15,12 +15,6 @@ const at = (row) => Number(exact(row.ts) - first);
 const copies = { HtoD: 'host to device', DtoH: 'device to host',
     DtoD: 'device to device', HtoH: 'host to host' };
 
-const calls = new Map(); // correlation -> start
-for (const row of rows)
-    if (row.ph === 'X' && /^cuda_(runtime|driver)$/.test(row.cat) &&
-        row.args?.correlation)
-        calls.set(row.args.correlation, at(row));
-
 const devices = new Map();
 const kernels = new Map();
 const copied = new Map();
@@ -38,13 +32,12 @@ for (const row of rows) {
     const kind = (row.cat ?? '').toLowerCase();
     if (row.ph !== 'X' || !['kernel', 'gpu_memcpy', 'gpu_memset'].includes(kind))
         continue;
-    const { device, correlation, bytes } = row.args;
+    const { device, bytes } = row.args;
     const start = at(row), duration = Number(exact(row.dur));
     const talk = kind === 'kernel' && /^nccl(Dev)?Kernel/.test(row.name);
     if (!devices.has(device)) devices.set(device, []);
     devices.get(device).push({ start, end: start + duration, talk,
-        kernel: kind === 'kernel' && !talk,
-        issued: calls.get(correlation) ?? start });
+        kernel: kind === 'kernel' && !talk });
     if (kind === 'kernel') add(kernels, row.name, duration, 0);
     else if (kind === 'gpu_memset') add(copied, 'set', duration, bytes);
     else add(copied, copies[/Memcpy (.to.)/.exec(row.name)[1]], duration, bytes);
@@ -63,7 +56,7 @@ const union = (spans) => {
 const lines = [];
 for (const [number, work] of devices) {
     const busy = union([...work]);
-    const from = Math.min(...work.map((w) => w.issued));
+    const from = Math.min(...work.map((w) => w.start));
     const to = Math.max(...work.map((w) => w.end));
     const run = union(work.filter((w) => w.kernel));
     const exposed = union(work.filter((w) => w.kernel || w.talk)) - run;

@@ -1,14 +1,11 @@
 -- The sums that answers.mjs prints, of an Nsight Systems export.
 CREATE TEMP TABLE work AS
-SELECT deviceId AS d, start AS s, end AS e, correlationId AS c, 1 AS kernel
+SELECT deviceId AS d, start AS s, end AS e, 1 AS kernel
     FROM CUPTI_ACTIVITY_KIND_KERNEL
-UNION ALL SELECT deviceId, start, end, correlationId, 0
+UNION ALL SELECT deviceId, start, end, 0
     FROM CUPTI_ACTIVITY_KIND_MEMCPY
-UNION ALL SELECT deviceId, start, end, correlationId, 0
+UNION ALL SELECT deviceId, start, end, 0
     FROM CUPTI_ACTIVITY_KIND_MEMSET;
-CREATE TEMP TABLE calls AS
-SELECT correlationId AS c, min(start) AS s FROM CUPTI_ACTIVITY_KIND_RUNTIME
-    GROUP BY 1;
 -- What each adds to the time covered by those before it.
 CREATE TEMP VIEW covered AS
 SELECT d, s, e, kernel,
@@ -27,8 +24,7 @@ CREATE TEMP TABLE running AS
 SELECT d, sum(max(0, e - max(s, ifnull(until, s)))) AS ns
     FROM covered_kernels GROUP BY d;
 CREATE TEMP TABLE spans AS
-SELECT d, count(*) AS n, max(e) - min(ifnull(calls.s, work.s)) AS ns
-    FROM work LEFT JOIN calls USING (c) GROUP BY d;
+SELECT d, count(*) AS n, max(e) - min(s) AS ns FROM work GROUP BY d;
 SELECT 'device ' || d || ' work ' || n || ' busy ' || busy.ns || ' idle ' ||
     (spans.ns - busy.ns) || ' exposed 0 kernels ' || ifnull(running.ns, 0)
     FROM spans JOIN busy USING (d) LEFT JOIN running USING (d);

@@ -20,12 +20,8 @@ SELECT d, sum(max(0, e - max(s, ifnull(until, s)))) AS ns FROM covered
 CREATE TEMP TABLE running AS
 SELECT d, sum(max(0, e - max(s, ifnull(until, s)))) AS ns
     FROM covered_kernels GROUP BY d;
-CREATE TEMP TABLE issued AS
-SELECT op_id, min(a.start) AS s FROM rocpd_api_ops
-    JOIN rocpd_api a ON a.id = api_id GROUP BY op_id;
 CREATE TEMP TABLE spans AS
-SELECT d, count(*) AS n, max(e) - min(ifnull(issued.s, ops.s)) AS ns
-    FROM ops LEFT JOIN issued ON op_id = ops.id GROUP BY d;
+SELECT d, count(*) AS n, max(e) - min(s) AS ns FROM ops GROUP BY d;
 SELECT 'device ' || d || ' work ' || n || ' busy ' || busy.ns || ' idle ' ||
     (spans.ns - busy.ns) || ' exposed 0 kernels ' || running.ns
     FROM spans JOIN busy USING (d) JOIN running USING (d);

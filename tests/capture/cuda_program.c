@@ -1,5 +1,6 @@
 // A program that uses CUDA and knows nothing of TraceSmith: y = a x + y, some
-// times, on two streams; the runtime is tests/doubles/libcudart.c.
+// times, on two streams; the runtime is tests/doubles/libcudart.c. With CUDA13
+// it launches as compilers of CUDA 13 make programs do.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +11,9 @@ int cudaMalloc(void **pointer, size_t size);
 int cudaFree(void *pointer);
 int cudaMemcpyAsync(void *to, const void *from, size_t size, int kind,
                     void *stream);
+#ifdef CUDA13
+#define cudaLaunchKernel __cudaLaunchKernel
+#endif
 int cudaLaunchKernel(const void *function, dimensions grid, dimensions block,
                      void **arguments, size_t shared, void *stream);
 int cudaGetLastError(void);

@@ -2,7 +2,9 @@
     cupti_abi.c - the layouts of CUPTI against NVIDIA's headers: those that the
                   backend's table says, and those that the double writes
 
-    Needs the headers of CUDA 13.0 or later. Prints what differs.
+    Needs the headers of CUDA 11.8 or later; what the double writes is compared
+    with those of 13.0. With ALONE the headers are CUPTI's only, and
+    tests/nvidia/stub/cuda.h stands for CUDA's. Prints what differs.
 */
 #define _GNU_SOURCE
 #define TRACESMITH_IMPLEMENTATION
@@ -10,8 +12,33 @@
 #include "backends/ts_cupti.h"
 
 #include "tests/doubles/cupti_double.h"
+#ifdef ALONE
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <cupti_version.h>
+#else
 #include <cupti.h>
+#endif
 
+// Records that a version does not have are those of before.
+#if CUPTI_API_VERSION < 19 // CUDA 12.0
+#define CUpti_ActivityKernel9     CUpti_ActivityKernel8
+#define CUpti_ActivityGraphTrace2 CUpti_ActivityGraphTrace
+#define CUpti_ActivityOverhead3   CUpti_ActivityOverhead
+#define CUpti_ActivityDevice5     CUpti_ActivityDevice4
+#define CUpti_ActivityContext2    CUpti_ActivityContext
+#endif
+#if CUPTI_API_VERSION < 26 // 12.8
+#define CUpti_ActivityKernel10         CUpti_ActivityKernel9
+#define CUpti_ActivityMemcpy6          CUpti_ActivityMemcpy5
+#define CUpti_ActivitySynchronization2 CUpti_ActivitySynchronization
+#define CUpti_ActivityCudaEvent2       CUpti_ActivityCudaEvent
+#define CUpti_ActivityMemory4          CUpti_ActivityMemory3
+#define CUpti_ActivityMemoryPool3      CUpti_ActivityMemoryPool2
+#define CUpti_ActivityContext3         CUpti_ActivityContext2
+#endif
+
+#if CUPTI_API_VERSION >= 130000
 #define SAME(ours, theirs) \
     _Static_assert(sizeof(ours) == sizeof(theirs), #ours " is " #theirs)
 SAME(double_kernel, CUpti_ActivityKernel10);
@@ -57,11 +84,15 @@ AT(double_copy, correlation, CUpti_ActivityMemcpy6, correlationId);
 AT(double_peer_copy, to_device, CUpti_ActivityMemcpyPtoP4, dstDeviceId);
 AT(double_memory, pool, CUpti_ActivityMemory4, memoryPoolConfig.address);
 AT(double_device, name, CUpti_ActivityDevice5, name);
+#endif
 
 _Static_assert((int)TS__CU_DRIVER == (int)CUPTI_CB_DOMAIN_DRIVER_API, "");
 _Static_assert((int)TS__CU_RUNTIME == (int)CUPTI_CB_DOMAIN_RUNTIME_API, "");
 _Static_assert((int)TS__CU_RESOURCE == (int)CUPTI_CB_DOMAIN_RESOURCE, "");
+#if CUPTI_API_VERSION >= 19
 _Static_assert((int)TS__CU_STATE == (int)CUPTI_CB_DOMAIN_STATE, "");
+_Static_assert(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == 9, "");
+#endif
 _Static_assert(TS__CU_MODULE_UNLOADED ==
                    CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
                "");
@@ -72,7 +103,6 @@ _Static_assert((int)TS__CU_NODE_CLONED ==
                    (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                "");
 _Static_assert(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == 5, "");
-_Static_assert(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == 9, "");
 
 static int checked, wrong;
 static bool seen[TS__CU_ROLES][TS__CU_FIELDS];
@@ -183,12 +213,16 @@ static void host(void)
     FIELD(SYNC, ON_CONTEXT, Synchronization2, contextId, 4);
     FIELD(SYNC, ON_STREAM, Synchronization2, streamId, 4);
     FIELD(SYNC, EVENT_ID, Synchronization2, cudaEventId, 4);
+#if CUPTI_API_VERSION >= 26
     FIELD(SYNC, EVENT_SYNC, Synchronization2, cudaEventSyncId, 8);
+#endif
     FIELD(EVENT, CORRELATION, CudaEvent, correlationId, 4);
     FIELD(EVENT, ON_CONTEXT, CudaEvent, contextId, 4);
     FIELD(EVENT, ON_STREAM, CudaEvent2, streamId, 4);
     FIELD(EVENT, EVENT_ID, CudaEvent2, eventId, 4);
+#if CUPTI_API_VERSION >= 26
     FIELD(EVENT, EVENT_SYNC, CudaEvent2, cudaEventSyncId, 8);
+#endif
     FIELD(MEMORY, TYPE, Memory2, memoryOperationType, 4);
     FIELD(MEMORY, MEMORY_KIND, Memory2, memoryKind, 4);
     FIELD(MEMORY, CORRELATION, Memory2, correlationId, 4);
@@ -245,6 +279,16 @@ static void kinds(void)
     kind(TS__CU_STREAM, CUPTI_ACTIVITY_KIND_STREAM);
 }
 
+// Whether the records of this version have it.
+static bool is_there(int role, int field)
+{
+    for (const ts__cu_since *s = ts__cupti_since; s->version; s++)
+        if (s->role == role && s->field == field &&
+            CUPTI_API_VERSION < s->version)
+            return false;
+    return ts__cupti_table.at[role][field] != 0;
+}
+
 int main(void)
 {
     operations();
@@ -252,10 +296,11 @@ int main(void)
     kinds();
     for (int role = 0; role < TS__CU_ROLES; role++) // nothing is left out
         for (int field = 0; field < TS__CU_FIELDS; field++)
-            if (ts__cupti_table.at[role][field] && !seen[role][field]) {
+            if (is_there(role, field) && !seen[role][field]) {
                 printf("role %d, field %d: not compared\n", role, field);
                 wrong++;
             }
-    printf("%d offsets and kinds compared, %d wrong\n", checked, wrong);
+    printf("version %d: %d offsets and kinds compared, %d wrong\n",
+           CUPTI_API_VERSION, checked, wrong);
     return wrong != 0;
 }

@@ -79,6 +79,50 @@ programs_without_all_of_their_source_are_kept_as_binaries(void **state)
     clReleaseProgram(headers);
 }
 
+// As one does that keeps what was compiled, and takes it from there.
+static void a_binary_whose_source_was_here_is_kept_as_that(void **state)
+{
+    (void)state;
+    cl_int result;
+    size_t size, kept_size;
+    ts_capture_image image;
+    const void *text_kept;
+    const char *text = "__kernel void step_on(__global int *to)\n"
+                       "{ to[get_global_id(0)] += STEP; }\n";
+    const char *const path = begin("cached.sbt", "all");
+    const cl_program first =
+        clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+    fine(clBuildProgram(first, 1, &device, "-DSTEP=4", NULL, NULL));
+    fine(clGetProgramInfo(first, CL_PROGRAM_BINARY_SIZES, sizeof size, &size,
+                          NULL));
+    unsigned char *bytes = malloc(size);
+    fine(clGetProgramInfo(first, CL_PROGRAM_BINARIES, sizeof bytes, &bytes,
+                          NULL));
+    clReleaseProgram(first);
+    const unsigned char *from = bytes;
+    const cl_program binary = clCreateProgramWithBinary(
+        context, 1, &device, &size, &from, NULL, &result);
+    fine(result);
+    fine(clBuildProgram(binary, 1, &device, "", NULL, NULL));
+    const cl_mem to = buffer_of(16);
+    set_of(binary, to);
+    ts_reader *const reader = end(path);
+    const ts_capture c = ct_nth(reader, TS_EVENT_KERNEL, 0);
+    assert_true(ts_reader_image(reader, c.head.image, &image));
+    assert_int_equal(image.form, TS_CAPTURE_OPENCL_C);
+    assert_int_equal(ts_reader_blob(reader, image.hash, &text_kept, &kept_size),
+                     TS_OK);
+    assert_int_equal(kept_size, strlen(text));
+    assert_memory_equal(text_kept, text, kept_size);
+    const ts_text options = ts_reader_name(reader, image.options);
+    assert_int_equal(options.size, strlen("-DSTEP=4"));
+    assert_memory_equal(options.text, "-DSTEP=4", options.size);
+    ts_reader_close(reader);
+    free(bytes);
+    clReleaseMemObject(to);
+    clReleaseProgram(binary);
+}
+
 static void a_source_that_includes_files_is_kept_as_a_binary(void **state)
 {
     (void)state;
@@ -730,6 +774,7 @@ int main(void)
         cmocka_unit_test(
             programs_without_all_of_their_source_are_kept_as_binaries),
         cmocka_unit_test(a_source_that_includes_files_is_kept_as_a_binary),
+        cmocka_unit_test(a_binary_whose_source_was_here_is_kept_as_that),
         cmocka_unit_test(what_cannot_be_run_again_is_declined_with_a_reason),
         cmocka_unit_test(what_waits_for_the_program_is_not_waited_for),
         cmocka_unit_test(what_was_there_before_the_session_spoils_nothing),

@@ -344,6 +344,107 @@ killed) # ts-record as well: the traces are beside, and whole
     has "step 5"
     rm -r "$trace".*/
     ;;
+user) # a daemon that gives root up: with a fork, by a crash, into a folder
+    other="setpriv --reuid=65534 --clear-groups"
+    if ! $other true; then echo "cannot become another user"; exit 77; fi
+    if ! $other test -r "$PWD/build/libtracesmith-inject.so" -a -x "$client"
+    then
+        record $other true
+        said "it cannot read libtracesmith-inject.so: install that"
+        exit 0
+    fi
+    record $other "$PWD/$client" fork
+    said "of 2 processes, .*nothing lost"
+    test "$(stat -c %u "$trace")" = 0
+    has child
+    status=0
+    record -- $other "$PWD/$client" crash || status=$?
+    test $status = 134
+    has end
+    # What else is in its folder is not ours: nothing is followed, or read.
+    record -q $other sh -c 'mkdir -m 700 "$TRACESMITH_SPOOL-65534" &&
+        ln -s "$1" "$TRACESMITH_SPOOL-65534/1.sbt" &&
+        mkfifo "$TRACESMITH_SPOOL-65534/2.sbt" "$TRACESMITH_SPOOL-65534/log" &&
+        echo "$TRACESMITH_SPOOL-65534" && "$0" plain' "$PWD/$client" \
+        "$PWD/$trace"
+    zones "$trace" >"$folder/$name.zones"
+    test "$(wc -l <"$folder/$name.zones")" = 2
+    rm -r "$(head -n 1 "$folder/$name.out")"
+    test -z "$(ls -d "$trace".* 2>"$folder/$name.ls")"
+    # Nor is a file that the folder's owner may not have written.
+    record -q sh -c 'mkdir -m 700 "$TRACESMITH_SPOOL-65534" &&
+        echo "recorded 7: by root" >"$TRACESMITH_SPOOL-65534/log" &&
+        chown 65534 "$TRACESMITH_SPOOL-65534" &&
+        echo "$TRACESMITH_SPOOL-65534" && "$0" plain' "$client"
+    said "is left there: not a regular file of its owner"
+    rm -r "$(head -n 1 "$folder/$name.out")"
+    # Somebody else took the name by which own sessions are found.
+    place=$(mktemp -d /var/tmp/ts-other-XXXXXX)
+    chown 65534 "$place"
+    mkdir /dev/shm/tracesmith-record-65534
+    $other build/ts-record -o "$place/all.sbt" "$client" plain 2>"$said"
+    rmdir /dev/shm/tracesmith-record-65534
+    rm -r "$place"
+    said "tracesmith-record-65534 is there and not this user's"
+    # Whoever it is chose what is captured: it does not run as root unasked.
+    export XDG_STATE_HOME="$PWD/$folder/state"
+    rm -rf "$XDG_STATE_HOME"
+    mkdir -m 700 "$XDG_STATE_HOME"
+    record --capture all $other "$PWD/$client" plain
+    test -z "$(find "$XDG_STATE_HOME" -type f)"
+    record --capture all "$client" plain
+    test "$(find "$XDG_STATE_HOME" -type f | wc -l)" = 1
+    ;;
+mounts) # as in a container: where traces go is not to be seen
+    how="unshare -m"
+    test "$(id -u)" = 0 || how="unshare -rm"
+    if ! $how mount -t tmpfs none "$folder"; then
+        echo "no namespaces of mounts"
+        exit 77
+    fi
+    program=$(mktemp /var/tmp/ts-client-XXXXXX)
+    cp "$client" "$program" && chmod +x "$program"
+    record $how sh -c 'mount -t tmpfs none "$1" && exec "$0" fork' "$program" \
+        "$folder"
+    rm "$program"
+    has child
+    said "of 2 processes, .*nothing lost"
+    test -z "$(ls -d "$trace".* 2>"$folder/$name.ls")"
+    ;;
+daemon) # outlives ts-record: what stays is said, and can be collected
+    rm -rf "$folder/daemon.go" "$trace" "$trace".*/
+    wait_for='until test -e "$1"; do sleep 0.05; done; exec "$0"'
+    for quiet in -q ""; do
+        record $quiet sh -c "(sh -c '$wait_for' \"\$0\" \"\$1\") &" "$client" \
+            "$folder/daemon.go"
+        said "children still run"
+        into=$(sed -n 's/.* --collect \([^ ]*\) makes .*/\1/p' "$said")
+        # Before it is over nothing is taken away.
+        build/ts-record -q --collect "$into" 2>"$said"
+        said "children still run"
+        test -d "$into"
+        touch "$folder/daemon.go"
+        while test -d "$into"; do
+            build/ts-record $quiet --collect "$into/" 2>"$said"
+        done
+        has begin
+        rm "$folder/daemon.go" "$trace"
+    done
+    # Of one that records nothing an empty folder stays: it goes.
+    record -q sh -c "sleep 3 & exit 0"
+    into=$(sed -n 's/.* --collect \([^ ]*\) makes .*/\1/p' "$said")
+    while test -d "$into"; do
+        build/ts-record --collect "$into" 2>"$said"
+    done
+    said "nothing was recorded in it"
+    test ! -e "$trace"
+    for wrong in "$folder" /tmp "$into" ""; do
+        status=0
+        build/ts-record --collect "$wrong" 2>"$said" || status=$?
+        test $status = 125
+        said "is no folder that ts-record left"
+    done
+    ;;
 later) # children that use a library when the program is over
     rm -rf "$folder/later.go" "$trace".*/
     wait_for='until test -e "$1"; do sleep 0.05; done; exec "$0"'

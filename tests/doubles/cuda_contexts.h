@@ -154,6 +154,7 @@ DRIVER(cuDevicePrimaryCtxReset_v2, int p)
 DRIVER(cuCtxSetCurrent, void *context)
 {
     wait_for_lock();
+    if (is_named("DOUBLE_CUDA_LOCK", "2")) return INVALID;
     if (context && !context_of((uintptr_t)context)) return CONTEXT_GONE;
     current = (uintptr_t)context;
     return 0;

@@ -20,11 +20,13 @@
       DOUBLE_CUDA_HANG     name: this kernel does not end
       DOUBLE_CUDA_FAIL     name: this kernel touches what is not there
       DOUBLE_CUDA_WRONG    name: this kernel runs twice
+      DOUBLE_CUDA_TELL     1: stderr has a line "ran NAME" for each kernel
       DOUBLE_CUDA_DEVICES  how many there are (1)
       DOUBLE_CUDA_MANAGED  0: devices do not share managed memory
       DOUBLE_CUDA_TEXTURES the first handle of a texture (1)
       DOUBLE_CUDA_TENSOR   1: its tensor maps look otherwise
-      DOUBLE_CUDA_LOCK     1: in callbacks the driver holds its lock
+      DOUBLE_CUDA_LOCK     1: in callbacks the driver holds its lock, so that
+                           no other thread gets an answer; 2: nor the same
 */
 #ifndef CUDA_DOUBLE_H
 #define CUDA_DOUBLE_H

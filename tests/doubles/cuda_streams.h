@@ -17,7 +17,7 @@ enum {
 typedef struct deed { // what a stream does
     const function *kernel;
     double_grid grid;
-    _Alignas(16) uint8_t arguments[256];
+    _Alignas(16) uint8_t arguments[8 << 10];
     size_t arguments_size; // 0: each was given by itself
     uint32_t attributes[ATTRIBUTES][16];
     uint64_t to, from, size, width, value; // of copies and sets
@@ -105,6 +105,8 @@ static void do_it(const deed *d, uint32_t stream)
     if (d->kernel) {
         if (goes_astray(d)) broken = BAD_ADDRESS;
         if (broken || fail_kernel(d->kernel->name, stream)) return;
+        if (getenv("DOUBLE_CUDA_TELL"))
+            fprintf(stderr, "ran %s\n", d->kernel->name);
         const int times = 1 + is_named("DOUBLE_CUDA_WRONG", d->kernel->name);
         for (int i = 0; d->kernel->body && i < times; i++)
             d->kernel->body(d->arguments, &d->grid);
@@ -484,10 +486,23 @@ static int nothing(const void *user)
     return 0;
 }
 
+// Who waits for all of a context spoils what is recorded there, in any mode.
+static bool spoils(uintptr_t context)
+{
+    bool any = false;
+    for (size_t i = 0; i < 8; i++) {
+        recording *const r = &recordings[i];
+        if (!r->graph || stream_context(r->origin) != context) continue;
+        any = r->broken = true;
+    }
+    return any;
+}
+
 // Until all work is over, as long as there is to be a kernel that hangs.
 static int wait_context(const void *user)
 {
     (void)user;
+    if (spoils(here())) return UNSUPPORTED;
     while (is_busy(here()))
         usleep(1000);
     return broken;
@@ -530,6 +545,7 @@ DRIVER(cuCtxRecordEvent, void *context, void *p)
 {
     wait_for_lock();
     if (!p || !context_of((uintptr_t)context)) return 400;
+    if (spoils((uintptr_t)context)) return UNSUPPORTED;
     events[(uintptr_t)p % EVENTS].context = (uintptr_t)context;
     return 0;
 }

@@ -93,6 +93,11 @@ static void record(const void *bytes, size_t most, uint64_t end, size_t end_at)
     p->size = size;
     p->end = end;
     p->end_at = end_at;
+    if (get("reorder") && first_pending) {
+        p->next = first_pending;
+        first_pending = p;
+        return;
+    }
     *last_pending = p;
     last_pending = &p->next;
 }

@@ -31,6 +31,9 @@ typedef enum double_what { // what a program does
     DOUBLE_CLONE,     // cudaGraphInstantiate: node `event` becomes `bytes`
     DOUBLE_GRAPH,     // a launch of a graph with node `event`
     DOUBLE_POOL,
+    DOUBLE_INNER_LAUNCH, // what compilers of CUDA 13 make of <<<>>>
+    DOUBLE_COPY_ROWS,
+    DOUBLE_TO_SYMBOL, // a copy whose arguments are no addresses
     DOUBLE_OVERHEAD,
     DOUBLE_UNLOAD,  // module `event` goes
     DOUBLE_FATAL,   // CUPTI ends itself
@@ -75,6 +78,9 @@ typedef struct double_op {
       zero_times, reverse_times, far_times   of so many kernels to come
       lose_kernels       so many kernels give no record
       silent_calls       of so many functions nobody is called
+      nested             1: calls of the driver within the runtime's have
+                         numbers of their own; 2: so have their records
+      reorder            1: records come in any order
       drop               what cuptiActivityGetNumDroppedRecords says next
       hold_buffers       1: buffers that are full are not given back
       bad_record         the next buffer ends in garbage

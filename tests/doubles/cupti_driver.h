@@ -92,7 +92,7 @@ API(GetCallbackName)(uint32_t domain, uint32_t id, const char **name)
         *name = names[own];
         return 0;
     }
-    if (id >= 19 || (domain != 1 && domain != 2)) return INVALID;
+    if (id >= FUNCTIONS || (domain != 1 && domain != 2)) return INVALID;
     *name = functions[id];
     if (!id || (domain == 1) != (id == 2))
         *name = domain == 1 ? DRIVER "Init" : RUNTIME "GetDevice";

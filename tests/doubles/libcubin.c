@@ -36,6 +36,24 @@ KERNEL(add, 0, 8, 8, 4)
         a->numbers[i] += a->value;
 }
 
+// More than 4 KiB of parameters are told in another way.
+__attribute__((
+    used, section(".nv.info.large"))) static const uint32_t about_large[] = {
+    0x000C4504,          0,    5008 << 16 | 2, 4, 0x000C4504, 0,
+    8 << 16 | 1,         5000, 0x000C4504,     0, 0,          8,
+    5012u << 16 | 0x1903
+};
+
+// Adds two values that are far apart.
+KERNEL(large, 0, 8, 8, 5000, 5008, 4)
+{
+    const struct {
+        uint32_t *numbers, values[1250], last;
+    } *const a = arguments;
+    for (uint32_t i = 0; i < grid->grid[0] * grid->block[0]; i++)
+        a->numbers[i] += a->values[1249] + a->last;
+}
+
 // Works with other devices, says its name.
 KERNEL(ncclDevKernel_Double, 0, 8)
 {

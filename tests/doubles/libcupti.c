@@ -61,7 +61,16 @@ static uint8_t streams_known[16], devices_known[8];
 static const char *owner = "";
 static bool second;        // subscribed by the second function
 static uint64_t counts[8]; // of what it was told to do, see double_get
-enum { FLUSHES, FORCED, FINALIZED, UNSUBSCRIBED, CLOCKS, REQUESTS, RECORDS };
+enum {
+    FLUSHES,
+    FORCED,
+    FINALIZED,
+    UNSUBSCRIBED,
+    CLOCKS,
+    REQUESTS,
+    RECORDS,
+    DUMPS
+};
 
 typedef struct pending { // a record that is not in a buffer yet
     struct pending *next;
@@ -76,31 +85,17 @@ static struct {
     size_t size, used;
 } buffer;
 
-static const char *const keys[] = { "version",
-                                    "subscribe",
-                                    "enable_10",
-                                    "enable_49",
-                                    "enable_38",
-                                    "callbacks",
-                                    "flush",
-                                    "hang_flush",
-                                    "hang_next",
-                                    "zero_times",
-                                    "reverse_times",
-                                    "far_times",
-                                    "lose_kernels",
-                                    "silent_calls",
-                                    "drop",
-                                    "hold_buffers",
-                                    "bad_record",
-                                    "wrong_layout",
-                                    "late_facts",
-                                    "real_driver",
-                                    "no_call_names",
-                                    "latency",
-                                    "clock_step",
-                                    "no_time",
-                                    NULL };
+static const char *const keys[] = {
+    "version",      "subscribe",     "enable_10",
+    "enable_49",    "enable_38",     "callbacks",
+    "flush",        "hang_flush",    "hang_next",
+    "zero_times",   "reverse_times", "far_times",
+    "lose_kernels", "silent_calls",  "nested",
+    "reorder",      "drop",          "hold_buffers",
+    "bad_record",   "wrong_layout",  "late_facts",
+    "real_driver",  "no_call_names", "latency",
+    "clock_step",   "no_time",       NULL
+};
 
 // Somebody may call while another one lets go.
 static bool is_on(const uint8_t *flag)
@@ -173,8 +168,8 @@ DOUBLE_API uint64_t double_get(const char *key)
     static const char *const names[] = { "flushes",      "forced",
                                          "finalized",    "unsubscribed",
                                          "clocks_given", "requests",
-                                         "records" };
-    for (size_t i = 0; i < 7; i++)
+                                         "records",      "dumps" };
+    for (size_t i = 0; i <= DUMPS; i++)
         if (!strcmp(key, names[i]))
             return __atomic_load_n(&counts[i], __ATOMIC_RELAXED);
     if (!strcmp(key, "subscribed"))
@@ -298,7 +293,10 @@ static const char *const functions[] = { "",
                                          RUNTIME "GraphInstantiate_v12000",
                                          RUNTIME "GraphLaunch_v10000",
                                          RUNTIME "MemPoolCreate_v11020",
-                                         NULL };
+                                         "__" RUNTIME "LaunchKernel_v13000",
+                                         RUNTIME "Memcpy2DAsync_ptsz_v7000",
+                                         RUNTIME "MemcpyToSymbolAsync_v3020" };
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 #include "cupti_driver.h"
 
@@ -362,6 +360,7 @@ API(ActivityEnable)(uint32_t kind)
 API(ActivityEnableAndDump)(uint32_t kind)
 {
     const int result = JOIN(DOUBLE_PREFIX, ActivityEnable)(kind);
+    count(DUMPS);
     pthread_mutex_lock(&lock);
     if (kind == 8) memset(devices_known, 0, sizeof devices_known);
     if (kind == 37) memset(streams_known, 0, sizeof streams_known);
@@ -372,6 +371,8 @@ API(ActivityEnableAndDump)(uint32_t kind)
 
 API(ActivityDisable)(uint32_t kind)
 {
+    while (kind == 10 && get("version") == 130000)
+        usleep(1000); // as that version may
     if (kind < KINDS) turn(&kinds_on[kind], false);
     return 0;
 }

@@ -365,8 +365,19 @@ static void keep_scratch(const double_op *op)
                         .start_ns = op->start_ns,
                         .end_ns = op->start_ns + 10,
                         .bytes = 4096 };
+    const scratch_old o = { .size = sizeof o,
+                            .kind = s.kind,
+                            .operation = s.operation,
+                            .agent = s.agent,
+                            .queue = s.queue,
+                            .start_ns = s.start_ns,
+                            .end_ns = s.end_ns,
+                            .internal = op->correlation };
     sdk.scratched = true;
-    keep(scratch_kind(), &s, sizeof s);
+    if (old())
+        keep(s.kind, &o, sizeof o);
+    else
+        keep(s.kind, &s, sizeof s);
 }
 
 static void keep_copy(const double_op *op)

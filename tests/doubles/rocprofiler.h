@@ -60,6 +60,12 @@ typedef struct scratch {
     uint32_t flags;
     uint64_t bytes;
 } scratch;
+typedef struct scratch_old { // of 0.5.0
+    uint64_t size;
+    uint32_t kind, operation;
+    uint64_t agent, queue, thread, start_ns, end_ns, internal, external;
+    uint32_t flags, pad;
+} scratch_old;
 typedef struct symbol {
     uint64_t size, kernel, object;
     const char *name;
@@ -68,7 +74,8 @@ typedef struct symbol {
         vector, accumulator;
 } symbol;
 _Static_assert(sizeof(dispatch) == 184 && sizeof(copy) == 96 &&
-                   sizeof(scratch) == 96 && sizeof(record_new) == 64,
+                   sizeof(scratch) == 96 && sizeof(scratch_old) == 80 &&
+                   sizeof(record_new) == 64,
                "layouts");
 
 typedef struct client_id {

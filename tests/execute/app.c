@@ -6,7 +6,15 @@
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_VDEV
 #include "backends/ts_vdev.h"
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 enum { COUNT = 100000 };
 
@@ -186,6 +194,80 @@ static void eat(const void *args, const ts_vdev_block *block)
         if (more) memset(more, 1 + i % 100, 1 << 20);
         eaten += more ? (uintptr_t)more % 7 : 0;
     }
+}
+
+static void tell(const char *what, bool done)
+{
+    fprintf(stderr, "%s %s\n", done ? "DID" : "denied", what);
+}
+
+static bool can_start(void)
+{
+    int status = -1;
+    const pid_t pid = vfork();
+    if (!pid) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static bool can_write(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+// By a pipe that tells its owner when something comes.
+static bool can_signal(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0) return false;
+    const bool done = fcntl(ends[0], F_SETOWN, getppid()) == 0;
+    close(ends[0]);
+    close(ends[1]);
+    return done;
+}
+
+// A limit of time ends a process as a signal does.
+static bool can_limit(void)
+{
+    struct rlimit same;
+    return prlimit(getppid(), RLIMIT_CORE, NULL, &same) == 0;
+}
+
+// All that whoever wrote a kernel might want.
+static void hostile(const void *args, const ts_vdev_block *block)
+{
+    (void)args;
+    (void)block;
+    if (stop) return;
+    tell("inet", socket(AF_INET, SOCK_STREAM, 0) >= 0);
+    tell("unix", socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+    tell("ring", syscall(SYS_io_uring_setup, 1, NULL) >= 0 || errno == EFAULT);
+    // Where it works the parent would stand still.
+    tell("trace",
+         getenv("MILD") || ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0);
+    tell("kill", kill(getppid(), 0) == 0);
+    tell("signal", can_signal());
+    tell("limit", can_limit());
+    tell("mode", chmod(".", 0755) == 0);
+    tell("type", ioctl(0, TIOCSTI, "x") == 0 || errno != EPERM);
+    tell("user", setuid(getuid()) == 0);
+    tell("namespace", unshare(CLONE_NEWUSER) == 0);
+    tell("program", can_start());
+    tell("file", can_write("hostile.file"));
+    tell("home", can_write("/tmp/hostile.file"));
+}
+
+// Says that it ran: no memory shows how often that was.
+static void count(const void *args, const ts_vdev_block *block)
+{
+    int *const *const sum = args;
+    (void)block;
+    ++**sum;
+    fputs("ran count\n", stderr);
 }
 
 static float *hidden; // memory that no pointer in reach leads to
@@ -373,6 +455,22 @@ static void vast(void)
         launch(k, &args, 1);
 }
 
+// Each is waited for; the host adds to what the last but one left.
+static void counted(void)
+{
+    const ts_vdev_kernel k = kernel("count", count, sizeof(int *), NULL, 0);
+    int *const sum = memory(sizeof *sum);
+    ts_vdev_event event;
+    need(ts_vdev_event_create(&event, vdev));
+    for (int i = 0; i < 5; i++) {
+        launch(k, &sum, 1);
+        need(ts_vdev_event_record(vdev, event, streams[0]));
+        need(ts_vdev_event_synchronize(vdev, event));
+        if (i == 3) *sum += 100;
+    }
+    need(ts_vdev_memcpy(vdev, streams[0], host, sum, sizeof *sum));
+}
+
 // Two streams that work on their own, and meet twice.
 static void beside(void)
 {
@@ -420,6 +518,8 @@ static bool run(const char *what)
         between_steps("leave", leave);
     else if (!strcmp(what, "killed"))
         between_steps("killed", be_killed);
+    else if (!strcmp(what, "hostile"))
+        between_steps("hostile", hostile);
     else if (!strcmp(what, "hungry"))
         between_steps("eat", eat);
     else if (!strcmp(what, "hidden"))
@@ -436,6 +536,8 @@ static bool run(const char *what)
         vast();
     else if (!strcmp(what, "beside"))
         beside();
+    else if (!strcmp(what, "count"))
+        counted();
     else if (!strcmp(what, "nothing"))
         launch(kernel("nothing", nothing, 0, NULL, 0), NULL, 1);
     else

@@ -16,3 +16,12 @@ replays() {
         "$folder/$(echo "$name" | tr ' ' _).out" "$status" "$find" \
         build/ts-replay --execute --trust --timeout 50 "$@"
 }
+
+# usage: counts_once TRACE SUMMARY RAN [OPTIONS...]: see counts.sh
+counts_once() {
+    local trace summary ran
+    trace=$1 summary=$2 ran=$3
+    shift 3
+    check "$area: ${trace##*/} counts each operation once${*:+, $*}" \
+        tests/execute/counts.sh "$trace" "$summary" "$ran" "$@"
+}

@@ -119,6 +119,7 @@ static void merge(ts_reader *reader)
         check(copy_events(&c, NULL, &counts, NULL) == TS_OK, "events");
         copy_end(&c);
     }
+    copy_merge_end(merge);
     free(merge);
     check(ts_writer_close(writer) == TS_OK, "a merge is not written");
     check(read_back(&hash) <= counts.kept, "a merge holds more than there is");

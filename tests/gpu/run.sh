@@ -1,19 +1,23 @@
 #!/bin/sh
 # Checks and measures the capture of CUDA on this machine's NVIDIA GPU, in less
-# than 8 minutes; a short table is the last that it prints. No command that uses
-# the GPU may take longer than $LIMIT seconds (120), all of it no longer than
-# $TOTAL (440): what there is no time for is left out, and said.
+# than 8 minutes, and brings home what it saw whatever fails: a step that fails
+# is a row of the table, never the end. No command that uses the GPU may take
+# longer than $LIMIT seconds (120), all of it no longer than $TOTAL (440): what
+# there is no time for is left out, and said.
 #   tests/gpu/run.sh [--build] [--save[=FOLDER]] [--dry]
-#     --build  only builds what the rest needs, into $OUT (build): where headers
-#              are missing that folder is taken as it is, and needs no more than
-#              a C library, libzstd and libz
-#     --save   also into a dated file in FOLDER (bench/results)
+#     --build  only builds what the rest needs, into $TS_GPU_BUILD (build):
+#              where headers are missing that folder is taken as it is, and
+#              needs no more than a C library, libzstd and libz
+#     --save   the table also into a dated file in FOLDER (bench/results)
 #     --dry    with doubles of the driver and of CUPTI in place of a GPU: that
 #              this script works; none of its figures means anything
+# Into $OUT (gpu/results in the build folder) go the table (table.txt), what all
+# commands said (logs.tar.gz), what CUPTI told programs (recorded.tar.gz, see
+# cupti_recorder.c) and the traces (traces.tar.gz), of at most 16 MiB each.
 # Exit status 77: there is no GPU. 1: something that was checked is not so.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-out=${OUT:-build}
+out=${TS_GPU_BUILD:-build}
 python=${PYTHON:-python3}
 began=$(date +%s)
 save='' dry='' only=''
@@ -30,20 +34,30 @@ for option in "$@"; do
     esac
 done
 mkdir -p "$out/gpu" && programs=$(cd "$out/gpu" && pwd) || exit 1
+results=${OUT:-$out/gpu/results${dry:+-dry}}
 
-build() { # for make: NAME=VALUE...
+tools="$out/libtracesmith-inject.so $out/ts-record $out/ts-info $out/ts-query
+    $out/ts-replay $out/ts-devices"
+needed="cuda_work cuda_capture cuda_more cuda_wide cuda_libraries cuda_hash"
+build() { # for make: NAME=VALUE...; all that can be, false if not all can
     jobs=-j$(nproc)
+    built=0
     test -z "$dry" || jobs=-j1 # other checks run beside it
-    make -s "$jobs" OUT="$out" "$@" "$out/libtracesmith-inject.so" \
-        "$out/ts-record" "$out/ts-info" "$out/ts-query" "$out/ts-replay" ||
-        return
+    # shellcheck disable=SC2086 # a list of files
+    make -k -s "$jobs" OUT="$out" "$@" $tools || built=1
     cc="${CC:-cc} -std=gnu11 -O2 -I."
-    for name in cuda_work cuda_capture cuda_more cuda_wide cuda_libraries \
-        cuda_hash; do
-        $cc tests/gpu/$name.c -o "$programs/$name" -ldl -lm || return
+    for name in $needed; do
+        $cc tests/gpu/$name.c -o "$programs/$name" -ldl -lm || built=1
     done
-    $cc -DZONES tests/gpu/cuda_work.c -o "$programs/cuda_zones" -pthread -ldl &&
-        $cc -fPIC -shared tests/gpu/raw_cupti.c -o "$programs/raw_cupti.so" -ldl
+    $cc -DZONES tests/gpu/cuda_work.c -o "$programs/cuda_zones" -pthread -ldl ||
+        built=1
+    for name in raw_cupti cupti_recorder cuda_inject; do
+        $cc -fPIC -shared tests/gpu/$name.c -o "$programs/$name.so" -pthread \
+            -ldl || built=1
+    done
+    $cc -DDUMP -fPIC -shared tests/gpu/cuda_inject.c -pthread -ldl \
+        -o "$programs/cuda_inject_dump.so" || built=1
+    return $built
 }
 can_build() {
     command -v make >/dev/null &&
@@ -56,21 +70,40 @@ if test "$only"; then
     build CFLAGS=-O2 HAVE_EDIT= HAVE_DW= HAVE_YAJL= \
         HAVE_LIBS="$sqlite -lzstd -lz"
     exit
-elif can_build; then
+fi
+
+mkdir -p "$results" || exit 1
+results=$(cd "$results" && pwd)
+dir=$(mktemp -d "${TMPDIR:-/tmp}/ts-gpu.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+logs=$dir/logs
+mkdir "$logs"
+table=$dir/table
+: >"$table"
+failed=0
+
+row() { # what, figure, remark
+    printf '%-50s %10s  %s\n' "$1" "$2" "$3" | tee -a "$table"
+}
+fault() { # what, remark
+    row "$1" FAILED "$2"
+    failed=1
+}
+last() { # line of a file, short
+    tail -n 1 "$1" 2>/dev/null | cut -c 1-60
+}
+
+if can_build; then
     echo 'Building ...'
-    build || exit 1
+    build >"$logs/build" 2>&1 ||
+        fault 'everything is built' "$(grep -m 1 -i error "$logs/build" |
+            cut -c 1-60)"
 elif test -x "$programs/cuda_work"; then
     echo "There is no make or no xxhash.h here: $out is taken as it is."
 else
     echo "There is no make or no xxhash.h here: build elsewhere, with --build."
     exit 1
 fi
-
-dir=$(mktemp -d "${TMPDIR:-/tmp}/ts-gpu.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
-table=$dir/table
-: >"$table"
-failed=0
 
 within() { # command...
     left=$((${TOTAL:-440} - $(date +%s) + began))
@@ -101,43 +134,64 @@ if test "$dry"; then
         make -s OUT="$out" "$double" && cp "$double" "$dir/lib$name" || exit 1
     done
     make -s OUT="$out" "$out/tests/doubles/libcubin.so" \
-        "$out/tests/doubles/libhash.so" || exit 1
-    cp "$out/tests/doubles/libhash.so" "$dir" || exit 1
+        "$out/tests/doubles/libhash.so" "$out/tests/doubles/libcudart.so" ||
+        exit 1
+    cp "$out/tests/doubles/libhash.so" "$out/tests/doubles/libcudart.so" \
+        "$dir" || exit 1
     # What the double compiles text to, where it is to run.
     cubin=$out/tests/doubles/libcubin.so
 else
     LD_LIBRARY_PATH=$(folders | tr '\n' :)${LD_LIBRARY_PATH:-}
     export LD_LIBRARY_PATH
 fi
-gpu=$(within "$programs/cuda_work" probe)
+gpu=$(within "$programs/cuda_work" probe 2>"$logs/probe")
 status=$?
-if test $status != 0; then
+if test $status = 77; then
     echo "$gpu"
-    exit $status
+    exit 77
 fi
+test $status = 0 || fault 'a GPU is there' "$gpu$(last "$logs/probe")"
 
+pack() { # NAME FILE...: into the results, if it is no more than may travel
+    name=$1
+    shift
+    test $# != 0 || return 0
+    (cd "$dir" && tar -czf "$name.tar.gz" "$@") 2>/dev/null
+    if test "$(wc -c <"$dir/$name.tar.gz")" -le $((16 << 20)); then
+        cp "$dir/$name.tar.gz" "$results"
+    else
+        row "$name.tar.gz" - 'left out: more than 16 MiB'
+    fi
+}
+small() { # traces of at most 4 MiB
+    (cd "$dir" && find . -maxdepth 1 -name '*.sbt' -size -4096k)
+}
 finish() {
-    name=$(awk '/cupti.version/ { print $2 }' "$dir/info" 2>/dev/null)
+    trap '' INT TERM
+    version=$(awk '/cupti.version/ { print $2 }' "$dir/info" 2>/dev/null)
+    rm -f "$results"/*.tar.gz "$results/table.txt"
+    # shellcheck disable=SC2046 # names without spaces
+    pack traces $(small)
+    test ! -d "$dir/recorded" || pack recorded recorded
+    cp "$dir"/did "$dir"/info* "$dir"/again* "$logs" 2>/dev/null
+    pack logs logs
     {
-        echo "TraceSmith on $gpu, $(date +%Y-%m-%d), CUPTI ${name:-?}"
+        echo "TraceSmith on $gpu, $(date +%Y-%m-%d), CUPTI ${version:-?}"
         test -z "$dry" || echo 'DRY: doubles; no figure means anything'
         echo
         cat "$table"
-    } >"$dir/result"
+    } >"$results/table.txt"
     if test "$save" && test -z "$dry"; then
         file=$save/$(date +%Y-%m-%d)-$(printf %s "$gpu" |
             tr -cs 'a-zA-Z0-9\n' -)-cuda.txt
-        cp "$dir/result" "$file" &&
+        cp "$results/table.txt" "$file" &&
             echo "tests/gpu/run.sh: wrote $file" >&2
     fi
     echo
-    cat "$dir/result"
+    cat "$results/table.txt"
 }
 trap 'finish; exit 130' INT TERM
 
-row() { # what, figure, remark
-    printf '%-50s %10s  %s\n' "$1" "$2" "$3" | tee -a "$table"
-}
 must() { # what, expected, seen
     if test -z "$2" || test -z "$3"; then
         row "$1" - 'not measured'
@@ -150,31 +204,120 @@ must() { # what, expected, seen
     fi
 }
 rows() { # of a kind in a trace
-    "$out/ts-info" --json "$2" | awk -v kind="\"$1\":" '
+    "$out/ts-info" --json "$2" 2>>"$logs/asked" | awk -v kind="\"$1\":" '
         $1 == "\"counts\":" { on = 1 }
         on && $1 == kind { print $2 + 0; exit }'
 }
 ask() { # SQL that gives one number, trace
-    "$out/ts-query" --csv "$2" "$1" | tail -n 1
+    "$out/ts-query" --csv "$2" "$1" 2>>"$logs/asked" | tail -n 1
 }
 
-# 1. What the program did is in the trace, exactly.
-within "$out/ts-record" -q -o "$dir/all.sbt" -- "$programs/cuda_work" \
-    >"$dir/did" 2>&1 || {
-    cat "$dir/did"
-    exit 1
-}
-while read -r kind count; do
-    must "$kind" "$count" "$(rows "$kind" "$dir/all.sbt")"
-done <"$dir/did"
-"$out/ts-info" "$dir/all.sbt" >"$dir/info"
-lost=$(awk '/^Lost:/ { print $2 }' "$dir/info")
-must 'lost' nothing "$lost"
-early=$(awk '/kernels_before_launch/ { print $2 }' "$dir/info")
-must 'kernels before their launch' 0 "${early:-0}"
+# 1. What is here, as the vendor's own programs and the loader see it.
+{
+    uname -a
+    nvidia-smi
+    ldconfig -p | grep -i -E 'cuda|cupti|nvrtc|nvidia-ml'
+    printf 'LD_LIBRARY_PATH %s\n' "$LD_LIBRARY_PATH"
+    nvcc --version
+    "$python" --version
+    "$out/ts-devices"
+} >"$logs/versions" 2>&1
+row 'driver' "$(sed -n 's/.*Driver Version: *\([0-9.]*\).*/\1/p' \
+    "$logs/versions" | head -n 1)" ''
 
-# 2. Times lie within the zone of the host that waited for them.
-within "$programs/cuda_zones" "$dir/zones.sbt" >/dev/null || failed=1
+# 2. What CUPTI tells, in the order in which it does: for doubles to tell again.
+record() { # NAME COMMAND...
+    name=$1
+    shift
+    mkdir -p "$dir/recorded/$name"
+    within env TS_RECORDER="$dir/recorded/$name" \
+        CUDA_INJECTION64_PATH="$programs/cupti_recorder.so" "$@" \
+        >"$logs/recorded-$name" 2>&1
+    status=$?
+    seen=$(grep -c '^c ' "$dir/recorded/$name/calls" 2>/dev/null)
+    if test $status = 0 && test "${seen:-0}" -gt 0; then
+        row "callbacks of CUPTI, $name" "$seen" \
+            "$(grep -c '^r ' "$dir/recorded/$name/calls") records"
+    else
+        fault "callbacks of CUPTI, $name" \
+            "status $status: $(last "$logs/recorded-$name")"
+    fi
+}
+nvcc=$(command -v nvcc || command -v "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+runtime() { # the program of CUDA's runtime, by NVIDIA's compiler
+    test "$nvcc" || return
+    if test "$dry"; then
+        "$nvcc" -c tests/gpu/cuda_runtime.cu -o "$dir/runtime.o" &&
+            "${CXX:-c++}" "$dir/runtime.o" -o "$dir/runtime" -L"$dir" -lcudart
+        return
+    fi
+    "$nvcc" -arch=native -cudart shared tests/gpu/cuda_runtime.cu \
+        -o "$dir/runtime" &&
+        "$nvcc" -arch=native -cudart static tests/gpu/cuda_runtime.cu \
+            -o "$dir/runtime-static"
+}
+record work "$programs/cuda_work"
+runtime >"$logs/nvcc" 2>&1 || true
+if test -x "$dir/runtime"; then
+    record runtime "$dir/runtime"
+else
+    row 'a program of the runtime' - "not built: $(last "$logs/nvcc")"
+fi
+
+# 3. The recorder alone, in a process that may not hang.
+for how in cuda_inject cuda_inject_dump; do
+    (
+        LIMIT=20
+        within env TS_GPU_TRACE="$dir/$how.sbt" \
+            CUDA_INJECTION64_PATH="$programs/$how.so" "$programs/cuda_work"
+    ) >"$logs/$how" 2>&1
+    status=$?
+    what="begins${how#cuda_inject}: kernels"
+    if test $status = 0; then
+        row "the recorder $what" "$("$out/ts-query" --csv "$dir/$how.sbt" \
+            'SELECT count(*) FROM kernel' 2>>"$logs/$how" | tail -n 1)" \
+            "of $(awk '$1 == "kernel" { print $2 }' "$logs/$how")"
+    else
+        fault "the recorder $what" "status $status: $(last "$logs/$how")"
+    fi
+done
+
+# 4. What programs did is in their traces, exactly.
+recorded() { # NAME COMMAND...
+    name=$1
+    shift
+    within "$out/ts-record" -o "$dir/$name.sbt" -- "$@" >"$dir/did" \
+        2>"$logs/$name"
+    status=$?
+    cp "$dir/did" "$logs/$name-did"
+    test $status = 0 || fault "$name is recorded" "status $status: $(
+        last "$logs/$name")"
+    while read -r kind count; do
+        must "$kind, $name" "$count" "$(rows "$kind" "$dir/$name.sbt")"
+    done <"$dir/did"
+    "$out/ts-info" "$dir/$name.sbt" >"$dir/info-$name" 2>&1
+    must "lost, $name" nothing "$(awk '/^Lost:/ { print $2 }' \
+        "$dir/info-$name")"
+}
+recorded all "$programs/cuda_work"
+for name in runtime runtime-static; do
+    test ! -x "$dir/$name" || recorded $name "$dir/$name"
+done
+cp "$dir/info-all" "$dir/info" 2>/dev/null
+# How long after its call a kernel begins: two clocks are compared, so a few may
+# seem to be earlier.
+delays="SELECT k.start_ns - a.start_ns AS delay FROM kernel k
+    JOIN api_call a ON a.correlation = k.correlation WHERE k.graph_node IS NULL"
+at() { # per cent
+    ask "SELECT delay FROM ($delays) ORDER BY delay LIMIT 1 OFFSET (
+        SELECT count(*) * $1 / 100 FROM ($delays))" "$dir/all.sbt"
+}
+row 'kernel behind its call, least, ns' "$(at 0)" "1 %: $(at 1), 50 %: $(
+    at 50), 99 %: $(at 99); seen as earlier: $(awk \
+    '/kernels_before_launch/ { print $2 }' "$dir/info" | grep . || echo 0)"
+
+# 5. Times lie within the zone of the host that waited for them.
+within "$programs/cuda_zones" "$dir/zones.sbt" >"$logs/zones" 2>&1 || failed=1
 must 'kernels of a step outside of its zone' 0 "$(ask "
     SELECT count(*) FROM kernel k WHERE k.zone = 'step' AND NOT EXISTS (
         SELECT 1 FROM zone z WHERE z.name = 'step'
@@ -183,7 +326,7 @@ must 'kernels of a step outside of its zone' 0 "$(ask "
 must 'kernels of steps' 100 "$(ask "
     SELECT count(*) FROM kernel WHERE zone = 'step'" "$dir/zones.sbt")"
 
-# 3. What it costs: 10,000 tiny kernels, launches per second, one after the
+# 6. What it costs: 10,000 tiny kernels, launches per second, one after the
 # other in this run.
 count=10000
 test "$dry" && count=500
@@ -191,6 +334,7 @@ cost() { # what, command...; beside $bare, which the first one sets
     what=$1
     shift
     rate=$(within "$@" 2>"$dir/why" | tail -n 1)
+    cat "$dir/why" >>"$logs/cost"
     bare=${bare:-$rate}
     if test "$rate"; then
         row "launches a second, $what" "$rate" "$(echo "$bare" "$rate" |
@@ -208,55 +352,13 @@ cost 'raw CUPTI, nobody reads' env \
 cost 'ts-record' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
     "$programs/cuda_work" rate $count
 must 'kernels of that' $((6 * count)) "$(rows kernel "$dir/rate.sbt")"
-row 'bytes on disk for a launch and its kernel' "$(awk -v n=$((6 * count)) \
-    -v size="$(wc -c <"$dir/rate.sbt")" 'BEGIN { printf "%.1f", size / n }')" ''
+size=$(wc -c <"$dir/rate.sbt" 2>/dev/null) &&
+    row 'bytes on disk for a launch and its kernel' "$(awk -v size="$size" \
+        -v n=$((6 * count)) 'BEGIN { printf "%.1f", size / n }')" ''
 cost 'ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
     -o "$dir/stacks.sbt" -- "$programs/cuda_work" rate $count
 
-# 4. Against others, where they are installed.
-has() {
-    test -z "$dry" && "$python" -c "import $1" 2>/dev/null
-}
-torch=$(has torch && echo yes)
-if test "$torch"; then
-    bare=
-    loop=tests/gpu/torch_rate.py
-    cost 'PyTorch, bare' "$python" $loop bare
-    cost 'PyTorch, ts-record' "$out/ts-record" -q -o "$dir/torch.sbt" -- \
-        "$python" $loop bare
-    cost 'PyTorch, ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
-        -o "$dir/torch.sbt" -- "$python" $loop bare
-    cost 'PyTorch, torch.profiler (Kineto)' "$python" $loop kineto
-    if has triton.profiler; then
-        cost 'PyTorch, Proton' "$python" $loop proton
-    else
-        row 'Proton' '-' 'not measured: no Triton'
-    fi
-    # The same loop twice: what torch.profiler counts, and what we do.
-    within "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" || failed=1
-    within "$out/ts-record" -q -o "$dir/loop.sbt" -- \
-        "$python" tests/gpu/torch_loop.py bare >/dev/null
-    must 'kernels of a training loop' "$(cut -d' ' -f1 "$dir/kineto")" \
-        "$(rows kernel "$dir/loop.sbt")"
-    row 'their time by torch.profiler, us' "$(cut -d' ' -f2 "$dir/kineto")" ''
-    row 'their time by ts-record, us' "$(ask \
-        'SELECT sum(duration_ns) / 1000 FROM kernel' "$dir/loop.sbt")" ''
-    # Both in one process: the program must go on.
-    within "$out/ts-record" -q -o "$dir/both.sbt" -- \
-        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
-    must 'torch.profiler under ts-record, exit status' 0 $?
-    row 'kernels that ts-record sees then' "$(rows kernel "$dir/both.sbt")" \
-        "torch.profiler: $(cut -d' ' -f1 "$dir/both")"
-    within "$out/ts-record" -q --yield=kineto -o "$dir/both.sbt" -- \
-        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
-    must 'the same with --yield=kineto, exit status' 0 $?
-    row 'kernels that torch.profiler sees then' "$(cut -d' ' -f1 "$dir/both")" \
-        "ts-record: $(rows kernel "$dir/both.sbt")"
-else
-    row 'torch.profiler, Proton' '-' 'not measured: no PyTorch'
-fi
-
-# 5. Operations that are kept and run again, in another process.
+# 7. Operations that are kept and run again, in another process.
 number() { # key in a JSON object of a replay
     awk -v key="\"$1\":" '$1 == key { print $2 + 0; exit }' "$dir/again"
 }
@@ -305,9 +407,13 @@ again() { # what, at least so many executed, command...
 test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
 again 'driver API' 30 "$programs/cuda_capture"
 # What only a GPU can tell.
-rate=$(within "$programs/cuda_hash") || failed=1
-row 'chunks are hashed on the device, as by the host' "$rate" ''
-"$out/ts-info" "$dir/kept.sbt" >"$dir/info2"
+if rate=$(within "$programs/cuda_hash" 2>"$logs/hash"); then
+    row 'chunks are hashed on the device, as by the host' "$rate" ''
+else
+    fault 'chunks are hashed on the device, as by the host' \
+        "$rate$(last "$logs/hash")"
+fi
+"$out/ts-info" "$dir/kept.sbt" >"$dir/info2" 2>>"$logs/asked"
 again 'graphs that change' 9 "$programs/cuda_more" updates
 again 'branches of a graph' 3 "$programs/cuda_more" branches
 again 'textures' 4 "$programs/cuda_more" textures
@@ -320,8 +426,69 @@ test "$dry" && export DOUBLE_CUDA_DEVICES=2
 again 'two devices' 10 "$programs/cuda_wide" devices
 again 'runtime API' 7 "$programs/cuda_libraries" runtime
 again 'cuBLAS' 3 "$programs/cuda_libraries" cublas
-row 'the driver answers within a call' "$(grep -q 'does not answer within' \
-    "$dir/info2" && echo no || echo yes)" 'launches, copies, module questions'
+if grep -q 'does not answer within' "$dir/info2" 2>/dev/null; then
+    row 'the driver answers within a call' no ''
+elif test -s "$dir/info2"; then
+    row 'the driver answers within a call' yes "$(
+        grep -q capture.thread "$dir/info2" && echo 'the thread of the call' ||
+            echo 'another thread')"
+else
+    row 'the driver answers within a call' - 'not measured'
+fi
+count=200 bare=
+cost 'nothing kept, few' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
+    "$programs/cuda_work" rate $count
+cost 'hashes kept' "$out/ts-record" -q --capture hashes -o "$dir/rate.sbt" -- \
+    "$programs/cuda_work" rate $count
+cost 'all kept' "$out/ts-record" -q --capture all -o "$dir/rate.sbt" -- \
+    "$programs/cuda_work" rate $count
+
+# 8. PyTorch, last, because its imports are slow: against others, its graph, and
+# what of it is kept.
+has() {
+    test -z "$dry" && "$python" -c "import $1" 2>/dev/null
+}
+torch=$(has torch && echo yes)
+count=10000
+if test "$torch"; then
+    record torch "$python" tests/gpu/torch_loop.py bare
+    bare=
+    loop=tests/gpu/torch_rate.py
+    cost 'PyTorch, bare' "$python" $loop bare
+    cost 'PyTorch, ts-record' "$out/ts-record" -q -o "$dir/torch.sbt" -- \
+        "$python" $loop bare
+    cost 'PyTorch, ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
+        -o "$dir/torch.sbt" -- "$python" $loop bare
+    cost 'PyTorch, torch.profiler (Kineto)' "$python" $loop kineto
+    if has triton.profiler; then
+        cost 'PyTorch, Proton' "$python" $loop proton
+    else
+        row 'Proton' '-' 'not measured: no Triton'
+    fi
+    # The same loop twice: what torch.profiler counts, and what we do.
+    within "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" || failed=1
+    within "$out/ts-record" -q -o "$dir/loop.sbt" -- \
+        "$python" tests/gpu/torch_loop.py bare >/dev/null
+    must 'kernels of a training loop' "$(cut -d' ' -f1 "$dir/kineto")" \
+        "$(rows kernel "$dir/loop.sbt")"
+    row 'their time by torch.profiler, us' "$(cut -d' ' -f2 "$dir/kineto")" ''
+    row 'their time by ts-record, us' "$(ask \
+        'SELECT sum(duration_ns) / 1000 FROM kernel' "$dir/loop.sbt")" ''
+    # Both in one process: the program must go on.
+    within "$out/ts-record" -q -o "$dir/both.sbt" -- \
+        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
+    must 'torch.profiler under ts-record, exit status' 0 $?
+    row 'kernels that ts-record sees then' "$(rows kernel "$dir/both.sbt")" \
+        "torch.profiler: $(cut -d' ' -f1 "$dir/both")"
+    within "$out/ts-record" -q --yield=kineto -o "$dir/both.sbt" -- \
+        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
+    must 'the same with --yield=kineto, exit status' 0 $?
+    row 'kernels that torch.profiler sees then' "$(cut -d' ' -f1 "$dir/both")" \
+        "ts-record: $(rows kernel "$dir/both.sbt")"
+else
+    row 'torch.profiler, Proton' '-' 'not measured: no PyTorch'
+fi
+
 if test "$torch"; then
     again 'PyTorch step' 1 "$python" tests/gpu/torch_loop.py bare
     again 'PyTorch matmul (cuBLAS)' 1 "$python" -c 'import torch
@@ -341,13 +508,5 @@ with torch.cuda.graph(g): a.add_(1)
 g.replay()
 print(float(a.sum()))'
 fi
-count=200 bare=
-cost 'nothing kept, few' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
-    "$programs/cuda_work" rate $count
-cost 'hashes kept' "$out/ts-record" -q --capture hashes -o "$dir/rate.sbt" -- \
-    "$programs/cuda_work" rate $count
-cost 'all kept' "$out/ts-record" -q --capture all -o "$dir/rate.sbt" -- \
-    "$programs/cuda_work" rate $count
-
 finish
 exit $failed

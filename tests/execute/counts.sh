@@ -1,0 +1,32 @@
+#!/bin/sh
+# usage: counts.sh TRACE SUMMARY RAN [OPTIONS...]: runs what was captured again;
+# each operation counts once, as one thing. SUMMARY: what ts-record said of the
+# trace, or how many operations it should have named. RAN: how often a kernel
+# printed "ran" in the program, which it does again for each run that the report
+# tells.
+trace=$1 captured=$2 ran=$3
+shift 3
+if test -e "$captured"; then
+    captured=$(sed -n -e 's/,//g' \
+        -e 's/^ts-record: \([0-9]*\) operations* can.* be run again.*/\1/p' \
+        -e 's/^ts-record: of \([0-9]*\) operations* hashes only.*/\1/p' \
+        "$captured" | awk '{ sum += $1 } END { print sum + 0 }')
+fi
+out=${trace%.sbt}.counts
+DOUBLE_CUDA_TELL=1 build/ts-replay --execute --trust --timeout 50 --json \
+    "$@" "$trace" >"$out" 2>"$out.said"
+tail -n 5 "$out.said"
+awk -v captured="$captured" -v ran="$ran" \
+    -v said="$(grep -c '^ran ' "$out.said")" '
+    /^  "declined": \{/ { within = 1 }
+    /^  "not_captured": \{/ { within = 0 }
+    within && /^    / { fates += $2 }
+    /^  "(executed|substituted|not_run)"/ { fates += $2 }
+    /^  "captured"/ { all = $2 + 0 }
+    /^  "runs"/ { runs = $2 + 0 }
+    END {
+        print all " of " captured " captured, " fates " with a fate, ran " \
+            said " times, " ran " in each of " runs " runs"
+        exit !(all > 0 && all == captured && fates == captured &&
+            said == ran * runs)
+    }' "$out"
