@@ -134,6 +134,14 @@ RT_UNUSED static uint64_t rt_now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// `ns`, or less on a machine that has just been started: no clock was at that
+// time yet. Clocks of one machine count from about the same moment, hence half.
+RT_UNUSED static uint64_t rt_past_ns(uint64_t ns)
+{
+    const uint64_t half = rt_now_ns(CLOCK_MONOTONIC_RAW) / 2;
+    return ns < half ? ns : half;
+}
+
 /* ---- Children ----------------------------------------------------------- */
 
 // In a child: ends it with a status that tells the line (modulo 250).

@@ -550,7 +550,7 @@ static void times_on_our_own_clock_are_exact(void **state)
 {
     (void)state;
     const char *const path = rt_start("exact.sbt", cu_plain);
-    const uint64_t ns = UINT64_C(999999999999);
+    const uint64_t ns = rt_past_ns(UINT64_C(1000000000000)) - 1;
     CU_LAUNCH(.name = "long", .ns = ns, .early = ns + 1);
     rt_trace trace = cu_end(path);
     const rt_row *const row = rt_only(&trace, TS_EVENT_KERNEL, "long");

@@ -32,7 +32,7 @@ static void kernels_that_overlap_on_a_stream_stay_so(void **state)
 {
     (void)state;
     const char *const path = begin();
-    const uint64_t minute = UINT64_C(60000000000);
+    const uint64_t minute = rt_past_ns(UINT64_C(60000000000));
     CU_LAUNCH(.name = "within", .stream = 8, .ns = 9000);
     CU_LAUNCH(.name = "around", .stream = 8, .ns = minute, .early = minute);
     rt_trace trace = cu_end(path);
