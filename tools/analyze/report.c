@@ -150,6 +150,13 @@ void report_answer(report_section *s, const char *format, ...)
     s->answer = (ts_text){ both, (size_t)size };
 }
 
+// A gain is of the model that the section is about: no surer than that.
+static void lower_finding(const report_section *s, report_finding *finding)
+{
+    if (s->trusted && finding->has_gain && finding->confidence < s->confidence)
+        finding->confidence = s->confidence;
+}
+
 void report_trust(report_section *s, report_confidence confidence,
                   const char *format, ...)
 {
@@ -160,6 +167,8 @@ void report_trust(report_section *s, report_confidence confidence,
     va_end(args);
     if (!s->trusted || confidence > s->confidence) s->confidence = confidence;
     s->trusted = true;
+    for (size_t i = 0; i < s->finding_count; i++)
+        lower_finding(s, &s->findings[i]);
     if (why.size) add_line(s->owner, &s->reasons, why);
 }
 
@@ -394,5 +403,6 @@ void report_finding_add(report_section *s, const report_finding *finding)
     own.what = report_keep(s->owner, own.what);
     own.todo = report_keep(s->owner, own.todo);
     own.how = report_keep(s->owner, own.how);
+    lower_finding(s, &own);
     s->findings[s->finding_count++] = own;
 }

@@ -2,6 +2,7 @@
     rule_host.c - advice: what the host does while devices wait for it
 */
 #include "tools/analyze/calc_inside.h"
+#include "tools/analyze/calc_names.h"
 #include "tools/analyze/calc_sums.h"
 #include "tools/analyze/rule.h"
 
@@ -48,8 +49,11 @@ static const char *const loading[] = {
 
 typedef struct zone_parts {
     advice *a;
-    sums zones;                  // by file << 32 | site
-    uint32_t file, site;         // whose spans are wanted; site 0: none yet
+    names_index *names;
+    sums zones;     // by group of `names`: a name, on any rank
+    uint32_t group; // whose spans are wanted, if `wants`
+    bool wants;
+    uint32_t file;               // of the longest span
     bool loads;                  // wanted: those of data loading
     advice_spans spans, longest; // longest: one span
     uint32_t loader;             // site of the longest one, of file
@@ -123,26 +127,96 @@ static void count_part(void *user, const inside_span *span, int64_t from_ns,
             z->file = span->file;
             z->loader = site;
         }
-    } else if (z->site) {
-        if (span->file == z->file && zone->id == z->site)
-            want(z, span, from_ns, to_ns);
     } else {
-        const uint64_t key = (uint64_t)span->file << 32 | zone->id;
-        if (!sums_add(&z->zones, key, to_ns - from_ns, 0)) z->a->failed = true;
+        const uint32_t group = names_add(z->names, z->a->replay, span->file,
+                                         TS_EVENT_ZONE, zone->id);
+        if (z->wants && group == z->group)
+            want(z, span, from_ns, to_ns);
+        else if (!z->wants && (group == TS_NODE_NONE ||
+                               !sums_add(&z->zones, group, to_ns - from_ns, 0)))
+            z->a->failed = true;
     }
 }
 
-static bool walk_parts(advice *a, zone_parts *z)
+// Goes through what was open in these parts of threads.
+static bool walk(advice *a, zone_parts *z, const advice_part *parts,
+                 size_t count)
 {
-    inside_span *const spans = calloc(a->part_count + 1, sizeof *spans);
-    for (size_t i = 0; spans && i < a->part_count; i++) {
-        const inside_span span = { a->parts[i].file, a->parts[i].thread,
-                                   a->parts[i].from_ns, a->parts[i].to_ns, i };
+    inside_span *const spans = calloc(count + 1, sizeof *spans);
+    for (size_t i = 0; spans && i < count; i++) {
+        const inside_span span = { parts[i].file, parts[i].thread,
+                                   parts[i].from_ns, parts[i].to_ns, i };
         spans[i] = span;
     }
     const bool ok =
-        spans && inside_parts(a->replay, spans, a->part_count, count_part, z);
+        spans && inside_parts(a->replay, spans, count, count_part, z);
     free(spans);
+    if (!ok) a->failed = true;
+    return ok;
+}
+
+// What of the critical path is on the host.
+static bool walk_path(advice *a, zone_parts *z)
+{
+    return walk(a, z, a->parts, a->part_count);
+}
+
+typedef struct thread_call {
+    advice_part at;
+    bool waits;
+} thread_call;
+
+static int by_place(const void *left, const void *right)
+{
+    const advice_part *const a = left, *const b = right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+static thread_call *list_calls(advice *a)
+{
+    advice_load_waits(a);
+    thread_call *const all = calloc(a->graph.call_count + 1, sizeof *all);
+    for (uint32_t i = 0; all && i < a->graph.call_count; i++) {
+        const ts_node n = advice_node(a, (uint32_t)a->op_count + i);
+        const advice_part at = { n.file, n.track, n.recorded_ns,
+                                 n.recorded_ns + n.duration_ns };
+        all[i].at = at;
+    }
+    for (size_t i = 0; all && i < a->wait_count; i++) {
+        thread_call *const call = &all[a->waits[i].call - a->op_count];
+        call->waits = true;
+        call->at.to_ns = a->waits[i].end_ns;
+    }
+    if (all && a->graph.call_count)
+        qsort(all, a->graph.call_count, sizeof *all, by_place);
+    return all;
+}
+
+// All that threads with calls did but wait: what is quicker is so everywhere,
+// or another thread or rank would take its place on the path.
+static bool walk_threads(advice *a, zone_parts *z)
+{
+    thread_call *const calls = list_calls(a);
+    advice_part *const parts =
+        calloc((size_t)a->graph.call_count + 1, sizeof *parts);
+    size_t count = 0;
+    const thread_call *before = NULL; // of the same thread
+    for (uint32_t i = 0; calls && parts && i < a->graph.call_count; i++) {
+        const advice_part *const at = &calls[i].at;
+        if (before &&
+            (before->at.file != at->file || before->at.thread != at->thread))
+            before = NULL;
+        parts[count] = *at;
+        if (before) parts[count].from_ns = before->at.to_ns;
+        if (calls[i].waits) parts[count].to_ns = at->from_ns;
+        count += parts[count].to_ns > parts[count].from_ns;
+        before = &calls[i];
+    }
+    const bool ok = calls && parts && walk(a, z, parts, count);
+    free(calls);
+    free(parts);
     if (!ok) a->failed = true;
     return ok;
 }
@@ -155,18 +229,19 @@ static void close_parts(zone_parts *z)
     free(z->longest.list);
 }
 
-static void find_zone(advice *a, const advice_rule *rule, const sums_row *zone)
+static void find_zone(advice *a, const advice_rule *rule, names_index *names,
+                      const sums_row *zone)
 {
-    const uint32_t file = (uint32_t)(zone->key >> 32);
-    const uint32_t site = (uint32_t)zone->key;
-    zone_parts z = { .a = a, .file = file, .site = site };
-    if (walk_parts(a, &z) && z.spans.count) {
-        const ts_text name = site_name(a, file, site);
+    const uint32_t group = (uint32_t)zone->key;
+    zone_parts z = { .a = a, .names = names, .group = group, .wants = true };
+    zone_parts all = z;
+    if (walk_path(a, &z) && z.spans.count && walk_threads(a, &all)) {
+        const ts_text name = advice_short(a, names->groups[group].text);
         const uint64_t count = z.spans.count;
         const ts_host_span longest = z.longest.list[0];
         advice_finding *const f = advice_find(a, rule);
-        advice_show_time(f, file, longest.start_ns, longest.end_ns);
-        advice_spare(a, f, &z.spans);
+        advice_show_time(f, longest.file, longest.start_ns, longest.end_ns);
+        advice_spare(a, f, &all.spans);
         f->held_ns = zone->ns;
         ADVICE_SAY(a, f, title, "devices wait for '%.*s' on the host",
                    (int)name.size, name.text);
@@ -183,20 +258,25 @@ static void find_zone(advice *a, const advice_rule *rule, const sums_row *zone)
         ADVICE_SAY(a, f, how, "replay in which this takes no time");
     }
     close_parts(&z);
+    close_parts(&all);
 }
 
 void rule_host_zone(advice *a, const advice_rule *rule)
 {
-    zone_parts z = { .a = a };
+    names_index names;
+    zone_parts z = { .a = a, .names = &names };
     const size_t most = (size_t)advice_limit(a, rule, "zones");
-    if (walk_parts(a, &z)) {
+    if (!names_open(&names, a->replay)) {
+        a->failed = true;
+    } else if (walk_path(a, &z)) {
         sums_sort(&z.zones);
         for (size_t i = 0; i < z.zones.count && i < most; i++)
             if (advice_reaches(a, rule, "share", z.zones.rows[i].ns,
                                a->makespan_ns))
-                find_zone(a, rule, &z.zones.rows[i]);
+                find_zone(a, rule, &names, &z.zones.rows[i]);
     }
     close_parts(&z);
+    names_close(&names);
 }
 
 void rule_data_loading(advice *a, const advice_rule *rule)
@@ -208,15 +288,16 @@ void rule_data_loading(advice *a, const advice_rule *rule)
     }
     z.known = calloc(z.stride * a->job->file_count, 1);
     if (!z.known) a->failed = true;
-    if (walk_parts(a, &z) &&
+    zone_parts all = z;
+    if (walk_path(a, &z) &&
         advice_reaches(a, rule, "share", z.spans.ns, a->makespan_ns) &&
-        z.spans.count) {
+        z.spans.count && walk_threads(a, &all)) {
         const int64_t ns = z.spans.ns;
         const ts_text name = site_name(a, z.file, z.loader);
         const ts_host_span longest = z.longest.list[0];
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, longest.file, longest.start_ns, longest.end_ns);
-        advice_spare(a, f, &z.spans);
+        advice_spare(a, f, &all.spans);
         f->held_ns = ns;
         ADVICE_SAY(a, f, title, "devices wait for data");
         ADVICE_SAY(a, f, what,
@@ -231,7 +312,9 @@ void rule_data_loading(advice *a, const advice_rule *rule)
                    "device.");
         ADVICE_SAY(a, f, how, "replay in which loading takes no time");
     }
+    all.known = NULL; // both share it
     close_parts(&z);
+    close_parts(&all);
 }
 
 /* ---- contended-launches -------------------------------------------------- */

@@ -1,79 +1,33 @@
 /*
     rule_kernel.c - advice: kernels that do not use the device they run on
 */
+#include "tools/analyze/calc_names.h"
 #include "tools/analyze/calc_occupancy.h"
 #include "tools/analyze/rule.h"
 
-// Kernels of one name that a rule is about.
+// Kernels of one name, on whatever rank, that a rule is about.
 typedef struct group {
-    uint32_t name, file, first; // name: of the launch; first: operation
+    uint32_t name, first; // name: of the index; first: operation
     uint64_t count;
     int64_t ns, path_ns;
 } group;
 
 typedef struct groups {
-    group *list;
-    size_t count, room;
-    uint32_t *slots;
-    size_t slot_room;
+    names_index names;
+    group *list; // those with kernels come first
+    size_t count;
 } groups;
-
-static bool grow(groups *g)
-{
-    if (g->count + 1 > g->room) {
-        const size_t room = g->room ? 2 * g->room : 64;
-        group *const more = realloc(g->list, room * sizeof *more);
-        if (!more) return false;
-        g->list = more;
-        g->room = room;
-    }
-    if (2 * (g->count + 1) <= g->slot_room) return true;
-    const size_t room = g->slot_room ? 2 * g->slot_room : 256;
-    uint32_t *const slots = malloc(room * sizeof *slots);
-    if (!slots) return false;
-    memset(slots, 0xFF, room * sizeof *slots);
-    for (uint32_t i = 0; i < g->count; i++) {
-        size_t at = (g->list[i].name * UINT32_C(2654435761) + g->list[i].file) &
-                    (room - 1);
-        while (slots[at] != UINT32_MAX)
-            at = (at + 1) & (room - 1);
-        slots[at] = i;
-    }
-    free(g->slots);
-    g->slots = slots;
-    g->slot_room = room;
-    return true;
-}
-
-// The group of a kernel; NULL: no memory.
-static group *group_of(advice *a, groups *g, uint32_t op)
-{
-    const ts_launch_entry *const l = advice_launch(a, op);
-    const uint32_t name = l ? l->name : 0, file = a->ops[op].file;
-    if (!grow(g)) {
-        a->failed = true;
-        return NULL;
-    }
-    size_t at = (name * UINT32_C(2654435761) + file) & (g->slot_room - 1);
-    while (g->slots[at] != UINT32_MAX && (g->list[g->slots[at]].name != name ||
-                                          g->list[g->slots[at]].file != file))
-        at = (at + 1) & (g->slot_room - 1);
-    if (g->slots[at] != UINT32_MAX) return &g->list[g->slots[at]];
-    const group fresh = { name, file, op, 0, 0, 0 };
-    g->slots[at] = (uint32_t)g->count;
-    g->list[g->count] = fresh;
-    return &g->list[g->count++];
-}
 
 static void close_groups(groups *g)
 {
+    names_close(&g->names);
     free(g->list);
-    free(g->slots);
 }
 
 static int by_path(const void *left, const void *right)
 {
     const group *const a = left, *const b = right;
+    if (!a->count || !b->count) return !a->count - !b->count;
     if (a->path_ns != b->path_ns) return a->path_ns > b->path_ns ? -1 : 1;
     if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
     return (a->first > b->first) - (a->first < b->first);
@@ -92,28 +46,32 @@ static groups group_kernels(advice *a, const advice_rule *rule,
                             kernel_test test)
 {
     groups g = { 0 };
+    a->failed |= !names_open(&g.names, a->replay);
+    g.list = calloc(g.names.count + 1, sizeof *g.list);
+    a->failed |= !g.list;
     for (uint32_t i = 0; i < a->op_count && !a->failed; i++) {
         if (!is_kernel(a, i) || (test && !test(a, rule, i))) continue;
-        group *const to = group_of(a, &g, i);
-        if (!to) break;
-        to->count++;
+        group *const to = &g.list[g.names.of[i]];
+        if (!to->count++) {
+            to->name = g.names.of[i];
+            to->first = i;
+            g.count++;
+        }
         to->ns += advice_length(&a->ops[i]);
         to->path_ns += a->path_ns[i];
     }
-    if (g.count > 1) qsort(g.list, g.count, sizeof *g.list, by_path);
+    if (g.list) qsort(g.list, g.names.count, sizeof *g.list, by_path);
     return g;
 }
 
-static advice_mask mask_of(advice *a, const advice_rule *rule, const group *of,
-                           kernel_test test)
+static advice_mask mask_of(advice *a, const advice_rule *rule, const groups *g,
+                           const group *of, kernel_test test)
 {
     advice_mask mask = advice_mask_open(a);
-    for (uint32_t i = 0; i < a->op_count; i++) {
-        const ts_launch_entry *const l = advice_launch(a, i);
-        if (is_kernel(a, i) && a->ops[i].file == of->file &&
-            (l ? l->name : 0) == of->name && (!test || test(a, rule, i)))
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (is_kernel(a, i) && g->names.of[i] == of->name &&
+            (!test || test(a, rule, i)))
             advice_mask_add(a, &mask, i);
-    }
     return mask;
 }
 
@@ -149,7 +107,7 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
         const group *const k = &g.list[i];
         if (!advice_reaches(a, rule, "share", k->path_ns, a->makespan_ns))
             break;
-        advice_mask mask = mask_of(a, rule, k, NULL);
+        advice_mask mask = mask_of(a, rule, &g, k, NULL);
         const ts_text name = advice_label(a, k->first);
         advice_finding *const f = advice_find(a, rule);
         advice_show_mask(a, f, &mask);
