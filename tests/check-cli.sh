@@ -6,6 +6,8 @@ for transcript in tests/cli/*.test; do
     name=${transcript#tests/cli/}
     LIMIT=60 check "cli: ${name%.test}" tests/transcript.sh "$transcript"
 done
+check "cli: one form of durations and shares" tests/durations.sh \
+    tests/cli/*.out tests/cli/*.err
 # shellcheck disable=SC2016 # for the inner shell and awk
 check "cli: each --help fits in 80 columns" sh -c '
 for tool in "$1"/ts-*; do

@@ -167,7 +167,7 @@ static void inferred_edges_are_dashed_and_tell_how_far_they_reach(void **s)
     for (uint32_t e = 0; e < graph.edge_count; e++)
         inferred += (graph.kinds[e] & TS_EDGE_INFERRED) != 0;
     assert_int_equal(inferred, count_of(text, "style=dashed"));
-    assert_int_equal(inferred, count_of(text, "inferred: 1.5 us apart"));
+    assert_int_equal(inferred, count_of(text, "inferred: 1.500 us apart"));
     free(text);
     work_close(&work);
 }

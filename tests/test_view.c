@@ -219,17 +219,17 @@ static void threads_of_one_name_are_told_apart_by_their_number(void **state)
     free(v.track_twin);
 }
 
-static void short_times_have_six_columns(void **state)
+static void short_times_have_seven_columns(void **state)
 {
     (void)state;
-    assert_string_equal("999ns", view_short_time(999).s);
-    assert_string_equal("1.00us", view_short_time(1000).s);
-    assert_string_equal("99.9us", view_short_time(99940).s);
-    assert_string_equal("100us", view_short_time(99960).s);
-    assert_string_equal("1.00ms", view_short_time(999600).s);
-    assert_string_equal("12.3s", view_short_time(12345678901).s);
+    assert_string_equal("999 ns", cli_short_time(999).s);
+    assert_string_equal("1.00 us", cli_short_time(1000).s);
+    assert_string_equal("99.9 us", cli_short_time(99940).s);
+    assert_string_equal("100 us", cli_short_time(99960).s);
+    assert_string_equal("1.00 ms", cli_short_time(999600).s);
+    assert_string_equal("12.3 s", cli_short_time(12345678901).s);
     for (int64_t ns = 1; ns < INT64_MAX / 7; ns = ns * 7 + 3)
-        assert_true(strlen(view_short_time(ns).s) <= 6);
+        assert_true(strlen(cli_short_time(ns).s) <= 7);
 }
 
 int main(void)
@@ -242,7 +242,7 @@ int main(void)
         cmocka_unit_test(a_long_name_loses_what_tells_least),
         cmocka_unit_test(a_line_cuts_and_never_steers_the_terminal),
         cmocka_unit_test(threads_of_one_name_are_told_apart_by_their_number),
-        cmocka_unit_test(short_times_have_six_columns),
+        cmocka_unit_test(short_times_have_seven_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,8 +177,9 @@ static void tell_json(const benchmark_device *device, const result *alone,
 
 static void tell_rate(const char *title, double launch_ns)
 {
-    printf("  %-10s %8.2f us a launch  %10s launches/s\n", title,
-           launch_ns / 1e3, cli_count((uint64_t)(1e9 / launch_ns)).s);
+    printf("  %-10s %9s a launch  %10s launches/s\n", title,
+           cli_time((int64_t)launch_ns).s,
+           cli_count((uint64_t)(1e9 / launch_ns)).s);
 }
 
 static void tell(const benchmark_device *device, const result *alone,
@@ -190,7 +191,7 @@ static void tell(const benchmark_device *device, const result *alone,
     printf("\n\n");
     tell_rate("alone", alone->launch_ns);
     tell_rate("recorded", recorded->launch_ns);
-    printf("  %-10s %8.2f us a launch  %11s\n\n", "cost", more / 1e3,
+    printf("  %-10s %9s a launch  %11s\n\n", "cost", cli_time((int64_t)more).s,
            cli_change(more / alone->launch_ns, 1).s);
     printf("  %s recorded, %s with a stack, %s lost; %.1f bytes each\n",
            cli_counted(trace->kernels, "launch", "launches").s,

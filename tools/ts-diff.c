@@ -84,7 +84,7 @@ static bool parse_alpha(const char *text, uint64_t *alpha)
     *alpha = value;
     if (ok && !strcmp(s, "%") && value && value < DIFF_CERTAIN) return true;
     cli_error(&tool, NULL,
-              "--alpha %s: it is a share above 0%% and below 100%%, such as "
+              "--alpha %s: it is a share above 0 %% and below 100 %%, such as "
               "1%%",
               text);
     return false;

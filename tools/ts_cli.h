@@ -122,10 +122,17 @@ __attribute__((format(printf, 1, 2))) cli_text cli_format(const char *format,
 cli_text cli_count(uint64_t count); // 1,234,567
 // "1 record is", "2,000 records are": a count and the words that go with it.
 cli_text cli_counted(uint64_t count, const char *one, const char *more);
-cli_text cli_bytes(uint64_t size);  // 1.50 MiB
-cli_text cli_time(int64_t ns);      // 1.50 ms
-cli_text cli_real(double value);    // 1.5, six digits that count
-cli_text cli_percent(double share); // share 1.0 is "100.0 %"
+cli_text cli_bytes(uint64_t size); // 1.50 MiB
+/*
+    Durations and moments, everywhere the same: a number, a space, a unit. What
+    is to be typed, an option's value, has no space. A moment has so many
+    decimals that it can be found again; what is behind them is cut off.
+*/
+cli_text cli_time(int64_t ns);               // 1.500 ms
+cli_text cli_short_time(int64_t ns);         // 1.50 ms, at most 7 columns
+cli_text cli_moment(int64_t ns, int digits); // 0.001500 s
+cli_text cli_real(double value);             // 1.5, six digits that count
+cli_text cli_percent(double share);          // share 1.0 is "100.0 %"
 // How far something moved: "+1.5 %", "-0.25 %". What rounds to nothing has no
 // sign: "0.0 %".
 cli_text cli_change(double share, int digits);

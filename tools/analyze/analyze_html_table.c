@@ -92,7 +92,7 @@ static void put_where(FILE *out, const report_evidence *e)
         fprintf(out,
                 " data-v=\"%" PRId64 "\" title=\"--from %" PRId64
                 "ns --to %" PRId64 "ns\">%s +%s",
-                e->from_ns, e->from_ns, e->to_ns, report_from(e).s,
+                e->from_ns, e->from_ns, e->to_ns, cli_moment(e->from_ns, 6).s,
                 cli_time(report_length(e)).s);
     else
         fputc('>', out);

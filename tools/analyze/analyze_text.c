@@ -91,13 +91,13 @@ static void put_lines(const char *lead, const report_line *line, uint32_t width)
 
 /* ---- Tables -------------------------------------------------------------- */
 
-// "1.234567s +1.50ms #12": a time as --from takes it, how long, operation.
+// "1.234567 s +1.500 ms #12": when, how long, which operation.
 static cli_text where(const report_evidence *e, bool narrow)
 {
     cli_text ops = { "" }, time = { "" };
     if (e->operation_count) ops = cli_format("#%" PRIu32, e->operations[0]);
     if (!e->has_time) return ops;
-    const cli_text start = report_from(e);
+    const cli_text start = cli_moment(e->from_ns, 6);
     if (narrow) return start;
     time = cli_time(report_length(e));
     return cli_format("%s +%s%s%s", start.s, time.s, *ops.s ? " " : "", ops.s);

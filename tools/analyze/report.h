@@ -136,7 +136,6 @@ static inline void report_evidence_add(report_evidence *e, uint32_t operation)
 }
 
 // When it begins, as --from takes it ("1.234567s"), and how long it lasts.
-cli_text report_from(const report_evidence *e);
 int64_t report_length(const report_evidence *e);
 
 report *report_open(void);

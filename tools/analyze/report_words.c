@@ -25,14 +25,6 @@ static cli_text per_second(double number, double ns, const char *unit)
                       value, scales[i], unit);
 }
 
-// To the microsecond, so that it can be found again.
-static cli_text moment(int64_t ns)
-{
-    const uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    return cli_format("%s%" PRIu64 ".%06" PRIu64 " s", ns < 0 ? "-" : "",
-                      size / 1000000000, size % 1000000000 / 1000);
-}
-
 static cli_text count(int64_t number)
 {
     cli_text text =
@@ -54,7 +46,7 @@ cli_text report_words(report_value v)
     case REPORT_TEXT: break;
     case REPORT_COUNT: return count(v.number);
     case REPORT_NS: return cli_time(v.number);
-    case REPORT_TIME: return moment(v.number);
+    case REPORT_TIME: return cli_moment(v.number, 6);
     case REPORT_BYTES: return bytes(v.number);
     case REPORT_SHARE: return cli_percent((double)v.number / (double)v.of);
     case REPORT_RATE: return per_second((double)v.number, (double)v.of, "B/s");
@@ -64,14 +56,6 @@ cli_text report_words(report_value v)
         return cli_format("%.2f", (double)v.number / (double)v.of);
     }
     return cli_format("%s", "");
-}
-
-cli_text report_from(const report_evidence *e)
-{
-    cli_text text = moment(e->from_ns);
-    char *const gap = strchr(text.s, ' ');
-    if (gap) memmove(gap, gap + 1, strlen(gap));
-    return text;
 }
 
 int64_t report_length(const report_evidence *e)

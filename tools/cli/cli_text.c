@@ -62,6 +62,27 @@ cli_text cli_time(int64_t ns)
     return scaled((double)ns, units, 1000);
 }
 
+cli_text cli_short_time(int64_t ns)
+{
+    static const char *const units[] = { "ns", "us", "ms", "s", "ks", "Ms" };
+    double value = (double)ns;
+    size_t unit = 0;
+    for (; value >= (unit ? 999.5 : 1000) && unit < 5; unit++)
+        value /= 1000;
+    const int digits = !unit || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    return cli_format("%.*f %s", digits, value, units[unit]);
+}
+
+cli_text cli_moment(int64_t ns, int digits)
+{
+    const uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    uint64_t part = size % 1000000000;
+    for (int i = digits; i < 9; i++)
+        part /= 10;
+    return cli_format("%s%" PRIu64 ".%0*" PRIu64 " s", ns < 0 ? "-" : "",
+                      size / 1000000000, digits, part);
+}
+
 cli_text cli_real(double value)
 {
     return cli_format("%.6g", value);

@@ -5,6 +5,7 @@
     process one with its threads. Source: Graphviz, "The DOT Language".
 */
 #include "tools/export/dot.h"
+#include "tools/ts_cli.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,15 +59,7 @@ static void put_quoted(dot *d, ts_text text)
 
 static void put_time(dot *d, int64_t ns)
 {
-    const double size = ns < 0 ? -(double)ns : (double)ns;
-    if (size < 1e3)
-        put(d, "%" PRId64 " ns", ns);
-    else if (size < 1e6)
-        put(d, "%.4g us", (double)ns / 1e3);
-    else if (size < 1e9)
-        put(d, "%.4g ms", (double)ns / 1e6);
-    else
-        put(d, "%.4g s", (double)ns / 1e9);
+    put(d, "%s", cli_time(ns).s);
 }
 
 /*
@@ -244,7 +237,8 @@ static void put_node(dot *d, uint32_t leader)
     put_label(d, leader, &n, end_ns);
     put(d, "\",tooltip=\"");
     put_quoted(d, name_of(d, leader));
-    put(d, "\\n%" PRId64 " ns to %" PRId64 " ns\"];\n", n.recorded_ns, end_ns);
+    put(d, "\\n%s to %s\"];\n", cli_moment(n.recorded_ns, 9).s,
+        cli_moment(end_ns, 9).s);
 }
 
 /* ---- Clusters ----------------------------------------------------------- */

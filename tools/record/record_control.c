@@ -154,15 +154,13 @@ static void show(line *l)
 static void say_figures(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
-    const int64_t ns = record_control_ns(job);
     const char *const what = f.waits   ? "waits"
                              : f.ended ? "has ended"
                                        : "records";
     line l = { .size = 0 };
     add(&l, "%s: ", job->tool->name);
     add_capture(&l, job, &f);
-    add(&l, "%s after %" PRId64 ".%01d s: ", what, ns / 1000000000,
-        (int)(ns / 100000000 % 10));
+    add(&l, "%s after %s: ", what, cli_moment(record_control_ns(job), 1).s);
     add(&l, "%" PRIu32 " process%s, %s records, %s", f.processes,
         f.processes == 1 ? "" : "es", cli_count(f.records).s,
         cli_bytes(f.bytes).s);

@@ -165,7 +165,7 @@ static void print_operation(const live *l, const ts_operation *op)
     const ts_text name = ts_operation_label(reader, op);
     const int64_t from = ts_replay_result(l->job->replay)->start_ns;
     ts_track track;
-    printf("%15" PRId64 " ns  ", op->start_ns - from);
+    printf("%17s  ", cli_moment(op->start_ns - from, 9).s);
     if (ts_reader_track(reader, op->track, &track))
         replay_put_track(stdout, l->job, op->file, &track);
     else
@@ -176,7 +176,7 @@ static void print_operation(const live *l, const ts_operation *op)
         putchar(' ');
         cli_put_text(stdout, name.text, name.size);
     }
-    printf("  %" PRId64 " ns\n", op->end_ns - op->start_ns);
+    printf("  %s\n", cli_time(op->end_ns - op->start_ns).s);
 }
 
 /* ---- The screen ---------------------------------------------------------- */

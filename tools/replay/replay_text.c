@@ -161,12 +161,12 @@ static void print_times(const replay_job *job)
         fact("makespan", "%s, recorded %s, with all that was changed", is.s,
              was.s);
     } else {
-        fact("makespan", "%s, recorded %s, error %" PRId64 " ns", is.s, was.s,
-             replayed - recorded);
-        fact("start error",
-             "p50 %" PRId64 " ns, p95 %" PRId64 " ns, max %" PRId64 " ns",
-             s->start_error_p50_ns, s->start_error_p95_ns,
-             s->start_error_max_ns);
+        fact("makespan", "%s, recorded %s, error %s", is.s, was.s,
+             cli_time(replayed - recorded).s);
+        fact("start error", "p50 %s, p95 %s, max %s",
+             cli_time(s->start_error_p50_ns).s,
+             cli_time(s->start_error_p95_ns).s,
+             cli_time(s->start_error_max_ns).s);
     }
     fact("digest", "%016" PRIx64, s->digest);
 }
@@ -329,9 +329,9 @@ static void print_first(const replay_job *job)
             continue;
         fputs("  first: ", stdout);
         replay_put_node(stdout, job, i);
-        printf(" came %" PRId64 " ns late and ended %" PRId64 " ns late\n",
-               op.start_ns - op.recorded_start_ns,
-               op.end_ns - op.recorded_end_ns);
+        printf(" came %s late and ended %s late\n",
+               cli_time(op.start_ns - op.recorded_start_ns).s,
+               cli_time(op.end_ns - op.recorded_end_ns).s);
         return;
     }
 }

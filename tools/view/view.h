@@ -98,7 +98,6 @@ void view_values(const view *v, const ts_event *event,
                  void (*put)(const view_value *value, void *user), void *user);
 
 const char *view_copy_name(uint64_t type); // "h2d"
-cli_text view_short_time(int64_t ns);      // "1.23ms"
 
 /* ==== 3. Walk ============================================================ */
 

@@ -267,15 +267,3 @@ uint32_t view_key_color(const view *v, uint64_t key)
         ts_reader_site(v->trace.reader, (uint32_t)key);
     return site ? site->color & 0xFFFFFF : 0;
 }
-
-// At most six columns: "1.23ms", "999ns", "45.6s".
-cli_text view_short_time(int64_t ns)
-{
-    static const char *const units[] = { "ns", "us", "ms", "s", "ks", "Ms" };
-    double value = (double)ns;
-    size_t unit = 0;
-    for (; value >= (unit ? 999.5 : 1000) && unit < 5; unit++)
-        value /= 1000;
-    const int digits = !unit || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    return cli_format("%.*f%s", digits, value, units[unit]);
-}

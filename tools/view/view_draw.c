@@ -133,7 +133,7 @@ static void put_bar(view_drawing *d, uint32_t from, uint32_t to,
     ts_text name = view_key_text(d->v, cell->key, &made);
     view_style style = key_style(d->v, cell->key);
     if (cell->key >> 32 == TS_EVENT_FRAME) { // its row has the name
-        made = view_short_time(cell->key_ns);
+        made = cli_short_time(cell->key_ns);
         name = (ts_text){ made.s, strlen(made.s) };
         if (name.size + 2 > to - from) name.size = 0;
     }

@@ -50,14 +50,10 @@ static void print_value(const view_value *value, void *user)
     }
 }
 
-// "     1.234567890" seconds: columns that line up and can be sorted.
+// "    1.234567890 s": columns that line up and can be sorted.
 static void print_time(int64_t ns)
 {
-    const uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    const cli_text text =
-        cli_format("%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : "",
-                   size / 1000000000, size % 1000000000);
-    printf("%15s", text.s);
+    printf("%17s", cli_moment(ns, 9).s);
 }
 
 static void print_event(view *v, const ts_event *event)

@@ -338,11 +338,6 @@ static double share_of(const view *v, const duration_stat *stat)
     return range > 0 ? (double)stat->covered_ns / range : 0;
 }
 
-static cli_text short_share(double share)
-{
-    return cli_format("%.*f%%", share < 0.9995 ? 1 : 0, share * 100);
-}
-
 // A name in exactly `columns` columns.
 static void print_name(const view *v, ts_text name, uint32_t columns)
 {
@@ -357,12 +352,12 @@ static void print_name(const view *v, ts_text name, uint32_t columns)
     view_line_write(&line, stdout);
 }
 
-enum { NAME_LEAST = 12 }; // columns
+enum { NAME_LEAST = 10 }; // columns
 
 // The widest name, as far as the figures beside it leave room.
 static uint32_t name_columns(const view *v, const stats *s, uint32_t figures)
 {
-    uint32_t columns = NAME_LEAST + 2;
+    uint32_t columns = NAME_LEAST + 4;
     for (size_t i = 0; i < s->count; i++) {
         const uint32_t n =
             cli_columns(s->stats[i]->name.text, s->stats[i]->name.size);
@@ -395,13 +390,19 @@ static const char *const figure_names[FIGURES] = {
     "count", "total", "share", "self", "mean", "min", "p50", "p95", "p99", "max"
 };
 
+// Columns that a figure takes, with the space in front.
+static uint32_t figure_columns(figure which)
+{
+    return which == COUNT ? 6 : 8;
+}
+
 static cli_text figure_text(const view *v, duration_stat *stat, figure which)
 {
     view_samples *const samples = &stat->samples;
     int64_t ns = 0;
     switch (which) {
     case COUNT: return short_count(samples->count);
-    case SHARE: return short_share(share_of(v, stat));
+    case SHARE: return cli_percent(share_of(v, stat));
     case TOTAL: ns = (int64_t)stat->total_ns; break;
     case SELF: ns = (int64_t)stat->self_ns; break;
     case MEAN: ns = (int64_t)(stat->sum_ns / samples->count); break;
@@ -411,18 +412,21 @@ static cli_text figure_text(const view *v, duration_stat *stat, figure which)
     case P99: ns = view_samples_percentile(samples, 99); break;
     default: ns = stat->max_ns;
     }
-    return view_short_time(ns);
+    return cli_short_time(ns);
 }
 
-// The figures of 7 columns that fit beside a name; that of zones alone is the
-// last to find room.
-static uint32_t figures_fitting(const view *v, figure *fitting)
+// The figures that fit beside a name; that of zones alone is the last to find
+// room.
+static uint32_t figures_fitting(const view *v, figure *fitting, uint32_t *used)
 {
     uint32_t count = 0;
-    for (figure f = COUNT; f < FIGURES; f++)
-        if ((f != SELF || v->width >= 88) &&
-            NAME_LEAST + 7 * (count + 1) <= v->width)
-            fitting[count++] = f;
+    *used = 0;
+    for (figure f = COUNT; f < FIGURES; f++) {
+        if (f == SELF && v->width < 92) continue;
+        if (NAME_LEAST + *used + figure_columns(f) > v->width) break;
+        *used += figure_columns(f);
+        fitting[count++] = f;
+    }
     return count;
 }
 
@@ -431,9 +435,10 @@ static void print_head(const view *v, ts_event_kind kind, uint32_t columns,
 {
     printf("%s%-*s", bold(v, true), (int)columns, ts_event_name(kind));
     for (uint32_t i = 0; i < count; i++)
-        printf(" %6s", figures[i] == SELF && kind != TS_EVENT_ZONE
-                           ? ""
-                           : figure_names[figures[i]]);
+        printf("%*s", (int)figure_columns(figures[i]),
+               figures[i] == SELF && kind != TS_EVENT_ZONE
+                   ? ""
+                   : figure_names[figures[i]]);
     printf("%s\n", bold(v, false));
 }
 
@@ -442,9 +447,10 @@ static void print_stat(const view *v, duration_stat *stat, uint32_t columns,
 {
     print_name(v, stat->name, columns);
     for (uint32_t i = 0; i < count; i++)
-        printf(" %6s", figures[i] == SELF && stat->kind != TS_EVENT_ZONE
-                           ? ""
-                           : figure_text(v, stat, figures[i]).s);
+        printf("%*s", (int)figure_columns(figures[i]),
+               figures[i] == SELF && stat->kind != TS_EVENT_ZONE
+                   ? ""
+                   : figure_text(v, stat, figures[i]).s);
     putchar('\n');
 }
 
@@ -452,8 +458,9 @@ static void print_durations(const stats *s)
 {
     const view *const v = s->v;
     figure figures[FIGURES];
-    const uint32_t count = figures_fitting(v, figures);
-    const uint32_t columns = name_columns(v, s, 7 * count);
+    uint32_t used;
+    const uint32_t count = figures_fitting(v, figures, &used);
+    const uint32_t columns = name_columns(v, s, used);
     uint64_t shown = 0, hidden = 0;
     for (size_t i = 0; i < s->count; i++) {
         duration_stat *const stat = s->stats[i];
@@ -500,7 +507,7 @@ static void print_values(const stats *s)
     const view *const v = s->v;
     static const char *const names[] = { "mean", "min", "max", "last" };
     const bool all = v->width >= 80;
-    const uint32_t columns = all ? 24 : NAME_LEAST - 1;
+    const uint32_t columns = all ? 24 : NAME_LEAST + 1;
     const uint32_t fit = all             ? 4
                          : v->width < 32 ? 0
                                          : (v->width - columns - 9) / 12;

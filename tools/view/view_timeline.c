@@ -55,7 +55,7 @@ static cli_text side_text(const view_drawing *d, const view_row *row)
     case VIEW_ROW_WORK:
     case VIEW_ROW_CALLS: return cli_percent((double)row->total_ns / range);
     case VIEW_ROW_FRAMES:
-        return cli_format("max %s", view_short_time((int64_t)row->high).s);
+        return cli_format("max %s", cli_short_time((int64_t)row->high).s);
     case VIEW_ROW_SPANS:
         return cli_format("%s span%s", cli_count(row->count).s,
                           row->count == 1 ? "" : "s");

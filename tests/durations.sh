@@ -1,0 +1,23 @@
+#!/bin/sh
+# Texts of tools have one form of a duration, a share, a size: a number, a
+# space, a unit; and nothing is "-0". Says which lines of the files differ. What
+# is typed, an option's value, has no space: commands, quotes, the values of
+# options and limits ("+5%") are left out.
+set -u
+# Binary and coloured ones are text here, too.
+export LC_ALL=C
+bad=$(
+    for file; do
+        sed -E -e "s/'[^']*'//g" -e 's/\x1b\[[0-9;]*m//g' \
+            -e '/^(\$|---|  *ts-|  --|ts-[a-z]* )/d' \
+            -e 's/--[a-z]+[ =][^ ]+//g' -e 's/=-?[0-9.]+[a-z]+//g' \
+            -e 's/such as .*//; s/what if [^:]*:/what if:/' \
+            "$file" |
+            grep -anE '(^|[^+0-9A-Za-z_.])[0-9][0-9,.]*(ns|us|ms|s|%)([^0-9A-Za-z]|$)|(^|[^0-9A-Za-z])[-+]0(\.0+)? (%|ns|us|ms|s|B)([^A-Za-z]|$)' |
+            sed "s|^|${file#tests/cli/}: |"
+    done
+)
+test -z "$bad" || {
+    printf '%s\n' "$bad"
+    exit 1
+}
