@@ -947,10 +947,12 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
-#ifdef __aarch64__
-#define TS__PAGE_MOST 65536 // of the sizes that kernels are built with
-#else
+#ifndef TS__PAGE_MOST // of the sizes that kernels are built with
+#if defined(__x86_64__) || defined(__i386__)
 #define TS__PAGE_MOST 4096
+#else
+#define TS__PAGE_MOST 65536
+#endif
 #endif
 /*
     What a process looks at before it records. The kernel gives a page of zeros
@@ -2725,6 +2727,7 @@ typedef struct ts__block { // of the dictionary
 // ts__stack_get. The last two never leave the process.
 enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
+enum { TS__OPEN_ZONES_MAX = 16384 };
 typedef struct ts__open_zone {
     uint64_t start;
     uint32_t site, track, depth, unused;
@@ -2747,9 +2750,9 @@ typedef struct ts__encoder {
     uint8_t text[TS__BATCH_TEXT];
     uint8_t payload[16 * 1024]; // of one record
     uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
-    uint64_t base;              // the session's start tick
-    uint64_t now;               // a tick that records are near
-    struct ts__open_zone *open; // on zone stacks when the session ended
+    uint64_t base;                          // the session's start tick
+    uint64_t now;                           // a tick that records are near
+    ts__open_zone open[TS__OPEN_ZONES_MAX]; // see ts__open_zones
     uint32_t open_count;
     uint32_t records;
     uint32_t text_used;
@@ -2851,7 +2854,8 @@ typedef struct ts__caller {
 } ts__caller;
 
 // Sets the blocked signals. Not pthread_sigmask: it takes as long again.
-static void ts__signals_set(int how, uint64_t set, uint64_t *old)
+static __attribute__((noinline)) void ts__signals_set(int how, uint64_t set,
+                                                      uint64_t *old)
 {
     syscall(SYS_rt_sigprocmask, how, &set, old, sizeof set);
 }
@@ -3811,7 +3815,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     sidecar->rings[index].offset = offset;
     sidecar->rings[index].size = size;
     ts__c.rings[index] = ring;
-    ts__c.ring_bytes += size;
+    TS__STORE(&ts__c.ring_bytes, ts__c.ring_bytes + size);
     // release: pairs with the acquires of whoever walks the rings
     __atomic_store_n(&sidecar->ring_count, index + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&ts__c.ring_count, index + 1, __ATOMIC_RELEASE);
@@ -3882,13 +3886,20 @@ static void ts__rings_unmap(ts__ring *ring)
     }
 }
 
-// Takes the last of the free rings off their list. Under the pool's lock, but
-// ts__ring_attach looks at the count without it.
-static uint32_t ts__free_take(void)
+// A ring of 1 << shift slots or more, a free one where there is. Pool's lock
+// held, but ts__ring_attach looks at the count without it.
+static ts__ring *ts__ring_pick(uint32_t shift)
 {
+    uint32_t *const list = ts__c.free_rings;
     const uint32_t last = ts__c.free_count - 1;
-    TS__STORE(&ts__c.free_count, last);
-    return last;
+    for (uint32_t i = last; i != UINT32_MAX; i--) {
+        ts__ring *const ring = ts__c.rings[list[i]];
+        if (ring->shift < shift) continue;
+        list[i] = list[last];
+        TS__STORE(&ts__c.free_count, last);
+        return ring;
+    }
+    return ts__ring_new(shift);
 }
 
 /*
@@ -3914,10 +3925,7 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     }
     ts__lock_take(&ts__c.pool);
     const bool still = ts__session_still(gate);
-    if (still && ts__c.free_count)
-        ring = ts__c.rings[ts__c.free_rings[ts__free_take()]];
-    else if (still)
-        ring = ts__ring_new(ts__shift_first());
+    if (still) ring = ts__ring_pick(ts__shift_first());
     // Many short threads can fill a ring between two looks at it. Its last
     // one has ended: what is not published now never will be.
     if (ring && !ts__ring_refresh(ring, 2))
@@ -3958,14 +3966,7 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
         ts__lock_give(&ts__c.pool);
         return NULL;
     }
-    ts__ring *next = NULL;
-    for (uint32_t i = 0; i < ts__c.free_count && !next; i++) {
-        ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
-        if (candidate->shift < shift) continue;
-        next = candidate;
-        ts__c.free_rings[i] = ts__c.free_rings[ts__free_take()];
-    }
-    if (!next) next = ts__ring_new(shift);
+    ts__ring *const next = ts__ring_pick(shift);
     if (next) {
         ts__ring_own(next, gate);
         memcpy(next->open, ring->open, sizeof next->open);
@@ -5788,23 +5789,6 @@ static size_t ts__chunk_bytes(const ts_chunk_header *header)
     return sizeof *header + (((size_t)header->stored_size + 7) & ~(size_t)7);
 }
 
-// Gives finished chunks their number, session and checksum.
-static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
-{
-    uint32_t sequence = w->sidecar->state.sequence;
-    for (size_t at = 0; at < size;) {
-        ts_chunk_header header;
-        memcpy(&header, bytes + at, sizeof header);
-        memcpy(&header.session, w->sidecar->head.header.session, 4);
-        header.sequence = sequence++;
-        header.checksum = ts__checksum(
-            bytes + at + sizeof header, header.stored_size,
-            ts__checksum(&header, offsetof(ts_chunk_header, checksum), 0));
-        memcpy(bytes + at, &header, sizeof header);
-        at += ts__chunk_bytes(&header);
-    }
-}
-
 typedef struct ts__commit { // what an append changes besides the file
     ts__writer_state state; // offset, sequence, index_count: filled in
     ts__ring *ring;         // NULL: none
@@ -5821,24 +5805,29 @@ static ts__commit ts__commit_begin(const ts__writer *w)
     return commit;
 }
 
-// Lists sealed chunks in the index under construction.
-static void ts__writer_list(ts__writer *w, ts__commit *commit,
-                            const uint8_t *bytes, size_t size,
-                            const uint64_t (*lod)[TS_LOD_CELLS])
+// Gives finished chunks their number, session and checksum, and lists them
+// in the index under construction, where they count with the commit.
+static void ts__writer_seal(ts__writer *w, ts__commit *commit, uint8_t *bytes,
+                            size_t size, const uint64_t (*lod)[TS_LOD_CELLS])
 {
     ts__sidecar *const sidecar = w->sidecar;
     for (size_t at = 0; at < size;) {
         ts_chunk_header header;
         memcpy(&header, bytes + at, sizeof header);
+        memcpy(&header.session, sidecar->head.header.session, 4);
+        header.sequence = commit->state.sequence++;
+        header.checksum = ts__checksum(
+            bytes + at + sizeof header, header.stored_size,
+            ts__checksum(&header, offsetof(ts_chunk_header, checksum), 0));
+        memcpy(bytes + at, &header, sizeof header);
         if (!commit->index) {
             const uint32_t i = commit->state.index_count++;
+            header.checksum = commit->state.offset;
             sidecar->index[i] = header;
-            sidecar->index[i].checksum = commit->state.offset;
             if (header.kind == TS_CHUNK_EVENTS)
                 memcpy(sidecar->lod[i], lod++, sizeof *lod);
         }
         commit->state.offset += ts__chunk_bytes(&header);
-        commit->state.sequence++;
         at += ts__chunk_bytes(&header);
     }
 }
@@ -5849,7 +5838,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
 {
     ts__sidecar *const sidecar = w->sidecar;
     const uint64_t offset = sidecar->state.offset;
-    ts__writer_seal(w, bytes, size);
+    ts__writer_seal(w, commit, bytes, size, lod);
     if (!ts__file_keep(&w->file, w->path)) return TS_ERR_IO;
     if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
     sidecar->before = sidecar->state;
@@ -5857,7 +5846,6 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
     const ts_result result = ts__file_write(w->file.fd, offset, bytes, size);
     if (result == TS_OK) {
-        ts__writer_list(w, commit, bytes, size, lod);
         sidecar->state = commit->state;
         sidecar->ring = TS__RINGS_MAX;
         if (commit->ring) {
@@ -5888,13 +5876,12 @@ static ts_result ts__writer_scratch(ts__writer *w, const uint8_t *end)
 }
 
 // Starts a chunk of entries in the scratch space at `at`.
-static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind, uint32_t clock)
+static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind)
 {
     ts_chunk_header header;
     memset(&header, 0, sizeof header);
     header.magic = TS_CHUNK_MAGIC;
     header.kind = (uint8_t)kind;
-    header.clock = clock;
     memcpy(at, &header, sizeof header);
     return at + sizeof header;
 }
@@ -5943,13 +5930,21 @@ static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
     return end;
 }
 
+// A chunk of one entry.
+static uint8_t *ts__entries_one(uint8_t *at, uint32_t kind, uint32_t id,
+                                const void *bytes, uint32_t size)
+{
+    uint8_t *const body = ts__entries_begin(at, kind);
+    return ts__entries_end(at, ts__entries_add(body, id, bytes, size), 1);
+}
+
 // Writes the index part under construction and begins a new one.
 static ts_result ts__writer_index(ts__writer *w)
 {
     ts__sidecar *const sidecar = w->sidecar;
     const uint32_t count = sidecar->state.index_count;
     const uint64_t head[2] = { sidecar->state.index_offset, 0 };
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_INDEX, 0);
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_INDEX);
     memcpy(p, head, sizeof head);
     p += sizeof head;
     memcpy(p, sidecar->index, count * sizeof *sidecar->index);
@@ -6002,7 +5997,7 @@ static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
     uint8_t *out = w->scratch;
     for (size_t k = 0; k < sizeof ts__dictionary_kinds; k++) {
         uint8_t *const start = out;
-        uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k], 0);
+        uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k]);
         uint32_t count = 0;
         const ts__entry *e;
         for (uint64_t at = from; at < to; at += ts__entry_room(e->size)) {
@@ -6082,10 +6077,9 @@ static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
 {
     const ts_result result = ts__writer_prepare(w, 1);
     if (result != TS_OK) return result;
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_CLOCK, 0);
-    p = ts__entries_add(p, clock, sample, sizeof *sample);
-    p = ts__entries_end(w->scratch, p, 1);
-    return ts__writer_scratch(w, p);
+    return ts__writer_scratch(w,
+                              ts__entries_one(w->scratch, TS_CHUNK_CLOCK, clock,
+                                              sample, sizeof *sample));
 }
 
 // The rows of the ledger that the trace does not have yet.
@@ -6093,7 +6087,7 @@ static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
                                    uint32_t ring_count)
 {
     const uint64_t epoch = w->sidecar->state.loss_epoch;
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_LOSS, 0);
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_LOSS);
     uint32_t count = 0;
     const uint32_t most = TS__SCRATCH_BYTES / 2 / 48;
     for (uint32_t i = 0; i <= ring_count && count < most; i++) {
@@ -6127,12 +6121,9 @@ static ts_result ts__writer_note(ts__writer *w, uint32_t number,
     entry.value = value;
     const ts_result result = ts__writer_prepare(w, 2);
     if (result != TS_OK) return result;
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_NAMES, 0);
-    p = ts__entries_add(p, entry.key, key, (uint32_t)strlen(key));
-    uint8_t *const second = ts__entries_end(w->scratch, p, 1);
-    p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
-    p = ts__entries_add(p, 0, &entry, sizeof entry);
-    p = ts__entries_end(second, p, 1);
+    uint8_t *p = ts__entries_one(w->scratch, TS_CHUNK_NAMES, entry.key, key,
+                                 (uint32_t)strlen(key));
+    p = ts__entries_one(p, TS_CHUNK_METADATA, 0, &entry, sizeof entry);
     return ts__writer_scratch(w, p);
 }
 
@@ -6144,30 +6135,37 @@ static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
                              (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
 }
 
+// An encoder's chunks; open_sent: of the open zones, with these.
+static ts_result ts__writer_encoded(ts__writer *w, ts__encoder *e,
+                                    uint32_t open_sent)
+{
+    const ts_result result = ts__writer_prepare(w, e->chunks);
+    if (result != TS_OK) return result;
+    ts__commit commit = ts__commit_begin(w);
+    commit.state.open_sent = open_sent;
+    return ts__writer_chunks(w, e, &commit);
+}
+
 // Zones that were open at the end. How far this came is in the state, for
 // salvage may be killed as well.
-static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
-                                       const ts__open_zone *zones,
-                                       uint32_t zone_count)
+static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e)
 {
     ts_result result = TS_OK;
-    while (result == TS_OK && w->sidecar->state.open_sent < zone_count) {
+    while (result == TS_OK && w->sidecar->state.open_sent < e->open_count) {
         uint32_t i = w->sidecar->state.open_sent, count = 0;
         ts__encoder_reset(e);
-        for (; i < zone_count && count < TS__BATCH_ROWS; i++) {
-            if (!zones[i].site) continue;
-            e->column[0][count] = zones[i].start;
-            e->column[1][count] = zones[i].site;
-            e->column[2][count] = zones[i].depth;
+        for (; i < e->open_count && count < TS__BATCH_ROWS; i++) {
+            const ts__open_zone *const zone = &e->open[i];
+            if (!zone->site) continue;
+            e->column[0][count] = zone->start;
+            e->column[1][count] = zone->site;
+            e->column[2][count] = zone->depth;
             e->text_size[count] = 0;
-            e->track[count++] = zones[i].track;
+            e->track[count++] = zone->track;
         }
         if (!count) break;
         ts__encode_rows(e, TS_EVENT_ZONE_OPEN, 0, count);
-        result = ts__writer_prepare(w, 1);
-        ts__commit commit = ts__commit_begin(w);
-        commit.state.open_sent = i;
-        if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+        result = ts__writer_encoded(w, e, i);
     }
     return result;
 }
@@ -6175,19 +6173,17 @@ static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
 // Index, end chunk, real size. The file is complete after this.
 static ts_result ts__writer_finish(ts__writer *w)
 {
-    ts_chunk_header header;
     ts_result result = TS_OK;
     if (w->sidecar->state.index_count) result = ts__writer_index(w);
     ts__commit commit = ts__commit_begin(w);
     commit.index = true;
     commit.state.finished = 1;
-    memset(&header, 0, sizeof header);
-    header.magic = TS_CHUNK_MAGIC;
-    header.kind = TS_CHUNK_END;
-    header.first = commit.state.index_offset;
-    memcpy(w->scratch, &header, sizeof header);
+    uint8_t *const end = ts__entries_begin(w->scratch, TS_CHUNK_END);
+    memcpy(w->scratch + offsetof(ts_chunk_header, first),
+           &commit.state.index_offset, sizeof commit.state.index_offset);
     if (result == TS_OK)
-        result = ts__writer_append(w, w->scratch, sizeof header, NULL, &commit);
+        result = ts__writer_append(w, w->scratch, (size_t)(end - w->scratch),
+                                   NULL, &commit);
     if (ftruncate(w->file.fd, (off_t)w->sidecar->state.offset) != 0 &&
         result == TS_OK)
         result = TS_ERR_IO;
@@ -6264,11 +6260,9 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
 typedef struct ts__mover {
     ts__writer *writer;
     const ts__block *log; // of the dictionary
-    ts__open_zone *open;  // zones on zone stacks, at the end of a session
-    uint32_t open_count;
-    bool dead;     // nobody writes to the rings any more
-    bool compress; // memory may be allocated, as zstd does
-    bool salvage;  // what cannot be written stays in the ring
+    bool dead;            // nobody writes to the rings any more
+    bool compress;        // memory may be allocated, as zstd does
+    bool salvage;         // what cannot be written stays in the ring
 } ts__mover;
 
 // From when to when the encoded records are; now, if a device's clock tells.
@@ -6334,8 +6328,6 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
 {
     ts__batch batch;
     ts__encoder_reset(e);
-    e->open = m->open;
-    e->open_count = m->open_count;
     batch.from = ring->tail;
     batch.track = ts__rest(ring)->track;
     ts__batch_scan(e, view, &batch, upto, m->dead);
@@ -6350,16 +6342,18 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
     return m->writer->error == TS_OK || !m->salvage;
 }
 
-static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
+// own: an encoder that the caller has; NULL: one for each batch.
+static void ts__ring_move(const ts__mover *m, ts__ring *ring, ts__encoder *own,
+                          uint64_t upto)
 {
     ts__ring_rest *const rest = ts__rest(ring);
     ts__lock_take(&rest->lock);
     bool moved = true;
     while (moved && ring->tail < upto) {
         ts__encoder *const e =
-            ts__encoder_take(m->writer->sidecar, m->compress);
+            own ? own : ts__encoder_take(m->writer->sidecar, m->compress);
         moved = ts__move_batch(m, ring, ring, e, upto);
-        ts__encoder_give(e);
+        if (!own) ts__encoder_give(e);
     }
     ts__lock_give(&rest->lock);
 }
@@ -6367,8 +6361,8 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
 // What a producer does for itself: it may be in a signal handler.
 static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead)
 {
-    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, dead, false, false };
-    ts__ring_move(&m, ring, upto);
+    const ts__mover m = { &ts__c.writer, ts__log, dead, false, false };
+    ts__ring_move(&m, ring, NULL, upto);
 }
 
 // acquire: pairs with the release in ts__ring_new
@@ -6442,7 +6436,7 @@ static bool ts__drain_round(bool all)
     ts__clock_tend(&ts__c.writer);
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return false;
     bool busy = false;
-    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false, true, false };
+    const ts__mover m = { &ts__c.writer, ts__log, false, true, false };
     const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
     const uint64_t flush_ns = (uint64_t)ts__c.desc.flush_ms * 1000000u;
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
@@ -6460,7 +6454,7 @@ static bool ts__drain_round(bool all)
         }
         if (!all && !full && now - TS__LOAD(&rest->drained_ns) < flush_ns)
             continue;
-        ts__ring_move(&m, ring, head);
+        ts__ring_move(&m, ring, NULL, head);
         TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
@@ -6468,13 +6462,14 @@ static bool ts__drain_round(bool all)
     return busy;
 }
 
-static void ts__drain_misc(bool losses)
+// What the dictionary and the ledger got since.
+static void ts__drain_misc(void)
 {
     ts__writer *const w = &ts__c.writer;
     ts__lock_take(&w->lock);
     ts_result result = ts__writer_entries(w, ts__log);
-    if (result == TS_OK && losses) result = ts__writer_prepare(w, 1);
-    if (result == TS_OK && losses)
+    if (result == TS_OK) result = ts__writer_prepare(w, 1);
+    if (result == TS_OK)
         result = ts__writer_losses(w, ts__c.rings, ts__ring_count());
     ts__writer_failed(w, result);
     ts__lock_give(&w->lock);
@@ -6519,30 +6514,28 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
 
 // The zones on the stacks of every ring. Taken before the last drain, which
 // strikes out those that ended meanwhile.
-static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
-                               ts__ring *const *rings, uint32_t ring_count)
+static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
+                           uint32_t ring_count)
 {
-    uint32_t count = 0;
     for (uint32_t i = 0; i < ring_count; i++) {
         const ts__ring *const ring = rings[i];
         if (TS__LOAD(&ts__rest(ring)->state) != TS__RING_OWNED) continue;
         const uint32_t depth = TS__LOAD(&ring->depth);
-        for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX && count < most;
+        for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX &&
+                             e->open_count < TS__OPEN_ZONES_MAX;
              d++) {
             const ts__open *const entry = &ring->open[d];
             const uint64_t code_depth = TS__LOAD(&entry->code_depth);
             // Another depth: zones further in have taken its place.
             if (code_depth >> 32 >= depth) continue;
-            zones[count].start = TS__LOAD(&entry->start);
-            zones[count].site = (uint32_t)code_depth;
-            zones[count].track = TS__LOAD(&ts__rest(ring)->owner);
-            zones[count++].depth = (uint32_t)(code_depth >> 32);
+            ts__open_zone *const zone = &e->open[e->open_count++];
+            zone->start = TS__LOAD(&entry->start);
+            zone->site = (uint32_t)code_depth;
+            zone->track = TS__LOAD(&ts__rest(ring)->owner);
+            zone->depth = (uint32_t)(code_depth >> 32);
         }
     }
-    return count;
 }
-
-enum { TS__OPEN_ZONES_MAX = 16384 };
 
 /* ---- 12.12 Snapshot ----------------------------------------------------- */
 
@@ -6612,9 +6605,7 @@ static ts_result ts__snapshot_batch(ts__writer *w, ts__encoder *e,
                                     uint32_t track, ts_result result)
 {
     if (!e->size) return result;
-    if (result == TS_OK) result = ts__writer_prepare(w, e->chunks);
-    ts__commit commit = ts__commit_begin(w);
-    if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+    if (result == TS_OK) result = ts__writer_encoded(w, e, 0);
     if (result != TS_OK) ts__move_lost(w, e, track, result);
     return result;
 }
@@ -6697,18 +6688,11 @@ static ts_result ts__snapshot_write(ts__writer *w)
     if (result == TS_OK) result = ts__writer_clock(w, 0, &now);
     ts_result (*const copy)(ts__writer * w) = TS__LOAD(&ts__clocks_copy);
     if (result == TS_OK && copy) result = copy(w);
-    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
-    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
-    if (!zones) return TS_ERR_MEMORY;
-    const uint32_t count = ts__open_zones(zones, TS__OPEN_ZONES_MAX,
-                                          ts__c.rings, ts__ring_count());
     ts__encoder *const e = ts__encoder_take(session, true);
-    e->open = zones;
-    e->open_count = count;
+    ts__open_zones(e, ts__c.rings, ts__ring_count());
     if (result == TS_OK) result = ts__snapshot_rings(w, e);
-    if (result == TS_OK) result = ts__writer_open_zones(w, e, zones, count);
+    if (result == TS_OK) result = ts__writer_open_zones(w, e);
     ts__encoder_give(e);
-    munmap(zones, bytes);
     if (result == TS_OK) result = ts__writer_losses(w, NULL, 0);
     w->final = true;
     const ts_result finished = ts__writer_finish(w);
@@ -6776,7 +6760,7 @@ static void *ts__drain_main(void *unused)
         const bool busy = ts__drain_round(false);
         const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
         if (now >= next_ns) {
-            ts__drain_misc(true);
+            ts__drain_misc();
             next_ns = now + (uint64_t)ts__c.desc.flush_ms * 1000000u;
             if (ts__drain_alone()) {
                 ts__inside = 0;
@@ -6803,18 +6787,10 @@ static bool ts__copy_text(char *out, size_t room, const char *text)
     return true;
 }
 
-// Checks and completes the desc; the only place that knows the defaults.
-static ts_result ts__session_defaults(const ts_session_desc *desc)
+static ts_result ts__session_check(const ts_session_desc *d)
 {
-    if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
-    // Here and not in a copy, whose paths through the checks take much code.
-    ts_session_desc *const d = &ts__c.desc;
-    *d = *desc;
-    if (!d->memory_bytes) d->memory_bytes = 256u << 20;
-    if (!d->ring_bytes)
-        d->ring_bytes = d->policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
-    if (!d->flush_ms) d->flush_ms = 500;
-    if (d->ring_bytes > 64u << 20 || d->memory_bytes < 128u << 10 ||
+    if (!d || !d->path || !*d->path || d->ring_bytes > 64u << 20 ||
+        (d->memory_bytes && d->memory_bytes < 128u << 10) ||
         (uint32_t)d->policy > TS_POLICY_BLOCK ||
         (uint32_t)d->drain > TS_DRAIN_MANUAL ||
         (uint32_t)d->fork > TS_FORK_FOLLOW || d->compress > 19 ||
@@ -6827,27 +6803,40 @@ static ts_result ts__session_defaults(const ts_session_desc *desc)
 #ifndef TRACESMITH_ZSTD
     if (d->compress) return TS_ERR_UNSUPPORTED;
 #endif
+    return TS_OK;
+}
+
+// The only place that knows the defaults.
+static void ts__session_defaults(ts_session_desc *d)
+{
     uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
+    if (!d->memory_bytes) d->memory_bytes = 256u << 20;
+    if (!d->ring_bytes)
+        d->ring_bytes = d->policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
+    if (!d->flush_ms) d->flush_ms = 500;
     while (bytes < d->ring_bytes)
         bytes *= 2;
     d->ring_bytes = bytes;
-    // Strings may come from ts__c itself, in a fork child.
-    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d->path) ||
-        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d->sidecar_dir) ||
-        !ts__copy_text(ts__c.app, sizeof ts__c.app, d->app))
-        return TS_ERR_USAGE;
-    if (!ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
-        return TS_ERR_USAGE;
-    if (d->snapshot_path ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX,
-                                          d->snapshot_path)
-                         : snprintf(ts__c.snapshot_path, TS__PATH_MAX,
-                                    "%s.%%n.sbt", ts__c.path) >= TS__PATH_MAX)
-        return TS_ERR_USAGE;
-    d->path = ts__c.path_pattern;
-    d->sidecar_dir = ts__c.sidecar_dir;
-    if (d->snapshot_path) d->snapshot_path = ts__c.snapshot_path;
-    d->app = ts__c.app;
-    return TS_OK;
+}
+
+// Keeps the texts of the desc. They may come from ts__c itself, in a fork
+// child.
+static bool ts__session_texts(const ts_session_desc *desc)
+{
+    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, desc->path) ||
+        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, desc->sidecar_dir) ||
+        !ts__copy_text(ts__c.app, sizeof ts__c.app, desc->app) ||
+        !ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
+        return false;
+    ts__c.desc.path = ts__c.path_pattern;
+    ts__c.desc.sidecar_dir = ts__c.sidecar_dir;
+    ts__c.desc.app = ts__c.app;
+    if (!desc->snapshot_path)
+        return snprintf(ts__c.snapshot_path, TS__PATH_MAX, "%s.%%n.sbt",
+                        ts__c.path) < TS__PATH_MAX;
+    ts__c.desc.snapshot_path = ts__c.snapshot_path;
+    return ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX,
+                         desc->snapshot_path);
 }
 
 static bool ts__is_memory_dir(const char *dir)
@@ -6921,10 +6910,10 @@ static bool ts__cpu_model(char *out, size_t room)
 #if defined(__x86_64__) || defined(__i386__)
     // Intel SDM volume 2, CPUID 80000002H to 80000004H.
     uint32_t words[13] = { 0 };
-    for (uint32_t i = 0; i < 3; i++)
-        if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1],
-                         &words[4 * i + 2], &words[4 * i + 3]))
-            return false;
+    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) return false;
+    for (uint32_t i = 0; i < 12; i += 4)
+        __cpuid(0x80000002u + i / 4, words[i], words[i + 1], words[i + 2],
+                words[i + 3]);
     const char *name = (const char *)words;
     name += strspn(name, " ");
 #else
@@ -7083,28 +7072,32 @@ static void ts__session_close(void)
     ts__lock_take(&ts__c.pool);
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {
         ts__ring *const ring = ts__c.rings[i];
-        const size_t size = (size_t)w->sidecar->rings[i].size;
+        const uintptr_t end = (uintptr_t)ring + ts__ring_bytes(ring->shift);
+        // A page may be larger than what lies before the slots.
+        const uintptr_t from = ts__page_round((uintptr_t)ring->slots);
         if (ts__rest(ring)->state == TS__RING_FREE)
-            munmap(ring, size);
-        else
+            munmap(ring, end - (uintptr_t)ring);
+        else if (from < end)
             // Memory of the process in place of the file's.
-            mmap(ring->slots, size - ts__ring_offset(), PROT_READ | PROT_WRITE,
+            mmap((void *)from, end - from, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                  0);
     }
     ts__c.ring_count = 0;
     TS__STORE(&ts__c.free_count, 0);
-    ts__c.ring_bytes = 0;
+    TS__STORE(&ts__c.ring_bytes, 0);
     ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
     ts__names_close();
     ts__lock_give(&ts__c.names);
     // Nobody makes a ring or a block of the log any more.
-    // One that cannot go must not be taken for a dead writer's.
-    if (w->sidecar && unlink(ts__c.sidecar_path) != 0)
-        memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
+    if (w->sidecar) {
+        // One that cannot go must not be taken for a dead writer's.
+        if (unlink(ts__c.sidecar_path) != 0)
+            memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
+        munmap(w->sidecar, sizeof *w->sidecar);
+    }
     ts__file_close(&ts__c.sidecar_file);
-    if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
     w->sidecar = NULL;
     ts__c.active = false;
 }
@@ -7165,10 +7158,10 @@ static int ts__record_folders(void)
 {
     char path[64];
     struct stat st;
-    snprintf(path, sizeof path, "/dev/shm/tracesmith-record-%u",
-             (unsigned)geteuid());
+    const unsigned user = (unsigned)geteuid();
+    snprintf(path, sizeof path, "/dev/shm/tracesmith-record-%u", user);
     const int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid())) return fd;
+    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == user)) return fd;
     close(fd);
     return -1;
 }
@@ -7198,8 +7191,11 @@ static ts_result ts__session_open(const ts_session_desc *desc)
 {
     ts_file_header header;
     ts__writer *const w = &ts__c.writer;
-    ts_result result = ts__session_defaults(desc);
+    ts_result result = ts__session_check(desc);
     if (result != TS_OK) return result;
+    ts__c.desc = *desc;
+    ts__session_defaults(&ts__c.desc);
+    if (!ts__session_texts(desc)) return TS_ERR_USAGE;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
     w->file.fd = ts__c.sidecar_file.fd = -1;
     ts__session_facts();
@@ -7323,33 +7319,30 @@ ts_result ts_session_start(const ts_session_desc *desc)
     return result;
 }
 
-static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
+static void ts__session_drain_last(ts__encoder *e)
 {
-    ts__mover m = { &ts__c.writer, ts__log, zones, count, false, true, false };
+    ts__mover m = { &ts__c.writer, ts__log, false, true, false };
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
         // A thread may be between reservation and publication: it gets 20 ms.
-        m.dead = false;
-        for (int wait = 0; wait < 20 && ring->tail < head; wait++) {
-            ts__ring_move(&m, ring, head);
-            if (ring->tail < head) usleep(1000);
+        for (int wait = 0; wait <= 20 && ring->tail < head; wait++) {
+            if (wait) usleep(1000);
+            m.dead = wait == 20;
+            ts__ring_move(&m, ring, e, head);
         }
-        m.dead = true;
-        ts__ring_move(&m, ring, head);
     }
 }
 
 // Everything after the last event; shared with salvage.
 static void ts__session_end(ts__writer *w, ts__ring *const *rings,
-                            uint32_t ring_count, const ts__open_zone *zones,
-                            uint32_t zone_count, ts__encoder *e,
+                            uint32_t ring_count, ts__encoder *e,
                             const ts__block *log)
 {
     w->final = true;
     ts__lock_take(&w->lock);
     ts__writer_failed(w, ts__writer_entries(w, log));
-    ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
+    ts__writer_failed(w, ts__writer_open_zones(w, e));
     ts__writer_failed(w, ts__writer_prepare(w, 2));
     ts_result ledger = ts__writer_losses(w, rings, ring_count);
     ts__writer_failed(w, ledger);
@@ -7394,22 +7387,16 @@ static ts_result ts__session_stop_locked(void)
     ts__wait_outside();
     for (uint32_t i = 0; i < ts__ring_count(); i++)
         TS__STORE(&ts__c.rings[i]->limit, 0); // later ends take the slow path
-    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
-    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
-    const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
-                                                  ts__c.rings, ts__ring_count())
-                                 : 0;
     ts__c.clock_next_ns = 0;
     ts__clock_tend(w);
-    const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
-    if (!keep) ts__session_drain_last(zones, count);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);
-    e->open = zones;
-    e->open_count = count;
-    if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
-    ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e, ts__log);
+    ts__open_zones(e, ts__c.rings, ts__ring_count());
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
+        ts__writer_failed(w, ts__snapshot_rings(w, e));
+    else
+        ts__session_drain_last(e);
+    ts__session_end(w, ts__c.rings, ts__ring_count(), e, ts__log);
     ts__encoder_give(e);
-    if (zones) munmap(zones, bytes);
     ts__stats_fill(&ts__c.last_stats);
     const ts_result result = w->error;
     ts__session_close();
@@ -7457,7 +7444,7 @@ ts_result ts_session_flush(void)
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
         ts__drain_round(true);
-        ts__drain_misc(true);
+        ts__drain_misc();
         if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
         result = ts__c.writer.error;
@@ -7502,9 +7489,7 @@ static void ts__stats_fill(ts_stats *stats)
     stats->records = sidecar->state.records;
     stats->file_bytes = sidecar->state.offset;
     ts__lock_give(&ts__c.writer.lock);
-    ts__lock_take(&ts__c.pool);
-    stats->memory_bytes = ts__c.ring_bytes;
-    ts__lock_give(&ts__c.pool);
+    stats->memory_bytes = TS__LOAD(&ts__c.ring_bytes);
     stats->rings = ts__ring_count();
     stats->threads = TS__LOAD(&ts__c.threads);
     stats->generation = ts__c.generation;
@@ -7590,7 +7575,7 @@ static uint8_t *ts__blob_chunk(uint32_t kind, const void *bytes, size_t size,
     *whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
     uint8_t *const chunk = ts__blob_room_take(*whole);
     if (!chunk) return NULL;
-    uint8_t *p = ts__entries_begin(chunk, kind, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind);
     if (size) memcpy(p + 16, bytes, size);
     *mix = ts__blob_key(known, p + 16, size);
     memcpy(p, known, 16);
@@ -7992,7 +7977,6 @@ typedef struct ts__rescue { // one trace being salvaged
     uint64_t size;
     ts__block log[TS__BLOCKS_MAX];
     ts__ring *rings[TS__RINGS_MAX];
-    ts__open_zone zones[TS__OPEN_ZONES_MAX];
 } ts__rescue;
 
 // Whether the trace has its end chunk, and so needs nothing.
@@ -8140,10 +8124,9 @@ static void ts__rescue_clock(ts__rescue *r)
         ts__writer_failed(&r->writer, ts__writer_clock(&r->writer, 0, &now));
 }
 
-static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
+static void ts__rescue_rings(ts__rescue *r)
 {
-    const ts__mover m = { &r->writer, r->log, r->zones, zone_count,
-                          true,       false,  true };
+    const ts__mover m = { &r->writer, r->log, true, false, true };
     ts__sidecar *const s = r->writer.sidecar;
     for (uint32_t i = 0; i < s->ring_count; i++) {
         ts__ring *const ring = r->rings[i];
@@ -8214,14 +8197,12 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     w->final = true;
     ts__rescue_clock(r);
     if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
-    const uint32_t zones =
-        ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
-    if (w->error == TS_OK) ts__rescue_rings(r, zones);
+    ts__open_zones(r->encoder, r->rings, s->ring_count);
+    if (w->error == TS_OK) ts__rescue_rings(r);
     if (w->error != TS_OK) return w->error; // all is there to try again
     const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
-    ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
-                    r->log);
+    ts__session_end(w, r->rings, s->ring_count, r->encoder, r->log);
     if (records) *records = saved;
     if (w->error == TS_OK) ts__rescue_remove(r);
     return w->error;
@@ -8392,7 +8373,7 @@ static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
         list->bytes = bytes;
         list->capacity = 2 * need;
     }
-    if (!list->count++) ts__entries_begin(list->bytes, kind, 0);
+    if (!list->count++) ts__entries_begin(list->bytes, kind);
     uint8_t *p = list->bytes + list->size;
     p = ts__entries_add(p, id, body, (uint32_t)size);
     if (more_size) memcpy(p, more, more_size);
@@ -9050,7 +9031,7 @@ static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
         ts__put_failed(w, TS_ERR_MEMORY);
         return;
     }
-    uint8_t *p = ts__entries_begin(chunk, kind, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind);
     memcpy(p, key, 16);
     if (size) memcpy(p + 16, bytes, size);
     ts__entries_end(chunk, p + 16 + size, 1);

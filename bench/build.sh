@@ -49,14 +49,6 @@ off=$(instructions -DTRACESMITH_DISABLE)
 row off.compiled 'compiled out: instructions added' "$(minus "$off" "$plain")" \
     instr 0 - '<=' 0
 
-cat >"$dir/empty.c" <<'END'
-#include <stdio.h>
-int main(void)
-{
-    puts("hello, world");
-    return 0;
-}
-END
 cat >"$dir/header.c" <<'END'
 #include "tracesmith.h"
 #include <stdio.h>
@@ -67,36 +59,15 @@ int main(void)
     return 0;
 }
 END
-cat >"$dir/hello.c" <<'END'
-#define TRACESMITH_IMPLEMENTATION
-#include "tracesmith.h"
-#include <stdio.h>
-int main(void)
-{
-    const ts_session_desc desc = { .path = "hello.sbt" };
-    ts_session_start(&desc);
-    {
-        TS_ZONE("hello");
-        puts("hello, world");
-    }
-    return ts_session_stop() == TS_OK ? 0 : 1;
+text() { # KiB, flags follow
+    CC=$cc bench/text.sh "$dir" "$@" | awk '{ print $1 / 1024 }'
 }
-END
-text() { # KiB of section .text of a program made from $1, flags follow
-    name=$1
-    shift
-    "$cc" -std=c11 -I. -pthread -s "$@" "$dir/$name.c" -o "$dir/$name"
-    size -A "$dir/$name" | awk '$1 == ".text" { print $2 / 1024 }'
-}
-small='-Os -ffunction-sections -Wl,--gc-sections'
-# shellcheck disable=SC2086 # several flags
 row build.text.small 'hello, world: text added, -Os' \
-    "$(minus "$(text hello $small)" "$(text empty $small)")" KiB 0 - - 0
+    "$(text -Os -ffunction-sections -Wl,--gc-sections)" KiB 0 - - 0
 row build.text 'hello, world: text added, -O2, TRACESMITH_STATIC' \
-    "$(minus "$(text hello -O2 -DTRACESMITH_STATIC)" "$(text empty -O2)")" \
-    KiB 0 - '<=' 30
+    "$(text -O2 -DTRACESMITH_STATIC)" KiB 0 - '<=' 30
 row build.text.whole 'the same, with what only other files may call' \
-    "$(minus "$(text hello -O2)" "$(text empty -O2)")" KiB 0 - - 0
+    "$(text -O2)" KiB 0 - - 0
 stripped() {
     stat -c %s "$1" | awk '{ print $1 / 1024 }'
 }

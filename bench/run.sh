@@ -45,22 +45,10 @@ heading() {
     echo "# $*" >>"$rows"
 }
 
-# Instructions of one iteration: two runs of different length, subtracted. Both
-# fit a thread's first ring, so that nothing is written in between.
-count_instructions() {
-    for n in 900 400; do
-        valgrind --tool=cachegrind --cache-sim=no \
-            --cachegrind-out-file=/dev/null "$out/bench/bench_hot" \
-            --count "$1" $n "$dir" 2>&1 |
-            awk '/I *refs:/ { gsub(",", ""); print $NF }'
-    done | awk '
-        NR == 1 { n = $1 }
-        END { print NR == 2 ? (n - $1) / 500 : "nan" }'
-}
-
 instructions() { # key, text, loop, yardstick's loop
     printf '%s\t%s\t%s\tinstr\t%s\tyardstick\t-\t0\n' "$1" "$2" \
-        "$(count_instructions "$3")" "$(count_instructions "$4")" >>"$rows"
+        "$(bench/instructions.sh "$out" "$3" "$dir")" \
+        "$(bench/instructions.sh "$out" "$4" "$dir")" >>"$rows"
 }
 
 trace() { # kind, count, count if quick, file

@@ -4,6 +4,24 @@
 check_build "build: gcc -Werror" CC=gcc CXX=g++ CFLAGS="-O2 -g1 -Werror" \
     all examples tests benches
 
+# What is the same on every machine, for the compiler that the budgets of the
+# benchmarks were measured with.
+gcc12="test \"$(gcc -dumpversion) $(uname -m)\" = '12 x86_64' ||
+    { echo 'figures are those of gcc 12 on x86-64'; exit 77; }"
+mkdir -p build/figures
+check "build: the recorder adds at most 30 KiB of text" sh -c "$gcc12"'
+    added=$(CC=gcc bench/text.sh $0 -O2 -DTRACESMITH_STATIC)
+    echo "$added bytes" && test $added -le 30720' build/figures
+for figure in zone:69 off:6 mark:43 counter:46 alloc:80 free:49; do
+    check "build: instructions of ${figure%:*}" sh -c "$gcc12"'
+        command -v valgrind >/dev/null ||
+            { echo "valgrind is not installed"; exit 77; }
+        count=$(bench/instructions.sh build $1 $0)
+        echo "$count instructions"
+        awk -v n="$count" -v most="$2" "BEGIN { exit !(n > 0 && n <= most) }"' \
+        build/figures "${figure%:*}" "${figure#*:}"
+done
+
 # make finds what there is, and nothing that is not.
 check "build: a header that is not there is not found" sh -c '
     mkdir -p $0/xxhash

@@ -13,6 +13,7 @@ export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 # test_unwind: at exit other memory is mapped under threads that still record,
 # on purpose.
 # test_reader_golden: as test_reader_damage.
+# test_own_pages: as test_fork.
 # test_steps: as test_fork, and it stops after each instruction.
 # test_modules: the programs that it compiles are not instrumented.
 # test_hip_code: one thread, in libraries that are not instrumented.
@@ -20,9 +21,9 @@ export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 # but for the one of JSON (test_import_flow), what-ifs, comparisons, pictures,
 # questions but for the summary, queries, cuts, merges, and the replay itself.
 WITHOUT="test_fork test_clone test_hip_code test_modules test_reader_damage
-    test_reader_golden test_signal test_steps test_surroundings test_unwind
-    test_verify test_explore test_export_dot test_view test_view_trace
-    test_races test_races_host test_report test_names test_merge test_cut
+    test_own_pages test_reader_golden test_signal test_steps test_surroundings
+    test_unwind test_verify test_explore test_export_dot test_view
+    test_view_trace test_races test_races_host test_report test_names test_merge test_cut
     test_cut_steps test_anonymise
     test_cli $(cd tests &&
         ls test_import_*.c test_analyze_*.c test_diff*.c test_query*.c \

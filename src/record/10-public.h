@@ -947,10 +947,12 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
-#ifdef __aarch64__
-#define TS__PAGE_MOST 65536 // of the sizes that kernels are built with
-#else
+#ifndef TS__PAGE_MOST // of the sizes that kernels are built with
+#if defined(__x86_64__) || defined(__i386__)
 #define TS__PAGE_MOST 4096
+#else
+#define TS__PAGE_MOST 65536
+#endif
 #endif
 /*
     What a process looks at before it records. The kernel gives a page of zeros

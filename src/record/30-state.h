@@ -153,6 +153,7 @@ typedef struct ts__block { // of the dictionary
 // ts__stack_get. The last two never leave the process.
 enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
+enum { TS__OPEN_ZONES_MAX = 16384 };
 typedef struct ts__open_zone {
     uint64_t start;
     uint32_t site, track, depth, unused;
@@ -175,9 +176,9 @@ typedef struct ts__encoder {
     uint8_t text[TS__BATCH_TEXT];
     uint8_t payload[16 * 1024]; // of one record
     uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
-    uint64_t base;              // the session's start tick
-    uint64_t now;               // a tick that records are near
-    struct ts__open_zone *open; // on zone stacks when the session ended
+    uint64_t base;                          // the session's start tick
+    uint64_t now;                           // a tick that records are near
+    ts__open_zone open[TS__OPEN_ZONES_MAX]; // see ts__open_zones
     uint32_t open_count;
     uint32_t records;
     uint32_t text_used;
@@ -279,7 +280,8 @@ typedef struct ts__caller {
 } ts__caller;
 
 // Sets the blocked signals. Not pthread_sigmask: it takes as long again.
-static void ts__signals_set(int how, uint64_t set, uint64_t *old)
+static __attribute__((noinline)) void ts__signals_set(int how, uint64_t set,
+                                                      uint64_t *old)
 {
     syscall(SYS_rt_sigprocmask, how, &set, old, sizeof set);
 }

@@ -42,7 +42,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     sidecar->rings[index].offset = offset;
     sidecar->rings[index].size = size;
     ts__c.rings[index] = ring;
-    ts__c.ring_bytes += size;
+    TS__STORE(&ts__c.ring_bytes, ts__c.ring_bytes + size);
     // release: pairs with the acquires of whoever walks the rings
     __atomic_store_n(&sidecar->ring_count, index + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&ts__c.ring_count, index + 1, __ATOMIC_RELEASE);
@@ -113,13 +113,20 @@ static void ts__rings_unmap(ts__ring *ring)
     }
 }
 
-// Takes the last of the free rings off their list. Under the pool's lock, but
-// ts__ring_attach looks at the count without it.
-static uint32_t ts__free_take(void)
+// A ring of 1 << shift slots or more, a free one where there is. Pool's lock
+// held, but ts__ring_attach looks at the count without it.
+static ts__ring *ts__ring_pick(uint32_t shift)
 {
+    uint32_t *const list = ts__c.free_rings;
     const uint32_t last = ts__c.free_count - 1;
-    TS__STORE(&ts__c.free_count, last);
-    return last;
+    for (uint32_t i = last; i != UINT32_MAX; i--) {
+        ts__ring *const ring = ts__c.rings[list[i]];
+        if (ring->shift < shift) continue;
+        list[i] = list[last];
+        TS__STORE(&ts__c.free_count, last);
+        return ring;
+    }
+    return ts__ring_new(shift);
 }
 
 /*
@@ -145,10 +152,7 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     }
     ts__lock_take(&ts__c.pool);
     const bool still = ts__session_still(gate);
-    if (still && ts__c.free_count)
-        ring = ts__c.rings[ts__c.free_rings[ts__free_take()]];
-    else if (still)
-        ring = ts__ring_new(ts__shift_first());
+    if (still) ring = ts__ring_pick(ts__shift_first());
     // Many short threads can fill a ring between two looks at it. Its last
     // one has ended: what is not published now never will be.
     if (ring && !ts__ring_refresh(ring, 2))
@@ -189,14 +193,7 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
         ts__lock_give(&ts__c.pool);
         return NULL;
     }
-    ts__ring *next = NULL;
-    for (uint32_t i = 0; i < ts__c.free_count && !next; i++) {
-        ts__ring *const candidate = ts__c.rings[ts__c.free_rings[i]];
-        if (candidate->shift < shift) continue;
-        next = candidate;
-        ts__c.free_rings[i] = ts__c.free_rings[ts__free_take()];
-    }
-    if (!next) next = ts__ring_new(shift);
+    ts__ring *const next = ts__ring_pick(shift);
     if (next) {
         ts__ring_own(next, gate);
         memcpy(next->open, ring->open, sizeof next->open);

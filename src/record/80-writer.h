@@ -42,23 +42,6 @@ static size_t ts__chunk_bytes(const ts_chunk_header *header)
     return sizeof *header + (((size_t)header->stored_size + 7) & ~(size_t)7);
 }
 
-// Gives finished chunks their number, session and checksum.
-static void ts__writer_seal(const ts__writer *w, uint8_t *bytes, size_t size)
-{
-    uint32_t sequence = w->sidecar->state.sequence;
-    for (size_t at = 0; at < size;) {
-        ts_chunk_header header;
-        memcpy(&header, bytes + at, sizeof header);
-        memcpy(&header.session, w->sidecar->head.header.session, 4);
-        header.sequence = sequence++;
-        header.checksum = ts__checksum(
-            bytes + at + sizeof header, header.stored_size,
-            ts__checksum(&header, offsetof(ts_chunk_header, checksum), 0));
-        memcpy(bytes + at, &header, sizeof header);
-        at += ts__chunk_bytes(&header);
-    }
-}
-
 typedef struct ts__commit { // what an append changes besides the file
     ts__writer_state state; // offset, sequence, index_count: filled in
     ts__ring *ring;         // NULL: none
@@ -75,24 +58,29 @@ static ts__commit ts__commit_begin(const ts__writer *w)
     return commit;
 }
 
-// Lists sealed chunks in the index under construction.
-static void ts__writer_list(ts__writer *w, ts__commit *commit,
-                            const uint8_t *bytes, size_t size,
-                            const uint64_t (*lod)[TS_LOD_CELLS])
+// Gives finished chunks their number, session and checksum, and lists them
+// in the index under construction, where they count with the commit.
+static void ts__writer_seal(ts__writer *w, ts__commit *commit, uint8_t *bytes,
+                            size_t size, const uint64_t (*lod)[TS_LOD_CELLS])
 {
     ts__sidecar *const sidecar = w->sidecar;
     for (size_t at = 0; at < size;) {
         ts_chunk_header header;
         memcpy(&header, bytes + at, sizeof header);
+        memcpy(&header.session, sidecar->head.header.session, 4);
+        header.sequence = commit->state.sequence++;
+        header.checksum = ts__checksum(
+            bytes + at + sizeof header, header.stored_size,
+            ts__checksum(&header, offsetof(ts_chunk_header, checksum), 0));
+        memcpy(bytes + at, &header, sizeof header);
         if (!commit->index) {
             const uint32_t i = commit->state.index_count++;
+            header.checksum = commit->state.offset;
             sidecar->index[i] = header;
-            sidecar->index[i].checksum = commit->state.offset;
             if (header.kind == TS_CHUNK_EVENTS)
                 memcpy(sidecar->lod[i], lod++, sizeof *lod);
         }
         commit->state.offset += ts__chunk_bytes(&header);
-        commit->state.sequence++;
         at += ts__chunk_bytes(&header);
     }
 }
@@ -103,7 +91,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
 {
     ts__sidecar *const sidecar = w->sidecar;
     const uint64_t offset = sidecar->state.offset;
-    ts__writer_seal(w, bytes, size);
+    ts__writer_seal(w, commit, bytes, size, lod);
     if (!ts__file_keep(&w->file, w->path)) return TS_ERR_IO;
     if (!ts__writer_space(w, offset + size)) return TS_ERR_DISK_FULL;
     sidecar->before = sidecar->state;
@@ -111,7 +99,6 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     __atomic_store_n(&sidecar->step, 1, __ATOMIC_RELEASE);
     const ts_result result = ts__file_write(w->file.fd, offset, bytes, size);
     if (result == TS_OK) {
-        ts__writer_list(w, commit, bytes, size, lod);
         sidecar->state = commit->state;
         sidecar->ring = TS__RINGS_MAX;
         if (commit->ring) {
@@ -142,13 +129,12 @@ static ts_result ts__writer_scratch(ts__writer *w, const uint8_t *end)
 }
 
 // Starts a chunk of entries in the scratch space at `at`.
-static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind, uint32_t clock)
+static uint8_t *ts__entries_begin(uint8_t *at, uint32_t kind)
 {
     ts_chunk_header header;
     memset(&header, 0, sizeof header);
     header.magic = TS_CHUNK_MAGIC;
     header.kind = (uint8_t)kind;
-    header.clock = clock;
     memcpy(at, &header, sizeof header);
     return at + sizeof header;
 }
@@ -197,13 +183,21 @@ static uint8_t *ts__entries_end(uint8_t *start, uint8_t *end, uint32_t count)
     return end;
 }
 
+// A chunk of one entry.
+static uint8_t *ts__entries_one(uint8_t *at, uint32_t kind, uint32_t id,
+                                const void *bytes, uint32_t size)
+{
+    uint8_t *const body = ts__entries_begin(at, kind);
+    return ts__entries_end(at, ts__entries_add(body, id, bytes, size), 1);
+}
+
 // Writes the index part under construction and begins a new one.
 static ts_result ts__writer_index(ts__writer *w)
 {
     ts__sidecar *const sidecar = w->sidecar;
     const uint32_t count = sidecar->state.index_count;
     const uint64_t head[2] = { sidecar->state.index_offset, 0 };
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_INDEX, 0);
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_INDEX);
     memcpy(p, head, sizeof head);
     p += sizeof head;
     memcpy(p, sidecar->index, count * sizeof *sidecar->index);
@@ -256,7 +250,7 @@ static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
     uint8_t *out = w->scratch;
     for (size_t k = 0; k < sizeof ts__dictionary_kinds; k++) {
         uint8_t *const start = out;
-        uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k], 0);
+        uint8_t *p = ts__entries_begin(start, ts__dictionary_kinds[k]);
         uint32_t count = 0;
         const ts__entry *e;
         for (uint64_t at = from; at < to; at += ts__entry_room(e->size)) {
@@ -336,10 +330,9 @@ static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
 {
     const ts_result result = ts__writer_prepare(w, 1);
     if (result != TS_OK) return result;
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_CLOCK, 0);
-    p = ts__entries_add(p, clock, sample, sizeof *sample);
-    p = ts__entries_end(w->scratch, p, 1);
-    return ts__writer_scratch(w, p);
+    return ts__writer_scratch(w,
+                              ts__entries_one(w->scratch, TS_CHUNK_CLOCK, clock,
+                                              sample, sizeof *sample));
 }
 
 // The rows of the ledger that the trace does not have yet.
@@ -347,7 +340,7 @@ static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
                                    uint32_t ring_count)
 {
     const uint64_t epoch = w->sidecar->state.loss_epoch;
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_LOSS, 0);
+    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_LOSS);
     uint32_t count = 0;
     const uint32_t most = TS__SCRATCH_BYTES / 2 / 48;
     for (uint32_t i = 0; i <= ring_count && count < most; i++) {
@@ -381,12 +374,9 @@ static ts_result ts__writer_note(ts__writer *w, uint32_t number,
     entry.value = value;
     const ts_result result = ts__writer_prepare(w, 2);
     if (result != TS_OK) return result;
-    uint8_t *p = ts__entries_begin(w->scratch, TS_CHUNK_NAMES, 0);
-    p = ts__entries_add(p, entry.key, key, (uint32_t)strlen(key));
-    uint8_t *const second = ts__entries_end(w->scratch, p, 1);
-    p = ts__entries_begin(second, TS_CHUNK_METADATA, 0);
-    p = ts__entries_add(p, 0, &entry, sizeof entry);
-    p = ts__entries_end(second, p, 1);
+    uint8_t *p = ts__entries_one(w->scratch, TS_CHUNK_NAMES, entry.key, key,
+                                 (uint32_t)strlen(key));
+    p = ts__entries_one(p, TS_CHUNK_METADATA, 0, &entry, sizeof entry);
     return ts__writer_scratch(w, p);
 }
 
@@ -398,30 +388,37 @@ static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
                              (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
 }
 
+// An encoder's chunks; open_sent: of the open zones, with these.
+static ts_result ts__writer_encoded(ts__writer *w, ts__encoder *e,
+                                    uint32_t open_sent)
+{
+    const ts_result result = ts__writer_prepare(w, e->chunks);
+    if (result != TS_OK) return result;
+    ts__commit commit = ts__commit_begin(w);
+    commit.state.open_sent = open_sent;
+    return ts__writer_chunks(w, e, &commit);
+}
+
 // Zones that were open at the end. How far this came is in the state, for
 // salvage may be killed as well.
-static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
-                                       const ts__open_zone *zones,
-                                       uint32_t zone_count)
+static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e)
 {
     ts_result result = TS_OK;
-    while (result == TS_OK && w->sidecar->state.open_sent < zone_count) {
+    while (result == TS_OK && w->sidecar->state.open_sent < e->open_count) {
         uint32_t i = w->sidecar->state.open_sent, count = 0;
         ts__encoder_reset(e);
-        for (; i < zone_count && count < TS__BATCH_ROWS; i++) {
-            if (!zones[i].site) continue;
-            e->column[0][count] = zones[i].start;
-            e->column[1][count] = zones[i].site;
-            e->column[2][count] = zones[i].depth;
+        for (; i < e->open_count && count < TS__BATCH_ROWS; i++) {
+            const ts__open_zone *const zone = &e->open[i];
+            if (!zone->site) continue;
+            e->column[0][count] = zone->start;
+            e->column[1][count] = zone->site;
+            e->column[2][count] = zone->depth;
             e->text_size[count] = 0;
-            e->track[count++] = zones[i].track;
+            e->track[count++] = zone->track;
         }
         if (!count) break;
         ts__encode_rows(e, TS_EVENT_ZONE_OPEN, 0, count);
-        result = ts__writer_prepare(w, 1);
-        ts__commit commit = ts__commit_begin(w);
-        commit.state.open_sent = i;
-        if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+        result = ts__writer_encoded(w, e, i);
     }
     return result;
 }
@@ -429,19 +426,17 @@ static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e,
 // Index, end chunk, real size. The file is complete after this.
 static ts_result ts__writer_finish(ts__writer *w)
 {
-    ts_chunk_header header;
     ts_result result = TS_OK;
     if (w->sidecar->state.index_count) result = ts__writer_index(w);
     ts__commit commit = ts__commit_begin(w);
     commit.index = true;
     commit.state.finished = 1;
-    memset(&header, 0, sizeof header);
-    header.magic = TS_CHUNK_MAGIC;
-    header.kind = TS_CHUNK_END;
-    header.first = commit.state.index_offset;
-    memcpy(w->scratch, &header, sizeof header);
+    uint8_t *const end = ts__entries_begin(w->scratch, TS_CHUNK_END);
+    memcpy(w->scratch + offsetof(ts_chunk_header, first),
+           &commit.state.index_offset, sizeof commit.state.index_offset);
     if (result == TS_OK)
-        result = ts__writer_append(w, w->scratch, sizeof header, NULL, &commit);
+        result = ts__writer_append(w, w->scratch, (size_t)(end - w->scratch),
+                                   NULL, &commit);
     if (ftruncate(w->file.fd, (off_t)w->sidecar->state.offset) != 0 &&
         result == TS_OK)
         result = TS_ERR_IO;

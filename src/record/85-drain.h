@@ -7,11 +7,9 @@
 typedef struct ts__mover {
     ts__writer *writer;
     const ts__block *log; // of the dictionary
-    ts__open_zone *open;  // zones on zone stacks, at the end of a session
-    uint32_t open_count;
-    bool dead;     // nobody writes to the rings any more
-    bool compress; // memory may be allocated, as zstd does
-    bool salvage;  // what cannot be written stays in the ring
+    bool dead;            // nobody writes to the rings any more
+    bool compress;        // memory may be allocated, as zstd does
+    bool salvage;         // what cannot be written stays in the ring
 } ts__mover;
 
 // From when to when the encoded records are; now, if a device's clock tells.
@@ -77,8 +75,6 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
 {
     ts__batch batch;
     ts__encoder_reset(e);
-    e->open = m->open;
-    e->open_count = m->open_count;
     batch.from = ring->tail;
     batch.track = ts__rest(ring)->track;
     ts__batch_scan(e, view, &batch, upto, m->dead);
@@ -93,16 +89,18 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
     return m->writer->error == TS_OK || !m->salvage;
 }
 
-static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
+// own: an encoder that the caller has; NULL: one for each batch.
+static void ts__ring_move(const ts__mover *m, ts__ring *ring, ts__encoder *own,
+                          uint64_t upto)
 {
     ts__ring_rest *const rest = ts__rest(ring);
     ts__lock_take(&rest->lock);
     bool moved = true;
     while (moved && ring->tail < upto) {
         ts__encoder *const e =
-            ts__encoder_take(m->writer->sidecar, m->compress);
+            own ? own : ts__encoder_take(m->writer->sidecar, m->compress);
         moved = ts__move_batch(m, ring, ring, e, upto);
-        ts__encoder_give(e);
+        if (!own) ts__encoder_give(e);
     }
     ts__lock_give(&rest->lock);
 }
@@ -110,8 +108,8 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, uint64_t upto)
 // What a producer does for itself: it may be in a signal handler.
 static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead)
 {
-    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, dead, false, false };
-    ts__ring_move(&m, ring, upto);
+    const ts__mover m = { &ts__c.writer, ts__log, dead, false, false };
+    ts__ring_move(&m, ring, NULL, upto);
 }
 
 // acquire: pairs with the release in ts__ring_new
@@ -185,7 +183,7 @@ static bool ts__drain_round(bool all)
     ts__clock_tend(&ts__c.writer);
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return false;
     bool busy = false;
-    const ts__mover m = { &ts__c.writer, ts__log, NULL, 0, false, true, false };
+    const ts__mover m = { &ts__c.writer, ts__log, false, true, false };
     const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
     const uint64_t flush_ns = (uint64_t)ts__c.desc.flush_ms * 1000000u;
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
@@ -203,7 +201,7 @@ static bool ts__drain_round(bool all)
         }
         if (!all && !full && now - TS__LOAD(&rest->drained_ns) < flush_ns)
             continue;
-        ts__ring_move(&m, ring, head);
+        ts__ring_move(&m, ring, NULL, head);
         TS__STORE(&rest->drained_ns, now);
         busy |= full;
     }
@@ -211,13 +209,14 @@ static bool ts__drain_round(bool all)
     return busy;
 }
 
-static void ts__drain_misc(bool losses)
+// What the dictionary and the ledger got since.
+static void ts__drain_misc(void)
 {
     ts__writer *const w = &ts__c.writer;
     ts__lock_take(&w->lock);
     ts_result result = ts__writer_entries(w, ts__log);
-    if (result == TS_OK && losses) result = ts__writer_prepare(w, 1);
-    if (result == TS_OK && losses)
+    if (result == TS_OK) result = ts__writer_prepare(w, 1);
+    if (result == TS_OK)
         result = ts__writer_losses(w, ts__c.rings, ts__ring_count());
     ts__writer_failed(w, result);
     ts__lock_give(&w->lock);
@@ -262,30 +261,28 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
 
 // The zones on the stacks of every ring. Taken before the last drain, which
 // strikes out those that ended meanwhile.
-static uint32_t ts__open_zones(ts__open_zone *zones, uint32_t most,
-                               ts__ring *const *rings, uint32_t ring_count)
+static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
+                           uint32_t ring_count)
 {
-    uint32_t count = 0;
     for (uint32_t i = 0; i < ring_count; i++) {
         const ts__ring *const ring = rings[i];
         if (TS__LOAD(&ts__rest(ring)->state) != TS__RING_OWNED) continue;
         const uint32_t depth = TS__LOAD(&ring->depth);
-        for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX && count < most;
+        for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX &&
+                             e->open_count < TS__OPEN_ZONES_MAX;
              d++) {
             const ts__open *const entry = &ring->open[d];
             const uint64_t code_depth = TS__LOAD(&entry->code_depth);
             // Another depth: zones further in have taken its place.
             if (code_depth >> 32 >= depth) continue;
-            zones[count].start = TS__LOAD(&entry->start);
-            zones[count].site = (uint32_t)code_depth;
-            zones[count].track = TS__LOAD(&ts__rest(ring)->owner);
-            zones[count++].depth = (uint32_t)(code_depth >> 32);
+            ts__open_zone *const zone = &e->open[e->open_count++];
+            zone->start = TS__LOAD(&entry->start);
+            zone->site = (uint32_t)code_depth;
+            zone->track = TS__LOAD(&ts__rest(ring)->owner);
+            zone->depth = (uint32_t)(code_depth >> 32);
         }
     }
-    return count;
 }
-
-enum { TS__OPEN_ZONES_MAX = 16384 };
 
 /* ---- 12.12 Snapshot ----------------------------------------------------- */
 
@@ -355,9 +352,7 @@ static ts_result ts__snapshot_batch(ts__writer *w, ts__encoder *e,
                                     uint32_t track, ts_result result)
 {
     if (!e->size) return result;
-    if (result == TS_OK) result = ts__writer_prepare(w, e->chunks);
-    ts__commit commit = ts__commit_begin(w);
-    if (result == TS_OK) result = ts__writer_chunks(w, e, &commit);
+    if (result == TS_OK) result = ts__writer_encoded(w, e, 0);
     if (result != TS_OK) ts__move_lost(w, e, track, result);
     return result;
 }
@@ -440,18 +435,11 @@ static ts_result ts__snapshot_write(ts__writer *w)
     if (result == TS_OK) result = ts__writer_clock(w, 0, &now);
     ts_result (*const copy)(ts__writer * w) = TS__LOAD(&ts__clocks_copy);
     if (result == TS_OK && copy) result = copy(w);
-    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
-    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
-    if (!zones) return TS_ERR_MEMORY;
-    const uint32_t count = ts__open_zones(zones, TS__OPEN_ZONES_MAX,
-                                          ts__c.rings, ts__ring_count());
     ts__encoder *const e = ts__encoder_take(session, true);
-    e->open = zones;
-    e->open_count = count;
+    ts__open_zones(e, ts__c.rings, ts__ring_count());
     if (result == TS_OK) result = ts__snapshot_rings(w, e);
-    if (result == TS_OK) result = ts__writer_open_zones(w, e, zones, count);
+    if (result == TS_OK) result = ts__writer_open_zones(w, e);
     ts__encoder_give(e);
-    munmap(zones, bytes);
     if (result == TS_OK) result = ts__writer_losses(w, NULL, 0);
     w->final = true;
     const ts_result finished = ts__writer_finish(w);
@@ -519,7 +507,7 @@ static void *ts__drain_main(void *unused)
         const bool busy = ts__drain_round(false);
         const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
         if (now >= next_ns) {
-            ts__drain_misc(true);
+            ts__drain_misc();
             next_ns = now + (uint64_t)ts__c.desc.flush_ms * 1000000u;
             if (ts__drain_alone()) {
                 ts__inside = 0;

@@ -9,18 +9,10 @@ static bool ts__copy_text(char *out, size_t room, const char *text)
     return true;
 }
 
-// Checks and completes the desc; the only place that knows the defaults.
-static ts_result ts__session_defaults(const ts_session_desc *desc)
+static ts_result ts__session_check(const ts_session_desc *d)
 {
-    if (!desc || !desc->path || !*desc->path) return TS_ERR_USAGE;
-    // Here and not in a copy, whose paths through the checks take much code.
-    ts_session_desc *const d = &ts__c.desc;
-    *d = *desc;
-    if (!d->memory_bytes) d->memory_bytes = 256u << 20;
-    if (!d->ring_bytes)
-        d->ring_bytes = d->policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
-    if (!d->flush_ms) d->flush_ms = 500;
-    if (d->ring_bytes > 64u << 20 || d->memory_bytes < 128u << 10 ||
+    if (!d || !d->path || !*d->path || d->ring_bytes > 64u << 20 ||
+        (d->memory_bytes && d->memory_bytes < 128u << 10) ||
         (uint32_t)d->policy > TS_POLICY_BLOCK ||
         (uint32_t)d->drain > TS_DRAIN_MANUAL ||
         (uint32_t)d->fork > TS_FORK_FOLLOW || d->compress > 19 ||
@@ -33,27 +25,40 @@ static ts_result ts__session_defaults(const ts_session_desc *desc)
 #ifndef TRACESMITH_ZSTD
     if (d->compress) return TS_ERR_UNSUPPORTED;
 #endif
+    return TS_OK;
+}
+
+// The only place that knows the defaults.
+static void ts__session_defaults(ts_session_desc *d)
+{
     uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
+    if (!d->memory_bytes) d->memory_bytes = 256u << 20;
+    if (!d->ring_bytes)
+        d->ring_bytes = d->policy == TS_POLICY_OVERWRITE ? 1u << 20 : 4u << 20;
+    if (!d->flush_ms) d->flush_ms = 500;
     while (bytes < d->ring_bytes)
         bytes *= 2;
     d->ring_bytes = bytes;
-    // Strings may come from ts__c itself, in a fork child.
-    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, d->path) ||
-        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, d->sidecar_dir) ||
-        !ts__copy_text(ts__c.app, sizeof ts__c.app, d->app))
-        return TS_ERR_USAGE;
-    if (!ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
-        return TS_ERR_USAGE;
-    if (d->snapshot_path ? !ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX,
-                                          d->snapshot_path)
-                         : snprintf(ts__c.snapshot_path, TS__PATH_MAX,
-                                    "%s.%%n.sbt", ts__c.path) >= TS__PATH_MAX)
-        return TS_ERR_USAGE;
-    d->path = ts__c.path_pattern;
-    d->sidecar_dir = ts__c.sidecar_dir;
-    if (d->snapshot_path) d->snapshot_path = ts__c.snapshot_path;
-    d->app = ts__c.app;
-    return TS_OK;
+}
+
+// Keeps the texts of the desc. They may come from ts__c itself, in a fork
+// child.
+static bool ts__session_texts(const ts_session_desc *desc)
+{
+    if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, desc->path) ||
+        !ts__copy_text(ts__c.sidecar_dir, TS__PATH_MAX, desc->sidecar_dir) ||
+        !ts__copy_text(ts__c.app, sizeof ts__c.app, desc->app) ||
+        !ts__path_expand(ts__c.path, ts__c.path_pattern, 0))
+        return false;
+    ts__c.desc.path = ts__c.path_pattern;
+    ts__c.desc.sidecar_dir = ts__c.sidecar_dir;
+    ts__c.desc.app = ts__c.app;
+    if (!desc->snapshot_path)
+        return snprintf(ts__c.snapshot_path, TS__PATH_MAX, "%s.%%n.sbt",
+                        ts__c.path) < TS__PATH_MAX;
+    ts__c.desc.snapshot_path = ts__c.snapshot_path;
+    return ts__copy_text(ts__c.snapshot_path, TS__PATH_MAX,
+                         desc->snapshot_path);
 }
 
 static bool ts__is_memory_dir(const char *dir)
@@ -127,10 +132,10 @@ static bool ts__cpu_model(char *out, size_t room)
 #if defined(__x86_64__) || defined(__i386__)
     // Intel SDM volume 2, CPUID 80000002H to 80000004H.
     uint32_t words[13] = { 0 };
-    for (uint32_t i = 0; i < 3; i++)
-        if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1],
-                         &words[4 * i + 2], &words[4 * i + 3]))
-            return false;
+    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) return false;
+    for (uint32_t i = 0; i < 12; i += 4)
+        __cpuid(0x80000002u + i / 4, words[i], words[i + 1], words[i + 2],
+                words[i + 3]);
     const char *name = (const char *)words;
     name += strspn(name, " ");
 #else
@@ -289,28 +294,32 @@ static void ts__session_close(void)
     ts__lock_take(&ts__c.pool);
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {
         ts__ring *const ring = ts__c.rings[i];
-        const size_t size = (size_t)w->sidecar->rings[i].size;
+        const uintptr_t end = (uintptr_t)ring + ts__ring_bytes(ring->shift);
+        // A page may be larger than what lies before the slots.
+        const uintptr_t from = ts__page_round((uintptr_t)ring->slots);
         if (ts__rest(ring)->state == TS__RING_FREE)
-            munmap(ring, size);
-        else
+            munmap(ring, end - (uintptr_t)ring);
+        else if (from < end)
             // Memory of the process in place of the file's.
-            mmap(ring->slots, size - ts__ring_offset(), PROT_READ | PROT_WRITE,
+            mmap((void *)from, end - from, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                  0);
     }
     ts__c.ring_count = 0;
     TS__STORE(&ts__c.free_count, 0);
-    ts__c.ring_bytes = 0;
+    TS__STORE(&ts__c.ring_bytes, 0);
     ts__lock_give(&ts__c.pool);
     ts__lock_take(&ts__c.names);
     ts__names_close();
     ts__lock_give(&ts__c.names);
     // Nobody makes a ring or a block of the log any more.
-    // One that cannot go must not be taken for a dead writer's.
-    if (w->sidecar && unlink(ts__c.sidecar_path) != 0)
-        memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
+    if (w->sidecar) {
+        // One that cannot go must not be taken for a dead writer's.
+        if (unlink(ts__c.sidecar_path) != 0)
+            memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
+        munmap(w->sidecar, sizeof *w->sidecar);
+    }
     ts__file_close(&ts__c.sidecar_file);
-    if (w->sidecar) munmap(w->sidecar, sizeof *w->sidecar);
     w->sidecar = NULL;
     ts__c.active = false;
 }
@@ -371,10 +380,10 @@ static int ts__record_folders(void)
 {
     char path[64];
     struct stat st;
-    snprintf(path, sizeof path, "/dev/shm/tracesmith-record-%u",
-             (unsigned)geteuid());
+    const unsigned user = (unsigned)geteuid();
+    snprintf(path, sizeof path, "/dev/shm/tracesmith-record-%u", user);
     const int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid())) return fd;
+    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == user)) return fd;
     close(fd);
     return -1;
 }
@@ -404,8 +413,11 @@ static ts_result ts__session_open(const ts_session_desc *desc)
 {
     ts_file_header header;
     ts__writer *const w = &ts__c.writer;
-    ts_result result = ts__session_defaults(desc);
+    ts_result result = ts__session_check(desc);
     if (result != TS_OK) return result;
+    ts__c.desc = *desc;
+    ts__session_defaults(&ts__c.desc);
+    if (!ts__session_texts(desc)) return TS_ERR_USAGE;
     if (!ts__session_hooks() || !ts__session_memory()) return TS_ERR_MEMORY;
     w->file.fd = ts__c.sidecar_file.fd = -1;
     ts__session_facts();
@@ -529,33 +541,30 @@ ts_result ts_session_start(const ts_session_desc *desc)
     return result;
 }
 
-static void ts__session_drain_last(ts__open_zone *zones, uint32_t count)
+static void ts__session_drain_last(ts__encoder *e)
 {
-    ts__mover m = { &ts__c.writer, ts__log, zones, count, false, true, false };
+    ts__mover m = { &ts__c.writer, ts__log, false, true, false };
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
         // A thread may be between reservation and publication: it gets 20 ms.
-        m.dead = false;
-        for (int wait = 0; wait < 20 && ring->tail < head; wait++) {
-            ts__ring_move(&m, ring, head);
-            if (ring->tail < head) usleep(1000);
+        for (int wait = 0; wait <= 20 && ring->tail < head; wait++) {
+            if (wait) usleep(1000);
+            m.dead = wait == 20;
+            ts__ring_move(&m, ring, e, head);
         }
-        m.dead = true;
-        ts__ring_move(&m, ring, head);
     }
 }
 
 // Everything after the last event; shared with salvage.
 static void ts__session_end(ts__writer *w, ts__ring *const *rings,
-                            uint32_t ring_count, const ts__open_zone *zones,
-                            uint32_t zone_count, ts__encoder *e,
+                            uint32_t ring_count, ts__encoder *e,
                             const ts__block *log)
 {
     w->final = true;
     ts__lock_take(&w->lock);
     ts__writer_failed(w, ts__writer_entries(w, log));
-    ts__writer_failed(w, ts__writer_open_zones(w, e, zones, zone_count));
+    ts__writer_failed(w, ts__writer_open_zones(w, e));
     ts__writer_failed(w, ts__writer_prepare(w, 2));
     ts_result ledger = ts__writer_losses(w, rings, ring_count);
     ts__writer_failed(w, ledger);
@@ -600,22 +609,16 @@ static ts_result ts__session_stop_locked(void)
     ts__wait_outside();
     for (uint32_t i = 0; i < ts__ring_count(); i++)
         TS__STORE(&ts__c.rings[i]->limit, 0); // later ends take the slow path
-    const size_t bytes = TS__OPEN_ZONES_MAX * sizeof(ts__open_zone);
-    ts__open_zone *const zones = (ts__open_zone *)ts__pages_new(bytes);
-    const uint32_t count = zones ? ts__open_zones(zones, TS__OPEN_ZONES_MAX,
-                                                  ts__c.rings, ts__ring_count())
-                                 : 0;
     ts__c.clock_next_ns = 0;
     ts__clock_tend(w);
-    const bool keep = ts__c.desc.policy == TS_POLICY_OVERWRITE;
-    if (!keep) ts__session_drain_last(zones, count);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);
-    e->open = zones;
-    e->open_count = count;
-    if (keep) ts__writer_failed(w, ts__snapshot_rings(w, e));
-    ts__session_end(w, ts__c.rings, ts__ring_count(), zones, count, e, ts__log);
+    ts__open_zones(e, ts__c.rings, ts__ring_count());
+    if (ts__c.desc.policy == TS_POLICY_OVERWRITE)
+        ts__writer_failed(w, ts__snapshot_rings(w, e));
+    else
+        ts__session_drain_last(e);
+    ts__session_end(w, ts__c.rings, ts__ring_count(), e, ts__log);
     ts__encoder_give(e);
-    if (zones) munmap(zones, bytes);
     ts__stats_fill(&ts__c.last_stats);
     const ts_result result = w->error;
     ts__session_close();
@@ -663,7 +666,7 @@ ts_result ts_session_flush(void)
     ts_result result = TS_ERR_STATE;
     if (ts__c.active) {
         ts__drain_round(true);
-        ts__drain_misc(true);
+        ts__drain_misc();
         if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
         result = ts__c.writer.error;
@@ -708,9 +711,7 @@ static void ts__stats_fill(ts_stats *stats)
     stats->records = sidecar->state.records;
     stats->file_bytes = sidecar->state.offset;
     ts__lock_give(&ts__c.writer.lock);
-    ts__lock_take(&ts__c.pool);
-    stats->memory_bytes = ts__c.ring_bytes;
-    ts__lock_give(&ts__c.pool);
+    stats->memory_bytes = TS__LOAD(&ts__c.ring_bytes);
     stats->rings = ts__ring_count();
     stats->threads = TS__LOAD(&ts__c.threads);
     stats->generation = ts__c.generation;
@@ -796,7 +797,7 @@ static uint8_t *ts__blob_chunk(uint32_t kind, const void *bytes, size_t size,
     *whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
     uint8_t *const chunk = ts__blob_room_take(*whole);
     if (!chunk) return NULL;
-    uint8_t *p = ts__entries_begin(chunk, kind, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind);
     if (size) memcpy(p + 16, bytes, size);
     *mix = ts__blob_key(known, p + 16, size);
     memcpy(p, known, 16);

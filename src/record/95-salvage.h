@@ -15,7 +15,6 @@ typedef struct ts__rescue { // one trace being salvaged
     uint64_t size;
     ts__block log[TS__BLOCKS_MAX];
     ts__ring *rings[TS__RINGS_MAX];
-    ts__open_zone zones[TS__OPEN_ZONES_MAX];
 } ts__rescue;
 
 // Whether the trace has its end chunk, and so needs nothing.
@@ -163,10 +162,9 @@ static void ts__rescue_clock(ts__rescue *r)
         ts__writer_failed(&r->writer, ts__writer_clock(&r->writer, 0, &now));
 }
 
-static void ts__rescue_rings(ts__rescue *r, uint32_t zone_count)
+static void ts__rescue_rings(ts__rescue *r)
 {
-    const ts__mover m = { &r->writer, r->log, r->zones, zone_count,
-                          true,       false,  true };
+    const ts__mover m = { &r->writer, r->log, true, false, true };
     ts__sidecar *const s = r->writer.sidecar;
     for (uint32_t i = 0; i < s->ring_count; i++) {
         ts__ring *const ring = r->rings[i];
@@ -237,14 +235,12 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     w->final = true;
     ts__rescue_clock(r);
     if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
-    const uint32_t zones =
-        ts__open_zones(r->zones, TS__OPEN_ZONES_MAX, r->rings, s->ring_count);
-    if (w->error == TS_OK) ts__rescue_rings(r, zones);
+    ts__open_zones(r->encoder, r->rings, s->ring_count);
+    if (w->error == TS_OK) ts__rescue_rings(r);
     if (w->error != TS_OK) return w->error; // all is there to try again
     const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
-    ts__session_end(w, r->rings, s->ring_count, r->zones, zones, r->encoder,
-                    r->log);
+    ts__session_end(w, r->rings, s->ring_count, r->encoder, r->log);
     if (records) *records = saved;
     if (w->error == TS_OK) ts__rescue_remove(r);
     return w->error;

@@ -133,7 +133,7 @@ static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
         list->bytes = bytes;
         list->capacity = 2 * need;
     }
-    if (!list->count++) ts__entries_begin(list->bytes, kind, 0);
+    if (!list->count++) ts__entries_begin(list->bytes, kind);
     uint8_t *p = list->bytes + list->size;
     p = ts__entries_add(p, id, body, (uint32_t)size);
     if (more_size) memcpy(p, more, more_size);
@@ -791,7 +791,7 @@ static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
         ts__put_failed(w, TS_ERR_MEMORY);
         return;
     }
-    uint8_t *p = ts__entries_begin(chunk, kind, 0);
+    uint8_t *p = ts__entries_begin(chunk, kind);
     memcpy(p, key, 16);
     if (size) memcpy(p + 16, bytes, size);
     ts__entries_end(chunk, p + 16 + size, 1);
