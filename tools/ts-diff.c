@@ -105,10 +105,9 @@ static void warn(const diff_gates *gates, const diff *d)
     for (size_t i = 0; i < gates->count; i++)
         if (diff_gate_blind(&gates->items[i]))
             cli_error(&tool, NULL,
-                      "gate '%s': A has %zu steps and B %zu, so that totals "
-                      "are of different work; 'step +3%%' compares steps",
-                      gates->items[i].text, d->sides[0].steps.count,
-                      d->sides[1].steps.count);
+                      "gate '%s': %s, so that totals are of different work%s",
+                      gates->items[i].text, diff_unequal(d),
+                      d->alike ? "; 'step +3%' compares steps" : "");
         else if (diff_gate_missed(&gates->items[i]))
             cli_error(&tool, NULL,
                       "gate '%s': neither trace has anything like it; if it "

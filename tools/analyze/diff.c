@@ -45,6 +45,7 @@ static bool load_side(diff_side *s)
     s->total = *ts_timeline_total(timeline);
     s->start_ns = ts_replay_result(replay)->recorded_start_ns;
     s->end_ns = ts_replay_result(replay)->recorded_end_ns;
+    s->devices = ts_replay_device_count(replay);
     const bool ok = names_open(&s->names, replay) &&
                     steps_open(&s->steps, replay, timeline, &s->names);
     sums_close(&s->steps.works); // nothing here asks what a step is made of

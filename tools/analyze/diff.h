@@ -88,7 +88,7 @@ typedef struct diff_side {
     int64_t start_ns, end_ns; // makespan
     ts_timeline_figures total;
     bool has_work, has_memory;
-    uint64_t lost, operations;
+    uint64_t lost, operations, devices;
 } diff_side;
 
 typedef struct diff {
@@ -102,8 +102,10 @@ typedef struct diff {
     uint64_t alpha; // of DIFF_CERTAIN: p below it is no noise
     diff_stream *streams;
     size_t stream_count, stream_room;
-    uint64_t only[2]; // streams that only one side has
-    bool thinned;     // not all durations were kept
+    uint64_t only[2];        // streams that only one side has
+    size_t paired;           // devices, with one of another name
+    ts_text paired_names[2]; // the first of them
+    bool thinned;            // not all durations were kept
 } diff;
 
 enum {
@@ -187,7 +189,7 @@ typedef enum diff_verdict {
     DIFF_WITHIN = 0, // of the limit
     DIFF_NOISE,      // beyond it, but that may be noise
     DIFF_UNTESTED,   // beyond it, with too few samples to tell
-    DIFF_BLIND,      // not beyond it, but of a different number of steps
+    DIFF_BLIND,      // not beyond it, but of different work
     DIFF_REGRESSED
 } diff_verdict;
 
@@ -230,10 +232,14 @@ bool diff_gate_failed(const diff_gates *gates, const diff_gate *g);
 bool diff_gates_failed(const diff_gates *gates);
 // Whether nothing is like a gate that asks for something.
 bool diff_gate_missed(const diff_gate *g);
-// Whether it compares totals of different numbers of steps: it would hold
-// whatever became slower, where traces last equally long.
+// Whether it compares totals of different work, such as of different numbers of
+// steps: it would hold whatever became slower, where traces last equally long.
 bool diff_gate_blind(const diff_gate *g);
 bool diff_steps_unequal(const diff *d);
+// Why totals of A and B are of different work; NULL: nothing says so.
+const char *diff_unequal(const diff *d);
+// What a device is, "Tesla V100".
+ts_text diff_model(const ts_reader *reader, const ts_track *device);
 bool diff_about_same(uint64_t a, uint64_t b);
 bool diff_gates_missed(const diff_gates *gates);
 void diff_gates_close(diff_gates *gates);

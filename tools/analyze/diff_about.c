@@ -11,7 +11,7 @@ static const char *const labels[FACTS] = { "traces", "devices", "rank", "steps",
                                            "operations" };
 enum { TRACES, DEVICES, RANK, STEPS, OPERATIONS };
 
-static ts_text model_of(const ts_reader *reader, const ts_track *device)
+ts_text diff_model(const ts_reader *reader, const ts_track *device)
 {
     ts_metadata model = { .text = { "", 0 } };
     ts_reader_metadata(reader, device->id, "name", &model);
@@ -27,7 +27,7 @@ static ts_text devices_of(diff_side *s)
     for (uint32_t file = 0; file < s->job.file_count; file++) {
         const ts_reader *const reader = analyze_reader(&s->job, file);
         for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
-            const ts_text model = model_of(reader, &track);
+            const ts_text model = diff_model(reader, &track);
             const cli_text own =
                 cli_format("%.*s", (int)model.size, model.text);
             if (track.type != TS_TRACK_DEVICE || !own.s[0] ||
@@ -98,6 +98,42 @@ bool diff_steps_unequal(const diff *d)
            (a->steps.marked || !diff_about_same(a->operations, b->operations));
 }
 
+static bool is_part(const diff_side *s)
+{
+    ts_metadata left_out;
+    for (uint32_t i = 0; i < s->job.file_count; i++)
+        if (ts_reader_metadata(analyze_reader(&s->job, i), 0, "cut.left_out",
+                               &left_out) &&
+            left_out.number)
+            return true;
+    return false;
+}
+
+const char *diff_unequal(const diff *d)
+{
+    const diff_side *const a = &d->sides[0], *const b = &d->sides[1];
+    return a->job.file_count != b->job.file_count
+               ? "A and B are different numbers of traces"
+           : diff_steps_unequal(d) ? "A and B have different numbers of steps"
+           : is_part(a) && !is_part(b) ? "A is a part of a trace"
+           : is_part(b) && !is_part(a) ? "B is a part of a trace"
+                                       : NULL;
+}
+
+// Devices of another rank or node are called otherwise.
+static void say_paired(const diff *d, report_section *s)
+{
+    const ts_text a = d->paired_names[0], b = d->paired_names[1];
+    if (d->paired == 1)
+        report_answer(s, "%.*s of A is compared with %.*s of B.", (int)a.size,
+                      a.text, (int)b.size, b.text);
+    else if (d->paired)
+        report_answer(s,
+                      "%zu devices of A are compared with those of B in their "
+                      "order, %.*s with %.*s first.",
+                      d->paired, (int)a.size, a.text, (int)b.size, b.text);
+}
+
 // What differs may come from that alone.
 static void warn(const diff *d, report_section *s, const facts *a,
                  const facts *b)
@@ -120,6 +156,11 @@ static void warn(const diff *d, report_section *s, const facts *a,
                       "A and B differ by %s: what follows may come from that "
                       "alone.",
                       text);
+    const uint64_t devices[] = { d->sides[0].devices, d->sides[1].devices };
+    if (devices[0] != devices[1])
+        report_answer(s, "A ran on %s, B on %" PRIu64 ".",
+                      cli_counted(devices[0], "device", "devices").s,
+                      devices[1]);
     const steps_result *const x = &d->sides[0].steps;
     const steps_result *const y = &d->sides[1].steps;
     if (diff_steps_unequal(d))
@@ -129,10 +170,17 @@ static void warn(const diff *d, report_section *s, const facts *a,
                       x->count, y->count);
     else if (!d->alike && x->count && y->count)
         report_answer(s, "Steps of A and B are not alike, and not compared.");
-    if (!*text && of_a == of_b && !diff_steps_unequal(d) &&
+    if (is_part(&d->sides[0]) != is_part(&d->sides[1]))
+        report_answer(s,
+                      "%s is a part of a trace (ts-cut), %s is not: sums are "
+                      "of different work.",
+                      is_part(&d->sides[0]) ? "A" : "B",
+                      is_part(&d->sides[0]) ? "B" : "A");
+    if (!*text && devices[0] == devices[1] && !diff_unequal(d) &&
         (d->alike || !x->count || !y->count))
         report_answer(s, "The same devices, rank and kind of steps, as far as "
                          "the traces tell.");
+    say_paired(d, s);
 }
 
 static report_value known(ts_text text)

@@ -46,11 +46,11 @@ static bool is_exact(const diff_gate *g, const diff *d, const diff_row *row)
            counts_are_beyond(g, d, row);
 }
 
-// Totals of so many steps on one side and so many on the other say nothing of
-// what a step takes: a trace of two seconds lasts two seconds.
+// Totals of different work say nothing of how fast it is: a trace of two
+// seconds lasts two seconds, however many steps are in it.
 static bool is_blind(const diff_gate *g, const diff *d, const diff_row *row)
 {
-    return diff_steps_unequal(d) && !row->by_step && g->metric != DIFF_MEDIAN &&
+    return diff_unequal(d) && !row->by_step && g->metric != DIFF_MEDIAN &&
            row->subject != DIFF_STEP && row->subject != DIFF_LATENCY &&
            row->subject != DIFF_MEMORY && row->parts[0].count &&
            row->parts[1].count;

@@ -116,8 +116,7 @@ static void put_case(FILE *out, const diff *d, const diff_gates *gates,
         fprintf(out,
                 "\">\n      <error message=\"%s\" type=\"usage\"/>\n"
                 "    </testcase>\n",
-                g->hit_count ? "A and B have different numbers of steps"
-                             : nothing_like_it);
+                g->hit_count ? diff_unequal(d) : nothing_like_it);
     } else {
         fputs("\"/>\n", out);
     }

@@ -6,6 +6,8 @@
 // The operations of a stream, in order, by what both sides call them.
 typedef struct lane {
     ts_text name;
+    uint64_t key; // the same on both sides: what it is called on its device
+    uint32_t file, track, device;
     uint32_t *operations, *tokens;
     size_t count, room;
 } lane;
@@ -26,6 +28,14 @@ static void close_lanes(lanes *l)
     calc_map_close(&l->index);
 }
 
+static uint64_t hash_of(ts_text name)
+{
+    uint64_t hash = name.size;
+    for (size_t i = 0; i < name.size; i++)
+        hash = calc_mix(hash, (uint8_t)name.text[i]);
+    return hash;
+}
+
 static bool open_lanes(lanes *l, diff_side *s, ts_replay *replay)
 {
     ts_lane lane_of;
@@ -34,8 +44,12 @@ static bool open_lanes(lanes *l, diff_side *s, ts_replay *replay)
     if (!l->items) return false;
     for (; l->count < count; l->count++) {
         if (!ts_replay_lane(replay, l->count, &lane_of)) return false;
-        l->items[l->count].name =
-            analyze_track(&s->job, lane_of.file, lane_of.track);
+        lane *const item = &l->items[l->count];
+        item->name = analyze_track(&s->job, lane_of.file, lane_of.track);
+        item->key = hash_of(item->name);
+        item->file = lane_of.file;
+        item->track = lane_of.track;
+        item->device = lane_of.device;
         if (!calc_map_set(&l->index,
                           (uint64_t)lane_of.file << 32 | lane_of.track,
                           (uint32_t)l->count))
@@ -149,36 +163,148 @@ static bool compare(diff *d, const lane *a, const lane *b)
     return true;
 }
 
-static uint64_t hash_of(ts_text name)
+/* ---- Devices ------------------------------------------------------------ */
+
+typedef struct device {
+    uint32_t file, track, partner; // CALC_NONE: none
+    ts_text name, model;
+} device;
+
+typedef struct devices {
+    device *items;
+    size_t count, room;
+} devices;
+
+static bool same_text(ts_text a, ts_text b)
 {
-    uint64_t hash = name.size;
-    for (size_t i = 0; i < name.size; i++)
-        hash = calc_mix(hash, (uint8_t)name.text[i]);
-    return hash;
+    return a.size == b.size && !memcmp(a.text, b.text, a.size);
 }
 
-// Streams of the same name are compared.
+static size_t device_at(const devices *d, const lane *l)
+{
+    size_t i = 0;
+    while (i < d->count &&
+           (d->items[i].file != l->file || d->items[i].track != l->device))
+        i++;
+    return i;
+}
+
+// Those on which anything ran.
+static bool find_devices(diff_side *s, const lanes *l, devices *d)
+{
+    ts_track track;
+    for (size_t i = 0; i < l->count; i++) {
+        const lane *const of = &l->items[i];
+        const ts_reader *const reader = analyze_reader(&s->job, of->file);
+        if (!of->count || device_at(d, of) < d->count ||
+            !ts_reader_track(reader, of->device, &track))
+            continue;
+        if (!calc_room(&d->items, &d->room, d->count + 1, sizeof *d->items))
+            return false;
+        d->items[d->count++] =
+            (device){ .file = of->file,
+                      .track = of->device,
+                      .partner = CALC_NONE,
+                      .name = analyze_track(&s->job, of->file, of->device),
+                      .model = diff_model(reader, &track) };
+    }
+    return true;
+}
+
+static size_t next_alone(const devices *d, size_t i)
+{
+    while (i < d->count && d->items[i].partner != CALC_NONE)
+        i++;
+    return i;
+}
+
+static void make_pair(devices *a, size_t i, devices *b, size_t k)
+{
+    a->items[i].partner = (uint32_t)k;
+    b->items[k].partner = (uint32_t)i;
+}
+
+/*
+    Devices of the same name are one pair. Another rank has another GPU: what is
+    left is paired in its order where both sides have as many of each model.
+*/
+static void pair_devices(diff *d, devices *a, devices *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t k = 0; k < b->count; k++)
+            if (b->items[k].partner == CALC_NONE &&
+                same_text(a->items[i].name, b->items[k].name)) {
+                make_pair(a, i, b, k);
+                break;
+            }
+    size_t i = next_alone(a, 0), k = next_alone(b, 0);
+    while (i < a->count && k < b->count &&
+           same_text(a->items[i].model, b->items[k].model)) {
+        i = next_alone(a, i + 1);
+        k = next_alone(b, k + 1);
+    }
+    if (i < a->count || k < b->count) return;
+    for (i = k = 0; (i = next_alone(a, i)) < a->count; i++) {
+        k = next_alone(b, k);
+        make_pair(a, i, b, k);
+        if (!d->paired++) {
+            d->paired_names[0] = a->items[i].name;
+            d->paired_names[1] = b->items[k].name;
+        }
+    }
+}
+
+// Streams of a pair have one key if they have one number and name.
+static void set_keys(diff_side *s, lanes *l, const devices *own, int side)
+{
+    ts_track track;
+    for (size_t i = 0; i < l->count; i++) {
+        lane *const of = &l->items[i];
+        const ts_reader *const reader = analyze_reader(&s->job, of->file);
+        const size_t at = device_at(own, of);
+        if (at == own->count || own->items[at].partner == CALC_NONE ||
+            !ts_reader_track(reader, of->track, &track))
+            continue;
+        const uint64_t pair = side ? own->items[at].partner : at;
+        of->key = calc_mix(calc_mix(hash_of(track.name), track.number), pair);
+    }
+}
+
+static bool match_devices(diff *d, lanes *sides)
+{
+    devices of[2] = { { 0 } };
+    const bool ok = find_devices(&d->sides[0], &sides[0], &of[0]) &&
+                    find_devices(&d->sides[1], &sides[1], &of[1]);
+    if (ok) pair_devices(d, &of[0], &of[1]);
+    for (int side = 0; ok && side < 2; side++)
+        set_keys(&d->sides[side], &sides[side], &of[side], side);
+    free(of[0].items);
+    free(of[1].items);
+    return ok;
+}
+
+// Streams of the same key are compared.
 static bool match(diff *d, const lanes *a, const lanes *b)
 {
-    calc_map names = { 0 };
+    calc_map keys = { 0 };
     uint64_t taken = 0, used = 0;
     bool ok = true;
     for (size_t k = 0; ok && k < b->count; k++)
         if (b->items[k].count) {
-            ok = calc_map_set(&names, hash_of(b->items[k].name), (uint32_t)k);
+            ok = calc_map_set(&keys, b->items[k].key, (uint32_t)k);
             used++;
         }
     for (size_t i = 0; ok && i < a->count; i++) {
         const lane *const x = &a->items[i];
         if (!x->count) continue;
-        const uint32_t at = calc_map_get(&names, hash_of(x->name));
+        const uint32_t at = calc_map_get(&keys, x->key);
         d->only[0] += at == CALC_NONE;
         if (at == CALC_NONE) continue;
         taken++;
         ok = compare(d, x, &b->items[at]);
     }
     d->only[1] = used > taken ? used - taken : 0;
-    calc_map_close(&names);
+    calc_map_close(&keys);
     return ok;
 }
 
@@ -189,7 +315,7 @@ bool diff_schedules(diff *d)
     if (!d->sides[0].has_work || !d->sides[1].has_work) return true;
     for (int side = 0; ok && side < 2; side++)
         ok = fill_lanes(d, side, &sides[side]);
-    ok = ok && match(d, &sides[0], &sides[1]);
+    ok = ok && match_devices(d, sides) && match(d, &sides[0], &sides[1]);
     close_lanes(&sides[0]);
     close_lanes(&sides[1]);
     return ok;

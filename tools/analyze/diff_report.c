@@ -149,6 +149,7 @@ static report_value value_of(const diff *d, const diff_row *row,
 
 static report_evidence place_of(const diff *d, const diff_row *row)
 {
+    if (row->subject == DIFF_LATENCY) return (report_evidence){ 0 };
     const int side = row->parts[1].count ? 1 : 0; // gone: in A
     const diff_part *const p = &row->parts[side];
     report_evidence e = report_from_to(
@@ -415,16 +416,18 @@ static size_t put_cause(const diff *d, const diff_row *row, char *to,
     const cli_text word = diff_word(d, row);
     cli_text each = { "" };
     if (strstr(word.s, ", each"))
-        each = cli_format(": %s, the median %s",
+        each = cli_format("; count %s, median %s",
                           diff_percent(d, row, DIFF_COUNT).s,
                           diff_percent(d, row, DIFF_MEDIAN).s);
     const int size =
-        snprintf(to, room, "%s%s %s (%s%s%s%s%s%s)",
-                 row->subject == DIFF_IDLE ? "idle time by " : "",
+        snprintf(to, room, "%s%s %s (%s%s%s%s)",
+                 row->subject == DIFF_IDLE ? "idle time by "
+                 : row->subject == DIFF_COPY && memcmp(row->name.text, "mem", 3)
+                     ? "copies "
+                     : "",
                  diff_short(row->name).s, diff_percent(d, row, DIFF_TOTAL).s,
                  change > 0 ? "+" : "", cli_time(change).s,
-                 d->by_step && !row->by_step ? " in all" : "",
-                 *each.s ? "; " : "", *each.s ? word.s : "", each.s);
+                 d->by_step && !row->by_step ? " in all" : "", each.s);
     return size < 0 ? 0 : (size_t)size < room ? (size_t)size : room - 1;
 }
 
@@ -436,14 +439,15 @@ static void put_causes(const diff *d, report_section *s, int slower,
     enum { MOST = 3 };
     char text[1000] = "";
     size_t count, same, size = 0, told = 0;
-    come_and_gone kernels = { { 0 }, { 0 } }, others = kernels;
+    come_and_gone kernels = { { 0 }, { 0 } }, others = kernels, idle = kernels;
     ranked_row *const rows = changed_rows(d, changing, &count, &same);
     for (size_t i = 0; rows && i < count; i++) {
         const diff_row *const row = rows[i].row;
         const int64_t change = diff_change(d, row, DIFF_TOTAL);
-        if (row->subject != DIFF_IDLE)
-            count_come(row->subject == DIFF_KERNEL ? &kernels : &others, d,
-                       row);
+        count_come(row->subject == DIFF_KERNEL ? &kernels
+                   : row->subject == DIFF_IDLE ? &idle
+                                               : &others,
+                   d, row);
         if (!rows[i].matters || told == MOST ||
             (slower && (change > 0) != (slower > 0)) || !change ||
             diff_is_new(row) || diff_is_gone(row) ||
@@ -459,7 +463,9 @@ static void put_causes(const diff *d, report_section *s, int slower,
     size =
         put_come_and_gone(text, size, sizeof text, "kind of copy or collective",
                           "kinds of copies and collectives", &others);
-    if (size) report_answer(s, "%s.", text);
+    size = put_come_and_gone(text, size, sizeof text, "cause of idle time",
+                             "causes of idle time", &idle);
+    if (size) report_answer(s, "What changed: %s.", text);
     free(rows);
 }
 
@@ -484,8 +490,9 @@ static void put_largest(const diff *d, report_section *s, int64_t whole)
         magnitude(change) < magnitude(whole) / 4)
         return;
     put_cause(d, most, text, sizeof text);
-    report_answer(s, "The largest part of it is %s, %s.", text,
-                  most->tested ? "as noise may do" : "untested");
+    report_answer(s, "The largest part is %s, %s.", text,
+                  most->tested ? "which may be noise"
+                               : "of which there is too little to test");
 }
 
 static cli_text more_or_less(int64_t change)
@@ -494,17 +501,30 @@ static cli_text more_or_less(int64_t change)
                       change < 0 ? "less" : "more");
 }
 
-// All of a device's time is work or idle: what each of them gained.
+/*
+    All of a device's time is work or idle: what each of them gained. Of one
+    device with the rest of the whole: what only waits lies outside of both.
+*/
 static void put_balance(const diff *d, report_section *s)
 {
     const ts_timeline_figures *const a = &d->sides[0].total, *const b =
                                                                  &d->sides[1]
                                                                       .total;
+    const diff_row *const whole = diff_single(d, DIFF_MAKESPAN);
     const int64_t busy = b->busy_ns - a->busy_ns,
                   idle = b->idle_ns - a->idle_ns;
+    bool one = whole;
+    for (int side = 0; side < 2; side++)
+        one = one && d->sides[side].devices == 1;
+    const int64_t rest =
+        one ? diff_change(d, whole, DIFF_TOTAL) - busy - idle : 0;
     if (busy || idle)
-        report_answer(s, "In all the devices work %s and are idle %s.",
-                      more_or_less(busy).s, more_or_less(idle).s);
+        report_answer(
+            s, "The device%s %s %s and %s idle %s%s%s%s.",
+            one ? "" : "s together", one ? "works" : "work",
+            more_or_less(busy).s, one ? "is" : "are", more_or_less(idle).s,
+            rest ? "; " : "", rest ? more_or_less(rest).s : "",
+            rest ? " pass before its first work and after its last" : "");
 }
 
 static bool any_matters(const diff *d, uint32_t subjects)
@@ -566,13 +586,13 @@ void diff_put_answer(const diff *d, report_section *s)
                       report_words(b).s, report_words(a).s);
     else if (!test->tested)
         report_answer(s,
-                      "The whole is untested, as no noise is known: %s %s "
-                      "instead of %s (%s).",
-                      what, report_words(b).s, report_words(a).s, percent.s);
+                      "B takes %s, A %s (%s): too few steps to tell whether "
+                      "that is noise.",
+                      report_words(b).s, report_words(a).s, percent.s);
     else if (!diff_is_significant(d, test))
         report_answer(s,
-                      "No significant difference of the whole: %s %s instead "
-                      "of %s (%s), as noise may do.",
+                      "No significant difference: %s %s instead of %s (%s), "
+                      "which may be noise.",
                       what, report_words(b).s, report_words(a).s, percent.s);
     else
         report_answer(s, "B %s%s %s: %s %s instead of %s.",
@@ -624,7 +644,9 @@ static void put_damage(const diff *d, report_section *s, int side,
 
 void diff_put_trust(const diff *d, report_section *s)
 {
-    if (d->by_step)
+    if (diff_all_same(d))
+        report_trust(s, REPORT_HIGH, "all figures are equal");
+    else if (d->by_step)
         report_trust(s, REPORT_HIGH,
                      "tested by step: %zu of A, %zu of B%s; noise between runs "
                      "is not in one trace",
@@ -634,9 +656,9 @@ void diff_put_trust(const diff *d, report_section *s)
                          : ", found as what repeats, not marked");
     else
         report_trust(s, REPORT_MEDIUM,
-                     "tested by operation: there are no %d steps on both "
-                     "sides that could be compared, so noise from step to "
-                     "step is not known",
+                     "tested operation by operation: without %d steps on both "
+                     "sides that can be compared, noise from step to step is "
+                     "not known",
                      DIFF_STEPS_LEAST);
     for (int side = 0; side < 2; side++)
         if (d->sides[side].lost)

@@ -65,8 +65,9 @@ const char *diff_gate_state(const diff_gates *gates, const diff_gate *g)
                                         : "passed";
 }
 
-static void put_verdict(report_section *s, size_t count, size_t failed,
-                        size_t untested, size_t missed, size_t blind)
+static void put_verdict(const diff *d, report_section *s, size_t count,
+                        size_t failed, size_t untested, size_t missed,
+                        size_t blind)
 {
     if (failed)
         report_answer(s, "%zu of %zu gate%s failed.", failed, count,
@@ -76,9 +77,10 @@ static void put_verdict(report_section *s, size_t count, size_t failed,
                       count == 1 ? "" : "s", missed == 1 ? "matches" : "match");
     if (blind)
         report_answer(s,
-                      "%zu of %zu gate%s cannot see a change: A and B have "
-                      "different numbers of steps; compare a step (step +3%%).",
-                      blind, count, count == 1 ? "" : "s");
+                      "%zu of %zu gate%s cannot see a change: %s, so that "
+                      "totals are of different work%s.",
+                      blind, count, count == 1 ? "" : "s", diff_unequal(d),
+                      d->alike ? "; compare a step (step +3%)" : "");
     if (untested)
         report_answer(s,
                       "%zu of %zu gate%s %s beyond the limit, but untested: "
@@ -121,7 +123,7 @@ static void put_gates(const diff *d, const diff_gates *gates, report *r)
         };
         report_row(t, values, NULL);
     }
-    put_verdict(s, gates->count, failed, untested, missed, blind);
+    put_verdict(d, s, gates->count, failed, untested, missed, blind);
     if (untested)
         report_note(s,
                     "Untested: beyond the limit, with fewer than %d samples on "
@@ -179,11 +181,16 @@ static void put_streams(diff *d, report_section *s)
         report_note(s, "Pairs: operations that follow each other directly on "
                        "a stream.");
     }
-    report_answer(s, "%zu of %zu streams do the same in the same order.", same,
-                  d->stream_count);
-    if (d->only[0] || d->only[1])
-        report_answer(s, "%s streams only A has, %s only B.",
-                      cli_count(d->only[0]).s, cli_count(d->only[1]).s);
+    if (d->stream_count)
+        report_answer(
+            s, "%zu of %s the same in the same order.", same,
+            cli_counted(d->stream_count, "stream does", "streams do").s);
+    for (int side = 0; side < 2; side++)
+        if (d->only[side])
+            report_answer(
+                s, "%s only in %s.",
+                cli_counted(d->only[side], "stream is", "streams are").s,
+                side ? "B" : "A");
 }
 
 static void put_overlap(const diff *d, report_section *s)
@@ -230,30 +237,45 @@ static void put_whole(diff *d, report *r)
                    "As a whole");
 }
 
+// ", 2 are new": one more part of a sentence; of nothing there is none.
+static void add_part(char *text, size_t room, size_t count, const char *one,
+                     const char *more)
+{
+    const size_t size = strlen(text);
+    if (count)
+        snprintf(text + size, room - size, ", %s",
+                 cli_counted(count, one, more).s);
+}
+
 static void put_subject(diff *d, report *r, uint32_t subjects, const char *key,
                         const char *title, const char *what)
 {
-    size_t rows = 0, changed = 0, fresh = 0, gone = 0;
+    size_t rows = 0, changed = 0, counts = 0, fresh = 0, gone = 0;
     for (size_t i = 0; i < d->row_count; i++) {
         const diff_row *const row = &d->rows[i];
         if (!(subjects >> row->subject & 1)) continue;
         rows++;
         fresh += diff_is_new(row);
         gone += diff_is_gone(row);
-        changed +=
-            diff_differs(d, row) && !diff_is_new(row) && !diff_is_gone(row);
+        if (diff_is_new(row) || diff_is_gone(row)) continue;
+        const bool sure = diff_is_significant(d, row);
+        changed += sure;
+        counts += !sure && diff_differs(d, row);
     }
     if (!rows || !diff_any_changed(d, subjects)) return;
     report_section *const s = report_begin(r, key, title);
-    if (!changed && !fresh && !gone)
-        report_answer(s, "None of %zu %s differs by more than noise.", rows,
-                      what);
+    char text[200] = "";
+    add_part(text, sizeof text, changed, "differs by more than noise",
+             "differ by more than noise");
+    add_part(text, sizeof text, counts, "differs only in number",
+             "differ only in number");
+    add_part(text, sizeof text, fresh, "is new", "are new");
+    add_part(text, sizeof text, gone, "is gone", "are gone");
+    if (*text)
+        report_answer(s, "Of %s %s%s.", cli_count(rows).s, what, text);
     else
-        report_answer(s,
-                      "Of %zu %s %zu %s by more than noise, %zu %s new, %zu "
-                      "gone.",
-                      rows, what, changed, changed == 1 ? "differs" : "differ",
-                      fresh, fresh == 1 ? "is" : "are", gone);
+        report_answer(s, "None of %s %s differs by more than noise.",
+                      cli_count(rows).s, what);
     diff_put_table(d, s, subjects, key, "What changed");
 }
 
@@ -273,7 +295,8 @@ void diff_report(diff *d, const diff_gates *gates, report *r)
     if (diff_all_same(d)) return;
     put_subject(d, r, BIT(KERNEL), "kernels", "Kernels", "kernels");
     put_subject(d, r, BIT(COPY) | BIT(COLLECTIVE), "transfers",
-                "Copies, sets and collectives", "copies, sets and collectives");
+                "Copies, memsets and collectives",
+                "copies, memsets and collectives");
     // Kernels that are always launched alike have been told of.
     if (rows_of(d, DIFF_CONFIG) > rows_of(d, DIFF_KERNEL))
         put_subject(d, r, BIT(CONFIG), "configs", "Launch configurations",
