@@ -410,4 +410,5 @@ void analyze_text(const analyze_job *job, const report *r)
     for (const report_section *s = r->sections; s; s = s->next)
         if (!r->all || !s->not_applicable) put_section(job, s, width);
     if (r->all) put_unanswered(r, width);
+    if (r->all) analyze_next(job, r);
 }

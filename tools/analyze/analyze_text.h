@@ -13,4 +13,7 @@ void text_put(ts_text text, const char *cut, uint32_t width);
 // Prints nothing for a chart without items.
 void text_chart(const report_chart *c, uint64_t top, uint32_t width);
 
+// Commands to go on with.
+void analyze_next(const analyze_job *job, const report *r);
+
 #endif // TS_ANALYZE_TEXT_H

@@ -1,0 +1,165 @@
+/*
+    analyze_next.c - commands to go on with, at the end of a whole report
+*/
+#include "tools/analyze/analyze_text.h"
+
+// As a shell takes it for one word; what a terminal would obey is escaped.
+static void put_word(const char *word)
+{
+    if (!word[strspn(word, "abcdefghijklmnopqrstuvwxyz"
+                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=:,@%-")]) {
+        fputs(word, stdout);
+        return;
+    }
+    putchar('\'');
+    for (size_t size; *word; word += size) {
+        size = strcspn(word, "'");
+        cli_put_text(stdout, word, size);
+        if (word[size]) fputs("'\\''", stdout);
+        if (word[size]) size++;
+    }
+    putchar('\'');
+}
+
+static void put_files(const analyze_job *job)
+{
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        putchar(' ');
+        put_word(job->files[i].path);
+    }
+}
+
+// With the one trace that a command takes: of several, what ts-merge makes.
+static void put_command(const analyze_job *job, const char *command,
+                        const char *after, const char *purpose)
+{
+    printf("  %s ", command);
+    put_word(job->file_count > 1 ? "merged.sbt" : job->files[0].path);
+    printf("%s\n      %s\n", after, purpose);
+}
+
+static void put_whole(const analyze_job *job, const char *command,
+                      const char *purpose)
+{
+    printf("  %s", command);
+    put_files(job);
+    printf("\n      %s\n", purpose);
+}
+
+static const report_table *find_table(const report *r, const char *question,
+                                      const char *key)
+{
+    for (const report_section *s = r->sections; s; s = s->next)
+        for (const report_table *t = s->tables; t; t = t->next)
+            if (!strcmp(s->name, question) && !strcmp(t->key, key))
+                return t->row_count ? t : NULL;
+    return NULL;
+}
+
+static const report_value *value_of(const report_table *t, size_t row,
+                                    const char *key)
+{
+    for (size_t c = 0; c < t->column_count; c++)
+        if (!strcmp(t->columns[c].key, key))
+            return &t->values[row * t->column_count + c];
+    return NULL;
+}
+
+// "1.234567s", as --from takes it.
+static cli_text moment(int64_t ns)
+{
+    cli_text text = cli_moment(ns, 6);
+    char *const blank = strchr(text.s, ' ');
+    if (blank) memmove(blank, blank + 1, strlen(blank));
+    return text;
+}
+
+// The row with the largest value, else the first.
+static size_t largest(const report_table *t, const char *key)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < t->row_count; i++) {
+        const report_value *const v = value_of(t, i, key);
+        if (v && v->number > value_of(t, best, key)->number) best = i;
+    }
+    return best;
+}
+
+// The place to look at first: a slow step, else the longest gap, else what ran
+// longest.
+static void put_zoom(const analyze_job *job, const report *r)
+{
+    static const struct {
+        const char *question, *table, *key, *purpose;
+    } places[] = {
+        { "steps", "slow", "duration_ns", "the slowest step, drawn" },
+        { "idle", "gaps", "idle_ns",
+          "the longest time that a device had nothing to do, drawn" },
+        { "zones", "zones", "exclusive_ns",
+          "the longest run of the zone that takes most time, drawn" },
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const report_table *const t =
+            find_table(r, places[i].question, places[i].table);
+        if (!t || !t->has_evidence) continue;
+        const report_evidence *const e =
+            &t->evidence[largest(t, places[i].key)];
+        if (!e->has_time) continue;
+        char command[128];
+        snprintf(command, sizeof command, "ts-view --from %s --to %s",
+                 moment(e->from_ns).s, moment(e->to_ns).s);
+        put_command(job, command, "", places[i].purpose);
+        return;
+    }
+}
+
+// The change that promises most: what the critical path gains without it.
+static void put_what_if(const analyze_job *job, const report *r)
+{
+    static const struct {
+        const char *cost, *command, *purpose;
+    } changes[] = {
+        { "host", "ts-replay --what-if 'host 0.5'",
+          "what a host twice as fast would gain" },
+        { "launch", "ts-replay --what-if no-launch-overhead",
+          "what launches that take no time would gain" },
+        { "compute", "ts-replay --what-if 'scale kernel~.=0.5'",
+          "what kernels twice as fast would gain" },
+        { "copy", "ts-replay --what-if 'copy h2d,d2h,d2d=0.5'",
+          "what copies twice as fast would gain" },
+        { "communication", "ts-replay --what-if ideal-overlap",
+          "what hiding all communication and copies would gain" },
+    };
+    const report_table *const t = find_table(r, "path", "costs");
+    const char *best = NULL;
+    double most = 0;
+    for (size_t i = 0; t && i < t->row_count; i++) {
+        const report_value *const gain = value_of(t, i, "gain");
+        const report_value *const cost = value_of(t, i, "cost");
+        if (!gain || !cost || report_is_unknown(*gain)) continue;
+        const double share = (double)gain->number / (double)gain->of;
+        if (share > most) best = cost->text.text;
+        if (share > most) most = share;
+    }
+    for (size_t i = 0; best && i < sizeof changes / sizeof *changes; i++)
+        if (!strcmp(best, changes[i].cost))
+            put_command(job, changes[i].command, "", changes[i].purpose);
+}
+
+void analyze_next(const analyze_job *job, const report *r)
+{
+    for (uint32_t i = 0; i < job->file_count; i++)
+        if (job->files[i].path[0] == '-') return; // stdin, or like an option
+    puts("\nNext");
+    put_whole(job, "ts-analyze --html report.html",
+              "all of this as one page, to look at or to send");
+    if (job->file_count > 1)
+        put_whole(job, "ts-merge -o merged.sbt",
+                  "all of them in one trace on one clock, for what follows");
+    put_zoom(job, r);
+    put_what_if(job, r);
+    put_command(job, "ts-diff", " OTHER.sbt",
+                "what another run does differently");
+    put_command(job, "ts-diff --gate 'makespan +3%'", " OTHER.sbt",
+                "the same as a check: it fails if that run is slower");
+}
