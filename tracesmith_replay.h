@@ -131,8 +131,9 @@ typedef struct ts_info {
 /*
     Opens a trace. An unfinished one is salvaged first (see the desc), then
     read as far as it goes: damage never fails the open, only a file that is
-    no SBT file does. *reader is NULL on failure. The file is mapped: while it
-    is open it may grow, but must not be made shorter.
+    no SBT file does. *reader is NULL on failure. The file is read as needed,
+    never mapped: while it is open it may grow, and what is cut off or changed
+    meanwhile is damage (TS_ERR_TRUNCATED, TS_ERR_CORRUPT), never a crash.
 
     Threads: a reader may be used by many threads at once, except for
              ts_reader_refresh and ts_reader_close.
@@ -280,18 +281,17 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
                                const char *key, ts_metadata *metadata);
 
 /*
-    A blob by its XXH3-128. *bytes is NULL on failure. One that is compressed
-    is inflated whole, and kept: who reads many frees them in between.
+    A blob by its XXH3-128. *bytes is NULL on failure. It is read whole, and
+    kept: who reads many frees them in between.
 
     Errors:   TS_ERR_NOT_FOUND (the trace does not hold it), TS_ERR_MEMORY;
               TS_ERR_CORRUPT, and TS_ERR_UNSUPPORTED of one that is larger
               than ts_reader_desc.inflate_bytes: ts_reader_damage has it.
-    Lifetime: until the reader is closed, of a compressed one also until
-              ts_reader_blobs_free.
+    Lifetime: until the reader is closed, or until ts_reader_blobs_free.
 */
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
-// Frees what was inflated of blobs. No ts_execution of the reader is open.
+// Frees what was read of blobs. No ts_execution of the reader is open.
 TS_API void ts_reader_blobs_free(ts_reader *reader);
 // The hash of each blob chunk, in order of hash; false past the end.
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
@@ -1818,7 +1818,6 @@ TS_API ts_result ts_execution_run_together(ts_execution *execution,
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -1839,7 +1838,7 @@ TS_API ts_result ts_execution_run_together(ts_execution *execution,
 /*
     How a trace is read:
 
-        bytes (mapped) --> index, or walk from chunk to chunk
+        bytes (read)   --> index, or walk from chunk to chunk
                                |
                                v
         chunk table:  header, offset, "sealed" once its checksum was seen
@@ -1850,8 +1849,8 @@ TS_API ts_result ts_execution_run_together(ts_execution *execution,
         clocks, losses                                        of open chunks
 
     The rule for hostile bytes: every number from the file is compared with
-    what is left before it is used, and nothing is read from a chunk before
-    its checksum was right.
+    what is left before it is used, nothing is read from a chunk before its
+    checksum was right, and what is checked is a copy that nobody changes.
 */
 
 /* ---- 10.1 Memory, sorting, threads -------------------------------------- */
@@ -2029,13 +2028,6 @@ typedef struct ts__in_chunk {
     uint8_t state;      // TS__CHUNK_..., changed by any thread
 } ts__in_chunk;
 
-typedef struct ts__map { // of the file; old ones live until close
-    struct ts__map *older;
-    void *address;
-    size_t size;
-    bool mapped; // else from the allocator
-} ts__map;
-
 typedef struct ts__kept { // memory that goes with others
     struct ts__kept *older;
     size_t size;
@@ -2111,7 +2103,7 @@ typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
     const uint8_t *bytes; // NULL: nobody has asked for it yet
-    uint32_t age;         // of those that are inflated; others are not
+    uint32_t age;         // of a copy, from 1; 0: it is none
 } ts__blob;
 
 // By kind of chunk; clock, metadata and loss are no tables.
@@ -2135,9 +2127,10 @@ struct ts_reader {
     size_t path_size;
     int fd;
 
-    const uint8_t *bytes;
+    const uint8_t *bytes; // NULL: they are in a file
     uint64_t size;
-    ts__map *maps;
+    uint8_t *piped; // what a pipe gave
+    size_t piped_size;
     ts__kept *blocks;
 
     ts_file_header header;
@@ -2170,8 +2163,8 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // of the list of blobs
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts__kept *inflated;         // of blobs
-    uint32_t inflated_age;      // grows when they are freed
+    ts__kept *copies;           // of blobs
+    uint32_t copies_age;        // from 1, grows when they are freed
     uint64_t captures_inflated; // bytes
     ts_capture *captures;       // likewise; in order of the file
     size_t capture_count, capture_capacity;
@@ -2283,40 +2276,31 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
 
 /* ---- 10.4 Bytes of the trace -------------------------------------------- */
 
-static bool ts__map_keep(ts_reader *reader, void *address, size_t size,
-                         bool mapped)
+/*
+    A file is read into memory of our own and never mapped: whoever owns it
+    may change it meanwhile, and cut it short, which kills a process that looks
+    at a page which is gone. What was checked is a copy that nobody changes.
+*/
+static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
+                        size_t size)
 {
-    ts__map *const map = ts__mem_get(&reader->allocator, sizeof *map);
-    if (!map) return false;
-    const ts__map made = { reader->maps, address, size, mapped };
-    *map = made;
-    reader->maps = map;
+    uint8_t *const bytes = to;
+    if (reader->bytes) {
+        memcpy(bytes, reader->bytes + offset, size);
+        return true;
+    }
+    for (size_t have = 0; have < size;) {
+        const ssize_t got = pread(reader->fd, bytes + have, size - have,
+                                  (off_t)(offset + have));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        have += (size_t)got;
+    }
     return true;
 }
 
-// Maps at least `size` bytes. What lies behind the end of the file is mapped
-// for later and not touched before the file has grown there.
-static ts_result ts__map_file(ts_reader *reader, uint64_t size,
-                              uint64_t reserve)
-{
-    if (reserve > SIZE_MAX / 2) return TS_ERR_MEMORY;
-    if (!reader->maps || reader->maps->size < size) {
-        const size_t length = (size_t)reserve;
-        void *const address =
-            mmap(NULL, length, PROT_READ, MAP_SHARED, reader->fd, 0);
-        if (address == MAP_FAILED) return TS_ERR_IO;
-        if (!ts__map_keep(reader, address, length, true)) {
-            munmap(address, length);
-            return TS_ERR_MEMORY;
-        }
-    }
-    reader->bytes = reader->maps->address;
-    reader->size = size;
-    return TS_OK;
-}
-
-// A pipe cannot be mapped: its bytes are collected.
-static ts_result ts__map_pipe(ts_reader *reader)
+// A pipe is read once: its bytes are collected.
+static ts_result ts__pipe_read(ts_reader *reader)
 {
     uint8_t *bytes = NULL;
     size_t count = 0, capacity = 0;
@@ -2335,10 +2319,8 @@ static ts_result ts__map_pipe(ts_reader *reader)
         if (got <= 0) break;
         count += (size_t)got;
     }
-    if (result == TS_OK && !ts__map_keep(reader, bytes, capacity, false))
-        result = TS_ERR_MEMORY;
-    if (result != TS_OK) ts__mem_put(&reader->allocator, bytes, capacity);
-    reader->bytes = bytes;
+    reader->bytes = reader->piped = bytes;
+    reader->piped_size = capacity;
     reader->size = count;
     close(reader->fd);
     reader->fd = -1; // there is no more to come
@@ -2355,16 +2337,17 @@ static bool ts__is_shell_pipe(int fd, const struct stat *file)
            fcntl(fd, F_SETFL, 0) == 0; // it may be waited for
 }
 
-static ts_result ts__map_path(ts_reader *reader)
+static ts_result ts__path_open(ts_reader *reader)
 {
     struct stat file;
     reader->fd =
         open(reader->path, O_RDONLY | (TS__OPEN_STRANGE & ~O_NOFOLLOW));
     if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return TS_ERR_IO;
-    if (ts__is_shell_pipe(reader->fd, &file)) return ts__map_pipe(reader);
+    if (ts__is_shell_pipe(reader->fd, &file)) return ts__pipe_read(reader);
     if (!S_ISREG(file.st_mode)) return TS_ERR_NOT_FILE;
     if (file.st_size == 0) return TS_ERR_TRUNCATED;
-    return ts__map_file(reader, (uint64_t)file.st_size, (uint64_t)file.st_size);
+    reader->size = (uint64_t)file.st_size;
+    return TS_OK;
 }
 
 /* ---- 10.5 Chunks -------------------------------------------------------- */
@@ -2401,7 +2384,8 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     memset(chunk, 0, sizeof *chunk);
     chunk->offset = offset;
     if (left < sizeof *header) return ts__cut_short;
-    memcpy(&chunk->header, reader->bytes + offset, sizeof *header);
+    if (!ts__read_at(reader, offset, &chunk->header, sizeof *header))
+        return ts__cut_short;
     if (header->magic != TS_CHUNK_MAGIC)
         return ts__corrupt("no chunk begins here");
     if (reader->session_known && header->session != reader->session)
@@ -2411,64 +2395,163 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     return ts__in_chunk_bytes(header) > left ? ts__cut_short : ts__fine;
 }
 
-// Checks the checksum and the padding. The chunk lies inside the file.
-static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
-                                     ts__in_chunk *chunk)
-{
-    const uint8_t *const bytes = reader->bytes + chunk->offset;
-    const uint8_t *const payload = bytes + sizeof(ts_chunk_header);
-    const size_t checked = offsetof(ts_chunk_header, checksum);
-    const size_t size = chunk->header.stored_size;
-    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_SEALED)
-        return ts__fine;
-    if (memcmp(bytes, &chunk->header, checked) != 0)
-        return ts__corrupt("the index describes another chunk");
-    const uint64_t seed = XXH3_64bits(bytes, checked);
-    if (XXH3_64bits_withSeed(payload, size, seed) != ts__get64(bytes + checked))
-        return ts__corrupt("the chunk's checksum is wrong");
-    for (size_t i = size; i < ts__pad8(size); i++)
-        if (payload[i]) return ts__corrupt("the chunk's padding is not zero");
-    __atomic_or_fetch(&chunk->state, TS__CHUNK_SEALED, __ATOMIC_RELAXED);
-    return ts__fine;
-}
-
-// Memory for the payload of a compressed chunk; grows as needed.
+// Memory for the payload of a chunk; grows as needed.
 typedef struct ts__scratch {
     uint8_t *bytes;
     size_t size;
 } ts__scratch;
 
-#ifdef TRACESMITH_ZSTD
-static bool ts__scratch_fit(const ts_allocator *allocator, ts__scratch *scratch,
+// What was in it stays.
+static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
                             size_t size)
 {
+    const ts_allocator *const a = &reader->allocator;
     if (size <= scratch->size) return true;
-    ts__mem_put(allocator, scratch->bytes, scratch->size);
-    scratch->bytes = ts__mem_get(allocator, size);
-    scratch->size = scratch->bytes ? size : 0;
-    return scratch->bytes != NULL;
+    uint8_t *const bytes =
+        a->resize(a->user, scratch->bytes, scratch->size, size);
+    if (!bytes) return false;
+    scratch->bytes = bytes;
+    scratch->size = size;
+    return true;
+}
+
+// Checks a chunk's header as it stands in the file, the checksum and the
+// padding, which follows the payload.
+static ts__fault ts__in_chunk_verify(const ts__in_chunk *chunk,
+                                     const uint8_t *head, uint64_t hash,
+                                     const uint8_t *padding)
+{
+    const size_t size = chunk->header.stored_size;
+    const size_t checked = offsetof(ts_chunk_header, checksum);
+    if (memcmp(head, &chunk->header, checked) != 0)
+        return ts__corrupt("the index describes another chunk");
+    if (hash != ts__get64(head + checked))
+        return ts__corrupt("the chunk's checksum is wrong");
+    for (size_t i = 0; i < ts__pad8(size) - size; i++)
+        if (padding[i]) return ts__corrupt("the chunk's padding is not zero");
+    return ts__fine;
+}
+
+static uint64_t ts__in_chunk_seed(const uint8_t *head)
+{
+    return XXH3_64bits(head, offsetof(ts_chunk_header, checksum));
+}
+
+// The same of a chunk whose bytes, all of them, lie in memory.
+static ts__fault ts__in_chunk_verify_bytes(const ts__in_chunk *chunk,
+                                           const uint8_t *bytes)
+{
+    const uint8_t *const payload = bytes + sizeof(ts_chunk_header);
+    const size_t size = chunk->header.stored_size;
+    return ts__in_chunk_verify(
+        chunk, bytes,
+        XXH3_64bits_withSeed(payload, size, ts__in_chunk_seed(bytes)),
+        payload + size);
+}
+
+// The same of a chunk of the file, a block at a time: a file with holes may
+// say that a chunk has any size.
+static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
+                                          const ts__in_chunk *chunk)
+{
+    uint8_t head[sizeof(ts_chunk_header)], block[16 << 10], padding[8];
+    uint64_t left = chunk->header.stored_size, at = chunk->offset;
+    const size_t pad = ts__pad8((size_t)left) - (size_t)left;
+    XXH3_state_t state;
+    if (!ts__read_at(reader, at, head, sizeof head)) return ts__cut_short;
+    at += sizeof head;
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset_withSeed(&state, ts__in_chunk_seed(head));
+    while (left) {
+        const size_t size = left < sizeof block ? (size_t)left : sizeof block;
+        if (!ts__read_at(reader, at, block, size)) return ts__cut_short;
+        XXH3_64bits_update(&state, block, size);
+        at += size;
+        left -= size;
+    }
+    if (!ts__read_at(reader, at, padding, pad)) return ts__cut_short;
+    return ts__in_chunk_verify(chunk, head, XXH3_64bits_digest(&state),
+                               padding);
+}
+
+// Checks all of a chunk that was not checked before. It lies inside the file.
+static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
+                                     ts__in_chunk *chunk)
+{
+    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_SEALED)
+        return ts__fine;
+    const ts__fault fault =
+        reader->bytes
+            ? ts__in_chunk_verify_bytes(chunk, reader->bytes + chunk->offset)
+            : ts__in_chunk_verify_file(reader, chunk);
+    if (fault.result == TS_OK)
+        __atomic_or_fetch(&chunk->state, TS__CHUNK_SEALED, __ATOMIC_RELAXED);
+    return fault;
+}
+
+// Gives a chunk's stored bytes once its checksum was right. Those of a file
+// are read, and checked, each time: they are the first ones of `scratch` then.
+static ts__fault ts__in_chunk_stored(const ts_reader *reader,
+                                     ts__in_chunk *chunk, ts__scratch *scratch,
+                                     const uint8_t **stored)
+{
+    const size_t size = (size_t)ts__in_chunk_bytes(&chunk->header);
+    if (reader->bytes) {
+        *stored = reader->bytes + chunk->offset + sizeof chunk->header;
+        return ts__in_chunk_unseal(reader, chunk);
+    }
+    if (!ts__scratch_fit(reader, scratch, size)) return ts__no_memory;
+    *stored = scratch->bytes + sizeof chunk->header;
+    return ts__read_at(reader, chunk->offset, scratch->bytes, size)
+               ? ts__in_chunk_verify_bytes(chunk, scratch->bytes)
+               : ts__cut_short;
+}
+
+#ifdef TRACESMITH_ZSTD
+// Room of a size in `scratch`, behind what was stored, for what is inflated,
+// and a context behind that.
+typedef struct ts__inflation {
+    const uint8_t *from;
+    uint8_t *to;
+    ZSTD_DCtx *context;
+} ts__inflation;
+
+static bool ts__inflation_open(const ts_reader *reader,
+                               const ts__in_chunk *chunk, ts__scratch *scratch,
+                               size_t room, ts__inflation *inflation)
+{
+    const size_t work = ZSTD_estimateDCtxSize();
+    const size_t kept =
+        reader->bytes ? 0 : (size_t)ts__in_chunk_bytes(&chunk->header);
+    room = (size_t)ts__pad8(room);
+    if (!ts__scratch_fit(reader, scratch, kept + room + work)) return false;
+    uint8_t *const to = scratch->bytes + kept;
+    inflation->from = (reader->bytes ? reader->bytes + chunk->offset
+                                     : scratch->bytes) +
+                      sizeof chunk->header;
+    inflation->to = to;
+    inflation->context = ZSTD_initStaticDCtx(to + room, work);
+    return inflation->context != NULL;
 }
 
 static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
-                                      const ts__in_chunk *chunk,
-                                      ts__scratch *scratch)
+                                      ts__in_chunk *chunk, ts__scratch *scratch,
+                                      const uint8_t **payload)
 {
     const ts_chunk_header *const header = &chunk->header;
-    const uint8_t *const payload =
-        reader->bytes + chunk->offset + sizeof *header;
-    const size_t room = (size_t)ts__pad8(header->raw_size);
-    const size_t work = ZSTD_estimateDCtxSize();
-    if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
+    ts__inflation i;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
+    if (fault.result != TS_OK) return fault;
+    if (ZSTD_getFrameContentSize(*payload, header->stored_size) !=
         header->raw_size)
         return ts__corrupt("the compressed chunk has another size");
     if (header->raw_size > reader->desc.inflate_bytes) return ts__too_large;
-    if (!ts__scratch_fit(&reader->allocator, scratch, room + work))
+    if (!ts__inflation_open(reader, chunk, scratch, header->raw_size, &i))
         return ts__no_memory;
-    ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch->bytes + room, work);
-    if (!context) return ts__no_memory;
-    const size_t got =
-        ZSTD_decompressDCtx(context, scratch->bytes, header->raw_size, payload,
-                            header->stored_size);
+    *payload = i.to;
+    const size_t got = ZSTD_decompressDCtx(i.context, i.to, header->raw_size,
+                                           i.from, header->stored_size);
     return got == header->raw_size
                ? ts__fine
                : ts__corrupt("the chunk cannot be decompressed");
@@ -2496,26 +2579,23 @@ static bool ts__inflate_some(ZSTD_DCtx *context, uint8_t *to, size_t size,
 }
 
 static ts__fault ts__in_chunk_begin(const ts_reader *reader,
-                                    const ts__in_chunk *chunk, uint8_t *bytes,
-                                    size_t size)
+                                    ts__in_chunk *chunk, ts__scratch *scratch,
+                                    size_t size, const uint8_t **payload)
 {
     const ts_chunk_header *const header = &chunk->header;
-    const uint8_t *const payload =
-        reader->bytes + chunk->offset + sizeof *header;
-    const size_t room = (size_t)ts__pad8(size + TS__ZSTD_BLOCK);
-    const size_t work = ZSTD_estimateDCtxSize();
-    ts__scratch scratch = { NULL, 0 };
-    if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
+    ts__inflation i;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
+    if (fault.result != TS_OK) return fault;
+    if (ZSTD_getFrameContentSize(*payload, header->stored_size) !=
         header->raw_size)
         return ts__corrupt("the compressed chunk has another size");
-    if (!ts__scratch_fit(&reader->allocator, &scratch, room + work))
+    if (!ts__inflation_open(reader, chunk, scratch, size + TS__ZSTD_BLOCK, &i))
         return ts__no_memory;
-    ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch.bytes + room, work);
-    const bool ok = context && ts__inflate_some(context, scratch.bytes, size,
-                                                payload, header->stored_size);
-    if (ok) memcpy(bytes, scratch.bytes, size);
-    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
-    return ok ? ts__fine : ts__corrupt("the chunk cannot be decompressed");
+    *payload = i.to;
+    return ts__inflate_some(i.context, i.to, size, i.from, header->stored_size)
+               ? ts__fine
+               : ts__corrupt("the chunk cannot be decompressed");
 }
 #endif
 
@@ -2524,43 +2604,49 @@ static ts__fault ts__in_chunk_payload(const ts_reader *reader,
                                       ts__in_chunk *chunk, ts__scratch *scratch,
                                       const uint8_t **payload)
 {
-    const ts__fault fault = ts__in_chunk_unseal(reader, chunk);
-    if (fault.result != TS_OK) return fault;
-    *payload = reader->bytes + chunk->offset + sizeof(ts_chunk_header);
-    if (!(chunk->header.flags & TS_CHUNK_ZSTD)) return ts__fine;
+    if (!(chunk->header.flags & TS_CHUNK_ZSTD))
+        return ts__in_chunk_stored(reader, chunk, scratch, payload);
 #ifdef TRACESMITH_ZSTD
-    const ts__fault inflated = ts__in_chunk_inflate(reader, chunk, scratch);
-    *payload = scratch->bytes;
-    return inflated;
+    return ts__in_chunk_inflate(reader, chunk, scratch, payload);
 #else
-    (void)scratch;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
     const ts__fault unsupported = {
         TS_ERR_UNSUPPORTED, "the chunk is compressed and this build has no zstd"
     };
-    return unsupported;
+    return fault.result == TS_OK ? unsupported : fault;
 #endif
 }
 
-// Copies the first bytes of a payload that has so many, of a compressed one
-// without inflating the others.
+// Copies the first bytes of a payload that has so many: of a compressed one
+// without inflating the others, of another one without a look at them.
 static ts__fault ts__in_chunk_first(const ts_reader *reader,
                                     ts__in_chunk *chunk, uint8_t *bytes,
                                     size_t size)
 {
-#ifdef TRACESMITH_ZSTD
-    if (chunk->header.flags & TS_CHUNK_ZSTD) {
-        const ts__fault fault = ts__in_chunk_unseal(reader, chunk);
-        return fault.result == TS_OK
-                   ? ts__in_chunk_begin(reader, chunk, bytes, size)
-                   : fault;
-    }
-#endif
-    ts__scratch none = { NULL, 0 };
+    const uint64_t offset = chunk->offset + sizeof chunk->header;
+    ts__scratch scratch = { NULL, 0 };
     const uint8_t *payload = NULL;
+    if (!(chunk->header.flags & TS_CHUNK_ZSTD))
+        return ts__read_at(reader, offset, bytes, size) ? ts__fine
+                                                        : ts__cut_short;
+#ifdef TRACESMITH_ZSTD
     const ts__fault fault =
-        ts__in_chunk_payload(reader, chunk, &none, &payload);
+        ts__in_chunk_begin(reader, chunk, &scratch, size, &payload);
+#else
+    const ts__fault fault =
+        ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+#endif
     if (fault.result == TS_OK) memcpy(bytes, payload, size);
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
     return fault;
+}
+
+// Whether what ts__in_chunk_payload gives is a copy in its scratch.
+static bool ts__in_chunk_copied(const ts_reader *reader,
+                                const ts__in_chunk *chunk)
+{
+    return !reader->bytes || chunk->header.flags & TS_CHUNK_ZSTD;
 }
 
 static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
@@ -2593,12 +2679,29 @@ static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
     ts__in_chunk_unseal(reader, &reader->chunks[reader->chunk_count + item]);
 }
 
+// Where the next word is that may begin a chunk, from an offset that is a
+// multiple of 8; the size of the file if there is none.
+static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
+{
+    uint8_t block[16 << 10];
+    while (offset + 8 <= reader->size) {
+        const uint64_t left = (reader->size - offset) & ~UINT64_C(7);
+        const size_t size = left < sizeof block ? (size_t)left : sizeof block;
+        if (!ts__read_at(reader, offset, block, size)) break;
+        for (size_t i = 0; i < size; i += 8)
+            if (ts__get32(block + i) == TS_CHUNK_MAGIC) return offset + i;
+        offset += size;
+    }
+    return reader->size;
+}
+
 // The next valid chunk behind an offset; the size of the file if none.
 static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
-    for (offset += 8; offset + 8 <= reader->size; offset += 8) {
-        if (ts__get32(reader->bytes + offset) != TS_CHUNK_MAGIC) continue;
+    for (;;) {
+        offset = ts__walk_magic(reader, offset + 8);
+        if (offset == reader->size) break;
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK)
             continue;
         if (chunk.header.sequence < reader->sequence) continue;
@@ -2761,7 +2864,7 @@ static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
         (header->raw_size < 16 ||
          (header->raw_size - 16) / sizeof *header < header->count))
         fault = ts__corrupt("the index is too short");
-    if (fault.result == TS_OK && scratch.bytes) {
+    if (fault.result == TS_OK && ts__in_chunk_copied(reader, chunk)) {
         uint8_t *const kept = ts__reader_keep(reader, header->raw_size);
         if (kept) memcpy(kept, *payload, header->raw_size);
         if (!kept) fault = ts__no_memory;
@@ -4100,26 +4203,29 @@ static bool ts__reader_salvage(ts_reader *reader)
     return info->salvage == TS_OK;
 }
 
-// Maps what the file has become; false if its size is the same. What has been
+// Sees what the file has become; false if its size is the same. What has been
 // read is never given up again.
-static bool ts__reader_remap(ts_reader *reader)
+static bool ts__reader_grow(ts_reader *reader)
 {
     struct stat file;
     if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return false;
     const uint64_t size = (uint64_t)file.st_size;
     if (size == reader->size || size < reader->resume) return false;
-    return ts__map_file(reader, size, 2 * size) == TS_OK;
+    reader->size = size;
+    return true;
 }
 
 static ts_result ts__header_read(ts_reader *reader)
 {
     ts_file_header *const header = &reader->header;
     const size_t checked = offsetof(ts_file_header, checksum);
-    const size_t known = reader->size < 8 ? (size_t)reader->size : 8;
-    if (memcmp(reader->bytes, TS_FILE_MAGIC, known) != 0) return TS_ERR_NOT_SBT;
-    if (reader->size < sizeof *header) return TS_ERR_TRUNCATED;
-    memcpy(header, reader->bytes, sizeof *header);
-    if (XXH3_64bits(reader->bytes, checked) == header->checksum) {
+    const size_t size =
+        reader->size < sizeof *header ? (size_t)reader->size : sizeof *header;
+    if (!ts__read_at(reader, 0, header, size)) return TS_ERR_TRUNCATED;
+    if (memcmp(header, TS_FILE_MAGIC, size < 8 ? size : 8) != 0)
+        return TS_ERR_NOT_SBT;
+    if (size < sizeof *header) return TS_ERR_TRUNCATED;
+    if (XXH3_64bits(header, checked) == header->checksum) {
         memcpy(&reader->session, header->session, sizeof reader->session);
         reader->session_known = true;
         return header->major == TS_FORMAT_MAJOR && !header->flags
@@ -4153,14 +4259,14 @@ static ts_result ts__reader_load(ts_reader *reader)
 {
     ts__in_chunk end;
     ts_result result = TS_OK;
-    if (reader->path) result = ts__map_path(reader);
+    if (reader->path) result = ts__path_open(reader);
     if (result == TS_OK)
         result = reader->size ? ts__header_read(reader) : TS_ERR_TRUNCATED;
     if (result != TS_OK) return result;
     if (reader->header_damaged) ts__header_guess(reader);
     if (!ts__index_end(reader, &end)) {
         ts__reader_salvage(reader);
-        ts__reader_remap(reader); // the writer may just have finished
+        ts__reader_grow(reader); // the writer may just have finished
     }
     result = ts__index_or_walk(reader);
     return result == TS_OK ? ts__reader_finish(reader) : result;
@@ -4197,6 +4303,7 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     memset(reader, 0, sizeof *reader);
     reader->allocator = allocator;
     reader->desc = *desc;
+    reader->copies_age = 1;
     pthread_mutex_init(&reader->lock, NULL);
     pthread_mutex_init(&reader->blob_lock, NULL);
     ts_result result = TS_ERR_MEMORY;
@@ -4206,19 +4313,6 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     else
         ts_reader_close(reader);
     return result;
-}
-
-static void ts__reader_free_maps(ts_reader *reader)
-{
-    while (reader->maps) {
-        ts__map *const map = reader->maps;
-        reader->maps = map->older;
-        if (map->mapped)
-            munmap(map->address, map->size);
-        else
-            ts__mem_put(&reader->allocator, map->address, map->size);
-        ts__mem_put(&reader->allocator, map, sizeof *map);
-    }
 }
 
 static void ts__reader_free_tables(ts_reader *reader)
@@ -4234,7 +4328,7 @@ static void ts__reader_free_tables(ts_reader *reader)
     ts__mem_put(allocator, reader->symbols,
                 reader->symbol_count * sizeof *reader->symbols);
     ts__kept_free(allocator, &reader->blocks);
-    ts__kept_free(allocator, &reader->inflated);
+    ts__kept_free(allocator, &reader->copies);
     while (reader->clocks) {
         ts__clocks *const clocks = reader->clocks;
         reader->clocks = clocks->older;
@@ -4246,7 +4340,7 @@ TS_API void ts_reader_close(ts_reader *reader)
 {
     if (!reader) return;
     const ts_allocator allocator = reader->allocator;
-    ts__reader_free_maps(reader);
+    ts__mem_put(&reader->allocator, reader->piped, reader->piped_size);
     ts__reader_free_tables(reader);
     if (reader->fd >= 0) close(reader->fd);
     ts__mem_put(&allocator, reader->path, reader->path_size);
@@ -4294,12 +4388,12 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
 {
     if (reader->fd < 0 || reader->info.finished) return false;
     const bool lived = reader->info.live;
-    bool more = ts__reader_remap(reader);
+    bool more = ts__reader_grow(reader);
     // Nothing new may mean that the writer is gone. It may have written its
     // last words before we saw that.
     if (!more) {
         more = ts__reader_salvage(reader);
-        if (ts__reader_remap(reader) || reader->info.live != lived) more = true;
+        if (ts__reader_grow(reader) || reader->info.live != lived) more = true;
     }
     if (!more && reader->loaded == reader->chunk_count) return false;
     ts__refresh_tail(reader);
@@ -5096,18 +5190,14 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
     uint8_t hash[16];
-    ts__fault fault = ts__fine;
     if (chunk->header.raw_size < sizeof hash) return TS_OK;
     ts__blob *const blobs =
         ts__mem_more(&reader->allocator, reader->blobs, &reader->blob_capacity,
                      reader->blob_count, sizeof *blobs);
     if (!blobs) return TS_ERR_MEMORY;
     reader->blobs = blobs;
-    if (chunk->header.flags & TS_CHUNK_ZSTD)
-        fault = ts__in_chunk_first(reader, chunk, hash, sizeof hash);
-    else
-        memcpy(hash, reader->bytes + chunk->offset + sizeof chunk->header,
-               sizeof hash);
+    const ts__fault fault =
+        ts__in_chunk_first(reader, chunk, hash, sizeof hash);
     if (fault.result == TS_OK) {
         ts__blob *const blob = &blobs[reader->blob_count++];
         blob->hash[0] = ts__get64(hash);
@@ -5120,9 +5210,9 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 }
 
 /*
-    What is asked for: a blob of a size. A compressed one has to fit, and is
-    inflated into `lent`, where it is until something else is put there, or, if
-    that is NULL, stays for as long as the reader does.
+    What is asked for: a blob of a size. A compressed one has to fit. It is
+    read into `lent`, where it is until something else is put there, or, if
+    that is NULL, stays until ts_reader_blobs_free.
 */
 typedef struct ts__blob_wish {
     uint64_t least, most; // bytes
@@ -5138,20 +5228,20 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     const uint8_t *payload;
     ts__scratch own = { NULL, 0 };
     ts__scratch *const to = wish->lent ? wish->lent : &own;
-    const bool inflated = chunk->header.flags & TS_CHUNK_ZSTD;
+    const bool copied = ts__in_chunk_copied(reader, chunk);
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
-    if (fault.result == TS_OK && own.bytes) {
+    if (fault.result == TS_OK && copied && !wish->lent) {
         uint8_t *const kept = ts__kept_add(
-            &reader->allocator, &reader->inflated, chunk->header.raw_size);
-        blob->age = reader->inflated_age;
+            &reader->allocator, &reader->copies, chunk->header.raw_size);
+        blob->age = reader->copies_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
         payload = kept;
     }
     ts__mem_put(&reader->allocator, own.bytes, own.size);
     if (fault.result == TS_OK) *bytes = payload + 16;
-    if (fault.result == TS_OK && !(inflated && wish->lent))
+    if (fault.result == TS_OK && !(copied && wish->lent))
         blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
@@ -5193,7 +5283,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         *size = header->raw_size - 16;
         if (*size < wish->least || *size > wish->most) continue;
         if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
-        if (header->flags & TS_CHUNK_ZSTD && blob->age != reader->inflated_age)
+        if (blob->age && blob->age != reader->copies_age)
             blob->bytes = NULL; // it was freed
         *bytes = blob->bytes;
         result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
@@ -5232,8 +5322,8 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
 TS_API void ts_reader_blobs_free(ts_reader *reader)
 {
     pthread_mutex_lock(&reader->blob_lock);
-    ts__kept_free(&reader->allocator, &reader->inflated);
-    reader->inflated_age++;
+    ts__kept_free(&reader->allocator, &reader->copies);
+    reader->copies_age++;
     pthread_mutex_unlock(&reader->blob_lock);
 }
 
@@ -20454,8 +20544,8 @@ static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
     return TS_OK;
 }
 
-// Reads a chunk's record, which stays where it is unless it is compressed or
-// lies at an odd address.
+// Reads a chunk's record, which stays where it is unless that is a copy or an
+// odd address.
 static ts_result ts__capture_open(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
@@ -20463,8 +20553,9 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
     ts__scratch scratch = { NULL, 0 };
     const size_t size = chunk->header.raw_size;
     // What a small file may say; a chunk that is damaged may say it of itself.
+    const bool compressed = chunk->header.flags & TS_CHUNK_ZSTD;
     const bool fits =
-        !(chunk->header.flags & TS_CHUNK_ZSTD) ||
+        !compressed ||
         size <= reader->desc.inflate_bytes - reader->captures_inflated;
     ts__fault fault =
         fits ? ts__in_chunk_payload(reader, chunk, &scratch, &payload)
@@ -20475,7 +20566,7 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
         uint8_t *const kept = ts__reader_keep(reader, size);
         if (kept) memcpy(kept, payload, size);
         if (!kept) fault = ts__no_memory;
-        if (kept && scratch.bytes) reader->captures_inflated += size;
+        if (kept && compressed) reader->captures_inflated += size;
         payload = kept;
     }
     if (fault.result == TS_OK)

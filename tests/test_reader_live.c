@@ -281,9 +281,75 @@ static void a_pipe_is_read_to_its_end(void **state)
     forge_close(&f);
 }
 
+// Opens a trace, lets `change` do something to its file, and reads all of it.
+static rows rows_after(void (*change)(const char *path, const forge *f),
+                       ts_reader **reader)
+{
+    char path[128];
+    forge f;
+    sample_forge(&f);
+    path_of(path, "changed.sbt");
+    write_bytes(path, f.bytes, f.size, O_TRUNC);
+    *reader = open_path(path);
+    change(path, &f);
+    const rows all = rows_of(*reader, NULL);
+    unlink(path);
+    forge_close(&f);
+    return all;
+}
+
+static void cut_short(const char *path, const forge *f)
+{
+    assert_int_equal(truncate(path, (off_t)f->chunks[0]), 0);
+}
+
+static void flip_payloads(const char *path, const forge *f)
+{
+    uint8_t byte;
+    const int fd = open(path, O_RDWR);
+    for (size_t i = 0; i < f->chunk_count; i++) {
+        const off_t at = (off_t)f->chunks[i] + 64;
+        if (f->bytes[f->chunks[i] + 4] != FORGE_EVENTS) continue;
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    }
+    close(fd);
+}
+
+// Whoever owns a trace may do so at any time; nobody dies of SIGBUS.
+static void a_file_that_is_cut_short_meanwhile_is_damaged(void **state)
+{
+    (void)state;
+    ts_reader *reader;
+    ts_damage damage;
+    rows all = rows_after(cut_short, &reader);
+    assert_int_equal(all.count, 0);
+    assert_true(ts_reader_damage(reader, 0, &damage));
+    assert_int_equal(damage.result, TS_ERR_TRUNCATED);
+    rows_close(&all);
+    ts_reader_close(reader);
+}
+
+// What was right when the trace was opened is checked again where it is read.
+static void a_file_that_changes_meanwhile_is_damaged(void **state)
+{
+    (void)state;
+    ts_reader *reader;
+    ts_damage damage;
+    rows all = rows_after(flip_payloads, &reader);
+    assert_int_equal(all.count, 0);
+    assert_true(ts_reader_damage(reader, 0, &damage));
+    assert_int_equal(damage.result, TS_ERR_CORRUPT);
+    rows_close(&all);
+    ts_reader_close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_is_cut_short_meanwhile_is_damaged),
+        cmocka_unit_test(a_file_that_changes_meanwhile_is_damaged),
         cmocka_unit_test(a_live_trace_grows_without_damage),
         cmocka_unit_test(what_was_handed_out_survives_a_refresh),
         cmocka_unit_test(

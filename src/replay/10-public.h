@@ -131,8 +131,9 @@ typedef struct ts_info {
 /*
     Opens a trace. An unfinished one is salvaged first (see the desc), then
     read as far as it goes: damage never fails the open, only a file that is
-    no SBT file does. *reader is NULL on failure. The file is mapped: while it
-    is open it may grow, but must not be made shorter.
+    no SBT file does. *reader is NULL on failure. The file is read as needed,
+    never mapped: while it is open it may grow, and what is cut off or changed
+    meanwhile is damage (TS_ERR_TRUNCATED, TS_ERR_CORRUPT), never a crash.
 
     Threads: a reader may be used by many threads at once, except for
              ts_reader_refresh and ts_reader_close.
@@ -280,18 +281,17 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
                                const char *key, ts_metadata *metadata);
 
 /*
-    A blob by its XXH3-128. *bytes is NULL on failure. One that is compressed
-    is inflated whole, and kept: who reads many frees them in between.
+    A blob by its XXH3-128. *bytes is NULL on failure. It is read whole, and
+    kept: who reads many frees them in between.
 
     Errors:   TS_ERR_NOT_FOUND (the trace does not hold it), TS_ERR_MEMORY;
               TS_ERR_CORRUPT, and TS_ERR_UNSUPPORTED of one that is larger
               than ts_reader_desc.inflate_bytes: ts_reader_damage has it.
-    Lifetime: until the reader is closed, of a compressed one also until
-              ts_reader_blobs_free.
+    Lifetime: until the reader is closed, or until ts_reader_blobs_free.
 */
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
-// Frees what was inflated of blobs. No ts_execution of the reader is open.
+// Frees what was read of blobs. No ts_execution of the reader is open.
 TS_API void ts_reader_blobs_free(ts_reader *reader);
 // The hash of each blob chunk, in order of hash; false past the end.
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -38,7 +37,7 @@
 /*
     How a trace is read:
 
-        bytes (mapped) --> index, or walk from chunk to chunk
+        bytes (read)   --> index, or walk from chunk to chunk
                                |
                                v
         chunk table:  header, offset, "sealed" once its checksum was seen
@@ -49,8 +48,8 @@
         clocks, losses                                        of open chunks
 
     The rule for hostile bytes: every number from the file is compared with
-    what is left before it is used, and nothing is read from a chunk before
-    its checksum was right.
+    what is left before it is used, nothing is read from a chunk before its
+    checksum was right, and what is checked is a copy that nobody changes.
 */
 
 /* ---- 10.1 Memory, sorting, threads -------------------------------------- */
@@ -228,13 +227,6 @@ typedef struct ts__in_chunk {
     uint8_t state;      // TS__CHUNK_..., changed by any thread
 } ts__in_chunk;
 
-typedef struct ts__map { // of the file; old ones live until close
-    struct ts__map *older;
-    void *address;
-    size_t size;
-    bool mapped; // else from the allocator
-} ts__map;
-
 typedef struct ts__kept { // memory that goes with others
     struct ts__kept *older;
     size_t size;
@@ -310,7 +302,7 @@ typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
     const uint8_t *bytes; // NULL: nobody has asked for it yet
-    uint32_t age;         // of those that are inflated; others are not
+    uint32_t age;         // of a copy, from 1; 0: it is none
 } ts__blob;
 
 // By kind of chunk; clock, metadata and loss are no tables.
@@ -334,9 +326,10 @@ struct ts_reader {
     size_t path_size;
     int fd;
 
-    const uint8_t *bytes;
+    const uint8_t *bytes; // NULL: they are in a file
     uint64_t size;
-    ts__map *maps;
+    uint8_t *piped; // what a pipe gave
+    size_t piped_size;
     ts__kept *blocks;
 
     ts_file_header header;
@@ -369,8 +362,8 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // of the list of blobs
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts__kept *inflated;         // of blobs
-    uint32_t inflated_age;      // grows when they are freed
+    ts__kept *copies;           // of blobs
+    uint32_t copies_age;        // from 1, grows when they are freed
     uint64_t captures_inflated; // bytes
     ts_capture *captures;       // likewise; in order of the file
     size_t capture_count, capture_capacity;

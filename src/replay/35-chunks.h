@@ -1,39 +1,30 @@
 /* ---- 10.4 Bytes of the trace -------------------------------------------- */
 
-static bool ts__map_keep(ts_reader *reader, void *address, size_t size,
-                         bool mapped)
+/*
+    A file is read into memory of our own and never mapped: whoever owns it
+    may change it meanwhile, and cut it short, which kills a process that looks
+    at a page which is gone. What was checked is a copy that nobody changes.
+*/
+static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
+                        size_t size)
 {
-    ts__map *const map = ts__mem_get(&reader->allocator, sizeof *map);
-    if (!map) return false;
-    const ts__map made = { reader->maps, address, size, mapped };
-    *map = made;
-    reader->maps = map;
+    uint8_t *const bytes = to;
+    if (reader->bytes) {
+        memcpy(bytes, reader->bytes + offset, size);
+        return true;
+    }
+    for (size_t have = 0; have < size;) {
+        const ssize_t got = pread(reader->fd, bytes + have, size - have,
+                                  (off_t)(offset + have));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        have += (size_t)got;
+    }
     return true;
 }
 
-// Maps at least `size` bytes. What lies behind the end of the file is mapped
-// for later and not touched before the file has grown there.
-static ts_result ts__map_file(ts_reader *reader, uint64_t size,
-                              uint64_t reserve)
-{
-    if (reserve > SIZE_MAX / 2) return TS_ERR_MEMORY;
-    if (!reader->maps || reader->maps->size < size) {
-        const size_t length = (size_t)reserve;
-        void *const address =
-            mmap(NULL, length, PROT_READ, MAP_SHARED, reader->fd, 0);
-        if (address == MAP_FAILED) return TS_ERR_IO;
-        if (!ts__map_keep(reader, address, length, true)) {
-            munmap(address, length);
-            return TS_ERR_MEMORY;
-        }
-    }
-    reader->bytes = reader->maps->address;
-    reader->size = size;
-    return TS_OK;
-}
-
-// A pipe cannot be mapped: its bytes are collected.
-static ts_result ts__map_pipe(ts_reader *reader)
+// A pipe is read once: its bytes are collected.
+static ts_result ts__pipe_read(ts_reader *reader)
 {
     uint8_t *bytes = NULL;
     size_t count = 0, capacity = 0;
@@ -52,10 +43,8 @@ static ts_result ts__map_pipe(ts_reader *reader)
         if (got <= 0) break;
         count += (size_t)got;
     }
-    if (result == TS_OK && !ts__map_keep(reader, bytes, capacity, false))
-        result = TS_ERR_MEMORY;
-    if (result != TS_OK) ts__mem_put(&reader->allocator, bytes, capacity);
-    reader->bytes = bytes;
+    reader->bytes = reader->piped = bytes;
+    reader->piped_size = capacity;
     reader->size = count;
     close(reader->fd);
     reader->fd = -1; // there is no more to come
@@ -72,16 +61,17 @@ static bool ts__is_shell_pipe(int fd, const struct stat *file)
            fcntl(fd, F_SETFL, 0) == 0; // it may be waited for
 }
 
-static ts_result ts__map_path(ts_reader *reader)
+static ts_result ts__path_open(ts_reader *reader)
 {
     struct stat file;
     reader->fd =
         open(reader->path, O_RDONLY | (TS__OPEN_STRANGE & ~O_NOFOLLOW));
     if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return TS_ERR_IO;
-    if (ts__is_shell_pipe(reader->fd, &file)) return ts__map_pipe(reader);
+    if (ts__is_shell_pipe(reader->fd, &file)) return ts__pipe_read(reader);
     if (!S_ISREG(file.st_mode)) return TS_ERR_NOT_FILE;
     if (file.st_size == 0) return TS_ERR_TRUNCATED;
-    return ts__map_file(reader, (uint64_t)file.st_size, (uint64_t)file.st_size);
+    reader->size = (uint64_t)file.st_size;
+    return TS_OK;
 }
 
 /* ---- 10.5 Chunks -------------------------------------------------------- */
@@ -118,7 +108,8 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     memset(chunk, 0, sizeof *chunk);
     chunk->offset = offset;
     if (left < sizeof *header) return ts__cut_short;
-    memcpy(&chunk->header, reader->bytes + offset, sizeof *header);
+    if (!ts__read_at(reader, offset, &chunk->header, sizeof *header))
+        return ts__cut_short;
     if (header->magic != TS_CHUNK_MAGIC)
         return ts__corrupt("no chunk begins here");
     if (reader->session_known && header->session != reader->session)
@@ -128,64 +119,163 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     return ts__in_chunk_bytes(header) > left ? ts__cut_short : ts__fine;
 }
 
-// Checks the checksum and the padding. The chunk lies inside the file.
-static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
-                                     ts__in_chunk *chunk)
-{
-    const uint8_t *const bytes = reader->bytes + chunk->offset;
-    const uint8_t *const payload = bytes + sizeof(ts_chunk_header);
-    const size_t checked = offsetof(ts_chunk_header, checksum);
-    const size_t size = chunk->header.stored_size;
-    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_SEALED)
-        return ts__fine;
-    if (memcmp(bytes, &chunk->header, checked) != 0)
-        return ts__corrupt("the index describes another chunk");
-    const uint64_t seed = XXH3_64bits(bytes, checked);
-    if (XXH3_64bits_withSeed(payload, size, seed) != ts__get64(bytes + checked))
-        return ts__corrupt("the chunk's checksum is wrong");
-    for (size_t i = size; i < ts__pad8(size); i++)
-        if (payload[i]) return ts__corrupt("the chunk's padding is not zero");
-    __atomic_or_fetch(&chunk->state, TS__CHUNK_SEALED, __ATOMIC_RELAXED);
-    return ts__fine;
-}
-
-// Memory for the payload of a compressed chunk; grows as needed.
+// Memory for the payload of a chunk; grows as needed.
 typedef struct ts__scratch {
     uint8_t *bytes;
     size_t size;
 } ts__scratch;
 
-#ifdef TRACESMITH_ZSTD
-static bool ts__scratch_fit(const ts_allocator *allocator, ts__scratch *scratch,
+// What was in it stays.
+static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
                             size_t size)
 {
+    const ts_allocator *const a = &reader->allocator;
     if (size <= scratch->size) return true;
-    ts__mem_put(allocator, scratch->bytes, scratch->size);
-    scratch->bytes = ts__mem_get(allocator, size);
-    scratch->size = scratch->bytes ? size : 0;
-    return scratch->bytes != NULL;
+    uint8_t *const bytes =
+        a->resize(a->user, scratch->bytes, scratch->size, size);
+    if (!bytes) return false;
+    scratch->bytes = bytes;
+    scratch->size = size;
+    return true;
+}
+
+// Checks a chunk's header as it stands in the file, the checksum and the
+// padding, which follows the payload.
+static ts__fault ts__in_chunk_verify(const ts__in_chunk *chunk,
+                                     const uint8_t *head, uint64_t hash,
+                                     const uint8_t *padding)
+{
+    const size_t size = chunk->header.stored_size;
+    const size_t checked = offsetof(ts_chunk_header, checksum);
+    if (memcmp(head, &chunk->header, checked) != 0)
+        return ts__corrupt("the index describes another chunk");
+    if (hash != ts__get64(head + checked))
+        return ts__corrupt("the chunk's checksum is wrong");
+    for (size_t i = 0; i < ts__pad8(size) - size; i++)
+        if (padding[i]) return ts__corrupt("the chunk's padding is not zero");
+    return ts__fine;
+}
+
+static uint64_t ts__in_chunk_seed(const uint8_t *head)
+{
+    return XXH3_64bits(head, offsetof(ts_chunk_header, checksum));
+}
+
+// The same of a chunk whose bytes, all of them, lie in memory.
+static ts__fault ts__in_chunk_verify_bytes(const ts__in_chunk *chunk,
+                                           const uint8_t *bytes)
+{
+    const uint8_t *const payload = bytes + sizeof(ts_chunk_header);
+    const size_t size = chunk->header.stored_size;
+    return ts__in_chunk_verify(
+        chunk, bytes,
+        XXH3_64bits_withSeed(payload, size, ts__in_chunk_seed(bytes)),
+        payload + size);
+}
+
+// The same of a chunk of the file, a block at a time: a file with holes may
+// say that a chunk has any size.
+static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
+                                          const ts__in_chunk *chunk)
+{
+    uint8_t head[sizeof(ts_chunk_header)], block[16 << 10], padding[8];
+    uint64_t left = chunk->header.stored_size, at = chunk->offset;
+    const size_t pad = ts__pad8((size_t)left) - (size_t)left;
+    XXH3_state_t state;
+    if (!ts__read_at(reader, at, head, sizeof head)) return ts__cut_short;
+    at += sizeof head;
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset_withSeed(&state, ts__in_chunk_seed(head));
+    while (left) {
+        const size_t size = left < sizeof block ? (size_t)left : sizeof block;
+        if (!ts__read_at(reader, at, block, size)) return ts__cut_short;
+        XXH3_64bits_update(&state, block, size);
+        at += size;
+        left -= size;
+    }
+    if (!ts__read_at(reader, at, padding, pad)) return ts__cut_short;
+    return ts__in_chunk_verify(chunk, head, XXH3_64bits_digest(&state),
+                               padding);
+}
+
+// Checks all of a chunk that was not checked before. It lies inside the file.
+static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
+                                     ts__in_chunk *chunk)
+{
+    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_SEALED)
+        return ts__fine;
+    const ts__fault fault =
+        reader->bytes
+            ? ts__in_chunk_verify_bytes(chunk, reader->bytes + chunk->offset)
+            : ts__in_chunk_verify_file(reader, chunk);
+    if (fault.result == TS_OK)
+        __atomic_or_fetch(&chunk->state, TS__CHUNK_SEALED, __ATOMIC_RELAXED);
+    return fault;
+}
+
+// Gives a chunk's stored bytes once its checksum was right. Those of a file
+// are read, and checked, each time: they are the first ones of `scratch` then.
+static ts__fault ts__in_chunk_stored(const ts_reader *reader,
+                                     ts__in_chunk *chunk, ts__scratch *scratch,
+                                     const uint8_t **stored)
+{
+    const size_t size = (size_t)ts__in_chunk_bytes(&chunk->header);
+    if (reader->bytes) {
+        *stored = reader->bytes + chunk->offset + sizeof chunk->header;
+        return ts__in_chunk_unseal(reader, chunk);
+    }
+    if (!ts__scratch_fit(reader, scratch, size)) return ts__no_memory;
+    *stored = scratch->bytes + sizeof chunk->header;
+    return ts__read_at(reader, chunk->offset, scratch->bytes, size)
+               ? ts__in_chunk_verify_bytes(chunk, scratch->bytes)
+               : ts__cut_short;
+}
+
+#ifdef TRACESMITH_ZSTD
+// Room of a size in `scratch`, behind what was stored, for what is inflated,
+// and a context behind that.
+typedef struct ts__inflation {
+    const uint8_t *from;
+    uint8_t *to;
+    ZSTD_DCtx *context;
+} ts__inflation;
+
+static bool ts__inflation_open(const ts_reader *reader,
+                               const ts__in_chunk *chunk, ts__scratch *scratch,
+                               size_t room, ts__inflation *inflation)
+{
+    const size_t work = ZSTD_estimateDCtxSize();
+    const size_t kept =
+        reader->bytes ? 0 : (size_t)ts__in_chunk_bytes(&chunk->header);
+    room = (size_t)ts__pad8(room);
+    if (!ts__scratch_fit(reader, scratch, kept + room + work)) return false;
+    uint8_t *const to = scratch->bytes + kept;
+    inflation->from = (reader->bytes ? reader->bytes + chunk->offset
+                                     : scratch->bytes) +
+                      sizeof chunk->header;
+    inflation->to = to;
+    inflation->context = ZSTD_initStaticDCtx(to + room, work);
+    return inflation->context != NULL;
 }
 
 static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
-                                      const ts__in_chunk *chunk,
-                                      ts__scratch *scratch)
+                                      ts__in_chunk *chunk, ts__scratch *scratch,
+                                      const uint8_t **payload)
 {
     const ts_chunk_header *const header = &chunk->header;
-    const uint8_t *const payload =
-        reader->bytes + chunk->offset + sizeof *header;
-    const size_t room = (size_t)ts__pad8(header->raw_size);
-    const size_t work = ZSTD_estimateDCtxSize();
-    if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
+    ts__inflation i;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
+    if (fault.result != TS_OK) return fault;
+    if (ZSTD_getFrameContentSize(*payload, header->stored_size) !=
         header->raw_size)
         return ts__corrupt("the compressed chunk has another size");
     if (header->raw_size > reader->desc.inflate_bytes) return ts__too_large;
-    if (!ts__scratch_fit(&reader->allocator, scratch, room + work))
+    if (!ts__inflation_open(reader, chunk, scratch, header->raw_size, &i))
         return ts__no_memory;
-    ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch->bytes + room, work);
-    if (!context) return ts__no_memory;
-    const size_t got =
-        ZSTD_decompressDCtx(context, scratch->bytes, header->raw_size, payload,
-                            header->stored_size);
+    *payload = i.to;
+    const size_t got = ZSTD_decompressDCtx(i.context, i.to, header->raw_size,
+                                           i.from, header->stored_size);
     return got == header->raw_size
                ? ts__fine
                : ts__corrupt("the chunk cannot be decompressed");
@@ -213,26 +303,23 @@ static bool ts__inflate_some(ZSTD_DCtx *context, uint8_t *to, size_t size,
 }
 
 static ts__fault ts__in_chunk_begin(const ts_reader *reader,
-                                    const ts__in_chunk *chunk, uint8_t *bytes,
-                                    size_t size)
+                                    ts__in_chunk *chunk, ts__scratch *scratch,
+                                    size_t size, const uint8_t **payload)
 {
     const ts_chunk_header *const header = &chunk->header;
-    const uint8_t *const payload =
-        reader->bytes + chunk->offset + sizeof *header;
-    const size_t room = (size_t)ts__pad8(size + TS__ZSTD_BLOCK);
-    const size_t work = ZSTD_estimateDCtxSize();
-    ts__scratch scratch = { NULL, 0 };
-    if (ZSTD_getFrameContentSize(payload, header->stored_size) !=
+    ts__inflation i;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
+    if (fault.result != TS_OK) return fault;
+    if (ZSTD_getFrameContentSize(*payload, header->stored_size) !=
         header->raw_size)
         return ts__corrupt("the compressed chunk has another size");
-    if (!ts__scratch_fit(&reader->allocator, &scratch, room + work))
+    if (!ts__inflation_open(reader, chunk, scratch, size + TS__ZSTD_BLOCK, &i))
         return ts__no_memory;
-    ZSTD_DCtx *const context = ZSTD_initStaticDCtx(scratch.bytes + room, work);
-    const bool ok = context && ts__inflate_some(context, scratch.bytes, size,
-                                                payload, header->stored_size);
-    if (ok) memcpy(bytes, scratch.bytes, size);
-    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
-    return ok ? ts__fine : ts__corrupt("the chunk cannot be decompressed");
+    *payload = i.to;
+    return ts__inflate_some(i.context, i.to, size, i.from, header->stored_size)
+               ? ts__fine
+               : ts__corrupt("the chunk cannot be decompressed");
 }
 #endif
 
@@ -241,43 +328,49 @@ static ts__fault ts__in_chunk_payload(const ts_reader *reader,
                                       ts__in_chunk *chunk, ts__scratch *scratch,
                                       const uint8_t **payload)
 {
-    const ts__fault fault = ts__in_chunk_unseal(reader, chunk);
-    if (fault.result != TS_OK) return fault;
-    *payload = reader->bytes + chunk->offset + sizeof(ts_chunk_header);
-    if (!(chunk->header.flags & TS_CHUNK_ZSTD)) return ts__fine;
+    if (!(chunk->header.flags & TS_CHUNK_ZSTD))
+        return ts__in_chunk_stored(reader, chunk, scratch, payload);
 #ifdef TRACESMITH_ZSTD
-    const ts__fault inflated = ts__in_chunk_inflate(reader, chunk, scratch);
-    *payload = scratch->bytes;
-    return inflated;
+    return ts__in_chunk_inflate(reader, chunk, scratch, payload);
 #else
-    (void)scratch;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
     const ts__fault unsupported = {
         TS_ERR_UNSUPPORTED, "the chunk is compressed and this build has no zstd"
     };
-    return unsupported;
+    return fault.result == TS_OK ? unsupported : fault;
 #endif
 }
 
-// Copies the first bytes of a payload that has so many, of a compressed one
-// without inflating the others.
+// Copies the first bytes of a payload that has so many: of a compressed one
+// without inflating the others, of another one without a look at them.
 static ts__fault ts__in_chunk_first(const ts_reader *reader,
                                     ts__in_chunk *chunk, uint8_t *bytes,
                                     size_t size)
 {
-#ifdef TRACESMITH_ZSTD
-    if (chunk->header.flags & TS_CHUNK_ZSTD) {
-        const ts__fault fault = ts__in_chunk_unseal(reader, chunk);
-        return fault.result == TS_OK
-                   ? ts__in_chunk_begin(reader, chunk, bytes, size)
-                   : fault;
-    }
-#endif
-    ts__scratch none = { NULL, 0 };
+    const uint64_t offset = chunk->offset + sizeof chunk->header;
+    ts__scratch scratch = { NULL, 0 };
     const uint8_t *payload = NULL;
+    if (!(chunk->header.flags & TS_CHUNK_ZSTD))
+        return ts__read_at(reader, offset, bytes, size) ? ts__fine
+                                                        : ts__cut_short;
+#ifdef TRACESMITH_ZSTD
     const ts__fault fault =
-        ts__in_chunk_payload(reader, chunk, &none, &payload);
+        ts__in_chunk_begin(reader, chunk, &scratch, size, &payload);
+#else
+    const ts__fault fault =
+        ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+#endif
     if (fault.result == TS_OK) memcpy(bytes, payload, size);
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
     return fault;
+}
+
+// Whether what ts__in_chunk_payload gives is a copy in its scratch.
+static bool ts__in_chunk_copied(const ts_reader *reader,
+                                const ts__in_chunk *chunk)
+{
+    return !reader->bytes || chunk->header.flags & TS_CHUNK_ZSTD;
 }
 
 static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
@@ -310,12 +403,29 @@ static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
     ts__in_chunk_unseal(reader, &reader->chunks[reader->chunk_count + item]);
 }
 
+// Where the next word is that may begin a chunk, from an offset that is a
+// multiple of 8; the size of the file if there is none.
+static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
+{
+    uint8_t block[16 << 10];
+    while (offset + 8 <= reader->size) {
+        const uint64_t left = (reader->size - offset) & ~UINT64_C(7);
+        const size_t size = left < sizeof block ? (size_t)left : sizeof block;
+        if (!ts__read_at(reader, offset, block, size)) break;
+        for (size_t i = 0; i < size; i += 8)
+            if (ts__get32(block + i) == TS_CHUNK_MAGIC) return offset + i;
+        offset += size;
+    }
+    return reader->size;
+}
+
 // The next valid chunk behind an offset; the size of the file if none.
 static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
-    for (offset += 8; offset + 8 <= reader->size; offset += 8) {
-        if (ts__get32(reader->bytes + offset) != TS_CHUNK_MAGIC) continue;
+    for (;;) {
+        offset = ts__walk_magic(reader, offset + 8);
+        if (offset == reader->size) break;
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK)
             continue;
         if (chunk.header.sequence < reader->sequence) continue;
@@ -478,7 +588,7 @@ static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
         (header->raw_size < 16 ||
          (header->raw_size - 16) / sizeof *header < header->count))
         fault = ts__corrupt("the index is too short");
-    if (fault.result == TS_OK && scratch.bytes) {
+    if (fault.result == TS_OK && ts__in_chunk_copied(reader, chunk)) {
         uint8_t *const kept = ts__reader_keep(reader, header->raw_size);
         if (kept) memcpy(kept, *payload, header->raw_size);
         if (!kept) fault = ts__no_memory;

@@ -164,26 +164,29 @@ static bool ts__reader_salvage(ts_reader *reader)
     return info->salvage == TS_OK;
 }
 
-// Maps what the file has become; false if its size is the same. What has been
+// Sees what the file has become; false if its size is the same. What has been
 // read is never given up again.
-static bool ts__reader_remap(ts_reader *reader)
+static bool ts__reader_grow(ts_reader *reader)
 {
     struct stat file;
     if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return false;
     const uint64_t size = (uint64_t)file.st_size;
     if (size == reader->size || size < reader->resume) return false;
-    return ts__map_file(reader, size, 2 * size) == TS_OK;
+    reader->size = size;
+    return true;
 }
 
 static ts_result ts__header_read(ts_reader *reader)
 {
     ts_file_header *const header = &reader->header;
     const size_t checked = offsetof(ts_file_header, checksum);
-    const size_t known = reader->size < 8 ? (size_t)reader->size : 8;
-    if (memcmp(reader->bytes, TS_FILE_MAGIC, known) != 0) return TS_ERR_NOT_SBT;
-    if (reader->size < sizeof *header) return TS_ERR_TRUNCATED;
-    memcpy(header, reader->bytes, sizeof *header);
-    if (XXH3_64bits(reader->bytes, checked) == header->checksum) {
+    const size_t size =
+        reader->size < sizeof *header ? (size_t)reader->size : sizeof *header;
+    if (!ts__read_at(reader, 0, header, size)) return TS_ERR_TRUNCATED;
+    if (memcmp(header, TS_FILE_MAGIC, size < 8 ? size : 8) != 0)
+        return TS_ERR_NOT_SBT;
+    if (size < sizeof *header) return TS_ERR_TRUNCATED;
+    if (XXH3_64bits(header, checked) == header->checksum) {
         memcpy(&reader->session, header->session, sizeof reader->session);
         reader->session_known = true;
         return header->major == TS_FORMAT_MAJOR && !header->flags
@@ -217,14 +220,14 @@ static ts_result ts__reader_load(ts_reader *reader)
 {
     ts__in_chunk end;
     ts_result result = TS_OK;
-    if (reader->path) result = ts__map_path(reader);
+    if (reader->path) result = ts__path_open(reader);
     if (result == TS_OK)
         result = reader->size ? ts__header_read(reader) : TS_ERR_TRUNCATED;
     if (result != TS_OK) return result;
     if (reader->header_damaged) ts__header_guess(reader);
     if (!ts__index_end(reader, &end)) {
         ts__reader_salvage(reader);
-        ts__reader_remap(reader); // the writer may just have finished
+        ts__reader_grow(reader); // the writer may just have finished
     }
     result = ts__index_or_walk(reader);
     return result == TS_OK ? ts__reader_finish(reader) : result;
@@ -261,6 +264,7 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     memset(reader, 0, sizeof *reader);
     reader->allocator = allocator;
     reader->desc = *desc;
+    reader->copies_age = 1;
     pthread_mutex_init(&reader->lock, NULL);
     pthread_mutex_init(&reader->blob_lock, NULL);
     ts_result result = TS_ERR_MEMORY;
@@ -270,19 +274,6 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     else
         ts_reader_close(reader);
     return result;
-}
-
-static void ts__reader_free_maps(ts_reader *reader)
-{
-    while (reader->maps) {
-        ts__map *const map = reader->maps;
-        reader->maps = map->older;
-        if (map->mapped)
-            munmap(map->address, map->size);
-        else
-            ts__mem_put(&reader->allocator, map->address, map->size);
-        ts__mem_put(&reader->allocator, map, sizeof *map);
-    }
 }
 
 static void ts__reader_free_tables(ts_reader *reader)
@@ -298,7 +289,7 @@ static void ts__reader_free_tables(ts_reader *reader)
     ts__mem_put(allocator, reader->symbols,
                 reader->symbol_count * sizeof *reader->symbols);
     ts__kept_free(allocator, &reader->blocks);
-    ts__kept_free(allocator, &reader->inflated);
+    ts__kept_free(allocator, &reader->copies);
     while (reader->clocks) {
         ts__clocks *const clocks = reader->clocks;
         reader->clocks = clocks->older;
@@ -310,7 +301,7 @@ TS_API void ts_reader_close(ts_reader *reader)
 {
     if (!reader) return;
     const ts_allocator allocator = reader->allocator;
-    ts__reader_free_maps(reader);
+    ts__mem_put(&reader->allocator, reader->piped, reader->piped_size);
     ts__reader_free_tables(reader);
     if (reader->fd >= 0) close(reader->fd);
     ts__mem_put(&allocator, reader->path, reader->path_size);
@@ -358,12 +349,12 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
 {
     if (reader->fd < 0 || reader->info.finished) return false;
     const bool lived = reader->info.live;
-    bool more = ts__reader_remap(reader);
+    bool more = ts__reader_grow(reader);
     // Nothing new may mean that the writer is gone. It may have written its
     // last words before we saw that.
     if (!more) {
         more = ts__reader_salvage(reader);
-        if (ts__reader_remap(reader) || reader->info.live != lived) more = true;
+        if (ts__reader_grow(reader) || reader->info.live != lived) more = true;
     }
     if (!more && reader->loaded == reader->chunk_count) return false;
     ts__refresh_tail(reader);

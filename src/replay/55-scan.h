@@ -182,18 +182,14 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
     uint8_t hash[16];
-    ts__fault fault = ts__fine;
     if (chunk->header.raw_size < sizeof hash) return TS_OK;
     ts__blob *const blobs =
         ts__mem_more(&reader->allocator, reader->blobs, &reader->blob_capacity,
                      reader->blob_count, sizeof *blobs);
     if (!blobs) return TS_ERR_MEMORY;
     reader->blobs = blobs;
-    if (chunk->header.flags & TS_CHUNK_ZSTD)
-        fault = ts__in_chunk_first(reader, chunk, hash, sizeof hash);
-    else
-        memcpy(hash, reader->bytes + chunk->offset + sizeof chunk->header,
-               sizeof hash);
+    const ts__fault fault =
+        ts__in_chunk_first(reader, chunk, hash, sizeof hash);
     if (fault.result == TS_OK) {
         ts__blob *const blob = &blobs[reader->blob_count++];
         blob->hash[0] = ts__get64(hash);
@@ -206,9 +202,9 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 }
 
 /*
-    What is asked for: a blob of a size. A compressed one has to fit, and is
-    inflated into `lent`, where it is until something else is put there, or, if
-    that is NULL, stays for as long as the reader does.
+    What is asked for: a blob of a size. A compressed one has to fit. It is
+    read into `lent`, where it is until something else is put there, or, if
+    that is NULL, stays until ts_reader_blobs_free.
 */
 typedef struct ts__blob_wish {
     uint64_t least, most; // bytes
@@ -224,20 +220,20 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     const uint8_t *payload;
     ts__scratch own = { NULL, 0 };
     ts__scratch *const to = wish->lent ? wish->lent : &own;
-    const bool inflated = chunk->header.flags & TS_CHUNK_ZSTD;
+    const bool copied = ts__in_chunk_copied(reader, chunk);
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
-    if (fault.result == TS_OK && own.bytes) {
+    if (fault.result == TS_OK && copied && !wish->lent) {
         uint8_t *const kept = ts__kept_add(
-            &reader->allocator, &reader->inflated, chunk->header.raw_size);
-        blob->age = reader->inflated_age;
+            &reader->allocator, &reader->copies, chunk->header.raw_size);
+        blob->age = reader->copies_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
         payload = kept;
     }
     ts__mem_put(&reader->allocator, own.bytes, own.size);
     if (fault.result == TS_OK) *bytes = payload + 16;
-    if (fault.result == TS_OK && !(inflated && wish->lent))
+    if (fault.result == TS_OK && !(copied && wish->lent))
         blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
@@ -279,7 +275,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         *size = header->raw_size - 16;
         if (*size < wish->least || *size > wish->most) continue;
         if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
-        if (header->flags & TS_CHUNK_ZSTD && blob->age != reader->inflated_age)
+        if (blob->age && blob->age != reader->copies_age)
             blob->bytes = NULL; // it was freed
         *bytes = blob->bytes;
         result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
@@ -318,8 +314,8 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
 TS_API void ts_reader_blobs_free(ts_reader *reader)
 {
     pthread_mutex_lock(&reader->blob_lock);
-    ts__kept_free(&reader->allocator, &reader->inflated);
-    reader->inflated_age++;
+    ts__kept_free(&reader->allocator, &reader->copies);
+    reader->copies_age++;
     pthread_mutex_unlock(&reader->blob_lock);
 }
 

@@ -241,8 +241,8 @@ static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
     return TS_OK;
 }
 
-// Reads a chunk's record, which stays where it is unless it is compressed or
-// lies at an odd address.
+// Reads a chunk's record, which stays where it is unless that is a copy or an
+// odd address.
 static ts_result ts__capture_open(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
@@ -250,8 +250,9 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
     ts__scratch scratch = { NULL, 0 };
     const size_t size = chunk->header.raw_size;
     // What a small file may say; a chunk that is damaged may say it of itself.
+    const bool compressed = chunk->header.flags & TS_CHUNK_ZSTD;
     const bool fits =
-        !(chunk->header.flags & TS_CHUNK_ZSTD) ||
+        !compressed ||
         size <= reader->desc.inflate_bytes - reader->captures_inflated;
     ts__fault fault =
         fits ? ts__in_chunk_payload(reader, chunk, &scratch, &payload)
@@ -262,7 +263,7 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
         uint8_t *const kept = ts__reader_keep(reader, size);
         if (kept) memcpy(kept, payload, size);
         if (!kept) fault = ts__no_memory;
-        if (kept && scratch.bytes) reader->captures_inflated += size;
+        if (kept && compressed) reader->captures_inflated += size;
         payload = kept;
     }
     if (fault.result == TS_OK)
