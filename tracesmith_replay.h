@@ -2526,9 +2526,9 @@ static bool ts__inflation_open(const ts_reader *reader,
     room = (size_t)ts__pad8(room);
     if (!ts__scratch_fit(reader, scratch, kept + room + work)) return false;
     uint8_t *const to = scratch->bytes + kept;
-    inflation->from = (reader->bytes ? reader->bytes + chunk->offset
-                                     : scratch->bytes) +
-                      sizeof chunk->header;
+    inflation->from =
+        (reader->bytes ? reader->bytes + chunk->offset : scratch->bytes) +
+        sizeof chunk->header;
     inflation->to = to;
     inflation->context = ZSTD_initStaticDCtx(to + room, work);
     return inflation->context != NULL;
@@ -5232,8 +5232,8 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     if (fault.result == TS_OK && copied && !wish->lent) {
-        uint8_t *const kept = ts__kept_add(
-            &reader->allocator, &reader->copies, chunk->header.raw_size);
+        uint8_t *const kept = ts__kept_add(&reader->allocator, &reader->copies,
+                                           chunk->header.raw_size);
         blob->age = reader->copies_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
@@ -5241,8 +5241,7 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     }
     ts__mem_put(&reader->allocator, own.bytes, own.size);
     if (fault.result == TS_OK) *bytes = payload + 16;
-    if (fault.result == TS_OK && !(copied && wish->lent))
-        blob->bytes = *bytes;
+    if (fault.result == TS_OK && !(copied && wish->lent)) blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
 
@@ -20554,9 +20553,8 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
     const size_t size = chunk->header.raw_size;
     // What a small file may say; a chunk that is damaged may say it of itself.
     const bool compressed = chunk->header.flags & TS_CHUNK_ZSTD;
-    const bool fits =
-        !compressed ||
-        size <= reader->desc.inflate_bytes - reader->captures_inflated;
+    const bool fits = !compressed || size <= reader->desc.inflate_bytes -
+                                                 reader->captures_inflated;
     ts__fault fault =
         fits ? ts__in_chunk_payload(reader, chunk, &scratch, &payload)
              : ts__too_large;

@@ -331,6 +331,204 @@ static void what_tools_go_by_stays(void **state)
     ts_reader_close(reader);
 }
 
+/* ---- Two who ran the same program ---------------------------------------- */
+
+// What tells one run of a program from another's.
+typedef struct identity {
+    const char *user, *host, *device;
+    uint32_t pid, tids[2];
+    uint64_t start_ns, boot_ns, module, heap, libraries, gpu, handle;
+    uint8_t session;
+} identity;
+static const identity alice = {
+    .user = "alice",
+    .host = "ws-17.physics.example.org",
+    .device = "GPU-7e1b-0000:3b:00.0",
+    .pid = 48213,
+    .tids = { 48213, 48219 },
+    .start_ns = UINT64_C(1760000000123456789),
+    .boot_ns = UINT64_C(81234567890123),
+    .module = UINT64_C(0x55d0c0a01000),
+    .heap = UINT64_C(0x55d0c2f3b2a0),
+    .libraries = UINT64_C(0x7f3a81c02000),
+    .gpu = UINT64_C(0x7f2e00000000),
+    .handle = UINT64_C(0x7f3a81d4e1c0),
+    .session = 0xA1,
+};
+static const identity bob = {
+    .user = "bob.van.der.berg",
+    .host = "gpu-node-0931",
+    .device = "GPU-99aa-0000:af:00.0",
+    .pid = 1207,
+    .tids = { 1207, 1208 },
+    .start_ns = UINT64_C(1764321987654321000),
+    .boot_ns = UINT64_C(987654321),
+    .module = UINT64_C(0x5604111f7000),
+    .heap = UINT64_C(0x560412b5d2a0),
+    .libraries = UINT64_C(0x7fc40e94b000),
+    .gpu = UINT64_C(0x7fbb40000000),
+    .handle = UINT64_C(0x7fc40ea9d1c0),
+    .session = 0xB0,
+};
+
+static uint32_t of_user(ts_writer *w, const identity *who, const char *text)
+{
+    return name_in(w, cli_format(text, who->user).s);
+}
+
+static void write_about(ts_writer *w, const identity *who)
+{
+    const ts_track_entry process = { .type = TS_TRACK_PROCESS,
+                                     .name = of_user(w, who, "/home/%s/train"),
+                                     .number = who->pid };
+    ts_writer_track(w, 1, &process);
+    for (uint32_t i = 0; i < 2; i++) {
+        const ts_track_entry thread = { .type = TS_TRACK_THREAD,
+                                        .parent = 1,
+                                        .name = of_user(w, who, "%s's worker"),
+                                        .number = who->tids[i] };
+        ts_writer_track(w, 2 + i, &thread);
+    }
+    const ts_track_entry stream = { .type = TS_TRACK_STREAM,
+                                    .parent = 1,
+                                    .number = who->handle };
+    ts_writer_track(w, 4, &stream);
+    copy_note_text(w, 0, "host", who->host);
+    copy_note_text(w, 0, "user", who->user);
+    copy_note_text(w, 0, "boot_id", who->host);
+    copy_note_text(w, 0, "command",
+                   cli_format("./train --out=/home/%s", who->user).s);
+    copy_note_text(w, 4, "device.uuid", who->device);
+    copy_note_number(w, 0, "pid", who->pid);
+    copy_note_number(w, 0, "clock.hz", who->tids[1] * INT64_C(1000));
+    copy_note_number(w, 0, "records", 7);
+    // Not everybody's environment is as large.
+    if (who == &bob) copy_note_text(w, 0, "SLURM_JOB_ACCOUNT", "berg-group");
+    ts_writer_clock(w, 1000, who->start_ns + 1000, who->boot_ns + 1000, 20);
+}
+
+static uint32_t write_stack(ts_writer *w, const identity *who)
+{
+    const char id[2] = { (char)who->session, 1 };
+    const ts_module_entry module = { .path = of_user(w, who,
+                                                     "/home/%s/libtrain.so"),
+                                     .address = who->module,
+                                     .size = 8192 };
+    const ts_frame_entry frames[] = {
+        { .module = ts_writer_module(w, &module, id, 2), .offset = 0x71 },
+        { .module = 0, .offset = who->libraries + 0x1234 }, // made at run time
+    };
+    return ts_writer_stack(w, frames, 2);
+}
+
+static void write_alloc(ts_writer *w, int64_t at, uint64_t address,
+                        uint64_t size, uint32_t stack)
+{
+    const ts_writer_value values[] = { { TS_COLUMN_ADDRESS, address },
+                                       { TS_COLUMN_SIZE, size },
+                                       { TS_COLUMN_STACK, stack } };
+    ts_writer_event(w, TS_EVENT_ALLOC, 2, at, 0, values, 3);
+}
+
+static void write_work(ts_writer *w, const identity *who)
+{
+    const uint32_t stack = write_stack(w, who);
+    const ts_writer_value copied[] = {
+        { TS_COLUMN_CORRELATION, 3 },
+        { TS_COLUMN_SIZE, 4096 },
+        { TS_COLUMN_SOURCE, who->heap + 64 },
+        { TS_COLUMN_ADDRESS, who->gpu + 512 },
+    };
+    const ts_writer_value event = { TS_COLUMN_ID, who->handle + 128 };
+    const ts_writer_value joined[] = {
+        { TS_COLUMN_COMMUNICATOR, who->handle * 0x9E3779B97F4A7C15u },
+        { TS_COLUMN_RANKS, 8 },
+    };
+    const ts_writer_value freed = { TS_COLUMN_ADDRESS, who->heap };
+    const char *const text = cli_format("loaded /home/%s/data", who->user).s;
+    write_alloc(w, 10, who->heap, 8192, stack);
+    write_alloc(w, 11, who->libraries, 64, stack);
+    write_alloc(w, 12, who->gpu, UINT64_C(5) << 30, stack);
+    ts_writer_event(w, TS_EVENT_MEMCPY, 4, 20, 30, copied, 4);
+    ts_writer_event(w, TS_EVENT_EVENT_RECORD, 4, 55, 0, &event, 1);
+    ts_writer_event(w, TS_EVENT_COLLECTIVE, 4, 60, 5, joined, 2);
+    ts_writer_event_text(w, TS_EVENT_MESSAGE, 3, 70, 0, NULL, 0, text,
+                         strlen(text));
+    ts_writer_event(w, TS_EVENT_FREE, 2, 80, 0, &freed, 1);
+    ts_writer_loss(w, 2, TS_LOSS_BACKEND,
+                   of_user(w, who, "no room in /home/%s"), 1, 1, 2);
+    ts_writer_blob(w, who, sizeof *who, NULL);
+}
+
+// The bytes of the anonymised trace of whoever ran it.
+static bytes run_of(const identity *who)
+{
+    char *const path = path_of(cli_format("%s.sbt", who->user).s);
+    ts_writer_desc desc = { .path = path,
+                            .process = who->pid,
+                            .start_realtime_ns = who->start_ns,
+                            .start_raw_ns = who->boot_ns,
+                            .start_boottime_ns = who->boot_ns };
+    memset(desc.session, who->session, sizeof desc.session);
+    ts_writer *w;
+    bytes file = { 0 };
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    write_about(w, who);
+    write_work(w, who);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    anonymise(path, path_of("anonymous.sbt"));
+    read_file(&file, path_of("anonymous.sbt"));
+    return file;
+}
+
+static void who_ran_it_where_and_when_makes_no_difference(void **state)
+{
+    (void)state;
+    bytes a = run_of(&alice), b = run_of(&bob);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    bytes_close(&a);
+    bytes_close(&b);
+}
+
+static uint64_t first_value(ts_reader *reader, uint64_t kinds, ts_column column)
+{
+    const ts_filter filter = { .kinds = kinds };
+    ts_cursor *cursor;
+    ts_event event;
+    assert_int_equal(TS_OK, ts_cursor_open(&cursor, reader, &filter));
+    assert_true(ts_cursor_next(cursor, &event));
+    const uint64_t value = ts_event_value(&event, column);
+    ts_cursor_close(cursor);
+    return value;
+}
+
+// What lies in an allocation lies there still, and is as far from its begin.
+static void addresses_keep_their_relations(void **state)
+{
+    (void)state;
+    bytes file = run_of(&alice);
+    ts_track track;
+    ts_reader *const reader = open_name("anonymous.sbt");
+    const uint64_t heap =
+        first_value(reader, TS_FILTER(ALLOC), TS_COLUMN_ADDRESS);
+    assert_int_equal(heap + 64,
+                     first_value(reader, TS_FILTER(MEMCPY), TS_COLUMN_SOURCE));
+    assert_int_equal(heap,
+                     first_value(reader, TS_FILTER(FREE), TS_COLUMN_ADDRESS));
+    assert_int_equal(heap % 4096, alice.heap % 4096);
+    assert_true(ts_reader_track(reader, 1, &track));
+    assert_int_equal(1, track.number);
+    assert_int_equal(1, ts_reader_info(reader)->process);
+    assert_true(ts_reader_track(reader, 2, &track)); // the main thread
+    assert_int_equal(1, track.number);
+    assert_true(ts_reader_track(reader, 3, &track));
+    assert_int_equal(2, track.number);
+    assert_int_equal(0, ts_reader_info(reader)->start_realtime_ns);
+    ts_reader_close(reader);
+    bytes_close(&file);
+}
+
 static void equal_texts_stay_equal(void **state)
 {
     (void)state;
@@ -385,6 +583,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_text_of_any_place_is_left),
         cmocka_unit_test(what_tools_go_by_stays),
+        cmocka_unit_test(who_ran_it_where_and_when_makes_no_difference),
+        cmocka_unit_test(addresses_keep_their_relations),
         cmocka_unit_test(equal_texts_stay_equal),
         cmocka_unit_test(the_search_finds_what_is_there),
     };

@@ -63,7 +63,7 @@ static const cli_option options[] = {
               "calls launched; none",
       .text = &deps_text },
     { .name = "--anonymise",
-      .help = "replace names, paths, hosts and texts",
+      .help = "leave nothing that tells who ran what, where and when",
       .flag = &anonymise },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
     { 0 },

@@ -250,9 +250,9 @@ static bool ts__inflation_open(const ts_reader *reader,
     room = (size_t)ts__pad8(room);
     if (!ts__scratch_fit(reader, scratch, kept + room + work)) return false;
     uint8_t *const to = scratch->bytes + kept;
-    inflation->from = (reader->bytes ? reader->bytes + chunk->offset
-                                     : scratch->bytes) +
-                      sizeof chunk->header;
+    inflation->from =
+        (reader->bytes ? reader->bytes + chunk->offset : scratch->bytes) +
+        sizeof chunk->header;
     inflation->to = to;
     inflation->context = ZSTD_initStaticDCtx(to + room, work);
     return inflation->context != NULL;

@@ -224,8 +224,8 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
     if (fault.result == TS_OK && copied && !wish->lent) {
-        uint8_t *const kept = ts__kept_add(
-            &reader->allocator, &reader->copies, chunk->header.raw_size);
+        uint8_t *const kept = ts__kept_add(&reader->allocator, &reader->copies,
+                                           chunk->header.raw_size);
         blob->age = reader->copies_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
@@ -233,8 +233,7 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     }
     ts__mem_put(&reader->allocator, own.bytes, own.size);
     if (fault.result == TS_OK) *bytes = payload + 16;
-    if (fault.result == TS_OK && !(copied && wish->lent))
-        blob->bytes = *bytes;
+    if (fault.result == TS_OK && !(copied && wish->lent)) blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
 

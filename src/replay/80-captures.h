@@ -251,9 +251,8 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
     const size_t size = chunk->header.raw_size;
     // What a small file may say; a chunk that is damaged may say it of itself.
     const bool compressed = chunk->header.flags & TS_CHUNK_ZSTD;
-    const bool fits =
-        !compressed ||
-        size <= reader->desc.inflate_bytes - reader->captures_inflated;
+    const bool fits = !compressed || size <= reader->desc.inflate_bytes -
+                                                 reader->captures_inflated;
     ts__fault fault =
         fits ? ts__in_chunk_payload(reader, chunk, &scratch, &payload)
              : ts__too_large;

@@ -44,8 +44,17 @@ typedef enum copy_role {
 } copy_role;
 enum { COPY_ROLES = COPY_TEXT + 1 };
 
-// A renamed text; its bytes live until the next call.
+// A renamed text; its bytes live until the next call. An empty key of metadata
+// leaves that out.
 typedef ts_text (*copy_rename)(void *user, copy_role role, ts_text text);
+
+// What a number is, for those who change it, too.
+typedef enum copy_number {
+    COPY_TASK,   // of a process or a thread
+    COPY_HANDLE, // of what programs or vendors number as they like
+    COPY_ADDRESS
+} copy_number;
+typedef uint64_t (*copy_renumber)(void *user, copy_number what, uint64_t value);
 
 /*
     Several files in one: tracks are numbered anew, one file after the other,
@@ -92,13 +101,14 @@ typedef struct copy_captures copy_captures;
 typedef struct copy {
     ts_reader *reader;
     ts_writer *writer;
-    const char *path;      // of the file
-    int64_t offset_ns;     // added to its times
-    copy_merge *merge;     // NULL: alone, and its numbers stay
-    uint32_t file, joins;  // its number; 1 + that of the file it joins
-    const ts_reader *axis; // reads its ticks, as two samples of a clock differ
-    int64_t axis_ns;       // by some nanoseconds; added then. (the reader)
-    copy_rename rename;    // NULL: texts stay
+    const char *path;       // of the file
+    int64_t offset_ns;      // added to its times
+    copy_merge *merge;      // NULL: alone, and its numbers stay
+    uint32_t file, joins;   // its number; 1 + that of the file it joins
+    const ts_reader *axis;  // reads its ticks, as two samples of a clock differ
+    int64_t axis_ns;        // by some nanoseconds; added then. (the reader)
+    copy_rename rename;     // NULL: texts and numbers stay, and build-ids
+    copy_renumber renumber; // goes with it
     void *rename_user;
     int64_t losses_from_ns, losses_to_ns; // only these (both 0: all)
     uint64_t undefined; // numbers that the file does not define: none now

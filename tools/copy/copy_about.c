@@ -41,6 +41,16 @@ static bool is_root(const copy *c, const ts_track *track)
            !ts_reader_track(c->reader, track->parent, &parent);
 }
 
+static uint64_t track_number(const copy *c, const ts_track *track)
+{
+    const bool task =
+        track->type == TS_TRACK_PROCESS || track->type == TS_TRACK_THREAD;
+    return c->rename
+               ? c->renumber(c->rename_user, task ? COPY_TASK : COPY_HANDLE,
+                             track->number)
+               : track->number;
+}
+
 static void copy_track(copy *c, const ts_track *track)
 {
     const bool process = track->type == TS_TRACK_PROCESS;
@@ -56,7 +66,7 @@ static void copy_track(copy *c, const ts_track *track)
                     ? copy_process_name(c, track)
                     : copy_text(c, track_role(track->type), track->name),
         .unit = copy_text(c, COPY_UNIT, track->unit),
-        .number = track->number,
+        .number = track_number(c, track),
         .flags = track->flags,
     };
     ts_writer_track(c->writer, to, &entry);

@@ -96,7 +96,8 @@ static uint32_t copy_launch(copy *c, uint32_t launch)
     return settle(c, &c->launches, launch, to);
 }
 
-// A build-id tells which program it is: who renames has no use for it.
+// A build-id tells which program it is, an address which run: who renames has
+// no use for them. Frames are told by their place in the module.
 uint32_t copy_module_id(copy *c, uint32_t module)
 {
     uint32_t to;
@@ -106,6 +107,7 @@ uint32_t copy_module_id(copy *c, uint32_t module)
         const ts_text id = ts_reader_build_id(c->reader, module);
         ts_module_entry made = *entry;
         made.path = copy_name(c, COPY_MODULE, entry->path);
+        if (c->rename) made.address = 0;
         to = ts_writer_module(c->writer, &made, id.text,
                               c->rename ? 0 : id.size);
     }
@@ -141,6 +143,9 @@ static uint32_t copy_stack(copy *c, uint32_t stack)
     for (uint32_t i = 0; i < count; i++) {
         made[i] = frames[i];
         made[i].module = copy_module_id(c, frames[i].module);
+        if (c->rename && !made[i].module) // in none: an address
+            made[i].offset =
+                c->renumber(c->rename_user, COPY_HANDLE, frames[i].offset);
         copy_symbol(c, &frames[i], &made[i]);
     }
     if (count) to = ts_writer_stack(c->writer, made, count);
@@ -310,8 +315,22 @@ static copy_role name_role(ts_event_kind kind)
                                             : COPY_ARGUMENT;
 }
 
+// Whether a column's values tell one run from another.
+static bool is_number(ts_column column, copy_number *what)
+{
+    *what = column == TS_COLUMN_ADDRESS || column == TS_COLUMN_SOURCE
+                ? COPY_ADDRESS
+                : COPY_HANDLE;
+    return *what == COPY_ADDRESS || column == TS_COLUMN_ID ||
+           column == TS_COLUMN_CORRELATION || column == TS_COLUMN_RECORD ||
+           column == TS_COLUMN_GRAPH || column == TS_COLUMN_GRAPH_NODE ||
+           column == TS_COLUMN_COMMUNICATOR;
+}
+
 bool copy_is_plain(const copy *c, ts_event_kind kind, ts_column column)
 {
+    copy_number what;
+    if (c->rename && is_number(column, &what)) return false;
     switch (column) {
     case TS_COLUMN_SITE:
     case TS_COLUMN_NAME:
@@ -336,7 +355,10 @@ uint64_t copy_value(copy *c, ts_event_kind kind, ts_column column,
                     uint64_t value)
 {
     const uint32_t id = (uint32_t)value;
+    copy_number what;
     if (copy_is_plain(c, kind, column)) return value;
+    if (c->rename && is_number(column, &what))
+        return c->renumber(c->rename_user, what, value);
     switch (column) {
     case TS_COLUMN_SITE: return copy_site(c, id);
     case TS_COLUMN_NAME: return copy_name(c, name_role(kind), id);

@@ -10,6 +10,7 @@
     cut_open.c       what was open when a time began or ended
     cut_deps.c       what belongs to what is wanted
     cut_anonymise.c  other names for everything; cut_public.c: which stay
+    cut_numbers.c    other numbers for what tells a machine or a run
     cut_write.c      the trace
 */
 #ifndef TS_CUT_H
@@ -49,6 +50,7 @@ typedef struct cut_job {
     const char *path, *out;
     cli_trace *trace;
     cut_wish wish;
+    struct cut_aliases *aliases; // NULL: names stay
     copy_counts counts;
     uint64_t added; // of the kept ones, because of cut_wish.deps
     uint64_t undefined, replaced;
@@ -178,24 +180,34 @@ static inline uint64_t cut_value(const cut_row *row, ts_column column)
 bool cut_memo_get(const cut_memo *memo, uint32_t number, bool *yes);
 void cut_memo_put(cut_memo *memo, uint32_t number, bool yes);
 
-/* ---- Other names --------------------------------------------------------- */
+/* ---- Other names and numbers --------------------------------------------- */
 
 typedef struct cut_alias { // by the hash of the text
     uint64_t low, high;
     uint32_t number; // 0: free
     uint8_t role, keep;
 } cut_alias;
+// What is numbered besides texts: processes with threads, and handles.
+enum { CUT_TASKS = COPY_ROLES, CUT_HANDLES, CUT_ROLES };
 typedef struct cut_aliases {
     cut_alias *list;
     size_t count, mask;
-    uint32_t last[COPY_ROLES]; // numbers
-    uint64_t salt;
+    uint32_t last[CUT_ROLES]; // numbers
+    uint32_t part_count;      // of processes that were merged
+    cut_spans regions;        // addresses, none close to another
+    uint64_t *bases;          // where each region begins in the result
     bool no_memory;
     char text[160];
 } cut_aliases;
-void cut_aliases_open(cut_aliases *aliases, const ts_reader *reader);
+// False without memory. Close it in any case.
+bool cut_aliases_open(cut_aliases *aliases, ts_reader *reader);
 void cut_aliases_close(cut_aliases *aliases);
+// A text's or a number's alias, by its hash: a new one gets the next number.
+cut_alias *cut_alias_find(cut_aliases *aliases, int role, uint64_t low,
+                          uint64_t high);
 ts_text cut_rename(void *aliases, copy_role role, ts_text text);
+uint64_t cut_renumber(void *aliases, copy_number what, uint64_t value);
+bool cut_regions_find(cut_aliases *aliases, ts_reader *reader);
 
 // What everybody knows and tools go by.
 bool cut_is_public(copy_role role, ts_text text);

@@ -1,10 +1,10 @@
 /*
     cut_anonymise.c - other names for everything that says whose it is
 
-    Texts of dictionaries are numbered in the order in which they are met;
-    the same text always becomes the same. Texts of events, of which there may
-    be as many as events, become a keyed hash: nothing is kept of them. The
-    key is the session's identity, which the result does not hold.
+    Texts are numbered in the order in which they are met; the same text always
+    becomes the same. So who runs the same program under another name, on
+    another machine, gets the same bytes, and nobody can try texts until one
+    fits, as one could with hashes.
 */
 #include "tools/cut/cut.h"
 #define XXH_INLINE_ALL
@@ -36,24 +36,25 @@ static const char *const words[COPY_ROLES] = {
     [COPY_TEXT] = "text",
 };
 
-// Who does not know the session cannot try texts until one fits.
-void cut_aliases_open(cut_aliases *aliases, const ts_reader *reader)
+bool cut_aliases_open(cut_aliases *aliases, ts_reader *reader)
 {
-    *aliases = (cut_aliases){ 0 };
-    aliases->salt = XXH3_64bits(ts_reader_info(reader)->session, 16);
+    *aliases = (cut_aliases){ .part_count = copy_part_count(reader) };
+    return cut_regions_find(aliases, reader);
 }
 
 void cut_aliases_close(cut_aliases *aliases)
 {
     free(aliases->list);
-    aliases->list = NULL;
+    free(aliases->bases);
+    cut_spans_close(&aliases->regions);
+    *aliases = (cut_aliases){ 0 };
 }
 
-static cut_alias *slot_of(const cut_aliases *a, XXH128_hash_t hash)
+static cut_alias *slot_of(const cut_aliases *a, uint64_t low, uint64_t high)
 {
-    size_t at = (size_t)hash.low64 & a->mask;
+    size_t at = (size_t)(low ^ high) & a->mask;
     while (a->list[at].number &&
-           (a->list[at].low != hash.low64 || a->list[at].high != hash.high64))
+           (a->list[at].low != low || a->list[at].high != high))
         at = (at + 1) & a->mask;
     return &a->list[at];
 }
@@ -67,28 +68,27 @@ static bool grow(cut_aliases *a)
     a->list = more;
     a->mask = (count ? 2 * count : 1024) - 1;
     for (size_t i = 0; i < count; i++) {
-        const XXH128_hash_t hash = { old[i].low, old[i].high };
-        if (old[i].number) *slot_of(a, hash) = old[i];
+        if (old[i].number) *slot_of(a, old[i].low, old[i].high) = old[i];
     }
     free(old);
     return true;
 }
 
-// What it is in this trace: its first role, and its number in that.
-static cut_alias find(cut_aliases *a, copy_role role, ts_text text)
+cut_alias *cut_alias_find(cut_aliases *a, int role, uint64_t low, uint64_t high)
 {
-    const XXH128_hash_t hash = XXH3_128bits(text.text, text.size);
+    static cut_alias none;
+    none = (cut_alias){ .number = 1, .role = (uint8_t)role };
     if ((!a->list || a->count > a->mask / 2) && !grow(a)) {
         a->no_memory = true;
-        return (cut_alias){ .number = 1, .role = (uint8_t)role };
+        return &none;
     }
-    cut_alias *const alias = slot_of(a, hash);
+    cut_alias *const alias = slot_of(a, low, high);
     if (!alias->number) {
         a->count++;
-        *alias = (cut_alias){ hash.low64, hash.high64, ++a->last[role],
-                              (uint8_t)role, cut_is_public(role, text) };
+        *alias =
+            (cut_alias){ low, high, ++a->last[role], (uint8_t)role, false };
     }
-    return *alias;
+    return alias;
 }
 
 // The end of a file name, if it only says which language it is.
@@ -106,32 +106,27 @@ static const char *extension(ts_text text)
     return "";
 }
 
-static ts_text event_text(cut_aliases *a, ts_text text)
-{
-    const uint64_t hash = XXH3_64bits_withSeed(text.text, text.size, a->salt);
-    const int size = snprintf(a->text, sizeof a->text, "text_%" PRIu64, hash);
-    return (ts_text){ a->text, (size_t)size };
-}
-
 ts_text cut_rename(void *aliases, copy_role role, ts_text text)
 {
     cut_aliases *const a = aliases;
     const char *more = "", *between = "";
-    static const char boot[] = "boot_id";
-    if (role == COPY_TEXT) return event_text(a, text);
-    // Numbers of two traces must not look like one machine.
-    if (role == COPY_KEY && text.size == sizeof boot - 1 &&
-        !memcmp(text.text, boot, text.size))
-        return (ts_text){ "", 0 };
-    const cut_alias alias = find(a, role, text);
-    if (alias.keep && cut_is_public(role, text)) return text;
-    if (alias.role == COPY_FILE || alias.role == COPY_MODULE)
+    const bool open = cut_is_public(role, text);
+    // What a program or a machine says of itself under names of its own.
+    if (role == COPY_KEY) return open ? text : (ts_text){ "", 0 };
+    const XXH128_hash_t hash = XXH3_128bits(text.text, text.size);
+    const size_t before = a->count;
+    cut_alias *const alias =
+        cut_alias_find(a, (int)role, hash.low64, hash.high64);
+    if (a->count > before) alias->keep = open;
+    if (alias->keep && open) return text;
+    // What it is in this trace: what it was first.
+    if (alias->role == COPY_FILE || alias->role == COPY_MODULE)
         more = extension(text);
-    if (alias.role == COPY_COLLECTIVE && cut_collective(text)) {
+    if (alias->role == COPY_COLLECTIVE && cut_collective(text)) {
         between = "_";
         more = cut_collective(text);
     }
     const int size = snprintf(a->text, sizeof a->text, "%s_%" PRIu32 "%s%s",
-                              words[alias.role], alias.number, between, more);
+                              words[alias->role], alias->number, between, more);
     return (ts_text){ a->text, (size_t)size };
 }

@@ -193,7 +193,6 @@ static bool is_function(ts_text text)
 // What tools look for, or what says only what kind of thing it is.
 static const char *const keys[] = {
     "anonymised",
-    "clock.hz",
     "compute_major",
     "compute_minor",
     "cut.added",

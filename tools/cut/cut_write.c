@@ -2,6 +2,8 @@
     cut_write.c - a part of a trace, written
 */
 #include "tools/cut/cut.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 static bool is_compressed(ts_reader *reader)
 {
@@ -11,18 +13,31 @@ static bool is_compressed(ts_reader *reader)
     return false;
 }
 
+// By nothing but what stays: the same of everybody who has run the program.
+static void describe_anonymous(const cut_job *job, ts_writer_desc *desc)
+{
+    const ts_info *const info = job->trace->info;
+    const XXH128_hash_t hash = XXH3_128bits(info->counts, sizeof info->counts);
+    memcpy(desc->session, &hash, sizeof desc->session);
+    desc->process =
+        (uint32_t)cut_renumber(job->aliases, COPY_TASK, info->process);
+}
+
 // The same wish of the same trace gives the same bytes.
 static void describe(const cut_job *job, ts_writer_desc *desc)
 {
     ts_reader *const reader = job->trace->reader;
     const ts_info *const info = job->trace->info;
-    copy_session(reader, job->wish.what, strlen(job->wish.what), desc->session);
     desc->path = job->out;
+    desc->compress = is_compressed(reader);
+    if (job->aliases) {
+        describe_anonymous(job, desc);
+        return;
+    }
+    copy_session(reader, job->wish.what, strlen(job->wish.what), desc->session);
     desc->process = info->process;
     desc->start_realtime_ns = info->start_realtime_ns;
-    desc->compress = is_compressed(reader);
-    if (!job->wish.anonymise)
-        ts_reader_boot(reader, &desc->start_raw_ns, &desc->start_boottime_ns);
+    ts_reader_boot(reader, &desc->start_raw_ns, &desc->start_boottime_ns);
 }
 
 static bool is_all(const cut_wish *w)
@@ -68,13 +83,13 @@ static void note(const cut_job *job, ts_writer *writer)
 static ts_result write_trace(cut_job *job, cut_choice *choice,
                              ts_writer *writer)
 {
-    cut_aliases aliases;
     cli_progress progress = { .what = "cutting" };
     copy c = { .reader = job->trace->reader,
                .writer = writer,
                .path = job->path,
-               .rename = job->wish.anonymise ? cut_rename : NULL,
-               .rename_user = &aliases };
+               .rename = job->aliases ? cut_rename : NULL,
+               .renumber = cut_renumber,
+               .rename_user = job->aliases };
     const copy_hooks hooks = { .wants = cut_wants_chunk,
                                .edit = cut_edit,
                                .user = choice };
@@ -83,9 +98,8 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
         c.losses_from_ns = job->wish.from_ns;
         c.losses_to_ns = job->wish.to_ns;
     }
-    cut_aliases_open(&aliases, c.reader);
     ts_result result = TS_ERR_MEMORY;
-    const bool named = !job->wish.anonymise, whole = is_all(&job->wish);
+    const bool named = !job->aliases, whole = is_all(&job->wish);
     if (copy_begin(&c) && (!named || copy_captures_find(&c))) {
         copy_tracks(&c);
         copy_metadata(&c);
@@ -96,13 +110,13 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
             copy_events(&c, whole ? &all : &hooks, &job->counts, &progress);
         if (result == TS_OK && named) result = copy_captures_write(&c, whole);
     }
-    if (aliases.no_memory) result = TS_ERR_MEMORY;
+    if (job->aliases && job->aliases->no_memory) result = TS_ERR_MEMORY;
     note(job, writer);
     cli_progress_end(&progress);
     job->undefined = c.undefined;
-    job->replaced = aliases.count;
+    for (int i = 0; job->aliases && i < COPY_ROLES; i++)
+        job->replaced += job->aliases->last[i];
     copy_end(&c);
-    cut_aliases_close(&aliases);
     return result;
 }
 
@@ -135,6 +149,7 @@ bool cut_write(cut_job *job)
     ts_writer_desc desc = { 0 };
     ts_writer *writer = NULL;
     cut_choice choice;
+    cut_aliases aliases = { 0 };
     const size_t damaged = ts_reader_damage_count(job->trace->reader);
     const bool own = !job->wish.anonymise &&
                      ts_reader_capture_count(job->trace->reader) &&
@@ -144,6 +159,11 @@ bool cut_write(cut_job *job)
                            ? TS_OK
                            : TS_ERR_MEMORY;
     choice.added = &job->added;
+    if (job->wish.anonymise) {
+        job->aliases = &aliases;
+        if (!cut_aliases_open(&aliases, job->trace->reader))
+            result = TS_ERR_MEMORY;
+    }
     describe(job, &desc);
     errno = 0; // from here on it is the system's reason
     if (result == TS_OK) result = ts_writer_open(&writer, &desc);
@@ -157,6 +177,8 @@ bool cut_write(cut_job *job)
     const int failed = errno;
     if (result == TS_OK && own) cli_trace_own(job->out);
     cut_choice_close(&choice);
+    cut_aliases_close(&aliases);
+    job->aliases = NULL;
     cli_trace_damage(job->trace, job->tool, job->path, damaged);
     say(job, result, failed);
     return result == TS_OK;
