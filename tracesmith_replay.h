@@ -12530,7 +12530,7 @@ static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
 
 // All that tells classes apart; hashed as it is.
 typedef struct ts__class_key {
-    uint32_t kind, from, to, part;      // part: direction of a copy
+    uint32_t kind, from, to, part;      // part: direction of a copy, or a graph
     uint32_t device, name, file, level; // file: part
 } ts__class_key;
 
@@ -12619,6 +12619,7 @@ typedef struct ts__calibration {
     ts_replay *replay;
     ts__model *model;
     ts__rvec latest; // int64_t of each node: its latest edge of some kinds
+    ts__rvec graphs; // uint64_t of each call: what it launched, see below
     ts__rsort sort;
     bool failed;
 } ts__calibration;
@@ -12700,6 +12701,34 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
     return false;
 }
 
+/*
+    Launches of one graph have the same nodes, whatever the order in which they
+    ran: a sum over them tells graphs apart. Gaps between nodes are those of
+    their graph. One mean over several graphs would have the sum right, and
+    times wrong for as long as one graph is launched again and again.
+*/
+static void ts__calibrate_graphs(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    uint64_t *const graphs = (uint64_t *)c->graphs.data;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t node[2] = { op->kind, op->label };
+        if (op->call != TS_NODE_NONE && ts__kind_works(op->kind))
+            graphs[op->call - r->op_count] += XXH3_64bits(node, sizeof node);
+    }
+}
+
+static uint32_t ts__calibrate_graph_of(const ts__calibration *c, uint32_t node)
+{
+    const ts_replay *const r = c->replay;
+    if (node >= r->op_count) return 0;
+    const uint32_t call = ts__replay_op(r, node)->call;
+    if (call == TS_NODE_NONE) return 0;
+    const uint64_t graph = ((uint64_t *)c->graphs.data)[call - r->op_count];
+    return (uint32_t)(graph ^ graph >> 32);
+}
+
 static void ts__calibrate_edge(ts__calibration *c, uint32_t from, uint32_t e,
                                ts__edge_set set)
 {
@@ -12711,7 +12740,8 @@ static void ts__calibrate_edge(ts__calibration *c, uint32_t from, uint32_t e,
     uint32_t *const index = &ts__model_classes(c->model)[e];
     *index = TS_NODE_NONE;
     if (ts__calibrate_is_fixed(c, from, to, kind, set, fixed)) return;
-    const ts__class_key key = ts__class_of_edge(r, from, to, kind);
+    ts__class_key key = ts__class_of_edge(r, from, to, kind);
+    if (key.kind == TS_EDGE_GRAPH) key.part = ts__calibrate_graph_of(c, to);
     *index = ts__class_find(c->replay, c->model, &key);
     if (*index == TS_NODE_NONE) c->failed = true;
 }
@@ -13119,11 +13149,15 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     c.model = m;
     c.failed = !ts__model_reserve(r, m) ||
                !ts__rvec_reserve(&r->allocator, &c.latest, sizeof(int64_t),
-                                 r->node_count);
+                                 r->node_count) ||
+               !ts__rvec_fill(&r->allocator, &c.graphs, sizeof(uint64_t),
+                              r->call_count, 0);
+    if (!c.failed) ts__calibrate_graphs(&c);
     if (!c.failed) ts__calibrate_edges(&c);
     if (!c.failed) ts__calibrate_rounds(&c);
     if (!c.failed) ts__calibrate_residuals(&c);
     ts__rvec_close(&r->allocator, &c.latest);
+    ts__rvec_close(&r->allocator, &c.graphs);
     ts__rsort_close(&r->allocator, &c.sort);
     ts__rvec_close(&r->allocator, &m->hold);
     m->calibrated = !c.failed;

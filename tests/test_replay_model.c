@@ -49,6 +49,50 @@ static void the_mean_of_a_class_keeps_the_sum(void **state)
     work_close(&x);
 }
 
+enum { LAUNCHES = 12, NODES = 8, GRAPH_OPS = LAUNCHES * (2 * NODES + 1) };
+
+// Two graphs, each launched again and again ahead of the device; nodes of the
+// first, which are NODES, lie 1 us apart, those of the second, one more, 3 us.
+static fixture two_graphs(void)
+{
+    static op ops[GRAPH_OPS];
+    static call calls[2 * LAUNCHES];
+    uint64_t at = 10 * US;
+    uint32_t node = 0;
+    for (uint32_t i = 0; i < 2 * LAUNCHES; i++) {
+        const uint64_t gap = i < LAUNCHES ? 1 * US : 3 * US;
+        const call c = {
+            HOST,  8 * US * (uint64_t)i, (8 * (uint64_t)i + 4) * US,
+            i + 1, "cudaGraphLaunch",    0
+        };
+        calls[i] = c;
+        for (uint32_t k = 0; k < NODES + i / LAUNCHES; k++) {
+            const op one = { .kind = K,
+                             .track = S0,
+                             .start = at,
+                             .end = at + 10 * US,
+                             .queued = UNKNOWN,
+                             .correlation = i + 1 };
+            ops[node++] = one;
+            at = one.end + gap;
+        }
+        at += 2 * US - gap; // between launches it is always the same
+    }
+    return WORK_CALLS(ops, calls);
+}
+
+static void each_graph_has_gaps_of_its_own(void **state)
+{
+    (void)state;
+    fixture x = two_graphs();
+    work_same(&x);
+    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL };
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, &desc));
+    assert_int_equal(0, stats(&x)->different);
+    assert_int_equal(0, stats(&x)->unexplained);
+    work_close(&x);
+}
+
 static void what_no_class_explains_stays_and_is_counted(void **state)
 {
     (void)state;
@@ -163,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_of_a_regular_trace_give_its_own_times),
         cmocka_unit_test(the_mean_of_a_class_keeps_the_sum),
+        cmocka_unit_test(each_graph_has_gaps_of_its_own),
         cmocka_unit_test(what_no_class_explains_stays_and_is_counted),
         cmocka_unit_test(a_long_call_delays_its_launch),
         cmocka_unit_test(the_path_of_a_host_bound_trace_is_the_host),
