@@ -7,7 +7,7 @@ for transcript in tests/cli/*.test; do
     LIMIT=60 check "cli: ${name%.test}" tests/transcript.sh "$transcript"
 done
 check "cli: one form of durations and shares" tests/durations.sh \
-    tests/cli/*.out tests/cli/*.err
+    tests/cli/*.out tests/cli/*.err docs/examples/*.md
 # shellcheck disable=SC2016 # for the inner shell and awk
 check "cli: each --help fits in 80 columns" sh -c '
 for tool in "$1"/ts-*; do

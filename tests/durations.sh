@@ -17,6 +17,9 @@ bad=$(
             sed "s|^|${file#tests/cli/}: |"
     done
 )
+# A sentence about no share of anything says nothing.
+none=$(grep -anE '(^|[a-z(]) 0\.0 % (of|was|goes)' "$@")
+bad=$bad$none
 test -z "$bad" || {
     printf '%s\n' "$bad"
     exit 1

@@ -253,6 +253,42 @@ static void a_run_is_bound_by_what_costs_a_fifth(void **state)
         }
 }
 
+// A second part of a fifth has its share, and is named as what comes next.
+static void the_next_part_that_is_large_is_named(void **state)
+{
+    (void)state;
+    enum { US = 1000 };
+    scene x = { .s = story_begin() };
+    for (int64_t i = 0; i < 10; i++) {
+        const int64_t at = 1000 * US + 100 * US * i;
+        story_call(&x.s, HOST, i * 600, "launch");
+        story_operation(&x.s, TS_EVENT_KERNEL, S0, at, at + 20 * US, "gemm",
+                        HOST, 0);
+        story_call(&x.s, HOST, i * 600 + 200, "copy");
+        story_operation(&x.s, TS_EVENT_MEMCPY, S0, at + 20 * US, at + 65 * US,
+                        "part", HOST, 0);
+        story_call(&x.s, HOST, i * 600 + 400, "gather");
+        story_operation(&x.s, TS_EVENT_COLLECTIVE, S0, at + 65 * US,
+                        at + 100 * US, "part", HOST, 0);
+    }
+    story_open(&x.s, &x.job, false);
+    report *const r = report_open();
+    assert_true(analyze_ask(&x.job, "summary", r));
+    const report_section *const s = r->sections;
+    const report_value copy = figure_of(s, "copy_share")->value;
+    const report_value other = figure_of(s, "communication_share")->value;
+    assert_int_equal(450 * US, copy.number);
+    assert_int_equal(350 * US, other.number);
+    assert_int_equal(1000 * US, other.of);
+    assert_string_equal("no",
+                        figure_of(s, "communication_bound")->value.text.text);
+    assert_non_null(strstr(s->answer.text, "It is copy-bound"));
+    assert_non_null(strstr(s->answer.text, "of the largest part: for another "
+                                           "35.0 % of the time communication"));
+    report_close(r);
+    close_scene(&x);
+}
+
 // One that has all its calls and all its work is cut nowhere.
 static void a_whole_program_is_not_cut(void **state)
 {
@@ -351,6 +387,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_devices_says_what_there_is),
         cmocka_unit_test(a_span_begins_with_the_first_work),
         cmocka_unit_test(a_run_is_bound_by_what_costs_a_fifth),
+        cmocka_unit_test(the_next_part_that_is_large_is_named),
         cmocka_unit_test(a_whole_program_is_not_cut),
         cmocka_unit_test(losses_lower_every_trust),
         cmocka_unit_test(times_that_no_source_has_lower_every_trust),

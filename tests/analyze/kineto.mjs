@@ -39,7 +39,7 @@ for (const row of rows) {
     devices.get(device).push({ start, end: start + duration, talk,
         kernel: kind === 'kernel' && !talk });
     if (kind === 'kernel') add(kernels, row.name, duration, 0);
-    else if (kind === 'gpu_memset') add(copied, 'set', duration, bytes);
+    else if (kind === 'gpu_memset') add(copied, 'memset', duration, bytes);
     else add(copied, copies[/Memcpy (.to.)/.exec(row.name)[1]], duration, bytes);
 }
 

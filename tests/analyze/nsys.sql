@@ -37,4 +37,4 @@ SELECT 'copy ' || count(*) || ' ' || sum(bytes) || ' ' || sum(end - start) ||
         WHEN 2 THEN 'device to host' WHEN 8 THEN 'device to device' END
     FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY copyKind;
 SELECT 'copy ' || count(*) || ' ' || sum(bytes) || ' ' || sum(end - start) ||
-    ' set' FROM CUPTI_ACTIVITY_KIND_MEMSET;
+    ' memset' FROM CUPTI_ACTIVITY_KIND_MEMSET;

@@ -26,7 +26,7 @@ const nsys = () => {
     const copies = select(`SELECT CASE copyKind WHEN 1 THEN 'host to device'
         WHEN 2 THEN 'device to host' ELSE 'device to device' END AS name,
         deviceId AS device, start, end, bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
-        UNION ALL SELECT 'set', deviceId, start, end, bytes
+        UNION ALL SELECT 'memset', deviceId, start, end, bytes
         FROM CUPTI_ACTIVITY_KIND_MEMSET`);
     const calls = select(`SELECT substr(value, 1,
         instr(value || '_v', '_v') - 1) AS name, start, end

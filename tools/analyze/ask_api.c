@@ -109,14 +109,15 @@ static void answer(const api_ask *a, uint64_t failed)
 {
     const stats_row *const most = &a->api.names.rows[0];
     report_answer(
-        a->s,
-        "%s took %s of the threads' time, %.*s the largest part (%s); %s was "
-        "in calls that may block.",
+        a->s, "%s took %s of the threads' time, %.*s the largest part (%s).",
         cli_counted(a->all.count, "call", "calls").s,
         cli_time(a->all.total_ns).s, ASK_TEXT(most->text),
-        report_words(report_share(most->sum.total_ns, a->all.total_ns)).s,
-        report_words(report_share(a->api.blocking.total_ns, a->all.total_ns))
-            .s);
+        report_words(report_share(most->sum.total_ns, a->all.total_ns)).s);
+    if (!report_is_none(a->api.blocking.total_ns, a->all.total_ns))
+        report_answer(a->s, "%s of it was in calls that may block.",
+                      report_words(report_share(a->api.blocking.total_ns,
+                                                a->all.total_ns))
+                          .s);
     if (failed)
         report_answer(a->s, "%s did not return success.", cli_count(failed).s);
     report_figure(a->s, "count", "calls", report_count(a->all.count));

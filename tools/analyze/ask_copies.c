@@ -93,7 +93,7 @@ static void answer(const copies_ask *a)
     const copies *const c = &a->c;
     report_answer(
         a->s, "%s moved %s in %s, %s of that time %.*s",
-        cli_counted(a->all.count, "copy or set", "copies and sets").s,
+        cli_counted(a->all.count, "copy or memset", "copies and memsets").s,
         cli_bytes(a->all.bytes).s, cli_time(a->all.total_ns).s,
         report_words(report_share(most->sum.total_ns, a->all.total_ns)).s,
         ASK_TEXT(most->text));
@@ -111,7 +111,8 @@ static void answer(const copies_ask *a)
 static void put_figures(const copies_ask *a)
 {
     const copies *const c = &a->c;
-    report_figure(a->s, "count", "copies and sets", report_count(a->all.count));
+    report_figure(a->s, "count", "copies and memsets",
+                  report_count(a->all.count));
     report_figure(a->s, "bytes", "moved", report_bytes(a->all.bytes));
     report_figure(a->s, "total_ns", "time, summed up",
                   report_ns(a->all.total_ns));

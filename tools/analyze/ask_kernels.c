@@ -214,7 +214,7 @@ static void answer(const kernels_ask *a)
                   cli_time(a->all.total_ns).s, most,
                   most == 1 ? "takes" : "take",
                   report_words(report_share(sum, a->all.total_ns)).s);
-    if (!a->known_ns) return;
+    if (!a->known_ns || report_is_none(a->low_ns, a->known_ns)) return;
     report_answer(
         a->s,
         "%s of the time%s goes to kernels that can fill less than %s "

@@ -55,20 +55,25 @@ static void answer_gains(const overlap_ask *a)
         return;
     }
     if (collectives) answer_gain(a, COLLECTIVES, "communication");
-    if (copies) answer_gain(a, COPIES, "copies and sets");
+    if (copies) answer_gain(a, COPIES, "copies and memsets");
 }
 
 static void answer_part(const overlap_ask *a, const char *what, int64_t total,
                         int64_t hidden, bool collectives)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
+    const int64_t span = f->busy_ns + f->idle_ns;
     if (!total) return;
+    if (report_is_none(total, span)) {
+        report_answer(a->s, "%s took %s, less than 0.1 %% of the time.", what,
+                      cli_time(total).s);
+        return;
+    }
     report_answer(
         a->s,
         "%s took %s (%s of the time), %s of it exposed: no kernel of the "
         "device ran meanwhile.",
-        what, cli_time(total).s,
-        report_words(report_share(total, f->busy_ns + f->idle_ns)).s,
+        what, cli_time(total).s, report_words(report_share(total, span)).s,
         hidden ? report_words(report_share(total - hidden, total)).s : "all");
     if (collectives && a->waited_ns > total / 2)
         report_answer(a->s,
@@ -178,7 +183,7 @@ static void put(const overlap_ask *a)
     const overlap_result *const r = &a->r;
     answer_part(a, "Communication", r->collective_ns, r->collective_hidden_ns,
                 true);
-    answer_part(a, "Copies and sets", r->copy_ns, r->copy_hidden_ns, false);
+    answer_part(a, "Copies and memsets", r->copy_ns, r->copy_hidden_ns, false);
     answer_gains(a);
     report_trust(a->s, REPORT_HIGH,
                  "it follows from recorded times alone; "
@@ -190,13 +195,13 @@ static void put(const overlap_ask *a)
                   report_ns(r->collective_ns));
     report_figure(a->s, "collective_exposed_ns", "exposed",
                   report_ns(r->collective_ns - r->collective_hidden_ns));
-    report_figure(a->s, "copy_ns", "copies and sets", report_ns(r->copy_ns));
+    report_figure(a->s, "copy_ns", "copies and memsets", report_ns(r->copy_ns));
     report_figure(a->s, "copy_exposed_ns", "exposed",
                   report_ns(r->copy_ns - r->copy_hidden_ns));
     put_table(a, "collectives", "Communication by name and size", 0,
               r->collective_sums);
-    put_table(a, "copies", "Copies and sets by direction", r->collective_sums,
-              r->sum_count);
+    put_table(a, "copies", "Copies and memsets by direction",
+              r->collective_sums, r->sum_count);
     put_devices(a);
     put_worst(a);
 }

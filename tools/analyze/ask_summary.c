@@ -20,16 +20,16 @@ static const char *const bound_names[SUMMARY_BOUNDS] = {
     "launch_latency", "other work first", "host_sync", "unexplained",
 };
 
-// What most of the time goes to, as a sentence about the devices.
+// "The largest part of the time goes to ...".
 static const char *const bound_texts[SUMMARY_BOUNDS] = {
-    "mostly with kernels",
-    "mostly with communication that nothing hides",
-    "mostly with copies that nothing hides",
-    "and waited for a host that launched too late most of all",
-    "and waited for launches to arrive most of all",
-    "and waited for other streams, copies or collectives most of all",
-    "and waited for a host that was blocked in synchronisations most of all",
-    "and idle for reasons that nothing recorded tells most of all",
+    "kernels",
+    "communication that no kernel hides",
+    "copies that no kernel hides",
+    "waiting for a host that launched too late",
+    "waiting for launches to arrive",
+    "waiting for other streams, copies or collectives",
+    "waiting for a host that was blocked in synchronisations",
+    "idling of which no record tells why",
 };
 
 typedef struct summary_ask {
@@ -81,50 +81,77 @@ static bool take_bounds(summary_ask *a)
     return ok;
 }
 
-// Bound by the largest part, if that is large.
-static bool is_bound(const summary_ask *a, bound which)
+static bool is_large(const summary_ask *a, bound which)
 {
-    return which == a->most && a->span_ns > 0 && // without overflow
+    return a->span_ns > 0 && // without overflow
            (double)a->bounds[which] * 10000 >=
                (double)analyze_set(a->job, bound_share) * (double)a->span_ns;
 }
 
+// Bound by the largest part, if that is large.
+static bool is_bound(const summary_ask *a, bound which)
+{
+    return which == a->most && is_large(a, which);
+}
+
+// "For 35.7 % of the time ...".
+static void answer_part(const summary_ask *a, bound which, const char *lead)
+{
+    const bool one = a->f.device_count == 1;
+    const char *const texts[BOUND_LIMIT] = {
+        "launches were being made or were on their way",
+        one ? "the device waited for a host that did not launch"
+            : "devices waited for a host that did not launch",
+        "copies ran that nothing hides",
+        "communication ran that nothing hides",
+    };
+    report_answer(a->s, "%s %s of the time %s.", lead,
+                  report_words(report_share(a->bounds[which], a->span_ns)).s,
+                  texts[which]);
+}
+
+// What is large, too, comes next.
+static void answer_next(const summary_ask *a)
+{
+    bound next = BOUND_LIMIT;
+    for (int i = 0; i < BOUND_LIMIT; i++)
+        if ((bound)i != a->most && is_large(a, (bound)i) &&
+            (next == BOUND_LIMIT || a->bounds[i] > a->bounds[next]))
+            next = (bound)i;
+    if (next != BOUND_LIMIT)
+        answer_part(a, next,
+                    "The name is that of the largest part: for another");
+}
+
 static void answer_bound(const summary_ask *a)
 {
-    static const char *const texts[BOUND_LIMIT] = {
-        "launches were being made or on their way for",
-        "waited for a host that did something else than launch for",
-        "copies that nothing hides took",
-        "communication that nothing hides took",
-    };
-    const report_value share = report_share(a->bounds[a->most], a->span_ns);
     if (!is_bound(a, a->most)) {
-        report_answer(a->s,
-                      "It is neither launch- nor host-, copy- or "
-                      "communication-bound: none of these costs more than %s.",
-                      report_words(share).s);
+        report_answer(
+            a->s,
+            "It is neither launch- nor host-, copy- or "
+            "communication-bound: none of these costs more than %s.",
+            report_words(report_share(a->bounds[a->most], a->span_ns)).s);
         return;
     }
-    report_answer(a->s, "It is %s: %s%s %s of the time.", bound_name(a->most),
-                  a->most != BOUND_HOST    ? ""
-                  : a->f.device_count == 1 ? "the device "
-                                           : "devices ",
-                  texts[a->most], report_words(share).s);
-    if (a->most != BOUND_HOST || a->cause.ns < a->bounds[BOUND_HOST] / 20 ||
-        !a->cause.ns)
-        return;
-    report_answer(a->s, "The largest part is in '%.*s'%s%.*s%s (%s).",
-                  ASK_TEXT(a->cause.zone),
-                  a->cause.outer.size ? ", within '" : "",
-                  ASK_TEXT(a->cause.outer), a->cause.outer.size ? "'" : "",
-                  cli_time(a->cause.ns).s);
+    const cli_text lead = cli_format("It is %s: for", bound_name(a->most));
+    answer_part(a, a->most, lead.s);
+    if (a->most == BOUND_HOST && a->cause.ns &&
+        a->cause.ns >= a->bounds[BOUND_HOST] / 20)
+        report_answer(
+            a->s, "The largest share of that is in '%.*s'%s%.*s%s (%s).",
+            ASK_TEXT(a->cause.zone), a->cause.outer.size ? ", within '" : "",
+            ASK_TEXT(a->cause.outer), a->cause.outer.size ? "'" : "",
+            cli_time(a->cause.ns).s);
+    answer_next(a);
 }
 
 static void answer(const summary_ask *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     const size_t devices = a->f.device_count;
-    report_answer(a->s, "%zu device%s, %s: busy %s of the time, %s (%s).",
+    report_answer(a->s,
+                  "%zu device%s, %s: busy %s of the time. The largest part of "
+                  "the time goes to %s (%s).",
                   devices, devices == 1 ? "" : "s",
                   cli_time(f->end_ns - f->start_ns).s,
                   report_words(report_share(f->busy_ns, a->span_ns)).s,
@@ -169,14 +196,22 @@ static void put_trust(const summary_ask *a)
             report_words(report_share(f->unexplained_ns, f->idle_ns)).s);
 }
 
+// A run may be bound by the largest of the four alone: the others have their
+// share, too.
 static void put_bounds(const summary_ask *a)
 {
-    static const char *const keys[BOUND_LIMIT] = { "launch_bound", "host_bound",
-                                                   "copy_bound",
-                                                   "communication_bound" };
-    for (int i = 0; i < BOUND_LIMIT; i++)
-        report_figure(a->s, keys[i], bound_name((bound)i),
+    static const char *const keys[BOUND_LIMIT][2] = {
+        { "launch_bound", "launch_share" },
+        { "host_bound", "host_share" },
+        { "copy_bound", "copy_share" },
+        { "communication_bound", "communication_share" },
+    };
+    for (int i = 0; i < BOUND_LIMIT; i++) {
+        report_figure(a->s, keys[i][0], bound_name((bound)i),
                       report_string(is_bound(a, (bound)i) ? "yes" : "no"));
+        report_figure(a->s, keys[i][1], "such time",
+                      report_share(a->bounds[i], a->span_ns));
+    }
 }
 
 static void put_figures(const summary_ask *a)
@@ -195,7 +230,7 @@ static void put_figures(const summary_ask *a)
                   report_share(f->busy_ns, a->span_ns));
     report_figure(s, "busy_ns", "busy, all devices", report_ns(f->busy_ns));
     report_figure(s, "idle_ns", "idle, all devices", report_ns(f->idle_ns));
-    report_figure(s, "operations", "kernels, copies, sets",
+    report_figure(s, "operations", "kernels, copies, memsets",
                   report_count(f->operations));
     report_figure(s, "kernel_sum_ns", "kernels, summed up",
                   report_ns(run.total_ns));

@@ -12,8 +12,8 @@
 // docs/analyze.md. A run is bound by the largest if that is a fifth or more.
 typedef enum bound {
     BOUND_LAUNCH,        // idle: launches were made or on their way
-    BOUND_HOST,          // idle: the host did something else than launch
-    BOUND_COPY,          // copies and sets that nothing hides
+    BOUND_HOST,          // idle: the host did not launch
+    BOUND_COPY,          // copies and memsets that nothing hides
     BOUND_COMMUNICATION, // collectives that nothing hides
     BOUND_LIMIT
 } bound;

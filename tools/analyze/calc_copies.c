@@ -35,7 +35,7 @@ static const char *type_text(uint64_t type)
         "copy, kind unknown", "host to device", "device to host",
         "device to device",   "host to host",   "peer to peer"
     };
-    if (type == SET) return "set";
+    if (type == SET) return "memset";
     return texts[type < sizeof texts / sizeof *texts ? type : 0];
 }
 

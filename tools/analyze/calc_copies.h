@@ -11,7 +11,7 @@ enum { COPIES_KIND, COPIES_MEMORY, COPIES_SIZE, COPIES_MAPS };
 typedef struct copies {
     analyze_job *job;
     stats_map maps[COPIES_MAPS];
-    stats_rows kinds;    // "host to device", "set"
+    stats_rows kinds;    // "host to device", "memset"
     stats_rows memories; // "host to device, pageable"
     stats_rows sizes;    // "host to device, to 64 KiB"
     stats_scan scan;

@@ -67,6 +67,11 @@ static inline report_value report_share(int64_t part, int64_t whole)
 {
     return report_number(REPORT_SHARE, part, whole);
 }
+// Whether a share reads "0.0 %": a sentence that says so says nothing.
+static inline bool report_is_none(int64_t part, int64_t whole)
+{
+    return (double)part * 2000 < (double)whole;
+}
 static inline report_value report_rate(uint64_t bytes, int64_t ns)
 {
     return report_number(REPORT_RATE, report_clip(bytes), ns);

@@ -372,11 +372,12 @@ void rule_overwritten_set(advice *a, const advice_rule *rule)
         advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "memory is set and then overwritten");
-        ADVICE_SAY(a, f, what,
-                   "%s sets of %s in all take %s and are overwritten whole by "
-                   "the next operation of their stream.",
-                   cli_count(count).s, cli_bytes(bytes).s, cli_time(ns).s);
-        ADVICE_SAY(a, f, todo, "Leave the sets out.");
+        ADVICE_SAY(
+            a, f, what,
+            "%s memsets of %s in all take %s and are overwritten whole by "
+            "the next operation of their stream.",
+            cli_count(count).s, cli_bytes(bytes).s, cli_time(ns).s);
+        ADVICE_SAY(a, f, todo, "Leave the memsets out.");
         ADVICE_SAY(a, f, how, "replay without them and their calls");
     }
     advice_mask_close(&mask);
