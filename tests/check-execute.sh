@@ -262,8 +262,10 @@ replays "nothing to narrow down" 0 'nothing diverges' $folder/pipeline.sbt \
 for kernel in scale bias; do
     check "execute: $kernel as a program" sh -c '
         set -e
+        umask 022
         build/ts-replay --execute $0/pipeline.sbt --extract $1 -o $0/$1
         cd $0/$1
+        test "$(stat -c %a .)" = 755
         gcc -Wall -Wextra -Werror main.c -o main -ldl
         ./main | grep -qx same' $folder $kernel
 done

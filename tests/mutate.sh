@@ -1,28 +1,53 @@
-#!/bin/sh
+#!/bin/bash
 # How much the checks see: changes one line of the code after another, builds,
 # and runs the checks of that area. A change that no check notices survives.
-#   tests/mutate.sh [--seed N] [--count N] [AREA...]
+#   tests/mutate.sh [--seed N] [--count N] [--quick] [--again | --resume]
+#                   [AREA...]
 # Takes `count` (10) mutants of each area named (all), the same ones for a seed
-# (1). Works in build/mutate on a copy of the last commit; each mutant takes
-# from seconds to a minute. What each came to goes to build/mutate.tsv; the last
-# line is `N of M killed, K survived`. Mutants that do not compile, or compile
-# to the same code, do not count; docs/mutants.md says which survivors are
-# equivalent.
+# (1); --again takes those that survived last time, --resume goes on where one
+# that was stopped left off. --quick runs no scripts and no programs that take
+# longer than two seconds: what survives it is worth --again. Works in build/mutate on a
+# copy of what git knows here. What each came to goes to build/mutate.tsv; the
+# last line is `N of M killed, K survived`. Mutants that do not compile, or
+# compile to the same code, do not count; docs/mutants.md says which survivors
+# are equivalent.
+#
+# What changed code does is not foreseen: where this runs as root, it can write
+# to its own folder and to a /tmp of its own only, and what it starts ends with
+# the check. A check that takes ten times as long as it should, and half a
+# minute more, has failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
+me=$PWD/tests/mutate.sh
+work=$PWD/build/mutate
+table=$PWD/build/mutate.tsv
+export TS_DATA=${TS_DATA:-$PWD/../shared/data} LC_ALL=C.UTF-8
+export CMOCKA_MESSAGE_OUTPUT=TAP
+usage() {
+    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
 seed=1
 count=10
+again=
+resume=
+quick=
+one=
 while test $# -gt 0; do
     case $1 in
     --seed) seed=$2; shift 2 ;;
     --count) count=$2; shift 2 ;;
-    -*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --again) again=yes; shift ;;
+    --resume) resume=yes; shift ;;
+    --quick) quick=yes; shift ;;
+    --one) one=$2; shift 2 ;; # an area, in a tree of its own
+    -*) usage ;;
     *) break ;;
     esac
 done
 
 # Each: area; files; test programs, without "test_"; scripts, without "check-".
-# Programs and scripts run in this order until one fails.
+# Programs run first, the shortest of them first, until one fails.
 areas='
 record; src/record/[2-9]*.h; zone zone_end records events session policy \
     thread signal writer writer_rows writer_file gpu_record clock blobs names \
@@ -55,95 +80,235 @@ tools; tools/cli/*.c tools/symbolize/*.c tools/record/*.c \
     tools/replay/replay*.c; cli cli_columns names symbols symbols_*; cli \
     stacks capture replay'
 
-tree=build/mutate
-table=$PWD/build/mutate.tsv
-rm -rf "$tree"
-mkdir -p "$tree"
-git archive HEAD | tar xC "$tree" || exit 2
-cd "$tree" || exit 2
-# Mutants are built often and run little.
-sed -i 's/^CFLAGS = .*/CFLAGS = -O1/' Makefile
-sed -i 's/CFLAGS="-O2 -g1 -Werror"//' tests/check-*.sh
-: >"$table"
-
 part() { # N of the area's line
     echo "$line" | cut -d';' -f"$1"
 }
 
+# Those of the area, the shortest first.
 programs() {
+    local name source
     for name in $(part 3); do
         for source in tests/test_$name.c; do # names are patterns
             test -e "$source" && basename "${source%.c}"
         done
-    done | awk '!seen[$0]++'
+    done | awk '
+        FILENAME != "-" { took[$1] = $2; next }
+        !seen[$0]++ && (!quick || took[$0] < 200) { print took[$0] + 0, $0 }
+        ' quick="$quick" "$work/times" - |
+        sort -n | cut -d' ' -f2
 }
 
-# What was built, without times and names of folders.
-built() {
-    find build -name '*.a' -o -name 'ts-*' -type f -o -name 'test_*' -type f |
-        grep -v '[.]d$' | sort | xargs sha256sum
-}
-
+# Mutants are built often and run little.
 build() {
-    make -k -s -j"$(nproc)" amalgamate && timeout 900 make -s -j"$(nproc)" \
-        all $(programs | sed 's,^,build/tests/,')
+    timeout -k 5 600 make -k -s "$@"
+}
+
+# Whatever the command starts ends with it.
+contained() { # SECONDS COMMAND...
+    local limit=$1
+    shift
+    if test "$(id -u)" = 0 && unshare -pf true 2>/dev/null; then
+        timeout -k 5 "$limit" unshare -pf --mount-proc --kill-child \
+            sh -c '"$@"; exit $?' sh "$@"
+    else
+        timeout -k 5 "$limit" "$@"
+    fi
+}
+
+# The first check of a script that fails.
+failing() {
+    contained 900 bash -c '
+        awk "/^FAIL/ { sub(/^FAIL */, \"\"); sub(/ \\(.*/, \"\"); print; exit }
+            " < <(tests/run.sh "$0" 2>&1 </dev/null | tee script.log)' "$1"
+}
+
+# A script that fails as it is judges nothing.
+judges() { # SCRIPT
+    local said=$work/script-$1
+    test -e "$said" || (
+        flock 8
+        test -e "$said" && exit
+        cd "$work/base" && failing "$1" >"$said"
+        test ! -s "$said" || echo "check-$1 fails as it is: $(cat "$said")" >&2
+    ) 8>"$work/lock-$1"
+    test ! -s "$said"
 }
 
 # The first check that fails; nothing: all pass.
-killer() {
-    local program script
+killer() { # FILE
+    local program script limit status
     for program in $(programs); do
-        timeout -k 5 120 "build/tests/$program" >log 2>&1 </dev/null || {
-            test $? = 77 || { echo "$program"; return; }
-        }
+        grep -qx "$program" "$work/broken" && continue
+        case $1 in src/*) test -e "build/tests/$program" ;; *) false ;; esac ||
+            build "build/tests/$program" >log 2>&1 || continue
+        limit=$(awk -v name="$program" \
+            '$1 == name { print int(30 + $2 / 10) }' "$work/times")
+        contained "$limit" "build/tests/$program" >log 2>&1 </dev/null
+        status=$?
+        case $status in
+        0 | 77) ;;
+        124 | 137) echo "$program does not end"; return ;;
+        *) echo "$program"; return ;;
+        esac
     done
+    test -z "$quick" || return
     for script in $(part 4); do
-        timeout -k 5 600 tests/run.sh "$script" >log 2>&1 </dev/null || {
-            echo "check-$script"
-            return
-        }
-    done
+        judges "$script" || continue
+        failing "$script"
+    done | head -n 1
+}
+
+# What the compiler makes of a file when it tries harder.
+optimised() { # FILE
+    local source flags="-std=c11 -O1 -w -I. $(cat build/found)"
+    case $1 in
+    src/*)
+        touched "$1"
+        case $1 in */replay/*) flags="$flags -DTRACESMITH_REPLAY_IMPLEMENTATION"
+        esac
+        gcc $flags -DTRACESMITH_IMPLEMENTATION -S tools/ts_lib.c -o -
+        ;;
+    *.c) gcc $flags -S "$1" -o - ;;
+    *)
+        for source in backends/ts_inject.c \
+            $(programs | sed 's,.*,tests/&.c,'); do
+            gcc $flags -MM "$source" | grep -q "$1" &&
+                gcc $flags -S "$source" -o -
+        done
+        ;;
+    esac | md5sum
+}
+
+# The mutants are inside of functions: what only includes the library's header
+# is as it was. It is linked with the shared library, which is built again.
+touched() { # FILE
+    local header=tracesmith.h
+    case $1 in
+    src/replay/*)
+        header=tracesmith_replay.h
+        rm -f build/TRACESMITH_REPLAY_IMPLEMENTATION.o
+        ;;
+    src/*) rm -f build/TRACESMITH_IMPLEMENTATION.o build/*-inject.so ;;
+    *) return ;;
+    esac
+    src/amalgamate.sh "$(dirname "$1")" >amalgamated
+    touch -r $header amalgamated
+    mv amalgamated $header
+    xargs rm -f <"$work/own"
 }
 
 try() { # FILE LINE KIND TEXT
+    local result=killed by=
     cp "$1" original
     awk -v line="$2" -v text="$(printf %s "$4" | sed 's/\\/\\\\/g')" \
         'NR == line { $0 = text } { print }' original >"$1"
-    if ! build >log 2>&1; then
+    touched "$1"
+    if ! build all >log 2>&1; then
         result=invalid
-    elif built | cmp -s - same; then
-        result=same
     else
-        by=$(killer)
-        result=${by:+killed}
-        result=${result:-survived}
+        by=$(killer "$1")
+        test -n "$by" || result=survived
     fi
-    printf '%s\t%s\t%s:%s\t%s\t%s\t%s\n' "$result" "$area" "$1" "$2" "$3" \
-        "${by:-}" "$(printf %s "$4" | sed 's/^ *//')" | tee -a "$table"
-    by=
+    test "$result$quick" != survived || optimised "$1" >changed
     cp original "$1"
+    test "$result$quick" != survived || ! optimised "$1" | cmp -s - changed ||
+        result=same
+    touched "$1"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$result" "$area" "$1" "$2" \
+        "$3" "$by" "$4" | tee -a "$table"
+    case $result in killed | survived) return 0 ;; esac
+    return 1
 }
 
-# A backslash joins lines.
-# shellcheck disable=SC2162
-printf '%s\n' "$areas" | while read line; do
-    test -n "$line" || continue
-    area=$(part 1)
-    case " $* " in *" $area "* | '  ') ;; *) continue ;; esac
-    build >log 2>&1 || { echo "$area does not build"; tail log; exit 1; }
-    by=$(killer)
-    test -z "$by" || { echo "$area: $by fails as it is"; tail log; exit 1; }
-    built >same
-    awk -v seed="$seed" -f tests/mutate.awk $(part 2) | sort >candidates
+candidates() {
+    if test -n "$again"; then
+        awk -F'\t' -v area="$area" '$1 == "survived" && $2 == area {
+            printf "0\t%s\t%s\t%s\t%s\n", $3, $4, $5, $7 }' "$table.old"
+    else
+        awk -v seed="$seed" -f tests/mutate.awk $(part 2) | sort
+    fi
+}
+
+# An area, in the tree of this process of xargs.
+if test -n "$one"; then
+    tree=$work/${MUTATE_SLOT:-0}
+    if test "$(id -u)" = 0 && test -z "${MUTATE_INSIDE:-}" &&
+        unshare -m true 2>/dev/null; then
+        export MUTATE_INSIDE=yes
+        mkdir -p "$tree"
+        exec unshare -m sh -c '
+            tree=$1 work=$2 table=$3
+            shift 3
+            mount --bind "$work" "$work" && mount --bind "$table" "$table" &&
+                mount -o remount,bind,ro / && mount -t tmpfs none /tmp &&
+                mount -t tmpfs none /dev/shm && exec "$@"' sh \
+            "$tree" "$work" "$table" bash "$me" --seed "$seed" \
+            --count "$count" ${again:+--again} ${quick:+--quick} --one "$one"
+    fi
+    export HOME=/tmp TMPDIR=/tmp
+    test -e "$tree/Makefile" || cp -a "$work/base/." "$tree/"
+    cd "$tree" || exit 2
+    line=$(printf '%s\n' "$areas" | sed -e :a -e '/\\$/N; s/\\\n *//; ta' |
+        grep "^$one;")
+    area=$one
+    candidates >candidates
     tried=0
-    while test "$tried" -lt "$count" &&
-        IFS='	' read -r _ file at kind text <&3; do
-        try "$file" "$at" "$kind" "$text"
-        case $result in killed | survived) tried=$((tried + 1)) ;; esac
+    while IFS='	' read -r _ file at kind text <&3; do
+        test "$tried" -lt "$count" || break
+        before=$(awk -F'\t' -v file="$file" -v at="$at" -v kind="$kind" \
+            -v text="$text" '$3 == file && $4 == at && $5 == kind &&
+                $7 == text { print $1 }' "$table")
+        case $before in
+        killed | survived) tried=$((tried + 1)) ;;
+        '') try "$file" "$at" "$kind" "$text" && tried=$((tried + 1)) ;;
+        esac
     done 3<candidates
-    # The next area starts from what was.
-    build >log 2>&1
-done || exit 1
+    exit 0
+fi
+
+# The tree as it is, built once; what each program takes, and which are broken.
+mkdir -p "$work/base"
+rm -rf "$work"/[0-9]* "$work"/script-*
+git ls-files -z | xargs -0 cp -pu --parents -t "$work/base" || exit 2
+touch "$work/broken" "$work/times"
+(
+    cd "$work/base" || exit 2
+    cp "$OLDPWD/Makefile" .
+    sed -i 's/^CFLAGS = .*/CFLAGS = -O0/' Makefile
+    sed -i 's/ CC=gcc CXX=g++ CFLAGS="-O2 -g1 -Werror"//' tests/check-*.sh
+    # A change of the library links nothing again.
+    sed -i 's,^LINK = .*,& $(SHARED) -Wl\,-rpath\,'"'"'$$ORIGIN:$$ORIGIN/..'"'"',
+        s,^$(OUT)/%: %.c $(LIB)$,$(OUT)/%: %.c | $(SHARED),
+        s,^\($(TOOLS): .*\) $(LIB) \(.*\),\1 \2 | $(SHARED),' Makefile
+    grep -l 'define TRACESMITH_\(REPLAY_\)*IMPLEMENTATION' tests/*.c \
+        tests/*.cpp examples/*.c | sed 's,[.][a-z]*$,,; s,^,build/,' \
+        >"$work/own"
+    build -j"$(nproc)" all tests examples >log 2>&1 || { tail log; exit 2; }
+    for program in build/tests/test_*; do
+        case $program in *.d) continue ;; esac
+        test "$program" -nt "$work/timed" || continue
+        name=${program##*/}
+        sed -i "/^$name\( \|\$\)/d" "$work/times" "$work/broken"
+        start=$(date +%s%N)
+        timeout 300 "$program" >log 2>&1 </dev/null
+        case $? in
+        0 | 77) ;;
+        *) echo "$name" >>"$work/broken" ;;
+        esac
+        took=$((($(date +%s%N) - start) / 10000000)) # hundredths of a second
+        echo "$name $took" >>"$work/times"
+    done
+    touch "$work/timed"
+) || exit 2
+sed 's/$/ fails as it is/' "$work/broken"
+
+if test -n "$again"; then mv "$table" "$table.old"; count=1000; fi
+test -n "$resume" || : >"$table"
+touch "$table"
+printf '%s\n' "$areas" | sed -n 's/^\([a-z]*\);.*/\1/p' | while read -r area; do
+    case " $* " in *" $area "* | '  ') echo "$area" ;; esac
+done | xargs -P "${JOBS:-$(nproc)}" --process-slot-var=MUTATE_SLOT -I AREA bash "$me" \
+    --seed "$seed" --count "$count" ${again:+--again} ${quick:+--quick} --one AREA
 
 awk -F'\t' '
     $1 == "killed" || $1 == "survived" { n[$2]++; all++ }

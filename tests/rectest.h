@@ -350,13 +350,16 @@ RT_UNUSED static const rt_row *rt_only(const rt_trace *trace,
     return rt_nth(trace, kind, name, 0);
 }
 
-// Sum of a cause in the ledger of the file.
+// Sum of a cause in the ledger of the file. Only who waits stalls.
 RT_UNUSED static uint64_t rt_lost(const rt_trace *trace, ts_loss cause)
 {
     uint64_t count = 0;
     ts_loss_row row;
-    for (size_t i = 0; ts_reader_loss(trace->reader, i, &row); i++)
+    for (size_t i = 0; ts_reader_loss(trace->reader, i, &row); i++) {
+        if (row.cause != TS_LOSS_BLOCKED && row.cause != TS_LOSS_HELPED)
+            assert_int_equal(row.stall_ns, 0);
         if (row.cause == cause) count += row.count;
+    }
     return count;
 }
 

@@ -1,16 +1,24 @@
 #!/bin/sh
 # Runs each test program many times while busy loops take the processors, four
 # for each: a verdict that hangs on a clock or on the scheduler shows itself.
-#   tests/run.sh --shake [TIMES] [PROGRAM...]        (50, all of them)
-# What failed is in build/shake.
+#   tests/run.sh --shake [--loaded] [--resume] [TIMES] [PROGRAM...]
+# (50, all of them). --loaded: without busy loops, others load this machine;
+# --resume: goes on where one that was stopped left off. What failed is in
+# build/shake, one line of each run in build/shake/runs.
 set -u
 times=50
-case ${1:-} in
-[1-9]*)
-    times=$1
+loaded=
+resume=
+while :; do
+    case ${1:-} in
+    --loaded) loaded=yes ;;
+    --resume) resume=yes ;;
+    [1-9]*) times=$1 ;;
+    -*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) break ;;
+    esac
     shift
-    ;;
-esac
+done
 jobs=$(nproc)
 export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8
 if test $# = 0; then
@@ -19,30 +27,46 @@ if test $# = 0; then
 else
     make -s -j"$jobs" all $(printf 'build/tests/%s ' "$@") || exit 2
 fi
-rm -rf build/shake
+test -n "$resume" || rm -rf build/shake
 mkdir -p build/shake
+touch build/shake/runs
 
 busy=
-for _ in $(seq $((4 * jobs))); do
-    sh -c 'while :; do :; done' &
-    busy="$busy $!"
-done
-trap 'kill $busy' EXIT
+if test -z "$loaded"; then
+    for _ in $(seq $((4 * jobs))); do
+        sh -c 'while :; do :; done' &
+        busy="$busy $!"
+    done
+fi
+trap 'test -z "$busy" || kill $busy' EXIT
 trap 'exit 130' INT TERM
 
-# One run: its log stays if it failed, by its status or a line of TAP.
+# One run: its log stays if it failed, by its status or a line of TAP. Now and
+# then it says how many there were.
 run='
     log=build/shake/$0.$1
     timeout -k 5 600 "build/tests/$0" >"$log" 2>&1 </dev/null
     status=$?
     if test $status = 0 || test $status = 77; then
         rm "$log"
+        echo "$0 $1 ok" >>build/shake/runs
     else
         echo "exit status $status" >>"$log"
-    fi'
+        echo "$0 $1 failed" >>build/shake/runs
+        echo "$0 failed, see $log"
+    fi
+    runs=$(wc -l <build/shake/runs)
+    test $((runs % 500)) != 0 || echo "$runs runs"'
+# All programs once, then all of them again: what is stopped has run each as
+# often. Lines of `runs` are short enough to be appended whole.
+for n in $(seq "$times"); do
+    printf "%s $n\n" "$@"
+done | awk 'FNR == NR && FILENAME != "-" { ran[$1 " " $2]; next }
+    !($0 in ran)' build/shake/runs - |
+    xargs -P "$((2 * jobs))" -L 1 sh -c "$run"
+
 failed=0
 for program; do
-    seq "$times" | xargs -P "$((2 * jobs))" -I N sh -c "$run" "$program" N
     logs=$(ls build/shake/"$program".* 2>/dev/null)
     test -n "$logs" || continue
     count=$(echo "$logs" | wc -l)

@@ -124,10 +124,11 @@ static void events_alone_leave_their_capture_without_a_row(void **state)
 {
     static const written events[] = { { TS_EVENT_EVENT_RECORD, STREAM, 1 },
                                       { TS_EVENT_KERNEL, STREAM, 2 },
-                                      { TS_EVENT_KERNEL, OTHER, 3 } };
+                                      { TS_EVENT_KERNEL, OTHER, 3 },
+                                      { TS_EVENT_KERNEL, OTHER, 4 } };
     static const written taken[] = { { TS_EVENT_KERNEL, STREAM, 1 },
                                      { TS_EVENT_KERNEL, STREAM, 3 } };
-    static const int expected[] = { NONE, NONE, NONE };
+    static const int expected[] = { NONE, NONE, NONE, NONE };
     (void)state;
     FIND(events, taken);
     ASSERT_CAPTURES(expected);

@@ -322,10 +322,36 @@ static void every_broken_rule_is_refused_as_it_always_was(void **state)
     }
 }
 
+// Ids of a later version fill a chunk up to what it may have.
+static void as_many_columns_as_may_be_are_read(void **state)
+{
+    (void)state;
+    const forge_bytes nothing = { NULL, 0, 0 };
+    const uint64_t starts[] = { 1015, 1016 };
+    forge f;
+    begin(&f);
+    forge_events(&f, 4, 2, 2, 1015, 1016);
+    forge_column(&f, 1, FORGE_PACK, FORGE_DELTA, starts);
+    for (int id = 1; id < TS_COLUMNS_MAX; id++)
+        forge_column_raw(&f, (uint8_t)(180 + id), FORGE_CONSTANT, 0, 0, 0,
+                         &nothing);
+    forge_events_end(&f);
+    finish(&f);
+    ts_reader *reader;
+    ts_damage damage;
+    const ts_reader_desc desc = { .bytes = f.bytes, .size = f.size };
+    assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
+    assert_int_equal(count_events(reader), 4);
+    assert_false(ts_reader_damage(reader, 0, &damage));
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_broken_rule_is_refused_as_it_always_was),
+        cmocka_unit_test(as_many_columns_as_may_be_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

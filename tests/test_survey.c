@@ -242,8 +242,13 @@ static void survey_as_whole(fixture *x, uint32_t window, uint32_t threads,
     gaps_equal(survey, t);
     uint64_t operations = 0;
     ts_survey_window w;
-    for (size_t i = 0; ts_survey_window_at(survey, i, &w); i++)
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; ts_survey_window_at(survey, i, &w); i++) {
         operations += w.operations;
+        assert_true(!i || w.from_ns == last);
+        assert_true(w.from_ns < w.to_ns);
+        last = w.to_ns;
+    }
     assert_int_equal(stats(x)->loaded, operations);
     ts_timeline_close(t);
     ts_survey_close(survey);
@@ -262,6 +267,21 @@ static void windows_add_up_to_the_whole_trace(void **s)
             survey_as_whole(&x, window, 1 + window % 3, false);
         work_close(&x);
     }
+}
+
+// Tracks that nobody declared are of a device that is not known.
+static void work_of_no_known_device_adds_up_too(void **s)
+{
+    (void)s;
+    op ops[OPS];
+    call calls[OPS];
+    const uint32_t count = random_work(3, ops, calls);
+    for (uint32_t i = 0; i < count; i++)
+        if (ops[i].track >= T0) ops[i].track += 5000;
+    fixture x = work_with(ops, count, calls, count, NULL, 0);
+    for (uint32_t window = 3; window <= 1000; window *= 3)
+        survey_as_whole(&x, window, 1, false);
+    work_close(&x);
 }
 
 // Where nothing goes back further than the margin, causes are the same.
@@ -377,6 +397,7 @@ int main(void)
         cmocka_unit_test(windows_that_hold_nothing_are_told),
         cmocka_unit_test(a_window_is_of_all_files),
         cmocka_unit_test(windows_add_up_to_the_whole_trace),
+        cmocka_unit_test(work_of_no_known_device_adds_up_too),
         cmocka_unit_test(causes_are_those_of_the_whole_trace),
         cmocka_unit_test(a_gap_may_be_longer_than_windows),
         cmocka_unit_test(wrong_calls_are_refused),

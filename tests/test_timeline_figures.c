@@ -98,6 +98,14 @@ static void a_window_cuts_figures_not_gaps(void **s)
     assert_int_equal(20, gap.start_ns);
     assert_int_equal(50, gap.end_ns);
     ts_timeline_close(t);
+    // What the device did lies within this one.
+    const ts_timeline_desc wide = { .from_ns = 2, .to_ns = 99 };
+    assert_int_equal(TS_OK, ts_timeline_open(&t, work.replay, &wide));
+    assert_int_equal(10, ts_timeline_device(t, 0)->start_ns);
+    assert_int_equal(80, ts_timeline_device(t, 0)->end_ns);
+    assert_int_equal(30, ts_timeline_device(t, 0)->busy_ns);
+    assert_int_equal(3, ts_timeline_device(t, 0)->operations);
+    ts_timeline_close(t);
     work_close(&work);
 }
 
