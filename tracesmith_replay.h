@@ -74,17 +74,18 @@ typedef struct ts_allocator {
 } ts_allocator;
 
 typedef struct ts_reader_desc {
-    const char *path;       // the trace, unless `bytes` is set
-    const void *bytes;      // a trace in memory; must outlive the reader
-    size_t size;            // of bytes
-    bool no_salvage;        // leave a left-over sidecar alone (false: move
-                            // its records into the file, which is changed)
-    bool no_index;          // walk even if there is an index (false)
-    uint32_t threads;       // for walking and ts_scan (number of cores)
-    ts_allocator allocator; // (malloc and free)
-    uint64_t inflate_bytes; // a compressed chunk may have, at most, and all
-                            // those of captures together; a few bytes of a
-                            // file may say that they are 4 GiB (1 GiB)
+    const char *path TS__UNSET;  // the trace, unless `bytes` is set
+    const void *bytes TS__UNSET; // a trace in memory; must outlive the reader
+    size_t size TS__UNSET;       // of bytes
+    // leave a left-over sidecar alone (false: move its records into the file,
+    // which is changed)
+    bool no_salvage TS__UNSET;
+    bool no_index TS__UNSET;    // walk even if there is an index (false)
+    uint32_t threads TS__UNSET; // for walking and ts_scan (number of cores)
+    ts_allocator allocator TS__UNSET; // (malloc and free)
+    // a compressed chunk may have, at most, and all those of captures together;
+    // a few bytes of a file may say that they are 4 GiB (1 GiB)
+    uint64_t inflate_bytes TS__UNSET;
 } ts_reader_desc;
 
 // Where something is wrong with a file.
@@ -301,10 +302,11 @@ TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
 
 // Which chunks and events are wanted. All zeros is everything.
 typedef struct ts_filter {
-    uint64_t kinds;         // bits 1 << kind (0: all)
-    const uint32_t *tracks; // track_count ids (NULL: all)
-    size_t track_count;
-    int64_t from_ns, to_ns; // events that touch [from, to) (both 0: all)
+    uint64_t kinds TS__UNSET;         // bits 1 << kind (0: all)
+    const uint32_t *tracks TS__UNSET; // track_count ids (NULL: all)
+    size_t track_count TS__UNSET;
+    // events that touch [from, to) (both 0: all)
+    int64_t from_ns TS__UNSET, to_ns TS__UNSET;
 } ts_filter;
 #define TS_FILTER(kind) (UINT64_C(1) << (TS_EVENT_##kind))
 
@@ -536,34 +538,42 @@ typedef enum ts_deps {
 typedef struct ts_replay ts_replay;
 
 typedef struct ts_replay_desc {
-    const uint32_t *streams; // stream_count tracks on which operations lie
-    size_t stream_count;     // (0: all)
-    const uint32_t *devices; // device_count tracks
-    size_t device_count;     // (0: all)
-    int64_t from_ns, to_ns;  // what touches [from, to) (both 0: all)
-    ts_deps deps;            // (TS_DEPS_FROZEN)
-    uint32_t threads;        // for loading (the reader's)
-    ts_allocator allocator;  // (malloc and free)
-    ts_reader *const *more;  // more_count further traces, replayed jointly
-    size_t more_count;
-    const uint32_t *stream_files; // file of each of `streams` (NULL: 0)
-    const uint32_t *device_files; // likewise of `devices`
-    // Asked about each operation that the fields above select, in their
-    // order; TS_SKIP_NOT selects it, another value is why not. (NULL: all)
-    ts_skip (*choose)(const ts_replay *replay, size_t index, void *user);
-    void *choose_user;
-    uint32_t queue_depth; // launches that a stream holds before they begin;
-                          // the next one waits in its call (1024)
-    uint32_t connections; // hardware queues of a device, which its streams
-                          // share (0: one for each stream)
-    bool no_inference;    // only what the record says (false)
+    // stream_count tracks on which operations lie
+    const uint32_t *streams TS__UNSET;
+    size_t stream_count TS__UNSET;     // (0: all)
+    const uint32_t *devices TS__UNSET; // device_count tracks
+    size_t device_count TS__UNSET;     // (0: all)
+    // what touches [from, to) (both 0: all)
+    int64_t from_ns TS__UNSET, to_ns TS__UNSET;
+    ts_deps deps TS__UNSET;           // (TS_DEPS_FROZEN)
+    uint32_t threads TS__UNSET;       // for loading (the reader's)
+    ts_allocator allocator TS__UNSET; // (malloc and free)
+    // more_count further traces, replayed jointly
+    ts_reader *const *more TS__UNSET;
+    size_t more_count TS__UNSET;
+    // file of each of `streams` (NULL: 0)
+    const uint32_t *stream_files TS__UNSET;
+    const uint32_t *device_files TS__UNSET; // likewise of `devices`
+    // Asked about each operation that the fields above select, in their order;
+    // TS_SKIP_NOT selects it, another value is why not. (NULL: all)
+    ts_skip (*choose)(const ts_replay *replay, size_t index,
+                      void *user) TS__UNSET;
+    void *choose_user TS__UNSET;
+    // launches that a stream holds before they begin; the next one waits in its
+    // call (1024)
+    uint32_t queue_depth TS__UNSET;
+    // hardware queues of a device, which its streams share (0: one for each
+    // stream)
+    uint32_t connections TS__UNSET;
+    bool no_inference TS__UNSET; // only what the record says (false)
     // What does not touch [load_from_ns, load_to_ns) is not loaded at all, but
     // for the calls of what does (both 0: all). See below.
-    int64_t load_from_ns, load_to_ns;
-    int64_t load_before_ns; // how long before the window these are looked
-                            // for (0: from the beginning)
-    bool clocks_only;       // load collectives alone, to put clocks right: see
-                            // ts_replay_file_at. None is no failure (false)
+    int64_t load_from_ns TS__UNSET, load_to_ns TS__UNSET;
+    // how long before the window these are looked for (0: from the beginning)
+    int64_t load_before_ns TS__UNSET;
+    // load collectives alone, to put clocks right: see ts_replay_file_at. None
+    // is no failure (false)
+    bool clocks_only TS__UNSET;
 } ts_replay_desc;
 
 /*
@@ -633,20 +643,21 @@ TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
 
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
-    const int64_t *durations_ns; // of every operation that
-                                 // ts_replay_operation gives, in its order,
-                                 // 0 or more (NULL: as recorded)
-    uint32_t mode;               // ts_replay_mode (TS_REPLAY_EXACT)
+    // of every operation that ts_replay_operation gives, in its order, 0 or
+    // more (NULL: as recorded)
+    const int64_t *durations_ns TS__UNSET;
+    uint32_t mode TS__UNSET; // ts_replay_mode (TS_REPLAY_EXACT)
     // Only in TS_REPLAY_MODEL:
-    const struct ts_change *changes; // what if: change_count of them
-    size_t change_count;
-    uint32_t copy_engines; // of each direction of a device (as many as were
-                           // busy at once in the record)
-    bool share_compute;    // kernels share the multiprocessors of a device:
-                           // those that find no room wait (false: they
-                           // overlap as they come, as recorded). So do
-                           // collectives whose launch is known, which have
-                           // their part while they wait for others, too
+    const struct ts_change *changes TS__UNSET; // what if: change_count of them
+    size_t change_count TS__UNSET;
+    // of each direction of a device (as many as were busy at once in the
+    // record)
+    uint32_t copy_engines TS__UNSET;
+    // kernels share the multiprocessors of a device: those that find no room
+    // wait (false: they overlap as they come, as recorded). So do collectives
+    // whose launch is known, which have their part while they wait for others,
+    // too
+    bool share_compute TS__UNSET;
 } ts_replay_run_desc;
 
 /*
@@ -874,22 +885,25 @@ typedef enum ts_change_type {
 
 // Of a thread's time, as recorded, on the axis of the replay.
 typedef struct ts_host_span {
-    uint32_t file, thread; // track
-    int64_t start_ns, end_ns;
+    uint32_t file TS__UNSET, thread TS__UNSET; // track
+    int64_t start_ns TS__UNSET, end_ns TS__UNSET;
 } ts_host_span;
 
 typedef struct ts_change {
-    ts_change_type type;
-    const bool *operations; // of each that ts_replay_operation gives (all)
-    ts_ratio factor;        // (1)
-    int64_t ns;
-    bool has_ns;
-    bool one_part; // TS_CHANGE_HOST: only `part` of ts_replay_part_at (all)
-    uint32_t part;
-    uint32_t track;            // TS_CHANGE_MOVE
-    uint32_t edges;            // TS_CHANGE_CUT: bits 1 << ts_edge_kind
-    const ts_host_span *spans; // TS_CHANGE_SPARE: span_count of them, in any
-    size_t span_count;         // order; they may overlap
+    ts_change_type type TS__UNSET;
+    // of each that ts_replay_operation gives (all)
+    const bool *operations TS__UNSET;
+    ts_ratio factor TS__UNSET; // (1)
+    int64_t ns TS__UNSET;
+    bool has_ns TS__UNSET;
+    // TS_CHANGE_HOST: only `part` of ts_replay_part_at (all)
+    bool one_part TS__UNSET;
+    uint32_t part TS__UNSET;
+    uint32_t track TS__UNSET; // TS_CHANGE_MOVE
+    uint32_t edges TS__UNSET; // TS_CHANGE_CUT: bits 1 << ts_edge_kind
+    // TS_CHANGE_SPARE: span_count of them, in any order; they may overlap
+    const ts_host_span *spans TS__UNSET;
+    size_t span_count TS__UNSET;
 } ts_change;
 
 // A class of delays, as a model uses it.
@@ -1068,9 +1082,10 @@ TS_API const char *ts_idle_name(uint32_t idle);
 TS_API const char *ts_work_name(uint32_t work);
 
 typedef struct ts_timeline_desc {
-    bool replayed;          // the times of the last run (false: the record's)
-    int64_t from_ns, to_ns; // figures are of [from, to) (both 0: of all)
-    ts_allocator allocator; // (malloc and free)
+    bool replayed TS__UNSET; // the times of the last run (false: the record's)
+    // figures are of [from, to) (both 0: of all)
+    int64_t from_ns TS__UNSET, to_ns TS__UNSET;
+    ts_allocator allocator TS__UNSET; // (malloc and free)
 } ts_timeline_desc;
 
 typedef struct ts_timeline ts_timeline;
@@ -1201,13 +1216,15 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
     the figures are the same for any number of these.
 */
 typedef struct ts_survey_desc {
-    uint32_t window_operations;        // of each window, about (50,000)
-    uint32_t margin_operations;        // before and after it, about (a tenth)
-    uint32_t gap_count;                // longest gaps that are kept (100)
-    uint32_t threads;                  // (the reader's)
-    uint32_t queue_depth, connections; // as of ts_replay_desc
-    bool no_inference;
-    ts_allocator allocator; // used by all threads (malloc and free)
+    uint32_t window_operations TS__UNSET; // of each window, about (50,000)
+    // before and after it, about (a tenth)
+    uint32_t margin_operations TS__UNSET;
+    uint32_t gap_count TS__UNSET; // longest gaps that are kept (100)
+    uint32_t threads TS__UNSET;   // (the reader's)
+    // as of ts_replay_desc
+    uint32_t queue_depth TS__UNSET, connections TS__UNSET;
+    bool no_inference TS__UNSET;
+    ts_allocator allocator TS__UNSET; // used by all threads (malloc and free)
 } ts_survey_desc;
 
 typedef struct ts_survey ts_survey;
@@ -1389,10 +1406,11 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     order are one: `distinct` counts those that were not seen before.
 */
 typedef struct ts_explore_desc {
-    uint64_t orders; // at most; the first that differs ends it (1)
-    uint64_t seed;   // (0)
-    bool (*progress)(void *user, uint64_t done); // false ends it (NULL)
-    void *user;
+    uint64_t orders TS__UNSET; // at most; the first that differs ends it (1)
+    uint64_t seed TS__UNSET;   // (0)
+    // false ends it (NULL)
+    bool (*progress)(void *user, uint64_t done) TS__UNSET;
+    void *user TS__UNSET;
 } ts_explore_desc;
 
 typedef struct ts_exploration {
@@ -1653,28 +1671,31 @@ TS_API uint32_t ts_element_size(uint64_t element); // in bytes; 0 likewise
 TS_API double ts_element_value(uint64_t element, const void *bytes);
 
 typedef struct ts_execution_desc {
-    const ts_executor *executor; // required
-    bool chain;  // operations go on with what those before them left, in the
-                 // order of their captures; what is run again, or too late,
-                 // takes nothing from the record (false: each starts from what
-                 // the record has)
-    bool strict; // memory must have its old addresses (false)
-    uint32_t timeout_ms; // of one operation (10,000)
-    uint32_t loops;      // run each so often from the same contents (1)
-    ts_compare compare;  // (TS_COMPARE_EXACT)
-    uint32_t element;    // type for the other comparisons (TS_ELEMENT_F32)
-    double tolerance;
-    double absolute; // with ULP, what is no further apart passes as well; with
-                     // RTOL it is added to what that allows (0)
-    bool no_patches; // in a chain: what nobody replayed wrote does not
-                     // exist (false: the record gives it)
-    ts_allocator allocator; // (malloc and free)
+    const ts_executor *executor TS__UNSET; // required
+    // operations go on with what those before them left, in the order of their
+    // captures; what is run again, or too late, takes nothing from the record
+    // (false: each starts from what the record has)
+    bool chain TS__UNSET;
+    bool strict TS__UNSET;         // memory must have its old addresses (false)
+    uint32_t timeout_ms TS__UNSET; // of one operation (10,000)
+    uint32_t loops TS__UNSET; // run each so often from the same contents (1)
+    ts_compare compare TS__UNSET; // (TS_COMPARE_EXACT)
+    // type for the other comparisons (TS_ELEMENT_F32)
+    uint32_t element TS__UNSET;
+    double tolerance TS__UNSET;
+    // with ULP, what is no further apart passes as well; with RTOL it is added
+    // to what that allows (0)
+    double absolute TS__UNSET;
+    // in a chain: what nobody replayed wrote does not exist (false: the record
+    // gives it)
+    bool no_patches TS__UNSET;
+    ts_allocator allocator TS__UNSET; // (malloc and free)
     // Of memory of this process, at once: an operation that needs more is
-    // declined. A few bytes of a file may ask for any size (0: no limit).
-    // Where the executor tells what is blank, zeros are not counted. What is
+    // declined. A few bytes of a file may ask for any size (0: no limit). Where
+    // the executor tells what is blank, zeros are not counted. What is
     // compressed in the trace takes memory of the reader, for one chunk, one
     // image of code or two lists at a time.
-    uint64_t memory_bytes;
+    uint64_t memory_bytes TS__UNSET;
 } ts_execution_desc;
 
 typedef enum ts_outcome {
@@ -1807,9 +1828,6 @@ TS_API ts_result ts_execution_run_together(ts_execution *execution,
 
 #ifdef __cplusplus
 #error "tracesmith_replay.h: the implementation is C11, compile it as C"
-#endif
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "tracesmith_replay.h: the implementation needs a little-endian machine"
 #endif
 
 #include <errno.h>

@@ -63,10 +63,12 @@ enum { TS_CAPTURE_FILTER_MAX = 4096, TS_CAPTURE_STACK_MAX = 256 };
     If a list only leaves out, all the rest is captured.
 */
 typedef struct ts_capture_desc {
-    const char *kinds;    // (all)
-    const char *names;    // (all), at most TS_CAPTURE_FILTER_MAX - 1 bytes
-    uint32_t stack_depth; // frames of a stack at each launch, at most
-                          // TS_CAPTURE_STACK_MAX (0: no stacks)
+    const char *kinds TS__UNSET; // (all)
+    // (all), at most TS_CAPTURE_FILTER_MAX - 1 bytes
+    const char *names TS__UNSET;
+    // frames of a stack at each launch, at most TS_CAPTURE_STACK_MAX (0: no
+    // stacks)
+    uint32_t stack_depth TS__UNSET;
 } ts_capture_desc;
 
 /*
@@ -149,7 +151,7 @@ static inline const char *ts__capture_item(const char **at, size_t *size)
     const char *p = item;
     while (*p && *p != ',')
         p += *p == '\\' && p[1] ? 2 : 1;
-    *size = (size_t)(p - item);
+    *size = TS__AS(size_t, p - item);
     *at = *p ? p + 1 : p;
     return item;
 }
@@ -193,20 +195,17 @@ TS__CAPTURE uint64_t ts_capture_kinds(const char *list)
 
 TS__CAPTURE ts_result ts_capture_set(const ts_capture_desc *desc)
 {
-    ts_capture_desc d;
-    memset(&d, 0, sizeof d);
-    if (desc) d = *desc;
-    const uint64_t kinds =
-        ts_capture_kinds(d.kinds && *d.kinds ? d.kinds : "all");
-    const size_t size = d.names ? strlen(d.names) : 0;
-    if (!kinds || size >= TS_CAPTURE_FILTER_MAX ||
-        d.stack_depth > TS_CAPTURE_STACK_MAX)
+    const char *const list = desc && desc->kinds ? desc->kinds : "";
+    const char *const names = desc && desc->names ? desc->names : "";
+    const uint32_t depth = desc ? desc->stack_depth : 0;
+    const uint64_t kinds = ts_capture_kinds(*list ? list : "all");
+    const size_t size = strlen(names);
+    if (!kinds || size >= TS_CAPTURE_FILTER_MAX || depth > TS_CAPTURE_STACK_MAX)
         return TS_ERR_USAGE;
-    if (size) memcpy(ts__capture.names, d.names, size);
-    ts__capture.names[size] = 0;
+    memcpy(ts__capture.names, names, size + 1);
     TS__STORE(&ts__capture.left_out, ~kinds);
     TS__STORE(&ts__capture.filtered, size != 0);
-    TS__STORE(&ts__capture.stack_depth, d.stack_depth);
+    TS__STORE(&ts__capture.stack_depth, depth);
     return TS_OK;
 }
 
@@ -216,7 +215,7 @@ static inline bool ts__capture_match(const char *pattern, const char *end,
                                      const char *text, size_t size)
 {
     const char *const text_end = text + size;
-    const char *star = NULL, *again = NULL;
+    const char *star = TS__NULL, *again = TS__NULL;
     while (text < text_end) {
         const bool plain = pattern < end && *pattern != '*';
         const char *p = pattern;

@@ -60,20 +60,24 @@
     Which kinds, names and stacks: ts_capture.h.
 */
 typedef struct ts_cupti_desc {
-    bool whole_graphs;     // a graph_launch for each launch of a graph, and
-                           // none of its kernels (false: its kernels)
-    bool latency;          // `queued` and `submitted` of kernels, which costs
-                           // time at each launch (false)
-    uint32_t buffer_bytes; // that the vendor fills, 64 KiB to 16 MiB (2 MiB)
-    uint32_t buffer_count; // of them, 2 to 32 (16)
-    uint32_t flush_ms;     // what is complete is fetched so often (200)
-    uint32_t stop_ms;      // a stop waits at most so long for the vendor (2000)
-    const char *yield;     // CUPTI is given up to whoever asks for it and has
-                           // this in the name of the profiler or its file,
-                           // "all": to anybody (NULL: to nobody)
-    bool operations;       // sessions look after modules and memory from their
-                           // start, so that ts_snapshot_start may come later
-                           // (false: only if it came before)
+    // a graph_launch for each launch of a graph, and none of its kernels
+    // (false: its kernels)
+    bool whole_graphs TS__UNSET;
+    // `queued` and `submitted` of kernels, which costs time at each launch
+    // (false)
+    bool latency TS__UNSET;
+    // that the vendor fills, 64 KiB to 16 MiB (2 MiB)
+    uint32_t buffer_bytes TS__UNSET;
+    uint32_t buffer_count TS__UNSET; // of them, 2 to 32 (16)
+    uint32_t flush_ms TS__UNSET; // what is complete is fetched so often (200)
+    // a stop waits at most so long for the vendor (2000)
+    uint32_t stop_ms TS__UNSET;
+    // CUPTI is given up to whoever asks for it and has this in the name of the
+    // profiler or its file, "all": to anybody (NULL: to nobody)
+    const char *yield TS__UNSET;
+    // sessions look after modules and memory from their start, so that
+    // ts_snapshot_start may come later (false: only if it came before)
+    bool operations TS__UNSET;
 } ts_cupti_desc;
 
 // From the next session on; NULL: all defaults.

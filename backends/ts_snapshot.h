@@ -53,22 +53,30 @@ typedef enum ts_snapshot_hash {
 
 // All zeros keeps everything up to 1 GiB.
 typedef struct ts_snapshot_desc {
-    const char *kernels;   // only kernels of these names, as ts_capture_desc
-                           // has them (all, and copies and sets)
-    const char *zone;      // only what is launched inside a zone of this name
-    uint64_t first, count; // of each kernel name only the launches number
-                           // `first` (0) and so on, `count` of them (0: all)
-    uint32_t frames;       // ends with so many ts_snapshot_frame (0: never)
-    bool hashes_only;      // keep no contents (false)
-    uint64_t budget_bytes; // of contents; beyond it hashes alone (1 GiB)
-    uint32_t drain_ms;     // wait so long for a device to get idle (10,000);
-                           // an operation before which it does not is declined
-    uint32_t scan_depth;   // pointers in memory are followed so often (4) ...
-    uint64_t scan_bytes;   // ... in allocations up to this size (1 MiB)
-    uint64_t operations;   // ends when so many were kept (0: never)
-    const char *frame;     // zones and marks of these names begin frames, and
-                           // TS_FRAMEs of other names do not (all TS_FRAMEs)
-    ts_snapshot_hash hash; // where it is hashed (TS_SNAPSHOT_HASH_AUTO)
+    // only kernels of these names, as ts_capture_desc has them (all, and copies
+    // and sets)
+    const char *kernels TS__UNSET;
+    // only what is launched inside a zone of this name
+    const char *zone TS__UNSET;
+    // of each kernel name only the launches number `first` (0) and so on,
+    // `count` of them (0: all)
+    uint64_t first TS__UNSET, count TS__UNSET;
+    uint32_t frames TS__UNSET; // ends with so many ts_snapshot_frame (0: never)
+    bool hashes_only TS__UNSET; // keep no contents (false)
+    // of contents; beyond it hashes alone (1 GiB)
+    uint64_t budget_bytes TS__UNSET;
+    // wait so long for a device to get idle (10,000); an operation before which
+    // it does not is declined
+    uint32_t drain_ms TS__UNSET;
+    // pointers in memory are followed so often (4) ...
+    uint32_t scan_depth TS__UNSET;
+    uint64_t scan_bytes TS__UNSET; // ... in allocations up to this size (1 MiB)
+    uint64_t operations TS__UNSET; // ends when so many were kept (0: never)
+    // zones and marks of these names begin frames, and TS_FRAMEs of other names
+    // do not (all TS_FRAMEs)
+    const char *frame TS__UNSET;
+    // where it is hashed (TS_SNAPSHOT_HASH_AUTO)
+    ts_snapshot_hash hash TS__UNSET;
 } ts_snapshot_desc;
 
 typedef struct ts_snapshot_figures {
@@ -244,7 +252,7 @@ static inline struct timespec ts_snapshot_deadline(uint32_t ms)
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
     at.tv_sec += ms / 1000;
-    at.tv_nsec += (long)(ms % 1000) * 1000000;
+    at.tv_nsec += TS__AS(long, ms % 1000) * 1000000;
     at.tv_sec += at.tv_nsec / 1000000000;
     at.tv_nsec %= 1000000000;
     return at;

@@ -93,17 +93,19 @@ typedef uint64_t ts_vdev_event;
 typedef uint64_t ts_vdev_kernel;
 
 typedef struct ts_vdev_desc {
-    uint32_t device_count;     // at most 64 (1)
-    uint32_t compute_units;    // threads of a device that run kernels (2)
-    uint32_t copy_engines;     // threads of a device that copy and set (1)
-    uint32_t queue_ops;        // a stream holds so many; a call that adds one
-                               // more waits (1024)
-    uint64_t memory_bytes;     // of a device (256 MiB)
-    uint32_t shared_bytes;     // most shared memory of a block (65536)
-    const char *name;          // of the devices, copied ("vdev")
-    const uint64_t *memory_at; // addresses at which the devices' memory begins,
-                               // pages of which ts_vdev_malloc_at makes usable
-                               // (NULL: anywhere)
+    uint32_t device_count TS__UNSET; // at most 64 (1)
+    // threads of a device that run kernels (2)
+    uint32_t compute_units TS__UNSET;
+    // threads of a device that copy and set (1)
+    uint32_t copy_engines TS__UNSET;
+    // a stream holds so many; a call that adds one more waits (1024)
+    uint32_t queue_ops TS__UNSET;
+    uint64_t memory_bytes TS__UNSET; // of a device (256 MiB)
+    uint32_t shared_bytes TS__UNSET; // most shared memory of a block (65536)
+    const char *name TS__UNSET;      // of the devices, copied ("vdev")
+    // addresses at which the devices' memory begins, pages of which
+    // ts_vdev_malloc_at makes usable (NULL: anywhere)
+    const uint64_t *memory_at TS__UNSET;
 } ts_vdev_desc;
 
 /*
@@ -162,10 +164,11 @@ TS_API int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr);
     streams; and what is submitted to those after it waits for it.
 */
 typedef struct ts_vdev_stream_desc {
-    uint32_t device;   // (0)
-    bool non_blocking; // not tied to the legacy default stream (false)
-    int32_t priority;  // smaller goes first, -32768 to 32767 (0)
-    const char *name;  // copied ("stream NUMBER")
+    uint32_t device TS__UNSET; // (0)
+    // not tied to the legacy default stream (false)
+    bool non_blocking TS__UNSET;
+    int32_t priority TS__UNSET; // smaller goes first, -32768 to 32767 (0)
+    const char *name TS__UNSET; // copied ("stream NUMBER")
 } ts_vdev_stream_desc;
 
 // desc: NULL is all zeros. Streams are numbered from 1, over all devices.
@@ -220,19 +223,21 @@ typedef void (*ts_vdev_function)(const void *args, const ts_vdev_block *block);
 
 // A pointer in the argument block and what a launch does behind it.
 typedef struct ts_vdev_role {
-    uint32_t offset; // in the argument block
-    uint32_t mode;   // TS_ACCESS_READ, TS_ACCESS_WRITE or both
-    uint64_t size;   // bytes from the pointer on (0: somewhere in the
-                     // allocation that it points into)
+    uint32_t offset TS__UNSET; // in the argument block
+    uint32_t mode TS__UNSET;   // TS_ACCESS_READ, TS_ACCESS_WRITE or both
+    // bytes from the pointer on (0: somewhere in the allocation that it points
+    // into)
+    uint64_t size TS__UNSET;
 } ts_vdev_role;
 
 typedef struct ts_vdev_kernel_desc {
-    const char *name;          // copied
-    ts_vdev_function function; // blocks of a grid call it side by side
-    size_t args_size;          // of the argument block, up to 4096
-    uint32_t static_shared;    // bytes that each block needs
-    uint32_t role_count;       // of roles (0)
-    const ts_vdev_role *roles; // for the trace, copied (NULL: none)
+    const char *name TS__UNSET; // copied
+    // blocks of a grid call it side by side
+    ts_vdev_function function TS__UNSET;
+    size_t args_size TS__UNSET;          // of the argument block, up to 4096
+    uint32_t static_shared TS__UNSET;    // bytes that each block needs
+    uint32_t role_count TS__UNSET;       // of roles (0)
+    const ts_vdev_role *roles TS__UNSET; // for the trace, copied (NULL: none)
 } ts_vdev_kernel_desc;
 
 // A kernel stays registered until the vdev is closed.
@@ -241,18 +246,19 @@ TS_API ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
 
 // What a launch touches, for the trace.
 typedef struct ts_vdev_access {
-    const void *ptr;
-    uint64_t size;
-    uint32_t mode; // TS_ACCESS_READ, TS_ACCESS_WRITE or both
+    const void *ptr TS__UNSET;
+    uint64_t size TS__UNSET;
+    uint32_t mode TS__UNSET; // TS_ACCESS_READ, TS_ACCESS_WRITE or both
 } ts_vdev_access;
 
 typedef struct ts_vdev_launch_desc {
-    uint32_t grid[3];               // blocks, 2^32 - 1 together (each 0 is 1)
-    uint32_t block[3];              // threads of a block (each 0 is 1)
-    const void *args;               // args_size bytes, copied
-    uint32_t shared_bytes;          // beside the kernel's static_shared (0)
-    uint32_t access_count;          // of accesses (0)
-    const ts_vdev_access *accesses; // beside the kernel's roles (NULL: none)
+    uint32_t grid[3] TS__UNSET;      // blocks, 2^32 - 1 together (each 0 is 1)
+    uint32_t block[3] TS__UNSET;     // threads of a block (each 0 is 1)
+    const void *args TS__UNSET;      // args_size bytes, copied
+    uint32_t shared_bytes TS__UNSET; // beside the kernel's static_shared (0)
+    uint32_t access_count TS__UNSET; // of accesses (0)
+    // beside the kernel's roles (NULL: none)
+    const ts_vdev_access *accesses TS__UNSET;
 } ts_vdev_launch_desc;
 
 // Errors: TS_ERR_USAGE when there are no args but the kernel has some, too

@@ -48,46 +48,6 @@ for level in -O0 -O2; do
     done
 done
 
-# What strict users ask of their compilers, of every one that is here; those
-# that do not know a warning or a language say so, and are not asked.
-strict='
-    strict="-Wold-style-cast -Wuseless-cast"
-    case $0 in g++*) strict="$strict -Wzero-as-null-pointer-constant" ;; esac
-    known() { echo "int x;" | $1 $2 -Werror -fsyntax-only - 2>/dev/null; }
-    for language in $1; do
-        flags="-I. -std=$language -x${language%%[0-9]*}"
-        test $language != ${language#c++} || flags="-I. -std=$language -xc"
-        known "$0" "$flags" || continue
-        for warning in -Wall -Wextra -Wpedantic -Wconversion -Wshadow \
-            -Wclobbered $(test $language = ${language#c++} || echo $strict); do
-            known "$0" "$flags $warning" && flags="$flags $warning"
-        done
-        for level in -O0 -O2 "-O2 -DTRACESMITH_DISABLE"; do
-            $0 $flags -Werror $level -c tests/surface/strict.c -o /dev/null ||
-                { echo "$0 $flags $level"; exit 1; }
-        done
-    done'
-for version in "" -11 -12 -13 -14 -15 -16 -17 -18 -19 -20; do
-    for cc in gcc clang g++ clang++; do
-        command -v $cc$version >/dev/null || continue
-        languages="c11 c17 c2x c23"
-        case $cc in *++) languages="c++17 c++20 c++23" ;; esac
-        check "cxx: $cc$version, strict users" sh -c "$strict" $cc$version \
-            "$languages"
-    done
-done
-check "cxx: the README program is C++20 and has no warning" sh -c '
-    awk "/^\`\`\`c\$/ { on = 1; next } /^\`\`\`/ { if (on) exit } on" \
-        README.md >$0.cpp
-    g++ -std=c++20 -I. -Wall -Wextra -Wpedantic -Wconversion -Werror \
-        -c $0.cpp -o $0.o' $folder/readme
-check "cxx: an implementation that comes too late has one clear error" sh -c '
-    printf "#include <stdio.h>\n#define TRACESMITH_IMPLEMENTATION\n" >$0.c
-    echo "#include \"tracesmith.h\"" >>$0.c
-    ! gcc -I. -fsyntax-only $0.c 2>$0.said
-    test "$(grep -c error: $0.said)" = 1 && grep "_GNU_SOURCE" $0.said' \
-    $folder/late
-
 check "cxx: two units and an implementation in C++ link and run" sh -c '
     set -e
     out='$folder'/linked

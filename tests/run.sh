@@ -12,8 +12,8 @@ if test "${1:-}" = --shake; then
 fi
 all="build bare unit cli import replay execute analyze diff nsight held tasks
 sanity truth merge states stacks capture fault nvidia devices hip hip-execute
-opencl opencl-execute hash scripts examples install disabled cxx docs man
-format asan tsan valgrind arm64 fuzz"
+opencl opencl-execute hash scripts examples install disabled cxx strict docs
+man format asan tsan valgrind arm64 fuzz"
 . tests/lib.sh
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT

@@ -675,21 +675,20 @@ typedef struct ts_session_desc {
     ts_drain drain TS__UNSET;        // who empties the rings (TS_DRAIN_THREAD)
     ts_fork fork TS__UNSET;          // what children do (TS_FORK_QUIET)
     uint64_t memory_bytes TS__UNSET; // bound on all rings together (256 MiB)
-    uint32_t ring_bytes
-        TS__UNSET; // largest ring of a thread, rounded up to a power
-                   // of two, 32 KiB to 64 MiB (4 MiB;
-                   // TS_POLICY_OVERWRITE: 1 MiB)
-    uint32_t flush_ms TS__UNSET; // a record is in the file after at most about
-                                 // this long (500)
-    uint32_t rank TS__UNSET;     // rank of the process, for %r and merging (0)
-    uint32_t compress
-        TS__UNSET; // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
+    // largest ring of a thread, rounded up to a power of two, 32 KiB to 64 MiB
+    // (4 MiB; TS_POLICY_OVERWRITE: 1 MiB)
+    uint32_t ring_bytes TS__UNSET;
+    // a record is in the file after at most about this long (500)
+    uint32_t flush_ms TS__UNSET;
+    uint32_t rank TS__UNSET; // rank of the process, for %r and merging (0)
+    // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
+    uint32_t compress TS__UNSET;
     int snapshot_signal TS__UNSET; // this signal writes a snapshot (0: none)
-    const char *snapshot_path TS__UNSET; // where, may also hold %n, a count
-                                         // ("PATH.%n.sbt")
-    const char *sidecar_dir
-        TS__UNSET;             // where rings lie (/dev/shm if it is a memory
-                               // file system, else beside the trace)
+    // where, may also hold %n, a count ("PATH.%n.sbt")
+    const char *snapshot_path TS__UNSET;
+    // where rings lie (/dev/shm if it is a memory file system, else beside the
+    // trace)
+    const char *sidecar_dir TS__UNSET;
     const char *app TS__UNSET; // name of the program (its file name)
 } ts_session_desc;
 
@@ -978,9 +977,11 @@ TS_API TS__TLS ts__ring *ts__mine;
 #ifdef __cplusplus
 #define TS__AS(type, value) static_cast<type>(value)
 #define TS__ADDRESS(p)      reinterpret_cast<uintptr_t>(p)
+#define TS__NULL            nullptr
 #else
 #define TS__AS(type, value) ((type)(value))
 #define TS__ADDRESS(p)      ((uintptr_t)(p))
+#define TS__NULL            NULL
 #endif
 #define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -1069,7 +1070,7 @@ TS_API ts__ring *ts__ring_room(uint32_t count);
 static inline ts__ring *ts__ring_get(uint32_t count)
 {
     const uint32_t gate = TS__LOAD(&ts__here.gate);
-    if (!gate) return NULL;
+    if (!gate) return TS__NULL;
     ts__ring *const ring = ts__mine;
     if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate ||
                      TS__LOAD(&ring->head) + count > TS__LOAD(&ring->limit)))
@@ -1142,7 +1143,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
 static inline ts_zone ts_zone_begin_site(uint32_t site)
 {
     const ts_zone none = { 0, 0, 0 };
-    ts__ring *const ring = site ? ts__ring_get(1) : NULL;
+    ts__ring *const ring = site ? ts__ring_get(1) : TS__NULL;
     return ring ? ts__zone_begin_code(ring, site) : none;
 }
 
@@ -1215,7 +1216,7 @@ static inline void ts_mark(ts_site *site)
 // At a site made by ts_site_define.
 static inline void ts_mark_site(uint32_t site)
 {
-    ts_site made = { NULL, NULL, NULL, NULL, 0, 0, site };
+    ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
     if (site) ts_mark(&made);
 }
 
@@ -1299,7 +1300,7 @@ TS_API void ts_flow(uint64_t id, ts_phase phase);
 TS_API void ts_span_start(uint64_t id, ts_site *site);
 static inline void ts_span_start_site(uint64_t id, uint32_t site)
 {
-    ts_site made = { NULL, NULL, NULL, NULL, 0, 0, site };
+    ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
     if (site) ts_span_start(id, &made);
 }
 TS_API void ts_span_end(uint64_t id);
@@ -1506,32 +1507,32 @@ TS__OVERLOAD(long double, double, static_cast<double>(value))
     Threads: any. Operations may be reported late, in any order.
 */
 typedef struct ts_gpu_device_desc {
-    const char *name;
-    uint32_t index;  // as the vendor counts
-    uint32_t parent; // track (the process)
+    const char *name TS__UNSET;
+    uint32_t index TS__UNSET;  // as the vendor counts
+    uint32_t parent TS__UNSET; // track (the process)
 } ts_gpu_device_desc;
 
 typedef struct ts_gpu_context_desc {
-    const char *name; // ("context NUMBER")
-    uint32_t device;  // track
-    uint64_t number;  // vendor's identifier
+    const char *name TS__UNSET; // ("context NUMBER")
+    uint32_t device TS__UNSET;  // track
+    uint64_t number TS__UNSET;  // vendor's identifier
 } ts_gpu_context_desc;
 
 typedef struct ts_gpu_stream_desc {
-    const char *name; // ("stream NUMBER")
-    uint32_t context; // track, or a device's track
-    uint64_t number;  // vendor's identifier
-    int32_t priority; // vendor's scale, -32768 to 32767 (0)
-    uint32_t flags;   // TS_STREAM_... (0)
+    const char *name TS__UNSET; // ("stream NUMBER")
+    uint32_t context TS__UNSET; // track, or a device's track
+    uint64_t number TS__UNSET;  // vendor's identifier
+    int32_t priority TS__UNSET; // vendor's scale, -32768 to 32767 (0)
+    uint32_t flags TS__UNSET;   // TS_STREAM_... (0)
 } ts_gpu_stream_desc;
 
 // A kernel and its launch configuration. Sizes in bytes; 0 is unknown.
 typedef struct ts_gpu_launch_desc {
-    const char *name; // as the vendor gives it
-    uint32_t grid[3], block[3], cluster[3];
-    uint32_t registers; // per thread
-    uint32_t static_shared, dynamic_shared;
-    uint32_t local; // per thread
+    const char *name TS__UNSET; // as the vendor gives it
+    uint32_t grid[3] TS__UNSET, block[3] TS__UNSET, cluster[3] TS__UNSET;
+    uint32_t registers TS__UNSET; // per thread
+    uint32_t static_shared TS__UNSET, dynamic_shared TS__UNSET;
+    uint32_t local TS__UNSET; // per thread
 } ts_gpu_launch_desc;
 
 TS_API uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc);
@@ -1555,14 +1556,15 @@ TS_API void ts_gpu_origin_stacks(uint32_t (*stack_here)(void));
 // One finished operation. Zero is "unknown" in every field but `kind`,
 // `track`, `start` and `end`.
 typedef struct ts_gpu_op {
-    ts_event_kind kind;   // TS_EVENT_KERNEL and later
-    uint32_t track;       // stream; context or device for a device_sync
-    uint32_t clock;       // of the four times (0: ts_tick_now)
-    uint64_t queued;      // the host asked for it
-    uint64_t submitted;   // it went to the device
-    uint64_t start, end;  // it ran; end < start is refused and counted
-    uint64_t correlation; // ties it to its API call
-    ts_gpu_origin origin;
+    ts_event_kind kind TS__UNSET; // TS_EVENT_KERNEL and later
+    uint32_t track TS__UNSET;     // stream; context or device for a device_sync
+    uint32_t clock TS__UNSET;     // of the four times (0: ts_tick_now)
+    uint64_t queued TS__UNSET;    // the host asked for it
+    uint64_t submitted TS__UNSET; // it went to the device
+    // it ran; end < start is refused and counted
+    uint64_t start TS__UNSET, end TS__UNSET;
+    uint64_t correlation TS__UNSET; // ties it to its API call
+    ts_gpu_origin origin TS__UNSET;
     union {
         struct {
             uint32_t launch;
@@ -1597,7 +1599,7 @@ typedef struct ts_gpu_op {
             uint64_t address, size;
             uint32_t pool, memory;
         } memory; // gpu_alloc, gpu_free
-    } u;
+    } u TS__UNSET;
 } ts_gpu_op;
 
 TS_API void ts_gpu_op_record(const ts_gpu_op *op);
@@ -1605,10 +1607,10 @@ TS_API void ts_gpu_op_record(const ts_gpu_op *op);
 // A range of memory that an operation, or this thread, reads or writes.
 // Copies, sets, allocations and frees need none: they tell themselves.
 typedef struct ts_gpu_access {
-    uint32_t track;       // where the operation lies (0: the host does it)
-    uint32_t mode;        // TS_ACCESS_...
-    uint64_t correlation; // of the operation, 0 for the host
-    uint64_t address, size;
+    uint32_t track TS__UNSET; // where the operation lies (0: the host does it)
+    uint32_t mode TS__UNSET;  // TS_ACCESS_...
+    uint64_t correlation TS__UNSET; // of the operation, 0 for the host
+    uint64_t address TS__UNSET, size TS__UNSET;
 } ts_gpu_access;
 
 // COARSE: somewhere in the range, as when only the allocation is known.
@@ -1620,10 +1622,11 @@ TS_API void ts_gpu_access_record(const ts_gpu_access *access);
 
 // An order that the program asked for beside that of streams and events.
 typedef struct ts_gpu_dependency {
-    uint32_t track;       // where what waits lies
-    uint32_t type;        // a ts_dependency
-    uint64_t correlation; // of what waits
-    uint64_t after;       // of what must have ended: operations, or the call
+    uint32_t track TS__UNSET;       // where what waits lies
+    uint32_t type TS__UNSET;        // a ts_dependency
+    uint64_t correlation TS__UNSET; // of what waits
+    // of what must have ended: operations, or the call
+    uint64_t after TS__UNSET;
 } ts_gpu_dependency;
 
 // Neither need have been reported yet. Threads: any that records.
@@ -1631,11 +1634,11 @@ TS_API void ts_gpu_dependency_record(const ts_gpu_dependency *dependency);
 
 // A call of a runtime or driver function.
 typedef struct ts_api_call {
-    uint32_t name; // of the function
-    uint32_t stack;
-    uint64_t start, end; // clock 0
-    uint64_t correlation, result;
-    uint32_t thread; // track of who called (this thread)
+    uint32_t name TS__UNSET; // of the function
+    uint32_t stack TS__UNSET;
+    uint64_t start TS__UNSET, end TS__UNSET; // clock 0
+    uint64_t correlation TS__UNSET, result TS__UNSET;
+    uint32_t thread TS__UNSET; // track of who called (this thread)
 } ts_api_call;
 TS_API void ts_api_call_record(const ts_api_call *call);
 
@@ -1659,10 +1662,10 @@ TS_API void ts_api_call_record(const ts_api_call *call);
              what they have by themselves, as they know best.
 */
 typedef struct ts_backend {
-    const char *name; // lower case: "nvtx"
-    ts_result (*start)(char *why, size_t room);
-    void (*flush)(void);
-    void (*stop)(void);
+    const char *name TS__UNSET; // lower case: "nvtx"
+    ts_result (*start)(char *why, size_t room) TS__UNSET;
+    void (*flush)(void) TS__UNSET;
+    void (*stop)(void) TS__UNSET;
 } ts_backend;
 
 // Adds a backend, once, for all sessions from now on; it starts at once if a
@@ -1849,16 +1852,18 @@ static inline ts_gpu_origin ts__gone_origin(void)
 typedef struct ts_writer ts_writer;
 
 typedef struct ts_writer_desc {
-    const char *path;    // the trace. What is there is replaced by close, not
-                         // before; until then it grows in PATH.part
-    uint8_t session[16]; // identity (a fixed one: the same calls give the
-                         // same bytes)
-    uint64_t start_realtime_ns; // Unix time of trace time 0 (unknown)
-    uint32_t process;           // identifier of the recorded one (unknown)
-    bool compress;              // zstd, needs TRACESMITH_ZSTD (false)
-    uint64_t start_raw_ns;      // CLOCK_MONOTONIC_RAW at trace time 0 ...
-    uint64_t start_boottime_ns; // and CLOCK_BOOTTIME, on the machine that the
-                                // metadata `boot_id` names (unknown)
+    // the trace. What is there is replaced by close, not before; until then it
+    // grows in PATH.part
+    const char *path TS__UNSET;
+    // identity (a fixed one: the same calls give the same bytes)
+    uint8_t session[16] TS__UNSET;
+    uint64_t start_realtime_ns TS__UNSET; // Unix time of trace time 0 (unknown)
+    uint32_t process TS__UNSET;      // identifier of the recorded one (unknown)
+    bool compress TS__UNSET;         // zstd, needs TRACESMITH_ZSTD (false)
+    uint64_t start_raw_ns TS__UNSET; // CLOCK_MONOTONIC_RAW at trace time 0 ...
+    // and CLOCK_BOOTTIME, on the machine that the metadata `boot_id` names
+    // (unknown)
+    uint64_t start_boottime_ns TS__UNSET;
 } ts_writer_desc;
 
 // One value of an event besides its times.
@@ -1955,14 +1960,15 @@ TS_API void ts_writer_event_text(ts_writer *writer, ts_event_kind kind,
 
 // Events of one kind as columns of `count` values.
 typedef struct ts_rows {
-    ts_event_kind kind;
-    uint32_t count;
-    uint32_t track;         // of all of them, unless
-    const uint32_t *tracks; // this says it for each (NULL)
-    const int64_t *start_ns, *duration_ns;
-    const uint64_t *values[TS_COLUMN_LIMIT]; // by ts_column (NULL: zeros)
-    const uint32_t *text_sizes;              // (NULL: no texts)
-    const char *const *texts;
+    ts_event_kind kind TS__UNSET;
+    uint32_t count TS__UNSET;
+    uint32_t track TS__UNSET;         // of all of them, unless
+    const uint32_t *tracks TS__UNSET; // this says it for each (NULL)
+    const int64_t *start_ns TS__UNSET, *duration_ns TS__UNSET;
+    // by ts_column (NULL: zeros)
+    const uint64_t *values[TS_COLUMN_LIMIT] TS__UNSET;
+    const uint32_t *text_sizes TS__UNSET; // (NULL: no texts)
+    const char *const *texts TS__UNSET;
 } ts_rows;
 
 /*

@@ -1,5 +1,15 @@
 /* ==== 12. Implementation ================================================= */
 
+// C that C++ compiles too: casts and NULL are those of C.
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#endif
+#endif
+
 /* ---- 12.0 Sidecars, for the recorder and for readers of its traces ------ */
 
 #if ((defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE)) || \
@@ -8,7 +18,11 @@
 #define TS__SIDECAR_IMPLEMENTED
 
 #include <sys/mman.h>
-#if defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE)
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "traces are little-endian, this machine is not: TRACESMITH_DISABLE"
+#undef TRACESMITH_IMPLEMENTATION
+#undef TRACESMITH_REPLAY_IMPLEMENTATION
+#elif defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE)
 #error "include tracesmith.h before system headers, or define _GNU_SOURCE"
 #undef TRACESMITH_IMPLEMENTATION // one error is enough
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
@@ -73,5 +87,5 @@ static bool ts__sidecar_own(int fd, uid_t owner)
            !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
            (st.st_uid == user || (!user && st.st_uid == owner));
 }
-#endif // MREMAP_MAYMOVE
+#endif // of a machine and headers that will do
 #endif // TS__SIDECAR_IMPLEMENTED

@@ -132,7 +132,9 @@ static bool ts__cpu_model(char *out, size_t room)
 #if defined(__x86_64__) || defined(__i386__)
     // Intel SDM volume 2, CPUID 80000002H to 80000004H.
     uint32_t words[13] = { 0 };
-    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) return false;
+    // int or unsigned, as the compiler's header has it
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
+        return false;
     for (uint32_t i = 0; i < 12; i += 4)
         __cpuid(0x80000002u + i / 4, words[i], words[i + 1], words[i + 2],
                 words[i + 3]);

@@ -1092,3 +1092,7 @@ void ts_writer_abandon(ts_writer *w)
 }
 
 #endif // TRACESMITH_WRITER
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif

@@ -74,17 +74,18 @@ typedef struct ts_allocator {
 } ts_allocator;
 
 typedef struct ts_reader_desc {
-    const char *path;       // the trace, unless `bytes` is set
-    const void *bytes;      // a trace in memory; must outlive the reader
-    size_t size;            // of bytes
-    bool no_salvage;        // leave a left-over sidecar alone (false: move
-                            // its records into the file, which is changed)
-    bool no_index;          // walk even if there is an index (false)
-    uint32_t threads;       // for walking and ts_scan (number of cores)
-    ts_allocator allocator; // (malloc and free)
-    uint64_t inflate_bytes; // a compressed chunk may have, at most, and all
-                            // those of captures together; a few bytes of a
-                            // file may say that they are 4 GiB (1 GiB)
+    const char *path TS__UNSET;  // the trace, unless `bytes` is set
+    const void *bytes TS__UNSET; // a trace in memory; must outlive the reader
+    size_t size TS__UNSET;       // of bytes
+    // leave a left-over sidecar alone (false: move its records into the file,
+    // which is changed)
+    bool no_salvage TS__UNSET;
+    bool no_index TS__UNSET;    // walk even if there is an index (false)
+    uint32_t threads TS__UNSET; // for walking and ts_scan (number of cores)
+    ts_allocator allocator TS__UNSET; // (malloc and free)
+    // a compressed chunk may have, at most, and all those of captures together;
+    // a few bytes of a file may say that they are 4 GiB (1 GiB)
+    uint64_t inflate_bytes TS__UNSET;
 } ts_reader_desc;
 
 // Where something is wrong with a file.
@@ -301,10 +302,11 @@ TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
 
 // Which chunks and events are wanted. All zeros is everything.
 typedef struct ts_filter {
-    uint64_t kinds;         // bits 1 << kind (0: all)
-    const uint32_t *tracks; // track_count ids (NULL: all)
-    size_t track_count;
-    int64_t from_ns, to_ns; // events that touch [from, to) (both 0: all)
+    uint64_t kinds TS__UNSET;         // bits 1 << kind (0: all)
+    const uint32_t *tracks TS__UNSET; // track_count ids (NULL: all)
+    size_t track_count TS__UNSET;
+    // events that touch [from, to) (both 0: all)
+    int64_t from_ns TS__UNSET, to_ns TS__UNSET;
 } ts_filter;
 #define TS_FILTER(kind) (UINT64_C(1) << (TS_EVENT_##kind))
 

@@ -109,34 +109,42 @@ typedef enum ts_deps {
 typedef struct ts_replay ts_replay;
 
 typedef struct ts_replay_desc {
-    const uint32_t *streams; // stream_count tracks on which operations lie
-    size_t stream_count;     // (0: all)
-    const uint32_t *devices; // device_count tracks
-    size_t device_count;     // (0: all)
-    int64_t from_ns, to_ns;  // what touches [from, to) (both 0: all)
-    ts_deps deps;            // (TS_DEPS_FROZEN)
-    uint32_t threads;        // for loading (the reader's)
-    ts_allocator allocator;  // (malloc and free)
-    ts_reader *const *more;  // more_count further traces, replayed jointly
-    size_t more_count;
-    const uint32_t *stream_files; // file of each of `streams` (NULL: 0)
-    const uint32_t *device_files; // likewise of `devices`
-    // Asked about each operation that the fields above select, in their
-    // order; TS_SKIP_NOT selects it, another value is why not. (NULL: all)
-    ts_skip (*choose)(const ts_replay *replay, size_t index, void *user);
-    void *choose_user;
-    uint32_t queue_depth; // launches that a stream holds before they begin;
-                          // the next one waits in its call (1024)
-    uint32_t connections; // hardware queues of a device, which its streams
-                          // share (0: one for each stream)
-    bool no_inference;    // only what the record says (false)
+    // stream_count tracks on which operations lie
+    const uint32_t *streams TS__UNSET;
+    size_t stream_count TS__UNSET;     // (0: all)
+    const uint32_t *devices TS__UNSET; // device_count tracks
+    size_t device_count TS__UNSET;     // (0: all)
+    // what touches [from, to) (both 0: all)
+    int64_t from_ns TS__UNSET, to_ns TS__UNSET;
+    ts_deps deps TS__UNSET;           // (TS_DEPS_FROZEN)
+    uint32_t threads TS__UNSET;       // for loading (the reader's)
+    ts_allocator allocator TS__UNSET; // (malloc and free)
+    // more_count further traces, replayed jointly
+    ts_reader *const *more TS__UNSET;
+    size_t more_count TS__UNSET;
+    // file of each of `streams` (NULL: 0)
+    const uint32_t *stream_files TS__UNSET;
+    const uint32_t *device_files TS__UNSET; // likewise of `devices`
+    // Asked about each operation that the fields above select, in their order;
+    // TS_SKIP_NOT selects it, another value is why not. (NULL: all)
+    ts_skip (*choose)(const ts_replay *replay, size_t index,
+                      void *user) TS__UNSET;
+    void *choose_user TS__UNSET;
+    // launches that a stream holds before they begin; the next one waits in its
+    // call (1024)
+    uint32_t queue_depth TS__UNSET;
+    // hardware queues of a device, which its streams share (0: one for each
+    // stream)
+    uint32_t connections TS__UNSET;
+    bool no_inference TS__UNSET; // only what the record says (false)
     // What does not touch [load_from_ns, load_to_ns) is not loaded at all, but
     // for the calls of what does (both 0: all). See below.
-    int64_t load_from_ns, load_to_ns;
-    int64_t load_before_ns; // how long before the window these are looked
-                            // for (0: from the beginning)
-    bool clocks_only;       // load collectives alone, to put clocks right: see
-                            // ts_replay_file_at. None is no failure (false)
+    int64_t load_from_ns TS__UNSET, load_to_ns TS__UNSET;
+    // how long before the window these are looked for (0: from the beginning)
+    int64_t load_before_ns TS__UNSET;
+    // load collectives alone, to put clocks right: see ts_replay_file_at. None
+    // is no failure (false)
+    bool clocks_only TS__UNSET;
 } ts_replay_desc;
 
 /*
@@ -206,20 +214,21 @@ TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
 
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
-    const int64_t *durations_ns; // of every operation that
-                                 // ts_replay_operation gives, in its order,
-                                 // 0 or more (NULL: as recorded)
-    uint32_t mode;               // ts_replay_mode (TS_REPLAY_EXACT)
+    // of every operation that ts_replay_operation gives, in its order, 0 or
+    // more (NULL: as recorded)
+    const int64_t *durations_ns TS__UNSET;
+    uint32_t mode TS__UNSET; // ts_replay_mode (TS_REPLAY_EXACT)
     // Only in TS_REPLAY_MODEL:
-    const struct ts_change *changes; // what if: change_count of them
-    size_t change_count;
-    uint32_t copy_engines; // of each direction of a device (as many as were
-                           // busy at once in the record)
-    bool share_compute;    // kernels share the multiprocessors of a device:
-                           // those that find no room wait (false: they
-                           // overlap as they come, as recorded). So do
-                           // collectives whose launch is known, which have
-                           // their part while they wait for others, too
+    const struct ts_change *changes TS__UNSET; // what if: change_count of them
+    size_t change_count TS__UNSET;
+    // of each direction of a device (as many as were busy at once in the
+    // record)
+    uint32_t copy_engines TS__UNSET;
+    // kernels share the multiprocessors of a device: those that find no room
+    // wait (false: they overlap as they come, as recorded). So do collectives
+    // whose launch is known, which have their part while they wait for others,
+    // too
+    bool share_compute TS__UNSET;
 } ts_replay_run_desc;
 
 /*

@@ -90,22 +90,25 @@ typedef enum ts_change_type {
 
 // Of a thread's time, as recorded, on the axis of the replay.
 typedef struct ts_host_span {
-    uint32_t file, thread; // track
-    int64_t start_ns, end_ns;
+    uint32_t file TS__UNSET, thread TS__UNSET; // track
+    int64_t start_ns TS__UNSET, end_ns TS__UNSET;
 } ts_host_span;
 
 typedef struct ts_change {
-    ts_change_type type;
-    const bool *operations; // of each that ts_replay_operation gives (all)
-    ts_ratio factor;        // (1)
-    int64_t ns;
-    bool has_ns;
-    bool one_part; // TS_CHANGE_HOST: only `part` of ts_replay_part_at (all)
-    uint32_t part;
-    uint32_t track;            // TS_CHANGE_MOVE
-    uint32_t edges;            // TS_CHANGE_CUT: bits 1 << ts_edge_kind
-    const ts_host_span *spans; // TS_CHANGE_SPARE: span_count of them, in any
-    size_t span_count;         // order; they may overlap
+    ts_change_type type TS__UNSET;
+    // of each that ts_replay_operation gives (all)
+    const bool *operations TS__UNSET;
+    ts_ratio factor TS__UNSET; // (1)
+    int64_t ns TS__UNSET;
+    bool has_ns TS__UNSET;
+    // TS_CHANGE_HOST: only `part` of ts_replay_part_at (all)
+    bool one_part TS__UNSET;
+    uint32_t part TS__UNSET;
+    uint32_t track TS__UNSET; // TS_CHANGE_MOVE
+    uint32_t edges TS__UNSET; // TS_CHANGE_CUT: bits 1 << ts_edge_kind
+    // TS_CHANGE_SPARE: span_count of them, in any order; they may overlap
+    const ts_host_span *spans TS__UNSET;
+    size_t span_count TS__UNSET;
 } ts_change;
 
 // A class of delays, as a model uses it.

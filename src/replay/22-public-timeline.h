@@ -102,9 +102,10 @@ TS_API const char *ts_idle_name(uint32_t idle);
 TS_API const char *ts_work_name(uint32_t work);
 
 typedef struct ts_timeline_desc {
-    bool replayed;          // the times of the last run (false: the record's)
-    int64_t from_ns, to_ns; // figures are of [from, to) (both 0: of all)
-    ts_allocator allocator; // (malloc and free)
+    bool replayed TS__UNSET; // the times of the last run (false: the record's)
+    // figures are of [from, to) (both 0: of all)
+    int64_t from_ns TS__UNSET, to_ns TS__UNSET;
+    ts_allocator allocator TS__UNSET; // (malloc and free)
 } ts_timeline_desc;
 
 typedef struct ts_timeline ts_timeline;
@@ -235,13 +236,15 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
     the figures are the same for any number of these.
 */
 typedef struct ts_survey_desc {
-    uint32_t window_operations;        // of each window, about (50,000)
-    uint32_t margin_operations;        // before and after it, about (a tenth)
-    uint32_t gap_count;                // longest gaps that are kept (100)
-    uint32_t threads;                  // (the reader's)
-    uint32_t queue_depth, connections; // as of ts_replay_desc
-    bool no_inference;
-    ts_allocator allocator; // used by all threads (malloc and free)
+    uint32_t window_operations TS__UNSET; // of each window, about (50,000)
+    // before and after it, about (a tenth)
+    uint32_t margin_operations TS__UNSET;
+    uint32_t gap_count TS__UNSET; // longest gaps that are kept (100)
+    uint32_t threads TS__UNSET;   // (the reader's)
+    // as of ts_replay_desc
+    uint32_t queue_depth TS__UNSET, connections TS__UNSET;
+    bool no_inference TS__UNSET;
+    ts_allocator allocator TS__UNSET; // used by all threads (malloc and free)
 } ts_survey_desc;
 
 typedef struct ts_survey ts_survey;

@@ -141,10 +141,11 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     order are one: `distinct` counts those that were not seen before.
 */
 typedef struct ts_explore_desc {
-    uint64_t orders; // at most; the first that differs ends it (1)
-    uint64_t seed;   // (0)
-    bool (*progress)(void *user, uint64_t done); // false ends it (NULL)
-    void *user;
+    uint64_t orders TS__UNSET; // at most; the first that differs ends it (1)
+    uint64_t seed TS__UNSET;   // (0)
+    // false ends it (NULL)
+    bool (*progress)(void *user, uint64_t done) TS__UNSET;
+    void *user TS__UNSET;
 } ts_explore_desc;
 
 typedef struct ts_exploration {

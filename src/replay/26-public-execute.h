@@ -219,28 +219,31 @@ TS_API uint32_t ts_element_size(uint64_t element); // in bytes; 0 likewise
 TS_API double ts_element_value(uint64_t element, const void *bytes);
 
 typedef struct ts_execution_desc {
-    const ts_executor *executor; // required
-    bool chain;  // operations go on with what those before them left, in the
-                 // order of their captures; what is run again, or too late,
-                 // takes nothing from the record (false: each starts from what
-                 // the record has)
-    bool strict; // memory must have its old addresses (false)
-    uint32_t timeout_ms; // of one operation (10,000)
-    uint32_t loops;      // run each so often from the same contents (1)
-    ts_compare compare;  // (TS_COMPARE_EXACT)
-    uint32_t element;    // type for the other comparisons (TS_ELEMENT_F32)
-    double tolerance;
-    double absolute; // with ULP, what is no further apart passes as well; with
-                     // RTOL it is added to what that allows (0)
-    bool no_patches; // in a chain: what nobody replayed wrote does not
-                     // exist (false: the record gives it)
-    ts_allocator allocator; // (malloc and free)
+    const ts_executor *executor TS__UNSET; // required
+    // operations go on with what those before them left, in the order of their
+    // captures; what is run again, or too late, takes nothing from the record
+    // (false: each starts from what the record has)
+    bool chain TS__UNSET;
+    bool strict TS__UNSET;         // memory must have its old addresses (false)
+    uint32_t timeout_ms TS__UNSET; // of one operation (10,000)
+    uint32_t loops TS__UNSET; // run each so often from the same contents (1)
+    ts_compare compare TS__UNSET; // (TS_COMPARE_EXACT)
+    // type for the other comparisons (TS_ELEMENT_F32)
+    uint32_t element TS__UNSET;
+    double tolerance TS__UNSET;
+    // with ULP, what is no further apart passes as well; with RTOL it is added
+    // to what that allows (0)
+    double absolute TS__UNSET;
+    // in a chain: what nobody replayed wrote does not exist (false: the record
+    // gives it)
+    bool no_patches TS__UNSET;
+    ts_allocator allocator TS__UNSET; // (malloc and free)
     // Of memory of this process, at once: an operation that needs more is
-    // declined. A few bytes of a file may ask for any size (0: no limit).
-    // Where the executor tells what is blank, zeros are not counted. What is
+    // declined. A few bytes of a file may ask for any size (0: no limit). Where
+    // the executor tells what is blank, zeros are not counted. What is
     // compressed in the trace takes memory of the reader, for one chunk, one
     // image of code or two lists at a time.
-    uint64_t memory_bytes;
+    uint64_t memory_bytes TS__UNSET;
 } ts_execution_desc;
 
 typedef enum ts_outcome {

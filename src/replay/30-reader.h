@@ -7,9 +7,6 @@
 #ifdef __cplusplus
 #error "tracesmith_replay.h: the implementation is C11, compile it as C"
 #endif
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "tracesmith_replay.h: the implementation needs a little-endian machine"
-#endif
 
 #include <errno.h>
 #include <fcntl.h>
