@@ -4,6 +4,7 @@
 #include "tools/analyze/advice.h"
 #include "tools/analyze/ask_flame.h"
 #include "tools/analyze/calc_roofline.h"
+#include "tools/select/select.h"
 #include "tools/symbolize/symbolize.h"
 
 static const char *only_text, *html_text, *sort_text;
@@ -16,6 +17,7 @@ static const cli_option options[] = {
     { .name = "--only LIST",
       .help = "only these questions, names with commas between",
       .text = &only_text },
+    SELECT_OPTIONS,
     { .name = "--list",
       .help = "print the questions, and the thresholds of --set",
       .flag = &want_list },
@@ -216,7 +218,7 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (!analyze_only_check(&tool, only_text)) return CLI_USAGE;
-    if (!check_usage()) return cli_usage(&tool);
+    if (!check_usage() || !select_check(&tool)) return cli_usage(&tool);
     if (!analyze_files_check(&tool, argv + 1, (size_t)argc - 1) ||
         !check_flops() ||
         !check_files((const char *const *)argv + 1, (size_t)argc - 1))
@@ -228,6 +230,10 @@ int main(int argc, char **argv)
                                      .collapse = want_collapse,
                                      .no_demangle = want_mangled,
                                      .sets = &sets,
-                                     .flops = &flops } };
-    return cli_finish(&tool, run(&job, argv + 1, (uint32_t)argc - 1));
+                                     .flops = &flops,
+                                     .selected = select_words() } };
+    uint32_t count = (uint32_t)argc - 1;
+    if (!select_files(&tool, argv + 1, &count)) return CLI_FAILED;
+    select_install();
+    return cli_finish(&tool, run(&job, argv + 1, count));
 }

@@ -1,58 +1,24 @@
 /*
     ts-cut.c - a part of a trace as a trace of its own
 */
-#include "tools/cut/cut.h"
-#include "tools/replay/replay.h"
+#include "tools/select/select_wish.h"
 
-static const char *out_text, *zone_text, *frame_text, *device_text, *step_text,
-    *rank_text, *process_text, *stream_text, *kind_text, *name_text, *deps_text;
-static int64_t from_ns, to_ns;
-static bool has_from, has_to, anonymise, want_json;
+static const char *out_text, *name_text, *deps_text;
+static bool anonymise, want_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
       .help = "the trace to write; what is there is replaced at the end",
       .text = &out_text },
-    { .name = "--from TIME",
-      .help = "only what ends after: 1.5ms, 20us, 3s after the start",
-      .flag = &has_from,
-      .time_ns = &from_ns },
-    { .name = "--to TIME",
-      .help = "only what begins before",
-      .flag = &has_to,
-      .time_ns = &to_ns },
-    { .name = "--zone LIST",
-      .help = "only what was done inside zones of these names, and the\n"
-              "operations launched there; whole names, in which * stands\n"
-              "for anything",
-      .text = &zone_text },
+    SELECT_OPTIONS,
+    SELECT_KIND,
     { .name = "--frame [NAME:]A..B",
       .help = "only the time of frames number A to B, from 0",
-      .text = &frame_text },
-    { .name = "--step N[..M]",
-      .help = "only steps N to M, as the trace numbers them: the GPU\n"
-              "operations that the host issued in them, from all\n"
-              "threads, with what the host did then",
-      .text = &step_text },
-    { .name = "--rank LIST",
-      .help = "only these ranks of a merged trace; if none is known, the\n"
-              "files by number from 0",
-      .text = &rank_text },
+      .text = &selected.frame },
     { .name = "--process LIST",
       .help = "only what belongs to these processes: numbers or names,\n"
               "in which * stands for anything",
-      .text = &process_text },
-    { .name = "--device LIST",
-      .help = "only what lies on these devices: numbers or names",
-      .text = &device_text },
-    { .name = "--stream LIST",
-      .help = "only what lies on these streams: numbers (on all\n"
-              "devices), DEVICE:STREAM or names, with commas between",
-      .text = &stream_text },
-    { .name = "--kind, --kinds LIST",
-      .help = "only these kinds of events: kernel, zone, ...; gpu is all\n"
-              "GPU operations",
-      .text = &kind_text },
+      .text = &selected.process },
     { .name = "--name REGEX",
       .help = "only what has a name a part of which matches; ^ and $ are\n"
               "its ends",
@@ -79,46 +45,10 @@ static const cli_tool tool = {
 
 /* ---- The wish ------------------------------------------------------------ */
 
-static bool is_known_kind(const char *text, size_t size, uint64_t *kinds)
-{
-    uint64_t found = 0;
-    char part[64];
-    if (size >= sizeof part) return false;
-    memcpy(part, text, size);
-    part[size] = 0;
-    for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++) {
-        const char *const name = ts_event_name(kind);
-        if (!ts_event_columns(kind)) continue;
-        if (cli_list_has(part, name, strlen(name)) ||
-            (!strcmp(part, "gpu") && kind >= TS_EVENT_GPU_FIRST))
-            found |= UINT64_C(1) << kind;
-    }
-    *kinds |= found;
-    return found != 0;
-}
-
-static bool parse_kinds(cut_wish *wish)
-{
-    for (const char *at = kind_text; at;) {
-        const size_t size = strcspn(at, ",");
-        if (!is_known_kind(at, size, &wish->kinds)) {
-            cli_error(&tool, NULL,
-                      "--kind: no kind is '%.*s'; they are:", (int)size, at);
-            for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++)
-                if (ts_event_columns(kind))
-                    fprintf(stderr, " %s", ts_event_name(kind));
-            fputs(" gpu\n", stderr);
-            return false;
-        }
-        at = at[size] ? at + size + 1 : NULL;
-    }
-    return true;
-}
-
 static bool parse_deps(cut_wish *wish)
 {
     static const char *const names[] = { "calls", "both", "none" };
-    wish->deps = kind_text ? CUT_DEPS_NONE : CUT_DEPS_CALLS;
+    wish->deps = selected.kind ? CUT_DEPS_NONE : CUT_DEPS_CALLS;
     if (!deps_text) return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(deps_text, names[i])) continue;
@@ -142,51 +72,21 @@ static bool parse_name(regex_t *regex, cut_wish *wish)
     return true;
 }
 
-static bool steps_valid(void)
-{
-    uint64_t first, last;
-    if (!step_text || cut_range(step_text, &first, &last)) return true;
-    cli_error(&tool, NULL, "--step %s: it is N or N..M", step_text);
-    return false;
-}
-
-static bool parse_time(cut_wish *wish)
-{
-    wish->timed = has_from || has_to;
-    wish->from_ns = has_from ? from_ns : INT64_MIN;
-    wish->to_ns = has_to ? to_ns : INT64_MAX;
-    if (wish->from_ns < wish->to_ns) return true;
-    cli_error(&tool, NULL, "--to is not after --from: nothing is in between");
-    return false;
-}
-
 // What was asked for, so that the trace can say it.
 static const char *in_words(void)
 {
-    static char words[1024];
-    const cli_text from = cli_format("%" PRId64 "ns", from_ns);
-    const cli_text to = cli_format("%" PRId64 "ns", to_ns);
+    static char words[2048];
     const char *const said[][2] = {
-        { "--from", has_from ? from.s : NULL },
-        { "--to", has_to ? to.s : NULL },
-        { "--zone", zone_text },
-        { "--frame", frame_text },
-        { "--step", step_text },
-        { "--rank", rank_text },
-        { "--process", process_text },
-        { "--device", device_text },
-        { "--stream", stream_text },
-        { "--kind", kind_text },
-        { "--name", name_text },
-        { "--keep-deps", deps_text },
+        { "--name ", name_text },
+        { "--keep-deps ", deps_text },
         { "--anonymise", anonymise ? "" : NULL },
     };
-    size_t size = 0;
+    size_t size = (size_t)snprintf(words, sizeof words, "%s", select_words());
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (said[i][1] && size < sizeof words)
-            size += (size_t)snprintf(words + size, sizeof words - size,
-                                     "%s%s%s%s", size ? " " : "", said[i][0],
-                                     *said[i][1] ? " " : "", said[i][1]);
+            size +=
+                (size_t)snprintf(words + size, sizeof words - size, "%s%s%s",
+                                 size ? " " : "", said[i][0], said[i][1]);
     return words;
 }
 
@@ -218,30 +118,13 @@ static void print_json(const cut_job *job)
     cli_json_close(&json, '}');
 }
 
-// The streams and devices are found as ts-replay finds them.
-static int cut(cut_job *job, replay_job *files)
+static int cut(cut_job *job, cli_trace *trace)
 {
-    replay_list streams = { 0 }, devices = { 0 };
-    int code = CLI_FAILED;
-    job->trace = &files->files[0].trace;
-    bool ok = (!rank_text || cut_ranks(job, rank_text)) &&
-              (!process_text || cut_processes(job, process_text));
-    streams.processes = devices.processes = job->wish.processes;
-    streams.process_count = devices.process_count = job->wish.process_count;
-    ok = ok && (!stream_text || replay_streams(files, stream_text, &streams)) &&
-         (!device_text || replay_devices(files, device_text, &devices)) &&
-         (!frame_text || cut_frames(job, frame_text)) &&
-         (!step_text || cut_steps(job, step_text));
-    if (ok) {
-        job->wish.streams = streams.tracks;
-        job->wish.stream_count = streams.count;
-        job->wish.devices = devices.tracks;
-        job->wish.device_count = devices.count;
-        if (cut_write(job)) code = CLI_OK;
-    }
-    replay_list_close(&streams);
-    replay_list_close(&devices);
-    free((void *)job->wish.processes);
+    select_lists lists;
+    job->trace = trace;
+    const int code =
+        select_wish(job, &lists) && cut_write(job) ? CLI_OK : CLI_FAILED;
+    select_close(job, &lists);
     return code;
 }
 
@@ -260,20 +143,15 @@ int main(int argc, char **argv)
     }
     job.path = argv[1];
     job.out = out_text;
-    job.wish.zones = zone_text;
     job.wish.anonymise = anonymise;
     job.wish.what = in_words();
-    if (!parse_time(&job.wish) || !parse_kinds(&job.wish) ||
-        !parse_deps(&job.wish) ||
-        (frame_text && !cut_frames_valid(&tool, frame_text)) ||
-        !steps_valid() || !parse_name(&regex, &job.wish))
+    if (!select_check(&tool) || !parse_deps(&job.wish) ||
+        !parse_name(&regex, &job.wish))
         return cli_usage(&tool);
     int code = CLI_FAILED;
     if (replay_files_open(&files, argv + 1, 1) &&
-        cli_window_check(&files.files[0].trace, &tool,
-                         has_from ? &from_ns : NULL, has_to ? &to_ns : NULL) &&
         replay_check_output(&files, out_text))
-        code = cut(&job, &files);
+        code = cut(&job, &files.files[0].trace);
     if (code == CLI_OK) (want_json ? print_json : print_text)(&job);
     replay_files_close(&files);
     if (job.wish.name) regfree(&regex);

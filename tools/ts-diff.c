@@ -2,6 +2,7 @@
     ts-diff.c - what changed between two traces of one program?
 */
 #include "tools/analyze/diff.h"
+#include "tools/select/select.h"
 #include "tools/symbolize/symbolize.h"
 
 static cli_list gate_list, gate_files;
@@ -10,6 +11,7 @@ static uint64_t top = 10, rows = 1000;
 static bool want_untested, want_json, want_collapse, want_mangled;
 
 static const cli_option options[] = {
+    SELECT_OPTIONS,
     { .name = "--gate GATE",
       .help = "exit 1 if B is worse by more than noise and this:\n"
               "'kernel:gemm* total +5%', 'makespan +2ms',\n"
@@ -168,6 +170,16 @@ static int run(diff *d, diff_gates *gates, char **a, int a_count, char **b,
     return tell(d, gates);
 }
 
+// Of both sides the same part.
+static int select_and_run(diff *d, diff_gates *gates, char **a,
+                          uint32_t a_count, char **b, uint32_t b_count)
+{
+    if (!select_files(&tool, a, &a_count) || !select_files(&tool, b, &b_count))
+        return BAD;
+    select_install();
+    return run(d, gates, a, (int)a_count, b, (int)b_count);
+}
+
 // The files with gates are read like the traces.
 static bool check_files(char **traces, size_t count)
 {
@@ -210,7 +222,8 @@ int main(int argc, char **argv)
     if (!check_files(argv + 1, (size_t)(a_count + b_count))) return BAD;
     diff d = { .tool = &tool };
     diff_gates gates = { .untested_fails = want_untested };
-    if (!parse_alpha(alpha_text, &d.alpha)) return cli_usage(&tool);
+    if (!parse_alpha(alpha_text, &d.alpha) || !select_check(&tool))
+        return cli_usage(&tool);
     const analyze_options o = { .top = top,
                                 .rows = rows,
                                 .collapse = want_collapse,
@@ -219,7 +232,8 @@ int main(int argc, char **argv)
         d.sides[side].job = (analyze_job){ .tool = &tool, .options = o };
     int code = BAD;
     if (read_gates(&gates))
-        code = run(&d, &gates, argv + 1, a_count, argv + 1 + a_count, b_count);
+        code = select_and_run(&d, &gates, argv + 1, (uint32_t)a_count,
+                              argv + 1 + a_count, (uint32_t)b_count);
     diff_close(&d);
     diff_gates_close(&gates);
     return cli_finish(&tool, code) == code ? code : BAD;

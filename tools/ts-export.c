@@ -3,13 +3,13 @@
 */
 #include "tools/ts_cli.h"
 #include "tools/export/dot.h"
+#include "tools/select/select.h"
 #include "tools/symbolize/symbolize.h"
 #include <sys/stat.h>
 
 static bool want_json, collapse, has_limit, has_nodes, no_args, no_flows,
-    no_compress, no_salvage, ranged_from, ranged_to;
+    no_compress, no_salvage;
 static const char *output, *format_name;
-static int64_t from_ns, to_ns;
 static uint64_t limit, nodes;
 
 static const cli_option options[] = {
@@ -21,14 +21,8 @@ static const cli_option options[] = {
               ".perfetto-trace, .pftrace, .pb; .json, .json.gz; .dot,\n"
               ".gv)",
       .text = &format_name },
-    { .name = "--from TIME",
-      .help = "leave out what ends before; 0 is the start of the session",
-      .flag = &ranged_from,
-      .time_ns = &from_ns },
-    { .name = "--to TIME",
-      .help = "leave out what begins then or later",
-      .flag = &ranged_to,
-      .time_ns = &to_ns },
+    SELECT_OPTIONS,
+    SELECT_KIND,
     { .name = "--collapse",
       .help = "dot: operations in a row on a stream, between which\n"
               "nothing else waits or is waited for, are one node",
@@ -144,13 +138,17 @@ static cli_kind kind_of(const export_format *format)
     return format == &export_chrome ? CLI_JSON : CLI_PERFETTO;
 }
 
-static bool range_is_fine(void)
+// Of the window; both 0: all.
+static int64_t from_ns(void)
 {
-    if (!ranged_from) from_ns = ranged_to ? INT64_MIN : 0;
-    if (!ranged_to) to_ns = ranged_from ? INT64_MAX : 0;
-    if ((!ranged_from && !ranged_to) || from_ns < to_ns) return true;
-    cli_error(&tool, NULL, "--to is not after --from: nothing is in between");
-    return false;
+    return selected.has_from ? selected.from_ns
+           : selected.has_to ? INT64_MIN
+                             : 0;
+}
+
+static int64_t to_ns(void)
+{
+    return selected.has_to ? selected.to_ns : selected.has_from ? INT64_MAX : 0;
 }
 
 // The input would be gone before it is read.
@@ -242,7 +240,7 @@ static void say_dot(const char *input, dot_result result,
 {
     if (result == DOT_NOTHING)
         cli_error(&tool, input, "no operation of a device is %s",
-                  ranged_from || ranged_to ? "in this range" : "in the trace");
+                  select_any() ? "selected" : "in the trace");
     else if (result == DOT_TOO_MANY)
         cli_error(&tool, input,
                   "%s nodes would be drawn%s; more than %s make no picture: "
@@ -265,8 +263,8 @@ static int export_graph(const cli_trace *trace, const char *input)
         return CLI_FAILED;
     }
     const size_t known = ts_reader_damage_count(trace->reader);
-    const dot_options wanted = { .from_ns = from_ns,
-                                 .to_ns = to_ns,
+    const dot_options wanted = { .from_ns = from_ns(),
+                                 .to_ns = to_ns(),
                                  .collapse = collapse,
                                  .nodes = nodes,
                                  .limit = node_limit() };
@@ -301,8 +299,8 @@ static int export_trace(const cli_trace *trace, const char *input,
     meter m = { .bar = { .what = "exporting" },
                 .first_ns = trace->info->first_ns,
                 .last_ns = trace->info->last_ns };
-    const export_options wanted = { .from_ns = from_ns,
-                                    .to_ns = to_ns,
+    const export_options wanted = { .from_ns = from_ns(),
+                                    .to_ns = to_ns(),
                                     .no_args = no_args,
                                     .no_flows = no_flows,
                                     .progress = show_progress,
@@ -340,7 +338,7 @@ int main(int argc, char **argv)
     }
     const char *const input = argv[1];
     const export_format *const format = find_format();
-    if (!format || !range_is_fine()) return CLI_USAGE;
+    if (!format || !select_check(&tool)) return CLI_USAGE;
     if ((collapse || has_limit || has_nodes) && format != &dot_format) {
         cli_error(&tool, NULL,
                   "--collapse, --nodes and --limit go with --format dot");
@@ -357,11 +355,12 @@ int main(int argc, char **argv)
     if (!cli_replace_check(&tool, output, kind_of(format))) return CLI_USAGE;
     cli_trace trace;
     const ts_reader_desc desc = { .no_salvage = no_salvage };
+    select_install_window();
     if (!cli_trace_open(&trace, &tool, input, &desc, CLI_WARN_ALL))
         return CLI_FAILED;
-    const bool inside =
-        cli_window_check(&trace, &tool, ranged_from ? &from_ns : NULL,
-                         ranged_to ? &to_ns : NULL);
+    const bool inside = cli_window_check(
+        &trace, &tool, selected.has_from ? &selected.from_ns : NULL,
+        selected.has_to ? &selected.to_ns : NULL);
     const int code = !inside ? CLI_FAILED
                      : format == &dot_format
                          ? export_graph(&trace, input)

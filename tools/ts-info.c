@@ -2,6 +2,7 @@
     ts-info.c - what is in a trace, quickly
 */
 #include "tools/info/info.h"
+#include "tools/select/select.h"
 
 enum { TRACKS_SHOWN = 40, LOSSES_SHOWN = 10, DAMAGE_SHOWN = 10 };
 
@@ -28,6 +29,8 @@ static const cli_option options[] = {
     { .name = "--no-salvage",
       .help = "leave an unfinished trace as it is",
       .flag = &no_salvage },
+    SELECT_OPTIONS,
+    SELECT_KIND,
     { .name = "--stale",
       .help = "list what dead recorders left in FOLDERs (/dev/shm)",
       .flag = &want_stale },
@@ -385,6 +388,14 @@ int main(int argc, char **argv)
                                             want_json, want_remove));
     if (argc != 2 || want_stale || want_remove || (want_salvage && no_salvage))
         return cli_usage(&tool);
+    if (select_any() && (want_verify || want_chunks || want_salvage)) {
+        cli_error(&tool, NULL,
+                  "--verify, --chunks and --salvage are about the file: "
+                  "nothing of it can be selected");
+        return cli_usage(&tool);
+    }
+    if (!select_check(&tool)) return cli_usage(&tool);
+    select_install();
     const char *const path = argv[1];
     if (want_salvage && !salvage(path)) return CLI_FAILED;
     const ts_reader_desc desc = { .no_salvage = no_salvage };

@@ -2,6 +2,7 @@
     ts-query.c - SQL over traces
 */
 #include "tools/query/query.h"
+#include "tools/select/select.h"
 #include "tools/symbolize/symbolize.h"
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ static const cli_option options[] = {
               "no file of this machine",
       .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    SELECT_OPTIONS,
     { .name = "-f, --file SQLFILE",
       .help = "read the SQL from a file; -: from stdin",
       .text = &file_text },
@@ -193,9 +195,12 @@ int main(int argc, char **argv)
     const char *const last = argc > 1 ? argv[argc - 1] : "";
     const char *const sql =
         strpbrk(last, " \t\n") && access(last, F_OK) != 0 ? last : NULL;
-    const uint32_t files = (uint32_t)(argc - 1 - (sql != NULL));
-    if (!check_usage(argv + 1, files, sql != NULL)) return cli_usage(&tool);
+    uint32_t files = (uint32_t)(argc - 1 - (sql != NULL));
+    if (!check_usage(argv + 1, files, sql != NULL) || !select_check(&tool))
+        return cli_usage(&tool);
     if (!check_files(argv + 1, files)) return CLI_USAGE;
+    if (!select_files(&tool, argv + 1, &files)) return CLI_FAILED;
+    select_install();
     query *const q = query_open(&tool, argv + 1, files);
     if (!q) return CLI_FAILED;
     const int code = run(q, sql);

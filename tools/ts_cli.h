@@ -280,6 +280,9 @@ void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
 void cli_trace_close(cli_trace *trace);
+// Called after a trace was opened, by whom it is that shows a part of it alone
+// (NULL: nobody does). False, with the reason on stderr, if there is none.
+extern bool (*cli_trace_opened)(cli_trace *trace, const cli_tool *tool);
 // Called before a reader is closed, by whom it is that keeps things of readers
 // (NULL: nobody does).
 extern void (*cli_trace_closing)(const ts_reader *reader);

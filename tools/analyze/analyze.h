@@ -50,6 +50,7 @@ typedef struct analyze_options {
     bool no_demangle;      // names as recorded
     const cli_list *sets;  // KEY=VALUE
     const cli_list *flops; // REGEX=COUNT, of floating point operations
+    const char *selected;  // "--step 5", as commands take it (NULL: all)
 } analyze_options;
 
 struct analyze_job {
@@ -90,6 +91,9 @@ ts_timeline *analyze_timeline(analyze_job *job); // of the record
 const char *analyze_why(const analyze_job *job);
 // What is added to times of a file to put them on the axis of the first.
 int64_t analyze_offset(analyze_job *job, uint32_t file);
+// "--step 5 (1,033 of 5,165 events)": how the files were cut, if all alike;
+// else empty.
+ts_text analyze_selected(analyze_job *job);
 /*
     A second graph, for what-ifs: run it in TS_REPLAY_MODEL with changes as
     often as wanted. Its operations have the numbers of analyze_replay.

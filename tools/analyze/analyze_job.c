@@ -3,6 +3,7 @@
 */
 #include "tools/analyze/analyze_private.h"
 #include "tools/analyze/calc_cut.h"
+#include "tools/analyze/stats.h"
 #include <unistd.h>
 
 /* ---- Files --------------------------------------------------------------- */
@@ -219,13 +220,41 @@ static bool is_asked(const analyze_question *q, const char *only)
     return !only || cli_list_has(only, q->name, strlen(q->name));
 }
 
+ts_text analyze_selected(analyze_job *job)
+{
+    static const char *const keys[] = { "cut.kept", "cut.left_out" };
+    int64_t sums[2] = { 0, 0 };
+    ts_metadata what = { 0 }, m;
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        const ts_reader *const reader = analyze_reader(job, i);
+        const ts_text before = what.text;
+        if (!ts_reader_metadata(reader, 0, "cut.what", &what) ||
+            what.type != TS_VALUE_TEXT ||
+            (i && (what.text.size != before.size ||
+                   memcmp(what.text.text, before.text, before.size))))
+            return (ts_text){ "", 0 };
+        for (size_t k = 0; k < 2; k++)
+            if (ts_reader_metadata(reader, 0, keys[k], &m) &&
+                m.type == TS_VALUE_INT)
+                sums[k] = stats_sum(sums[k], m.number);
+    }
+    if (!what.text.size) return (ts_text){ "", 0 };
+    return analyze_format(job, "%.*s (%s of %s events)",
+                          (int)(what.text.size & 1023), what.text.text,
+                          cli_count((uint64_t)sums[0]).s,
+                          cli_count((uint64_t)stats_sum(sums[0], sums[1])).s);
+}
+
 static bool take_window(analyze_job *job, report *r)
 {
     const cut_figures *const cut = analyze_cut(job);
     if (!cut) return false;
-    const report_window window = { cut->from_ns,    cut->to_ns,
-                                   cut->works,      cut->work_from_ns,
-                                   cut->work_to_ns, { NULL, 0 } };
+    const report_window window = { .from_ns = cut->from_ns,
+                                   .to_ns = cut->to_ns,
+                                   .works = cut->works,
+                                   .work_from_ns = cut->work_from_ns,
+                                   .work_to_ns = cut->work_to_ns,
+                                   .selected = analyze_selected(job) };
     report_window_set(r, window);
     return true;
 }

@@ -193,6 +193,8 @@ static void put_section(cli_json *json, const report_section *s, uint64_t rows)
 static void put_window(cli_json *json, const report_window *w)
 {
     cli_json_open(json, "window", '{');
+    if (w->selected.size)
+        cli_json_text(json, "selected", w->selected.text, w->selected.size);
     cli_json_int(json, "from_ns", w->from_ns);
     cli_json_int(json, "to_ns", w->to_ns);
     if (w->works) {

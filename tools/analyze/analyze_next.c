@@ -29,11 +29,25 @@ static void put_files(const analyze_job *job)
     }
 }
 
+// Its figures are those of the same part of the trace.
+static void put_tool(const analyze_job *job, const char *command)
+{
+    const char *const selected = job->options.selected;
+    const size_t name = strcspn(command, " ");
+    const bool all =
+        !selected || !*selected || !strncmp(command, "ts-merge", 8);
+    printf("  %.*s", (int)name, command);
+    if (!all) putchar(' ');
+    if (!all) cli_put_text(stdout, selected, strlen(selected));
+    fputs(command + name, stdout);
+}
+
 // With the one trace that a command takes: of several, what ts-merge makes.
 static void put_command(const analyze_job *job, const char *command,
                         const char *after, const char *purpose)
 {
-    printf("  %s ", command);
+    put_tool(job, command);
+    putchar(' ');
     put_word(job->file_count > 1 ? "merged.sbt" : job->files[0].path);
     printf("%s\n      %s\n", after, purpose);
 }
@@ -41,7 +55,7 @@ static void put_command(const analyze_job *job, const char *command,
 static void put_whole(const analyze_job *job, const char *command,
                       const char *purpose)
 {
-    printf("  %s", command);
+    put_tool(job, command);
     put_files(job);
     printf("\n      %s\n", purpose);
 }

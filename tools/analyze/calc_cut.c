@@ -205,12 +205,29 @@ static void take_sides(cut_scan *s, const ts_info *info)
     s->tail_ns = info->last_ns - side;
 }
 
-static void widen(cut_figures *cut, const cut_rows *r, const ts_info *info,
+// Of a part, no more than the time that was cut: a zone may reach beyond it.
+static int64_t cut_at(const ts_reader *reader, const char *key, int64_t ns)
+{
+    ts_metadata m;
+    const bool from = !strcmp(key, "cut.from_ns");
+    if (!ts_reader_metadata(reader, 0, key, &m) || m.type != TS_VALUE_INT)
+        return ns;
+    return from == (m.number > ns) ? m.number : ns;
+}
+
+static void widen(cut_figures *cut, const cut_rows *r, const ts_reader *reader,
                   int64_t offset)
 {
-    const int64_t first = stats_sum(info->first_ns, offset);
-    const int64_t last = stats_sum(
-        r->last_ns > info->last_ns ? r->last_ns : info->last_ns, offset);
+    const ts_info *const info = ts_reader_info(reader);
+    const int64_t end = r->last_ns > info->last_ns ? r->last_ns : info->last_ns;
+    int64_t first = cut_at(reader, "cut.from_ns", info->first_ns);
+    int64_t last = cut_at(reader, "cut.to_ns", end);
+    if (first >= last) { // what a step issued may all come later
+        first = info->first_ns;
+        last = end;
+    }
+    first = stats_sum(first, offset);
+    last = stats_sum(last, offset);
     if (first < cut->from_ns) cut->from_ns = first;
     if (last > cut->to_ns) cut->to_ns = last;
     if (r->work_from_ns > r->work_to_ns) return;
@@ -240,7 +257,7 @@ static bool take_file(cut_figures *cut, analyze_job *job, uint32_t file)
         cut_rows *const rows = &s.of[0];
         meet(rows);
         if (rows->host_ns != INT64_MIN) count_rows(cut, rows);
-        widen(cut, rows, info, analyze_offset(job, file));
+        widen(cut, rows, analyze_reader(job, file), analyze_offset(job, file));
     }
     for (size_t t = 0; t < THREADS; t++)
         free(s.of[t].rows);

@@ -3,13 +3,13 @@
 */
 #include "tools/analyze/diff_tell.h"
 
-enum { FACTS = 5 };
+enum { FACTS = 6 };
 typedef struct facts {
     ts_text text[FACTS]; // empty: not known
 } facts;
-static const char *const labels[FACTS] = { "traces", "devices", "rank", "steps",
-                                           "operations" };
-enum { TRACES, DEVICES, RANK, STEPS, OPERATIONS };
+static const char *const labels[FACTS] = { "traces", "selected", "devices",
+                                           "rank",   "steps",    "operations" };
+enum { TRACES, SELECTED, DEVICES, RANK, STEPS, OPERATIONS };
 
 ts_text diff_model(const ts_reader *reader, const ts_track *device)
 {
@@ -69,7 +69,8 @@ static ts_text steps_of(diff_side *s)
 static facts facts_of(diff_side *s)
 {
     const analyze_job *const job = &s->job;
-    facts f = { .text[DEVICES] = devices_of(s),
+    facts f = { .text[SELECTED] = analyze_selected(&s->job),
+                .text[DEVICES] = devices_of(s),
                 .text[RANK] = rank_of(s),
                 .text[STEPS] = steps_of(s) };
     f.text[TRACES] = analyze_format(

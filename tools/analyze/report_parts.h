@@ -94,6 +94,7 @@ typedef struct report_window {
     int64_t from_ns, to_ns;           // the record
     bool works;                       // a device did something:
     int64_t work_from_ns, work_to_ns; // its first work to the end of the last
+    ts_text selected;                 // how a part was made; empty: all
     ts_text words;                    // all of it in one clause
 } report_window;
 
@@ -119,7 +120,8 @@ ts_text report_keep(report *r, ts_text text);
 __attribute__((format(printf, 2, 3))) void report_loss(report *r,
                                                        const char *format, ...);
 
-void report_window_set(report *r, report_window window); // and its words
+// With all texts but `words`, which it makes.
+void report_window_set(report *r, report_window window);
 
 // Sorts all tables that have a column of this key: the largest first. False
 // if none has.

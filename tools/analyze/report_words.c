@@ -107,12 +107,13 @@ char **report_cuts(const report_table *t, size_t column, size_t rows,
 void report_window_set(report *r, report_window window)
 {
     const report_window *const w = &window;
-    char text[200];
-    size_t size =
-        (size_t)snprintf(text, sizeof text, "%s recorded, from %s to %s",
-                         cli_time(w->to_ns - w->from_ns).s,
-                         report_words(report_time(w->from_ns)).s,
-                         report_words(report_time(w->to_ns)).s);
+    char text[1400];
+    size_t size = (size_t)snprintf(
+        text, sizeof text, "%.*s%s%s recorded, from %s to %s",
+        (int)(w->selected.size & 1023), w->selected.text,
+        w->selected.size ? ": " : "", cli_time(w->to_ns - w->from_ns).s,
+        report_words(report_time(w->from_ns)).s,
+        report_words(report_time(w->to_ns)).s);
     if (w->works)
         size += (size_t)snprintf(text + size, sizeof text - size,
                                  "; devices worked for %s, from %s to %s",

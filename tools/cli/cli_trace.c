@@ -104,7 +104,8 @@ static void say_cut(const cli_trace *trace, const cli_tool *tool,
     const bool said = ts_reader_metadata(reader, 0, "cut.what", &what) &&
                       what.type == TS_VALUE_TEXT;
     cli_error_begin(tool, path);
-    fputs("a part of a trace, cut by ts-cut", stderr);
+    fputs(cli_trace_opened ? "selected by" : "a part of a trace, cut by ts-cut",
+          stderr);
     if (said) fputc(' ', stderr);
     if (said) cli_put_text(stderr, what.text.text, what.text.size);
     fprintf(stderr, ": %s of %s events\n", cli_count((uint64_t)kept.number).s,
@@ -185,7 +186,11 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     }
     trace->info = ts_reader_info(trace->reader);
     if (warn == CLI_WARN_ALL) cli_trace_warn(trace, tool, path);
-    return true;
+    if (!cli_trace_opened) return true;
+    const bool opened = cli_trace_opened(trace, tool);
+    if (opened && warn == CLI_WARN_ALL) say_cut(trace, tool, path);
+    if (!opened) cli_trace_close(trace);
+    return opened;
 }
 
 bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
@@ -214,6 +219,7 @@ uint64_t cli_event_count(const ts_info *info)
     return count;
 }
 
+bool (*cli_trace_opened)(cli_trace *trace, const cli_tool *tool);
 void (*cli_trace_closing)(const ts_reader *reader);
 
 void cli_trace_close(cli_trace *trace)

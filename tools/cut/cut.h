@@ -31,6 +31,7 @@ typedef struct cut_wish {
     bool timed; // [from_ns, to_ns)
     int64_t from_ns, to_ns;
     bool issued; // GPU operations: those that the host issued in that time
+    bool begun;  // GPU operations: those that began in that time
     const char *zones;       // names, with * and commas
     const uint32_t *streams; // tracks
     size_t stream_count;
@@ -54,6 +55,8 @@ typedef struct cut_job {
     copy_counts counts;
     uint64_t added; // of the kept ones, because of cut_wish.deps
     uint64_t undefined, replaced;
+    bool temporary;   // the part is for this process alone
+    bool other_files; // a rank that is not here is in one of them
 } cut_job;
 
 // False, with the reason on stderr, if it could not be written.
@@ -68,13 +71,17 @@ bool cut_range(const char *text, uint64_t *first, uint64_t *last);
 // Likewise: the operations that the host issued in steps A to B, and what it
 // did then. Steps and their numbers are those of ts_replay_steps.
 bool cut_steps(cut_job *job, const char *text);
-bool cut_has_steps(const cut_job *job);
+// How many the trace marks: zones called ProfilerStep#N, else frames.
+uint64_t cut_step_count(const cut_job *job);
+bool cut_has_step_zones(const cut_job *job);
 /*
-    "0,3": sets wish.processes, to be freed in any case, to those of these
+    "0,4..7": sets wish.processes, to be freed in any case, to those of these
     ranks; a trace of one process alone has one rank. False with the reason on
     stderr.
 */
 bool cut_ranks(cut_job *job, const char *text);
+// Whether a trace has any rank that an entry of such a list means.
+bool cut_has_rank(const ts_reader *reader, const char *text, size_t size);
 
 /*
     "4711,worker*": sets wish.processes to those of these numbers or names, of

@@ -15,40 +15,66 @@ static bool number_of(const ts_reader *reader, uint32_t track, const char *key,
 
 typedef struct ranks {
     const ts_reader *reader;
-    const char *key; // "rank", else "merge.part"
+    const char *key; // "rank", else "merge.part"; NULL: it was not merged
     uint32_t *found; // process tracks
     size_t count;
 } ranks;
 
-// Whether any process of the trace has the key.
-static bool any_has(const ts_reader *reader, const char *key)
+// What tells the processes of a trace apart.
+static const char *key_of(const ts_reader *reader)
 {
+    static const char *const keys[] = { "rank", "merge.part" };
     ts_track track;
     int64_t number;
-    for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
-        if (track.type == TS_TRACK_PROCESS &&
-            number_of(reader, track.id, key, &number))
-            return true;
-    return false;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
+            if (track.type == TS_TRACK_PROCESS &&
+                number_of(reader, track.id, keys[k], &number))
+                return keys[k];
+    return NULL;
 }
 
-static bool add(ranks *r, int64_t wanted)
+// An entry of a list is a number, or A..B.
+static bool is_in(int64_t number, const char *text, size_t size)
 {
-    const size_t before = r->count;
+    uint64_t first, last;
+    const cli_text entry = cli_format("%.*s", (int)size, text);
+    return size < sizeof entry.s && cut_range(entry.s, &first, &last) &&
+           number >= 0 && (uint64_t)number >= first && (uint64_t)number <= last;
+}
+
+static void add(ranks *r, uint32_t track)
+{
+    for (size_t k = 0; r->found && k < r->count; k++)
+        if (r->found[k] == track) return;
+    if (r->found) r->found[r->count++] = track;
+}
+
+// Whether there is any that an entry means; a trace that was not merged is of
+// one rank, or of none.
+static bool find(ranks *r, const char *text, size_t size)
+{
+    bool any = false;
     ts_track track;
     int64_t number;
+    if (!r->key)
+        return number_of(r->reader, 0, "rank", &number) &&
+               is_in(number, text, size);
     for (size_t i = 0; ts_reader_track_at(r->reader, i, &track); i++) {
         if (track.type != TS_TRACK_PROCESS ||
             !number_of(r->reader, track.id, r->key, &number) ||
-            number != wanted)
+            !is_in(number, text, size))
             continue;
-        bool has = false;
-        for (size_t k = 0; k < r->count; k++)
-            has |= r->found[k] == track.id;
-        if (has) return true;
-        r->found[r->count++] = track.id;
+        add(r, track.id);
+        any = true;
     }
-    return r->count > before;
+    return any;
+}
+
+bool cut_has_rank(const ts_reader *reader, const char *text, size_t size)
+{
+    ranks r = { .reader = reader, .key = key_of(reader) };
+    return find(&r, text, size);
 }
 
 static void say_ranks(const cut_job *job, const ranks *r, const char *text)
@@ -57,8 +83,16 @@ static void say_ranks(const cut_job *job, const ranks *r, const char *text)
     ts_track track;
     int64_t number;
     size_t count = 0;
+    if (!r->key && number_of(r->reader, 0, "rank", &number)) {
+        cli_error(job->tool, job->path, "--rank %s: it is of rank %" PRId64,
+                  text, number);
+        return;
+    }
     cli_error(job->tool, job->path,
-              "--rank %s: no such rank; there are:", text);
+              r->key ? "--rank %s: no such rank; there are:"
+                     : "--rank %s: the trace says nothing of ranks",
+              text);
+    if (!r->key) return;
     for (size_t i = 0; ts_reader_track_at(r->reader, i, &track); i++)
         if (track.type == TS_TRACK_PROCESS &&
             number_of(r->reader, track.id, r->key, &number) && count++ < SHOWN)
@@ -67,42 +101,26 @@ static void say_ranks(const cut_job *job, const ranks *r, const char *text)
     fputc('\n', stderr);
 }
 
-// A trace that was not merged is of one rank, or of none.
-static bool is_own(const cut_job *job, const char *text)
-{
-    int64_t own;
-    if (!number_of(job->trace->reader, 0, "rank", &own)) {
-        cli_error(job->tool, job->path,
-                  "--rank %s: the trace says nothing of ranks", text);
-        return false;
-    }
-    if (!strcmp(text, cli_format("%" PRId64, own).s)) return true;
-    cli_error(job->tool, job->path, "--rank %s: it is of rank %" PRId64, text,
-              own);
-    return false;
-}
-
 bool cut_ranks(cut_job *job, const char *text)
 {
-    ranks r = { .reader = job->trace->reader, .key = "rank" };
-    if (!any_has(r.reader, r.key)) r.key = "merge.part";
-    if (!any_has(r.reader, r.key)) return is_own(job, text);
-    r.found =
-        malloc((ts_reader_info(r.reader)->track_count + 1) * sizeof *r.found);
+    const ts_reader *const reader = job->trace->reader;
+    ranks r = { .reader = reader, .key = key_of(reader) };
+    if (r.key)
+        r.found =
+            malloc((ts_reader_info(reader)->track_count + 1) * sizeof *r.found);
     job->wish.processes = r.found;
-    if (!r.found) {
+    if (r.key && !r.found) {
         cli_error(job->tool, NULL, "out of memory");
         return false;
     }
     for (const char *at = text;; at++) {
-        char *end;
-        const int64_t wanted = strtoll(at, &end, 10);
-        if (end == at || (*end && *end != ',') || !add(&r, wanted)) {
+        const size_t size = strcspn(at, ",");
+        if (!find(&r, at, size) && !job->other_files) {
             say_ranks(job, &r, text);
             return false;
         }
         job->wish.process_count = r.count;
-        at = end;
+        at += size;
         if (!*at) return true;
     }
 }

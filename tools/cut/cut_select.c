@@ -80,6 +80,8 @@ static bool is_in_time(cut_choice *choice, const cut_row *row)
     if (!w->timed) return true;
     if (w->issued && kind >= TS_EVENT_GPU_FIRST)
         return cut_is_issued(choice, row);
+    if (w->begun && kind >= TS_EVENT_GPU_FIRST)
+        return row->start_ns >= w->from_ns && row->start_ns < w->to_ns;
     if (kind == TS_EVENT_SPAN && cut_set_has(&choice->open, cut_open_key(row)))
         return true;
     if (row->start_ns >= w->to_ns) return false;

@@ -63,24 +63,31 @@ static bool find_steps(const cut_job *job, ts_event_kind kind, steps *s)
     return true;
 }
 
-bool cut_has_steps(const cut_job *job)
+bool cut_has_step_zones(const cut_job *job)
 {
     steps s = { 0 };
     return find_steps(job, TS_EVENT_ZONE, &s) && s.seen;
+}
+
+uint64_t cut_step_count(const cut_job *job)
+{
+    steps s = { 0 };
+    return find_steps(job, TS_EVENT_ZONE, &s) &&
+                   (s.seen || find_steps(job, TS_EVENT_FRAME, &s))
+               ? s.seen
+               : 0;
 }
 
 static bool say_steps(const cut_job *job, const steps *s, const char *text)
 {
     if (!s->seen)
         cli_error(job->tool, job->path,
-                  "--step %s: the trace marks no steps: it has neither zones "
-                  "called ProfilerStep#N nor frames; those that ts-analyze "
-                  "finds are cut by --from and --to",
+                  "--step %s: no steps are marked, neither by zones called "
+                  "ProfilerStep#N nor by frames, and ts-analyze finds none",
                   text);
     else if (s->least == s->most)
         cli_error(job->tool, job->path,
-                  "--step %s: the only step that the trace marks is %" PRIu64
-                  "; those that ts-analyze finds are cut by --from and --to",
+                  "--step %s: the only step that the trace marks is %" PRIu64,
                   text, s->least);
     else
         cli_error(job->tool, job->path,

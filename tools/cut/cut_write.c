@@ -29,7 +29,7 @@ static void describe(const cut_job *job, ts_writer_desc *desc)
     ts_reader *const reader = job->trace->reader;
     const ts_info *const info = job->trace->info;
     desc->path = job->out;
-    desc->compress = is_compressed(reader);
+    desc->compress = !job->temporary && is_compressed(reader);
     if (job->aliases) {
         describe_anonymous(job, desc);
         return;
@@ -71,10 +71,17 @@ static void note(const cut_job *job, ts_writer *writer)
             copy_note_text(writer, 0, "cut.of", slash ? slash + 1 : job->path);
     }
     if (is_all(w)) return;
-    if (w->timed && w->from_ns != INT64_MIN)
-        copy_note_number(writer, 0, "cut.from_ns", w->from_ns);
-    if (w->timed && w->to_ns != INT64_MAX)
-        copy_note_number(writer, 0, "cut.to_ns", w->to_ns);
+    int64_t from_ns = w->timed ? w->from_ns : INT64_MIN;
+    int64_t to_ns = w->timed ? w->to_ns : INT64_MAX;
+    if (ts_reader_metadata(reader, 0, "cut.from_ns", &before) &&
+        before.type == TS_VALUE_INT && before.number > from_ns)
+        from_ns = before.number;
+    if (ts_reader_metadata(reader, 0, "cut.to_ns", &before) &&
+        before.type == TS_VALUE_INT && before.number < to_ns)
+        to_ns = before.number;
+    if (from_ns != INT64_MIN)
+        copy_note_number(writer, 0, "cut.from_ns", from_ns);
+    if (to_ns != INT64_MAX) copy_note_number(writer, 0, "cut.to_ns", to_ns);
     copy_note_number(writer, 0, "cut.kept", (int64_t)job->counts.kept);
     copy_note_number(writer, 0, "cut.left_out", left_out);
     copy_note_number(writer, 0, "cut.added", (int64_t)job->added);
@@ -120,6 +127,22 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
     return result;
 }
 
+// Of names that are patterns none is near.
+static void say_zones(const cut_job *job)
+{
+    const ts_reader *const reader = job->trace->reader;
+    const size_t count = ts_reader_entry_count(reader, TS_CHUNK_SITES);
+    cli_near near = { .word = job->wish.zones };
+    for (uint32_t site = 1; site <= count; site++) {
+        const ts_text name = ts_reader_site_name(reader, site);
+        cli_near_try(&near, name.text, name.size);
+    }
+    cli_error(job->tool, job->path, "no zone is called '%s'%s%.*s%s",
+              job->wish.zones, near.name ? "; did you mean '" : "",
+              (int)near.size, near.name ? near.name : "",
+              near.name ? "'?" : "; ts-analyze --only zones lists them");
+}
+
 static void say(const cut_job *job, ts_result result, int failed)
 {
     if (job->counts.unknown)
@@ -136,8 +159,9 @@ static void say(const cut_job *job, ts_result result, int failed)
                   "captures hold code and memory: they are left out");
     if (result == TS_ERR_NOT_FOUND)
         cli_error(job->tool, job->path,
-                  "no event is like that: nothing is "
-                  "written");
+                  job->temporary ? "no event is selected by %s"
+                                 : "no event is like that: nothing is written",
+                  job->wish.what);
     else if (result != TS_OK)
         cli_error(job->tool, job->out, "cannot be written: %s",
                   result == TS_ERR_IO && failed ? strerror(failed)
@@ -151,13 +175,16 @@ bool cut_write(cut_job *job)
     cut_choice choice;
     cut_aliases aliases = { 0 };
     const size_t damaged = ts_reader_damage_count(job->trace->reader);
-    const bool own = !job->wish.anonymise &&
+    bool zones = true;
+    const bool own = !job->wish.anonymise && !job->temporary &&
                      ts_reader_capture_count(job->trace->reader) &&
                      cli_trace_is_own(job->trace->reader);
     if (is_all(&job->wish)) job->wish.deps = CUT_DEPS_NONE;
     ts_result result = cut_choice_open(&choice, job->trace->reader, &job->wish)
                            ? TS_OK
                            : TS_ERR_MEMORY;
+    if (result == TS_OK && job->wish.zones) zones = choice.zones.count;
+    if (!zones) result = TS_ERR_NOT_FOUND;
     choice.added = &job->added;
     if (job->wish.anonymise) {
         job->aliases = &aliases;
@@ -180,6 +207,6 @@ bool cut_write(cut_job *job)
     cut_aliases_close(&aliases);
     job->aliases = NULL;
     cli_trace_damage(job->trace, job->tool, job->path, damaged);
-    say(job, result, failed);
+    zones ? say(job, result, failed) : say_zones(job);
     return result == TS_OK;
 }

@@ -130,7 +130,7 @@ static bool say_frames(const frames *f, const char *text)
                   "--frame %s: there are frames of several names; say "
                   "NAME:%s",
                   text, text);
-    else if (!f->seen && cut_has_steps(job))
+    else if (!f->seen && cut_has_step_zones(job))
         cli_error(job->tool, job->path,
                   "--frame %s: there are no frames, but there are steps: use "
                   "--step",

@@ -25,6 +25,18 @@ static bool parse_number(const char *text, size_t size, uint64_t *number)
     return true;
 }
 
+// A number, or A..B.
+static bool has_number(const char *text, size_t size, uint64_t number)
+{
+    uint64_t first, last;
+    for (size_t i = 1; i + 2 < size; i++)
+        if (text[i] == '.' && text[i + 1] == '.')
+            return parse_number(text, i, &first) &&
+                   parse_number(text + i + 2, size - i - 2, &last) &&
+                   number >= first && number <= last;
+    return parse_number(text, size, &first) && number == first;
+}
+
 static bool is_named(const ts_track *track, const char *text, size_t size)
 {
     cli_text made;
@@ -37,7 +49,7 @@ static bool stream_matches(const ts_reader *reader, const ts_track *track,
 {
     if (track->type != TS_TRACK_STREAM) return false;
     uint64_t number, device_number;
-    if (parse_number(text, size, &number)) return track->number == number;
+    if (has_number(text, size, track->number)) return true;
     const char *const colon = memchr(text, ':', size);
     const size_t before = colon ? (size_t)(colon - text) : 0;
     ts_track device;
@@ -53,9 +65,7 @@ static bool device_matches(const ts_reader *reader, const ts_track *track,
 {
     (void)reader;
     if (track->type != TS_TRACK_DEVICE) return false;
-    uint64_t number;
-    if (parse_number(text, size, &number)) return track->number == number;
-    return is_named(track, text, size);
+    return has_number(text, size, track->number) || is_named(track, text, size);
 }
 
 // What to look for: streams or devices.

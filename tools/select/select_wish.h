@@ -1,0 +1,26 @@
+/*
+    select_wish.h - a selection as ts-cut takes it. Include it first.
+*/
+#ifndef TS_SELECT_WISH_H
+#define TS_SELECT_WISH_H
+
+#include "tools/cut/cut.h"
+#include "tools/replay/replay.h"
+#include "tools/select/select.h"
+
+// Tracks that the lists of a wish are made of.
+typedef struct select_lists {
+    replay_list streams, devices;
+} select_lists;
+
+/*
+    Puts what the selection means in job->trace into job->wish. False, with the
+    reason on stderr, if it means nothing there. Call select_close in any case.
+*/
+bool select_wish(cut_job *job, select_lists *lists);
+void select_close(cut_job *job, select_lists *lists);
+
+// N[..M]: as cut_steps, by the numbers of ts-analyze.
+bool select_steps(cut_job *job, const char *text);
+
+#endif // TS_SELECT_WISH_H
