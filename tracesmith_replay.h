@@ -9102,6 +9102,16 @@ static void ts__builder_dirty(ts__builder *b, uint32_t index, ts__reach scope)
     group->dirty[scope] = index;
 }
 
+// Nodes of one graph launch on several streams: the graph alone orders them.
+static bool ts__builder_is_launched_with(const ts__builder *b, uint32_t op,
+                                         uint32_t other)
+{
+    const ts_replay *const r = b->replay;
+    return other != TS_NODE_NONE &&
+           ts__replay_op(r, op)->call != TS_NODE_NONE &&
+           ts__replay_op(r, op)->call == ts__replay_op(r, other)->call;
+}
+
 // An operation on a stream, as the legacy default stream sees it.
 static void ts__builder_legacy(ts__builder *b, uint32_t op,
                                const ts__replay_lane *lane,
@@ -9110,7 +9120,11 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
     ts__group *const group =
         ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
     if (!group->has_legacy) return;
-    if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
+    const bool with = ts__builder_is_launched_with(b, op, group->legacy);
+    if (lane->flags & TS_STREAM_LEGACY_DEFAULT && with) {
+        group->legacy = op;
+        group->epoch++;
+    } else if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
         // What came before the last join is before the last legacy operation.
         group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
         const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
@@ -9119,7 +9133,7 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
         ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
         group->legacy = op;
         group->epoch++;
-    } else if (!state->free) {
+    } else if (!state->free && !with) {
         if (state->epoch != group->epoch &&
             ts__builder_wait(b, group->legacy, op, TS_EDGE_LEGACY_DEFAULT))
             state->epoch = group->epoch;

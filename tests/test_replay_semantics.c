@@ -69,6 +69,28 @@ static void nodes_on_other_streams_belong_to_the_launch_stream(void **state)
     work_close(&x);
 }
 
+// Its streams are not those of the program: the default stream orders nothing.
+static void nodes_of_a_graph_do_not_wait_for_default_streams(void **state)
+{
+    (void)state;
+    const op ops[] = {
+        KERNEL(LEGACY, 2, 5, 1), KERNEL(LEGACY, 10, 20, 2),
+        KERNEL(S0, 21, 30, 2),   KERNEL(LEGACY, 31, 40, 2),
+        KERNEL(S0, 41, 50, 2),   KERNEL(S0 + 1, 60, 65, 3),
+    };
+    const call calls[] = { { HOST, 0, 1, 1 },
+                           { HOST, 1, 3, 2, "cudaGraphLaunch" },
+                           { HOST, 4, 5, 3 } };
+    fixture x = WORK_CALLS(ops, calls);
+    assert_int_equal(3, stats(&x)->edges[TS_EDGE_GRAPH]);
+    // What is launched later waits for the node there.
+    assert_int_equal(1, stats(&x)->edges[TS_EDGE_LEGACY_DEFAULT]);
+    work_change(&x, LEGACY, 10, 40); // 30 longer
+    work_expect(&x, S0, 41, 71, 80);
+    work_expect(&x, S0 + 1, 60, 90, 95);
+    work_close(&x);
+}
+
 static void a_graph_of_thousands_of_parallel_nodes_takes_no_longer(void **s)
 {
     (void)s;
@@ -450,6 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(branches_of_a_graph_on_one_stream_join_again),
         cmocka_unit_test(nodes_on_other_streams_belong_to_the_launch_stream),
+        cmocka_unit_test(nodes_of_a_graph_do_not_wait_for_default_streams),
         cmocka_unit_test(
             a_graph_of_thousands_of_parallel_nodes_takes_no_longer),
         cmocka_unit_test(
