@@ -368,6 +368,14 @@ check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     tests/capture/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
     build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder
 check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry
+check "capture: what CUPTI told, told again, is the same trace" sh -c '
+    results=build/gpu/results-dry
+    rm -rf $0/told && mkdir $0/told
+    for part in recorded-work traces; do
+        tar -xzf $results/$part.tar.gz -C $0/told || exit 1
+    done
+    tests/gpu/told-again.sh $0/told/recorded/work $0/told/again.sbt \
+        $0/told/all.sbt' $folder
 check "capture: tests/gpu/run.sh without a compiler, and without time" sh -c '
     OUT=$0/gpu-none TOTAL=0 CC=false tests/gpu/run.sh --dry >$0/gpu.out 2>&1
     test $? = 1 && grep "build is taken as it is" $0/gpu.out &&
@@ -390,7 +398,6 @@ END
         grep "^the recorder begins: kernels  *FAILED" $0/gpu-some/table.txt &&
         tar -xzOf $0/gpu-some/logs.tar.gz logs/build | grep "no hash today" &&
         test "$(ls $0/gpu-some)" = "logs.tar.gz
-recorded.tar.gz
 table.txt"' $folder
 check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
     dir=$0/graphs

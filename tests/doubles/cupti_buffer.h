@@ -22,6 +22,7 @@ static void give_back(void)
 static size_t size_of(uint32_t kind)
 {
     const uint64_t version = get("version") < 13 ? 13 : get("version");
+    if (kind < KINDS && recorded_sizes[kind]) return recorded_sizes[kind];
     switch (kind) {
     case 1:
         return version >= 26   ? 96

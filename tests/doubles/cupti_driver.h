@@ -87,6 +87,10 @@ API(GetCallbackName)(uint32_t domain, uint32_t id, const char **name)
     static char names[DRIVER_COUNT][64];
     const uint32_t own = id - DRIVER_FIRST;
     if (get("no_call_names")) return INVALID;
+    if (getenv("DOUBLE_RECORDING")) {
+        *name = domain < 3 && id < IDS ? recorded_names[domain][id] : NULL;
+        return *name ? 0 : INVALID;
+    }
     if (domain == 1 && own < DRIVER_COUNT) {
         snprintf(names[own], sizeof *names, DRIVER "%s", driver_functions[own]);
         *name = names[own];
@@ -118,6 +122,7 @@ static uint32_t context_number(const void *context);
 
 API(GetContextId)(void *context, uint32_t *id)
 {
-    *id = context_number(context);
+    *id = getenv("DOUBLE_RECORDING") ? (uint32_t)(uintptr_t)context
+                                     : context_number(context);
     return context ? 0 : INVALID;
 }

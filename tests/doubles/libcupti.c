@@ -10,6 +10,7 @@
 #include "cupti_double.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@
     __attribute__((visibility("default"))) int JOIN(DOUBLE_PREFIX, name)
 #define DOUBLE_API __attribute__((visibility("default")))
 
-enum { UNKNOWN = 999, LIMIT = 12, INVALID = 1, KINDS = 64, IDS = 256 };
+enum { UNKNOWN = 999, LIMIT = 12, INVALID = 1, KINDS = 64, IDS = 1024 };
 
 /* ==== 1. What it keeps =================================================== */
 
@@ -59,6 +60,8 @@ static uint32_t correlation;
 static uint64_t stream_free[16];
 static uint8_t streams_known[16], devices_known[8];
 static const char *owner = "";
+static size_t recorded_sizes[KINDS]; // of a recording, see cupti_recorded.h
+static const char *recorded_names[3][IDS];
 static bool second;        // subscribed by the second function
 static uint64_t counts[8]; // of what it was told to do, see double_get
 enum {
@@ -435,3 +438,5 @@ API(Finalize)(void)
 }
 
 #include "cupti_run.h"
+
+#include "cupti_recorded.h"

@@ -2,14 +2,18 @@
     cupti_recorder.c - all that CUPTI tells a program's profiler, as it comes
 
     Loaded by CUDA_INJECTION64_PATH. Into the folder that TS_RECORDER names go
-      calls     a line each: "c TIME THREAD DOMAIN ID SITE CORRELATION CONTEXT
-                NAME SYMBOL" of a callback, "r KIND BYTES NAME" of a record (of
-                kernels with a name), "b BYTES" of a buffer that begins, "n
-                DOMAIN ID NAME" of a function that there is, "x" what was said
-                once
+      calls     a line each:
+                c TIME THREAD DOMAIN ID SITE CORRELATION CONTEXT NAME SYMBOL
+                    a callback of a call; of a resource its node of a graph and
+                    the node that this is a copy of follow ID (0: none)
+                b BYTES           a buffer begins
+                r KIND BYTES NAME a record in it (NAME of kernels and devices)
+                n DOMAIN ID NAME  a function that there is
+                x ...             what was said once
       buffers   the buffers, one behind the other, as CUPTI filled them
-    so that a double can tell the same again. Both have a bound; what is left
-    out is counted in the last line. Times are of CLOCK_MONOTONIC_RAW.
+    so that a double can tell the same again (doubles/cupti_recorded.h). Both
+    have a bound; what is left out is counted in the last line. Times are of
+    CLOCK_MONOTONIC_RAW, those of records of CUPTI's clock: "x clock" has both.
     Source: cupti_callbacks.h and cupti_activity.h of CUDA 13.0.
 */
 #define _GNU_SOURCE
@@ -29,7 +33,10 @@
 
 enum { SIZE = 1 << 20, MOST_LINES = 100000, MOST_BYTES = 12 << 20 };
 enum { DRIVER = 1, RUNTIME = 2, RESOURCE = 3, STATE = 6 };
-enum { KERNEL = 10, KERNEL_NAME = 104 }; // of CUpti_ActivityKernel5 and later
+// Where records have names: CUpti_ActivityKernel5, CUpti_ActivityDevice3 and
+// later.
+enum { NODE_MADE = 13, NODE_CLONED = 20 }; // of resources
+enum { KERNEL = 10, KERNEL_NAME = 104, DEVICE = 8, DEVICE_NAME = 136 };
 
 static FILE *calls, *buffers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -37,8 +44,10 @@ static uint64_t lines, bytes, left_lines, left_bytes;
 
 #define CALLS(X) \
     X(cuptiGetVersion, (uint32_t *)) \
+    X(cuptiGetTimestamp, (uint64_t *)) \
     X(cuptiSubscribe, \
       (void **, void (*)(void *, uint32_t, uint32_t, const void *), void *)) \
+    X(cuptiGetGraphNodeId, (void *, uint64_t *)) \
     X(cuptiGetCallbackName, (uint32_t, uint32_t, const char **)) \
     X(cuptiEnableDomain, (uint32_t, void *, uint32_t)) \
     X(cuptiActivityRegisterCallbacks, \
@@ -83,6 +92,27 @@ __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
     va_end(list);
 }
 
+typedef struct resource { // CUpti_ResourceData
+    void *context, *handle;
+    struct { // CUpti_GraphData, its beginning
+        void *graph, *original_graph, *node, *original;
+    } const *graph;
+} resource;
+
+static uint64_t node_id(void *node)
+{
+    uint64_t id = 0;
+    return node && cuptiGetGraphNodeId(node, &id) == 0 ? id : 0;
+}
+
+static void told_resource(uint32_t id, const resource *r, long thread)
+{
+    const bool node = r && r->graph && (id == NODE_MADE || id == NODE_CLONED);
+    line("c %" PRIu64 " %ld %d %u %" PRIu64 " %" PRIu64 "\n", now(), thread,
+         RESOURCE, id, node ? node_id(r->graph->node) : 0,
+         node && id == NODE_CLONED ? node_id(r->graph->original) : 0);
+}
+
 static void told(void *user, uint32_t domain, uint32_t id, const void *data)
 {
     const long thread = syscall(SYS_gettid);
@@ -92,6 +122,8 @@ static void told(void *user, uint32_t domain, uint32_t id, const void *data)
         line("c %" PRIu64 " %ld %u %u %d %u %u %s %s\n", now(), thread, domain,
              id, c->site, c->correlation, c->context_id, c->name,
              c->symbol ? c->symbol : "");
+    else if (domain == RESOURCE)
+        told_resource(id, data, thread);
     else
         line("c %" PRIu64 " %ld %u %u\n", now(), thread, domain, id);
 }
@@ -126,10 +158,10 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer,
         const bool more = cuptiActivityGetNextRecord(buffer, valid, &at) == 0;
         const size_t end = more ? (size_t)(at - buffer) : valid;
         const char *name = "";
-        if (before && kind == KERNEL) {
-            memcpy(&name, before + KERNEL_NAME, sizeof name);
-            if (!name) name = "";
-        }
+        if (before && (kind == KERNEL || kind == DEVICE))
+            memcpy(&name, before + (kind == KERNEL ? KERNEL_NAME : DEVICE_NAME),
+                   sizeof name);
+        if (!name) name = "";
         if (before)
             line("r %u %zu %s\n", kind, end - (size_t)(before - buffer), name);
         if (!more) break;
@@ -200,6 +232,7 @@ int InitializeInjection(void)
     const char *const folder = getenv("TS_RECORDER");
     void *subscriber = NULL;
     uint32_t version = 0;
+    uint64_t clock = 0;
     if (!folder || !load() || !(calls = file(folder, "calls")) ||
         !(buffers = file(folder, "buffers"))) {
         fprintf(stderr, "cupti_recorder: no folder, or no libcupti.so\n");
@@ -207,6 +240,8 @@ int InitializeInjection(void)
     }
     cuptiGetVersion(&version);
     line("x version %u\n", version);
+    if (cuptiGetTimestamp(&clock) == 0)
+        line("x clock %" PRIu64 " %" PRIu64 "\n", now(), clock);
     names(DRIVER);
     names(RUNTIME);
     line("x subscribe %d\n", cuptiSubscribe(&subscriber, told, NULL));

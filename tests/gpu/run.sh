@@ -12,8 +12,9 @@
 #     --dry    with doubles of the driver and of CUPTI in place of a GPU: that
 #              this script works; none of its figures means anything
 # Into $OUT (gpu/results in the build folder) go the table (table.txt), what all
-# commands said (logs.tar.gz), what CUPTI told programs (recorded.tar.gz, see
-# cupti_recorder.c) and the traces (traces.tar.gz), of at most 16 MiB each.
+# commands said (logs.tar.gz), what CUPTI told programs (recorded-NAME.tar.gz,
+# see cupti_recorder.c and told-again.sh) and the traces (traces.tar.gz), of at
+# most 16 MiB each; after each part, should somebody end all of this at once.
 # Exit status 77: there is no GPU. 1: something that was checked is not so.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -74,6 +75,7 @@ fi
 
 mkdir -p "$results" || exit 1
 results=$(cd "$results" && pwd)
+rm -f "$results"/*.tar.gz "$results/table.txt"
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ts-gpu.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 logs=$dir/logs
@@ -158,21 +160,23 @@ pack() { # NAME FILE...: into the results, if it is no more than may travel
     test $# != 0 || return 0
     (cd "$dir" && tar -czf "$name.tar.gz" "$@") 2>/dev/null
     if test "$(wc -c <"$dir/$name.tar.gz")" -le $((16 << 20)); then
-        cp "$dir/$name.tar.gz" "$results"
-    else
+        cp "$dir/$name.tar.gz" "$results/part" &&
+            mv "$results/part" "$results/$name.tar.gz"
+    elif ! grep -q "^$name.tar.gz" "$table"; then
         row "$name.tar.gz" - 'left out: more than 16 MiB'
     fi
 }
 small() { # traces of at most 4 MiB
     (cd "$dir" && find . -maxdepth 1 -name '*.sbt' -size -4096k)
 }
-finish() {
-    trap '' INT TERM
+keep() { # what there is so far
     version=$(awk '/cupti.version/ { print $2 }' "$dir/info" 2>/dev/null)
-    rm -f "$results"/*.tar.gz "$results/table.txt"
     # shellcheck disable=SC2046 # names without spaces
     pack traces $(small)
-    test ! -d "$dir/recorded" || pack recorded recorded
+    for folder in "$dir"/recorded/*; do
+        test ! -s "$folder/calls" || pack "recorded-${folder##*/}" \
+            "recorded/${folder##*/}"
+    done
     cp "$dir"/did "$dir"/info* "$dir"/again* "$logs" 2>/dev/null
     pack logs logs
     {
@@ -181,6 +185,10 @@ finish() {
         echo
         cat "$table"
     } >"$results/table.txt"
+}
+finish() {
+    trap '' INT TERM
+    keep
     if test "$save" && test -z "$dry"; then
         file=$save/$(date +%Y-%m-%d)-$(printf %s "$gpu" |
             tr -cs 'a-zA-Z0-9\n' -)-cuda.txt
@@ -215,12 +223,12 @@ ask() { # SQL that gives one number, trace
 # 1. What is here, as the vendor's own programs and the loader see it.
 {
     uname -a
-    nvidia-smi
+    timeout 20 nvidia-smi
     ldconfig -p | grep -i -E 'cuda|cupti|nvrtc|nvidia-ml'
     printf 'LD_LIBRARY_PATH %s\n' "$LD_LIBRARY_PATH"
-    nvcc --version
+    timeout 20 nvcc --version
     "$python" --version
-    "$out/ts-devices"
+    within "$out/ts-devices"
 } >"$logs/versions" 2>&1
 row 'driver' "$(sed -n 's/.*Driver Version: *\([0-9.]*\).*/\1/p' \
     "$logs/versions" | head -n 1)" ''
@@ -251,9 +259,9 @@ runtime() { # the program of CUDA's runtime, by NVIDIA's compiler
             "${CXX:-c++}" "$dir/runtime.o" -o "$dir/runtime" -L"$dir" -lcudart
         return
     fi
-    "$nvcc" -arch=native -cudart shared tests/gpu/cuda_runtime.cu \
+    within "$nvcc" -arch=native -cudart shared tests/gpu/cuda_runtime.cu \
         -o "$dir/runtime" &&
-        "$nvcc" -arch=native -cudart static tests/gpu/cuda_runtime.cu \
+        within "$nvcc" -arch=native -cudart static tests/gpu/cuda_runtime.cu \
             -o "$dir/runtime-static"
 }
 record work "$programs/cuda_work"
@@ -263,6 +271,8 @@ if test -x "$dir/runtime"; then
 else
     row 'a program of the runtime' - "not built: $(last "$logs/nvcc")"
 fi
+
+keep
 
 # 3. The recorder alone, in a process that may not hang.
 for how in cuda_inject cuda_inject_dump; do
@@ -281,6 +291,8 @@ for how in cuda_inject cuda_inject_dump; do
         fault "the recorder $what" "status $status: $(last "$logs/$how")"
     fi
 done
+
+keep
 
 # 4. What programs did is in their traces, exactly.
 recorded() { # NAME COMMAND...
@@ -315,6 +327,8 @@ at() { # per cent
 row 'kernel behind its call, least, ns' "$(at 0)" "1 %: $(at 1), 50 %: $(
     at 50), 99 %: $(at 99); seen as earlier: $(awk \
     '/kernels_before_launch/ { print $2 }' "$dir/info" | grep . || echo 0)"
+
+keep
 
 # 5. Times lie within the zone of the host that waited for them.
 within "$programs/cuda_zones" "$dir/zones.sbt" >"$logs/zones" 2>&1 || failed=1
@@ -357,6 +371,8 @@ size=$(wc -c <"$dir/rate.sbt" 2>/dev/null) &&
         -v n=$((6 * count)) 'BEGIN { printf "%.1f", size / n }')" ''
 cost 'ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
     -o "$dir/stacks.sbt" -- "$programs/cuda_work" rate $count
+
+keep
 
 # 7. Operations that are kept and run again, in another process.
 number() { # key in a JSON object of a replay
@@ -443,10 +459,12 @@ cost 'hashes kept' "$out/ts-record" -q --capture hashes -o "$dir/rate.sbt" -- \
 cost 'all kept' "$out/ts-record" -q --capture all -o "$dir/rate.sbt" -- \
     "$programs/cuda_work" rate $count
 
+keep
+
 # 8. PyTorch, last, because its imports are slow: against others, its graph, and
 # what of it is kept.
 has() {
-    test -z "$dry" && "$python" -c "import $1" 2>/dev/null
+    test -z "$dry" && within "$python" -c "import $1" 2>/dev/null
 }
 torch=$(has torch && echo yes)
 count=10000

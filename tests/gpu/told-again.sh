@@ -1,0 +1,53 @@
+#!/bin/sh
+# Records what CUPTI told another program, as its double tells it again, and
+# checks that all of it is in the trace: a recording that tests/gpu/run.sh
+# brought home becomes a test.
+#   tests/gpu/told-again.sh FOLDER TRACE [LIKE]
+#     FOLDER  of a recording, see cupti_recorder.c
+#     LIKE    a trace of the same program: operations and calls must be the same
+set -u
+folder=$(cd "$1" && pwd) trace=$2 like=${3:-}
+out=${TS_GPU_BUILD:-build}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/ts-again.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+${CC:-cc} -std=gnu11 -O2 tests/gpu/cupti_replay.c -o "$dir/replay" -ldl ||
+    exit 1
+make -s OUT="$out" "$out/tests/doubles/libcuda.so" \
+    "$out/tests/doubles/libcupti.so" || exit 1
+cp "$out/tests/doubles/libcuda.so" "$dir/libcuda.so.1"
+cp "$out/tests/doubles/libcupti.so" "$dir/libcupti.so.13"
+LD_LIBRARY_PATH=$dir DOUBLE_RECORDING=$folder "$out/ts-record" -o "$trace" -- \
+    "$dir/replay" || exit 1
+
+failed=0
+same() { # WHAT WANTED SEEN
+    test "$2" != "$3" || return
+    echo "$1: $3, not $2"
+    failed=1
+}
+# Kinds of records as CUPTI numbers them, and the tables of what they become.
+for kinds in 3,10:kernel 1,22:memcpy; do
+    table=${kinds#*:}
+    same "$table" "$(awk -v kinds=",${kinds%:*}," \
+        '$1 == "r" && index(kinds, "," $2 ",") { n++ } END { print n + 0 }' \
+        "$folder/calls")" \
+        "$("$out/ts-query" --csv "$trace" "SELECT count(*) FROM $table" |
+            tail -n 1)"
+done
+rows() { # TRACE: what is of the program, not of when it ran
+    "$out/ts-info" --json "$1" | sed -n '/"counts"/,/}/p'
+    "$out/ts-query" --csv "$1" 'SELECT name, duration_ns, stream, grid_x,
+        grid_y, block_x, correlation, graph, graph_node FROM kernel
+        ORDER BY correlation, graph_node'
+    "$out/ts-query" --csv "$1" 'SELECT duration_ns, size, stream, correlation
+        FROM memcpy ORDER BY correlation'
+    "$out/ts-query" --csv "$1" 'SELECT name, correlation FROM api_call
+        ORDER BY correlation'
+}
+if test "$like"; then
+    rows "$like" >"$dir/wanted"
+    rows "$trace" >"$dir/seen"
+    diff "$dir/wanted" "$dir/seen" | head -n 20
+    cmp "$dir/wanted" "$dir/seen" || failed=1
+fi
+exit $failed
