@@ -52,7 +52,7 @@ const tasks = {
         /host_late [0-9.]+ ms 99\.9 %/,
         "waited longest for the host in 'load_batch'"),
     'what the run is bound by': () => says(first(), /launch-bound no/,
-        /host-bound yes/, "The largest part is in 'load_batch'"),
+        /host-bound yes/, /It is host-bound:[^:]* in 'load_batch'/),
     'which zone costs most': () => says(first(), new RegExp(
         `load_batch +8 ${ms(truth.run.load_us)}`)),
     'which step is slow, and why': () => {
@@ -87,10 +87,13 @@ const tasks = {
         const held = run(same.replace('OTHER.sbt', 'run.sbt'));
         if (held.status !== 0) throw new Error(held.lines);
     },
-    'which rank is late, and why': () => says(first('rank?.sbt'),
-        `rank ${truth.straggler} makes the others wait most: ` +
-            `${ms(truth.waited_us)}, last in 8 of 8`,
-        /host_late host in load_batch copy host to device GPU 2 of rank 2/),
+    'which rank is late, and why': () => {
+        const answer = first('rank?.sbt');
+        says(answer, `rank ${truth.straggler} makes the others wait most: ` +
+            `${ms(truth.waited_us)}, last in 8 of 8`);
+        says(follow(answer, /the others wait/), /^rank2\.sbt:/,
+            /It is host-bound:[^:]* in 'load_batch'/);
+    },
     'a report for others': () => {
         follow(first(), /page/);
         execFileSync('xmllint', ['--noout', `${folder}/report.html`]);

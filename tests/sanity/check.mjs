@@ -53,7 +53,7 @@ const words = [
     [/\b1 \w+ of [\d,]+ \w+ (hold|take|run) /, 'one or many'],
     [/\w\(s\)(?!\w)/, 'one or many'],
 ];
-const plural = new RegExp(`(^|[^\\w.,#-])(\\d[\\d,]*) (${things})\\b` +
+const plural = new RegExp(`(^|[^\\w.,#-])(\\d(?:[\\d,]*\\d)?) (${things})\\b` +
     `(?: (are|were|have|is|was|has)\\b)?`, 'g');
 const many = (word) => word === 'copies' || word === 'processes' ||
     (word.endsWith('s') && word !== 'process');

@@ -127,6 +127,22 @@ static void put_zoom(const analyze_job *job, const report *r)
     }
 }
 
+// The rank for which the others wait longest.
+static void put_rank(const analyze_job *job, const report *r)
+{
+    const report_table *const t = find_table(r, "ranks", "ranks");
+    const size_t row = t ? largest(t, "caused_ns") : 0;
+    const report_value *const rank = t ? value_of(t, row, "rank") : NULL;
+    const report_value *const caused = t ? value_of(t, row, "caused_ns") : NULL;
+    int64_t number;
+    char command[64];
+    if (job->file_count == 1 || !rank || !caused || caused->number <= 0 ||
+        sscanf(rank->text.text, "rank %" SCNd64, &number) != 1)
+        return;
+    snprintf(command, sizeof command, "ts-analyze --rank %" PRId64, number);
+    put_whole(job, command, "the rank for which the others wait, alone");
+}
+
 // The change that promises most: what the critical path gains without it.
 static void put_what_if(const analyze_job *job, const report *r)
 {
@@ -167,6 +183,7 @@ void analyze_next(const analyze_job *job, const report *r)
     puts("\nNext");
     put_whole(job, "ts-analyze --html report.html",
               "all of this as one page, to look at or to send");
+    put_rank(job, r);
     if (job->file_count > 1)
         put_whole(job, "ts-merge -o merged.sbt",
                   "all of them in one trace on one clock, for what follows");
