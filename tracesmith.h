@@ -2114,6 +2114,33 @@ static bool ts__sidecar_own(int fd, uid_t owner)
            !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
            (st.st_uid == user || (!user && st.st_uid == owner));
 }
+
+// The folder of a path, for what is looked at and then removed: whoever may
+// write above it can lead the path elsewhere meanwhile, but not what is open.
+static int ts__folder_open(const char *path, const char **name)
+{
+    char dir[TS__PATH_MAX];
+    const char *const slash = strrchr(path, '/');
+    if (strlen(path) >= sizeof dir) return -1;
+    ts__directory_of(dir, path);
+    *name = slash ? slash + 1 : path;
+    return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+// Removes a path that is still the file which is open.
+static bool ts__unlink_open(const char *path, int fd)
+{
+    const char *name;
+    struct stat there, ours;
+    const int folder = ts__folder_open(path, &name);
+    const bool done = folder >= 0 && fstat(fd, &ours) == 0 &&
+                      fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      there.st_dev == ours.st_dev &&
+                      there.st_ino == ours.st_ino &&
+                      unlinkat(folder, name, 0) == 0;
+    if (folder >= 0) close(folder);
+    return done;
+}
 #endif // of a machine and headers that will do
 #endif // TS__SIDECAR_IMPLEMENTED
 
@@ -8173,10 +8200,14 @@ static void ts__rescue_rings(ts__rescue *r)
 static void ts__rescue_remove(const ts__rescue *r)
 {
     char target[TS__PATH_MAX];
-    unlink(r->found.path);
-    const ssize_t n = readlink(r->found.link, target, sizeof target - 1);
+    const char *name;
+    ts__unlink_open(r->found.path, r->found.fd);
+    const int folder = ts__folder_open(r->found.link, &name);
+    const ssize_t n =
+        folder < 0 ? 0 : readlinkat(folder, name, target, sizeof target - 1);
     target[n > 0 ? n : 0] = 0;
-    if (!strcmp(target, r->found.path)) unlink(r->found.link);
+    if (n > 0 && !strcmp(target, r->found.path)) unlinkat(folder, name, 0);
+    if (folder >= 0) close(folder);
 }
 
 static ts_result ts__rescue_run(ts__rescue *r, const char *trace,

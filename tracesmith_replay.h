@@ -4455,7 +4455,7 @@ TS_API ts_result ts_sidecar_remove(const char *path)
     ts_result result = ts__sidecar_read(fd, true, &sidecar);
     if (result == TS_OK) result = TS_ERR_STATE;
     if (result == TS_ERR_NOT_FOUND)
-        result = unlink(path) == 0 ? TS_OK : TS_ERR_IO;
+        result = ts__unlink_open(path, fd) ? TS_OK : TS_ERR_IO;
     close(fd);
     return result;
 }

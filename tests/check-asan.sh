@@ -17,3 +17,19 @@ WITHOUT="test_fork test_clone test_crash test_modules test_steps" \
     check_programs asan build/asan
 export ASAN_OPTIONS=detect_leaks=0
 check "asan: test_crash" build/asan/tests/test_crash
+
+# Traces that somebody wrote to do harm, to every tool: those that did once, and
+# some more. `HOSTILE=5000 tests/run.sh asan` looks for others, from a case
+# that HOSTILE_FROM names.
+check "asan: hostile traces" sh -c '
+    set -e
+    rm -rf $0 && mkdir $0
+    gcc -std=c11 -O1 -I. -Wall -Wextra -Wpedantic -Wconversion -Wshadow \
+        -Werror tests/fuzz/hostile.c -lzstd -o $0/hostile
+    gcc -std=c11 -O2 -I. tests/execute/app.c -o $0/app -pthread
+    for what in pipeline pointers race; do $0/app $what $0/$what.sbt; done
+    found=$(ls tests/fuzz/corpus/hostile/*.sbt 2>/dev/null)
+    test -z "$found" || $0/hostile 0 build/asan $0 $found
+    $0/hostile --commands 8 --from ${HOSTILE_FROM:-0} ${HOSTILE:-25} \
+        build/asan $0 tests/cli/*.sbt tests/golden/*.sbt $0/*.sbt
+    ' $PWD/build/asan/hostile

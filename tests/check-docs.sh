@@ -123,3 +123,4 @@ check "docs: the tests of docs/security.md exist" sh -c '
         grep -qrF --include="*.c" --include="*.sh" -- "$name" tests ||
             { echo "no test is called: $name"; exit 1; }
     done <$0/names' $folder
+check "docs: the tests that docs/security.md names are there" tests/docs/security.sh

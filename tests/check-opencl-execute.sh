@@ -7,6 +7,7 @@ folder=build/opencl-execute
 rm -rf $folder
 mkdir -p $folder
 export POCL_CACHE_DIR=$PWD/build/pocl # kernels are compiled once
+export XDG_CACHE_HOME=$PWD/build/cache # also those that are run again
 export POCL_MAX_PTHREAD_COUNT=2       # one for a kernel that does not end
 
 if ! echo '#include <CL/cl.h>' | gcc -E -xc - >/dev/null 2>&1 ||
@@ -68,6 +69,11 @@ same fft 36 0
 same stencil 9 0 # a map moves nothing
 same steps 4 1 # one on shared memory
 
+# What a kernel leaves in a cache that other programs use would run there.
+check "opencl-execute: the cache of the user stays as it is" sh -c '
+    rm -rf $0/cache && mkdir $0/cache &&
+    POCL_CACHE_DIR=$PWD/$0/cache build/ts-replay --execute --trust \
+        $0/matmul.sbt && test -z "$(ls -A $0/cache)"' $folder
 check "opencl-execute: count, a kernel that says when it runs" sh -c '
     build/ts-record -o $0.sbt --capture all $0 >$0.out 2>$0.said
     cat $0.out $0.said

@@ -3,6 +3,12 @@
 #define _GNU_SOURCE
 #include "tests/rectest.h"
 
+// What a removal looks at, and when, only a part of the header shows.
+#pragma GCC diagnostic ignored "-Wunused-function"
+#define TRACESMITH_REPLAY_IMPLEMENTATION
+#include "src/record/19-sidecar.h"
+#undef TRACESMITH_REPLAY_IMPLEMENTATION
+
 enum { RECORDS = 100 };
 
 typedef struct place {
@@ -275,6 +281,34 @@ static void a_trace_keeps_its_sidecar_under_another_name(void **state)
     tear_down(&s);
 }
 
+// Between the look at a sidecar and its removal: another file under its path,
+// and another folder. As `mv` in a folder of somebody else's would do it.
+static void what_came_into_its_place_meanwhile_is_not_removed(void **state)
+{
+    (void)state;
+    const scene s = set_up();
+    char kept[720], moved[720];
+    const int file = open(s.ring, O_RDONLY);
+    snprintf(kept, sizeof kept, "%s.kept", s.ring);
+    assert_int_equal(rename(s.ring, kept), 0);
+    fclose(fopen(s.ring, "w"));
+    assert_false(ts__unlink_open(s.ring, file));
+    assert_int_equal(access(s.ring, F_OK), 0);
+    assert_int_equal(rename(kept, s.ring), 0);
+    snprintf(moved, sizeof moved, "%s.moved", s.folder);
+    assert_int_equal(rename(s.folder, moved), 0);
+    assert_int_equal(mkdir(s.folder, 0700), 0);
+    fclose(fopen(s.ring, "w"));
+    assert_false(ts__unlink_open(s.ring, file));
+    assert_int_equal(access(s.ring, F_OK), 0);
+    unlink(s.ring);
+    rmdir(s.folder);
+    assert_int_equal(rename(moved, s.folder), 0);
+    assert_true(ts__unlink_open(s.ring, file));
+    close(file);
+    tear_down(&s);
+}
+
 /* ---- The trace itself --------------------------------------------------- */
 
 static void a_trace_that_is_no_file_is_refused_at_once(void **state)
@@ -409,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_link_to_another_file_takes_nothing_away),
         cmocka_unit_test(a_copy_leaves_the_records_to_its_original),
         cmocka_unit_test(a_trace_keeps_its_sidecar_under_another_name),
+        cmocka_unit_test(what_came_into_its_place_meanwhile_is_not_removed),
         cmocka_unit_test(a_trace_that_is_no_file_is_refused_at_once),
         cmocka_unit_test(a_pipe_without_a_name_is_read_to_its_end),
         cmocka_unit_test(only_one_whose_trace_is_gone_can_be_removed),

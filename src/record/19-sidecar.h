@@ -87,5 +87,32 @@ static bool ts__sidecar_own(int fd, uid_t owner)
            !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
            (st.st_uid == user || (!user && st.st_uid == owner));
 }
+
+// The folder of a path, for what is looked at and then removed: whoever may
+// write above it can lead the path elsewhere meanwhile, but not what is open.
+static int ts__folder_open(const char *path, const char **name)
+{
+    char dir[TS__PATH_MAX];
+    const char *const slash = strrchr(path, '/');
+    if (strlen(path) >= sizeof dir) return -1;
+    ts__directory_of(dir, path);
+    *name = slash ? slash + 1 : path;
+    return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+// Removes a path that is still the file which is open.
+static bool ts__unlink_open(const char *path, int fd)
+{
+    const char *name;
+    struct stat there, ours;
+    const int folder = ts__folder_open(path, &name);
+    const bool done = folder >= 0 && fstat(fd, &ours) == 0 &&
+                      fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      there.st_dev == ours.st_dev &&
+                      there.st_ino == ours.st_ino &&
+                      unlinkat(folder, name, 0) == 0;
+    if (folder >= 0) close(folder);
+    return done;
+}
 #endif // of a machine and headers that will do
 #endif // TS__SIDECAR_IMPLEMENTED

@@ -189,10 +189,14 @@ static void ts__rescue_rings(ts__rescue *r)
 static void ts__rescue_remove(const ts__rescue *r)
 {
     char target[TS__PATH_MAX];
-    unlink(r->found.path);
-    const ssize_t n = readlink(r->found.link, target, sizeof target - 1);
+    const char *name;
+    ts__unlink_open(r->found.path, r->found.fd);
+    const int folder = ts__folder_open(r->found.link, &name);
+    const ssize_t n =
+        folder < 0 ? 0 : readlinkat(folder, name, target, sizeof target - 1);
     target[n > 0 ? n : 0] = 0;
-    if (!strcmp(target, r->found.path)) unlink(r->found.link);
+    if (n > 0 && !strcmp(target, r->found.path)) unlinkat(folder, name, 0);
+    if (folder >= 0) close(folder);
 }
 
 static ts_result ts__rescue_run(ts__rescue *r, const char *trace,

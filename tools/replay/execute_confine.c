@@ -109,6 +109,14 @@ static void allow_all(int rules, const char *pattern, uint64_t rights)
     globfree(&found);
 }
 
+static bool is_there(const char *pattern)
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0) return false;
+    globfree(&found);
+    return true;
+}
+
 static bool is_opencl(const execute_job *job)
 {
     return !strcmp(job->executor->name, "opencl");
@@ -119,9 +127,11 @@ static void allow_drivers(int rules, const execute_job *job, uint64_t rights)
 {
     static const char *const devices[] = {
         "/dev/null", "/dev/zero", "/dev/nvidia*",
-        "/dev/kfd",  "/dev/dri",  "/dev/shm", // drivers share memory there
-        "/dev/dxg",
+        "/dev/kfd",  "/dev/dri",  "/dev/dxg",
     };
+    // Those of GPUs share memory in /dev/shm.
+    static const char *const gpus[] = { "/dev/nvidia*", "/dev/kfd",
+                                        "/dev/dxg" };
     // PoCL links what it compiled, and the loader of programs starts those.
     static const char *const programs[] = {
         "/usr/bin/ld",           "/usr/bin/ld.*",    "/usr/local/bin/ld",
@@ -131,6 +141,9 @@ static void allow_drivers(int rules, const execute_job *job, uint64_t rights)
     if (!strcmp(job->executor->name, "vdev")) return;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         allow_all(rules, devices[i], rights & ~(uint64_t)MAY_EXECUTE);
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+        if (is_there(gpus[i]))
+            allow(rules, "/dev/shm", rights & ~(uint64_t)MAY_EXECUTE);
     for (size_t i = 0; is_opencl(job) && i < sizeof programs / sizeof *programs;
          i++)
         allow_all(rules, programs[i], rights & MAY_EXECUTE);
@@ -141,12 +154,9 @@ static bool restrict_files(const execute_job *job, const char *folder,
 {
     const uint64_t rights = rights_of(version);
     const ruleset_attr attr = { .files = rights };
-    const char *const cache = getenv("POCL_CACHE_DIR");
     const int rules = (int)syscall(CREATE_RULESET, &attr, sizeof attr.files, 0);
     if (rules < 0) return false;
     if (*folder) allow(rules, folder, rights & ~(uint64_t)MAY_EXECUTE);
-    if (cache && is_opencl(job))
-        allow(rules, cache, rights & ~(uint64_t)MAY_EXECUTE);
     allow_drivers(rules, job, rights);
     const bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
@@ -433,7 +443,8 @@ void execute_confine(const execute_job *job, execute_confined *held)
     if (!held->tried) return;
     snprintf(cache, sizeof cache, "%s/pocl", folder);
     if (*folder) setenv("TMPDIR", folder, 1);
-    if (*folder && is_opencl(job) && !getenv("POCL_CACHE_DIR")) {
+    // Not the user's own cache, whose programs run without all this.
+    if (*folder && is_opencl(job)) {
         (void)mkdir(cache, 0700);
         setenv("POCL_CACHE_DIR", cache, 1);
     }
