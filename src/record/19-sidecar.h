@@ -90,7 +90,7 @@ static bool ts__sidecar_own(int fd, uid_t owner)
 
 // The folder of a path, for what is looked at and then removed: whoever may
 // write above it can lead the path elsewhere meanwhile, but not what is open.
-static int ts__folder_open(const char *path, const char **name)
+static inline int ts__folder_open(const char *path, const char **name)
 {
     char dir[TS__PATH_MAX];
     const char *const slash = strrchr(path, '/');
@@ -101,7 +101,7 @@ static int ts__folder_open(const char *path, const char **name)
 }
 
 // Removes a path that is still the file which is open.
-static bool ts__unlink_open(const char *path, int fd)
+static inline bool ts__unlink_open(const char *path, int fd)
 {
     const char *name;
     struct stat there, ours;

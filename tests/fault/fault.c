@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define FUNCTIONS(X) \
@@ -30,18 +31,29 @@
     X(write) \
     X(pwrite) \
     X(fstat) \
+    X(fstatat) \
+    X(stat) \
+    X(statfs) \
+    X(fstatfs) \
+    X(readlink) \
+    X(realpath) \
     X(ftruncate) \
     X(fallocate) \
     X(posix_fallocate) \
     X(fcntl) \
     X(unlink) \
+    X(unlinkat) \
     X(rename) \
+    X(symlink) \
     X(symlinkat) \
     X(mmap) \
+    X(munmap) \
     X(mremap) \
     X(madvise) \
     X(pthread_create) \
     X(pthread_key_create) \
+    X(ZSTD_createCCtx) \
+    X(ZSTD_compressStream2) \
     X(malloc) \
     X(calloc) \
     X(realloc)
@@ -205,6 +217,44 @@ int fstat(int fd, struct stat *st)
     return REAL(fstat, int (*)(int, struct stat *))(fd, st);
 }
 
+int fstatat(int folder, const char *path, struct stat *st, int flags)
+{
+    if (fails(FAULT_fstatat)) return -1;
+    return REAL(fstatat, int (*)(int, const char *, struct stat *, int))(
+        folder, path, st, flags);
+}
+
+int stat(const char *path, struct stat *st)
+{
+    if (fails(FAULT_stat)) return -1;
+    return REAL(stat, int (*)(const char *, struct stat *))(path, st);
+}
+
+int statfs(const char *path, struct statfs *fs)
+{
+    if (fails(FAULT_statfs)) return -1;
+    return REAL(statfs, int (*)(const char *, struct statfs *))(path, fs);
+}
+
+int fstatfs(int fd, struct statfs *fs)
+{
+    if (fails(FAULT_fstatfs)) return -1;
+    return REAL(fstatfs, int (*)(int, struct statfs *))(fd, fs);
+}
+
+ssize_t readlink(const char *path, char *to, size_t size)
+{
+    if (fails(FAULT_readlink)) return -1;
+    return REAL(readlink, ssize_t(*)(const char *, char *, size_t))(path, to,
+                                                                    size);
+}
+
+char *realpath(const char *path, char *to)
+{
+    if (fails(FAULT_realpath)) return NULL;
+    return REAL(realpath, char *(*)(const char *, char *))(path, to);
+}
+
 int ftruncate(int fd, off_t size)
 {
     if (fails(FAULT_ftruncate)) return -1;
@@ -245,10 +295,22 @@ int unlink(const char *path)
     return REAL(unlink, int (*)(const char *))(path);
 }
 
+int unlinkat(int folder, const char *path, int flags)
+{
+    if (fails(FAULT_unlinkat)) return -1;
+    return REAL(unlinkat, int (*)(int, const char *, int))(folder, path, flags);
+}
+
 int rename(const char *from, const char *to)
 {
     if (fails(FAULT_rename)) return -1;
     return REAL(rename, int (*)(const char *, const char *))(from, to);
+}
+
+int symlink(const char *target, const char *path)
+{
+    if (fails(FAULT_symlink)) return -1;
+    return REAL(symlink, int (*)(const char *, const char *))(target, path);
 }
 
 int symlinkat(const char *target, int folder, const char *path)
@@ -263,6 +325,13 @@ void *mmap(void *at, size_t size, int rights, int flags, int fd, off_t offset)
     if (fails(FAULT_mmap)) return MAP_FAILED;
     return REAL(mmap, void *(*)(void *, size_t, int, int, int, off_t))(
         at, size, rights, flags, fd, offset);
+}
+
+// What is not unmapped stays, and is used no more.
+int munmap(void *at, size_t size)
+{
+    if (fails(FAULT_munmap)) return -1;
+    return REAL(munmap, int (*)(void *, size_t))(at, size);
 }
 
 void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
@@ -297,6 +366,22 @@ int pthread_key_create(pthread_key_t *key, void (*end)(void *))
     if (fails(FAULT_pthread_key_create)) return error;
     return REAL(pthread_key_create,
                 int (*)(pthread_key_t *, void (*)(void *)))(key, end);
+}
+
+// Of libzstd, which has no errno: its results are sizes, the highest errors.
+void *ZSTD_createCCtx(void);
+void *ZSTD_createCCtx(void)
+{
+    if (fails(FAULT_ZSTD_createCCtx)) return NULL;
+    return REAL(ZSTD_createCCtx, void *(*)(void))();
+}
+
+size_t ZSTD_compressStream2(void *context, void *out, void *in, int end);
+size_t ZSTD_compressStream2(void *context, void *out, void *in, int end)
+{
+    if (fails(FAULT_ZSTD_compressStream2)) return (size_t)-1;
+    return REAL(ZSTD_compressStream2,
+                size_t(*)(void *, void *, void *, int))(context, out, in, end);
 }
 
 // dlsym itself allocates: glibc has these names for that.

@@ -1,7 +1,7 @@
 /*
     session.c - a short session, whose libc may fail (fault.c)
 
-    usage: session help|drop|overwrite|block|manual FOLDER
+    usage: session help|drop|overwrite|block|manual|compressed FOLDER
 
     Prints what each call returned, how many records were made while it
     recorded, what it says that became of them, and how many descriptors it
@@ -87,6 +87,9 @@ static ts_session_desc describe(const char *how)
     snprintf(trace, sizeof trace, "trace.sbt");
     snprintf(snapshot, sizeof snapshot, "snapshot.sbt");
     if (!strcmp(how, "manual")) desc.drain = TS_DRAIN_MANUAL;
+#ifdef TRACESMITH_ZSTD
+    if (!strcmp(how, "compressed")) desc.compress = 3;
+#endif
     if (!strcmp(how, "drop")) desc.policy = TS_POLICY_DROP;
     if (!strcmp(how, "overwrite")) desc.policy = TS_POLICY_OVERWRITE;
     if (!strcmp(how, "block")) desc.policy = TS_POLICY_BLOCK;
