@@ -208,9 +208,12 @@ static void a_wait_for_a_record_behind_it_waits_for_itself(void **state)
     assert_int_equal(0, stats(&x)->operations);
     assert_int_equal(2, stats(&x)->skipped[TS_SKIP_UNMET]);
     const uint32_t *nodes;
-    assert_int_equal(2, ts_replay_circle(x.replay, &nodes));
-    assert_int_equal(TS_OK, ts_replay_run(x.replay, NULL)); // still no hang
-    assert_int_equal(2, ts_replay_circle(x.replay, &nodes));
+    for (int i = 0; i < 2; i++) { // still no hang
+        assert_int_equal(TS_OK, ts_replay_run(x.replay, NULL));
+        assert_int_equal(2, ts_replay_circle(x.replay, &nodes));
+        assert_int_equal(0, nodes[0]); // the first of them leads
+        assert_int_equal(1, nodes[1]);
+    }
     work_close(&x);
 }
 

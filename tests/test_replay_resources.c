@@ -183,6 +183,15 @@ static void what_waits_for_nothing_any_more_starts_when_it_did(void **state)
     assert_int_equal(110, with(&x, move));
     work_expect(&x, S0, 20 * US, 20 * US, 30 * US);
     work_expect(&x, S0 + 1, 100 * US, 100 * US, 110 * US);
+    bool first[3] = { false };
+    first[work_find(&x, S0, 0)] = true;
+    const ts_change longer[] = {
+        { .type = TS_CHANGE_SCALE, .operations = first, .factor = { 9, 1 } },
+        { .type = TS_CHANGE_MOVE, .operations = first, .track = S0 + 1 },
+    };
+    model(&x, longer, 2);
+    work_expect(&x, S0, 0, 0, 90 * US);
+    work_expect(&x, S0, 20 * US, 20 * US, 30 * US);
     work_close(&x);
 }
 
