@@ -76,6 +76,38 @@ static void what_lies_outside_of_steps_is_compared_as_a_whole(void **state)
     done(&d, &runs[0], &runs[1]);
 }
 
+// A step has what begins with it, not what begins with the next.
+static void a_step_begins_with_its_first_moment(void **state)
+{
+    (void)state;
+    story runs[2];
+    for (int side = 0; side < 2; side++) {
+        story *const s = &runs[side];
+        *s = story_begin();
+        for (int i = 0; i < STEPS; i++) {
+            const int64_t begin = 1000 * (i + 1);
+            char name[32];
+            snprintf(name, sizeof name, "ProfilerStep#%d", i);
+            story_zone(s, HOST, begin, begin + 1000, name);
+            story_kernel(s, S0, begin, begin + 500 + side, "gemm", HOST, begin);
+        }
+    }
+    diff d;
+    compare(&d, &runs[0], &runs[1]);
+    assert_true(d.by_step);
+    const diff_side *const one = &d.sides[0];
+    assert_int_equal(STEPS, one->steps.count);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        assert_int_equal(i, diff_step_at(one, one->steps.steps[i].start_ns));
+        assert_int_equal(i, diff_step_at(one, one->steps.steps[i].end_ns - 1));
+    }
+    const int64_t end = one->steps.steps[STEPS - 1].end_ns;
+    assert_int_equal(TS_NODE_NONE,
+                     diff_step_at(one, one->steps.steps[0].start_ns - 1));
+    assert_int_equal(TS_NODE_NONE, diff_step_at(one, end));
+    done(&d, &runs[0], &runs[1]);
+}
+
 static void few_steps_are_no_samples(void **state)
 {
     (void)state;
@@ -254,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_of_other_lengths_are_compared_by_step),
         cmocka_unit_test(what_lies_outside_of_steps_is_compared_as_a_whole),
+        cmocka_unit_test(a_step_begins_with_its_first_moment),
         cmocka_unit_test(few_steps_are_no_samples),
         cmocka_unit_test(streams_of_one_side_are_counted),
         cmocka_unit_test(order_is_compared_by_neighbours),
