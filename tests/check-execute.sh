@@ -214,6 +214,14 @@ replays "a hang beside each other" 4 'kernel spin on .*: TIMEOUT$' \
     $folder/spin.sbt --overlap --timeout 3
 replays "a graph where there are none" 3 'vdev has no graphs' \
     $folder/beside.sbt --as-graph --loops 3
+check "execute: Landlock is said where it held, and where it did not" sh -c '
+    set -e
+    run="build/ts-replay --execute --trust $0/pipeline.sbt"
+    $run --json | grep -q "\"landlock\": true" &&
+        wanted="^  confined .*filtered, files by Landlock [1-9]" ||
+        wanted="^  confined .*filtered; .*Landlock"
+    $run | grep "$wanted"
+    $run --no-confine | grep "^  confined      no: --no-confine$"' $folder
 replays "as JSON" 1 '"first_divergence": {' $folder/wrong.sbt --json
 replays "the values as JSON" 1 '"expected_value": 3000.0029' \
     $folder/wrong.sbt --json

@@ -15,6 +15,8 @@ static void (*slots[MODULES][SLOTS])(void);
 static void (**tables[MODULES][SLOTS])(void);
 static unsigned sizes[MODULES] = { 0, 16, 9, 15, 7, 16, 7 };
 static uint32_t handler_version;
+// How much of each table a client has; 0: not that table.
+static size_t callbacks_size = 16, version_size = 24;
 
 static int module_table(uint32_t module, void (****table)(void), unsigned *size)
 {
@@ -33,18 +35,20 @@ static void set_version(uint32_t version)
 
 static const void *get_table(uint32_t number)
 {
-    static const struct {
+    static struct {
         size_t size;
         int (*table)(uint32_t, void (****)(void), unsigned *);
-    } callbacks = { sizeof callbacks, module_table };
-    static const struct {
+    } callbacks = { 0, module_table };
+    static struct {
         size_t size;
         uint32_t version, reserved;
         void (*set)(uint32_t);
-    } version = { sizeof version, 3, 0, set_version };
-    return number == 1   ? (const void *)&callbacks
-           : number == 3 ? (const void *)&version
-                         : NULL;
+    } version = { 0, 3, 0, set_version };
+    callbacks.size = callbacks_size;
+    version.size = version_size;
+    return number == 1 && callbacks_size ? (const void *)&callbacks
+           : number == 3 && version_size ? (const void *)&version
+                                         : NULL;
 }
 
 #define CALL(type, module, slot) ((type)slots[module][slot])

@@ -32,6 +32,16 @@ static void a_client_of_an_older_version_gets_what_it_has(void **state)
     assert_null(slots[CORE][11]);
     slots[CORE][11] = last;
     sizes[CORE] = 16;
+    // A table that ends before what is asked of it is as good as none.
+    for (version_size = 0; version_size <= 16; version_size += 16) {
+        handler_version = 0;
+        assert_int_equal(ts_nvtx_initialize(get_table), 1);
+        assert_int_equal(handler_version, 0);
+    }
+    version_size = 24;
+    for (callbacks_size = 0; callbacks_size <= 8; callbacks_size += 8)
+        assert_int_equal(ts_nvtx_initialize(get_table), 0);
+    callbacks_size = 16;
 }
 
 static void ranges_nest_by_domain_and_end_in_any_order(void **state)
