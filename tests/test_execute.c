@@ -20,6 +20,14 @@ static void never_the_same(const void *args, const ts_vdev_block *block)
     (*values)[7] = (uint32_t)turns++;
 }
 
+static void tell_shape(const void *args, const ts_vdev_block *block)
+{
+    uint32_t *const *const values = args;
+    memcpy(*values, block->grid, sizeof block->grid);
+    memcpy(*values + 3, block->size, sizeof block->size);
+    (*values)[6] = (uint32_t)block->shared_size;
+}
+
 static ts_execution_item run_one(size_t index)
 {
     ts_execution_item item;
@@ -358,6 +366,28 @@ static void memory_that_was_freed_and_taken_again_is_replaced(void **state)
     close_all();
 }
 
+static void a_launch_has_the_shape_it_had(void **state)
+{
+    (void)state;
+    begin();
+    const ts_vdev_kernel kernel =
+        vt_kernel("shape", tell_shape, sizeof(float *), 0);
+    const char *const path = rt_start("shape.sbt", plain);
+    float *const a = floats(0);
+    ok(ts_snapshot_start(NULL));
+    const ts_vdev_launch_desc desc = { .grid = { 2, 3, 4 },
+                                       .block = { 5, 6, 7 },
+                                       .shared_bytes = 80,
+                                       .args = &a };
+    ok(ts_vdev_launch(vdev, 0, kernel, &desc));
+    vt_finish();
+    finish(path);
+    load_only(tell_shape);
+    open_execution(usual());
+    assert_same(run_one(0));
+    close_all();
+}
+
 static void runs_that_differ_are_told(void **state)
 {
     (void)state;
@@ -543,6 +573,7 @@ int main(void)
         cmocka_unit_test(an_end_of_what_moved_forbids_rewriting),
         cmocka_unit_test(named_variables_are_inputs),
         cmocka_unit_test(memory_that_was_freed_and_taken_again_is_replaced),
+        cmocka_unit_test(a_launch_has_the_shape_it_had),
         cmocka_unit_test(runs_that_differ_are_told),
         cmocka_unit_test(what_ran_before_a_refusal_is_waited_for),
         cmocka_unit_test(what_does_not_end_is_a_timeout),
