@@ -11,9 +11,9 @@ if test "${1:-}" = --shake; then
     exec tests/shake.sh "$@"
 fi
 all="build bare unit cli import replay execute analyze diff nsight held tasks
-sanity truth merge states stacks capture fault nvidia devices hip hip-execute
-opencl opencl-execute hash scripts examples install disabled cxx strict docs
-man format asan tsan valgrind arm64 fuzz"
+select sanity truth merge states stacks capture fault nvidia devices hip
+hip-execute opencl opencl-execute hash scripts examples install disabled
+cxx strict docs man format asan tsan valgrind arm64 fuzz"
 . tests/lib.sh
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT

@@ -1,17 +1,17 @@
 /*
     ts-replay.c - replay the GPU operations of a trace
 */
+#include "tools/select/select_wish.h"
 #include "tools/replay/execute.h"
 #include "tools/replay/races.h"
 #include "tools/symbolize/symbolize.h"
 
-static const char *stream_text, *device_text, *deps_text, *ops_text, *zone_text;
+static const char *deps_text, *ops_text;
 static const char *mode_text, *out_text, *speed_text;
 static cli_list what_ifs;
-static int64_t from_ns, to_ns;
 static uint64_t loops, speed;
-static bool has_from, has_to, has_loops, want_dry_run, want_digest, want_json,
-    want_verify, want_ascii;
+static bool has_loops, want_dry_run, want_digest, want_json, want_verify,
+    want_ascii;
 
 static races_wish races;
 static bool has_seed;
@@ -19,28 +19,10 @@ static execute_wish execute;
 static bool has_timeout;
 
 static const cli_option options[] = {
-    { .name = "--stream LIST",
-      .help = "only these streams: numbers (on all devices),\n"
-              "DEVICE:STREAM or names, with commas between",
-      .text = &stream_text },
-    { .name = "--device LIST",
-      .help = "only these devices: numbers or names",
-      .text = &device_text },
-    { .name = "--from TIME",
-      .help = "only what ends after: 1.5ms, 20us, 3s after the start",
-      .flag = &has_from,
-      .time_ns = &from_ns },
-    { .name = "--to TIME",
-      .help = "only what begins before",
-      .flag = &has_to,
-      .time_ns = &to_ns },
+    SELECT_OPTIONS,
     { .name = "--ops A..B",
       .help = "only operations number A to B in order of time, from 0",
       .text = &ops_text },
-    { .name = "--zone LIST",
-      .help = "only what was launched from within zones of these\n"
-              "names; whole names, in which * stands for anything",
-      .text = &zone_text },
     { .name = "--mode HOW",
       .help = "exact: every delay as recorded (the default);\n"
               "model: constants in place of them",
@@ -253,12 +235,7 @@ static bool check_usage(int argc, ts_deps *deps)
                   "--dry-run");
         return false;
     }
-    if (has_from && has_to && to_ns <= from_ns) {
-        cli_error(&tool, NULL,
-                  "--to is not after --from: nothing is in "
-                  "between");
-        return false;
-    }
+    if (!select_check(&tool)) return false;
     return true;
 }
 
@@ -319,21 +296,23 @@ static int report(replay_job *job)
 
 static int look_for_races(const replay_job *job)
 {
-    const cli_text from = cli_format("%" PRId64 "ns", from_ns);
-    const cli_text to = cli_format("%" PRId64 "ns", to_ns);
+    const cli_text from = cli_format("%" PRId64 "ns", selected.from_ns);
+    const cli_text to = cli_format("%" PRId64 "ns", selected.to_ns);
     // In words that give the same selection again.
     races_wish wish = races;
     wish.json = want_json;
-    const char *const selection[RACES_SELECTIONS][2] = {
-        { "--stream", stream_text },
-        { "--device", device_text },
-        { "--from", has_from ? from.s : NULL },
-        { "--to", has_to ? to.s : NULL },
+    const char *const words[RACES_SELECTIONS][2] = {
+        { "--stream", selected.stream },
+        { "--device", selected.device },
+        { "--from", selected.has_from ? from.s : NULL },
+        { "--to", selected.has_to ? to.s : NULL },
         { "--ops", ops_text },
-        { "--zone", zone_text },
+        { "--zone", selected.zone },
+        { "--step", selected.step },
+        { "--rank", selected.rank },
         { "--deps", deps_text },
     };
-    memcpy(wish.selection, selection, sizeof selection);
+    memcpy(wish.selection, words, sizeof words);
     return races_run(job, &wish);
 }
 
@@ -399,15 +378,43 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
     return report(job);
 }
 
+typedef struct chosen {
+    replay_choice *choice; // NULL: all
+    select_rows *rows;
+} chosen;
+
+static ts_skip choose(const ts_replay *replay, size_t index, void *user)
+{
+    const chosen *const c = user;
+    ts_operation op;
+    if (c->rows && ts_replay_operation(replay, index, &op) &&
+        !select_rows_have(c->rows, op.file, op.row))
+        return TS_SKIP_RANGE;
+    return c->choice ? replay_chosen(replay, index, c->choice) : TS_SKIP_NOT;
+}
+
+static bool find_tracks(const replay_job *job, replay_list *streams,
+                        replay_list *devices)
+{
+    return (!selected.stream ||
+            replay_streams(job, selected.stream, streams)) &&
+           (!selected.device || replay_devices(job, selected.device, devices));
+}
+
+static bool find_chosen(const replay_job *job, chosen *c)
+{
+    if (!select_rows_open(&c->rows, job)) return false;
+    if (!ops_text && !selected.zone) return true;
+    c->choice = replay_choose(job, ops_text, selected.zone);
+    return c->choice;
+}
+
 static int select_and_replay(replay_job *job)
 {
     replay_list streams = { 0 }, devices = { 0 };
-    replay_choice *choice = NULL;
+    chosen c = { 0 };
     int code = REPLAY_BAD;
-    if ((!stream_text || replay_streams(job, stream_text, &streams)) &&
-        (!device_text || replay_devices(job, device_text, &devices)) &&
-        ((!ops_text && !zone_text) ||
-         (choice = replay_choose(job, ops_text, zone_text)))) {
+    if (find_tracks(job, &streams, &devices) && find_chosen(job, &c)) {
         const ts_replay_desc desc = {
             .streams = streams.tracks,
             .stream_files = streams.files,
@@ -415,20 +422,21 @@ static int select_and_replay(replay_job *job)
             .devices = devices.tracks,
             .device_files = devices.files,
             .device_count = devices.count,
-            .from_ns = has_from ? from_ns
-                       : has_to ? INT64_MIN
-                                : 0,
-            .to_ns = has_to     ? to_ns
-                     : has_from ? INT64_MAX
-                                : 0,
+            .from_ns = selected.has_from ? selected.from_ns
+                       : selected.has_to ? INT64_MIN
+                                         : 0,
+            .to_ns = selected.has_to     ? selected.to_ns
+                     : selected.has_from ? INT64_MAX
+                                         : 0,
             .deps = job->deps,
-            .choose = choice ? replay_chosen : NULL,
-            .choose_user = choice,
+            .choose = c.choice || c.rows ? choose : NULL,
+            .choose_user = &c,
         };
         code = replay(job, &desc);
     }
     ts_replay_close(job->replay);
-    replay_choice_close(choice);
+    replay_choice_close(c.choice);
+    select_rows_close(c.rows);
     replay_list_close(&streams);
     replay_list_close(&devices);
     return code;
@@ -440,10 +448,9 @@ static int verify(int argc, char **argv)
         cli_error(&tool, NULL, "--verify compares two traces");
         return cli_usage(&tool);
     }
-    if (stream_text || device_text || deps_text || ops_text || zone_text ||
-        out_text || speed_text || mode_text || what_ifs.count || has_from ||
-        has_to || has_loops || want_dry_run || want_digest || races.races ||
-        races.explore || has_seed) {
+    if (select_any() || deps_text || ops_text || out_text || speed_text ||
+        mode_text || what_ifs.count || has_loops || want_dry_run ||
+        want_digest || races.races || races.explore || has_seed) {
         cli_error(&tool, NULL, "--verify goes with --json alone");
         return cli_usage(&tool);
     }
@@ -470,8 +477,9 @@ int main(int argc, char **argv)
     job.dry_run = want_dry_run;
     job.unicode = !want_ascii && cli_unicode();
     int code = REPLAY_BAD;
-    if (replay_files_open(&job, argv + 1, (uint32_t)argc - 1) &&
-        check_output(&job))
+    uint32_t count = (uint32_t)argc - 1;
+    if (select_files(&tool, argv + 1, &count) &&
+        replay_files_open(&job, argv + 1, count) && check_output(&job))
         code = select_and_replay(&job);
     replay_files_close(&job);
     // Output that was lost is no divergence.

@@ -2,15 +2,14 @@
     ts-view.c - a trace in the terminal: timeline, events, statistics
 */
 #include "tools/view/view.h"
+#include "tools/select/select.h"
 #include "tools/symbolize/symbolize.h"
 #include <time.h>
 #include <unistd.h>
 
 static bool want_events, want_stats, want_states, want_json, want_follow,
-    want_color, no_color, want_ascii, has_from, has_to, has_depth, has_limit,
-    has_nth;
-static const char *zone_pattern, *track_list, *kind_list;
-static int64_t from_ns, to_ns;
+    want_color, no_color, want_ascii, has_depth, has_limit, has_nth;
+static const char *zoom_pattern, *track_list;
 static uint64_t width, depth, limit, nth;
 
 static const cli_option options[] = {
@@ -28,29 +27,20 @@ static const cli_option options[] = {
     { .name = "--json",
       .help = "--events, --stats or --states as one JSON object",
       .flag = &want_json },
-    { .name = "--from TIME",
-      .help = "begin here: 1.5ms, 20us, 3s after the start",
-      .flag = &has_from,
-      .time_ns = &from_ns },
-    { .name = "--to TIME",
-      .help = "end here",
-      .flag = &has_to,
-      .time_ns = &to_ns },
-    { .name = "--zone NAME",
+    SELECT_OPTIONS,
+    SELECT_KIND,
+    { .name = "--zoom NAME",
       .help = "only the time of the longest event of this whole name, in\n"
               "which * stands for anything",
-      .text = &zone_pattern },
+      .text = &zoom_pattern },
     { .name = "--nth N",
-      .help = "with --zone: of the Nth in order of time instead",
+      .help = "with --zoom: of the Nth in order of time instead",
       .flag = &has_nth,
       .number = &nth },
     { .name = "--tracks LIST",
       .help = "only tracks of these whole names, in which * stands for\n"
               "anything: a,b,worker*",
       .text = &track_list },
-    { .name = "--kind, --kinds LIST",
-      .help = "only these kinds: zone, kernel, memcpy, ...",
-      .text = &kind_list },
     { .name = "--depth N",
       .help = "rows for nested zones of a thread (2 to 8)",
       .flag = &has_depth,
@@ -85,47 +75,28 @@ static const cli_tool tool = {
 
 /* ---- What is asked for -------------------------------------------------- */
 
-// Bits of the kinds in a list; 0 if one of its names is none.
-static uint64_t parse_kinds(const char *list)
-{
-    uint64_t kinds = 0;
-    for (;; list++) {
-        const size_t size = strcspn(list, ",");
-        uint64_t bits = 0;
-        for (uint32_t kind = 0; kind < TS_EVENT_LIMIT; kind++) {
-            const char *const name = ts_event_name(kind);
-            if (ts_event_columns(kind) && strlen(name) == size &&
-                !memcmp(name, list, size))
-                bits |= UINT64_C(1) << kind;
-        }
-        if (!bits) return 0;
-        kinds |= bits;
-        list += size;
-        if (!*list) return kinds;
-    }
-}
-
 static bool parse(view *v)
 {
+    // Kinds are chosen as they are shown: no part is made for these alone.
+    const char *const kinds = selected.kind;
+    v->kinds = kinds ? select_kinds(&tool, kinds) : VIEW_ALL_KINDS;
+    if (!v->kinds) return false;
+    selected.kind = NULL;
     const char *const wrong =
         want_events + want_stats + want_states > 1
             ? "--events, --stats and --states exclude each other"
         : want_json && !want_events && !want_stats && !want_states
             ? "--json goes with --events, --stats or --states"
-        : has_nth && !zone_pattern ? "--nth goes with --zone"
-        : has_from && has_to && from_ns >= to_ns
-            ? "--to must be later than --from"
+        : has_nth && !zoom_pattern ? "--nth goes with --zoom"
+        : want_follow && select_any_but_time()
+            ? "--follow goes with --from, --to, --tracks and --kind: a part "
+              "of what still grows cannot be selected"
             : NULL;
     if (wrong) {
         cli_error(&tool, NULL, "%s", wrong);
         return false;
     }
-    v->kinds = VIEW_ALL_KINDS;
-    if (kind_list) v->kinds = parse_kinds(kind_list);
-    if (!v->kinds) {
-        cli_error(&tool, NULL, "--kinds: no such kind in \"%s\"", kind_list);
-        return false;
-    }
+    if (!select_check(&tool)) return false;
     if (has_depth && (depth < 1 || depth > 64)) {
         cli_error(&tool, NULL, "--depth: wants 1 to 64");
         return false;
@@ -154,15 +125,31 @@ static int64_t within_far(int64_t ns)
     return ns < -FAR ? -FAR : ns > FAR ? FAR : ns;
 }
 
+// A timeline of a part is of the time that was cut, and not of the longest zone
+// around it.
+static bool cut_at(const view *v, const char *key, int64_t *ns)
+{
+    ts_metadata m;
+    if (want_events || want_stats || want_states || !select_any_but_time() ||
+        !ts_reader_metadata(v->trace.reader, 0, key, &m) ||
+        m.type != TS_VALUE_INT)
+        return false;
+    *ns = m.number;
+    return true;
+}
+
 static void set_range(view *v)
 {
     const ts_info *const info = v->trace.info;
-    v->zoomed = has_from || has_to;
-    v->from_ns = within_far(has_from ? from_ns : info->first_ns);
+    int64_t from_ns = info->first_ns;
+    int64_t to_ns = info->last_ns + (info->last_ns < FAR);
+    const bool cut =
+        cut_at(v, "cut.from_ns", &from_ns) | cut_at(v, "cut.to_ns", &to_ns);
+    v->zoomed = cut || selected.has_from || selected.has_to;
+    v->from_ns = within_far(selected.has_from ? selected.from_ns : from_ns);
     // The range ends after the last event.
-    v->to_ns =
-        within_far(has_to ? to_ns : info->last_ns + (info->last_ns < FAR));
-    if (!has_to && v->to_ns <= v->from_ns) v->to_ns = v->from_ns + 1;
+    v->to_ns = within_far(selected.has_to ? selected.to_ns : to_ns);
+    if (!selected.has_to && v->to_ns <= v->from_ns) v->to_ns = v->from_ns + 1;
 }
 
 typedef struct search {
@@ -178,7 +165,7 @@ static bool matches(search *s, uint64_t key)
     if (known == VIEW_NONE) {
         cli_text made;
         const ts_text name = view_key_text(s->v, key, &made);
-        known = cli_list_has(zone_pattern, name.text, name.size);
+        known = cli_list_has(zoom_pattern, name.text, name.size);
         view_map_set(&s->matches, key, known);
     }
     return known;
@@ -234,7 +221,7 @@ static bool zoom_to_zone(view *v)
     view_map_free(&s.matches);
     if (!s.found || (has_nth && s.found < nth)) {
         cli_error(&tool, v->path,
-                  "no event named \"%s\"%s; --stats lists names", zone_pattern,
+                  "no event named \"%s\"%s; --stats lists names", zoom_pattern,
                   s.found ? " so many times" : "");
         return false;
     }
@@ -260,7 +247,7 @@ static bool show(view *v)
                   cli_time(v->from_ns).s);
         return false;
     }
-    if (zone_pattern && !zoom_to_zone(v)) return false;
+    if (zoom_pattern && !zoom_to_zone(v)) return false;
     if (want_states) return view_states_show(v);
     want_stats ? view_stats(v) : view_timeline(v);
     return true;
@@ -290,7 +277,7 @@ static bool list(view *v)
 {
     view_tracks_load(v);
     set_range(v);
-    if (zone_pattern && !zoom_to_zone(v)) return false;
+    if (zoom_pattern && !zoom_to_zone(v)) return false;
     view_events_begin(v);
     size_t chunks = ts_reader_chunk_count(v->trace.reader);
     view_events(v, 0);
@@ -299,7 +286,7 @@ static bool list(view *v)
         pause_ms(100);
         if (!ts_reader_refresh(v->trace.reader)) continue;
         view_tracks_load(v);
-        if (!zone_pattern) set_range(v);
+        if (!zoom_pattern) set_range(v);
         view_events(v, chunks);
         chunks = ts_reader_chunk_count(v->trace.reader);
     }
@@ -394,8 +381,9 @@ static bool check_selected(view *v)
 {
     bool any = !track_list;
     if (want_follow || v->more_count) return true;
-    if (!cli_window_check(&v->trace, &tool, has_from ? &from_ns : NULL,
-                          has_to ? &to_ns : NULL))
+    if (!cli_window_check(&v->trace, &tool,
+                          selected.has_from ? &selected.from_ns : NULL,
+                          selected.has_to ? &selected.to_ns : NULL))
         return false;
     view_tracks_load(v);
     for (size_t i = 0; i < v->track_count; i++)
@@ -438,8 +426,11 @@ int main(int argc, char **argv)
                   "--follow");
         return cli_usage(&tool);
     }
+    uint32_t count = (uint32_t)argc - 1;
+    if (!select_files(&tool, argv + 1, &count)) return CLI_FAILED;
+    select_install_window();
     if (!open_one(&v, argv[1])) return CLI_FAILED;
-    const bool shown = open_more(&v, argv + 2, (size_t)argc - 2) &&
+    const bool shown = open_more(&v, argv + 2, (size_t)count - 1) &&
                        check_selected(&v) && view_all(&v);
     for (size_t i = 0; i < v.more_count; i++)
         close_one(&v.more[i]);

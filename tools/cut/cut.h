@@ -165,6 +165,8 @@ bool cut_edit(void *choice, copy_batch *batch);
 
 bool cut_has_name(cut_choice *choice, const cut_row *row);
 bool cut_find_zones(cut_choice *choice);
+// Whether the site of a row, if it has one, is a zone of the wanted names.
+bool cut_is_zone(cut_choice *choice, const cut_row *row);
 bool cut_find_issued(cut_choice *choice);
 bool cut_is_issued(cut_choice *choice, const cut_row *row);
 bool cut_find_open(cut_choice *choice);

@@ -103,6 +103,7 @@ static bool is_in_zone(cut_choice *choice, const cut_row *row)
     if (c->kind < TS_EVENT_GPU_FIRST)
         return cut_spans_have(&choice->zones, row->track, row->start_ns,
                               row->end_ns);
+    if (cut_value(row, TS_COLUMN_SITE) && cut_is_zone(choice, row)) return true;
     const uint64_t queued = cut_value(row, TS_COLUMN_QUEUED);
     const uint32_t thread = (uint32_t)cut_value(row, TS_COLUMN_THREAD);
     if (!queued || !thread) return false;

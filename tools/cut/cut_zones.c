@@ -5,7 +5,7 @@
 
 /* ---- Zones --------------------------------------------------------------- */
 
-static bool is_named(cut_choice *choice, const cut_row *row)
+bool cut_is_zone(cut_choice *choice, const cut_row *row)
 {
     const uint32_t site = (uint32_t)cut_value(row, TS_COLUMN_SITE);
     bool yes;
@@ -19,7 +19,7 @@ static bool is_named(cut_choice *choice, const cut_row *row)
 static void take_zone(cut_choice *choice, const cut_row *row)
 {
     const bool open = row->columns->kind == TS_EVENT_ZONE_OPEN;
-    if (!is_named(choice, row)) return;
+    if (!cut_is_zone(choice, row)) return;
     const cut_span span = { row->track, row->start_ns,
                             open ? INT64_MAX : row->end_ns };
     cut_spans_add(&choice->zones, span);

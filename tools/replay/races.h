@@ -6,7 +6,7 @@
 
 #include "tools/replay/replay.h"
 
-enum { RACES_SELECTIONS = 7 };
+enum { RACES_SELECTIONS = 9 };
 typedef struct races_wish {
     bool races, explore; // one of them at least
     uint64_t orders, seed;

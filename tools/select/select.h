@@ -7,6 +7,7 @@
 
     select.c        the options, and what they mean in a trace
     select_part.c   the part in place of the whole
+    select_rows.c   GPU operations of ranks and steps, for ts-replay
     select_steps.c  steps by the numbers of ts-analyze, marked or found
 */
 #ifndef TS_SELECT_H

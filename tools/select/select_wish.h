@@ -23,4 +23,11 @@ void select_close(cut_job *job, select_lists *lists);
 // N[..M]: as cut_steps, by the numbers of ts-analyze.
 bool select_steps(cut_job *job, const char *text);
 
+// The GPU operations of the selected ranks and steps. NULL: all. False, with
+// the reason on stderr, if there are none such. Close them in any case.
+typedef struct select_rows select_rows;
+bool select_rows_open(select_rows **rows, const replay_job *job);
+bool select_rows_have(const select_rows *rows, uint32_t file, uint64_t row);
+void select_rows_close(select_rows *rows);
+
 #endif // TS_SELECT_WISH_H
