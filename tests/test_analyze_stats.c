@@ -197,7 +197,7 @@ static void copies_are_summed_by_kind_memory_and_size(void **state)
     assert_int_equal(4, c.kinds.count);
     expect_sum(&row_of(&c.kinds, "host to device")->sum, 2, 110, 10, 100);
     assert_int_equal(6000, row_of(&c.kinds, "host to device")->sum.bytes);
-    expect_sum(&row_of(&c.kinds, "set")->sum, 1, 2, 2, 2);
+    expect_sum(&row_of(&c.kinds, "memset")->sum, 1, 2, 2, 2);
     expect_sum(&row_of(&c.memories, "host to device, pinned")->sum, 1, 10, 10,
                10);
     expect_sum(&row_of(&c.sizes, "host to device, to 64 KiB")->sum, 1, 10, 10,

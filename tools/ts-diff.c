@@ -110,6 +110,13 @@ static void warn(const diff_gates *gates, const diff *d)
                       "gate '%s': %s, so that totals are of different work%s",
                       gates->items[i].text, diff_unequal(d),
                       d->alike ? "; 'step +3%' compares steps" : "");
+        else if (diff_gate_missed(&gates->items[i]) &&
+                 diff_gate_is_part(&gates->items[i], d))
+            cli_error(&tool, NULL,
+                      "gate '%s': no name is '%s' as a whole, but it is a part "
+                      "of some: '*%s*' matches these",
+                      gates->items[i].text, gates->items[i].pattern,
+                      gates->items[i].pattern);
         else if (diff_gate_missed(&gates->items[i]))
             cli_error(&tool, NULL,
                       "gate '%s': neither trace has anything like it; if it "

@@ -232,6 +232,8 @@ bool diff_gate_failed(const diff_gates *gates, const diff_gate *g);
 bool diff_gates_failed(const diff_gates *gates);
 // Whether nothing is like a gate that asks for something.
 bool diff_gate_missed(const diff_gate *g);
+// Whether its pattern is a part of a name, of which it would have to be all.
+bool diff_gate_is_part(const diff_gate *g, const diff *d);
 // Whether it compares totals of different work, such as of different numbers of
 // steps: it would hold whatever became slower, where traces last equally long.
 bool diff_gate_blind(const diff_gate *g);

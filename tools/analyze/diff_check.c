@@ -176,6 +176,19 @@ bool diff_gate_missed(const diff_gate *g)
     return !g->hit_count && !g->optional;
 }
 
+bool diff_gate_is_part(const diff_gate *g, const diff *d)
+{
+    for (size_t i = 0; g->pattern && i < d->row_count; i++) {
+        const diff_row *const row = &d->rows[i];
+        const cli_text around = cli_format("*%s*", g->pattern);
+        if (g->subjects >> row->subject & 1 &&
+            cli_matches(around.s, strlen(around.s), row->name.text,
+                        row->name.size))
+            return true;
+    }
+    return false;
+}
+
 bool diff_gate_blind(const diff_gate *g)
 {
     return g->verdicts[DIFF_BLIND] > 0;
