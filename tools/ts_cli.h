@@ -158,6 +158,14 @@ uint32_t cli_columns(const char *text, size_t size);
 size_t cli_columns_fit(const char *text, size_t size, uint32_t columns);
 // As cli_put_text, cut or padded to a number of columns.
 void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width);
+/*
+    Words in lines of `width` columns, all but the first with an indentation;
+    `first`: the columns that its first line has already, a word if these are
+    more than the indentation. A number and its unit stay on one line. Ends
+    with a line break.
+*/
+void cli_put_wrapped(FILE *out, ts_text text, uint32_t indent, uint32_t first,
+                     uint32_t width);
 // A text cut to a number of columns, to be freed: its start and its end with
 // dots (NULL: what the terminal can show) between them. NULL without memory.
 char *cli_cut(const char *text, size_t size, uint32_t width, const char *dots);

@@ -42,6 +42,14 @@ static void put_tool(const analyze_job *job, const char *command)
     fputs(command + name, stdout);
 }
 
+// Commands stay on one line, for who copies them.
+static void put_purpose(const char *purpose)
+{
+    fputs("      ", stdout);
+    cli_put_wrapped(stdout, (ts_text){ purpose, strlen(purpose) }, 6, 6,
+                    text_fit());
+}
+
 // With the one trace that a command takes: of several, what ts-merge makes.
 static void put_command(const analyze_job *job, const char *command,
                         const char *after, const char *purpose)
@@ -49,7 +57,8 @@ static void put_command(const analyze_job *job, const char *command,
     put_tool(job, command);
     putchar(' ');
     put_word(job->file_count > 1 ? "merged.sbt" : job->files[0].path);
-    printf("%s\n      %s\n", after, purpose);
+    puts(after);
+    put_purpose(purpose);
 }
 
 static void put_whole(const analyze_job *job, const char *command,
@@ -57,7 +66,8 @@ static void put_whole(const analyze_job *job, const char *command,
 {
     put_tool(job, command);
     put_files(job);
-    printf("\n      %s\n", purpose);
+    putchar('\n');
+    put_purpose(purpose);
 }
 
 static const report_table *find_table(const report *r, const char *question,

@@ -5,7 +5,9 @@
 
 enum {
     WIDTH_LEAST = 20,
+    WIDTH_NARROW = 40, // less: each column counts
     WIDTH_MOST = 160,
+    NAME_TINY = 6, // where there is room for little else
     NAME_LEAST = 16,
     NAME_FAIR = 22,
     NAME_GOOD = 30,
@@ -13,6 +15,14 @@ enum {
 };
 
 /* ---- Text ---------------------------------------------------------------- */
+
+uint32_t text_fit(void)
+{
+    const uint32_t width = cli_width();
+    return width < WIDTH_LEAST  ? WIDTH_LEAST
+           : width > WIDTH_MOST ? WIDTH_MOST
+                                : width;
+}
 
 uint32_t text_width(ts_text text)
 {
@@ -25,68 +35,24 @@ void text_put(ts_text text, const char *cut, uint32_t width)
     cli_put_padded(stdout, text.text, text.size, width);
 }
 
-// "12.5 %", "1.50 ms" stay together.
-static bool is_unit(ts_text text)
-{
-    static const char *const units[] = { "%", "ns",  "us",  "ms",  "s",
-                                         "B", "KiB", "MiB", "GiB", "TiB" };
-    size_t size = 0;
-    while (size < text.size && text.text[size] != ' ' &&
-           !strchr(",.;:)", text.text[size]))
-        size++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strlen(units[i]) == size && !memcmp(units[i], text.text, size))
-            return true;
-    return false;
-}
-
-// The bytes up to where a line may be broken.
-static size_t word_size(ts_text text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.text[i] != ' ') continue;
-        const ts_text rest = { text.text + i + 1, text.size - i - 1 };
-        const bool digit =
-            i && text.text[i - 1] >= '0' && text.text[i - 1] <= '9';
-        if (!digit || !is_unit(rest)) return i;
-    }
-    return text.size;
-}
-
-// Words, broken into lines that are indented.
-static void put_wrapped(ts_text text, uint32_t indent, uint32_t first,
-                        uint32_t width)
-{
-    uint32_t at = first;
-    bool begun = false;
-    while (text.size) {
-        size_t size = word_size(text);
-        const ts_text word = { text.text, size };
-        const uint32_t wide = text_width(word);
-        if (begun && at + 1 + wide > width) {
-            printf("\n%*s", (int)indent, "");
-            at = indent;
-        } else if (begun) {
-            putchar(' ');
-            at++;
-        }
-        cli_put_text(stdout, word.text, word.size);
-        at += wide;
-        begun = true;
-        size += size < text.size;
-        text.text += size;
-        text.size -= size;
-    }
-    putchar('\n');
-}
-
 static void put_lines(const char *lead, const report_line *line, uint32_t width)
 {
     for (; line; line = line->next) {
         fputs(lead, stdout);
         const uint32_t indent = (uint32_t)strlen(lead);
-        put_wrapped(line->text, indent, indent, width);
+        cli_put_wrapped(stdout, line->text, indent, indent, width);
     }
+}
+
+void text_put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
+                       uint32_t indent, uint32_t width)
+{
+    if (fclose(out) == 0) {
+        const ts_text all = { *text, *size };
+        printf("%*s", (int)first, "");
+        cli_put_wrapped(stdout, all, indent, first, width);
+    }
+    free(*text);
 }
 
 /* ---- Tables -------------------------------------------------------------- */
@@ -110,7 +76,7 @@ static uint32_t cell_width(const report_value *v)
 }
 
 typedef struct layout {
-    uint32_t widths[32], where;
+    uint32_t widths[32], where, indent;
     size_t columns; // that there is room for, from the left
     size_t rows;
     bool narrow;
@@ -124,7 +90,7 @@ static bool is_text(const report_table *t, size_t column)
 
 static uint32_t sum_widths(const layout *l)
 {
-    uint32_t sum = 4 + (l->where ? l->where + 2 : 0);
+    uint32_t sum = l->indent + (l->where ? l->where + 2 : 0);
     for (size_t c = 0; c < l->columns; c++)
         sum += l->widths[c] + (c ? 2 : 0);
     return sum;
@@ -194,11 +160,15 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
         measure(t, l);
         l->columns--;
     }
+    while (!shrink(t, l, width, NAME_TINY) && l->columns > 1) {
+        measure(t, l);
+        l->columns--;
+    }
 }
 
 static void put_head(const report_table *t, const layout *l)
 {
-    fputs("    ", stdout);
+    printf("%*s", (int)l->indent, "");
     for (size_t c = 0; c < l->columns; c++) {
         const char *const label = t->columns[c].label;
         fputs(c ? "  " : "", stdout);
@@ -212,7 +182,7 @@ static void put_head(const report_table *t, const layout *l)
 
 static void put_row(const report_table *t, const layout *l, size_t r)
 {
-    fputs("    ", stdout);
+    printf("%*s", (int)l->indent, "");
     for (size_t c = 0; c < l->columns; c++) {
         const report_value *const v = &t->values[r * t->column_count + c];
         fputs(c ? "  " : "", stdout);
@@ -226,21 +196,32 @@ static void put_row(const report_table *t, const layout *l, size_t r)
     putchar('\n');
 }
 
+static void put_title(const report_table *t, const layout *l, uint32_t width)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+    if (!out) return;
+    const size_t hidden = t->column_count - l->columns;
+    fputs(t->title, out);
+    if (l->rows < t->all)
+        fprintf(out, " (%s of %s)", cli_count(l->rows).s, cli_count(t->all).s);
+    if (hidden)
+        fprintf(out, " (%s not fit)",
+                cli_counted(hidden, "column does", "columns do").s);
+    fputs("\n", stdout);
+    text_put_gathered(out, &text, &size, 2, 4, width);
+}
+
 static void put_table(const report_table *t, uint64_t top, uint32_t width)
 {
-    layout l = { .columns = t->column_count,
+    layout l = { .indent = width < WIDTH_NARROW ? 2 : 4,
+                 .columns = t->column_count,
                  .rows = t->row_count < top ? t->row_count : (size_t)top };
     if (t->column_count > sizeof l.widths / sizeof *l.widths || !t->row_count)
         return;
     lay_out(t, &l, width);
-    printf("\n  %s", t->title);
-    if (l.rows < t->all)
-        printf(" (%s of %s)", cli_count(l.rows).s, cli_count(t->all).s);
-    if (l.columns < t->column_count)
-        printf(l.columns + 1 == t->column_count ? " (%zu column does not fit)"
-                                                : " (%zu columns do not fit)",
-               t->column_count - l.columns);
-    putchar('\n');
+    put_title(t, &l, width);
     for (size_t c = 0; c < l.columns; c++)
         l.cuts[c] = report_cuts(t, c, l.rows, l.widths[c], NULL);
     put_head(t, &l);
@@ -251,18 +232,6 @@ static void put_table(const report_table *t, uint64_t top, uint32_t width)
 }
 
 /* ---- Findings ------------------------------------------------------------ */
-
-// What a stream in memory has got, wrapped; frees it.
-static void put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
-                         uint32_t width)
-{
-    if (fclose(out) == 0) {
-        const ts_text all = { *text, *size };
-        printf("%*s", (int)first, "");
-        put_wrapped(all, 6, first, width);
-    }
-    free(*text);
-}
 
 static void put_finding(const report_finding *f, uint32_t width)
 {
@@ -276,17 +245,17 @@ static void put_finding(const report_finding *f, uint32_t width)
             fprintf(out, ", gain %s (%s)", cli_time(f->gain_ns).s,
                     report_words(report_share(f->gain_ns, f->of_ns)).s);
         fprintf(out, ": %s", f->title);
-        put_gathered(out, &text, &size, 2, width);
+        text_put_gathered(out, &text, &size, 2, 6, width);
     }
     const struct {
         const char *label;
         ts_text text;
-    } parts[] = { { "", f->what }, { "Do: ", f->todo }, { "Gain: ", f->how } };
+    } parts[] = { { "", f->what }, { "Do:", f->todo }, { "Gain:", f->how } };
     for (size_t i = 0; i < 3; i++) {
         if (!parts[i].text.size) continue;
         printf("    %s", parts[i].label);
-        put_wrapped(parts[i].text, 4, 4 + (uint32_t)strlen(parts[i].label),
-                    width);
+        cli_put_wrapped(stdout, parts[i].text, 4,
+                        4 + (uint32_t)strlen(parts[i].label), width);
     }
     out = open_memstream(&text, &size);
     if (!out) return;
@@ -296,25 +265,44 @@ static void put_finding(const report_finding *f, uint32_t width)
     for (size_t i = 0; i < f->limit_count; i++)
         fprintf(out, "%s%s=%s", i ? ", " : "; thresholds ", f->limits[i].key,
                 report_words(f->limits[i].value).s);
-    put_gathered(out, &text, &size, 4, width);
+    text_put_gathered(out, &text, &size, 4, 6, width);
 }
 
 /* ---- Sections ------------------------------------------------------------ */
 
+static uint32_t figures_label(const report_section *s)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < s->figure_count; i++)
+        if (strlen(s->figures[i].label) > most)
+            most = (uint32_t)strlen(s->figures[i].label);
+    return most;
+}
+
+enum { FIGURE_LEAST = 12 }; // columns
+
+// Beside its label, or where there is no room for that below it.
 static void put_figures(const report_section *s, uint32_t width)
 {
-    uint32_t label = 0;
-    for (size_t i = 0; i < s->figure_count; i++)
-        if (strlen(s->figures[i].label) > label)
-            label = (uint32_t)strlen(s->figures[i].label);
+    const uint32_t label = figures_label(s);
+    const bool below = label + 4 + FIGURE_LEAST > width;
+    const uint32_t at = below ? 4 : label + 4;
     if (s->figure_count) putchar('\n');
     for (size_t i = 0; i < s->figure_count; i++) {
         const report_value v = s->figures[i].value;
-        printf("  %-*s  ", (int)label, s->figures[i].label);
-        if (v.unit == REPORT_TEXT && !v.unknown)
-            put_wrapped(v.text, label + 4, label + 4, width);
+        const ts_text name = { s->figures[i].label,
+                               strlen(s->figures[i].label) };
+        const bool text = v.unit == REPORT_TEXT && !v.unknown;
+        const cli_text words = report_words(v);
+        fputs("  ", stdout);
+        if (below)
+            cli_put_wrapped(stdout, name, 2, 2, width);
         else
-            printf("%s\n", report_words(v).s);
+            text_put(name, NULL, label);
+        printf("%*s", below ? 4 : 2, "");
+        cli_put_wrapped(stdout,
+                        text ? v.text : (ts_text){ words.s, strlen(words.s) },
+                        at, at, width);
     }
 }
 
@@ -322,10 +310,10 @@ static void put_trust(const report_section *s, uint32_t width)
 {
     if (!s->trusted || s->not_applicable) return;
     printf("  Confidence %s%s", report_confidence_name(s->confidence),
-           s->reasons ? ": " : "\n");
+           s->reasons ? ":" : "\n");
     if (!s->reasons) return;
     const uint32_t first =
-        15 + (uint32_t)strlen(report_confidence_name(s->confidence));
+        14 + (uint32_t)strlen(report_confidence_name(s->confidence));
     // One sentence of all reasons.
     size_t size = 1;
     for (const report_line *l = s->reasons; l; l = l->next)
@@ -336,16 +324,18 @@ static void put_trust(const report_section *s, uint32_t width)
     for (const report_line *l = s->reasons; l; l = l->next)
         at += (size_t)snprintf(all + at, size - at, "%s%s", at ? "; " : "",
                                l->text.text);
-    put_wrapped((ts_text){ all, at }, 4, first, width);
+    cli_put_wrapped(stdout, (ts_text){ all, at }, 4, first, width);
 }
 
 static void put_section(const analyze_job *job, const report_section *s,
                         uint32_t width)
 {
     const bool color = cli_color(stdout);
-    printf("\n%s%s%s\n  ", color ? "\033[1m" : "", s->title,
-           color ? "\033[0m" : "");
-    put_wrapped(s->answer, 2, 2, width);
+    printf("\n%s", color ? "\033[1m" : "");
+    cli_put_wrapped(stdout, (ts_text){ s->title, strlen(s->title) }, 0, 0,
+                    width);
+    printf("%s  ", color ? "\033[0m" : "");
+    cli_put_wrapped(stdout, s->answer, 2, 2, width);
     put_trust(s, width);
     put_figures(s, width);
     for (const report_table *t = s->tables; t; t = t->next)
@@ -380,7 +370,7 @@ static void put_unanswered(const report *r, uint32_t width)
                 !strcmp(more->answer.text, s->answer.text))
                 fprintf(out, ", %s", more->title);
         fprintf(out, ": %s", s->answer.text);
-        put_gathered(out, &text, &size, 2, width);
+        text_put_gathered(out, &text, &size, 2, 6, width);
     }
 }
 
@@ -389,22 +379,20 @@ static uint32_t path_width(const analyze_job *job)
 {
     const char *const path = job->files[0].path;
     if (job->file_count > 1) return 0;
-    return text_width((ts_text){ path, strlen(path) }) + 2;
+    return text_width((ts_text){ path, strlen(path) }) + 1;
 }
 
 void analyze_text(const analyze_job *job, const report *r)
 {
-    uint32_t width = cli_width();
-    if (width < WIDTH_LEAST) width = WIDTH_LEAST;
-    if (width > WIDTH_MOST) width = WIDTH_MOST;
+    const uint32_t width = text_fit();
     for (uint32_t i = 0; i < job->file_count; i++) {
         if (job->file_count > 1) printf("%s: ", analyze_file_name(job, i).s);
         cli_put_path(stdout, job->files[i].path);
         if (job->file_count > 1 || !r->window.words.size) putchar('\n');
     }
-    if (job->file_count == 1 && r->window.words.size) fputs(": ", stdout);
+    if (job->file_count == 1 && r->window.words.size) fputs(":", stdout);
     if (r->window.words.size)
-        put_wrapped(r->window.words, 0, path_width(job), width);
+        cli_put_wrapped(stdout, r->window.words, 0, path_width(job), width);
     if (r->losses) putchar('\n');
     put_lines("  LOST: ", r->losses, width);
     for (const report_section *s = r->sections; s; s = s->next)

@@ -4,6 +4,7 @@
 #include "tools/analyze/analyze_text.h"
 
 enum { LABEL_MOST = 36, SERIES_CELLS = 60, FLAME_DEPTH = 12 };
+enum { FLAME_NARROW = 13 + 2 * FLAME_DEPTH + 16 + 11 }; // less: no tree
 
 static const char *const blocks[] = { " ",      "\u2581", "\u2582",
                                       "\u2583", "\u2584", "\u2585",
@@ -38,6 +39,36 @@ static double size_of(report_value v)
     return v.of ? (double)v.number / (double)v.of : (double)v.number;
 }
 
+// A row of a chart: an indentation, its label, a value, a bar.
+typedef struct row_layout {
+    uint32_t indent, label, room; // columns; room: for the bar
+} row_layout;
+
+enum { VALUE = 14, LABEL_TINY = 6 }; // columns of a value with its gaps
+
+// On a terminal that is very narrow the bar goes first, then the indentation.
+static row_layout lay_out(const report_chart *c, size_t rows, uint32_t width)
+{
+    row_layout l = { 4, label_width(c, rows), 16 };
+    if (width > l.label + 40) l.room = width - l.label - 24;
+    if (l.indent + l.label + VALUE + l.room <= width) return l;
+    const uint32_t rest = width - l.indent - VALUE;
+    l.room = rest > 4 * LABEL_TINY ? rest / 2 : 0;
+    if (l.label > rest - l.room) l.label = rest - l.room;
+    if (l.label >= LABEL_TINY || l.label == label_width(c, rows)) return l;
+    l.indent = 2;
+    l.label = width - l.indent - VALUE + 2;
+    return l;
+}
+
+static void put_row_head(const row_layout *l, ts_text label, const char *cut,
+                         report_value value)
+{
+    printf("%*s", (int)l->indent, "");
+    text_put(label, cut, l->label);
+    printf("  %10s%s", report_words(value).s, l->room ? "  " : "");
+}
+
 static void put_times(const char *text, uint32_t count)
 {
     while (count--)
@@ -52,16 +83,14 @@ static void put_bars(const report_chart *c, size_t rows, uint32_t width)
     for (size_t i = 0; i < c->count; i++)
         if (size_of(c->items[i].value) > most)
             most = size_of(c->items[i].value);
-    const uint32_t label = label_width(c, rows);
-    char **const cuts = cut_labels(c, rows, label);
-    const uint32_t room = width > label + 40 ? width - label - 24 : 16;
+    const row_layout l = lay_out(c, rows, width);
+    char **const cuts = cut_labels(c, rows, l.label);
     for (size_t i = 0; i < rows; i++) {
         const double share = most > 0 ? size_of(c->items[i].value) / most : 0;
-        fputs("    ", stdout);
-        text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
-        printf("  %10s  ", report_words(c->items[i].value).s);
+        put_row_head(&l, c->items[i].label, cuts ? cuts[i] : NULL,
+                     c->items[i].value);
         put_times(cli_unicode() ? "\u2588" : "#",
-                  (uint32_t)(share * room + 0.5));
+                  (uint32_t)(share * l.room + 0.5));
         putchar('\n');
     }
     cli_cuts_free(cuts, rows);
@@ -97,7 +126,11 @@ static void put_legend(const report_chart *c, uint32_t width)
         const bool fresh = !at || at + wide > width;
         if (fresh && at) putchar('\n');
         if (fresh) at = 2;
-        printf("%s%s %s", fresh ? "    " : "  ", part_sign(p), c->parts[p]);
+        printf("%s%s %s",
+               !fresh       ? "  "
+               : width < 40 ? "  "
+                            : "    ",
+               part_sign(p), c->parts[p]);
         at += wide;
     }
     putchar('\n');
@@ -108,20 +141,17 @@ static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
     int64_t most = 1;
     for (size_t i = 0; i < c->count; i++)
         if (stacked_sum(c, i) > most) most = stacked_sum(c, i);
-    const uint32_t label = label_width(c, rows);
-    char **const cuts = cut_labels(c, rows, label);
-    const uint32_t room = width > label + 40 ? width - label - 24 : 16;
+    const row_layout l = lay_out(c, rows, width);
+    char **const cuts = cut_labels(c, rows, l.label);
     for (size_t i = 0; i < rows; i++) {
         const report_value sum = report_number(c->unit, stacked_sum(c, i), 1);
-        fputs("    ", stdout);
-        text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
-        printf("  %10s  ", report_words(sum).s);
+        put_row_head(&l, c->items[i].label, cuts ? cuts[i] : NULL, sum);
         int64_t before = 0;
         uint32_t drawn = 0;
         for (size_t p = 0; p < c->part_count; p++) {
             before += c->items[i].parts[p];
             const uint32_t to =
-                (uint32_t)((double)before / (double)most * room + 0.5);
+                (uint32_t)((double)before / (double)most * l.room + 0.5);
             put_times(part_sign(p), to > drawn ? to - drawn : 0);
             if (to > drawn) drawn = to;
         }
@@ -169,11 +199,16 @@ static void put_series(const report_chart *c, size_t rows, uint32_t width)
         if (p->value > most) most = p->value;
     }
     if (!c->point_count) return;
-    const uint32_t label = label_width(c, rows);
-    char **const cuts = cut_labels(c, rows, label);
     // Beside the label, the frame and "most 7.597 ms".
-    const uint32_t beside = label + 7 + 18;
-    const uint32_t room = width > beside + 20 ? width - beside : 20;
+    const uint32_t frame = 7 + 18;
+    uint32_t label = label_width(c, rows);
+    if (width < label + frame + LABEL_TINY)
+        label = width > frame + 2 * LABEL_TINY ? width - frame - LABEL_TINY
+                                               : LABEL_TINY;
+    char **const cuts = cut_labels(c, rows, label);
+    const bool most_fits = width > label + frame;
+    const uint32_t beside = label + (most_fits ? frame : 8);
+    const uint32_t room = width > beside ? width - beside : LABEL_TINY;
     const int cells = room < SERIES_CELLS ? (int)room : SERIES_CELLS;
     for (size_t i = 0; i < rows; i++) {
         int64_t peak = 0;
@@ -184,11 +219,18 @@ static void put_series(const report_chart *c, size_t rows, uint32_t width)
         text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
         fputs("  |", stdout);
         put_line(c, (uint32_t)i, from, to, most, cells);
-        printf("| most %s\n", report_words(report_number(c->unit, peak, 1)).s);
+        fputs("|", stdout);
+        if (most_fits)
+            printf(" most %s", report_words(report_number(c->unit, peak, 1)).s);
+        putchar('\n');
     }
     cli_cuts_free(cuts, rows);
-    printf("    %*s  from %s to %s\n", (int)label, "",
-           report_words(report_time(from)).s, report_words(report_time(to)).s);
+    const uint32_t at = most_fits ? label + 6 : 4;
+    const cli_text span =
+        cli_format("from %s to %s", report_words(report_time(from)).s,
+                   report_words(report_time(to)).s);
+    printf("%*s", (int)at, "");
+    cli_put_wrapped(stdout, (ts_text){ span.s, strlen(span.s) }, at, at, width);
 }
 
 /* ---- Flame --------------------------------------------------------------- */
@@ -214,14 +256,20 @@ static void put_node(const report_chart *c, uint32_t node, uint32_t depth,
         if (best == REPORT_ROOT || c->items[best].total * 100 < all) return;
         last = c->items[best].total;
         last_at = best;
-        printf("    %7s  %*s", report_words(report_share(last, all)).s,
-               (int)depth * 2, "");
-        const uint32_t used = 13 + depth * 2;
-        const uint32_t room = width > used + 24 ? width - used - 13 : 16;
+        const bool narrow = width < FLAME_NARROW;
+        const uint32_t step = narrow ? 0 : depth * 2;
+        printf("%*s%7s  %*s", narrow ? 1 : 4, "",
+               report_words(report_share(last, all)).s, (int)step, "");
+        const uint32_t used = narrow ? 10 : 13 + step;
+        const uint32_t room = narrow              ? width - used
+                              : width > used + 24 ? width - used - 13
+                                                  : 16;
         char **const cut = cli_cut_names(&c->items[best].label, 1, room, NULL);
         text_put(c->items[best].label, cut ? *cut : NULL, room);
         cli_cuts_free(cut, 1);
-        printf(" %10s\n", report_words(report_number(c->unit, last, 1)).s);
+        if (!narrow)
+            printf(" %10s", report_words(report_number(c->unit, last, 1)).s);
+        putchar('\n');
         --*left;
         put_node(c, best, depth + 1, left, width);
     }
@@ -231,10 +279,15 @@ void text_chart(const report_chart *c, uint64_t top, uint32_t width)
 {
     if (!c->count || (c->kind == REPORT_FLAME && c->count == 1)) return;
     const size_t rows = c->count < top ? c->count : (size_t)top;
-    printf("\n  %s", c->title);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+    if (!out) return;
+    fputs(c->title, out);
     if (c->kind != REPORT_FLAME && rows < c->count)
-        printf(" (%s of %s)", cli_count(rows).s, cli_count(c->count).s);
+        fprintf(out, " (%s of %s)", cli_count(rows).s, cli_count(c->count).s);
     putchar('\n');
+    text_put_gathered(out, &text, &size, 2, 4, width);
     switch (c->kind) {
     case REPORT_BARS: put_bars(c, rows, width); break;
     case REPORT_STACKED: put_stacked(c, rows, width); break;
