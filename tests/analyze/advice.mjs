@@ -25,7 +25,7 @@ const first = {
   h100_owlv2: "data-loading",
   h100_2gpu_1s: "copy-bound",
   mytrace: "hot-kernel",
-  dlrm_8ranks_v100: "host-bound",
+  dlrm_8ranks_v100: "late-begin",
   event_sync_multi_stream: "host-bound",
   feeder_tests_trace: "estimated-times",
 }[name];

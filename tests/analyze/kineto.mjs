@@ -34,7 +34,8 @@ for (const row of rows) {
         continue;
     const { device, bytes } = row.args;
     const start = at(row), duration = Number(exact(row.dur));
-    const talk = kind === 'kernel' && /^nccl(Dev)?Kernel/.test(row.name);
+    const talk = kind === 'kernel' &&
+        /^nccl(Dev)?Kernel|multimem_all_reduce_kernel</.test(row.name);
     if (!devices.has(device)) devices.set(device, []);
     devices.get(device).push({ start, end: start + duration, talk,
         kernel: kind === 'kernel' && !talk });

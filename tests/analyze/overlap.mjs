@@ -19,7 +19,8 @@ for (const row of rows) {
         continue;
     const start = Number(exact(row.ts) - first);
     const end = start + Number(exact(row.dur)), { device } = row.args;
-    const talk = kind === 'kernel' && /^nccl(Dev)?Kernel/.test(row.name);
+    const talk = kind === 'kernel' &&
+        /^nccl(Dev)?Kernel|multimem_all_reduce_kernel</.test(row.name);
     if (!kernels.has(device)) kernels.set(device, []);
     if (kind === 'kernel' && !talk) kernels.get(device).push({ start, end });
     else transfers.push({ start, end, device, talk });

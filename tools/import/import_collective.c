@@ -6,26 +6,55 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-// Whether the text has the word, whatever its case, ignoring underscores.
+// Whether the text goes on with a word, whatever its case, ignoring
+// underscores.
+static bool goes_on(const char *text, size_t size, const char *word)
+{
+    for (size_t i = 0; *word && i < size; i++) {
+        if (text[i] == '_' && i) continue;
+        if ((text[i] | 0x20) != *word) break;
+        word++;
+    }
+    return !*word;
+}
+
 static bool has(const char *text, size_t size, const char *word)
 {
-    for (size_t from = 0; from < size; from++) {
-        const char *w = word;
-        for (size_t i = from; *w && i < size; i++) {
-            if (text[i] == '_' && w != word) continue;
-            if ((text[i] | 0x20) != *w) break;
-            w++;
-        }
-        if (!*w) return true;
-    }
+    for (size_t at = 0; at < size; at++)
+        if (goes_on(text + at, size - at, word)) return true;
     return false;
 }
 
-// Where the name of a kernel ends and its parameters begin.
-static size_t before_parameters(const char *name, size_t size)
+static bool is_lower(char c)
 {
-    const char *const open = memchr(name, '(', size);
-    return open ? (size_t)(open - name) : size;
+    return c >= 'a' && c <= 'z';
+}
+
+// The same at the beginning of a word: "small_reduce" has no "allreduce".
+static bool has_word(const char *text, size_t size, const char *word)
+{
+    for (size_t at = 0; at < size; at++)
+        if ((!at || !is_lower(text[at - 1]) || !is_lower(text[at])) &&
+            goes_on(text + at, size - at, word))
+            return true;
+    return false;
+}
+
+/*
+    Where the name of a kernel ends and its template or its parameters begin;
+    what is in parentheses because it has no name, "(anonymous namespace)",
+    belongs to the name.
+*/
+static size_t plain_size(const char *name, size_t size)
+{
+    static const char unnamed[] = "(anonymous";
+    for (size_t at = 0; at < size; at++) {
+        const bool part = size - at >= sizeof unnamed &&
+                          !memcmp(name + at, unnamed, sizeof unnamed - 1);
+        if (part) at += sizeof unnamed - 1;
+        if (name[at] == '<' || (name[at] == '(' && !part)) return at;
+    }
+    return size;
 }
 
 const char *import_collective(const char *name, size_t size)
@@ -34,34 +63,53 @@ const char *import_collective(const char *name, size_t size)
     static const struct {
         const char *word, *kind;
     } kinds[] = {
-        { "allreduce", "AllReduce" },
-        { "allgather", "AllGather" },
-        { "reducescatter", "ReduceScatter" },
-        { "alltoall", "AllToAll" },
-        { "sendrecv", "SendRecv" },
-        { "broadcast", "Broadcast" },
-        { "barrier", "Barrier" },
-        { "reduce", "Reduce" },
-        { "gather", "Gather" },
-        { "scatter", "Scatter" },
-        { "send", "Send" },
+        { "allreduce", "AllReduce" }, { "crossdevicereduce", "AllReduce" },
+        { "allgather", "AllGather" }, { "reducescatter", "ReduceScatter" },
+        { "alltoall", "AllToAll" },   { "sendrecv", "SendRecv" },
+        { "broadcast", "Broadcast" }, { "barrier", "Barrier" },
+        { "reduce", "Reduce" },       { "gather", "Gather" },
+        { "scatter", "Scatter" },     { "send", "Send" },
         { "recv", "Recv" },
     };
-    size = before_parameters(name, size);
+    size = plain_size(name, size);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (has(name, size, kinds[i].word)) return kinds[i].kind;
     return NULL;
 }
 
+/*
+    Words in the names of kernels that communicate, without underscores.
+    Source: the sources of NCCL, RCCL, MSCCL, NVSHMEM and rocSHMEM, of PyTorch's
+    symmetric memory ("multimem_all_reduce_kernel", "two_shot_all_reduce"),
+    vLLM, SGLang and AITER ("cross_device_reduce_1stage"), TensorRT-LLM and
+    FlashInfer ("allreduce_fusion_kernel_oneshot_lamport"), Transformer Engine
+    ("userbuffers_fp16_sum_inplace_gpu"), DeepEP, oneCCL and HCCL.
+*/
+static const char *const marks[] = {
+    "ncclkernel",    "nccldevkernel", "ncclsymkernel", "ncclsymdevkernel",
+    "ncclsymkdev",   "rcclkernel",    "rccldevkernel", "mscclkernel",
+    "mscclpp",       "nvshmem",       "rocshmem",      "oneccl",
+    "hcom",          "hccl",          "userbuffers",   "crossdevice",
+    "deepep::intra", "deepep::inter", "allreduce",     "allgather",
+    "reducescatter", "alltoall",      "multimemone"
+};
+
+// What reduces within a part of a device, and work that communicates besides.
+static const char *const excepted[] = { "warp", "block", "gemm", "matmul" };
+
+static bool has_any(const char *name, size_t size, const char *const *words,
+                    size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (has_word(name, size, words[i])) return true;
+    return false;
+}
+
 bool import_is_collective_kernel(const char *name, size_t size)
 {
-    static const char *const marks[] = { "ncclkernel",    "nccldevkernel",
-                                         "ncclsymkernel", "rcclkernel",
-                                         "rccldevkernel", "msccl_" };
-    size = before_parameters(name, size);
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (has(name, size, marks[i])) return true;
-    return false;
+    size = plain_size(name, size);
+    return has_any(name, size, marks, sizeof marks / sizeof *marks) &&
+           !has_any(name, size, excepted, sizeof excepted / sizeof *excepted);
 }
 
 uint64_t import_communicator(const char *name, size_t size)
@@ -142,7 +190,7 @@ uint32_t import_element_bytes(uint32_t element)
 static uint32_t kernel_element(const char *name, size_t size)
 {
     uint32_t found = 0;
-    size = before_parameters(name, size);
+    size = plain_size(name, size);
     for (size_t at = 0, end; at < size; at = end + 1) {
         for (end = at; end < size && name[end] != '_';)
             end++;
