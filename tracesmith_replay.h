@@ -709,6 +709,9 @@ typedef struct ts_replay_stats {
 
 // Lifetime: until close. Figures of the run are 0 before it.
 TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay);
+// Whether unknown_host_ns is so much of the run, more than one part in 50, that
+// what is said of it is often wrong: tests/check-truth.sh measures it.
+TS_API bool ts_replay_host_unknown(const ts_replay_stats *stats);
 
 typedef struct ts_operation {
     ts_event_kind kind;
@@ -876,11 +879,14 @@ typedef enum ts_change_type {
     TS_CHANGE_HOST = 9,      // what the host does takes `factor` times as
                              // long; `operations` does not matter
     TS_CHANGE_OVERLAP = 10,  // no kernel waits for a copy or a collective
-    TS_CHANGE_CUT = 11,  // edges of the kinds in `edges` from them, or to them,
-                         // hold nothing back
-    TS_CHANGE_SPARE = 12 // what the host does in `spans` takes no time, and a
-                         // call that returns in one waits for nothing;
-                         // `operations` does not matter
+    TS_CHANGE_CUT = 11, // edges of the kinds in `edges` from them, or to them,
+                        // hold nothing back
+    TS_CHANGE_SPARE = 12, // what the host does in `spans` takes no time, and a
+                          // call that returns in one waits for nothing;
+                          // `operations` does not matter
+    TS_CHANGE_BEGIN = 13  // what nothing of the record led to, as the first
+                          // call of a thread, comes `sooner_ns` of its part
+                          // sooner; `operations` does not matter
 } ts_change_type;
 
 // Of a thread's time, as recorded, on the axis of the replay.
@@ -904,6 +910,8 @@ typedef struct ts_change {
     // TS_CHANGE_SPARE: span_count of them, in any order; they may overlap
     const ts_host_span *spans TS__UNSET;
     size_t span_count TS__UNSET;
+    // TS_CHANGE_BEGIN: of each that ts_replay_part_at gives (none)
+    const int64_t *sooner_ns TS__UNSET;
 } ts_change;
 
 // A class of delays, as a model uses it.
@@ -1126,7 +1134,8 @@ typedef struct ts_timeline_figures {
     // p50 and p95 of devices only.
     uint64_t launches;
     int64_t launch_p50_ns, launch_p95_ns, launch_max_ns;
-    // Operations issued but not begun: the most at once, and the integral.
+    // Operations issued but not begun: the most at once, and the integral from
+    // the first work on.
     uint32_t queue_max;
     int64_t queue_ns; // divide by the span for the mean
 } ts_timeline_figures;
@@ -1154,7 +1163,7 @@ typedef struct ts_gap {
     int64_t start_ns, end_ns; // all of it, also beyond [from, to)
     uint32_t operation;       // that ended it
     uint32_t culprit;         // node: what it waited for. HOST_SYNC,
-                              // QUEUE_FULL: what blocked the thread last.
+                              // QUEUE_FULL: what blocked the thread longest.
                               // TS_NODE_NONE: nothing known
     uint8_t edge;             // ts_edge_kind of the first edge on the way
                               // that leads out of the stream's order, and
@@ -12295,6 +12304,12 @@ TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay)
     return &replay->stats;
 }
 
+TS_API bool ts_replay_host_unknown(const ts_replay_stats *stats)
+{
+    return stats->unknown_host_ns >
+           (stats->recorded_end_ns - stats->recorded_start_ns) / 50;
+}
+
 TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file)
 {
@@ -14784,6 +14799,28 @@ static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
     return usual > source ? usual : source;
 }
 
+// When the record shows anything of the thread of a call for the first time;
+// what was before is no work of the call.
+static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
+{
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[call]);
+    const ts_replay_file *const file = ts__replay_file(r, lane->file);
+    int64_t first = ts__replay_time(r)[call] - file->offset_ns;
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_chunk(file->reader, i, &chunk); i++) {
+        const ts_chunk_header *const h = &chunk.header;
+        const bool host = h->event == TS_EVENT_ZONE ||
+                          h->event == TS_EVENT_ZONE_OPEN ||
+                          h->event == TS_EVENT_API_CALL;
+        // One of several tracks may have it, too.
+        if (h->kind == TS_CHUNK_EVENTS && host &&
+            (!h->track || h->track == lane->track) && chunk.first_ns < first)
+            first = chunk.first_ns;
+    }
+    return first + file->offset_ns;
+}
+
 // From a node to what held it; TS_NODE_NONE: nothing did.
 static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
 {
@@ -14795,9 +14832,11 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const ts__bound *const bound = (const ts__bound *)w->bounds.data + node;
     const uint32_t owner = ts__walk_owner(w->replay, node);
     if (bound->from == TS_NODE_NONE) {
+        if (owner >= w->replay->op_count)
+            ts__walk_part(w, ts__walk_begun(w->replay, owner), owner,
+                          TS_EDGE_SELF, true, TS_COST_HOST);
         ts__walk_part(w, INT64_MIN, owner, TS_EDGE_SELF, true,
-                      owner < w->replay->op_count ? TS_COST_UNEXPLAINED
-                                                  : TS_COST_HOST);
+                      TS_COST_UNEXPLAINED);
         return TS_NODE_NONE;
     }
     const uint8_t kind = w->run.kinds[bound->edge];
@@ -15128,9 +15167,13 @@ static bool ts__change_ok(const ts_replay *r, const ts_change *change)
         (change->ns < 0 || change->ns > TS__REPLAY_TIME_MAX))
         return false;
     if (change->one_part && change->part >= r->parts.count) return false;
+    for (size_t i = 0; change->sooner_ns && i < r->parts.count; i++)
+        if (change->sooner_ns[i] < 0 ||
+            change->sooner_ns[i] > TS__REPLAY_TIME_MAX)
+            return false;
     for (size_t i = 0; i < change->span_count; i++)
         if (change->spans[i].end_ns < change->spans[i].start_ns) return false;
-    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_SPARE;
+    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_BEGIN;
 }
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
@@ -15139,9 +15182,25 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
     return ((const int64_t *)r->model->extra.data)[op];
 }
 
+// How much sooner than in the record a node begins to which no edge leads.
+static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
+                                const ts_replay_run_desc *desc)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < desc->change_count; i++) {
+        const ts_change *const change = &desc->changes[i];
+        if (change->type == TS_CHANGE_BEGIN && change->sooner_ns &&
+            node < r->op_count + r->call_count)
+            sum = ts__replay_add(
+                sum, change->sooner_ns[ts__replay_part_of(r, node)]);
+    }
+    return sum;
+}
+
 // What no edge of the record leads to starts when it did, or later if a
 // change or a selection gave it something to wait for.
-static void ts__model_gaps(ts__rrun *run, const ts__model *m)
+static void ts__model_gaps(ts__rrun *run, const ts__model *m,
+                           const ts_replay_run_desc *desc)
 {
     const ts_replay *const r = run->replay;
     for (uint32_t i = 0; i < r->node_count; i++) {
@@ -15151,8 +15210,9 @@ static void ts__model_gaps(ts__rrun *run, const ts__model *m)
             run->gap[i] = ((const int64_t *)m->gap.data)[i];
             continue;
         }
-        if (run->start[i] < ts__replay_time(r)[i])
-            run->start[i] = ts__replay_time(r)[i];
+        const int64_t begin = ts__replay_add(ts__replay_time(r)[i],
+                                             -ts__model_sooner(r, i, desc));
+        if (run->start[i] < begin) run->start[i] = begin;
     }
 }
 
@@ -15215,7 +15275,7 @@ static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
     if (ok) {
         ts__model_fifo(&run, r->model);
         ts__rrun_edges(&run);
-        ts__model_gaps(&run, r->model);
+        ts__model_gaps(&run, r->model, desc);
         ok = ts__model_loop(&run, desc);
     }
     ts__rvec removed = { 0 };
@@ -15302,7 +15362,6 @@ typedef struct ts__tl_root {
 // A time that a thread was held up. Those of a thread and sort do not meet.
 typedef struct ts__tl_block {
     int64_t start_ns, end_ns;
-    int64_t before_ns; // of all earlier ones of the same thread and sort
     uint32_t lane, node;
     bool inferred;
 } ts__tl_block;
@@ -15690,7 +15749,6 @@ static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
     if (!block) return false;
     block->start_ns = ts__tl_begin(t, node);
     block->end_ns = ts__tl_finish(t, node);
-    block->before_ns = 0;
     block->lane = lane;
     block->node = node;
     block->inferred = inferred;
@@ -15711,6 +15769,8 @@ static bool ts__tl_block_list(ts_timeline *t)
         const uint32_t end = ts__replay_end_node(r, owner);
         const bool queue = ts__tl_bound_by(t, end) == TS_EDGE_QUEUE;
         if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
+        // One that asks, or comes after it was done, is held up by nothing.
+        if (ts__tl_bond_of(t, end)->at_ns <= ts__tl_begin(t, owner)) continue;
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
                               !queue && !(held & TS__HELD_SYNC));
@@ -15762,11 +15822,7 @@ static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
             if (b.end_ns > last->end_ns) last->end_ns = b.end_ns;
             continue;
         }
-        to[kept] = b;
-        if (last && last->lane == b.lane)
-            to[kept].before_ns =
-                last->before_ns + (last->end_ns - last->start_ns);
-        kept++;
+        to[kept++] = b;
     }
     ts__rsort_close(&t->allocator, &sort);
     if (!ok) return false;
@@ -15803,21 +15859,26 @@ static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
     return low;
 }
 
-// How long a thread was held up in blocks that end in [from, to]. *last is
-// the last of them, NULL if there is none.
+// How long a thread was held up in blocks that end in [from, to]. *longest is
+// the first of the longest of them, NULL if there is none.
 static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
                               int64_t from, int64_t to,
-                              const ts__tl_block **last)
+                              const ts__tl_block **longest)
 {
     const ts__rvec *const blocks = &t->blocks[sort];
     const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
-    const size_t first = ts__tl_block_find(blocks, lane, from, false);
     const size_t end = ts__tl_block_find(blocks, lane, to, true);
-    *last = NULL;
-    if (first >= end) return 0;
-    *last = &list[end - 1];
-    return (*last)->before_ns + ((*last)->end_ns - (*last)->start_ns) -
-           list[first].before_ns;
+    int64_t sum = 0, most = -1;
+    *longest = NULL;
+    for (size_t i = ts__tl_block_find(blocks, lane, from, false); i < end;
+         i++) {
+        const int64_t length = list[i].end_ns - list[i].start_ns;
+        sum = ts__replay_add(sum, length);
+        if (length <= most) continue;
+        most = length;
+        *longest = &list[i];
+    }
+    return sum;
 }
 
 /* ---- 10.53 Timeline: lists by device and stream -------------------------- */
@@ -16139,9 +16200,9 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
 
 /*
     Goes through a device's operations once: for the span of its work that
-    takes time, and for what their calls tell, which is the time spent in
-    queues and the launch latencies. latencies: receives those of all, then
-    those of the window, which are a part of them. Returns how many of each.
+    takes time, and for what their calls tell: when they were issued, and the
+    launch latencies. latencies: receives those of all, then those of the
+    window, which are a part of them. Returns how many of each.
 */
 static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
                           size_t counts[2])
@@ -16155,8 +16216,6 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
         const int64_t issue = issues[i] =
             ts__tl_is_echo(t, op) ? begin : ts__tl_issue(t, op);
-        d->figures.queue_ns =
-            ts__replay_add(d->figures.queue_ns, ts__tl_share(t, issue, begin));
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
             if (!any) d->start_ns = begin;
@@ -16169,6 +16228,22 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
         latencies[counts[0]++] = (uint64_t)(begin - issue);
         if (t->windowed && ts__tl_inside(t, begin))
             inside[counts[1]++] = (uint64_t)(begin - issue);
+    }
+}
+
+// Time in queues within the span, of which it is the mean: not before the
+// first work, which in a survey may lie in an earlier window.
+static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
+{
+    const bool began = t->reach && t->reach[device] != TS__NO_TIME;
+    const bool works = d->end_ns > d->start_ns;
+    for (uint32_t i = d->first; (works || began) && i < d[1].first; i++) {
+        const int64_t issue = ts__tl_i64(&t->issues)[i];
+        const int64_t begin = ts__tl_begin(t, ts__tl_u32(&t->by_device)[i]);
+        const int64_t from = began || issue > d->start_ns ? issue : d->start_ns;
+        if (from < begin)
+            d->figures.queue_ns = ts__replay_add(d->figures.queue_ns,
+                                                 ts__tl_share(t, from, begin));
     }
 }
 
@@ -16197,8 +16272,9 @@ static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
     f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
 }
 
-static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+static bool ts__tl_launches(ts_timeline *t, size_t device)
 {
+    ts__tl_device *const d = ts__tl_device_at(t, device);
     ts__rvec values = { 0 };
     size_t counts[2] = { 0, 0 };
     const size_t ops = d[1].first - d->first;
@@ -16206,6 +16282,7 @@ static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
                           ops * (t->windowed ? 2 : 1)))
         return false;
     ts__tl_survey(t, d, (uint64_t *)values.data, counts);
+    ts__tl_queued(t, d, device);
     ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);
     return true;
@@ -16293,15 +16370,15 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
         return TS_IDLE_UNEXPLAINED;
     if (late <= 0) return TS_IDLE_LAUNCH_LATENCY;
     if (call == TS_NODE_NONE) return TS_IDLE_HOST_LATE;
-    const ts__tl_block *last[TS__BLOCKS];
+    const ts__tl_block *longest[TS__BLOCKS];
     int64_t blocked[TS__BLOCKS];
     for (int i = 0; i < TS__BLOCKS; i++)
         blocked[i] = ts__tl_blocked(t, i, ts__replay_lanes(r)[call],
-                                    gap->start_ns, made, &last[i]);
+                                    gap->start_ns, made, &longest[i]);
     if (ts__replay_add(blocked[0], blocked[1]) < late) return TS_IDLE_HOST_LATE;
     const int sort = blocked[TS__BLOCK_QUEUE] > blocked[TS__BLOCK_SYNC];
-    gap->culprit = last[sort]->node;
-    gap->inferred |= last[sort]->inferred;
+    gap->culprit = longest[sort]->node;
+    gap->inferred |= longest[sort]->inferred;
     return sort == TS__BLOCK_QUEUE ? TS_IDLE_QUEUE_FULL : TS_IDLE_HOST_SYNC;
 }
 
@@ -16421,7 +16498,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     bool any = false;
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
-        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
+        if (!ts__tl_launches(t, i) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
     }
     // There are no more gaps than operations, and most often far fewer.
     if (!ts__rvec_reserve(&t->allocator, &t->gaps, sizeof(ts_gap),

@@ -277,12 +277,14 @@ static void impossible_changes_are_refused(void **state)
 {
     (void)state;
     fixture x = steady();
+    const int64_t later = -1;
     const ts_change bad[] = {
         { .type = (ts_change_type)0 },
         { .type = (ts_change_type)99 },
         { .type = TS_CHANGE_SCALE, .factor = { 1, 0 } },
         { .type = TS_CHANGE_INSERT, .ns = -1 },
         { .type = TS_CHANGE_HOST, .factor = half, .one_part = true, .part = 1 },
+        { .type = TS_CHANGE_BEGIN, .sooner_ns = &later },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,

@@ -67,7 +67,25 @@ static void what_is_waited_for_is_in_the_queue_once(void **s)
     assert_int_equal(1, ts_timeline_queue(x.timeline, 0, 5));
     assert_int_equal(0, ts_timeline_queue(x.timeline, 0, 15));
     assert_int_equal(1, f->queue_max);
-    assert_int_equal(5 + 5 + 10, f->queue_ns);
+    // From the first work on, at 10.
+    assert_int_equal(5 + 10, f->queue_ns);
+    timeline_close(&x);
+}
+
+// Three wait for 1,000 before the device begins, which is then at work for 30:
+// on average no more are in the queue than ever at once.
+static void a_queue_before_the_first_work_is_in_no_mean(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 1000, 1010, 0, 1, 0, 0, HOST },
+        { K, S0, 1010, 1020, 0, 2, 0, 0, HOST },
+        { K, S0, 1020, 1030, 0, 3, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    const ts_timeline_figures *const f = ts_timeline_device(x.timeline, 0);
+    assert_int_equal(3, f->queue_max);
+    assert_int_equal(0 + 10 + 20, f->queue_ns);
     timeline_close(&x);
 }
 
@@ -202,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_counted_once_however_much_runs_at_once),
         cmocka_unit_test(what_is_waited_for_is_in_the_queue_once),
+        cmocka_unit_test(a_queue_before_the_first_work_is_in_no_mean),
         cmocka_unit_test(a_window_cuts_figures_not_gaps),
         cmocka_unit_test(the_times_of_a_run_can_be_looked_at),
         cmocka_unit_test(a_model_adds_up_too),

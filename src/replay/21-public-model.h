@@ -81,11 +81,14 @@ typedef enum ts_change_type {
     TS_CHANGE_HOST = 9,      // what the host does takes `factor` times as
                              // long; `operations` does not matter
     TS_CHANGE_OVERLAP = 10,  // no kernel waits for a copy or a collective
-    TS_CHANGE_CUT = 11,  // edges of the kinds in `edges` from them, or to them,
-                         // hold nothing back
-    TS_CHANGE_SPARE = 12 // what the host does in `spans` takes no time, and a
-                         // call that returns in one waits for nothing;
-                         // `operations` does not matter
+    TS_CHANGE_CUT = 11, // edges of the kinds in `edges` from them, or to them,
+                        // hold nothing back
+    TS_CHANGE_SPARE = 12, // what the host does in `spans` takes no time, and a
+                          // call that returns in one waits for nothing;
+                          // `operations` does not matter
+    TS_CHANGE_BEGIN = 13  // what nothing of the record led to, as the first
+                          // call of a thread, comes `sooner_ns` of its part
+                          // sooner; `operations` does not matter
 } ts_change_type;
 
 // Of a thread's time, as recorded, on the axis of the replay.
@@ -109,6 +112,8 @@ typedef struct ts_change {
     // TS_CHANGE_SPARE: span_count of them, in any order; they may overlap
     const ts_host_span *spans TS__UNSET;
     size_t span_count TS__UNSET;
+    // TS_CHANGE_BEGIN: of each that ts_replay_part_at gives (none)
+    const int64_t *sooner_ns TS__UNSET;
 } ts_change;
 
 // A class of delays, as a model uses it.

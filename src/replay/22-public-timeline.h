@@ -146,7 +146,8 @@ typedef struct ts_timeline_figures {
     // p50 and p95 of devices only.
     uint64_t launches;
     int64_t launch_p50_ns, launch_p95_ns, launch_max_ns;
-    // Operations issued but not begun: the most at once, and the integral.
+    // Operations issued but not begun: the most at once, and the integral from
+    // the first work on.
     uint32_t queue_max;
     int64_t queue_ns; // divide by the span for the mean
 } ts_timeline_figures;
@@ -174,7 +175,7 @@ typedef struct ts_gap {
     int64_t start_ns, end_ns; // all of it, also beyond [from, to)
     uint32_t operation;       // that ended it
     uint32_t culprit;         // node: what it waited for. HOST_SYNC,
-                              // QUEUE_FULL: what blocked the thread last.
+                              // QUEUE_FULL: what blocked the thread longest.
                               // TS_NODE_NONE: nothing known
     uint8_t edge;             // ts_edge_kind of the first edge on the way
                               // that leads out of the stream's order, and

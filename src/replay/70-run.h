@@ -808,6 +808,12 @@ TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay)
     return &replay->stats;
 }
 
+TS_API bool ts_replay_host_unknown(const ts_replay_stats *stats)
+{
+    return stats->unknown_host_ns >
+           (stats->recorded_end_ns - stats->recorded_start_ns) / 50;
+}
+
 TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file)
 {

@@ -139,6 +139,28 @@ static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
     return usual > source ? usual : source;
 }
 
+// When the record shows anything of the thread of a call for the first time;
+// what was before is no work of the call.
+static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
+{
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[call]);
+    const ts_replay_file *const file = ts__replay_file(r, lane->file);
+    int64_t first = ts__replay_time(r)[call] - file->offset_ns;
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_chunk(file->reader, i, &chunk); i++) {
+        const ts_chunk_header *const h = &chunk.header;
+        const bool host = h->event == TS_EVENT_ZONE ||
+                          h->event == TS_EVENT_ZONE_OPEN ||
+                          h->event == TS_EVENT_API_CALL;
+        // One of several tracks may have it, too.
+        if (h->kind == TS_CHUNK_EVENTS && host &&
+            (!h->track || h->track == lane->track) && chunk.first_ns < first)
+            first = chunk.first_ns;
+    }
+    return first + file->offset_ns;
+}
+
 // From a node to what held it; TS_NODE_NONE: nothing did.
 static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
 {
@@ -150,9 +172,11 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const ts__bound *const bound = (const ts__bound *)w->bounds.data + node;
     const uint32_t owner = ts__walk_owner(w->replay, node);
     if (bound->from == TS_NODE_NONE) {
+        if (owner >= w->replay->op_count)
+            ts__walk_part(w, ts__walk_begun(w->replay, owner), owner,
+                          TS_EDGE_SELF, true, TS_COST_HOST);
         ts__walk_part(w, INT64_MIN, owner, TS_EDGE_SELF, true,
-                      owner < w->replay->op_count ? TS_COST_UNEXPLAINED
-                                                  : TS_COST_HOST);
+                      TS_COST_UNEXPLAINED);
         return TS_NODE_NONE;
     }
     const uint8_t kind = w->run.kinds[bound->edge];
@@ -483,9 +507,13 @@ static bool ts__change_ok(const ts_replay *r, const ts_change *change)
         (change->ns < 0 || change->ns > TS__REPLAY_TIME_MAX))
         return false;
     if (change->one_part && change->part >= r->parts.count) return false;
+    for (size_t i = 0; change->sooner_ns && i < r->parts.count; i++)
+        if (change->sooner_ns[i] < 0 ||
+            change->sooner_ns[i] > TS__REPLAY_TIME_MAX)
+            return false;
     for (size_t i = 0; i < change->span_count; i++)
         if (change->spans[i].end_ns < change->spans[i].start_ns) return false;
-    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_SPARE;
+    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_BEGIN;
 }
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
@@ -494,9 +522,25 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
     return ((const int64_t *)r->model->extra.data)[op];
 }
 
+// How much sooner than in the record a node begins to which no edge leads.
+static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
+                                const ts_replay_run_desc *desc)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < desc->change_count; i++) {
+        const ts_change *const change = &desc->changes[i];
+        if (change->type == TS_CHANGE_BEGIN && change->sooner_ns &&
+            node < r->op_count + r->call_count)
+            sum = ts__replay_add(
+                sum, change->sooner_ns[ts__replay_part_of(r, node)]);
+    }
+    return sum;
+}
+
 // What no edge of the record leads to starts when it did, or later if a
 // change or a selection gave it something to wait for.
-static void ts__model_gaps(ts__rrun *run, const ts__model *m)
+static void ts__model_gaps(ts__rrun *run, const ts__model *m,
+                           const ts_replay_run_desc *desc)
 {
     const ts_replay *const r = run->replay;
     for (uint32_t i = 0; i < r->node_count; i++) {
@@ -506,8 +550,9 @@ static void ts__model_gaps(ts__rrun *run, const ts__model *m)
             run->gap[i] = ((const int64_t *)m->gap.data)[i];
             continue;
         }
-        if (run->start[i] < ts__replay_time(r)[i])
-            run->start[i] = ts__replay_time(r)[i];
+        const int64_t begin = ts__replay_add(ts__replay_time(r)[i],
+                                             -ts__model_sooner(r, i, desc));
+        if (run->start[i] < begin) run->start[i] = begin;
     }
 }
 
@@ -570,7 +615,7 @@ static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
     if (ok) {
         ts__model_fifo(&run, r->model);
         ts__rrun_edges(&run);
-        ts__model_gaps(&run, r->model);
+        ts__model_gaps(&run, r->model, desc);
         ok = ts__model_loop(&run, desc);
     }
     ts__rvec removed = { 0 };

@@ -28,7 +28,6 @@ typedef struct ts__tl_root {
 // A time that a thread was held up. Those of a thread and sort do not meet.
 typedef struct ts__tl_block {
     int64_t start_ns, end_ns;
-    int64_t before_ns; // of all earlier ones of the same thread and sort
     uint32_t lane, node;
     bool inferred;
 } ts__tl_block;
@@ -416,7 +415,6 @@ static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
     if (!block) return false;
     block->start_ns = ts__tl_begin(t, node);
     block->end_ns = ts__tl_finish(t, node);
-    block->before_ns = 0;
     block->lane = lane;
     block->node = node;
     block->inferred = inferred;
@@ -437,6 +435,8 @@ static bool ts__tl_block_list(ts_timeline *t)
         const uint32_t end = ts__replay_end_node(r, owner);
         const bool queue = ts__tl_bound_by(t, end) == TS_EDGE_QUEUE;
         if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
+        // One that asks, or comes after it was done, is held up by nothing.
+        if (ts__tl_bond_of(t, end)->at_ns <= ts__tl_begin(t, owner)) continue;
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
                               !queue && !(held & TS__HELD_SYNC));
@@ -488,11 +488,7 @@ static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
             if (b.end_ns > last->end_ns) last->end_ns = b.end_ns;
             continue;
         }
-        to[kept] = b;
-        if (last && last->lane == b.lane)
-            to[kept].before_ns =
-                last->before_ns + (last->end_ns - last->start_ns);
-        kept++;
+        to[kept++] = b;
     }
     ts__rsort_close(&t->allocator, &sort);
     if (!ok) return false;
@@ -529,21 +525,26 @@ static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
     return low;
 }
 
-// How long a thread was held up in blocks that end in [from, to]. *last is
-// the last of them, NULL if there is none.
+// How long a thread was held up in blocks that end in [from, to]. *longest is
+// the first of the longest of them, NULL if there is none.
 static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
                               int64_t from, int64_t to,
-                              const ts__tl_block **last)
+                              const ts__tl_block **longest)
 {
     const ts__rvec *const blocks = &t->blocks[sort];
     const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
-    const size_t first = ts__tl_block_find(blocks, lane, from, false);
     const size_t end = ts__tl_block_find(blocks, lane, to, true);
-    *last = NULL;
-    if (first >= end) return 0;
-    *last = &list[end - 1];
-    return (*last)->before_ns + ((*last)->end_ns - (*last)->start_ns) -
-           list[first].before_ns;
+    int64_t sum = 0, most = -1;
+    *longest = NULL;
+    for (size_t i = ts__tl_block_find(blocks, lane, from, false); i < end;
+         i++) {
+        const int64_t length = list[i].end_ns - list[i].start_ns;
+        sum = ts__replay_add(sum, length);
+        if (length <= most) continue;
+        most = length;
+        *longest = &list[i];
+    }
+    return sum;
 }
 
 /* ---- 10.53 Timeline: lists by device and stream -------------------------- */

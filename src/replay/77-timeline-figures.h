@@ -193,9 +193,9 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
 
 /*
     Goes through a device's operations once: for the span of its work that
-    takes time, and for what their calls tell, which is the time spent in
-    queues and the launch latencies. latencies: receives those of all, then
-    those of the window, which are a part of them. Returns how many of each.
+    takes time, and for what their calls tell: when they were issued, and the
+    launch latencies. latencies: receives those of all, then those of the
+    window, which are a part of them. Returns how many of each.
 */
 static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
                           size_t counts[2])
@@ -209,8 +209,6 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
         const int64_t issue = issues[i] =
             ts__tl_is_echo(t, op) ? begin : ts__tl_issue(t, op);
-        d->figures.queue_ns =
-            ts__replay_add(d->figures.queue_ns, ts__tl_share(t, issue, begin));
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
             if (!any) d->start_ns = begin;
@@ -223,6 +221,22 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
         latencies[counts[0]++] = (uint64_t)(begin - issue);
         if (t->windowed && ts__tl_inside(t, begin))
             inside[counts[1]++] = (uint64_t)(begin - issue);
+    }
+}
+
+// Time in queues within the span, of which it is the mean: not before the
+// first work, which in a survey may lie in an earlier window.
+static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
+{
+    const bool began = t->reach && t->reach[device] != TS__NO_TIME;
+    const bool works = d->end_ns > d->start_ns;
+    for (uint32_t i = d->first; (works || began) && i < d[1].first; i++) {
+        const int64_t issue = ts__tl_i64(&t->issues)[i];
+        const int64_t begin = ts__tl_begin(t, ts__tl_u32(&t->by_device)[i]);
+        const int64_t from = began || issue > d->start_ns ? issue : d->start_ns;
+        if (from < begin)
+            d->figures.queue_ns = ts__replay_add(d->figures.queue_ns,
+                                                 ts__tl_share(t, from, begin));
     }
 }
 
@@ -251,8 +265,9 @@ static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
     f->launch_max_ns = (int64_t)ts__tl_select(v, count, count - 1);
 }
 
-static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
+static bool ts__tl_launches(ts_timeline *t, size_t device)
 {
+    ts__tl_device *const d = ts__tl_device_at(t, device);
     ts__rvec values = { 0 };
     size_t counts[2] = { 0, 0 };
     const size_t ops = d[1].first - d->first;
@@ -260,6 +275,7 @@ static bool ts__tl_launches(ts_timeline *t, ts__tl_device *d)
                           ops * (t->windowed ? 2 : 1)))
         return false;
     ts__tl_survey(t, d, (uint64_t *)values.data, counts);
+    ts__tl_queued(t, d, device);
     ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);
     return true;
@@ -347,15 +363,15 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
         return TS_IDLE_UNEXPLAINED;
     if (late <= 0) return TS_IDLE_LAUNCH_LATENCY;
     if (call == TS_NODE_NONE) return TS_IDLE_HOST_LATE;
-    const ts__tl_block *last[TS__BLOCKS];
+    const ts__tl_block *longest[TS__BLOCKS];
     int64_t blocked[TS__BLOCKS];
     for (int i = 0; i < TS__BLOCKS; i++)
         blocked[i] = ts__tl_blocked(t, i, ts__replay_lanes(r)[call],
-                                    gap->start_ns, made, &last[i]);
+                                    gap->start_ns, made, &longest[i]);
     if (ts__replay_add(blocked[0], blocked[1]) < late) return TS_IDLE_HOST_LATE;
     const int sort = blocked[TS__BLOCK_QUEUE] > blocked[TS__BLOCK_SYNC];
-    gap->culprit = last[sort]->node;
-    gap->inferred |= last[sort]->inferred;
+    gap->culprit = longest[sort]->node;
+    gap->inferred |= longest[sort]->inferred;
     return sort == TS__BLOCK_QUEUE ? TS_IDLE_QUEUE_FULL : TS_IDLE_HOST_SYNC;
 }
 
@@ -475,7 +491,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     bool any = false;
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
-        if (!ts__tl_launches(t, d) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
+        if (!ts__tl_launches(t, i) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
     }
     // There are no more gaps than operations, and most often far fewer.
     if (!ts__rvec_reserve(&t->allocator, &t->gaps, sizeof(ts_gap),

@@ -110,7 +110,7 @@ static void judge(whatif_report *report, const ts_replay_stats *s)
         trust(
             report, "low",
             cli_format("the model misses the record by %s", cli_time(error).s));
-    else if (s->unknown_host_ns > report->recorded_ns / 50)
+    else if (ts_replay_host_unknown(s))
         trust(report, "low",
               cli_format("for %s threads may have waited for others of their "
                          "process, which is not recorded",
