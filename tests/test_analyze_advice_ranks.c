@@ -89,9 +89,11 @@ static void only_a_device_that_is_described_can_be_unused(void **state)
     advised_scene(&x, hip_device, true);
     advised_run(&x, "unused-device", NULL);
     assert_int_equal(1, x.a.finding_count);
-    assert_string_equal("The trace describes 1 device without any work; 1 "
-                        "other has some.",
+    assert_string_equal("The trace describes 1 device without any work of this "
+                        "process; 1 other has some. Whether another process "
+                        "uses it, it cannot tell.",
                         x.a.findings[0].what.text);
+    assert_int_equal(REPORT_MEDIUM, x.a.findings[0].confidence);
     assert_non_null(strstr(x.a.findings[0].todo.text, "ROCR_VISIBLE_DEVICES"));
     advised_close(&x);
 }
@@ -340,6 +342,50 @@ static void a_straggler_that_does_no_more_has_no_gain(void **state)
     advised_close(&x);
 }
 
+/*
+    Two rounds of a kernel of 100 us and a collective of 10, 1 us apart, all
+    launched at once, 100 us later on rank 2 if bad, whose record begins then.
+*/
+static void add_late_rank(advised *x, bool bad)
+{
+    const size_t rank = x->count++;
+    made *const m = &x->files[rank];
+    made_begin(m, 1000000000);
+    fact(m, 0, "rank", rank);
+    const int64_t all = bad ? 100 : 0, late = rank == 2 ? all : 0;
+    for (int64_t i = 0; i < 2; i++) {
+        const int64_t begin = i ? 118 + all : 6 + late;
+        const int64_t end = (i ? 218 : 106) + all;
+        call_at(m, HOST, "cudaLaunchKernel", 4 * i + late, 4 * i + 1 + late);
+        kernel_at(m, S0, "k", begin, begin + 100);
+        call_at(m, HOST, "ncclAllReduce", 4 * i + 2 + late, 4 * i + 3 + late);
+        collective_at(m, S0, (uint64_t)i + 1, MIB, 3, begin + 101, end + 11);
+    }
+}
+
+static void what_is_before_the_record_of_a_rank_is_no_work(void **state)
+{
+    (void)state;
+    for (int bad = 0; bad < 2; bad++) {
+        advised x;
+        memset(&x, 0, sizeof x);
+        for (int rank = 0; rank < 3; rank++)
+            add_late_rank(&x, bad);
+        advised_run(&x, "late-begin", NULL);
+        assert_int_equal(bad, x.a.finding_count);
+        // From the first operation, at 6, to the first call of rank 2.
+        assert_int_equal(bad ? (100 - 6) * US : 0,
+                         x.a.cost_ns[TS_COST_UNEXPLAINED]);
+        if (bad) {
+            const advice_finding *const f = &x.a.findings[0];
+            assert_int_equal(100 * US, f->gain_ns);
+            assert_int_equal(2, f->evidence.file);
+            assert_int_equal(REPORT_MEDIUM, f->confidence);
+        }
+        advised_close(&x);
+    }
+}
+
 // The calls of three ranks are set against the time of three.
 static void shares_of_sums_over_ranks_are_of_all_their_time(void **state)
 {
@@ -391,7 +437,8 @@ static void each_rule_about_ranks_has_a_case(void **state)
     for (const advice_rule *rule = advice_rules; rule->id; rule++) {
         if (strcmp(rule->family, "ranks") && strcmp(rule->family, "trace"))
             continue;
-        if (!strcmp(rule->id, "straggler") || !strcmp(rule->id, "model-error"))
+        if (!strcmp(rule->id, "straggler") || !strcmp(rule->id, "late-begin") ||
+            !strcmp(rule->id, "model-error"))
             continue; // tests of their own
         size_t i = 0;
         while (i < CASES && strcmp(cases[i].id, rule->id))
@@ -408,6 +455,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_all_wait_for_is_named),
         cmocka_unit_test(a_straggler_is_named_however_little_it_gains),
         cmocka_unit_test(a_straggler_that_does_no_more_has_no_gain),
+        cmocka_unit_test(what_is_before_the_record_of_a_rank_is_no_work),
         cmocka_unit_test(shares_of_sums_over_ranks_are_of_all_their_time),
         cmocka_unit_test(a_model_that_is_off_is_said_to_be),
         cmocka_unit_test(each_rule_about_ranks_has_a_case),

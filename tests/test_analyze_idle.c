@@ -41,9 +41,9 @@ static void gaps_are_in_order_of_length_with_what_the_host_was_in(void **state)
     assert_int_equal(TS_IDLE_HOST_LATE, r.gaps[0].gap.cause);
     assert_int_equal(HOST, r.gaps[0].thread);
     // `load` covers 40 of 60, `read` only 20.
-    assert_int_equal(made_group(&m, "load"), r.gaps[0].zone);
-    assert_int_equal(40, r.gaps[0].zone_ns);
-    assert_int_equal(TS_NODE_NONE, r.gaps[0].call);
+    assert_int_equal(made_group(&m, "load"), r.gaps[0].held.zone);
+    assert_int_equal(40, r.gaps[0].held.zone_ns);
+    assert_int_equal(TS_NODE_NONE, r.gaps[0].held.call);
     idle_close(&r);
     made_close(&m);
 }
@@ -112,14 +112,15 @@ static void parts_of_spans_that_overlap_add_up_each(void **state)
     told t = { "", 0 };
     make_late(&m);
     inside_span spans[] = {
-        { 0, HOST, 25, 45, 0 }, // none, read, open
-        { 0, HOST, 20, 35, 1 },
-        { 0, OTHER, 0, 9, 2 },  // a thread without events
-        { 0, HOST, 55, 55, 3 }, // of no length
+        { 0, HOST, 25, 45, 0, 0 }, // none, read, open
+        { 0, HOST, 20, 35, 1, 0 },
+        { 0, OTHER, 0, 9, 2, 0 },      // a thread without events
+        { 0, HOST, 55, 55, 3, 0 },     // of no length
+        { 0, OTHER, 26, 32, 4, HOST }, // another thread knows more
     };
-    assert_true(inside_parts(m.replay, spans, 4, tell, &t));
+    assert_true(inside_parts(m.replay, spans, 5, tell, &t));
     assert_string_equal("1:20-30@1 0:25-30@1 1:30-35@2 0:30-40@2 0:40-45@3 "
-                        "2:0-9@0 ",
+                        "2:0-9@0 4:26-30@1 4:30-32@2 ",
                         t.text);
     made_close(&m);
 }
@@ -135,7 +136,7 @@ static void zones_that_do_not_nest_end_when_what_lies_on_them_has(void **state)
     made_zone(&m, HOST, "x", 10, 30);
     made_call(&m, HOST, "y", 20, 40);
     made_open(&m);
-    inside_span span = { 0, HOST, 5, 50, 0 };
+    inside_span span = { 0, HOST, 5, 50, 0, 0 };
     assert_true(inside_parts(m.replay, &span, 1, tell, &t));
     assert_string_equal("0:5-10@0 0:10-20@1 0:20-40@2 0:40-50@0 ", t.text);
     made_close(&m);

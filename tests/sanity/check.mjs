@@ -247,10 +247,8 @@ function analysis(view, replay, infos) {
         for (const [key, table] of Object.entries(a.tables ?? {}))
             for (const column of Object.keys(table.units))
                 if (table.units[column] === 'share' && column !== 'change')
-                    // Without the one cost the run may even take longer.
                     holds(table.rows.every((row) =>
-                        !(row[column] < (column === 'gain' ? -1 : 0) ||
-                        row[column] > 1.0000001)),
+                        !(row[column] < 0 || row[column] > 1.0000001)),
                         `${name}, ${key}: ${column} of ` +
                         Math.max(...table.rows.map((row) => row[column])));
         if (a.answer) {
@@ -295,6 +293,7 @@ function analysis(view, replay, infos) {
             z.exclusive_ns))], query: Object.values(json('query', traces[0],
             'SELECT count(*) AS n, coalesce(sum(self_ns), 0) AS ns ' +
             `FROM zone ${program}`).results[0].rows[0]) });
+    because(said, rows);
     const none = /no steps|steps? (?:are|is) marked/i;
     for (const [name, a] of Object.entries(said.answers))
         holds(!(none.test(a.answer ?? '') && /\bno\b/i.test(a.answer) &&
@@ -304,6 +303,42 @@ function analysis(view, replay, infos) {
     same('concurrency', { parts: shareSum, span: sum(device.map((d) =>
         d.span_ns)) });
     return said;
+}
+
+// A cause is no call, and what one answer says the others do not deny.
+function because(said, rows) {
+    for (const d of rows('launch', 'devices'))
+        holds(!(d.depth_mean > d.depth_max),
+            `${d.device}: ${d.depth_mean} in the queue on average, ` +
+            `${d.depth_max} at most`);
+    for (const table of ['names', 'parts'])
+        for (const p of rows('path', table))
+            holds(!(p.cost === 'host' && /^until /.test(p.name ?? p.what)),
+                `path: the host's time is "${p.name ?? p.what}"`);
+    for (const g of rows('idle', 'gaps'))
+        holds(!(g.cause === 'host_sync' && /Query/.test(g.waited_for)),
+            `idle: ${g.idle_ns} ns because of a call that only asks`);
+    const { answers } = said;
+    const waited = rows('idle', 'causes').find((r) => r.cause === 'host_sync');
+    if (answers.sync?.tables)
+        same('idle for synchronisations', { idle: waited?.idle_ns ?? 0,
+            sync: sum([...rows('sync', 'sites'), ...rows('sync', 'polls')]
+                .map((r) => r.idle_ns ?? 0)) });
+    const bound = /bound by (\w+) \(([\d.]+) %/.exec(
+        said.answers.advice?.answer);
+    const cost = bound && rows('path', 'costs').find((c) =>
+        c.cost === bound[1]);
+    if (cost) same('share of the critical path', { advice: Number(bound[2]),
+        path: Number((100 * cost.share).toFixed(1)) });
+    const order = ['high', 'medium', 'low'];
+    for (const f of answers.advice?.findings ?? [])
+        holds(!f.gain_ns || order.indexOf(f.confidence) >=
+            order.indexOf(answers.advice.confidence),
+            `${f.id}: surer than the answer that it is of`);
+    const steps = answers.steps?.figures;
+    holds(!(steps?.marked === 'no' && answers.steps.confidence === 'high' &&
+        steps.outside_ns > steps.count * steps.mean_ns),
+        'steps: sure of steps that most of the run is not in');
 }
 
 /* ---- All ----------------------------------------------------------------- */

@@ -302,6 +302,17 @@ static bool load_path(advice *a)
         if (part->cost == TS_COST_HOST) keep_part(a, part);
     }
     merge_parts(a);
+    return true;
+}
+
+// What the record is bound by: where paths are of one length, a model may
+// choose another one.
+static bool load_bound(advice *a)
+{
+    ts_path path;
+    if (ts_replay_run(a->model, NULL) != TS_OK ||
+        ts_replay_path(a->model, &path) != TS_OK)
+        return false;
     memcpy(a->cost_ns, path.cost_ns, sizeof a->cost_ns);
     a->bound = path.bound;
     return true;
@@ -311,7 +322,8 @@ static bool run_model(advice *a)
 {
     const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL };
     a->model = analyze_model(a->job);
-    if (!a->model || ts_replay_run(a->model, &desc) != TS_OK) return false;
+    if (!a->model || !load_bound(a) || ts_replay_run(a->model, &desc) != TS_OK)
+        return false;
     const ts_replay_stats *const s = ts_replay_result(a->model);
     a->makespan_ns = s->end_ns - s->start_ns;
     a->start_ns = s->recorded_start_ns;
@@ -332,11 +344,12 @@ bool advice_open(advice *a, analyze_job *job)
            load_processes(a) && run_model(a);
 }
 
-static void close_finding(advice_finding *f)
+void advice_finding_close(advice_finding *f)
 {
     for (size_t i = 0; i < f->change_count; i++) {
         free((void *)(uintptr_t)f->changes[i].operations);
         free((void *)(uintptr_t)f->changes[i].spans);
+        free((void *)(uintptr_t)f->changes[i].sooner_ns);
     }
     free(f->durations_ns);
 }
@@ -344,7 +357,7 @@ static void close_finding(advice_finding *f)
 void advice_close(advice *a)
 {
     for (size_t i = 0; i < a->finding_count; i++)
-        close_finding(&a->findings[i]);
+        advice_finding_close(&a->findings[i]);
     free(a->findings);
     free(a->dropped);
     free(a->ops);

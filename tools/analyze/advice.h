@@ -86,10 +86,11 @@ typedef struct advice {
     int64_t recorded_ns;      // from its start to its end
     size_t process_count;     // with operations
     int64_t process_ns;       // sum of the lengths of each: of sums over them
-    // Of the unchanged model.
-    int64_t makespan_ns;
+    // Of the critical path of the record, as question `path` tells of it.
     int64_t cost_ns[TS_COST_LIMIT];
     ts_cost bound;
+    // Of the unchanged model.
+    int64_t makespan_ns;
     bool stuck;         // operations wait in a circle: it has no times
     int64_t *path_ns;   // of each operation and call: on the critical path
     int64_t *wait_ns;   // likewise what is on it directly before they begin
@@ -215,6 +216,7 @@ typedef struct advice_dropped {
     int64_t gain_ns, held_ns;
 } advice_dropped;
 
+void advice_finding_close(advice_finding *f);
 // A new finding; never NULL, even without memory.
 advice_finding *advice_find(advice *a, const advice_rule *rule);
 // As printf; the texts live as long as the job.

@@ -258,11 +258,7 @@ static bool is_small(const advice *a, const advice_finding *f, int64_t least)
 static void drop(advice *a, size_t at)
 {
     advice_finding *const f = &a->findings[at];
-    for (size_t i = 0; i < f->change_count; i++) {
-        free((void *)(uintptr_t)f->changes[i].operations);
-        free((void *)(uintptr_t)f->changes[i].spans);
-    }
-    free(f->durations_ns);
+    advice_finding_close(f);
     const advice_dropped one = { .rule = f->rule,
                                  .title = f->title,
                                  .has_gain = f->has_gain,

@@ -168,14 +168,30 @@ static void lower_estimated(const analyze_job *job, report *r)
                          analyze_file_name(job, i).s);
 }
 
+static void lower_losses(report *r)
+{
+    if (!r->losses) return;
+    for (report_section *s = r->sections; s; s = s->next)
+        if (!s->not_applicable)
+            report_trust(s, REPORT_MEDIUM, "the record is not complete");
+}
+
+// A gain is of a model: no finding is surer of it than its section is.
+static void lower_findings(report *r)
+{
+    for (report_section *s = r->sections; s; s = s->next)
+        for (size_t i = 0; s->trusted && i < s->finding_count; i++)
+            if (s->findings[i].has_gain &&
+                s->findings[i].confidence < s->confidence)
+                s->findings[i].confidence = s->confidence;
+}
+
 void analyze_losses(analyze_job *job, report *r)
 {
     lower_cut(job, r);
     lower_estimated(job, r);
     for (uint32_t i = 0; i < job->file_count; i++)
         say_file(job, r, i);
-    if (!r->losses) return;
-    for (report_section *s = r->sections; s; s = s->next)
-        if (!s->not_applicable)
-            report_trust(s, REPORT_MEDIUM, "the record is not complete");
+    lower_losses(r);
+    lower_findings(r);
 }

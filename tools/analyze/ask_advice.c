@@ -145,7 +145,7 @@ static void put_answer(const advice *a, report_section *s)
     }
     if (gains > 1) report_answer(s, "Gains do not add up: findings overlap.");
     const report_value share =
-        report_share(a->cost_ns[a->bound], a->makespan_ns);
+        report_share(a->cost_ns[a->bound], a->recorded_ns);
     if (a->stuck)
         report_answer(s, "Operations wait for each other in a circle: no gain "
                          "can be computed.");

@@ -161,11 +161,11 @@ static report_evidence evidence_of(const idle_gap *g)
 
 static ts_text host_of(const idle_ask *a, const idle_gap *g)
 {
-    const ts_text zone = ask_group(a->job, &a->names, g->zone);
-    const ts_text call = ask_group(a->job, &a->names, g->call);
-    if (g->zone == TS_NODE_NONE)
-        return g->call == TS_NODE_NONE ? (ts_text){ "", 0 } : call;
-    if (g->call == TS_NODE_NONE) return zone;
+    const ts_text zone = ask_group(a->job, &a->names, g->held.zone);
+    const ts_text call = ask_group(a->job, &a->names, g->held.call);
+    if (g->held.zone == TS_NODE_NONE)
+        return g->held.call == TS_NODE_NONE ? (ts_text){ "", 0 } : call;
+    if (g->held.call == TS_NODE_NONE) return zone;
     return analyze_format(a->job, "%.*s: %.*s", ASK_TEXT(zone), ASK_TEXT(call));
 }
 
@@ -185,12 +185,9 @@ static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
 // waited for.
 static ts_text meanwhile_of(const idle_ask *a, const idle_gap *g)
 {
-    const ts_text host = host_of(a, g);
-    if (!idle_by_host(g->gap.cause) || (!host.size && !g->thread))
-        return culprit_of(a, g);
-    return host.size ? analyze_format(a->job, "host in %.*s", ASK_TEXT(host))
-           : g->gap.cause == TS_IDLE_HOST_LATE
-               ? report_string("host in no zone or call").text
+    return g->gap.cause == TS_IDLE_HOST_LATE && g->thread
+               ? ask_hold(a->job, a->replay, &a->names, &g->held,
+                          g->gap.culprit)
                : culprit_of(a, g);
 }
 

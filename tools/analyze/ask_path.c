@@ -85,11 +85,30 @@ static void answer_bound(const path_ask *a)
         cli_time(r->cost_ns[r->bound]).s, cli_time(r->makespan_ns).s);
 }
 
+// Time before the record of a thread begins, which is at the begin of the path
+// if anywhere.
+static void answer_unrecorded(const path_ask *a)
+{
+    const path_result *const r = &a->r;
+    ts_node node;
+    if (!r->part_count || !path_unrecorded(&r->parts[0]) ||
+        !ts_replay_node(a->replay, r->parts[0].node, &node))
+        return;
+    report_answer(a->s,
+                  "Its first %s lie before the record of %s begins: what held "
+                  "that up is not known.",
+                  cli_time(r->parts[0].end_ns - r->parts[0].start_ns).s,
+                  a->job->file_count > 1
+                      ? analyze_file_name(a->job, node.file).s
+                      : ask_thread(a->job, node.file, node.track).text);
+}
+
 static void answer(const path_ask *a)
 {
     const path_result *const r = &a->r;
     const bool waits = host_waits(r);
     (waits ? answer_waits : answer_bound)(a);
+    answer_unrecorded(a);
     const int best = best_free(r);
     if (best < 0 || !r->model.known || (waits && best == TS_COST_HOST)) return;
     const int64_t gain = r->model.makespan_ns - r->free[best].makespan_ns;
@@ -142,12 +161,20 @@ static void put_costs(const path_ask *a)
 }
 
 // As the parts call them: a launch whose call the trace lacks has no name.
-static ts_text name_of(const path_ask *a, uint32_t group)
+static ts_text name_of(const path_ask *a, uint64_t key)
 {
+    const uint32_t group = path_key_group(key);
+    const ts_cost cost = path_key_cost(key);
+    if (key & 1 && cost == TS_COST_HOST)
+        return ask_in_zone(a->job, &a->names, group);
+    if (group == TS_NODE_NONE)
+        return report_string("before its record begins").text;
     const names_group *const g = &a->names.groups[group];
-    return g->kind == TS_EVENT_API_CALL && !g->text.size
-               ? report_string("a launch").text
-               : ask_group(a->job, &a->names, group);
+    const ts_text name = g->kind == TS_EVENT_API_CALL && !g->text.size
+                             ? report_string("a launch").text
+                             : ask_group(a->job, &a->names, group);
+    return key & 1 ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
+                   : name;
 }
 
 static void put_names(const path_ask *a)
@@ -166,17 +193,13 @@ static void put_names(const path_ask *a)
         columns, ASK_COUNT(columns));
     for (size_t i = 0; i < a->r.names.count; i++) {
         const sums_row *const sum = &a->r.names.rows[i];
-        const ts_text name = name_of(a, path_key_group(sum->key));
-        const report_value row[] = {
-            report_text(sum->key & 1 ? analyze_format(a->job, "until %.*s",
-                                                      ASK_TEXT(name))
-                                     : name),
-            report_string(ts_cost_name(path_key_cost(sum->key))),
-            report_ns(sum->ns),
-            report_share(sum->ns, a->r.makespan_ns),
-            report_count(sum->count),
-            report_ns(sum->most_ns)
-        };
+        const report_value row[] = { report_text(name_of(a, sum->key)),
+                                     report_string(
+                                         ts_cost_name(path_key_cost(sum->key))),
+                                     report_ns(sum->ns),
+                                     report_share(sum->ns, a->r.makespan_ns),
+                                     report_count(sum->count),
+                                     report_ns(sum->most_ns) };
         const report_evidence e = evidence_of(a, sum->most);
         report_row(t, row, &e);
     }
@@ -210,6 +233,20 @@ static void put_zones(const path_ask *a)
     }
 }
 
+// What a part is about: of a host before a call what it was in.
+static ts_text part_name(const path_ask *a, const ts_path_part *p,
+                         uint32_t index, const ts_node *owner, const hold *held)
+{
+    if (path_unrecorded(p))
+        return report_string("before its record begins").text;
+    if (path_of_host(p, owner))
+        return ask_hold(a->job, a->replay, &a->names, held, index);
+    const ts_text name = ask_node(a->job, a->replay, index, false);
+    return path_before(p, owner)
+               ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
+               : name;
+}
+
 static void put_parts(const path_ask *a)
 {
     static const report_column columns[] = {
@@ -230,19 +267,16 @@ static void put_parts(const path_ask *a)
         if (!ts_replay_node(a->replay, p->node, &node) ||
             !ts_replay_node(a->replay, node.owner, &owner))
             continue;
-        const ts_text name = ask_node(a->job, a->replay, node.owner, false);
-        const uint32_t zone = a->r.part_zones[a->r.longest[i]];
+        const hold *const held = &a->r.held[i];
+        const ts_text name = part_name(a, p, node.owner, &owner, held);
         const report_value row[] = {
             report_time(p->start_ns),
             report_ns(p->end_ns - p->start_ns),
             report_string(ts_cost_name(p->cost)),
-            report_text(
-                path_before(p, &owner)
-                    ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
-                    : name),
-            report_text(zone == TS_NODE_NONE
+            report_text(name),
+            report_text(held->zone == TS_NODE_NONE
                             ? (ts_text){ "", 0 }
-                            : ask_group(a->job, &a->names, zone)),
+                            : ask_group(a->job, &a->names, held->zone)),
             report_text(node.track
                             ? analyze_track(a->job, node.file, node.track)
                             : name)

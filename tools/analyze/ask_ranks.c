@@ -99,15 +99,8 @@ static ts_text why_of(const ranks_ask *a, const ranks_meeting *m)
                       node.type == TS_NODE_CALL;
     if (why != TS_NODE_NONE && !call)
         return ask_node(a->job, a->replay, why, false);
-    const hold *const h = &m->held;
-    if (h->length_ns && h->zone != TS_NODE_NONE) {
-        const ts_text zone = ask_group(a->job, &a->names, h->zone);
-        return analyze_format(a->job, "host in %.*s (%s)", ASK_TEXT(zone),
-                              cli_time(h->zone_ns).s);
-    }
-    if (h->length_ns)
-        return analyze_format(a->job, "host in no zone (%s)",
-                              cli_time(h->length_ns).s);
+    if (m->held.length_ns)
+        return ask_hold(a->job, a->replay, &a->names, &m->held, why);
     return ask_node(a->job, a->replay, why, false);
 }
 

@@ -79,6 +79,24 @@ static void not_applicable(const steps_ask *a)
                   "ProfilerStep#N.");
 }
 
+// What the steps do not say anything of.
+static int64_t outside_of(const steps_ask *a)
+{
+    return a->replay ? ts_replay_result(a->replay)->end_ns -
+                           ts_replay_result(a->replay)->start_ns - a->r.sum_ns
+                     : 0;
+}
+
+// Steps that were found in a small part of a run may be no steps of it.
+static void trust_outside(const steps_ask *a)
+{
+    const int64_t outside = outside_of(a), whole = outside + a->r.sum_ns;
+    if (outside * 10 > whole)
+        report_trust(a->s, outside * 2 > whole ? REPORT_LOW : REPORT_MEDIUM,
+                     "%s of %s lie before and after them", cli_time(outside).s,
+                     cli_time(whole).s);
+}
+
 static void put_how(const steps_ask *a)
 {
     const steps_result *const r = &a->r;
@@ -101,6 +119,7 @@ static void put_how(const steps_ask *a)
     report_note(a->s,
                 "Found is the outermost loop that repeats within the trace: "
                 "iterations, or the layers of a single one.");
+    trust_outside(a);
     report_trust(a->s, r->likeness >= 950 ? REPORT_HIGH : REPORT_MEDIUM,
                  "%s; found is what repeats on %.*s: %s each, "
                  "of which %s are the same in the median",
@@ -113,10 +132,6 @@ static void put_how(const steps_ask *a)
 static void put_figures(const steps_ask *a)
 {
     const steps_result *const r = &a->r;
-    const int64_t outside =
-        a->replay ? ts_replay_result(a->replay)->end_ns -
-                        ts_replay_result(a->replay)->start_ns - r->sum_ns
-                  : 0;
     report_figure(a->s, "count", "steps", report_count(r->count));
     report_figure(a->s, "left_out", "marked, but left out",
                   report_count(r->left_out));
@@ -132,7 +147,7 @@ static void put_figures(const steps_ask *a)
     report_figure(a->s, "limit_ns", "slow is what is longer by",
                   report_ns(r->limit_ns));
     report_figure(a->s, "outside_ns", "before and after them",
-                  report_ns(outside));
+                  report_ns(outside_of(a)));
 }
 
 static void put_steps(const steps_ask *a, bool slow)

@@ -20,6 +20,34 @@ ts_text ask_group(analyze_job *job, const names_index *names, uint32_t group)
     return g->text.size ? analyze_name(job, g->text) : text_of("(no name)");
 }
 
+ts_text ask_in_zone(analyze_job *job, const names_index *names, uint32_t zone)
+{
+    if (zone == TS_NODE_NONE) return text_of("host in no zone");
+    const ts_text name = ask_group(job, names, zone);
+    return analyze_format(job, "host in %.*s", ASK_TEXT(name));
+}
+
+ts_text ask_hold(analyze_job *job, const ts_replay *replay,
+                 const names_index *names, const hold *held, uint32_t next)
+{
+    const bool call = held->call != TS_NODE_NONE;
+    if (held->zone == TS_NODE_NONE && !call) {
+        const ts_text name = ask_node(job, replay, next, false);
+        return name.size ? analyze_format(job, "host in no zone before %.*s",
+                                          ASK_TEXT(name))
+                         : ask_in_zone(job, names, TS_NODE_NONE);
+    }
+    if (held->zone == TS_NODE_NONE) return ask_in_zone(job, names, held->call);
+    const ts_text zone = ask_group(job, names, held->zone);
+    if (held->zone_ns < (held->length_ns + 1) / 2)
+        return analyze_format(job, "host mostly in %.*s (%s)", ASK_TEXT(zone),
+                              cli_time(held->zone_ns).s);
+    if (!call) return ask_in_zone(job, names, held->zone);
+    const ts_text name = ask_group(job, names, held->call);
+    return analyze_format(job, "host in %.*s: %.*s", ASK_TEXT(zone),
+                          ASK_TEXT(name));
+}
+
 // Bytes before the template or the arguments of a function.
 static size_t plain_size(ts_text name)
 {
@@ -132,11 +160,9 @@ report_section *ask_begin(analyze_job *job, report *r, const char *name,
     return NULL;
 }
 
-// tests/check-truth.sh measures it: statements of such graphs are often wrong.
 void ask_trust_threads(report_section *s, const ts_replay_stats *stats)
 {
-    const int64_t whole = stats->recorded_end_ns - stats->recorded_start_ns;
-    if (stats->unknown_host_ns > whole / 50)
+    if (ts_replay_host_unknown(stats))
         report_trust(s, REPORT_LOW,
                      "for %s threads may have waited for others of their "
                      "process, which is not recorded",

@@ -5,7 +5,7 @@
 #define TS_ASK_TIME_H
 
 #include "tools/analyze/analyze.h"
-#include "tools/analyze/calc_names.h"
+#include "tools/analyze/calc_hold.h"
 
 // A group as people read it: "copy host to device", "memset", a kernel's or
 // zone's name; "(no zone)" and "(no call)" where there is none.
@@ -13,6 +13,14 @@ ts_text ask_group(analyze_job *job, const names_index *names, uint32_t group);
 // Of a long name what is before template and arguments, at most 60
 // characters: for sentences.
 ts_text ask_brief(analyze_job *job, ts_text name);
+
+// Where the host was: "host in zone: call"; "host mostly in zone (2 ms)" if it
+// was in no zone for half of the time; "host in no zone before cudaMalloc", if
+// that is the node `next`.
+ts_text ask_hold(analyze_job *job, const ts_replay *replay,
+                 const names_index *names, const hold *held, uint32_t next);
+// "host in zone", "host in no zone".
+ts_text ask_in_zone(analyze_job *job, const names_index *names, uint32_t zone);
 
 // What a node is: "kernel k", "call cudaLaunchKernel on thread 1"; and
 // where. TS_NODE_NONE gives "".

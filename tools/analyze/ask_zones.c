@@ -79,9 +79,23 @@ static void put_table(const zones_ask *a, const ordered *order)
     }
 }
 
+// The first zone that does not only wait, and what those before it took.
+static const ordered *most_work(const zones_ask *a, const ordered *order,
+                                int64_t *waited)
+{
+    *waited = 0;
+    for (size_t i = 0; i < a->z.rows.count; i++) {
+        if (!names_waits(a->z.rows.rows[order[i].row].text)) return &order[i];
+        *waited += order[i].ns;
+    }
+    return order;
+}
+
 static void answer(const zones_ask *a, const ordered *order)
 {
-    const stats_row *const most = &a->z.rows.rows[order[0].row];
+    int64_t waited;
+    const ordered *const first = most_work(a, order, &waited);
+    const stats_row *const most = &a->z.rows.rows[first->row];
     const ts_text name = ask_brief(a->job, analyze_name(a->job, most->text));
     const stats_group all = stats_rows_sum(&a->z.rows);
     report_answer(a->s,
@@ -91,7 +105,11 @@ static void answer(const zones_ask *a, const ordered *order)
                   cli_counted(a->z.rows.count, "name", "names").s,
                   all.count == 1 ? "holds" : "hold", cli_time(a->all_ns).s,
                   ASK_TEXT(name),
-                  report_words(report_share(order[0].ns, a->all_ns)).s);
+                  report_words(report_share(first->ns, a->all_ns)).s);
+    if (waited)
+        report_answer(a->s,
+                      "Zones in which threads only wait come before it (%s).",
+                      cli_time(waited).s);
     if (a->z.gpu_all_ns)
         report_answer(
             a->s,

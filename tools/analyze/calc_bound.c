@@ -87,9 +87,11 @@ bool bound_cause_find(bound_cause *cause, analyze_job *job,
     memset(cause, 0, sizeof *cause);
     cause->outer = (ts_text){ "", 0 };
     const sums_row *row = idle->zones.rows;
-    if (idle->zones.count && row->key == TS_NODE_NONE && idle->zones.count > 1)
+    const sums_row *const end = row + idle->zones.count;
+    while (row < end && (row->key == TS_NODE_NONE ||
+                         names_waits(names->groups[row->key].text)))
         row++;
-    if (!idle->zones.count || row->key == TS_NODE_NONE) return true;
+    if (row == end) return true;
     const idle_gap *const gap = &idle->gaps[row->most];
     cause->ns = row->ns;
     cause->zone = ask_brief(job, ask_group(job, names, (uint32_t)row->key));

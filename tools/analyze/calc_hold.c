@@ -19,6 +19,9 @@ bool hold_note(hold_tally *t, const inside_span *span, int64_t ns,
                const inside_frame *frames, uint32_t depth)
 {
     bool failed = false;
+    if (!depth)
+        return sums_add(&t->open, (uint64_t)span->index << 32 | TS_NODE_NONE,
+                        ns, 0);
     for (uint32_t i = 0; i < depth && !failed; i++) {
         bool again = false;
         for (uint32_t k = 0; k < i && !again; k++)
@@ -38,10 +41,22 @@ static void choose(const hold_tally *t, hold *h, uint64_t *depth,
                    const sums_row *row)
 {
     const uint32_t group = (uint32_t)row->key;
-    const bool call = t->names->groups[group].kind == TS_EVENT_API_CALL;
-    if (row->ns < (h->length_ns + 1) / 2 || row->most + 1 <= depth[call])
+    const bool half = row->ns >= (h->length_ns + 1) / 2;
+    if (group == TS_NODE_NONE) {
+        if (half && !depth[0]) { // no zone is worth naming
+            depth[0] = 1;
+            h->zone = TS_NODE_NONE;
+            h->zone_ns = 0;
+        }
         return;
-    depth[call] = row->most + 1;
+    }
+    const bool call = t->names->groups[group].kind == TS_EVENT_API_CALL;
+    if (!half) { // it may still be the longest
+        if (call || depth[0] || row->ns <= h->zone_ns) return;
+    } else {
+        if (row->most + 1 <= depth[call]) return;
+        depth[call] = row->most + 1;
+    }
     *(call ? &h->call : &h->zone) = group;
     *(call ? &h->call_ns : &h->zone_ns) = row->ns;
 }

@@ -9,7 +9,8 @@
 #include "tools/analyze/calc_sums.h"
 
 // Of the zones and calls that were open for half of a span or more, the
-// innermost of each: groups of names, TS_NODE_NONE: nothing.
+// innermost of each: groups of names, TS_NODE_NONE: nothing. If no zone was,
+// but for half of it something lay open, the zone that was open longest.
 typedef struct hold {
     int64_t length_ns; // of the span: set it before
     uint32_t zone, call;
@@ -19,7 +20,8 @@ typedef struct hold {
 typedef struct hold_tally {
     const ts_replay *replay;
     names_index *names; // gets groups of zones and calls
-    sums open;          // index of the span << 32 | group, `most` its depth
+    sums open;          // index of the span << 32 | group, `most` its depth;
+                        // group TS_NODE_NONE: nothing was open
 } hold_tally;
 
 // The group of a frame; TS_NODE_NONE: no frame, or no memory (*failed).

@@ -62,8 +62,7 @@ static bool take_gaps(idle_result *r, const ts_replay *replay,
     if (!r->gaps) return false;
     for (size_t d = 0; ts_timeline_device(timeline, d); d++) {
         idle_gap g = { .device = d,
-                       .zone = TS_NODE_NONE,
-                       .call = TS_NODE_NONE };
+                       .held = { .zone = TS_NODE_NONE, .call = TS_NODE_NONE } };
         for (size_t i = 0; ts_timeline_gap(timeline, d, i, &g.gap); i++) {
             g.thread = g.file = 0;
             find_thread(replay, &g);
@@ -115,34 +114,44 @@ static bool take_holds(const idle_walk *w)
     for (size_t i = 0; holds && i < count; i++)
         holds[i].length_ns = r->gaps[i].gap.end_ns - r->gaps[i].gap.start_ns;
     if (holds) hold_choose(&w->tally, holds, count);
-    for (size_t i = 0; holds && i < count; i++) {
-        idle_gap *const g = &r->gaps[i];
-        g->zone = holds[i].zone;
-        g->call = holds[i].call;
-        g->zone_ns = holds[i].zone_ns;
-        g->call_ns = holds[i].call_ns;
-    }
+    for (size_t i = 0; holds && i < count; i++)
+        r->gaps[i].held = holds[i];
     free(holds);
     return holds;
+}
+
+// The thread that handed work to the one that ended a gap.
+static uint32_t other_of(const ts_replay *replay, const uint32_t *others,
+                         const idle_gap *g)
+{
+    ts_operation op;
+    return ts_replay_operation(replay, g->gap.operation, &op) &&
+                   op.call != TS_NODE_NONE
+               ? others[op.call - ts_replay_graph(replay).operation_count]
+               : 0;
 }
 
 static bool take_host(idle_walk *w)
 {
     idle_result *const r = w->r;
     inside_span *const spans = malloc((r->count + 1) * sizeof *spans);
+    uint32_t *const others = inside_others(w->tally.replay);
     size_t count = 0;
-    if (!spans) return false;
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; spans && others && i < r->count; i++) {
         const idle_gap *const g = &r->gaps[i];
         if (!g->thread || (i >= IDLE_DETAILS && !idle_by_host(g->gap.cause)))
             continue;
-        const inside_span span = { g->file, g->thread, g->gap.start_ns,
-                                   g->gap.end_ns, i };
+        const inside_span span = {
+            g->file,       g->thread, g->gap.start_ns,
+            g->gap.end_ns, i,         other_of(w->tally.replay, others, g)
+        };
         spans[count++] = span;
     }
-    const bool ok =
-        inside_parts(w->tally.replay, spans, count, take_part, w) && !w->failed;
+    const bool ok = spans && others &&
+                    inside_parts(w->tally.replay, spans, count, take_part, w) &&
+                    !w->failed;
     free(spans);
+    free(others);
     return ok;
 }
 

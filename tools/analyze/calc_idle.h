@@ -10,11 +10,8 @@ typedef struct idle_gap {
     size_t device; // as ts_timeline_device counts
     ts_gap gap;
     uint32_t file, thread; // that launched what ended it; thread 0: unknown
-    // What that thread was in for half of the gap or more, the innermost of
-    // these: groups of names, TS_NODE_NONE: nothing. Only of the first
-    // IDLE_DETAILS gaps.
-    uint32_t zone, call;
-    int64_t zone_ns, call_ns; // how much of the gap
+    // What that thread was in. Only of the first IDLE_DETAILS gaps.
+    hold held;
 } idle_gap;
 
 enum {

@@ -19,6 +19,8 @@ typedef struct inside_walk {
     size_t count;
     inside_part part;
     void *user;
+    inside_span *later; // what other threads are to be asked about
+    size_t later_count, later_room;
     bool failed;
 } inside_walk;
 
@@ -61,6 +63,23 @@ static void activate(inside_walk *w, thread_state *t, int64_t until)
     }
 }
 
+// A part of a span, unless another thread may know more of it.
+static void tell_part(inside_walk *w, const thread_state *t,
+                      const inside_span *span, int64_t from, int64_t to)
+{
+    if (t->depth || !span->other) {
+        w->part(w->user, span, from, to, t->frames, t->depth);
+        return;
+    }
+    inside_span *const later =
+        room_for(w->later, &w->later_room, w->later_count, sizeof *later);
+    w->failed |= !later;
+    if (!later) return;
+    w->later = later;
+    w->later[w->later_count++] =
+        (inside_span){ span->file, span->other, from, to, span->index, 0 };
+}
+
 // Tells what happened up to a moment, during which nothing changed.
 static void tell(inside_walk *w, thread_state *t, int64_t until)
 {
@@ -71,7 +90,7 @@ static void tell(inside_walk *w, thread_state *t, int64_t until)
         const inside_span *const s = t->active[i];
         const int64_t from = s->from_ns > t->now_ns ? s->from_ns : t->now_ns;
         const int64_t to = s->to_ns < until ? s->to_ns : until;
-        if (from < to) w->part(w->user, s, from, to, t->frames, t->depth);
+        if (from < to) tell_part(w, t, s, from, to);
         if (s->to_ns > until) t->active[kept++] = s;
     }
     t->active_count = kept;
@@ -198,17 +217,86 @@ static int by_thread(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-bool inside_parts(const ts_replay *replay, inside_span *spans, size_t count,
-                  inside_part part, void *user)
+static bool walk_all(inside_walk *w, const ts_replay *replay,
+                     inside_span *spans, size_t count)
 {
-    inside_walk w = { .part = part, .user = user };
-    qsort(spans, count, sizeof *spans, by_thread);
+    if (count > 1) qsort(spans, count, sizeof *spans, by_thread);
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
         while (end < count && spans[end].file == spans[i].file)
             end++;
-        if (!walk_spans(&w, replay, spans + i, end - i)) return false;
+        if (!walk_spans(w, replay, spans + i, end - i)) return false;
         i = end;
     }
     return true;
+}
+
+bool inside_parts(const ts_replay *replay, inside_span *spans, size_t count,
+                  inside_part part, void *user)
+{
+    inside_walk w = { .part = part, .user = user };
+    bool ok = walk_all(&w, replay, spans, count);
+    inside_span *const later = w.later; // nothing is added to it any more
+    ok = ok && walk_all(&w, replay, later, w.later_count);
+    free(later);
+    return ok;
+}
+
+// By thread of a file, of those that make calls.
+typedef struct led_thread {
+    uint32_t file, track, other;
+} led_thread;
+
+static led_thread *led_of(led_thread **list, size_t *count, size_t *room,
+                          const ts_node *call)
+{
+    for (size_t i = *count; i-- > 0;)
+        if ((*list)[i].file == call->file && (*list)[i].track == call->track)
+            return &(*list)[i];
+    led_thread *const more = room_for(*list, room, *count, sizeof *more);
+    if (!more) return NULL;
+    *list = more;
+    more[*count] = (led_thread){ call->file, call->track, 0 };
+    return &more[(*count)++];
+}
+
+// The thread of which an edge leads to each call of another one.
+static bool find_leaders(const ts_replay *replay, uint32_t *others)
+{
+    const ts_graph g = ts_replay_graph(replay);
+    const uint32_t end = g.operation_count + g.call_count;
+    ts_node from, to;
+    bool any = false;
+    for (uint32_t i = g.operation_count; i < g.node_count; i++)
+        for (uint32_t e = g.offsets[i]; e < g.offsets[i + 1]; e++) {
+            const uint32_t call = g.targets[e];
+            if (TS_EDGE_KIND(g.kinds[e]) != TS_EDGE_HOST_ORDER ||
+                call < g.operation_count || call >= end ||
+                !ts_replay_node(replay, i, &from) ||
+                !ts_replay_node(replay, call, &to) || !from.track ||
+                from.file != to.file || from.track == to.track)
+                continue;
+            others[call - g.operation_count] = from.track;
+            any = true;
+        }
+    return any;
+}
+
+uint32_t *inside_others(const ts_replay *replay)
+{
+    const ts_graph g = ts_replay_graph(replay);
+    uint32_t *const others = calloc((size_t)g.call_count + 1, sizeof *others);
+    led_thread *threads = NULL;
+    size_t count = 0, room = 0;
+    ts_node call;
+    if (!others || !find_leaders(replay, others)) return others;
+    for (uint32_t i = 0; i < g.call_count; i++) {
+        if (!ts_replay_node(replay, g.operation_count + i, &call)) continue;
+        led_thread *const led = led_of(&threads, &count, &room, &call);
+        if (!led) break; // the rest is told of its own thread alone
+        if (others[i]) led->other = others[i];
+        others[i] = led->other;
+    }
+    free(threads);
+    return others;
 }

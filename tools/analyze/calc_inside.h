@@ -10,7 +10,9 @@
 typedef struct inside_span {
     uint32_t file, thread;
     int64_t from_ns, to_ns;
-    size_t index; // whatever the asker wants to know it by
+    size_t index;   // whatever the asker wants to know it by
+    uint32_t other; // thread that is asked where nothing lay open on the
+                    // first: see inside_others (0: none)
 } inside_span;
 
 // What lay open: a zone by its site, or an API call by its name.
@@ -27,14 +29,19 @@ typedef void (*inside_part)(void *user, const inside_span *span,
                             const inside_frame *frames, uint32_t depth);
 
 /*
-    Goes through zones and API calls of the threads asked for, once for each
-    file, and tells the parts of all spans, those of a span in order of time.
+    Goes through zones and API calls of the threads asked for, and tells the
+    parts of all spans, those of a thread and span in order of time.
     Sorts the spans. Those of no length are left out. Spans of one thread may
     overlap; each moment costs as much as spans hold it.
     False without memory.
 */
 bool inside_parts(const ts_replay *replay, inside_span *spans, size_t count,
                   inside_part part, void *user);
+
+// Of each call of a replay the thread that last handed work to its own one,
+// as a training loop does to the thread that computes gradients; 0: none did.
+// Free it. NULL: no memory.
+uint32_t *inside_others(const ts_replay *replay);
 
 // The innermost zone or call of frames; NULL: there is none.
 const inside_frame *inside_zone(const inside_frame *frames, uint32_t depth);

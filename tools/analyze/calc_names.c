@@ -157,3 +157,121 @@ void names_close(names_index *n)
     free(n->labels);
     memset(n, 0, sizeof *n);
 }
+
+/* ---- Zones that only wait ------------------------------------------------ */
+
+static bool is_one_of(ts_text text, const char *const *words)
+{
+    for (; *words; words++)
+        if (strlen(*words) == text.size &&
+            !memcmp(text.text, *words, text.size))
+            return true;
+    return false;
+}
+
+// The text from the last place on where `mark` stands, without it; empty: it
+// stands nowhere.
+static ts_text after_last(ts_text text, const char *mark)
+{
+    const size_t size = strlen(mark);
+    for (size_t at = text.size; at-- > 0;)
+        if (text.size - at >= size && !memcmp(text.text + at, mark, size))
+            return (ts_text){ text.text + at + size, text.size - at - size };
+    return (ts_text){ "", 0 };
+}
+
+static ts_text up_to(ts_text text, char end)
+{
+    const char *const at = memchr(text.text, end, text.size);
+    return at ? (ts_text){ text.text, (size_t)(at - text.text) } : text;
+}
+
+// "a/b/queue.py(171): get": a function of Python's library that waits.
+static bool waits_in_python(ts_text zone)
+{
+    static const char *const files[] = { "threading.py",
+                                         "queue.py",
+                                         "queues.py",
+                                         "connection.py",
+                                         "selectors.py",
+                                         "subprocess.py",
+                                         "popen_fork.py",
+                                         "process.py",
+                                         "_base.py",
+                                         "synchronize.py",
+                                         NULL };
+    static const char *const functions[] = { "wait",
+                                             "_wait",
+                                             "wait_for",
+                                             "join",
+                                             "_wait_for_tstate_lock",
+                                             "get",
+                                             "put",
+                                             "poll",
+                                             "_poll",
+                                             "select",
+                                             "recv",
+                                             "recv_bytes",
+                                             "_recv",
+                                             "_recv_bytes",
+                                             "result",
+                                             "acquire",
+                                             "_acquire_restore",
+                                             "__enter__",
+                                             NULL };
+    const ts_text function = after_last(zone, "): ");
+    const ts_text path = up_to(zone, '(');
+    const ts_text base = after_last(path, "/");
+    return function.size && is_one_of(function, functions) &&
+           is_one_of(base.size ? base : path, files);
+}
+
+// "<built-in method acquire of _thread.lock object at 0x7f>", "<built-in
+// function sleep>".
+static bool waits_in_builtin(ts_text zone)
+{
+    static const char *const words[] = { "acquire", "sleep", "select",
+                                         "poll",    "wait",  "epoll_wait",
+                                         "waitpid", "wait4", NULL };
+    static const char method[] = "<built-in method ";
+    static const char function[] = "<built-in function ";
+    const size_t size =
+        zone.size > sizeof method &&
+                !memcmp(zone.text, method, sizeof method - 1)
+            ? sizeof method - 1
+        : zone.size > sizeof function &&
+                !memcmp(zone.text, function, sizeof function - 1)
+            ? sizeof function - 1
+            : 0;
+    const ts_text rest = { zone.text + size, zone.size - size };
+    return size && is_one_of(up_to(up_to(rest, ' '), '>'), words);
+}
+
+bool names_waits(ts_text zone)
+{
+    static const char *const functions[] = { "futex",
+                                             "poll",
+                                             "ppoll",
+                                             "select",
+                                             "pselect",
+                                             "epoll_wait",
+                                             "epoll_pwait",
+                                             "nanosleep",
+                                             "clock_nanosleep",
+                                             "usleep",
+                                             "sleep",
+                                             "pause",
+                                             "sem_wait",
+                                             "sem_timedwait",
+                                             "pthread_join",
+                                             "pthread_cond_wait",
+                                             "pthread_cond_timedwait",
+                                             "pthread_cond_clockwait",
+                                             "pthread_barrier_wait",
+                                             "waitpid",
+                                             "wait4",
+                                             "sigwait",
+                                             NULL };
+    return is_one_of(zone, functions) || waits_in_python(zone) ||
+           waits_in_builtin(zone);
+}

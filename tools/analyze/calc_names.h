@@ -42,6 +42,11 @@ static inline bool names_works(ts_event_kind kind)
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_COLLECTIVE;
 }
 
+// Whether a zone by that name only waits, for another thread or for the world:
+// what the host spends there is no work of it. "threading.py(355): wait",
+// "<built-in method acquire of _thread.lock object at 0x...>", "poll".
+bool names_waits(ts_text zone);
+
 // "host to device"; "copy" if it is not known.
 const char *names_direction(uint64_t copy_type);
 

@@ -11,6 +11,9 @@ typedef struct path_walk {
     void *user;
     inside_span *spans; // of the host, to be told its zones
     size_t span_count;
+    uint32_t *others; // see inside_others
+    uint32_t *place;  // of each part, plus 1, among the longest; 0: not there
+    hold_tally tally; // of these
     // Of each operation and call, as bits: under which keys it was counted.
     uint16_t *counted;
     bool failed;
@@ -18,9 +21,6 @@ typedef struct path_walk {
 
 static void add_zone(path_walk *w, uint32_t group, int64_t ns, size_t part)
 {
-    const ts_path_part *const p = &w->r->parts[part];
-    if (group != TS_NODE_NONE && 2 * ns >= p->end_ns - p->start_ns)
-        w->r->part_zones[part] = group;
     if (!sums_add(&w->r->zones, group, ns, part)) w->failed = true;
 }
 
@@ -41,7 +41,9 @@ static void add_name(path_walk *w, uint32_t index, const ts_node *owner,
 {
     const ts_path_part *const p = &w->r->parts[part];
     const bool before = path_before(p, owner);
-    const uint64_t key = path_key(group_of(w, owner), p->cost, before);
+    const uint32_t group =
+        path_unrecorded(p) ? TS_NODE_NONE : group_of(w, owner);
+    const uint64_t key = path_key(group, p->cost, before);
     const uint16_t bit = (uint16_t)(1u << (2 * p->cost + before));
     const bool known = w->counted[index] & bit;
     w->counted[index] |= bit;
@@ -56,9 +58,21 @@ _Static_assert(2 * TS_COST_LIMIT <= 16, "a bit for each key");
 static void ask_host(path_walk *w, const ts_node *call, int64_t from,
                      int64_t to, size_t part, bool launched)
 {
-    const inside_span span = { call->file, call->track, from, to,
-                               2 * part + launched };
+    const uint32_t other =
+        launched ? 0 : w->others[call->owner - w->names->op_count];
+    const inside_span span = { call->file, call->track,         from,
+                               to,         2 * part + launched, other };
     w->spans[w->span_count++] = span;
+}
+
+// The zone that an operation says it was launched in.
+static void take_known(path_walk *w, uint32_t zone, int64_t ns, size_t part)
+{
+    add_zone(w, zone, ns, part);
+    if (w->place[part] && zone != TS_NODE_NONE &&
+        !sums_add(&w->tally.open, (uint64_t)(w->place[part] - 1) << 32 | zone,
+                  ns, 0))
+        w->failed = true;
 }
 
 // A part on a device: what its operation knows, else where its call was made.
@@ -72,7 +86,30 @@ static void take_operation(path_walk *w, uint32_t index, int64_t ns,
         ts_replay_node(w->replay, op.call, &call) && call.track)
         ask_host(w, &call, call.recorded_ns, call.recorded_ns + 1, part, true);
     else
-        add_zone(w, zone, ns, part);
+        take_known(w, zone, ns, part);
+}
+
+// What the host does before a call goes by the zone that it is in.
+static void add_host(path_walk *w, uint32_t zone, int64_t ns, size_t part)
+{
+    const ts_path_part *const p = &w->r->parts[part];
+    ts_node node, owner;
+    add_zone(w, zone, ns, part);
+    if (ts_replay_node(w->replay, p->node, &node) &&
+        ts_replay_node(w->replay, node.owner, &owner) &&
+        path_of_host(p, &owner) &&
+        !sums_add(&w->r->names, path_key(zone, p->cost, true), ns, part))
+        w->failed = true;
+}
+
+// The call of an operation; of another type: it is not known.
+static ts_node call_of(const path_walk *w, uint32_t operation)
+{
+    ts_operation op;
+    ts_node call = { .type = TS_NODE_JOIN };
+    if (ts_replay_operation(w->replay, operation, &op))
+        ts_replay_node(w->replay, op.call, &call);
+    return call;
 }
 
 static void take_part(path_walk *w, size_t index)
@@ -85,13 +122,16 @@ static void take_part(path_walk *w, size_t index)
         add_zone(w, TS_NODE_NONE, ns, index);
         return;
     }
-    add_name(w, node.owner, &owner, index);
-    if (owner.type == TS_NODE_OPERATION)
+    const bool host = path_of_host(p, &owner);
+    ts_node call = owner;
+    if (host && owner.type == TS_NODE_OPERATION) call = call_of(w, node.owner);
+    if (!host) add_name(w, node.owner, &owner, index);
+    if (owner.type == TS_NODE_OPERATION && !host)
         take_operation(w, node.owner, ns, index);
-    else if (owner.type == TS_NODE_CALL && owner.track)
-        ask_host(w, &owner, p->start_ns, p->end_ns, index, false);
+    else if (call.type == TS_NODE_CALL && call.track)
+        ask_host(w, &call, p->start_ns, p->end_ns, index, false);
     else
-        add_zone(w, TS_NODE_NONE, ns, index);
+        add_host(w, TS_NODE_NONE, ns, index);
 }
 
 static void take_host(void *user, const inside_span *span, int64_t from,
@@ -108,8 +148,13 @@ static void take_host(void *user, const inside_span *span, int64_t from,
             names_add(w->names, w->replay, span->file, TS_EVENT_ZONE, f->id);
         if (group == TS_NODE_NONE) w->failed = true;
     }
-    add_zone(w, group, span->index & 1 ? p->end_ns - p->start_ns : to - from,
-             part);
+    const bool launched = span->index & 1;
+    const int64_t ns = launched ? p->end_ns - p->start_ns : to - from;
+    (launched ? add_zone : add_host)(w, group, ns, part);
+    if (!w->place[part]) return;
+    inside_span longest = *span;
+    longest.index = w->place[part] - 1;
+    w->failed |= !hold_note(&w->tally, &longest, ns, frames, depth);
 }
 
 /* ---- Order --------------------------------------------------------------- */
@@ -158,9 +203,7 @@ static bool copy_parts(path_result *r, ts_replay *replay, size_t most)
     ts_path path;
     if (ts_replay_path(replay, &path) != TS_OK) return false;
     r->parts = malloc((path.count + 1) * sizeof *r->parts);
-    r->part_zones = malloc((path.count + 1) * sizeof *r->part_zones);
-    if (!r->parts || !r->part_zones) return false;
-    memset(r->part_zones, 0xFF, path.count * sizeof *r->part_zones);
+    if (!r->parts) return false;
     if (path.count) // else there are none to copy from
         memcpy(r->parts, path.parts, path.count * sizeof *r->parts);
     r->part_count = path.count;
@@ -171,24 +214,54 @@ static bool copy_parts(path_result *r, ts_replay *replay, size_t most)
     return sort_parts(r, most);
 }
 
+// What the longest parts were in.
+static void take_holds(path_walk *w)
+{
+    path_result *const r = w->r;
+    for (size_t i = 0; i < r->longest_count; i++) {
+        const ts_path_part *const p = &r->parts[r->longest[i]];
+        r->held[i].length_ns = p->end_ns - p->start_ns;
+    }
+    hold_choose(&w->tally, r->held, r->longest_count);
+}
+
+static bool open_walk(path_walk *w)
+{
+    path_result *const r = w->r;
+    w->spans = malloc((r->part_count + 1) * sizeof *w->spans);
+    w->place = calloc(r->part_count + 1, sizeof *w->place);
+    w->others = inside_others(w->replay);
+    w->counted = calloc((size_t)ts_replay_graph(w->replay).node_count + 1,
+                        sizeof *w->counted);
+    r->held = calloc(r->longest_count + 1, sizeof *r->held);
+    if (!w->spans || !w->place || !w->others || !w->counted || !r->held)
+        return false;
+    for (size_t i = 0; i < r->longest_count; i++)
+        w->place[r->longest[i]] = (uint32_t)i + 1;
+    return true;
+}
+
 bool path_open(path_result *r, ts_replay *replay, names_index *names,
                path_zone zone, void *user, size_t most)
 {
     memset(r, 0, sizeof *r);
-    path_walk w = {
-        .r = r, .replay = replay, .names = names, .zone = zone, .user = user
-    };
-    bool ok = copy_parts(r, replay, most);
-    if (ok) w.spans = malloc((r->part_count + 1) * sizeof *w.spans);
-    w.counted = calloc((size_t)ts_replay_graph(replay).node_count + 1,
-                       sizeof *w.counted);
-    ok = ok && w.spans && w.counted;
+    path_walk w = { .r = r,
+                    .replay = replay,
+                    .names = names,
+                    .zone = zone,
+                    .user = user,
+                    .tally = { .replay = replay, .names = names } };
+    bool ok = copy_parts(r, replay, most) && open_walk(&w);
     for (size_t i = 0; ok && i < r->part_count; i++)
         take_part(&w, i);
     ok = ok && inside_parts(replay, w.spans, w.span_count, take_host, &w) &&
          !w.failed;
+    if (ok) take_holds(&w);
     free(w.spans);
+    free(w.place);
+    free(w.others);
     free(w.counted);
+    sums_close(&w.tally.open);
     sums_sort(&r->names);
     sums_sort(&r->zones);
     return ok;
@@ -240,6 +313,9 @@ bool path_without(path_result *r, ts_replay *model)
         mark(model, (ts_cost)i, operations);
         if (change_for((ts_cost)i, operations, &change))
             ok = model_run(model, &change, 1, &r->free[i]);
+        // Where less work lets other work come first, all may end later.
+        if (r->free[i].makespan_ns > r->model.makespan_ns)
+            r->free[i].makespan_ns = r->model.makespan_ns;
     }
     free(operations);
     return ok;
@@ -251,6 +327,6 @@ void path_close(path_result *r)
     sums_close(&r->zones);
     free(r->longest);
     free(r->parts);
-    free(r->part_zones);
+    free(r->held);
     memset(r, 0, sizeof *r);
 }

@@ -4,10 +4,8 @@
 #ifndef TS_CALC_PATH_H
 #define TS_CALC_PATH_H
 
-#include "tools/analyze/calc_inside.h"
+#include "tools/analyze/calc_hold.h"
 #include "tools/analyze/calc_model.h"
-#include "tools/analyze/calc_names.h"
-#include "tools/analyze/calc_sums.h"
 
 typedef struct path_result {
     int64_t makespan_ns; // what all sums below add up to
@@ -15,7 +13,9 @@ typedef struct path_result {
     ts_cost bound;
     // By name, category and whether it went through that or only up to its
     // start: path_key, where the group is that of the operation or of the call;
-    // `most` is a part, `count` those operations or calls, each once.
+    // `most` is a part, `count` those operations or calls, each once. Of what
+    // the host does before a call the group is the zone, and `count` its times
+    // there; what came before the record began has none.
     sums names;
     // By innermost zone: of what the host does, that in which it is; of what a
     // device does, that in which it was launched. TS_NODE_NONE: in none.
@@ -23,9 +23,7 @@ typedef struct path_result {
     uint32_t *longest; // parts, the longest first
     size_t longest_count;
     ts_path_part *parts; // a copy
-    // Of each part the innermost zone that it spent half of its time in, at one
-    // go; TS_NODE_NONE: none.
-    uint32_t *part_zones;
+    hold *held;          // of each of the longest: the zones that it was in
     size_t part_count;
     model_figures model;               // unchanged
     model_figures free[TS_COST_LIMIT]; // without costs of a category
@@ -48,6 +46,20 @@ static inline ts_cost path_key_cost(uint64_t key)
 static inline bool path_before(const ts_path_part *part, const ts_node *owner)
 {
     return part->waits && part->start_ns < owner->recorded_ns;
+}
+
+// Whether a part is of the host before a call, or before a synchronisation, in
+// whatever it was in then.
+static inline bool path_of_host(const ts_path_part *part, const ts_node *owner)
+{
+    return part->cost == TS_COST_HOST && path_before(part, owner);
+}
+
+// Whether nothing of what led to a part was recorded yet.
+static inline bool path_unrecorded(const ts_path_part *part)
+{
+    return part->cost == TS_COST_UNEXPLAINED && part->waits &&
+           part->edge == TS_EDGE_SELF;
 }
 
 // The group of the zone that an operation itself says it was launched in, or

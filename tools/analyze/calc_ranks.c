@@ -160,7 +160,7 @@ static int64_t began_of(const ts_replay *replay, uint32_t file)
 // A span of the host that launched the last one, which was late from the
 // arrival of the first on. False: its thread is not known.
 static bool late_span(const ts_replay *replay, const ranks_meeting *m,
-                      size_t index, inside_span *span)
+                      size_t index, const uint32_t *others, inside_span *span)
 {
     ts_operation op;
     ts_node call;
@@ -169,8 +169,10 @@ static bool late_span(const ts_replay *replay, const ranks_meeting *m,
         op.call == TS_NODE_NONE || !ts_replay_node(replay, op.call, &call) ||
         !call.track || call.recorded_ns <= m->first_ns)
         return false;
-    const inside_span of = { op.file, call.track, m->first_ns, call.recorded_ns,
-                             index };
+    const uint32_t other =
+        others[op.call - ts_replay_graph(replay).operation_count];
+    const inside_span of = { op.file,          call.track, m->first_ns,
+                             call.recorded_ns, index,      other };
     *span = of;
     return true;
 }
@@ -195,10 +197,11 @@ static bool explain(ranks_result *r, const ts_replay *replay,
     hold_tally tally = { .replay = replay, .names = names };
     inside_span *const spans = malloc((r->meeting_count + 1) * sizeof *spans);
     hold *const holds = calloc(r->meeting_count + 1, sizeof *holds);
+    uint32_t *const others = inside_others(replay);
     size_t count = 0;
-    bool ok = spans && holds;
+    bool ok = spans && holds && others;
     for (size_t i = 0; ok && i < r->meeting_count; i++)
-        count += late_span(replay, &r->meetings[i], i, &spans[count]);
+        count += late_span(replay, &r->meetings[i], i, others, &spans[count]);
     ok = ok && hold_find(&tally, spans, count, holds, r->meeting_count);
     size_t first = 0;
     for (size_t i = 0; ok && i < r->meeting_count; i++) {
@@ -211,6 +214,7 @@ static bool explain(ranks_result *r, const ts_replay *replay,
         r->ranks[i].began_ns = began_of(replay, r->ranks[i].file);
     free(spans);
     free(holds);
+    free(others);
     return ok;
 }
 

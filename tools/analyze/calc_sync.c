@@ -325,8 +325,9 @@ static bool take_zones(sync_walk *w)
     if (!spans) return false;
     for (size_t i = 0; i < w->r->count; i++) {
         const sync_item *const item = &w->r->items[i];
-        const inside_span span = { item->file, item->thread, item->start_ns,
-                                   item->start_ns + 1, i };
+        const inside_span span = {
+            item->file, item->thread, item->start_ns, item->start_ns + 1, i, 0
+        };
         if (item->thread) spans[count++] = span;
     }
     const bool ok =

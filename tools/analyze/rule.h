@@ -46,6 +46,7 @@ void rule_exposed_communication(advice *a, const advice_rule *rule);
 void rule_small_collectives(advice *a, const advice_rule *rule);
 void rule_collective_skew(advice *a, const advice_rule *rule);
 void rule_straggler(advice *a, const advice_rule *rule);
+void rule_late_begin(advice *a, const advice_rule *rule);
 void rule_device_imbalance(advice *a, const advice_rule *rule);
 void rule_unused_device(advice *a, const advice_rule *rule);
 void rule_memory_full(advice *a, const advice_rule *rule);

@@ -167,7 +167,7 @@ void rule_exposed_copy(advice *a, const advice_rule *rule)
 void rule_copy_bound(advice *a, const advice_rule *rule)
 {
     if (!advice_reaches(a, rule, "share", a->cost_ns[TS_COST_COPY],
-                        a->makespan_ns))
+                        a->recorded_ns))
         return;
     advice_mask mask = advice_mask_open(a);
     uint64_t bytes = 0;
@@ -188,7 +188,7 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
             "%s of the critical path (%s) are copies. %s copies bring "
             "%s to devices at %s.",
             cli_time(a->cost_ns[TS_COST_COPY]).s,
-            report_words(report_share(a->cost_ns[TS_COST_COPY], a->makespan_ns))
+            report_words(report_share(a->cost_ns[TS_COST_COPY], a->recorded_ns))
                 .s,
             cli_count(count).s, cli_bytes(bytes).s,
             report_words(report_rate(bytes, ns)).s);

@@ -11,7 +11,7 @@
 void rule_host_bound(advice *a, const advice_rule *rule)
 {
     const int64_t host = a->cost_ns[TS_COST_HOST];
-    if (!advice_reaches(a, rule, "share", host, a->makespan_ns)) return;
+    if (!advice_reaches(a, rule, "share", host, a->recorded_ns)) return;
     const uint32_t percent = (uint32_t)advice_limit(a, rule, "assumed") / 100;
     const ts_timeline_figures *const t = ts_timeline_total(a->timeline);
     advice_finding *const f = advice_find(a, rule);
@@ -26,7 +26,7 @@ void rule_host_bound(advice *a, const advice_rule *rule)
         a, f, what,
         "%s of the critical path (%s) are spent on the host; devices "
         "are busy for %s of their time.",
-        cli_time(host).s, report_words(report_share(host, a->makespan_ns)).s,
+        cli_time(host).s, report_words(report_share(host, a->recorded_ns)).s,
         report_words(report_share(t->busy_ns, t->busy_ns + t->idle_ns)).s);
     ADVICE_SAY(a, f, todo,
                "Faster kernels gain nothing here. Do less on the host between "
@@ -144,8 +144,12 @@ static bool walk(advice *a, zone_parts *z, const advice_part *parts,
 {
     inside_span *const spans = calloc(count + 1, sizeof *spans);
     for (size_t i = 0; spans && i < count; i++) {
-        const inside_span span = { parts[i].file, parts[i].thread,
-                                   parts[i].from_ns, parts[i].to_ns, i };
+        const inside_span span = { parts[i].file,
+                                   parts[i].thread,
+                                   parts[i].from_ns,
+                                   parts[i].to_ns,
+                                   i,
+                                   0 };
         spans[i] = span;
     }
     const bool ok =
@@ -271,7 +275,8 @@ void rule_host_zone(advice *a, const advice_rule *rule)
     } else if (walk_path(a, &z)) {
         sums_sort(&z.zones);
         for (size_t i = 0; i < z.zones.count && i < most; i++)
-            if (advice_reaches(a, rule, "share", z.zones.rows[i].ns,
+            if (!names_waits(names.groups[z.zones.rows[i].key].text) &&
+                advice_reaches(a, rule, "share", z.zones.rows[i].ns,
                                a->makespan_ns))
                 find_zone(a, rule, &names, &z.zones.rows[i]);
     }

@@ -264,9 +264,12 @@ void rule_unused_device(advice *a, const advice_rule *rule)
     advice_show_time(f, 0, a->start_ns, a->end_ns);
     ADVICE_SAY(a, f, title, "devices are there and not used");
     ADVICE_SAY(
-        a, f, what, "The trace describes %s without any work; %s.",
+        a, f, what,
+        "The trace describes %s without any work of this process; %s. Whether "
+        "another process uses %s, it cannot tell.",
         cli_counted(unused, "device", "devices").s,
-        cli_counted(a->device_count, "other has some", "others have some").s);
+        cli_counted(a->device_count, "other has some", "others have some").s,
+        unused == 1 ? "it" : "them");
     ADVICE_SAY(a, f, todo,
                "If %s yours: divide the work among all, or run several "
                "processes. Else hide %s%s.",
@@ -276,4 +279,5 @@ void rule_unused_device(advice *a, const advice_rule *rule)
                "no time gain computed: how the work divides, a trace cannot "
                "tell");
     f->severity = REPORT_INFO;
+    f->confidence = REPORT_MEDIUM; // other processes may use what is described
 }

@@ -1,5 +1,5 @@
 /*
-    rule_skew.c - advice: one rank that all others wait for
+    rule_skew.c - advice: ranks that all others wait for
 */
 #include "tools/analyze/calc_sums.h"
 #include "tools/analyze/rule.h"
@@ -11,10 +11,11 @@ typedef struct met {
 } met;
 
 typedef struct rank_time {
-    uint64_t last;   // meetings to which it came last
-    int64_t late_ns; // that the others could have gone on before
-    int64_t work_ns; // between meetings
-    int64_t from_ns; // latest end of its meetings before
+    uint64_t last;     // meetings to which it came last
+    int64_t late_ns;   // that the others could have gone on before
+    int64_t caused_ns; // that all others waited for it
+    int64_t work_ns;   // between meetings
+    int64_t from_ns;   // latest end of its meetings before
     bool met;
     uint32_t latest; // operation of the worst case
     int64_t latest_ns;
@@ -56,6 +57,8 @@ static void count_meeting(const advice *a, const met *members, size_t count,
     const int64_t late = last->start_ns - members[count - 2].start_ns;
     r->last++;
     r->late_ns += late;
+    for (size_t i = 0; i + 1 < count; i++)
+        r->caused_ns += last->start_ns - members[i].start_ns;
     if (late >= r->latest_ns) {
         r->latest_ns = late;
         r->latest = last->op;
@@ -138,16 +141,19 @@ static void find_straggler(advice *a, const advice_rule *rule,
     const int64_t usual = usual_work(a, ranks, file);
     advice_finding *const f = advice_find(a, rule);
     f->stays = true;
+    f->confidence = REPORT_MEDIUM; // which part of it is slow is not known
     advice_show_op(a, f, r->latest);
     ADVICE_SAY(a, f, title, "all wait for %s",
                analyze_file_name(a->job, file).s);
     ADVICE_SAY(a, f, what,
-               "It comes last to %s of %s collectives, in all %s after the "
-               "last one of the others, at most %s at once. Between "
+               "It comes last to %s of %s collectives: the others wait %s for "
+               "it, summed up. The last one of them comes %s before it in all, "
+               "at most %s at once, and is waited for then. Between "
                "collectives it takes %s, the others %s in the median.",
                cli_count(r->last).s, cli_count(meetings).s,
-               cli_time(r->late_ns).s, cli_time(r->latest_ns).s,
-               cli_time(r->work_ns).s, cli_time(usual).s);
+               cli_time(r->caused_ns).s, cli_time(r->late_ns).s,
+               cli_time(r->latest_ns).s, cli_time(r->work_ns).s,
+               cli_time(usual).s);
     if (usual > 0 && usual < r->work_ns) {
         ADVICE_SAY(a, f, todo,
                    "Look at what this rank does alone: more data, logging, "
@@ -185,7 +191,7 @@ void rule_straggler(advice *a, const advice_rule *rule)
     if (all && ranks) count_work(a, all, count, ranks);
     uint32_t worst = 0;
     for (uint32_t i = 1; ranks && i < a->job->file_count; i++)
-        if (ranks[i].late_ns > ranks[worst].late_ns) worst = i;
+        if (ranks[i].caused_ns > ranks[worst].caused_ns) worst = i;
     if (ranks && all && (int64_t)meetings >= advice_limit(a, rule, "count") &&
         advice_reaches(a, rule, "often", (int64_t)ranks[worst].last,
                        (int64_t)meetings) &&
@@ -193,4 +199,73 @@ void rule_straggler(advice *a, const advice_rule *rule)
         find_straggler(a, rule, ranks, worst, meetings);
     free(all);
     free(ranks);
+}
+
+/* ---- late-begin ---------------------------------------------------------- */
+
+// How long after the first file that of each part begins, as a change wants
+// it. NULL: there is one part, or no memory.
+static int64_t *late_begins(advice *a, int64_t *most, uint32_t *first,
+                            uint32_t *last)
+{
+    size_t count = 0;
+    ts_replay_part part;
+    int64_t least = INT64_MAX;
+    while (ts_replay_part_at(a->replay, count, &part))
+        count++;
+    int64_t *const late = calloc(count + 1, sizeof *late);
+    if (!late) a->failed = true;
+    for (size_t i = 0; late && ts_replay_part_at(a->replay, i, &part); i++) {
+        late[i] = analyze_info(a->job, part.file)->first_ns +
+                  analyze_offset(a->job, part.file);
+        if (late[i] >= least) continue;
+        least = late[i];
+        *first = part.file;
+    }
+    *most = 0;
+    for (size_t i = 0; late && ts_replay_part_at(a->replay, i, &part); i++) {
+        late[i] -= least;
+        if (late[i] <= *most) continue;
+        *most = late[i];
+        *last = part.file;
+    }
+    return late;
+}
+
+static bool any_meeting(const advice *a)
+{
+    const uint32_t nodes = a->graph.offsets[a->op_count];
+    for (uint32_t e = 0; e < nodes; e++)
+        if (TS_EDGE_KIND(a->graph.kinds[e]) == TS_EDGE_COLLECTIVE) return true;
+    return false;
+}
+
+void rule_late_begin(advice *a, const advice_rule *rule)
+{
+    uint32_t first = 0, last = 0;
+    int64_t most;
+    if (a->job->file_count < 2 || !any_meeting(a)) return;
+    int64_t *const late = late_begins(a, &most, &first, &last);
+    if (!late || !advice_reaches(a, rule, "share", most, a->recorded_ns)) {
+        free(late);
+        return;
+    }
+    advice_finding *const f = advice_find(a, rule);
+    ts_change *const change = advice_change(a, f, TS_CHANGE_BEGIN, NULL);
+    change->sooner_ns = late;
+    const int64_t began =
+        analyze_info(a->job, last)->first_ns + analyze_offset(a->job, last);
+    advice_show_time(f, last, began - most, began);
+    f->confidence = REPORT_MEDIUM;
+    ADVICE_SAY(a, f, title, "ranks do not begin together");
+    ADVICE_SAY(a, f, what,
+               "The record of %s begins %s after that of %s, and the first "
+               "collective waits for it.",
+               analyze_file_name(a->job, last).s, cli_time(most).s,
+               analyze_file_name(a->job, first).s);
+    ADVICE_SAY(a, f, todo,
+               "What made it late came before its record: the step before, "
+               "loading, a checkpoint, or a recorder that was started later. "
+               "Record some steps more to see which.");
+    ADVICE_SAY(a, f, how, "replay in which all begin with the first");
 }
