@@ -20,8 +20,9 @@ static uint32_t step_of(void *user, uint32_t operation)
 
 /*
     The host calls at 0 and at 100, from 20 to 60 in zone `load`, from 60 to 85
-    in `read`; kernels run 10 to 40 and 110 to 160. Back from 160: kernel b 110 to 160, its launch 100
-    to 110, the host before; the run begins with kernel a, at 10.
+    in `read`; kernels run 10 to 40 and 110 to 160. Back from 160: kernel b 110
+    to 160, its launch 100 to 110, the host before; the run begins with kernel
+    a, at 10.
 */
 static void make(made *m)
 {
