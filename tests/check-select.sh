@@ -7,6 +7,8 @@ rm -rf $folder
 mkdir -p $folder/parts
 check_build "select: build" all
 check "select: the options of all tools" node tests/select/agree.mjs build --help
+check "select: times of several files" node tests/select/agree.mjs build \
+    $folder/parts --ranks
 for trace in tests/cli/*.sbt; do
     case $trace in *circle* | *lossy*) continue ;; esac # damaged on purpose
     check_later "select: ${trace##*/}" node tests/select/agree.mjs build $folder/parts \

@@ -2,7 +2,9 @@
 // it says of the part that ts-cut writes, and one figure is the same in all.
 //     node agree.mjs FOLDER_OF_TOOLS FOLDER TRACE
 //     node agree.mjs FOLDER_OF_TOOLS --help
+//     node agree.mjs FOLDER_OF_TOOLS FOLDER --ranks
 import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
 const [tools, folder, trace] = process.argv.slice(2);
@@ -134,8 +136,30 @@ const about = (part, words) => {
         json('replay', ...words, trace).operations, count);
 };
 
+// Of several files times are those of the first: the other one here begins
+// 20 ms earlier, with a zone.
+const ranks = () => {
+    spawnSync('node', ['tests/held/job.mjs', folder]);
+    const said = JSON.parse(readFileSync(`${folder}/rank1.json`));
+    const events = said.traceEvents ?? said;
+    const zone = events.find((e) => e.ph === 'X' && !e.args?.correlation);
+    const first = Math.min(...events.filter((e) => e.ph === 'X')
+        .map((e) => e.ts));
+    events.push({ ...zone, ts: first - 20000, dur: 1 });
+    writeFileSync(`${folder}/rank1.json`, JSON.stringify(said));
+    const traces = [0, 1].map((rank) => `${folder}/of-rank${rank}.trace`);
+    traces.forEach((to, rank) =>
+        run('import', '-o', to, `${folder}/rank${rank}.json`));
+    const { from_ns, to_ns } = json('analyze', '--only', 'summary', '--from',
+        '10ms', '--to', '15ms', ...traces).window ?? {};
+    same('the window of two ranks', [from_ns, to_ns].map((ns) =>
+        Math.round(ns / 1e5) / 10), [10, 15]);
+};
+
 if (folder === '--help') {
     help();
+} else if (trace === '--ranks') {
+    ranks();
 } else {
     const part = `${folder}/part-${basename(trace)}`;
     for (const words of selections()) {

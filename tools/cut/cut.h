@@ -55,8 +55,9 @@ typedef struct cut_job {
     copy_counts counts;
     uint64_t added; // of the kept ones, because of cut_wish.deps
     uint64_t undefined, replaced;
-    bool temporary;   // the part is for this process alone
-    bool other_files; // a rank that is not here is in one of them
+    int64_t offset_ns; // of times of the file to those of the selection
+    bool temporary;    // the part is for this process alone
+    bool other_files;  // a rank that is not here is in one of them
 } cut_job;
 
 // False, with the reason on stderr, if it could not be written.

@@ -127,12 +127,25 @@ bool select_check(const cli_tool *tool)
 
 /* ---- In a trace ---------------------------------------------------------- */
 
-static void take_time(cut_wish *w)
+// A time of the selection on the axis of the file.
+static int64_t of_file(const cut_job *job, int64_t ns)
+{
+    const int64_t far = INT64_MAX / 2;
+    const int64_t offset = job->offset_ns;
+    if (ns < -far || ns > far || offset < -far || offset > far) return ns;
+    return ns - offset;
+}
+
+static bool take_time(cut_job *job)
 {
     const selection *const s = &selected;
+    cut_wish *const w = &job->wish;
     w->timed = s->has_from || s->has_to;
-    w->from_ns = s->has_from ? s->from_ns : INT64_MIN;
-    w->to_ns = s->has_to ? s->to_ns : INT64_MAX;
+    w->from_ns = s->has_from ? of_file(job, s->from_ns) : INT64_MIN;
+    w->to_ns = s->has_to ? of_file(job, s->to_ns) : INT64_MAX;
+    return cli_window_check(job->trace, job->tool,
+                            s->has_from ? &w->from_ns : NULL,
+                            s->has_to ? &w->to_ns : NULL);
 }
 
 static bool take_tracks(cut_job *job, select_lists *lists)
@@ -164,13 +177,9 @@ bool select_wish(cut_job *job, select_lists *lists)
     const selection *const s = &selected;
     cut_wish *const w = &job->wish;
     memset(lists, 0, sizeof *lists);
-    take_time(w);
     w->zones = s->zone;
     w->kinds = s->kind ? select_kinds(job->tool, s->kind) : 0;
-    return cli_window_check(job->trace, job->tool,
-                            s->has_from ? &s->from_ns : NULL,
-                            s->has_to ? &s->to_ns : NULL) &&
-           take_tracks(job, lists) &&
+    return take_time(job) && take_tracks(job, lists) &&
            (!s->frame || cut_frames(job, s->frame)) &&
            (!s->step || select_steps(job, s->step));
 }

@@ -85,8 +85,9 @@ void select_install(void);
 // for --from and --to alone.
 void select_install_window(void);
 /*
-    Several traces: takes those of ranks that are not selected out of the list.
-    False, with the reason on stderr, if none is left.
+    Several traces: takes those of ranks that are not selected out of the list,
+    and finds how far each is from the axis of the first, of which --from and
+    --to are. False, with the reason on stderr, if none is left.
 */
 bool select_files(const cli_tool *tool, char **paths, uint32_t *count);
 

@@ -7,6 +7,8 @@
 #include "tools/select/select_wish.h"
 #include <unistd.h>
 
+enum { SELECT_PLACES = 4096 };
+
 /* ---- A file of its own --------------------------------------------------- */
 
 static bool make_name(const cli_tool *tool, char *name, size_t size)
@@ -40,7 +42,19 @@ static bool replace(cli_trace *trace, const cli_tool *tool, const char *name)
     return true;
 }
 
-static bool several; // files
+static bool several;  // files
+static struct place { // on the axis of the first of several files
+    const char *path;
+    int64_t offset_ns;
+} places[SELECT_PLACES];
+static size_t place_count;
+
+static int64_t offset_of(const char *path)
+{
+    for (size_t i = 0; i < place_count; i++)
+        if (places[i].path == path) return places[i].offset_ns;
+    return 0;
+}
 
 static bool open_part(cli_trace *trace, const cli_tool *tool)
 {
@@ -51,6 +65,7 @@ static bool open_part(cli_trace *trace, const cli_tool *tool)
                     .out = name,
                     .trace = trace,
                     .temporary = true,
+                    .offset_ns = offset_of(trace->path),
                     .other_files = several,
                     .wish = { .what = select_words(),
                               .deps = selected.kind ? CUT_DEPS_NONE
@@ -100,10 +115,9 @@ static bool find_ranks(const cli_tool *tool, char **paths, uint32_t *count,
     return true;
 }
 
-bool select_files(const cli_tool *tool, char **paths, uint32_t *count)
+static bool take_ranks(const cli_tool *tool, char **paths, uint32_t *count)
 {
     uint64_t entries = 0;
-    if (!selected.rank || *count < 2) return true;
     if (!find_ranks(tool, paths, count, &entries)) return false;
     const char *at = selected.rank;
     for (uint32_t entry = 0; at; entry++) {
@@ -117,4 +131,54 @@ bool select_files(const cli_tool *tool, char **paths, uint32_t *count)
     }
     several = true;
     return *count;
+}
+
+// As the graph of all of them has it, which ts-analyze shows; without
+// operations by when they were started.
+static void place_files(const cli_trace *traces, ts_reader *const *readers,
+                        char **paths, uint32_t count)
+{
+    const ts_replay_desc desc = { .more = (ts_reader **)readers + 1,
+                                  .more_count = count - 1 };
+    const uint64_t first = traces[0].info->start_realtime_ns;
+    ts_replay *replay = NULL;
+    ts_replay_file file;
+    ts_replay_open(&replay, readers[0], &desc);
+    for (uint32_t i = 0; i < count && place_count < SELECT_PLACES; i++) {
+        const uint64_t own = traces[i].info->start_realtime_ns;
+        int64_t offset = first && own ? (int64_t)(own - first) : 0;
+        if (replay && ts_replay_file_at(replay, i, &file))
+            offset = file.offset_ns;
+        places[place_count++] = (struct place){ paths[i], offset };
+    }
+    ts_replay_close(replay);
+}
+
+static bool find_places(const cli_tool *tool, char **paths, uint32_t count)
+{
+    cli_trace *const traces = calloc(count, sizeof *traces);
+    ts_reader **const readers = calloc(count, sizeof(ts_reader *));
+    uint32_t opened = 0;
+    if (!traces || !readers) cli_error(tool, NULL, "out of memory");
+    while (traces && readers && opened < count &&
+           cli_trace_open(&traces[opened], tool, paths[opened], NULL,
+                          CLI_WARN_NONE)) {
+        readers[opened] = traces[opened].reader;
+        opened++;
+    }
+    const bool ok = opened == count;
+    if (ok) place_files(traces, readers, paths, count);
+    for (uint32_t i = 0; i < opened; i++)
+        cli_trace_close(&traces[i]);
+    free(traces);
+    free(readers);
+    return ok;
+}
+
+bool select_files(const cli_tool *tool, char **paths, uint32_t *count)
+{
+    if (*count < 2) return true;
+    if (selected.rank && !take_ranks(tool, paths, count)) return false;
+    return (!selected.has_from && !selected.has_to) || *count < 2 ||
+           find_places(tool, paths, *count);
 }
