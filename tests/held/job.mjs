@@ -1,8 +1,8 @@
 // Writes what the profiler of PyTorch would of small training jobs whose truth
 // is known, and that truth:
 //     node job.mjs FOLDER
-// run.json, other.json (loading and its gemm take longer), faster.json (a host twice as
-// fast), rank0.json to rank3.json (one loads longer), truth.json.
+// run.json, OTHER.json (loading and its gemm take longer), rank0.json to
+// rank3.json (one loads longer), truth.json, which knows of a faster host, too.
 import { writeFileSync } from 'node:fs';
 
 const folder = process.argv[2];
@@ -11,8 +11,8 @@ const MiB = 1 << 20, STEPS = 8, SLOW = 4;
 // All in us. A step loads, copies and launches kernels, and never waits for
 // them; ranks meet in a collective, which ends when the last has come.
 const simulate = ({ gemm = 1000, load = () => 5000, host = 1, ranks = 1 }) => {
-    const all = Array.from({ length: ranks }, () => ({ rows: [], t: 0, device: 0,
-        memory: 0, peak: 0, gemm: 0, load: 0, waited: 0 }));
+    const all = Array.from({ length: ranks }, () => ({ rows: [], t: 0,
+        device: 0, memory: 0, peak: 0, gemm: 0, load: 0, waited: 0 }));
     let id = 0;
     const span = (r, cat, name, ts, dur, args = {}) =>
         r.rows.push({ ph: 'X', cat, name, ts, dur, pid: 100, tid: 100, args });
@@ -65,8 +65,8 @@ const simulate = ({ gemm = 1000, load = () => 5000, host = 1, ranks = 1 }) => {
         all.forEach((r, rank) => {
             if (ranks > 1) {
                 const { start, id: call } = meet[rank];
-                place(r, rank, 'kernel', 'ncclKernel_AllReduce_RING_LL_Sum_float'
-                    + '(ncclDevComm*, unsigned long, ncclWork*)', start,
+                place(r, rank, 'kernel', 'ncclKernel_AllReduce_RING_LL_Sum_' +
+                    'float(ncclDevComm*, unsigned long, ncclWork*)', start,
                 last + 50 - start, call, { 'Collective name': 'allreduce',
                     'In msg nelems': 1024, dtype: 'Float', 'Group size': ranks,
                     'Process Group Name': '0',

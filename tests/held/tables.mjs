@@ -1,5 +1,5 @@
-// What `nsys stats` reports of an Nsight Systems export, and what the views of a
-// ROCm profile say, against ts-analyze and docs/definitions.md:
+// What `nsys stats` reports of an Nsight Systems export, and what the views of
+// a ROCm profile say, against ts-analyze and docs/definitions.md:
 //     node tables.mjs DATABASE ANSWERS.json TRACE.sbt
 import { execFileSync } from 'node:child_process';
 import { by, done, json, query, same, sameRows, sameTable, sameWindow,
@@ -19,7 +19,6 @@ const durations = (list) => new Map([...by(list, (r) => r.name)]
 const rowsOf = (question, table) => answers[question].tables[table].rows;
 
 const nsys = () => {
-    // Times of a session begin at its first event in an import.
     const kernels = select(`SELECT value AS name, deviceId AS device, start,
         end FROM CUPTI_ACTIVITY_KIND_KERNEL
         JOIN StringIds ON id = demangledName`);

@@ -14,7 +14,8 @@ const run = (command) => {
         cwd: folder, encoding: 'utf8',
         env: { ...process.env, COLUMNS: '100',
             PATH: `${resolve('build')}:${process.env.PATH}` } });
-    return { text: stdout.replace(/\s+/g, ' '), lines: stdout + stderr, status };
+    return { text: stdout.replace(/\s+/g, ' '), lines: stdout + stderr,
+        status };
 };
 const first = (trace = 'run.sbt') => run(`ts-analyze ${trace}`);
 
