@@ -28,7 +28,7 @@ check "asan: hostile traces" sh -c '
         -Werror tests/fuzz/hostile.c -lzstd -o $0/hostile
     gcc -std=c11 -O2 -I. tests/execute/app.c -o $0/app -pthread
     for what in pipeline pointers race; do $0/app $what $0/$what.sbt; done
-    found=$(ls tests/fuzz/corpus/hostile/*.sbt 2>/dev/null)
+    found=$(find tests/fuzz/corpus -name "*.sbt" -path "*/hostile/*")
     test -z "$found" || $0/hostile 0 build/asan $0 $found
     $0/hostile --commands 8 --from ${HOSTILE_FROM:-0} ${HOSTILE:-25} \
         build/asan $0 tests/cli/*.sbt tests/golden/*.sbt $0/*.sbt
