@@ -286,8 +286,8 @@ static void take_flow(walk *w, const ts_event *event)
 static void give_args(walk *w, export_item *item, size_t from)
 {
     if (w->options->no_args) w->args.count = from;
-    item->args = w->args.args + from;
     item->arg_count = (uint32_t)(w->args.count - from);
+    item->args = item->arg_count ? w->args.args + from : NULL;
 }
 
 // A frame lasts to the next mark of the same name on the same thread. A
