@@ -135,7 +135,7 @@ static cli_kind kind_of(const export_format *format)
 {
     if (format == &dot_format) return CLI_DOT;
     if (find_packing(format) == EXPORT_GZIP) return CLI_GZIP;
-    return format == &export_chrome ? CLI_JSON : CLI_PERFETTO;
+    return format == &export_chrome ? CLI_CHROME : CLI_PERFETTO;
 }
 
 // Of the window; both 0: all.
@@ -149,15 +149,6 @@ static int64_t from_ns(void)
 static int64_t to_ns(void)
 {
     return selected.has_to ? selected.to_ns : selected.has_from ? INT64_MAX : 0;
-}
-
-// The input would be gone before it is read.
-static bool is_same_file(const char *input)
-{
-    struct stat in, out;
-    if (!strcmp(input, "-") || !strcmp(output, "-")) return false;
-    if (stat(input, &in) || stat(output, &out)) return false;
-    return in.st_dev == out.st_dev && in.st_ino == out.st_ino;
 }
 
 /* ---- Exporting ---------------------------------------------------------- */
@@ -348,7 +339,7 @@ int main(int argc, char **argv)
         cli_error(&tool, NULL, "--nodes 0: at least one is needed");
         return CLI_USAGE;
     }
-    if (is_same_file(input)) {
+    if (strcmp(output, "-") != 0 && cli_same_file(input, output)) {
         cli_error(&tool, output, "is the trace itself; name another output");
         return CLI_USAGE;
     }

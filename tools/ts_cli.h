@@ -360,6 +360,7 @@ typedef enum cli_kind {
     CLI_HTML,
     CLI_SVG,
     CLI_JUNIT,
+    CLI_CHROME, // JSON as ts-export writes it; others may not go
     CLI_JSON,
     CLI_DOT,
     CLI_PERFETTO,

@@ -65,6 +65,13 @@ static bool is_junit(const head *h)
            (opens(h, "<?xml") && strstr(h->bytes, "<testsuite"));
 }
 
+// As ts-export begins it: the profilers that write such files begin otherwise,
+// and theirs may be the only copy of what was measured.
+static bool is_chrome(const head *h)
+{
+    return starts(h, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+}
+
 static bool is_json(const head *h)
 {
     return opens(h, "{") || opens(h, "[");
@@ -111,6 +118,7 @@ static const struct {
     { CLI_HTML, "an HTML page", is_html },
     { CLI_SVG, "an SVG picture", is_svg },
     { CLI_JUNIT, "a JUnit report", is_junit },
+    { CLI_CHROME, "a JSON file that ts-export wrote", is_chrome },
     { CLI_JSON, "a JSON file", is_json },
     { CLI_DOT, "a graph for Graphviz", is_dot },
     { CLI_PERFETTO, "a Perfetto trace", is_perfetto },
