@@ -113,9 +113,19 @@ static bool recover(kineto_parser *p)
     return found && kineto_parser_start_in_events(p);
 }
 
+// Blanks between rows, of which there may be any number: the parser would be
+// silent over many, as it is in a text that never ends.
+static void skip_blanks(kineto_parser *p)
+{
+    while (p->place == IN_EVENTS && !p->row_open && p->at < p->size &&
+           strchr(" \t\r\n", p->block[p->at]) && p->block[p->at])
+        p->at++;
+}
+
 // False: there is no more.
 static bool parse_piece(kineto_parser *p)
 {
+    skip_blanks(p);
     const size_t size = p->size - p->at;
     p->fed += size;
     const yajl_status status = yajl_parse(p->yajl, p->block + p->at, size);
