@@ -52,8 +52,9 @@ function negate(    at, i, depth, c) {
     }
 }
 
-# A decimal number that is one more.
+# A decimal number that is one more. More room in an array is no harm.
 function constants(    at, rest, from) {
+    if (/^ +[A-Za-z_][A-Za-z_0-9 *]* [a-z_]+\[[0-9]+\];$/) return
     from = 1
     while (match(substr($0, from), /[^A-Za-z0-9_.][0-9]+[^A-Za-z0-9_."]/)) {
         at = from + RSTART

@@ -6,11 +6,11 @@
 # Takes `count` (10) mutants of each area named (all), the same ones for a seed
 # (1); --again takes those that survived last time, --resume goes on where one
 # that was stopped left off. --quick runs no scripts and no programs that take
-# longer than two seconds: what survives it is worth --again. Works in build/mutate on a
-# copy of what git knows here. What each came to goes to build/mutate.tsv; the
-# last line is `N of M killed, K survived`. Mutants that do not compile, or
-# compile to the same code, do not count; docs/mutants.md says which survivors
-# are equivalent.
+# longer than two seconds: what survives it is worth --again. JOBS areas run at
+# once (the number of processors). Works in build/mutate on a copy of what git
+# knows here. What each came to goes to build/mutate.tsv; the last line is `N of
+# M killed, K survived`. Mutants that do not compile, or compile to the same
+# code, do not count; docs/mutants.md says which survivors change nothing.
 #
 # What changed code does is not foreseen: where this runs as root, it can write
 # to its own folder and to a /tmp of its own only, and what it starts ends with
@@ -22,7 +22,7 @@ me=$PWD/tests/mutate.sh
 work=$PWD/build/mutate
 table=$PWD/build/mutate.tsv
 export TS_DATA=${TS_DATA:-$PWD/../shared/data} LC_ALL=C.UTF-8
-export CMOCKA_MESSAGE_OUTPUT=TAP
+export CMOCKA_MESSAGE_OUTPUT=TAP MALLOC_PERTURB_=165 # as in check-unit.sh
 usage() {
     sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
     exit 2
@@ -59,7 +59,7 @@ timeline; src/replay/7[6-9]*.h; timeline timeline_* races races_host \
     explore survey replay_figures;
 execute; src/replay/8*.h tools/replay/execute*.c; execute execute_* \
     captures compare verify; execute
-vdev; backends/ts_vdev*.h; vdev vdev_* blank execute execute_parts;
+vdev; backends/ts_vdev*.h; vdev vdev_* blank execute execute_parts; execute
 cuda; backends/ts_cupti*.h backends/ts_cuda*.h; cupti cupti_* cuda_*;
 hip; backends/ts_hip*.h; hip_*; hip
 opencl; backends/ts_opencl*.h; ; opencl opencl-execute
@@ -160,7 +160,8 @@ killer() { # FILE
 
 # What the compiler makes of a file when it tries harder.
 optimised() { # FILE
-    local source flags="-std=c11 -O1 -w -I. $(cat build/found)"
+    local source flags
+    flags="-std=c11 -O1 -w -I. $(cat build/found)"
     case $1 in
     src/*)
         touched "$1"
@@ -220,13 +221,24 @@ try() { # FILE LINE KIND TEXT
     return 1
 }
 
+# The same mutant is the one nearest to where it was.
 candidates() {
-    if test -n "$again"; then
-        awk -F'\t' -v area="$area" '$1 == "survived" && $2 == area {
-            printf "0\t%s\t%s\t%s\t%s\n", $3, $4, $5, $7 }' "$table.old"
-    else
-        awk -v seed="$seed" -f tests/mutate.awk $(part 2) | sort
-    fi
+    awk -v seed="$seed" -f tests/mutate.awk $(part 2) | sort >mutants
+    if test -z "$again"; then cat mutants; return; fi
+    awk -F'\t' -v OFS='\t' -v area="$area" '
+        { key = $(NR == FNR ? 3 : 2) OFS $(NR == FNR ? 5 : 4) OFS \
+                $(NR == FNR ? 7 : 5) }
+        NR == FNR {
+            if ($1 != "survived" || $2 != area) next
+            was[key] = $4
+            far[key] = 1e9
+            next
+        }
+        key in was {
+            off = $3 > was[key] ? $3 - was[key] : was[key] - $3
+            if (off < far[key]) { far[key] = off; found[key] = $0 }
+        }
+        END { for (key in found) print found[key] }' "$table.old" mutants
 }
 
 # An area, in the tree of this process of xargs.
@@ -277,7 +289,8 @@ touch "$work/broken" "$work/times"
     sed -i 's/^CFLAGS = .*/CFLAGS = -O0/' Makefile
     sed -i 's/ CC=gcc CXX=g++ CFLAGS="-O2 -g1 -Werror"//' tests/check-*.sh
     # A change of the library links nothing again.
-    sed -i 's,^LINK = .*,& $(SHARED) -Wl\,-rpath\,'"'"'$$ORIGIN:$$ORIGIN/..'"'"',
+    sed -i '
+        s,^LINK = .*,& $(SHARED) -Wl\,-rpath\,\\$$ORIGIN:\\$$ORIGIN/..,
         s,^$(OUT)/%: %.c $(LIB)$,$(OUT)/%: %.c | $(SHARED),
         s,^\($(TOOLS): .*\) $(LIB) \(.*\),\1 \2 | $(SHARED),' Makefile
     grep -l 'define TRACESMITH_\(REPLAY_\)*IMPLEMENTATION' tests/*.c \
@@ -307,8 +320,9 @@ test -n "$resume" || : >"$table"
 touch "$table"
 printf '%s\n' "$areas" | sed -n 's/^\([a-z]*\);.*/\1/p' | while read -r area; do
     case " $* " in *" $area "* | '  ') echo "$area" ;; esac
-done | xargs -P "${JOBS:-$(nproc)}" --process-slot-var=MUTATE_SLOT -I AREA bash "$me" \
-    --seed "$seed" --count "$count" ${again:+--again} ${quick:+--quick} --one AREA
+done | xargs -P "${JOBS:-$(nproc)}" --process-slot-var=MUTATE_SLOT -I AREA \
+    bash "$me" --seed "$seed" --count "$count" ${again:+--again} \
+    ${quick:+--quick} --one AREA
 
 awk -F'\t' '
     $1 == "killed" || $1 == "survived" { n[$2]++; all++ }
