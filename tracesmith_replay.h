@@ -695,7 +695,11 @@ typedef struct ts_replay_stats {
     uint64_t lost;             // records the ledger misses on what was selected
     int64_t unknown_host_ns;   // of threads, summed up: between two calls while
                                // another thread of the process called: they
-                               // may have waited for it, and no edge says so
+                               // may have waited for it, and no edge says so.
+                               // And before the first call, while there was
+                               // work that had been queued before
+    uint64_t shared_syncs; // waits for a device to which several threads had
+                           // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;
@@ -867,9 +871,10 @@ typedef enum ts_change_type {
                             // what they waited for
     TS_CHANGE_INSERT = 3,   // after each, one of `ns`, whose call takes as long
     TS_CHANGE_TRANSFER = 4, // duration T becomes a' + (T - a) * factor, where
-                            // a is the shortest of their direction and
-                            // device, or communicator, a' is `ns`, both if
-                            // has_ns, else a; for copies and collectives
+                            // a is what one of no bytes would take, by `sizes`
+                            // (without: the shortest) of their direction and
+                            // device, or communicator, a' is `ns` if has_ns,
+                            // else a; for copies and collectives
     TS_CHANGE_MOVE = 5, // to stream `track` of their file, in order of issue
     TS_CHANGE_FUSE = 6, // what follows another on its stream needs no launch
     TS_CHANGE_SERIALISE = 7, // one stream for each device, in order of issue;
@@ -912,6 +917,8 @@ typedef struct ts_change {
     size_t span_count TS__UNSET;
     // TS_CHANGE_BEGIN: of each that ts_replay_part_at gives (none)
     const int64_t *sooner_ns TS__UNSET;
+    // TS_CHANGE_TRANSFER: bytes of each operation, 0 unknown (NULL: all)
+    const uint64_t *sizes TS__UNSET;
 } ts_change;
 
 // A class of delays, as a model uses it.
@@ -952,6 +959,8 @@ typedef struct ts_path {
     size_t count;
     int64_t cost_ns[TS_COST_LIMIT]; // sums of the parts
     ts_cost bound;                  // the largest of them
+    int64_t assumed_ns; // of a model: delays of which the record shows fewer
+                        // than eight cases, or none
 } ts_path;
 
 // Lifetime: until the next run or close.
@@ -1034,7 +1043,8 @@ typedef enum ts_state {
                     longer ago than TS_TIMELINE_SLOW_NS and 8 times the middle
                     launch latency of the device. A call is done at its end;
                     X's own is the culprit where other work is done too long
-                    ago and the call is not.
+                    ago and the call is not, and where that was done, or the
+                    culprit is a call that was made, before it began.
     The culprit is the call that launched X, and
     LAUNCH_LATENCY  it began before the gap or as the gap did;
     HOST_SYNC       it began in the gap, by no more than the time that its
@@ -1126,7 +1136,10 @@ typedef struct ts_timeline_figures {
                                      // TS_WORKS: these add up to busy_ns
     int64_t cause_ns[TS_IDLE_LIMIT]; // add up to idle_ns
     uint64_t causes[TS_IDLE_LIMIT];  // gaps
-    int64_t dispatch_ns; // of LAUNCH_LATENCY: after work of the same stream
+    // Of LAUNCH_LATENCY: after work of the same stream that ended the middle
+    // launch latency of the device, or more, after X's call had begun: X lay
+    // in its queue. Where it had not, its launch was on the way.
+    int64_t dispatch_ns;
     // Idle time charged by way of recorded edges alone, by way of inferred
     // ones too, and to nothing; add up to idle_ns.
     int64_t explicit_ns, inferred_ns, unexplained_ns;
@@ -10924,13 +10937,31 @@ static void ts__turn_ahead(const ts__builder *b, ts__turn *turn, uint32_t call)
 typedef struct ts__called {
     uint32_t lane; // UINT32_MAX: none
     int64_t first_ns, last_ns, last_end_ns, other_ns;
+    int64_t queued_ns; // the first work that no call launched; INT64_MAX: none
 } ts__called;
+
+// Work that was queued before the record: until the first call nobody knows
+// whether a thread waits for it.
+static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
+{
+    for (uint32_t i = 0; i < r->parts.count; i++) {
+        processes[i].lane = UINT32_MAX;
+        processes[i].queued_ns = INT64_MAX;
+    }
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        int64_t *const first = &processes[ts__replay_part_of(r, i)].queued_ns;
+        if (ts__replay_op(r, i)->call == TS_NODE_NONE &&
+            ts__kind_works(ts__replay_op(r, i)->kind) &&
+            ts__replay_time(r)[i] < *first)
+            *first = ts__replay_time(r)[i];
+    }
+}
 
 /*
     Adds up the time between a thread's calls in which another thread of its
     process called or came back from a call, unless a turn is known to have led
     to the next one: the thread may have waited for the other, and no edge says
-    so.
+    so. Likewise the time before the first call of a process.
     ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
 */
 static void ts__pauses_add(ts__builder *b, const bool *told,
@@ -10943,8 +10974,12 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
         const int64_t start = ts__replay_time(r)[call];
         const int64_t end = ts__replay_end(r, call);
         ts__called *const p = &processes[ts__replay_part_of(r, call)];
-        if (p->lane == UINT32_MAX)
-            *p = (ts__called){ lane, start, start, start, TS__NO_TIME };
+        if (p->lane == UINT32_MAX) {
+            *p = (ts__called){ lane,  start,       start,
+                               start, TS__NO_TIME, p->queued_ns };
+            if (p->queued_ns < start)
+                b->replay->stats.unknown_host_ns += start - p->queued_ns;
+        }
         if (p->lane != lane)
             p->other_ns = p->last_end_ns > start ? p->last_ns : p->last_end_ns;
         const int64_t from =
@@ -10959,6 +10994,33 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
     }
 }
 
+// What a device's synchronisation waits for is not the same in each run where
+// several threads launch.
+static void ts__builder_shared(ts__builder *b)
+{
+    enum { NOBODY = 0, SEVERAL = UINT32_MAX }; // else a thread's lane plus 1
+    ts_replay *const r = b->replay;
+    ts__rvec threads = { 0 };
+    if (!ts__rvec_fill(b->allocator, &threads, sizeof(uint32_t), r->lanes.count,
+                       NOBODY)) {
+        b->failed = true;
+        return;
+    }
+    uint32_t *const of = (uint32_t *)threads.data; // device
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t device =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i])->device;
+        if (op->call == TS_NODE_NONE || device >= r->lanes.count) continue;
+        const uint32_t thread = ts__replay_lanes(r)[op->call] + 1;
+        if (op->kind == TS_EVENT_DEVICE_SYNC)
+            r->stats.shared_syncs += of[device] == SEVERAL;
+        else if (ts__kind_works(op->kind))
+            of[device] = !of[device] || of[device] == thread ? thread : SEVERAL;
+    }
+    ts__rvec_close(b->allocator, &threads);
+}
+
 static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
 {
     const ts_replay *const r = b->replay;
@@ -10970,6 +11032,7 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
         b->failed = true;
     for (size_t i = 0; i < r->lanes.count && !b->failed; i++)
         ((int64_t *)ended.data)[i] = TS__NO_TIME;
+    if (!b->failed) ts__pauses_queued(r, processes.data);
     if (!b->failed) ts__pauses_add(b, told->data, processes.data, ended.data);
     ts__rvec_close(b->allocator, &processes);
     ts__rvec_close(b->allocator, &ended);
@@ -10996,6 +11059,7 @@ static void ts__builder_turns(ts__builder *b)
             ts__turn_ahead(b, turn, call);
     }
     if (!b->failed) ts__builder_pauses(b, &told);
+    if (!b->failed) ts__builder_shared(b);
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);
     ts__rvec_close(b->allocator, &told);
@@ -13451,7 +13515,40 @@ static void ts__alter_meetings(const ts__alter *a)
 
 typedef struct ts__alter_group { // of transfers
     int64_t least, most;
+    uint64_t small, large;      // the least and the most bytes of one,
+    int64_t small_ns, large_ns; // and the shortest of these
 } ts__alter_group;
+
+static void ts__alter_group_add(ts__alter_group *g, int64_t ns, uint64_t size)
+{
+    if (ns < g->least) g->least = ns;
+    if (ns > g->most) g->most = ns;
+    if (size < g->small || (size == g->small && ns < g->small_ns)) {
+        g->small = size;
+        g->small_ns = ns;
+    }
+    if (size > g->large || (size == g->large && ns < g->large_ns)) {
+        g->large = size;
+        g->large_ns = ns;
+    }
+}
+
+/*
+    What a transfer of no bytes would take, by those of the least and of the
+    most bytes. Where sizes are not known or all alike, that is no more than
+    the shortest; where all are about as long, nothing tells what it is, and
+    all of each counts as transfer.
+*/
+static int64_t ts__alter_latency(const ts__alter_group *g)
+{
+    const uint64_t more = g->large - g->small;
+    if (!g->small || more < g->small || more > INT64_MAX)
+        return g->most / 2 >= g->least ? g->least : 0;
+    if (g->large_ns <= g->small_ns) return g->small_ns;
+    const int64_t moved = ts__share_of(g->large_ns - g->small_ns,
+                                       (int64_t)g->small, (int64_t)more);
+    return moved < g->small_ns ? g->small_ns - moved : 0;
+}
 
 // The direction and device of a copy; the communicator of a collective, or, if
 // that is not known, its device. `*coll` goes along with ascending operations.
@@ -13482,11 +13579,17 @@ static bool ts__alter_is_transfer(const ts_replay *r, const ts_change *change,
            ts__change_means(change, op);
 }
 
-/*
-    The part of a transfer that does not depend on its size is no more than
-    the shortest; where all are about as long, nothing tells what it is, and
-    all of each counts as transfer.
-*/
+static int64_t ts__alter_transferred(const ts_change *change,
+                                     const ts__alter_group *g, int64_t own)
+{
+    int64_t fixed = ts__alter_latency(g);
+    if (change->has_ns && fixed == 0 && change->ns < own)
+        fixed = change->ns < 0 ? 0 : change->ns;
+    if (fixed > own) fixed = own;
+    return ts__replay_add(change->has_ns ? change->ns : fixed,
+                          ts__ratio_of(change->factor, own - fixed));
+}
+
 static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -13500,8 +13603,10 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
             const uint64_t key = ts__alter_group_key(r, i, &coll);
             uint32_t at = ts__rmap_get(&known, key);
             int64_t *const own = &a->duration[i];
+            const uint64_t size = change->sizes ? change->sizes[i] : 0;
             if (at == TS_NODE_NONE) {
-                const ts__alter_group fresh = { *own, *own };
+                const ts__alter_group fresh = { *own, *own, size,
+                                                size, *own, *own };
                 ts__alter_group *const group = (ts__alter_group *)ts__rvec_push(
                     &r->allocator, &groups, sizeof *group);
                 at = (uint32_t)groups.count - 1;
@@ -13510,17 +13615,10 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
                 continue;
             }
             ts__alter_group *const g = (ts__alter_group *)groups.data + at;
-            if (!pass) {
-                if (*own < g->least) g->least = *own;
-                if (*own > g->most) g->most = *own;
-                continue;
-            }
-            int64_t fixed = g->most / 2 >= g->least ? g->least : 0;
-            if (change->has_ns && fixed == 0 && change->ns < *own)
-                fixed = change->ns < 0 ? 0 : change->ns;
-            const int64_t latency = change->has_ns ? change->ns : fixed;
-            *own = ts__replay_add(latency,
-                                  ts__ratio_of(change->factor, *own - fixed));
+            if (pass)
+                *own = ts__alter_transferred(change, g, *own);
+            else
+                ts__alter_group_add(g, *own, size);
         }
     }
     ts__rvec_close(&r->allocator, &known.entries);
@@ -14698,6 +14796,18 @@ static int64_t ts__walk_source(const ts__walk *w, uint32_t node, uint8_t kind)
                                      : ts__walk_end(w, node);
 }
 
+// What an edge adds. In the record that is what its class usually takes: work
+// that ended just now holds back less than a launch a moment before.
+static int64_t ts__walk_delay(const ts__walk *w, uint32_t e)
+{
+    if (w->run.delay) return w->run.delay[e];
+    const uint32_t class_of = ts__model_classes(w->model)[e];
+    return ts__model_fixed(w->model)[e] +
+           (class_of == TS_NODE_NONE
+                ? 0
+                : ts__model_class(w->model, class_of)->pub.delay_ns);
+}
+
 static bool ts__walk_bounds(ts__walk *w)
 {
     const ts_replay *const r = w->replay;
@@ -14711,8 +14821,13 @@ static bool ts__walk_bounds(ts__walk *w)
         for (uint32_t e = w->run.offsets[i]; e < w->run.offsets[i + 1]; e++) {
             ts__bound *const bound = &bounds[w->run.targets[e]];
             int64_t at = ts__walk_source(w, i, w->run.kinds[e]);
-            if (w->run.delay) at = ts__replay_add(at, w->run.delay[e]);
-            if (bound->from != TS_NODE_NONE && at <= bound->at) continue;
+            at = ts__replay_add(at, ts__walk_delay(w, e));
+            // At equal times it is the launch, as where delays are found.
+            const bool launches =
+                !w->modelled && TS_EDGE_KIND(w->run.kinds[e]) == TS_EDGE_LAUNCH;
+            if (bound->from != TS_NODE_NONE &&
+                (at < bound->at || (at == bound->at && !launches)))
+                continue;
             const ts__bound found = { at, i, e };
             *bound = found;
         }
@@ -14821,6 +14936,17 @@ static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
     return first + file->offset_ns;
 }
 
+// Whether the record shows too few cases of the delay of an edge. Edges that
+// changes move have no class.
+static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
+{
+    if (w->model->offsets.count) return false;
+    const uint32_t class_of = ts__model_classes(w->model)[e];
+    if (class_of == TS_NODE_NONE) return false;
+    const uint32_t of = ts__model_class(w->model, class_of)->of;
+    return ts__model_class(w->model, of)->kept < TS__CLASS_SAMPLES;
+}
+
 // From a node to what held it; TS_NODE_NONE: nothing did.
 static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
 {
@@ -14844,6 +14970,8 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const int64_t source = ts__walk_source(w, bound->from, kind);
     ts__walk_part(w, w->modelled ? bound->at : ts__walk_usual(w, node, source),
                   owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
+    if (w->modelled && w->until > source && ts__walk_assumes(w, bound->edge))
+        w->model->path.assumed_ns += w->until - source;
     ts__walk_part(w, source, owner, TS_EDGE_KIND(kind), true,
                   ts__cost_of_edge(w, bound->from, node, kind));
     return bound->from;
@@ -15337,6 +15465,7 @@ TS_API const char *ts_cost_name(uint32_t cost)
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
     int64_t slow_ns;          // what begins later than this had another reason
+    int64_t launch_ns;        // middle launch latency; 0: not known
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
     int64_t own_ns;           // its first work that begins in the window of
@@ -16251,9 +16380,12 @@ static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
                            const uint64_t *latencies, const size_t counts[2])
 {
     d->slow_ns = TS_TIMELINE_SLOW_NS;
+    d->launch_ns = 0;
     if (counts[0]) {
         const uint64_t middle =
             ts__tl_select(latencies, counts[0], (counts[0] - 1) / 2);
+        if (middle < (uint64_t)TS__REPLAY_TIME_MAX)
+            d->launch_ns = (int64_t)middle;
         if (middle > TS_TIMELINE_SLOW_NS / 8)
             d->slow_ns = middle < (uint64_t)TS__REPLAY_TIME_MAX / 8
                              ? (int64_t)middle * 8
@@ -16387,14 +16519,16 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
 {
     const ts_replay *const r = t->replay;
     const uint8_t kind = ts__replay_op(r, gap->culprit)->kind;
-    if (kind == TS_EVENT_HOST_FUNCTION) return TS_IDLE_HOST_LATE;
-    if (ts__kind_syncs(kind)) return TS_IDLE_HOST_SYNC;
-    if (ts__tl_is_slow(d, gap, ts__tl_finish(t, gap->culprit))) {
-        const uint32_t call = ts__replay_op(r, gap->operation)->call;
+    const uint32_t call = ts__replay_op(r, gap->operation)->call;
+    const int64_t done = ts__tl_finish(t, gap->culprit);
+    const bool late = call != TS_NODE_NONE && ts__tl_begin(t, call) > done;
+    if (!late && kind == TS_EVENT_HOST_FUNCTION) return TS_IDLE_HOST_LATE;
+    if (!late && ts__kind_syncs(kind)) return TS_IDLE_HOST_SYNC;
+    if (late || ts__tl_is_slow(d, gap, done)) {
         if (call == TS_NODE_NONE ||
-            ts__tl_is_slow(d, gap, ts__tl_finish(t, call)))
+            (!late && ts__tl_is_slow(d, gap, ts__tl_finish(t, call))))
             return TS_IDLE_UNEXPLAINED;
-        gap->culprit = call; // which took as long as that
+        gap->culprit = call; // which took as long, or began later
         gap->edge = TS_EDGE_LAUNCH;
         gap->inferred = false;
         return ts__tl_cause_call(t, d, gap);
@@ -16406,6 +16540,17 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
         kind == TS_EVENT_COLLECTIVE)
         return TS_IDLE_COLLECTIVE;
     return kind == TS_EVENT_KERNEL ? TS_IDLE_OTHER_STREAM : TS_IDLE_COPY;
+}
+
+// Whether an operation lay in its queue, its launch done, when the work before
+// it on its stream ended.
+static bool ts__tl_was_queued(const ts_timeline *t, const ts__tl_device *d,
+                              const ts_gap *gap)
+{
+    if (gap->culprit == TS_NODE_NONE || ts__tl_is_call(t->replay, gap->culprit))
+        return false;
+    return ts__replay_add(ts__tl_issue(t, gap->operation), d->launch_ns) <=
+           ts__tl_finish(t, gap->culprit);
 }
 
 static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
@@ -16425,6 +16570,11 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     } else if (gap->culprit == TS_NODE_NONE) {
         gap->cause = TS_IDLE_UNEXPLAINED;
     } else if (ts__tl_is_call(r, gap->culprit)) {
+        // Of two launches the later one arrives later.
+        const uint32_t call = ts__replay_op(r, gap->operation)->call;
+        if (call != TS_NODE_NONE &&
+            ts__tl_begin(t, call) > ts__tl_begin(t, gap->culprit))
+            gap->culprit = call;
         gap->cause = ts__tl_cause_call(t, d, gap);
     } else {
         gap->cause = ts__tl_cause_work(t, d, gap);
@@ -16432,8 +16582,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     const int64_t part = ts__tl_share(t, gap->start_ns, gap->end_ns);
     f->cause_ns[gap->cause] += part;
     f->causes[gap->cause]++;
-    if (gap->cause == TS_IDLE_LAUNCH_LATENCY && gap->culprit != TS_NODE_NONE &&
-        !ts__tl_is_call(r, gap->culprit))
+    if (gap->cause == TS_IDLE_LAUNCH_LATENCY && ts__tl_was_queued(t, d, gap))
         f->dispatch_ns += part;
     if (gap->cause == TS_IDLE_UNEXPLAINED)
         f->unexplained_ns += part;

@@ -266,7 +266,11 @@ typedef struct ts_replay_stats {
     uint64_t lost;             // records the ledger misses on what was selected
     int64_t unknown_host_ns;   // of threads, summed up: between two calls while
                                // another thread of the process called: they
-                               // may have waited for it, and no edge says so
+                               // may have waited for it, and no edge says so.
+                               // And before the first call, while there was
+                               // work that had been queued before
+    uint64_t shared_syncs; // waits for a device to which several threads had
+                           // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;

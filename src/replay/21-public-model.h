@@ -69,9 +69,10 @@ typedef enum ts_change_type {
                             // what they waited for
     TS_CHANGE_INSERT = 3,   // after each, one of `ns`, whose call takes as long
     TS_CHANGE_TRANSFER = 4, // duration T becomes a' + (T - a) * factor, where
-                            // a is the shortest of their direction and
-                            // device, or communicator, a' is `ns`, both if
-                            // has_ns, else a; for copies and collectives
+                            // a is what one of no bytes would take, by `sizes`
+                            // (without: the shortest) of their direction and
+                            // device, or communicator, a' is `ns` if has_ns,
+                            // else a; for copies and collectives
     TS_CHANGE_MOVE = 5, // to stream `track` of their file, in order of issue
     TS_CHANGE_FUSE = 6, // what follows another on its stream needs no launch
     TS_CHANGE_SERIALISE = 7, // one stream for each device, in order of issue;
@@ -114,6 +115,8 @@ typedef struct ts_change {
     size_t span_count TS__UNSET;
     // TS_CHANGE_BEGIN: of each that ts_replay_part_at gives (none)
     const int64_t *sooner_ns TS__UNSET;
+    // TS_CHANGE_TRANSFER: bytes of each operation, 0 unknown (NULL: all)
+    const uint64_t *sizes TS__UNSET;
 } ts_change;
 
 // A class of delays, as a model uses it.
@@ -154,6 +157,8 @@ typedef struct ts_path {
     size_t count;
     int64_t cost_ns[TS_COST_LIMIT]; // sums of the parts
     ts_cost bound;                  // the largest of them
+    int64_t assumed_ns; // of a model: delays of which the record shows fewer
+                        // than eight cases, or none
 } ts_path;
 
 // Lifetime: until the next run or close.

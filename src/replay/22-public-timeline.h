@@ -46,7 +46,8 @@ typedef enum ts_state {
                     longer ago than TS_TIMELINE_SLOW_NS and 8 times the middle
                     launch latency of the device. A call is done at its end;
                     X's own is the culprit where other work is done too long
-                    ago and the call is not.
+                    ago and the call is not, and where that was done, or the
+                    culprit is a call that was made, before it began.
     The culprit is the call that launched X, and
     LAUNCH_LATENCY  it began before the gap or as the gap did;
     HOST_SYNC       it began in the gap, by no more than the time that its
@@ -138,7 +139,10 @@ typedef struct ts_timeline_figures {
                                      // TS_WORKS: these add up to busy_ns
     int64_t cause_ns[TS_IDLE_LIMIT]; // add up to idle_ns
     uint64_t causes[TS_IDLE_LIMIT];  // gaps
-    int64_t dispatch_ns; // of LAUNCH_LATENCY: after work of the same stream
+    // Of LAUNCH_LATENCY: after work of the same stream that ended the middle
+    // launch latency of the device, or more, after X's call had begun: X lay
+    // in its queue. Where it had not, its launch was on the way.
+    int64_t dispatch_ns;
     // Idle time charged by way of recorded edges alone, by way of inferred
     // ones too, and to nothing; add up to idle_ns.
     int64_t explicit_ns, inferred_ns, unexplained_ns;

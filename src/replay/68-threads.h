@@ -75,13 +75,31 @@ static void ts__turn_ahead(const ts__builder *b, ts__turn *turn, uint32_t call)
 typedef struct ts__called {
     uint32_t lane; // UINT32_MAX: none
     int64_t first_ns, last_ns, last_end_ns, other_ns;
+    int64_t queued_ns; // the first work that no call launched; INT64_MAX: none
 } ts__called;
+
+// Work that was queued before the record: until the first call nobody knows
+// whether a thread waits for it.
+static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
+{
+    for (uint32_t i = 0; i < r->parts.count; i++) {
+        processes[i].lane = UINT32_MAX;
+        processes[i].queued_ns = INT64_MAX;
+    }
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        int64_t *const first = &processes[ts__replay_part_of(r, i)].queued_ns;
+        if (ts__replay_op(r, i)->call == TS_NODE_NONE &&
+            ts__kind_works(ts__replay_op(r, i)->kind) &&
+            ts__replay_time(r)[i] < *first)
+            *first = ts__replay_time(r)[i];
+    }
+}
 
 /*
     Adds up the time between a thread's calls in which another thread of its
     process called or came back from a call, unless a turn is known to have led
     to the next one: the thread may have waited for the other, and no edge says
-    so.
+    so. Likewise the time before the first call of a process.
     ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
 */
 static void ts__pauses_add(ts__builder *b, const bool *told,
@@ -94,8 +112,12 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
         const int64_t start = ts__replay_time(r)[call];
         const int64_t end = ts__replay_end(r, call);
         ts__called *const p = &processes[ts__replay_part_of(r, call)];
-        if (p->lane == UINT32_MAX)
-            *p = (ts__called){ lane, start, start, start, TS__NO_TIME };
+        if (p->lane == UINT32_MAX) {
+            *p = (ts__called){ lane,  start,       start,
+                               start, TS__NO_TIME, p->queued_ns };
+            if (p->queued_ns < start)
+                b->replay->stats.unknown_host_ns += start - p->queued_ns;
+        }
         if (p->lane != lane)
             p->other_ns = p->last_end_ns > start ? p->last_ns : p->last_end_ns;
         const int64_t from =
@@ -110,6 +132,33 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
     }
 }
 
+// What a device's synchronisation waits for is not the same in each run where
+// several threads launch.
+static void ts__builder_shared(ts__builder *b)
+{
+    enum { NOBODY = 0, SEVERAL = UINT32_MAX }; // else a thread's lane plus 1
+    ts_replay *const r = b->replay;
+    ts__rvec threads = { 0 };
+    if (!ts__rvec_fill(b->allocator, &threads, sizeof(uint32_t), r->lanes.count,
+                       NOBODY)) {
+        b->failed = true;
+        return;
+    }
+    uint32_t *const of = (uint32_t *)threads.data; // device
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t device =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i])->device;
+        if (op->call == TS_NODE_NONE || device >= r->lanes.count) continue;
+        const uint32_t thread = ts__replay_lanes(r)[op->call] + 1;
+        if (op->kind == TS_EVENT_DEVICE_SYNC)
+            r->stats.shared_syncs += of[device] == SEVERAL;
+        else if (ts__kind_works(op->kind))
+            of[device] = !of[device] || of[device] == thread ? thread : SEVERAL;
+    }
+    ts__rvec_close(b->allocator, &threads);
+}
+
 static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
 {
     const ts_replay *const r = b->replay;
@@ -121,6 +170,7 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
         b->failed = true;
     for (size_t i = 0; i < r->lanes.count && !b->failed; i++)
         ((int64_t *)ended.data)[i] = TS__NO_TIME;
+    if (!b->failed) ts__pauses_queued(r, processes.data);
     if (!b->failed) ts__pauses_add(b, told->data, processes.data, ended.data);
     ts__rvec_close(b->allocator, &processes);
     ts__rvec_close(b->allocator, &ended);
@@ -147,6 +197,7 @@ static void ts__builder_turns(ts__builder *b)
             ts__turn_ahead(b, turn, call);
     }
     if (!b->failed) ts__builder_pauses(b, &told);
+    if (!b->failed) ts__builder_shared(b);
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);
     ts__rvec_close(b->allocator, &told);

@@ -238,7 +238,40 @@ static void ts__alter_meetings(const ts__alter *a)
 
 typedef struct ts__alter_group { // of transfers
     int64_t least, most;
+    uint64_t small, large;      // the least and the most bytes of one,
+    int64_t small_ns, large_ns; // and the shortest of these
 } ts__alter_group;
+
+static void ts__alter_group_add(ts__alter_group *g, int64_t ns, uint64_t size)
+{
+    if (ns < g->least) g->least = ns;
+    if (ns > g->most) g->most = ns;
+    if (size < g->small || (size == g->small && ns < g->small_ns)) {
+        g->small = size;
+        g->small_ns = ns;
+    }
+    if (size > g->large || (size == g->large && ns < g->large_ns)) {
+        g->large = size;
+        g->large_ns = ns;
+    }
+}
+
+/*
+    What a transfer of no bytes would take, by those of the least and of the
+    most bytes. Where sizes are not known or all alike, that is no more than
+    the shortest; where all are about as long, nothing tells what it is, and
+    all of each counts as transfer.
+*/
+static int64_t ts__alter_latency(const ts__alter_group *g)
+{
+    const uint64_t more = g->large - g->small;
+    if (!g->small || more < g->small || more > INT64_MAX)
+        return g->most / 2 >= g->least ? g->least : 0;
+    if (g->large_ns <= g->small_ns) return g->small_ns;
+    const int64_t moved = ts__share_of(g->large_ns - g->small_ns,
+                                       (int64_t)g->small, (int64_t)more);
+    return moved < g->small_ns ? g->small_ns - moved : 0;
+}
 
 // The direction and device of a copy; the communicator of a collective, or, if
 // that is not known, its device. `*coll` goes along with ascending operations.
@@ -269,11 +302,17 @@ static bool ts__alter_is_transfer(const ts_replay *r, const ts_change *change,
            ts__change_means(change, op);
 }
 
-/*
-    The part of a transfer that does not depend on its size is no more than
-    the shortest; where all are about as long, nothing tells what it is, and
-    all of each counts as transfer.
-*/
+static int64_t ts__alter_transferred(const ts_change *change,
+                                     const ts__alter_group *g, int64_t own)
+{
+    int64_t fixed = ts__alter_latency(g);
+    if (change->has_ns && fixed == 0 && change->ns < own)
+        fixed = change->ns < 0 ? 0 : change->ns;
+    if (fixed > own) fixed = own;
+    return ts__replay_add(change->has_ns ? change->ns : fixed,
+                          ts__ratio_of(change->factor, own - fixed));
+}
+
 static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -287,8 +326,10 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
             const uint64_t key = ts__alter_group_key(r, i, &coll);
             uint32_t at = ts__rmap_get(&known, key);
             int64_t *const own = &a->duration[i];
+            const uint64_t size = change->sizes ? change->sizes[i] : 0;
             if (at == TS_NODE_NONE) {
-                const ts__alter_group fresh = { *own, *own };
+                const ts__alter_group fresh = { *own, *own, size,
+                                                size, *own, *own };
                 ts__alter_group *const group = (ts__alter_group *)ts__rvec_push(
                     &r->allocator, &groups, sizeof *group);
                 at = (uint32_t)groups.count - 1;
@@ -297,17 +338,10 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
                 continue;
             }
             ts__alter_group *const g = (ts__alter_group *)groups.data + at;
-            if (!pass) {
-                if (*own < g->least) g->least = *own;
-                if (*own > g->most) g->most = *own;
-                continue;
-            }
-            int64_t fixed = g->most / 2 >= g->least ? g->least : 0;
-            if (change->has_ns && fixed == 0 && change->ns < *own)
-                fixed = change->ns < 0 ? 0 : change->ns;
-            const int64_t latency = change->has_ns ? change->ns : fixed;
-            *own = ts__replay_add(latency,
-                                  ts__ratio_of(change->factor, *own - fixed));
+            if (pass)
+                *own = ts__alter_transferred(change, g, *own);
+            else
+                ts__alter_group_add(g, *own, size);
         }
     }
     ts__rvec_close(&r->allocator, &known.entries);

@@ -38,6 +38,18 @@ static int64_t ts__walk_source(const ts__walk *w, uint32_t node, uint8_t kind)
                                      : ts__walk_end(w, node);
 }
 
+// What an edge adds. In the record that is what its class usually takes: work
+// that ended just now holds back less than a launch a moment before.
+static int64_t ts__walk_delay(const ts__walk *w, uint32_t e)
+{
+    if (w->run.delay) return w->run.delay[e];
+    const uint32_t class_of = ts__model_classes(w->model)[e];
+    return ts__model_fixed(w->model)[e] +
+           (class_of == TS_NODE_NONE
+                ? 0
+                : ts__model_class(w->model, class_of)->pub.delay_ns);
+}
+
 static bool ts__walk_bounds(ts__walk *w)
 {
     const ts_replay *const r = w->replay;
@@ -51,8 +63,13 @@ static bool ts__walk_bounds(ts__walk *w)
         for (uint32_t e = w->run.offsets[i]; e < w->run.offsets[i + 1]; e++) {
             ts__bound *const bound = &bounds[w->run.targets[e]];
             int64_t at = ts__walk_source(w, i, w->run.kinds[e]);
-            if (w->run.delay) at = ts__replay_add(at, w->run.delay[e]);
-            if (bound->from != TS_NODE_NONE && at <= bound->at) continue;
+            at = ts__replay_add(at, ts__walk_delay(w, e));
+            // At equal times it is the launch, as where delays are found.
+            const bool launches =
+                !w->modelled && TS_EDGE_KIND(w->run.kinds[e]) == TS_EDGE_LAUNCH;
+            if (bound->from != TS_NODE_NONE &&
+                (at < bound->at || (at == bound->at && !launches)))
+                continue;
             const ts__bound found = { at, i, e };
             *bound = found;
         }
@@ -161,6 +178,17 @@ static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
     return first + file->offset_ns;
 }
 
+// Whether the record shows too few cases of the delay of an edge. Edges that
+// changes move have no class.
+static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
+{
+    if (w->model->offsets.count) return false;
+    const uint32_t class_of = ts__model_classes(w->model)[e];
+    if (class_of == TS_NODE_NONE) return false;
+    const uint32_t of = ts__model_class(w->model, class_of)->of;
+    return ts__model_class(w->model, of)->kept < TS__CLASS_SAMPLES;
+}
+
 // From a node to what held it; TS_NODE_NONE: nothing did.
 static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
 {
@@ -184,6 +212,8 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const int64_t source = ts__walk_source(w, bound->from, kind);
     ts__walk_part(w, w->modelled ? bound->at : ts__walk_usual(w, node, source),
                   owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
+    if (w->modelled && w->until > source && ts__walk_assumes(w, bound->edge))
+        w->model->path.assumed_ns += w->until - source;
     ts__walk_part(w, source, owner, TS_EDGE_KIND(kind), true,
                   ts__cost_of_edge(w, bound->from, node, kind));
     return bound->from;

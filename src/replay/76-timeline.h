@@ -3,6 +3,7 @@
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
     int64_t slow_ns;          // what begins later than this had another reason
+    int64_t launch_ns;        // middle launch latency; 0: not known
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
     int64_t own_ns;           // its first work that begins in the window of

@@ -244,9 +244,12 @@ static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
                            const uint64_t *latencies, const size_t counts[2])
 {
     d->slow_ns = TS_TIMELINE_SLOW_NS;
+    d->launch_ns = 0;
     if (counts[0]) {
         const uint64_t middle =
             ts__tl_select(latencies, counts[0], (counts[0] - 1) / 2);
+        if (middle < (uint64_t)TS__REPLAY_TIME_MAX)
+            d->launch_ns = (int64_t)middle;
         if (middle > TS_TIMELINE_SLOW_NS / 8)
             d->slow_ns = middle < (uint64_t)TS__REPLAY_TIME_MAX / 8
                              ? (int64_t)middle * 8
@@ -380,14 +383,16 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
 {
     const ts_replay *const r = t->replay;
     const uint8_t kind = ts__replay_op(r, gap->culprit)->kind;
-    if (kind == TS_EVENT_HOST_FUNCTION) return TS_IDLE_HOST_LATE;
-    if (ts__kind_syncs(kind)) return TS_IDLE_HOST_SYNC;
-    if (ts__tl_is_slow(d, gap, ts__tl_finish(t, gap->culprit))) {
-        const uint32_t call = ts__replay_op(r, gap->operation)->call;
+    const uint32_t call = ts__replay_op(r, gap->operation)->call;
+    const int64_t done = ts__tl_finish(t, gap->culprit);
+    const bool late = call != TS_NODE_NONE && ts__tl_begin(t, call) > done;
+    if (!late && kind == TS_EVENT_HOST_FUNCTION) return TS_IDLE_HOST_LATE;
+    if (!late && ts__kind_syncs(kind)) return TS_IDLE_HOST_SYNC;
+    if (late || ts__tl_is_slow(d, gap, done)) {
         if (call == TS_NODE_NONE ||
-            ts__tl_is_slow(d, gap, ts__tl_finish(t, call)))
+            (!late && ts__tl_is_slow(d, gap, ts__tl_finish(t, call))))
             return TS_IDLE_UNEXPLAINED;
-        gap->culprit = call; // which took as long as that
+        gap->culprit = call; // which took as long, or began later
         gap->edge = TS_EDGE_LAUNCH;
         gap->inferred = false;
         return ts__tl_cause_call(t, d, gap);
@@ -399,6 +404,17 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
         kind == TS_EVENT_COLLECTIVE)
         return TS_IDLE_COLLECTIVE;
     return kind == TS_EVENT_KERNEL ? TS_IDLE_OTHER_STREAM : TS_IDLE_COPY;
+}
+
+// Whether an operation lay in its queue, its launch done, when the work before
+// it on its stream ended.
+static bool ts__tl_was_queued(const ts_timeline *t, const ts__tl_device *d,
+                              const ts_gap *gap)
+{
+    if (gap->culprit == TS_NODE_NONE || ts__tl_is_call(t->replay, gap->culprit))
+        return false;
+    return ts__replay_add(ts__tl_issue(t, gap->operation), d->launch_ns) <=
+           ts__tl_finish(t, gap->culprit);
 }
 
 static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
@@ -418,6 +434,11 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     } else if (gap->culprit == TS_NODE_NONE) {
         gap->cause = TS_IDLE_UNEXPLAINED;
     } else if (ts__tl_is_call(r, gap->culprit)) {
+        // Of two launches the later one arrives later.
+        const uint32_t call = ts__replay_op(r, gap->operation)->call;
+        if (call != TS_NODE_NONE &&
+            ts__tl_begin(t, call) > ts__tl_begin(t, gap->culprit))
+            gap->culprit = call;
         gap->cause = ts__tl_cause_call(t, d, gap);
     } else {
         gap->cause = ts__tl_cause_work(t, d, gap);
@@ -425,8 +446,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     const int64_t part = ts__tl_share(t, gap->start_ns, gap->end_ns);
     f->cause_ns[gap->cause] += part;
     f->causes[gap->cause]++;
-    if (gap->cause == TS_IDLE_LAUNCH_LATENCY && gap->culprit != TS_NODE_NONE &&
-        !ts__tl_is_call(r, gap->culprit))
+    if (gap->cause == TS_IDLE_LAUNCH_LATENCY && ts__tl_was_queued(t, d, gap))
         f->dispatch_ns += part;
     if (gap->cause == TS_IDLE_UNEXPLAINED)
         f->unexplained_ns += part;

@@ -196,10 +196,7 @@ static void put_trust(const advice *a, report_section *s)
             report_trust(s, REPORT_LOW, "%s (%s)", a->findings[i].title.text,
                          a->findings[i].rule->id);
     ask_trust_threads(s, stats);
-    if (stats->meetings_partial)
-        report_trust(s, REPORT_MEDIUM,
-                     "of some ranks there is no trace: collectives take as "
-                     "long as recorded");
+    ask_trust_ranks(s, a->replay, a->cost_ns[TS_COST_COMMUNICATION]);
     if (a->unrun)
         report_note(s,
                     "%s no gain computed: advice.runs (%s) is "

@@ -303,6 +303,7 @@ static void put_trust(const path_ask *a)
     const path_result *const r = &a->r;
     const ts_timeline *const timeline = analyze_timeline(a->job);
     if (timeline) ask_trust_graph(a->s, a->replay, timeline);
+    ask_trust_ranks(a->s, a->replay, r->cost_ns[TS_COST_COMMUNICATION]);
     if (!r->model.known) {
         report_trust(a->s, REPORT_LOW,
                      "operations wait for each other in the model, so what "

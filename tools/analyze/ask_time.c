@@ -164,9 +164,30 @@ void ask_trust_threads(report_section *s, const ts_replay_stats *stats)
 {
     if (ts_replay_host_unknown(stats))
         report_trust(s, REPORT_LOW,
-                     "for %s threads may have waited for others of their "
-                     "process, which is not recorded",
+                     "for %s threads may have waited, for each other or for "
+                     "what was queued before, which is not recorded",
                      cli_time(stats->unknown_host_ns).s);
+    if (stats->shared_syncs)
+        report_trust(s, REPORT_MEDIUM,
+                     "what %s for hangs on which thread launches first",
+                     cli_counted(stats->shared_syncs, "device sync waits",
+                                 "device syncs wait")
+                         .s);
+    if (stats->lost)
+        report_trust(s, REPORT_LOW, "%s lost: why anything waited may be too",
+                     cli_counted(stats->lost, "record was", "records were").s);
+}
+
+void ask_trust_ranks(report_section *s, const ts_replay *replay,
+                     int64_t communication_ns)
+{
+    const ts_replay_stats *const stats = ts_replay_result(replay);
+    const int64_t whole = stats->recorded_end_ns - stats->recorded_start_ns;
+    if (stats->meetings_partial)
+        report_trust(s,
+                     communication_ns > whole / 50 ? REPORT_LOW : REPORT_MEDIUM,
+                     "of some ranks there is no trace: collectives take as "
+                     "long as recorded, what they waited included");
 }
 
 void ask_trust_graph(report_section *s, const ts_replay *replay,

@@ -46,6 +46,10 @@ report_section *ask_begin(analyze_job *job, report *r, const char *name,
 // Waits between threads that no record tells of lower the trust.
 void ask_trust_threads(report_section *s, const ts_replay_stats *stats);
 
+// So do ranks without a trace, where collectives are much of the path.
+void ask_trust_ranks(report_section *s, const ts_replay *replay,
+                     int64_t communication_ns);
+
 // So does how much of the idle time the graph explains.
 void ask_trust_graph(report_section *s, const ts_replay *replay,
                      const ts_timeline *timeline);

@@ -80,6 +80,8 @@ typedef struct whatif_changes {
     size_t count;
     uint32_t copy_engines; // 0: as recorded
     uint64_t meant;        // operations, summed over what they are meant by
+    int64_t unsized_ns;    // of transfers whose sizes do not tell apart what
+                           // is latency and what bandwidth
 } whatif_changes;
 
 // Appends what a what-if means for a replay. False without memory, or if it
@@ -88,12 +90,24 @@ bool whatif_apply(const whatif *w, const ts_replay *replay,
                   whatif_changes *changes, const char **why);
 void whatif_changes_close(whatif_changes *changes);
 
+// Bytes of each operation, 0 unknown. NULL: no memory. (whatif_sizes.c)
+uint64_t *whatif_sizes(const ts_replay *replay);
+// Whether transfers that a change with sizes means, of each sort, have some
+// that are twice as large as others.
+bool whatif_sizes_differ(const ts_replay *replay, const ts_change *change);
+
 /* ---- Report (whatif_run.c, whatif_text.c) ------------------------------- */
+
+typedef struct whatif_trust {
+    const char *confidence; // "high", "medium" or "low",
+    char because[160];      // and why it is not high
+} whatif_trust;
 
 typedef struct whatif_figures {
     const char *text;    // NULL: the unchanged model
     cli_text assumed;    // "": nothing to add, or several
     const char *nothing; // said if no operation is meant
+    whatif_trust trust;  // because: where it is less than the model's
     uint64_t meant;
     // Operations that waited in vain. The rest of the figures is zero then: a
     // part of the work has no makespan to compare.
@@ -102,6 +116,7 @@ typedef struct whatif_figures {
     int64_t makespan_ns;
     int64_t change_ns; // of the makespan, against that of the unchanged model
     int64_t cost_ns[TS_COST_LIMIT];
+    int64_t assumed_ns; // of the critical path: see ts_path
     ts_cost bound;
     int64_t *step_ns; // report.step_count of them; NULL: none to compare
     uint64_t digest;
@@ -115,10 +130,9 @@ typedef struct whatif_report {
     int64_t recorded_ns;
     uint64_t unexplained, nodes;
     int64_t unexplained_ns;
-    const char *confidence; // in all of this: "high", "medium" or "low",
-    cli_text because;       // and why it is not high
-    const char *why;        // with TS_ERR_USAGE: what is wrong with ...
-    const char *of_text;    // ... this one
+    whatif_trust trust;  // in the model
+    const char *why;     // with TS_ERR_USAGE: what is wrong with ...
+    const char *of_text; // ... this one
 } whatif_report;
 
 // Runs everything; the replay is left with the schedule of all of them.

@@ -28,8 +28,10 @@ static ts_change *add_change(const ts_replay *replay, whatif_changes *changes,
 
 void whatif_changes_close(whatif_changes *changes)
 {
-    for (size_t i = 0; i < changes->count; i++)
+    for (size_t i = 0; i < changes->count; i++) {
         free((void *)(uintptr_t)changes->list[i].operations);
+        free((void *)(uintptr_t)changes->list[i].sizes);
+    }
     free(changes->list);
     const whatif_changes none = { 0 };
     *changes = none;
@@ -86,6 +88,16 @@ static void mean_kind(const whatif *w, const ts_replay *replay,
             mean(changes, change, i);
 }
 
+static int64_t time_of(const ts_replay *replay, const ts_change *change)
+{
+    int64_t sum = 0;
+    ts_operation o;
+    for (uint32_t i = 0; ts_replay_operation(replay, i, &o); i++)
+        if (change->operations[i])
+            sum += o.recorded_end_ns - o.recorded_start_ns;
+    return sum;
+}
+
 // What takes part of the time: copies and collectives have a latency, too.
 static bool apply_link(const whatif *w, const ts_replay *replay,
                        whatif_changes *changes)
@@ -99,7 +111,11 @@ static bool apply_link(const whatif *w, const ts_replay *replay,
     change->ns = w->ns;
     mean_kind(w, replay, changes, change,
               w->verb == WHATIF_COPY ? TS_EVENT_MEMCPY : TS_EVENT_COLLECTIVE);
-    return true;
+    if (!link) return true;
+    change->sizes = whatif_sizes(replay);
+    if (change->sizes && !whatif_sizes_differ(replay, change))
+        changes->unsized_ns += time_of(replay, change);
+    return change->sizes;
 }
 
 // The part of a rank, as its metadata has it, else by number.

@@ -3,6 +3,7 @@
     came of them
 */
 #include "tools/replay/whatif.h"
+#include <stdarg.h>
 
 static ts_result keep_steps(ts_replay *replay, whatif_report *report,
                             whatif_figures *figures)
@@ -36,6 +37,7 @@ static ts_result keep_times(ts_replay *replay, whatif_report *report,
     if (result != TS_OK) return result;
     figures->makespan_ns = s->end_ns - s->start_ns;
     figures->bound = path.bound;
+    figures->assumed_ns = path.assumed_ns;
     for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
         figures->cost_ns[i] = path.cost_ns[i];
     if (base->never_ran) return TS_OK; // nothing to compare with
@@ -67,6 +69,46 @@ static ts_result run_once(ts_replay *replay, const whatif_changes *changes,
     return figures->never_ran ? TS_OK : keep_times(replay, report, figures);
 }
 
+__attribute__((format(printf, 3, 4))) static void
+distrust(whatif_trust *trust, const char *confidence, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(trust->because, sizeof trust->because, format, args);
+    va_end(args);
+    trust->confidence = confidence;
+}
+
+static bool moves(const whatif_changes *changes)
+{
+    for (size_t i = 0; i < changes->count; i++)
+        if (changes->list[i].type == TS_CHANGE_MOVE ||
+            changes->list[i].type == TS_CHANGE_SERIALISE)
+            return true;
+    return false;
+}
+
+// What is said of a change may rest on less than the model does.
+static void judge_what_if(const whatif_report *report,
+                          const whatif_changes *changes,
+                          const ts_replay *replay, whatif_figures *f)
+{
+    const int64_t assumed = f->assumed_ns - report->figures[0].assumed_ns;
+    f->trust.confidence = report->trust.confidence;
+    if (moves(changes) && ts_replay_result(replay)->edges[TS_EDGE_SYNC])
+        distrust(&f->trust, "low",
+                 "threads wait for what they waited for, not for what "
+                 "is on these streams then");
+    else if (changes->unsized_ns > report->recorded_ns / 50)
+        distrust(&f->trust, "low",
+                 "sizes of these transfers are unknown or too alike to "
+                 "tell latency from bandwidth");
+    else if (assumed > report->recorded_ns / 50)
+        distrust(&f->trust, "low",
+                 "%s more of it are delays that the record hardly shows",
+                 cli_time(assumed).s);
+}
+
 static ts_result run_changes(ts_replay *replay, const whatif *list,
                              size_t count, const char *text,
                              whatif_report *report)
@@ -83,48 +125,77 @@ static ts_result run_changes(ts_replay *replay, const whatif *list,
         whatif_figures *const f = &report->figures[report->count - 1];
         f->nothing = count == 1 ? whatif_nothing(list) : "nothing matches";
         if (count == 1) f->assumed = whatif_assumed(list);
+        judge_what_if(report, &changes, replay, f);
     }
     whatif_changes_close(&changes);
     return result;
 }
 
-static void trust(whatif_report *report, const char *confidence,
-                  cli_text because)
+// Work that was launched before the record, or by what it lacks: when that
+// begins does not change.
+static uint64_t count_queued(const ts_replay *replay)
 {
-    report->confidence = confidence;
-    report->because = because;
+    uint64_t count = 0;
+    ts_operation o;
+    for (size_t i = 0; ts_replay_operation(replay, i, &o); i++)
+        count += o.call == TS_NODE_NONE && o.skip == TS_SKIP_NOT &&
+                 (o.kind == TS_EVENT_KERNEL || o.kind == TS_EVENT_MEMCPY ||
+                  o.kind == TS_EVENT_MEMSET || o.kind == TS_EVENT_COLLECTIVE);
+    return count;
 }
 
 // What a model is worth that was run unchanged. tests/check-truth.sh measures
 // how often what is said with each confidence is right.
-static void judge(whatif_report *report, const ts_replay_stats *s)
+static void judge(whatif_report *report, const ts_replay *replay)
 {
+    const ts_replay_stats *const s = ts_replay_result(replay);
+    const uint64_t queued = count_queued(replay);
     const int64_t error = report->figures[0].makespan_ns - report->recorded_ns;
     uint64_t inferred = 0, edges = 0;
     for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
         inferred += s->inferred[i], edges += s->edges[i];
-    trust(report, "high", (cli_text){ 0 });
+    report->trust.confidence = "high";
     if (report->figures[0].never_ran)
-        trust(report, "low", cli_format("the model does not come to its end"));
+        distrust(&report->trust, "low", "the model does not come to its end");
     else if ((error < 0 ? -error : error) * 100 > report->recorded_ns)
-        trust(
-            report, "low",
-            cli_format("the model misses the record by %s", cli_time(error).s));
+        distrust(&report->trust, "low", "the model misses the record by %s",
+                 cli_time(error).s);
     else if (ts_replay_host_unknown(s))
-        trust(report, "low",
-              cli_format("for %s threads may have waited for others of their "
-                         "process, which is not recorded",
-                         cli_time(s->unknown_host_ns).s));
+        distrust(&report->trust, "low",
+                 "for %s threads may have waited, for each other or for "
+                 "what was queued before, which is not recorded",
+                 cli_time(s->unknown_host_ns).s);
     else if (s->lost)
-        trust(report, "low",
-              cli_format("%s lost",
-                         cli_counted(s->lost, "record was", "records were").s));
+        distrust(&report->trust, "low", "%s lost",
+                 cli_counted(s->lost, "record was", "records were").s);
     else if (s->meetings_partial)
-        trust(report, "medium", cli_format("ranks of collectives are missing"));
+        // They wait as long as they did, whatever is changed.
+        distrust(&report->trust,
+                 report->figures[0].cost_ns[TS_COST_COMMUNICATION] >
+                         report->recorded_ns / 50
+                     ? "low"
+                     : "medium",
+                 "ranks of collectives are missing");
+    else if (queued)
+        distrust(&report->trust, "medium", "%s in the record",
+                 cli_counted(queued, "operation has no call",
+                             "operations have no call")
+                     .s);
+    else if (s->missing_records)
+        distrust(&report->trust, "medium", "%s not in the record",
+                 cli_counted(s->missing_records, "event waited for is",
+                             "events waited for are")
+                     .s);
+    else if (s->shared_syncs)
+        distrust(&report->trust, "medium",
+                 "what %s for hangs on which thread launches first",
+                 cli_counted(s->shared_syncs, "device sync waits",
+                             "device syncs wait")
+                     .s);
     else if (inferred * 20 > edges || report->unexplained * 20 > report->nodes)
-        trust(report, "medium",
-              cli_format("%s of %s edges are inferred from times",
-                         cli_count(inferred).s, cli_count(edges).s));
+        distrust(&report->trust, "medium",
+                 "%s of %s edges are inferred from times",
+                 cli_count(inferred).s, cli_count(edges).s);
 }
 
 ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
@@ -134,7 +205,7 @@ ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
     report->figures = calloc(count + 2, sizeof *report->figures);
     if (!report->figures) return TS_ERR_MEMORY;
     ts_result result = run_changes(replay, NULL, 0, NULL, report);
-    if (result == TS_OK) judge(report, ts_replay_result(replay));
+    if (result == TS_OK) judge(report, replay);
     for (size_t i = 0; result == TS_OK && i < count; i++)
         result = run_changes(replay, &list[i], 1, list[i].text, report);
     if (result == TS_OK && count > 1)
@@ -221,6 +292,22 @@ static cli_text deadlock_of(const whatif_figures *f)
                       cli_count(f->never_ran + f->operations + f->removed).s);
 }
 
+// "confidence low: why", in lines that fit.
+static void put_trust(FILE *out, const whatif_trust *trust)
+{
+    enum { COLUMNS = 80 };
+    const char *word = trust->because;
+    int at = fprintf(out, "    confidence %s%s", trust->confidence,
+                     *word ? ":" : "");
+    while (*word) {
+        const int size = (int)strcspn(word, " ");
+        if (at + 1 + size > COLUMNS) at = fprintf(out, "\n       ") - 1;
+        at += fprintf(out, " %.*s", size, word);
+        word += size + (word[size] == ' ');
+    }
+    fputc('\n', out);
+}
+
 static void put_model(FILE *out, const whatif_report *report)
 {
     const whatif_figures *const base = &report->figures[0];
@@ -234,10 +321,7 @@ static void put_model(FILE *out, const whatif_report *report)
             error ? change_of(error, report->recorded_ns).s : "0 ns");
     fprintf(out, "    %s of %s delays fit no constant and stay as recorded\n",
             cli_count(report->unexplained).s, cli_count(report->nodes).s);
-    fprintf(out,
-            *report->because.s ? "    confidence %s: %s\n"
-                               : "    confidence %s\n",
-            report->confidence, report->because.s);
+    put_trust(out, &report->trust);
     put_bound(out, base);
 }
 
@@ -260,6 +344,7 @@ static void put_what_if(FILE *out, const whatif_report *report,
         fprintf(out, ", %s", change_of(f->change_ns, base->makespan_ns).s);
     fputc('\n', out);
     if (*f->assumed.s) fprintf(out, "    assumed: %s\n", f->assumed.s);
+    if (*f->trust.because) put_trust(out, &f->trust);
     if (!f->meant)
         fprintf(out, "    %s\n", f->nothing);
     else if (!base->never_ran && !is_gain(f, base))
@@ -337,13 +422,16 @@ static void json_figures(cli_json *json, const char *key,
         cli_json_uint(json, "nodes", report->nodes);
         cli_json_uint(json, "unexplained_nodes", report->unexplained);
         cli_json_int(json, "unexplained_ns", report->unexplained_ns);
-        cli_json_string(json, "confidence", report->confidence);
-        cli_json_string(json, "because", report->because.s);
+        cli_json_string(json, "confidence", report->trust.confidence);
+        cli_json_string(json, "because", report->trust.because);
     } else {
         cli_json_string(json, "what_if", f->text);
         cli_json_string(json, "assumed", f->assumed.s);
         cli_json_uint(json, "operations_meant", f->meant);
-        cli_json_string(json, "confidence", report->confidence);
+        cli_json_string(json, "confidence", f->trust.confidence);
+        cli_json_string(json, "because",
+                        *f->trust.because ? f->trust.because
+                                          : report->trust.because);
     }
     cli_json_uint(json, "operations", f->operations);
     cli_json_uint(json, "never_ran", f->never_ran);
