@@ -253,6 +253,33 @@ static void a_run_is_bound_by_what_costs_a_fifth(void **state)
         }
 }
 
+// Launches of 3 ms do more than launch: fewer of them would be no help.
+static void launches_that_load_code_are_the_hosts(void **state)
+{
+    (void)state;
+    enum { MS = 1000000 };
+    scene x = { .s = story_begin() };
+    for (int64_t i = 0; i < 10; i++) {
+        const ts_writer_value call[] = {
+            { TS_COLUMN_NAME, story_name(&x.s, "launch") },
+            { TS_COLUMN_CORRELATION, ++x.s.correlation },
+        };
+        ts_writer_event(x.s.writer, TS_EVENT_API_CALL, HOST, (10 * i + 7) * MS,
+                        3 * MS, call, 2);
+        story_operation(&x.s, TS_EVENT_KERNEL, S0, (10 * i + 10) * MS,
+                        (10 * i + 17) * MS, "gemm", HOST, 0);
+    }
+    story_open(&x.s, &x.job, false);
+    report *const r = report_open();
+    assert_true(analyze_ask(&x.job, "summary", r));
+    const report_section *const s = r->sections;
+    assert_string_equal("no", figure_of(s, "launch_bound")->value.text.text);
+    assert_string_equal("yes", figure_of(s, "host_bound")->value.text.text);
+    assert_non_null(strstr(s->answer.text, "Most of that is first launches"));
+    report_close(r);
+    close_scene(&x);
+}
+
 // A second part of a fifth has its share, and is named as what comes next.
 static void the_next_part_that_is_large_is_named(void **state)
 {
@@ -387,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_devices_says_what_there_is),
         cmocka_unit_test(a_span_begins_with_the_first_work),
         cmocka_unit_test(a_run_is_bound_by_what_costs_a_fifth),
+        cmocka_unit_test(launches_that_load_code_are_the_hosts),
         cmocka_unit_test(the_next_part_that_is_large_is_named),
         cmocka_unit_test(a_whole_program_is_not_cut),
         cmocka_unit_test(losses_lower_every_trust),

@@ -146,6 +146,36 @@ static void lower_cut(analyze_job *job, report *r)
                          "came before and after it is charged to nothing");
 }
 
+// Of a part by zone, stream or kind, a device that did other work looks idle.
+static bool hides_work(const analyze_job *job, uint32_t file)
+{
+    static const char *const options[] = { "--zone ", "--stream ", "--kind ",
+                                           "--name " };
+    ts_metadata m;
+    if (!ts_reader_metadata(analyze_reader(job, file), 0, "cut.what", &m) ||
+        m.type != TS_VALUE_TEXT)
+        return false;
+    char what[1024];
+    snprintf(what, sizeof what, "%.*s", (int)(m.text.size & 1023), m.text.text);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strstr(what, options[i])) return true;
+    return false;
+}
+
+static void lower_hidden(const analyze_job *job, report *r)
+{
+    uint32_t i = 0;
+    while (i < job->file_count && !hides_work(job, i))
+        i++;
+    if (i == job->file_count) return;
+    for (report_section *s = r->sections; s; s = s->next)
+        if (s->trusted && !s->not_applicable &&
+            cli_list_has(of_devices, s->name, strlen(s->name)))
+            report_trust(s, REPORT_LOW,
+                         "other work of the devices is not in the selection: "
+                         "while only that ran, they count as idle");
+}
+
 bool analyze_estimated(const analyze_job *job, uint32_t file)
 {
     ts_reader *const reader = analyze_reader(job, file);
@@ -189,6 +219,7 @@ static void lower_findings(report *r)
 void analyze_losses(analyze_job *job, report *r)
 {
     lower_cut(job, r);
+    lower_hidden(job, r);
     lower_estimated(job, r);
     for (uint32_t i = 0; i < job->file_count; i++)
         say_file(job, r, i);

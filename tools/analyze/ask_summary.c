@@ -40,6 +40,7 @@ typedef struct summary_ask {
     summary_bound part; // the largest
     int64_t bounds[BOUND_LIMIT];
     bound most;
+    int64_t loading_ns; // of BOUND_HOST
     bound_cause cause;
     kernels k;
     copies c;
@@ -68,7 +69,10 @@ static bool take_bounds(summary_ask *a)
              idle_open(&idle, replay, t, &names) &&
              launch_open(&launch, replay, t, &names) &&
              bound_cause_find(&a->cause, a->job, replay, &names, &idle);
-        if (ok) a->bounds[BOUND_LAUNCH] = bound_launching(f, &idle, &launch);
+        if (ok) {
+            a->bounds[BOUND_LAUNCH] = bound_launching(f, &idle, &launch);
+            a->loading_ns = bound_loading(&idle, &launch);
+        }
         launch_close(&launch);
         idle_close(&idle);
         names_close(&names);
@@ -100,8 +104,8 @@ static void answer_part(const summary_ask *a, bound which, const char *lead)
     const bool one = a->f.device_count == 1;
     const char *const texts[BOUND_LIMIT] = {
         "launches were being made or were on their way",
-        one ? "the device waited for a host that did not launch"
-            : "devices waited for a host that did not launch",
+        one ? "the device waited for a host that did something else"
+            : "devices waited for a host that did something else",
         "copies ran that nothing hides",
         "communication ran that nothing hides",
     };
@@ -135,8 +139,13 @@ static void answer_bound(const summary_ask *a)
     }
     const cli_text lead = cli_format("It is %s: for", bound_name(a->most));
     answer_part(a, a->most, lead.s);
-    if (a->most == BOUND_HOST && a->cause.ns &&
-        a->cause.ns >= a->bounds[BOUND_HOST] / 20)
+    if (a->most == BOUND_HOST && a->loading_ns > a->bounds[BOUND_HOST] / 2)
+        report_answer(a->s,
+                      "Most of that is first launches, which load or compile "
+                      "code (%s): a longer run pays it once.",
+                      cli_time(a->loading_ns).s);
+    else if (a->most == BOUND_HOST && a->cause.ns &&
+             a->cause.ns >= a->bounds[BOUND_HOST] / 20)
         report_answer(
             a->s, "The largest share of that is in '%.*s'%s%.*s%s (%s).",
             ASK_TEXT(a->cause.zone), a->cause.outer.size ? ", within '" : "",

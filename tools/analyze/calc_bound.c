@@ -13,15 +13,25 @@ const char *bound_name(bound which)
     return names[which];
 }
 
-int64_t bound_launching(const ts_timeline_figures *f, const idle_result *idle,
-                        const launch_result *launch)
+static int64_t in_launches(const sums *calls, const launch_result *launch)
 {
-    const sums *const calls = &idle->late_calls;
-    int64_t ns = f->cause_ns[TS_IDLE_LAUNCH_LATENCY] - f->dispatch_ns;
+    int64_t ns = 0;
     for (size_t i = 0; i < calls->count; i++)
         if (launch_is_function(launch, (uint32_t)calls->rows[i].key))
             ns += calls->rows[i].ns;
     return ns;
+}
+
+int64_t bound_launching(const ts_timeline_figures *f, const idle_result *idle,
+                        const launch_result *launch)
+{
+    return f->cause_ns[TS_IDLE_LAUNCH_LATENCY] - f->dispatch_ns -
+           idle->loading_ns + in_launches(&idle->late_calls, launch);
+}
+
+int64_t bound_loading(const idle_result *idle, const launch_result *launch)
+{
+    return idle->loading_ns + in_launches(&idle->long_calls, launch);
 }
 
 // Frames of an interpreter name a place in a file, or a builtin.

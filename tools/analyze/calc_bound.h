@@ -12,7 +12,7 @@
 // docs/analyze.md. A run is bound by the largest if that is a fifth or more.
 typedef enum bound {
     BOUND_LAUNCH,        // idle: launches were made or on their way
-    BOUND_HOST,          // idle: the host did not launch
+    BOUND_HOST,          // idle: the host did something else, or loaded code
     BOUND_COPY,          // copies and memsets that nothing hides
     BOUND_COMMUNICATION, // collectives that nothing hides
     BOUND_LIMIT
@@ -23,6 +23,9 @@ const char *bound_name(bound which);
 // Of idle_late, while launches were being made or on their way.
 int64_t bound_launching(const ts_timeline_figures *figures,
                         const idle_result *idle, const launch_result *launch);
+// Of idle_late, in launches that loaded or compiled code: only the first of a
+// kernel does, so fewer launches are no help.
+int64_t bound_loading(const idle_result *idle, const launch_result *launch);
 
 // The zone in which devices waited most for the host, and what is around it.
 typedef struct bound_cause {

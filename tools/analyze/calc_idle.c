@@ -40,6 +40,18 @@ static void find_thread(const ts_replay *replay, idle_gap *g)
         g->thread = call.track;
 }
 
+// Whether the launch that was waited for was still being made, and loaded code.
+static bool is_loading(const ts_replay *replay, const ts_gap *gap)
+{
+    ts_operation op;
+    ts_node call;
+    return gap->cause == TS_IDLE_LAUNCH_LATENCY &&
+           ts_replay_operation(replay, gap->operation, &op) &&
+           op.call != TS_NODE_NONE && ts_replay_node(replay, op.call, &call) &&
+           call.duration_ns > LAUNCH_LOADS_NS &&
+           call.recorded_ns + call.duration_ns > gap->start_ns;
+}
+
 static void count_length(idle_result *r, int64_t ns)
 {
     int64_t limit = 1000;
@@ -66,6 +78,8 @@ static bool take_gaps(idle_result *r, const ts_replay *replay,
         for (size_t i = 0; ts_timeline_gap(timeline, d, i, &g.gap); i++) {
             g.thread = g.file = 0;
             find_thread(replay, &g);
+            if (is_loading(replay, &g.gap))
+                r->loading_ns += g.gap.end_ns - g.gap.start_ns;
             r->gaps[r->count++] = g;
         }
     }
@@ -102,7 +116,8 @@ static void take_part(void *user, const inside_span *span, int64_t from,
     if (!sums_add(&w->r->zones, zone, ns, span->index) ||
         !sums_add(&w->r->calls, call, ns, span->index) ||
         (cause == TS_IDLE_HOST_LATE &&
-         !sums_add(&w->r->late_calls, call, ns, span->index)))
+         !sums_add(ns > LAUNCH_LOADS_NS ? &w->r->long_calls : &w->r->late_calls,
+                   call, ns, span->index)))
         w->failed = true;
 }
 
@@ -175,6 +190,7 @@ void idle_close(idle_result *r)
     sums_close(&r->zones);
     sums_close(&r->calls);
     sums_close(&r->late_calls);
+    sums_close(&r->long_calls);
     sums_close(&r->ends);
     memset(r, 0, sizeof *r);
 }

@@ -5,6 +5,7 @@
 #define TS_CALC_IDLE_H
 
 #include "tools/analyze/calc_hold.h"
+#include "tools/analyze/calc_launch.h"
 
 typedef struct idle_gap {
     size_t device; // as ts_timeline_device counts
@@ -31,8 +32,10 @@ typedef struct idle_result {
     sums ends; // by what ended the gap: key is group * TS_IDLE_LIMIT + cause
     int64_t host_ns;
     // While the host launched too late, by the innermost calls; a part of
-    // `calls`.
-    sums late_calls;
+    // `calls`. Those that held the host so long that launches among them must
+    // have loaded code are in long_calls.
+    sums late_calls, long_calls;
+    int64_t loading_ns; // causes TS_IDLE_LAUNCH_LATENCY during such a launch
 } idle_result;
 
 // `names` gets groups of zones and calls. False without memory. Close it in

@@ -14,6 +14,9 @@ typedef struct launch_times {
     int64_t sum_ns;
 } launch_times;
 
+// No launch of code that is loaded takes so long.
+enum { LAUNCH_LOADS_NS = 1000000 };
+
 typedef struct launch_device {
     // From the start of the call to that of the work: where nothing but the
     // call was waited for, and where something else was (time in the queue).

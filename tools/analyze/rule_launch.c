@@ -1,13 +1,11 @@
 /*
     rule_launch.c - advice: many launches of little work
 */
+#include "tools/analyze/calc_launch.h"
 #include "tools/analyze/calc_patterns.h"
 #include "tools/analyze/rule.h"
 
 /* ---- launch-overhead ----------------------------------------------------- */
-
-// No launch of code that is loaded takes so long.
-enum { SLOW_NS = 1000000 };
 
 void rule_launch_overhead(advice *a, const advice_rule *rule)
 {
@@ -23,7 +21,7 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
         if (waits || a->call_op[i] == TS_NODE_NONE) continue;
         const ts_node n = advice_node(a, call);
         // First launches load code: slow-first-launch is about them.
-        if (n.duration_ns > SLOW_NS) continue;
+        if (n.duration_ns > LAUNCH_LOADS_NS) continue;
         calls++;
         ns += n.duration_ns;
         if (n.duration_ns <= longest) continue;
@@ -39,7 +37,7 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
     advice_mask mask = advice_mask_open(a);
     for (uint32_t i = 0; i < a->op_count; i++)
         if (advice_is_call(a, a->ops[i].call) &&
-            advice_node(a, a->ops[i].call).duration_ns <= SLOW_NS)
+            advice_node(a, a->ops[i].call).duration_ns <= LAUNCH_LOADS_NS)
             advice_mask_add(a, &mask, i);
     advice_change(a, f, TS_CHANGE_NO_LAUNCH, &mask);
     ADVICE_SAY(a, f, title, "launching takes long");

@@ -190,9 +190,9 @@ void rule_slow_first_launch(advice *a, const advice_rule *rule)
             cli_time(longest->ns).s);
         ADVICE_SAY(a, f, todo,
                    "They load or compile code. Warm up before what counts, "
-                   "load modules eagerly (CUDA_MODULE_LOADING=EAGER), keep "
-                   "compiled kernels in a cache. In a longer run this is paid "
-                   "once.");
+                   "load modules eagerly (CUDA_MODULE_LOADING=EAGER for CUDA), "
+                   "keep compiled kernels in a cache. In a longer run this is "
+                   "paid once.");
         ADVICE_SAY(a, f, how,
                    "replay in which these calls take as long as others");
     }
