@@ -6,13 +6,14 @@ folder=build/select
 rm -rf $folder
 mkdir -p $folder/parts
 check_build "select: build" all
-check "select: the options of all tools" node tests/select/agree.mjs build --help
+check "select: the options of all tools" \
+    node tests/select/agree.mjs build --help
 check "select: times of several files" node tests/select/agree.mjs build \
     $folder/parts --ranks
 for trace in tests/cli/*.sbt; do
     case $trace in *circle* | *lossy*) continue ;; esac # damaged on purpose
-    check_later "select: ${trace##*/}" node tests/select/agree.mjs build $folder/parts \
-        "$trace"
+    check_later "select: ${trace##*/}" node tests/select/agree.mjs build \
+        $folder/parts "$trace"
 done
 wait
 if ! test -d "$data/kineto"; then
@@ -27,7 +28,7 @@ for source in kineto/alexnet.json.gz kineto/dlrm_8ranks_v100.tar.gz \
 done
 rm -f $folder/dlrm*-rank[1-7].sbt
 for trace in "$folder"/*.sbt; do
-    check_later "select: ${trace##*/}" node tests/select/agree.mjs build $folder/parts \
-        "$trace"
+    check_later "select: ${trace##*/}" node tests/select/agree.mjs build \
+        $folder/parts "$trace"
 done
 wait

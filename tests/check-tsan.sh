@@ -23,8 +23,8 @@ export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 WITHOUT="test_fork test_clone test_hip_code test_modules test_reader_damage
     test_own_pages test_reader_golden test_signal test_steps test_surroundings
     test_unwind test_verify test_explore test_export_dot test_view
-    test_view_trace test_races test_races_host test_report test_names test_merge test_cut
-    test_cut_steps test_anonymise
+    test_view_trace test_races test_races_host test_report test_names
+    test_merge test_cut test_cut_steps test_anonymise
     test_cli $(cd tests &&
         ls test_import_*.c test_analyze_*.c test_diff*.c test_query*.c \
             test_replay_*.c test_whatif*.c test_timeline*.c | sed s/[.]c// |

@@ -6,6 +6,8 @@
 set -u
 # Binary and coloured ones are text here, too.
 export LC_ALL=C
+glued='(^|[^+0-9A-Za-z_.])[0-9][0-9,.]*(ns|us|ms|s|%)([^0-9A-Za-z]|$)'
+zero='(^|[^0-9A-Za-z])[-+]0(\.0+)? (%|ns|us|ms|s|B)([^A-Za-z]|$)'
 bad=$(
     for file; do
         sed -E -e "s/'[^']*'//g" -e 's/\x1b\[[0-9;]*m//g' \
@@ -13,7 +15,7 @@ bad=$(
             -e 's/--[a-z]+[ =][^ ]+//g' -e 's/=-?[0-9.]+[a-z]+//g' \
             -e 's/such as .*//; s/what if [^:]*:/what if:/' \
             "$file" |
-            grep -anE '(^|[^+0-9A-Za-z_.])[0-9][0-9,.]*(ns|us|ms|s|%)([^0-9A-Za-z]|$)|(^|[^0-9A-Za-z])[-+]0(\.0+)? (%|ns|us|ms|s|B)([^A-Za-z]|$)' |
+            grep -anE -e "$glued" -e "$zero" |
             sed "s|^|${file#tests/cli/}: |"
     done
 )

@@ -45,8 +45,14 @@ test $count -ge 25 || wrong "so few tests cannot be all"
 
 # A point is a list's item with what is indented below it.
 awk '
-    function done() { if (point && text !~ /untested|test_|tests\/|`[a-z-]+: |_[a-z]+_[a-z]+_/) {
-        print "no test: " point; bad = 1 } point = text = "" }
+    function done() {
+        if (point && text !~ /untested|test_|tests\// &&
+            text !~ /`[a-z-]+: |_[a-z]+_[a-z]+_/) {
+            print "no test: " point
+            bad = 1
+        }
+        point = text = ""
+    }
     /^- / { done(); point = $0 }
     /^$|^#|^\|/ { done() }
     point { text = text $0 }
