@@ -245,6 +245,8 @@ static void a_run_is_bound_by_what_costs_a_fifth(void **state)
             assert_int_equal(part == 22, strstr(s->answer.text, said) != NULL);
             assert_int_equal(part == 20,
                              strstr(s->answer.text, "It is neither") != NULL);
+            assert_non_null(
+                strstr(s->answer.text, " before the first operation, 0 ns "));
             // The host's part ends in what it did.
             assert_int_equal(which == BOUND_HOST && part == 22,
                              strstr(s->answer.text, "'resize'") != NULL);
@@ -276,6 +278,8 @@ static void launches_that_load_code_are_the_hosts(void **state)
     assert_string_equal("no", figure_of(s, "launch_bound")->value.text.text);
     assert_string_equal("yes", figure_of(s, "host_bound")->value.text.text);
     assert_non_null(strstr(s->answer.text, "Most of that is first launches"));
+    // 3 ms of 100 before the first operation are not worth a sentence.
+    assert_null(strstr(s->answer.text, "no device worked"));
     report_close(r);
     close_scene(&x);
 }
@@ -378,6 +382,29 @@ static void times_that_no_source_has_lower_every_trust(void **state)
     close_scene(&x);
 }
 
+// Of a part by zone or stream other work of a device is not there: it looks
+// idle. Of a part by time all of it is.
+static void a_part_of_the_work_is_no_sure_answer(void **state)
+{
+    (void)state;
+    const char *const parts[] = { "--from 5ns --zone a*", "--stream 7",
+                                  "--from 5ns --device 0" };
+    for (int i = 0; i < 3; i++) {
+        scene x = { .s = story_begin() };
+        put_run(&x);
+        ts_writer_metadata(x.s.writer, 0, "cut.what", TS_VALUE_TEXT,
+                           story_name(&x.s, parts[i]));
+        story_open(&x.s, &x.job, false);
+        report *const r = report_open();
+        assert_true(analyze_ask(&x.job, "summary,kernels", r));
+        assert_int_equal(i < 2 ? REPORT_LOW : REPORT_HIGH,
+                         r->sections->confidence);
+        assert_int_equal(REPORT_HIGH, r->sections->next->confidence);
+        report_close(r);
+        close_scene(&x);
+    }
+}
+
 static void questions_and_settings_must_be_known(void **state)
 {
     (void)state;
@@ -419,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_whole_program_is_not_cut),
         cmocka_unit_test(losses_lower_every_trust),
         cmocka_unit_test(times_that_no_source_has_lower_every_trust),
+        cmocka_unit_test(a_part_of_the_work_is_no_sure_answer),
         cmocka_unit_test(questions_and_settings_must_be_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ test -n "$want" || exit 0
     sed -nE 's/^  (backend\.hip|hip\.[a-z]*) +/\1 /p' "$folder/$name.info" |
         grep -v '^hip.version'
     build/ts-view --events --limit 0 "$folder/$name.sbt" | sed -E '
-        s/^ *[0-9.]+ +[0-9.]+ [mun]?s +//
+        s/^ *[0-9.]+ s +[0-9.]+ [mun]?s +//
         s/  correlation=[0-9]+//
         s/  thread=[^ ]+//
         s/  (id|record|source|address)=[0-9a-fx]+//g

@@ -27,10 +27,13 @@ const calls = new Map(rows
     .map((r) => [r.args.correlation, r]));
 const callOf = (w) => calls.get(w.args.correlation);
 
-// What each of the two takes for communication; kernels of NCCL in these.
-const isHtaTalk = (w) => /^nccl|^hip|^hccl|ncclKernel/.test(w.name);
+// What each of the two takes for communication; kernels of NCCL in these, and
+// those that only we know as collectives: docs/definitions.md.
+const isOurTalk = (w) => /multimem_all_reduce_kernel</.test(w.name);
+const isHtaTalk = (w) =>
+    /^nccl|^hip|^hccl|ncclKernel/.test(w.name) || isOurTalk(w);
 const isHtaMemory = (w) => /^(hip)?Memcpy|^(hip)?Memset|^dma/.test(w.name);
-const isLensTalk = (w) => /nccl/i.test(w.name);
+const isLensTalk = (w) => /nccl/i.test(w.name) || isOurTalk(w);
 const ns = (list) => list.map((w) => w.end - w.start);
 
 const [summary] = answers.summary.tables.devices.rows;

@@ -45,7 +45,8 @@ for (const row of rows) {
         let label = row.name;
         let figures = '';
         if (kind === 'kernel') {
-            if (/^nccl(Dev)?Kernel/.test(row.name)) kind = 'collective';
+            if (/^nccl(Dev)?Kernel|multimem_all_reduce_kernel</.test(row.name))
+                kind = 'collective';
             figures = `${args.grid.join('x')} ${args.block.join('x')} ` +
                 `${args['registers per thread']} ${args['shared memory']}`;
             if (kind === 'collective') label = '';

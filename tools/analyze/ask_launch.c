@@ -12,7 +12,7 @@ typedef struct launch_ask {
     names_index names;
     idle_result idle;
     launch_result r;
-    int64_t bound_ns; // idle time that launching took
+    int64_t bound_ns, loading_ns; // idle time: launching, loading code
 } launch_ask;
 
 static int64_t part_of(const launch_times *t, uint32_t per_mille)
@@ -56,11 +56,12 @@ static void answer(const launch_ask *a)
     else
         report_answer(
             a->s,
-            "Late launches cost %s of idle time (%s of the time); for %s of "
-            "that a launch was being made or on its way, for the rest the host "
-            "did something else.",
+            "Late launches cost %s of idle time (%s of the time): %s in which "
+            "a launch was being made or on its way, %s of first launches that "
+            "load or compile code, %s in which the host did something else.",
             cli_time(late).s, report_words(report_share(late, span)).s,
-            report_words(report_share(a->bound_ns, late)).s);
+            cli_time(a->bound_ns).s, cli_time(a->loading_ns).s,
+            cli_time(late - a->bound_ns - a->loading_ns).s);
     answer_latency(a);
 }
 
@@ -228,6 +229,8 @@ static void put_figures(const launch_ask *a)
                   report_ns(idle_late(f)));
     report_figure(a->s, "launch_bound_ns", "of that, launching",
                   report_ns(a->bound_ns));
+    report_figure(a->s, "loading_ns", "of that, loading code",
+                  report_ns(a->loading_ns));
     report_figure(a->s, "launch_bound", "of all time",
                   report_share(a->bound_ns, span));
     report_figure(a->s, "dispatch_ns", "idle between queued operations",
@@ -255,6 +258,7 @@ static bool ask(analyze_job *job, report *r)
     if (ok) {
         a.bound_ns =
             bound_launching(ts_timeline_total(a.timeline), &a.idle, &a.r);
+        a.loading_ns = bound_loading(&a.idle, &a.r);
         answer(&a);
         if (a.r.calls) {
             ask_trust_graph(a.s, a.replay, a.timeline);

@@ -169,6 +169,21 @@ static void answer(const summary_ask *a)
     answer_bound(a);
 }
 
+// Nothing above is about the rest of the record, however long it is.
+static void answer_rest(const summary_ask *a)
+{
+    const cut_figures *const cut = analyze_cut(a->job);
+    const int64_t before = cut->work_from_ns - cut->from_ns;
+    const int64_t after = cut->to_ns - cut->work_to_ns;
+    const int64_t rest = (before > 0 ? before : 0) + (after > 0 ? after : 0);
+    if (!cut->works || rest < (cut->to_ns - cut->from_ns) / 10) return;
+    report_answer(a->s,
+                  "For %s more no device worked: %s before the first "
+                  "operation, %s after the last.",
+                  cli_time(rest).s, cli_time(before > 0 ? before : 0).s,
+                  cli_time(after > 0 ? after : 0).s);
+}
+
 static void answer_cut(const summary_ask *a)
 {
     const cut_figures *const cut = analyze_cut(a->job);
@@ -445,22 +460,24 @@ static size_t count_tracks(const analyze_job *job, ts_track_type type)
     return count;
 }
 
-static void answer_zones(analyze_job *job, report_section *s, const zones *z)
+static void answer_zones(analyze_job *job, report_section *s, const zones *z,
+                         size_t threads)
 {
     const stats_row *most = NULL;
     int64_t ns = 0;
     for (size_t i = 0; i < z->rows.count; i++) {
         const stats_row *const row = &z->rows.rows[i];
         const int64_t own = zones_times(z, row)->exclusive_ns;
-        if (!most || own > ns) {
+        if ((!most || own > ns) && !names_waits(row->text)) {
             most = row;
             ns = own;
         }
     }
     if (!most) return;
     const ts_text name = ask_brief(job, analyze_name(job, most->text));
-    report_answer(s, "Zone '%.*s' takes the largest part itself (%s).",
-                  ASK_TEXT(name), cli_time(ns).s);
+    report_answer(s, "Zone '%.*s' takes the largest part itself (%s%s).",
+                  ASK_TEXT(name), cli_time(ns).s,
+                  threads > 1 ? ", all threads together" : "");
 }
 
 // What there is, first.
@@ -485,7 +502,7 @@ static bool host_only(analyze_job *job, report_section *s)
                       cli_counted(counters, "counter", "counters").s,
                       cli_counted(calls, "API call", "API calls").s,
                       cli_time(cut->to_ns - cut->from_ns).s);
-        answer_zones(job, s, &z);
+        answer_zones(job, s, &z, threads);
         report_answer(s, "Nothing is known of devices: %s.", analyze_why(job));
         report_trust(s, REPORT_HIGH, "counts of the record");
         report_figure(s, "duration_ns", "duration",
@@ -513,6 +530,7 @@ static bool ask(analyze_job *job, report *r)
              copies_open(&a.c, job, false);
         if (ok) {
             answer(&a);
+            answer_rest(&a);
             put_trust(&a);
             if (cut_weighs(analyze_cut(job))) answer_cut(&a);
             put_figures(&a);
