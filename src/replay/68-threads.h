@@ -136,11 +136,11 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
 // several threads launch.
 static void ts__builder_shared(ts__builder *b)
 {
-    enum { NOBODY = 0, SEVERAL = UINT32_MAX }; // else a thread's lane plus 1
+    const uint32_t nobody = 0, several = UINT32_MAX; // else a lane plus 1
     ts_replay *const r = b->replay;
     ts__rvec threads = { 0 };
     if (!ts__rvec_fill(b->allocator, &threads, sizeof(uint32_t), r->lanes.count,
-                       NOBODY)) {
+                       nobody)) {
         b->failed = true;
         return;
     }
@@ -152,9 +152,9 @@ static void ts__builder_shared(ts__builder *b)
         if (op->call == TS_NODE_NONE || device >= r->lanes.count) continue;
         const uint32_t thread = ts__replay_lanes(r)[op->call] + 1;
         if (op->kind == TS_EVENT_DEVICE_SYNC)
-            r->stats.shared_syncs += of[device] == SEVERAL;
+            r->stats.shared_syncs += of[device] == several;
         else if (ts__kind_works(op->kind))
-            of[device] = !of[device] || of[device] == thread ? thread : SEVERAL;
+            of[device] = !of[device] || of[device] == thread ? thread : several;
     }
     ts__rvec_close(b->allocator, &threads);
 }
