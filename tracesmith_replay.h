@@ -10998,11 +10998,11 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
 // several threads launch.
 static void ts__builder_shared(ts__builder *b)
 {
-    const uint32_t nobody = 0, several = UINT32_MAX; // else a lane plus 1
+    const uint32_t several = UINT32_MAX; // 0: none; else a thread's lane plus 1
     ts_replay *const r = b->replay;
     ts__rvec threads = { 0 };
     if (!ts__rvec_fill(b->allocator, &threads, sizeof(uint32_t), r->lanes.count,
-                       nobody)) {
+                       0)) {
         b->failed = true;
         return;
     }

@@ -143,9 +143,9 @@ static void set_range(view *v)
     const ts_info *const info = v->trace.info;
     int64_t from_ns = info->first_ns;
     int64_t to_ns = info->last_ns + (info->last_ns < FAR);
-    const bool cut =
-        cut_at(v, "cut.from_ns", &from_ns) | cut_at(v, "cut.to_ns", &to_ns);
-    v->zoomed = cut || selected.has_from || selected.has_to;
+    const bool cut_from = cut_at(v, "cut.from_ns", &from_ns);
+    const bool cut_to = cut_at(v, "cut.to_ns", &to_ns);
+    v->zoomed = cut_from || cut_to || selected.has_from || selected.has_to;
     v->from_ns = within_far(selected.has_from ? selected.from_ns : from_ns);
     // The range ends after the last event.
     v->to_ns = within_far(selected.has_to ? selected.to_ns : to_ns);

@@ -96,6 +96,7 @@ bool bound_cause_find(bound_cause *cause, analyze_job *job,
 {
     memset(cause, 0, sizeof *cause);
     cause->outer = (ts_text){ "", 0 };
+    if (!idle->zones.count) return true;
     const sums_row *row = idle->zones.rows;
     const sums_row *const end = row + idle->zones.count;
     while (row < end && (row->key == TS_NODE_NONE ||
