@@ -353,6 +353,8 @@ user) # a daemon that gives root up: with a fork, by a crash, into a folder
         said "it cannot read libtracesmith-inject.so: install that"
         exit 0
     fi
+    record $other true
+    said "records itself as another user is where that one put it"
     record $other "$PWD/$client" fork
     said "of 2 processes, .*nothing lost"
     test "$(stat -c %u "$trace")" = 0
