@@ -31,5 +31,6 @@ check "asan: hostile traces" sh -c '
     found=$(find tests/fuzz/corpus -name "*.sbt" -path "*/hostile/*")
     test -z "$found" || $0/hostile 0 build/asan $0 $found
     $0/hostile --commands 8 --from ${HOSTILE_FROM:-0} ${HOSTILE:-25} \
-        build/asan $0 tests/cli/*.sbt tests/golden/*.sbt $0/*.sbt
+        build/asan $0 tests/cli/*.sbt tests/golden/*.sbt \
+        $0/pipeline.sbt $0/pointers.sbt $0/race.sbt
     ' $PWD/build/asan/hostile
