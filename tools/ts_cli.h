@@ -150,6 +150,8 @@ bool cli_is_control(uint32_t code);
 void cli_put_text(FILE *out, const char *text, size_t size);
 // The same of a path: "-" is "standard input".
 void cli_put_path(FILE *out, const char *path);
+// The same as one word of a command, quoted for the shell where it must be.
+void cli_put_word(FILE *out, const char *word);
 // Columns that a character takes on a terminal: 0 for what combines with the
 // one before, 2 for the wide ones of East Asia; of a whole text; the bytes of
 // what fits into so many.

@@ -3,29 +3,11 @@
 */
 #include "tools/analyze/analyze_text.h"
 
-// As a shell takes it for one word; what a terminal would obey is escaped.
-static void put_word(const char *word)
-{
-    if (!word[strspn(word, "abcdefghijklmnopqrstuvwxyz"
-                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=:,@%-")]) {
-        fputs(word, stdout);
-        return;
-    }
-    putchar('\'');
-    for (size_t size; *word; word += size) {
-        size = strcspn(word, "'");
-        cli_put_text(stdout, word, size);
-        if (word[size]) fputs("'\\''", stdout);
-        if (word[size]) size++;
-    }
-    putchar('\'');
-}
-
 static void put_files(const analyze_job *job)
 {
     for (uint32_t i = 0; i < job->file_count; i++) {
         putchar(' ');
-        put_word(job->files[i].path);
+        cli_put_word(stdout, job->files[i].path);
     }
 }
 
@@ -56,7 +38,8 @@ static void put_command(const analyze_job *job, const char *command,
 {
     put_tool(job, command);
     putchar(' ');
-    put_word(job->file_count > 1 ? "merged.sbt" : job->files[0].path);
+    cli_put_word(stdout,
+                 job->file_count > 1 ? "merged.sbt" : job->files[0].path);
     puts(after);
     put_purpose(purpose);
 }

@@ -166,6 +166,23 @@ void cli_put_text(FILE *out, const char *text, size_t size)
     }
 }
 
+void cli_put_word(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./:,@%+=-";
+    const bool quote = !*word || word[strspn(word, plain)];
+    if (quote) putc('\'', out);
+    while (*word) {
+        const size_t size = strcspn(word, "'");
+        cli_put_text(out, word, size);
+        word += size;
+        if (*word) fputs("'\\''", out);
+        word += *word != 0;
+    }
+    if (quote) putc('\'', out);
+}
+
 void cli_put_path(FILE *out, const char *path)
 {
     if (!strcmp(path, "-")) path = "standard input";

@@ -168,24 +168,6 @@ static void put_coverage(const ts_races_stats *s)
             printf("    %s %s\n", cli_count(notes[i].count).s, notes[i].what);
 }
 
-// One word of a command for the shell.
-static void put_word(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_./:,@%+=-";
-    const bool quote = !*word || word[strspn(word, plain)];
-    fputs(quote ? " '" : " ", stdout);
-    while (*word) {
-        const size_t size = strcspn(word, "'");
-        cli_put_text(stdout, word, size);
-        word += size;
-        if (*word) fputs("'\\''", stdout);
-        word += *word != 0;
-    }
-    if (quote) putchar('\'');
-}
-
 // The command that runs the order that differs again, and it alone.
 static void put_again(const races_job *job)
 {
@@ -194,11 +176,13 @@ static void put_again(const races_job *job)
            job->exploration.seed);
     for (size_t i = 0; i < RACES_SELECTIONS; i++) {
         if (!wish->selection[i][1]) continue;
-        printf(" %s", wish->selection[i][0]);
-        put_word(wish->selection[i][1]);
+        printf(" %s ", wish->selection[i][0]);
+        cli_put_word(stdout, wish->selection[i][1]);
     }
-    for (uint32_t i = 0; i < job->replay->file_count; i++)
-        put_word(job->replay->files[i].path);
+    for (uint32_t i = 0; i < job->replay->file_count; i++) {
+        putchar(' ');
+        cli_put_word(stdout, job->replay->files[i].path);
+    }
     putchar('\n');
 }
 
