@@ -89,9 +89,9 @@ rooms = $(patsubst %,$(OUT)/tools/%.a,$(filter $(ROOMS),$(call reached,$(1))))
 # What stands in for vendors' libraries, loaded by tests.
 DOUBLES = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/doubles/lib*.c \
     tests/doubles/*/lib*.c))
-C_FILES = $(wildcard *.h backends/*.[ch] tools/*.[ch] tools/*/*.[ch] \
-    examples/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch] \
-    bench/*.[ch])
+C_FILES = $(wildcard *.h backends/*.[ch] backends/*/*.[ch] tools/*.[ch] \
+    tools/*/*.[ch] examples/*.[ch] tests/*.[ch] tests/*/*.[ch] \
+    tests/*/*/*.[ch] bench/*.[ch])
 
 DEMO = $(LIB) $(addprefix $(OUT)/,ts-view ts-export ts-replay \
     examples/pipeline)
@@ -219,13 +219,16 @@ $(OUT)/%: %.c $(LIB)
 -include $(shell find $(OUT) -maxdepth 4 -name '*.d' 2>/dev/null)
 
 # What goes into which folder of PREFIX.
+BACKENDS = $(patsubst %/,include/tracesmith/%,$(sort $(dir \
+    $(wildcard backends/*.h backends/*/*.h))))
 INSTALLED = include lib bin share/man/man1 share/doc/tracesmith \
     share/doc/tracesmith/docs share/doc/tracesmith/docs/examples \
-    include/tracesmith/backends lib/pkgconfig lib/cmake/tracesmith \
+    $(BACKENDS) lib/pkgconfig lib/cmake/tracesmith \
     share/bash-completion/completions share/zsh/site-functions \
     share/fish/vendor_completions.d
 FILES_include = tracesmith.h tracesmith_replay.h
-FILES_include/tracesmith/backends = $(wildcard backends/*.h)
+$(foreach folder,$(BACKENDS),$(eval FILES_$(folder) = \
+    $(wildcard $(patsubst include/tracesmith/%,%,$(folder))/*.h)))
 FILES_lib = $(LIB) $(SHARED).$(VERSION) $(INJECT)
 FILES_lib/pkgconfig = $(OUT)/packaging/tracesmith.pc
 FILES_lib/cmake/tracesmith = $(patsubst %,$(OUT)/%, \

@@ -30,11 +30,11 @@
 
     CONTENTS                            search for "==== 2." to jump
         1. Executors
-        2. The driver                   ts_cuda_exec_memory.h; private, as
+        2. The driver                   cuda/exec_memory.h; private, as
                                         all that follows
         3. Addresses
         4. Contents and code
-        5. Streams and launches         ts_cuda_exec_handles.h: what
+        5. Streams and launches         cuda/exec_handles.h: what
                                         arguments hide
         6. Copies and sets
         7. Waiting, graphs
@@ -66,9 +66,9 @@ extern const ts_executor ts_cuda_executor, ts_hip_executor;
 #include <sys/mman.h>
 #include <time.h>
 
-#include "ts_cuda_abi.h"
+#include "gpu/cuda_abi.h"
 
-#include "ts_cuda_exec_memory.h" // 2, 3
+#include "cuda/exec_memory.h" // 2, 3
 
 /* ==== 4. Contents and code =============================================== */
 
@@ -282,7 +282,7 @@ static void *ts__cx_function_find(ts__cx *x, const ts_executor_launch *l,
     return function;
 }
 
-#include "ts_cuda_exec_handles.h"
+#include "cuda/exec_handles.h"
 
 typedef struct ts__cx_how { // attributes of a launch
     ts__cuda_attribute attributes[16];

@@ -15,7 +15,7 @@
         with the times of the device, each tied to the call, thread, zone and
         stack that launched it, and calls of the runtime and the driver.
         A vendor whose interface has CUPTI's shape is a table, in
-        ts_cupti_tables.h.
+        cupti/vendors.h.
 
     WHAT IT DOES NOT DO
         It reads no counters and takes no samples. It never calls
@@ -32,11 +32,11 @@
     CONTENTS                            search for "==== 2." to jump
         1. Options
         2. Capture
-        3. Tables of vendors            ts_cupti_tables.h; private, as all
+        3. Tables of vendors            cupti/vendors.h; private, as all
                                         that follows
-        4. Calls                        ts_cupti_calls.h
-        5. Records                      ts_cupti_records.h
-        6. Another profiler             ts_cupti_apart.h
+        4. Calls                        cupti/calls.h
+        5. Records                      cupti/records.h
+        6. Another profiler             cupti/other_profiler.h
         7. Buffers and the worker
         8. Start and stop
 */
@@ -57,7 +57,7 @@
                                      TRACESMITH_IMPLEMENTATION; sessions of the
                                      program capture without a further call
 
-    Which kinds, names and stacks: ts_capture.h.
+    Which kinds, names and stacks: ts_filter.h.
 */
 typedef struct ts_cupti_desc {
     // a graph_launch for each launch of a graph, and none of its kernels
@@ -136,16 +136,16 @@ TS_API void ts_cupti_stream_name(void *stream, const char *name);
 #error "ts_cupti.h: define _GNU_SOURCE before any #include"
 #endif
 
-#include "ts_capture.h"
-#include "ts_records.h"
+#include "ts_filter.h"
+#include "gpu/records.h"
 
-#include "ts_cuda_snapshot.h"
+#include "gpu/capture.h"
 
-#include "ts_cupti_tables.h"  // 3
-#include "ts_cupti_calls.h"   // 4
-#include "ts_cupti_records.h" // 5
+#include "cupti/vendors.h" // 3
+#include "cupti/calls.h"   // 4
+#include "cupti/records.h" // 5
 
-#include "ts_cupti_apart.h" // 6
+#include "cupti/other_profiler.h" // 6
 
 /* ==== 7. Buffers and the worker ========================================== */
 
@@ -676,7 +676,7 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
     return true;
 }
 
-#include "ts_cupti_keep.h"
+#include "cupti/capture.h"
 
 static int (*ts__cu_context_of)(void *stream, void **context);
 

@@ -21,7 +21,7 @@
         shim             the calls alone, without times of the device
 
         With rocprofiler-sdk operations can be kept to be run again
-        (ts_snapshot.h), if that is asked for before the session starts.
+        (ts_capture.h), if that is asked for before the session starts.
 
     WHAT IT DOES NOT DO
         No counters, no sampling, no HSA calls; a program that uses HSA
@@ -45,12 +45,12 @@
         1. Options
         2. Backend
         3. Implementation               private, and the ways in
-                                        ts_hip_streams.h, ts_hip_calls.h,
-                                        ts_hip_operations.h,
-                                        ts_hip_rocprofiler.h,
-                                        ts_hip_roctracer.h, ts_hip_hook.h,
-                                        ts_hip_shim.h; captures:
-                                        ts_hip_snapshot.h
+                                        hip/streams.h, hip/calls.h,
+                                        hip/operations.h,
+                                        hip/rocprofiler.h,
+                                        hip/roctracer.h, hip/hook.h,
+                                        hip/shim.h; captures:
+                                        hip/capture.h
 */
 #if (defined(TRACESMITH_HIP_IMPLEMENTATION) || defined(TRACESMITH_HIP)) && \
     !defined(_GNU_SOURCE)
@@ -67,7 +67,7 @@
     TRACESMITH_HIP_IMPLEMENTATION  in one C11 file: the functions
     TRACESMITH_HIP                 the same, beside TRACESMITH_IMPLEMENTATION
 
-    What is captured of it: backends/ts_capture.h.
+    What is captured of it: backends/ts_filter.h.
 */
 
 /* ==== 2. Backend ========================================================= */
@@ -112,8 +112,8 @@ TS_API void ts_hip_on_load(void);
 #include <time.h>
 #include <unistd.h>
 
-#include "ts_capture.h"
-#include "ts_records.h"
+#include "ts_filter.h"
+#include "gpu/records.h"
 
 /* ---- 3.1 State ---------------------------------------------------------- */
 
@@ -326,19 +326,19 @@ static inline uint32_t ts__hip_device_of(uint64_t id)
     return i;
 }
 
-#include "ts_hip_streams.h"
+#include "hip/streams.h"
 
-#include "ts_hip_calls.h"
+#include "hip/calls.h"
 
-#include "ts_hip_operations.h"
+#include "hip/operations.h"
 
-#include "ts_hip_snapshot.h"
+#include "hip/capture.h"
 
-#include "ts_hip_rocprofiler.h"
-#include "ts_hip_roctracer.h"
+#include "hip/rocprofiler.h"
+#include "hip/roctracer.h"
 
-#include "ts_hip_hook.h"
-#include "ts_hip_shim.h"
+#include "hip/hook.h"
+#include "hip/shim.h"
 
 /* ---- 3.4 The choice ----------------------------------------------------- */
 

@@ -19,13 +19,13 @@
 #define TS__INJECTED 1      // no session of the program's own
 #include "tracesmith.h"
 
-#include "backends/ts_capture.h"
+#include "backends/ts_filter.h"
 #include "backends/ts_cupti.h"
 #include "backends/ts_hip.h"
-#include "backends/ts_inject.h"
+#include "backends/inject/control.h"
 #include "backends/ts_nvtx.h"
 #include "backends/ts_opencl.h"
-#include "backends/ts_snapshot.h"
+#include "backends/ts_capture.h"
 #include "backends/ts_stack.h"
 
 #define ENTRY __attribute__((visibility("default")))

@@ -108,7 +108,7 @@ TS_API const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle);
      (defined(TRACESMITH_NVTX) && defined(TRACESMITH_IMPLEMENTATION)))
 #define TS__NVTX_IMPLEMENTED
 
-#include "ts_capture.h"
+#include "ts_filter.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -424,7 +424,7 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
                                                : 0;
 }
 
-// In ts_nvtx_payload.h. name: NULL for the zone that has just begun.
+// In nvtx/payload.h. name: NULL for the zone that has just begun.
 static void ts__nv_extended(const ts__nv_domain *domain,
                             const ts__nv_attributes *a, const char *name);
 
@@ -918,12 +918,12 @@ static const struct {
 };
 
 // Where a module begins in the list of all functions, which has the names of
-// things behind the others: ts_nvtx_chain.h.
+// things behind the others: nvtx/chain.h.
 static const uint8_t ts__nv_places[] = { 0, 0, 36, 50, 44, 15, 30 };
 
-#include "ts_nvtx_payload.h"
+#include "nvtx/payload.h"
 
-#include "ts_nvtx_counters.h"
+#include "nvtx/counters.h"
 
 // Fills the tables of a copy of NVTX with the handler's functions, or with
 // those that call another one too.
@@ -957,7 +957,7 @@ int ts_nvtx_initialize(ts_nvtx_get_table get_table)
     return ts__nv_begin(get_table, NULL);
 }
 
-#include "ts_nvtx_chain.h"
+#include "nvtx/chain.h"
 
 static void ts__nv_stop(void)
 {

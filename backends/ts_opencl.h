@@ -17,7 +17,7 @@
         Buffers, images and SVM are allocations; arguments of kernels that are
         memory are accesses. Queues are given CL_QUEUE_PROFILING_ENABLE, which
         the program does not see. Commands are kept to be run again where
-        ts_snapshot.h was asked to (docs/execution.md).
+        ts_capture.h was asked to (docs/execution.md).
 
     WHAT IT DOES NOT DO
         Nothing of extensions (command buffers, unified memory, OpenGL), and
@@ -103,16 +103,16 @@ extern const ts_backend ts_opencl_backend;
 #include <time.h>
 #include <unistd.h>
 
+#include "ts_filter.h"
 #include "ts_capture.h"
-#include "ts_snapshot.h"
 
-#include "ts_opencl_abi.h"
+#include "opencl/abi.h"
 
-#include "ts_opencl_objects.h"
+#include "opencl/objects.h"
 
-#include "ts_opencl_devices.h"
+#include "opencl/devices.h"
 
-#include "ts_opencl_under_way.h"
+#include "opencl/in_flight.h"
 
 /* ---- 4.6 Calls ---------------------------------------------------------- */
 
@@ -678,15 +678,15 @@ static void ts__cl_clSVMFree(ts__cl_handle context, void *memory)
     ts__cl_leave(&call, 0);
 }
 
-#include "ts_opencl_snapshot.h"
+#include "opencl/capture.h"
 
-#include "ts_opencl_commands.h"
+#include "opencl/commands.h"
 
-#include "ts_opencl_snapshot_copies.h"
+#include "opencl/capture_copies.h"
 
-#include "ts_opencl_copies.h"
+#include "opencl/copies.h"
 
-#include "ts_opencl_kernels.h"
+#include "opencl/kernels.h"
 
 /* ---- 4.15 Backend ------------------------------------------------------- */
 

@@ -68,7 +68,7 @@ extern
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "ts_opencl_exec_abi.h"
+#include "opencl/exec_abi.h"
 
 enum { TS__OX_DEVICES = 64 };
 
@@ -126,7 +126,7 @@ typedef struct ts__ox_thing {
     ts__ox_kind kind;
 } ts__ox_thing;
 
-// The kernel that hashes; see ts_opencl_exec_hash.h.
+// The kernel that hashes; see opencl/exec_hash.h.
 typedef struct ts__ox_hasher {
     ts__ox_handle queue, kernel, hashes;
     bool known, tells; // tells: it is there, and right
@@ -149,7 +149,7 @@ typedef struct ts__ox {
     ts__ox_list modules, events; // ts__ox_handle
     ts_reason reason;            // why the last call failed, where it is known
     ts__ox_hasher hasher;
-    // Graphs; see ts_opencl_exec_graph.h.
+    // Graphs; see opencl/exec_graph.h.
     ts__ox_graph_calls graphs;
     ts__ox_list graph_list, points, fetches;
     ts__ox_handle graph; // that is made, else NULL
@@ -198,7 +198,7 @@ static ts_reason ts__ox_reason(void *state)
     return state ? ((ts__ox *)state)->reason : TS_REASON_NONE;
 }
 
-#include "ts_opencl_exec_devices.h" // 2.1
+#include "opencl/exec_devices.h" // 2.1
 
 /* ---- 2.2 Memory --------------------------------------------------------- */
 
@@ -325,7 +325,7 @@ static ts_result ts__ox_memory_at(ts__ox *x, uint64_t address,
     return ts__ox_keep(x, *memory, TS__OX_MEMORY) ? TS_OK : TS_ERR_MEMORY;
 }
 
-#include "ts_opencl_exec_programs.h" // 2.3
+#include "opencl/exec_programs.h" // 2.3
 
 /* ---- 2.4 Streams -------------------------------------------------------- */
 
@@ -373,7 +373,7 @@ static ts_result ts__ox_ran(ts__ox *x, ts__ox_queue *q, int32_t error)
     return ts__ox_queued(x, q, error, x->event);
 }
 
-#include "ts_opencl_exec_graph.h"
+#include "opencl/exec_graph.h"
 
 // Drops the events of queues that are done; one that failed is done as well.
 static ts_result ts__ox_ask(void *state)
@@ -436,9 +436,9 @@ static ts_result ts__ox_event_wait(void *state, uint64_t stream, uint64_t event)
     return ts__ox_queued(x, q, error, made);
 }
 
-#include "ts_opencl_exec_commands.h"
+#include "opencl/exec_commands.h"
 
-#include "ts_opencl_exec_hash.h"
+#include "opencl/exec_hash.h"
 
 static const uint32_t ts__ox_attributes[] = {
     TS_ATTRIBUTE_GLOBAL_OFFSET, TS_ATTRIBUTE_GLOBAL_SIZE, TS_ATTRIBUTE_IMAGE,

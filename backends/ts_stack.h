@@ -15,7 +15,7 @@
         A frame is found by the unwind table of the code that it belongs to.
         What a table says of an address is kept, so that a frame costs a few
         nanoseconds. Where a table says that code keeps its frame pointer, that
-        is followed, which takes half as long. ts_stack_tables.h, which must
+        is followed, which takes half as long. stack/unwind_tables.h, which must
         lie beside this file, reads the tables. Where code has no table, as
         made at run time, its frame pointer is tried, which the kernel reads:
         one that is none ends the stack, not the program.
@@ -442,7 +442,7 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
 
 /* ---- 4.2 Unwind tables -------------------------------------------------- */
 
-#include "ts_stack_tables.h"
+#include "stack/unwind_tables.h"
 
 /* ---- 4.3 What is known of addresses ------------------------------------- */
 

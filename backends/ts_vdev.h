@@ -13,7 +13,7 @@
         different streams truly overlaps. All of it is reported through
         ts_gpu_* as a hardware backend would: it is the model to copy when
         you bring an accelerator (docs/backends.md). The machine itself is in
-        ts_vdev_machine.h, which must lie beside this file.
+        vdev/machine.h, which must lie beside this file.
 
     WHAT IT DOES NOT DO
         It does not simulate a machine: a kernel takes the time that its C
@@ -143,7 +143,7 @@ TS_API ts_result ts_vdev_malloc_at(void *ptr, ts_vdev *vdev, uint32_t device,
 
 /*
     Says that kernels use a variable of the program, as a device has variables
-    of its own. Nothing needs it but captures (ts_snapshot.h), which take it to
+    of its own. Nothing needs it but captures (ts_capture.h), which take it to
     be an input and output of every kernel of the same module.
 */
 TS_API ts_result ts_vdev_global_register(ts_vdev *vdev, uint32_t device,
@@ -320,8 +320,8 @@ TS_API ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
 #ifndef SIG_SETMASK
 #error "ts_vdev.h: define _POSIX_C_SOURCE 200809L before any #include"
 #endif
-#include "ts_snapshot.h"
-#include "ts_vdev_machine.h"
+#include "ts_capture.h"
+#include "vdev/machine.h"
 
 /* ---- 7.1 Calls ---------------------------------------------------------- */
 
@@ -510,8 +510,8 @@ static ts_result ts__vd_sync_device(const ts__vd_call *call, int kind,
 
 /* ---- 7.2 Memory --------------------------------------------------------- */
 
-#include "ts_vdev_memory.h"
-#include "ts_vdev_blank.h"
+#include "vdev/memory.h"
+#include "vdev/untouched_pages.h"
 
 /* ---- 7.3 Streams -------------------------------------------------------- */
 
@@ -677,7 +677,7 @@ ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev, ts_vdev_event event)
 
 /* ---- 7.5 Captures ------------------------------------------------------- */
 
-#include "ts_vdev_snapshot.h"
+#include "vdev/capture.h"
 
 /* ---- 7.6 Kernels, copies, host functions -------------------------------- */
 

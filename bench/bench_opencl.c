@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #define TS__OPENCL_IMPLEMENTED // its types alone
-#include "backends/ts_opencl_abi.h"
+#include "backends/opencl/abi.h"
 
 enum { BATCH = 1000, TURNS = 5, WORDS = 1 << 18 };
 

@@ -136,7 +136,7 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     ! kill -0 $(cat $0/pid) 2>/dev/null' $folder
 check "capture: each variable that tells a rank is in the documents" sh -c '
     sed -n "/int ts_inject_rank/,/^}/s/^ *{ \"\([A-Z0-9_]*\)\", .*/\1/p" \
-        backends/ts_inject.h >$0/variables
+        backends/inject/control.h >$0/variables
     test "$(wc -l <$0/variables)" -ge 8 || exit 1
     while read -r name; do
         grep -q "^| .$name. |" docs/capture.md || {

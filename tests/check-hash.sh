@@ -4,23 +4,23 @@
 folder=build/hash
 mkdir -p $folder
 check "hash: the OpenCL C is made from its source" sh -c '
-    backends/ts_hash.sh cl | cmp - backends/ts_opencl_hash_text.h'
+    backends/capture/hash.sh cl | cmp - backends/opencl/hash_text.h'
 check "hash: the C++ of HIP is made from its source" sh -c '
-    backends/ts_hash.sh hip | cmp - backends/ts_hip_hash_text.h'
+    backends/capture/hash.sh hip | cmp - backends/hip/hash_text.h'
 check "hash: the C++ of HIP is what compilers for AMD take" sh -c '
     clang-14 --print-targets 2>/dev/null | grep -q amdgcn ||
         { echo "no clang-14 for AMD"; exit 77; }
     for device in gfx906 gfx90a gfx1030; do
         clang-14 -x hip --cuda-device-only -nogpuinc -nogpulib -O3 -S \
             --offload-arch=$device -Wall -Wextra -Werror \
-            -include tests/capture/hip_hash_shim.h backends/ts_hash.cl \
+            -include tests/capture/hip_hash_shim.h backends/capture/hash.cl \
             -o $0/$device.s && grep -q "amdhsa_kernel ts_hash_chunks" \
             $0/$device.s && grep -q "ts_hashes, 65536" $0/$device.s || exit 1
     done' $folder
 check "hash: the PTX is made from its source" sh -c '
     clang-14 --print-targets 2>/dev/null | grep -q nvptx64 ||
         { echo "no clang-14 that makes PTX"; exit 77; }
-    backends/ts_hash.sh ptx | cmp - backends/ts_cuda_hash_text.h'
+    backends/capture/hash.sh ptx | cmp - backends/gpu/hash_ptx.h'
 check "hash: the source as C, every size and offset" sh -c '
     gcc -std=c11 -O1 -I. -Wall -Wextra -Wpedantic -Wshadow -Werror \
         tests/capture/hash_here.c -o $0/here && $0/here >$0/ptx' $folder

@@ -66,6 +66,15 @@ while read -r line; do
 done <"$folder/lines"
 check "install: README.md has lines for C, C++ and a static library" sh -c '
     test "$(wc -l <"$0")" = 3' "$folder/lines"
+check "install: each header of a backend compiles by its path" sh -c '
+    cd "$0/include" || exit 1
+    for header in tracesmith/backends/*.h tracesmith/backends/*/*.h; do
+        echo "#include <$header>" | cc -std=c11 -I. -fsyntax-only -xc - ||
+            exit 1
+    done
+    cd "$1/backends" && find . -name "*.h" | sort >"$0.there"
+    cd "$0/include/tracesmith/backends" && find . -name "*.h" | sort |
+        cmp - "$0.there"' "$prefix" "$PWD"
 check "install: pkg-config --static names what the library needs" sh -c '
     export PKG_CONFIG_PATH="$1/lib/pkgconfig"
     cc -std=c11 "$0/program.c" $(pkg-config --cflags --libs --static \

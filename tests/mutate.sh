@@ -59,14 +59,16 @@ timeline; src/replay/7[6-9]*.h; timeline timeline_* races races_host \
     explore survey replay_figures;
 execute; src/replay/8*.h tools/replay/execute*.c; execute execute_* \
     captures compare verify; execute
-vdev; backends/ts_vdev*.h; vdev vdev_* blank execute execute_parts; execute
-cuda; backends/ts_cupti*.h backends/ts_cuda*.h; cupti cupti_* cuda_*;
-hip; backends/ts_hip*.h; hip_*; hip
-opencl; backends/ts_opencl*.h; ; opencl opencl-execute
-stack; backends/ts_stack*.h; stack stack_* unwind steps;
-nvtx; backends/ts_nvtx*.h; nvtx nvtx_*;
-capture; backends/ts_snapshot*.h backends/ts_capture.h \
-    backends/ts_records.h; capture capture_core captures record_launches \
+vdev; backends/ts_vdev*.h backends/vdev/*.h; \
+    vdev vdev_* blank execute execute_parts; execute
+cuda; backends/ts_cupti.h backends/ts_cuda*.h backends/cu*/*.h \
+    backends/gpu/[!r]*.h; cupti cupti_* cuda_*;
+hip; backends/ts_hip.h backends/hip/*.h; hip_*; hip
+opencl; backends/ts_opencl*.h backends/opencl/*.h; ; opencl opencl-execute
+stack; backends/ts_stack.h backends/stack/*.h; stack stack_* unwind steps;
+nvtx; backends/ts_nvtx.h backends/nvtx/*.h; nvtx nvtx_*;
+capture; backends/ts_capture.h backends/ts_filter.h backends/capture/*.h \
+    backends/gpu/records.h; capture capture_core captures record_launches \
     cuda_capture opencl_*;
 analyze; tools/analyze/[ac]*.c; analyze_* report; analyze
 diff; tools/analyze/diff*.c; diff diff_*; diff
@@ -173,7 +175,8 @@ optimised() { # FILE
     *)
         for source in backends/ts_inject.c \
             $(programs | sed 's,.*,tests/&.c,'); do
-            gcc $flags -MM "$source" | grep -q "$1" &&
+            gcc $flags -MM "$source" | sed 's,[a-z]*/[.][.]/,,g' |
+                grep -q "$1" &&
                 gcc $flags -S "$source" -o -
         done
         ;;

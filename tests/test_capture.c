@@ -1,5 +1,5 @@
 // What backends are told to capture: kinds, names, stacks.
-#include "backends/ts_capture.h"
+#include "backends/ts_filter.h"
 #include <setjmp.h>
 #include <stdarg.h>
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #define TRACESMITH_WRITER
 #include "tests/rectest.h"
-#include "backends/ts_snapshot.h"
+#include "backends/ts_capture.h"
 
 #define ok(call) assert_int_equal(TS_OK, call)
 

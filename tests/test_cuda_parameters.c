@@ -1,5 +1,5 @@
 // What a cubin says of the parameters of its kernels, as ptxas writes it.
-#include "backends/ts_cuda_abi.h"
+#include "backends/gpu/cuda_abi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

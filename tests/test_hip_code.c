@@ -1,7 +1,7 @@
 // What code objects of AMD's devices say of their kernels, and bundles of them.
 #define _GNU_SOURCE
-#include "backends/ts_hip_bundle.h"
-#include "backends/ts_hip_code.h"
+#include "backends/hip/bundle.h"
+#include "backends/hip/code.h"
 #include "tests/double_file.h"
 #include "tests/rectest.h"
 #include <sys/mman.h>

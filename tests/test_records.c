@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "tests/rectest.h"
 
-#include "backends/ts_records.h"
+#include "backends/gpu/records.h"
 
 typedef struct note {
     uint64_t a, b;

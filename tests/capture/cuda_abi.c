@@ -1,9 +1,9 @@
-// The driver's structures as ts_cuda_abi.h and the captures read them, against
-// its headers. Compiling it is the test.
+// The driver's structures as backends/gpu/cuda_abi.h and the captures read
+// them, against its headers. Compiling it is the test.
 #include <cupti.h>
 #include <stddef.h>
 
-#include "backends/ts_cuda_abi.h"
+#include "backends/gpu/cuda_abi.h"
 
 #define SAME(a, b)              _Static_assert((a) == (b), #a " is " #b)
 #define SIZE(ours, theirs)      SAME(sizeof(ours), sizeof(theirs))

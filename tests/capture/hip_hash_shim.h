@@ -1,5 +1,6 @@
-// What hiprtc knows before it reads a source, as far as backends/ts_hash.cl
-// needs it: so a compiler without AMD's headers can be asked.
+// What hiprtc knows before it reads a source, as far as
+// backends/capture/hash.cl needs it: so a compiler without AMD's headers can be
+// asked.
 #define __HIPCC_RTC__
 #define __global__   __attribute__((global))
 #define __device__   __attribute__((device))

@@ -1,5 +1,5 @@
 /*
-    opencl_abi.c - what ts_opencl_abi.h says of OpenCL is what Khronos says
+    opencl_abi.c - backends/opencl/abi.h declares OpenCL as Khronos does
 
     Compiled, not run, where the headers of OpenCL are installed.
 */
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define TS__OPENCL_IMPLEMENTED
-#include "backends/ts_opencl_abi.h"
+#include "backends/opencl/abi.h"
 
 #define TS__X(place, type, name, params) \
     _Static_assert(offsetof(cl_icd_dispatch, name) == place * sizeof(void *), \

@@ -12,7 +12,7 @@
         newer       it has more functions than any version that is known
 */
 #define _GNU_SOURCE
-#include "backends/ts_hip_bundle.h"
+#include "backends/hip/bundle.h"
 #include "tests/doubles/hip_arguments.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
-// The kernel of backends/ts_hash.cl on the host, its items one by one.
+// The kernel of backends/capture/hash.cl on the host, its items one by one.
 #ifndef HASH_HERE_H
 #define HASH_HERE_H
 
-#include "../../backends/ts_hash.cl"
+#include "../../backends/capture/hash.cl"
 
 // A group of so many items, a multiple of 8.
 static void hash_here(const uint8_t *bytes, uint32_t size, uint32_t items,

@@ -1,5 +1,6 @@
 /*
-    opencl_abi.c - what ts_opencl_exec_abi.h says of OpenCL is what Khronos says
+    opencl_abi.c - backends/opencl/exec_abi.h declares OpenCL as Khronos
+    does
 
     Compiled, not run, where the headers of OpenCL are installed.
 */
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 #define TS__OPENCL_EXEC_IMPLEMENTED
-#include "backends/ts_opencl_exec_abi.h"
+#include "backends/opencl/exec_abi.h"
 
 #define SAME(name) _Static_assert(TS__OX_##name == CL_##name, #name)
 SAME(SUCCESS);

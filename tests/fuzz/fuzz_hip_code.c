@@ -1,6 +1,6 @@
 // Code objects of AMD's devices and bundles of them, of any bytes: nothing
 // outside of them is read, and arguments lie within their bound.
-#include "backends/ts_hip_code.h"
+#include "backends/hip/code.h"
 
 #include <stdlib.h>
 

@@ -63,7 +63,7 @@ static int32_t move(uint8_t *to, const uint8_t *from, const size_t *region,
     return 0;
 }
 
-// What ts_hash.cl does, and all of it within what it was given.
+// What backends/capture/hash.cl does, and all of it within what it was given.
 static void hash(const object *kernel, size_t global, size_t local)
 {
     const object *const m = is((void *)(uintptr_t)kernel->args[0], MEMORY);

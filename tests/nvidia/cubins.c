@@ -6,7 +6,7 @@
     one that has more than 4 KiB of them. It needs no driver.
 */
 #define _GNU_SOURCE
-#include "backends/ts_cuda_abi.h"
+#include "backends/gpu/cuda_abi.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

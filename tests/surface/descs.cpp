@@ -1,12 +1,12 @@
 // Every desc with one member named: what a C++20 compiler says with -Wextra of
 // the others is of the header.
 #define TRACESMITH_WRITER
-#include "backends/ts_capture.h"
+#include "backends/ts_filter.h"
 #include "backends/ts_cupti.h"
 #include "backends/ts_hip.h"
 #include "backends/ts_nvtx.h"
 #include "backends/ts_opencl.h"
-#include "backends/ts_snapshot.h"
+#include "backends/ts_capture.h"
 #include "backends/ts_vdev.h"
 #include "tracesmith_replay.h"
 

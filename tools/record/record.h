@@ -23,7 +23,7 @@
 
 #include "tools/ts_cli.h"
 
-#include "backends/ts_inject.h"
+#include "backends/inject/control.h"
 #include <sys/types.h>
 
 enum { RECORD_PATH = 4096 };
@@ -34,8 +34,8 @@ enum { RECORD_FAILED = 125 };
 
 // What is to be recorded, and when; zero is everything.
 typedef struct record_wish {
-    const char *kinds, *names; // as in backends/ts_capture.h
-    char capture[4096];        // as in backends/ts_snapshot.h; "": nothing
+    const char *kinds, *names; // as in backends/ts_filter.h
+    char capture[4096];        // as in backends/ts_capture.h; "": nothing
     const char *capture_on;    // what begins and ends it (NULL: the start)
     int capture_signal;        // of that, 0: none
     bool capture_key;

@@ -1,7 +1,8 @@
 /*
     record_control.c - what ts-record says to the processes while they run
 
-    Through a page of memory that all of them share: see backends/ts_inject.h.
+    Through a page of memory that all of them share:
+    backends/inject/control.h.
 */
 #define _DEFAULT_SOURCE // syscall
 #include "tools/record/record.h"

@@ -3,7 +3,7 @@
 */
 #include "tools/record/record.h"
 
-#include "backends/ts_snapshot.h"
+#include "backends/ts_capture.h"
 #include <signal.h>
 
 static bool is_time(const record_job *job, const char *option, int64_t ns)

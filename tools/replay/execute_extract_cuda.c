@@ -6,7 +6,7 @@
     where it was, code as it was loaded, a launch with the recorded bytes.
 */
 #define _POSIX_C_SOURCE 200809L
-#include "backends/ts_cuda_abi.h"
+#include "backends/gpu/cuda_abi.h"
 #include "tools/replay/execute_extract.h"
 
 #define GRANULE (UINT64_C(2) << 20) // of memory at an address

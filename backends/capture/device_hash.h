@@ -1,0 +1,77 @@
+/*
+    capture/device_hash.h - hashes that a device tells; a part of ts_capture.h,
+    private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    A device hashes memory faster than it can be copied. So it is asked for
+    the hashes of all chunks in a row that are to be looked at, and of these
+    only those that the trace is to get are viewed. What is viewed is hashed
+    again: a device that was wrong once is not asked again.
+*/
+#if defined(TS_SNAPSHOT_H) && !defined(TS_SNAPSHOT_TOLD_H)
+#define TS_SNAPSHOT_TOLD_H
+
+typedef struct ts__sn_told { // of which chunks the device was asked
+    uint64_t first, end;
+    bool known; // and has told
+} ts__sn_told;
+
+static inline uint64_t ts__sn_size(const ts__sn_range *range, uint64_t chunk)
+{
+    const uint64_t left = range->size - chunk * TS_CAPTURE_CHUNK;
+    return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+}
+
+// Asks for those from `first` on.
+static inline void ts__sn_ask(ts_snapshot_memory *memory,
+                              const ts__sn_range *range, uint64_t first,
+                              ts__sn_told *told)
+{
+    const uint64_t chunks = ts__sn_chunks(range->size);
+    uint64_t end = first, size = 0;
+    bool held;
+    while (end < chunks && end - first < TS__SN_TOLD &&
+           ts__sn_size(range, end) > 240 &&
+           ts__sn_stale(memory, range, end, &held))
+        size += ts__sn_size(range, end++);
+    told->first = first;
+    told->end = end;
+    told->known =
+        size && memory->vendor->hash(memory->user,
+                                     range->address + first * TS_CAPTURE_CHUNK,
+                                     size, memory->told);
+}
+
+// What the device says of a chunk; NULL: nothing.
+static inline const uint64_t *ts__sn_tell(ts_snapshot_memory *memory,
+                                          const ts__sn_range *range,
+                                          uint64_t chunk, ts__sn_told *told)
+{
+    if (!memory->told || memory->told_wrong) return NULL;
+    if (chunk >= told->end) ts__sn_ask(memory, range, chunk, told);
+    if (!told->known || chunk >= told->end) return NULL;
+    return &memory->told[2 * (chunk - told->first)];
+}
+
+// Whether the trace is to get the bytes of this hash.
+static inline bool ts__sn_wants(size_t size, uint64_t hash[2])
+{
+    ts__snapshot_state *const s = &ts__sn_now;
+    if (ts_blob_find(NULL, size, hash) == TS_OK) return false;
+    pthread_mutex_lock(&s->lock);
+    const bool room = !s->desc.hashes_only &&
+                      size <= s->desc.budget_bytes - s->figures.kept_bytes;
+    pthread_mutex_unlock(&s->lock);
+    return room;
+}
+
+// The host has another hash of what the device told.
+static inline void ts__sn_tells_wrong(ts_snapshot_memory *memory)
+{
+    memory->told_wrong = true;
+    ts__sn_told_say(memory, "on the host: the device had another hash of what "
+                            "was then copied");
+}
+
+#endif // TS_SNAPSHOT_TOLD_H

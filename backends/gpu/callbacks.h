@@ -1,0 +1,315 @@
+/*
+    gpu/callbacks.h - captures around calls of the program; a part
+    of gpu/capture.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Between the two callbacks of a call: decides what it is and whether it
+        is kept, takes the turn and gives it back. Begins and ends captures.
+*/
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_CALLBACKS_H)
+#define TS_CUDA_SNAPSHOT_CALLBACKS_H
+
+typedef struct ts__cs_here { // what the thread is in
+    uint32_t depth, session;
+    bool turn;     // has the device to itself
+    bool recorded; // it runs when its graph is launched, if ever
+    ts_snapshot_op *op;
+    ts__cs_range goes; // is being freed
+    uint64_t map[16];  // whose address is being replaced
+} ts__cs_here;
+static TS__TLS ts__cs_here ts__cs_this;
+
+static bool ts__cs_is_operation(ts__cs_kind kind)
+{
+    return kind && kind <= TS__CS_OTHER;
+}
+
+// What an operation that is not kept may write.
+static void ts__cs_unkept(const ts__cs_call *c)
+{
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    if (kind == TS__CS_COPY || kind == TS__CS_COPY_PEER)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs_argument(c, 0),
+                          ts__cs_argument(c, kind == TS__CS_COPY ? 16 : 32));
+    else if (kind == TS__CS_SET || kind == TS__CS_SET_ROWS)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs_argument(c, 0), 0);
+    else if (kind != TS__CS_HOST_FUNCTION)
+        ts__cs.touched = true;
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
+// Somebody may have written to what is looked at now.
+static void ts__cs_touch(void)
+{
+    for (size_t i = 0; ts__cs.touched && i < ts__cs.memory.count; i++)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs.memory.ranges[i].address, 0);
+    for (size_t i = 0; ts__cs.managed && i < ts__cs.range_count; i++)
+        if (ts__cs.ranges[i].managed)
+            ts_snapshot_touch(&ts__cs.memory, ts__cs.ranges[i].address, 0);
+    for (size_t i = 0; i < ts__cs.code.shared.count; i++)
+        ts_snapshot_touch(&ts__cs.memory, ts__cs.code.shared.all[i], 0);
+    ts__cs.touched = false;
+}
+
+static void ts__cs_begin(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    ts_snapshot_op *const op = h->op;
+    uint8_t *args = NULL;
+    bool recording = false;
+    const bool collective = ts__cs_needs_others(op);
+    if (collective) ts__cs_beside();
+    h->turn = !collective && ts__cs_turn(c->context, &recording);
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    ts__cs.context = c->context;
+    ts__cs.device = c->device;
+    ts__cs.reads_until_ns = ts__cs_until();
+    ts__cs_fresh();
+    ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
+    if (!h->turn)
+        ts_snapshot_decline(op, collective      ? TS_REASON_COLLECTIVE
+                                : recording     ? TS_REASON_IN_CAPTURE
+                                : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
+                                                : TS_REASON_DRAIN_TIMEOUT);
+    ts__cs_touch();
+    ts__cs.call = c;
+    ts__cs_describe(c, op, h->turn, &args);
+    ts__cs.call = NULL;
+    ts_snapshot_begin(&ts__cs.memory, op); // copies the arguments
+    free(args);
+    ts__cs_judge(op);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
+static void ts__cs_end(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    bool recording = false;
+    const bool done = h->turn && ts__cs_drained(c->context, &recording);
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    if (c->result)
+        ts_snapshot_decline(h->op, TS_REASON_DEVICE_FAILED);
+    else if (h->turn && !done && h->op->head.state != TS_CAPTURE_DECLINED)
+        ts_snapshot_decline(h->op, recording ? TS_REASON_IN_CAPTURE
+                                             : TS_REASON_DRAIN_TIMEOUT);
+    if (h->turn && !done && !recording &&
+        !ts__cs_is_going(&ts__cs.driver, c->context))
+        ts__cs.late = true;
+    ts__cs.context = c->context;
+    ts__cs.reads_until_ns = ts__cs_until();
+    ts_snapshot_end(&ts__cs.memory, h->op);
+    // What ran beside it may write after somebody looked.
+    if (h->turn && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+    if (h->turn)
+        ts__cs_turn_end();
+    else
+        ts__cs_outside();
+    free(h->op);
+    h->op = NULL;
+}
+
+/*
+    Whether what begins is recorded into a graph. A stream is asked if anything
+    is recorded, and once if nobody saw it being made: it may be recorded since
+    before that.
+*/
+static bool ts__cs_is_recorded(const ts__cs_call *c)
+{
+    void *stream;
+    ts__cs_job job;
+    const bool recording = TS__LOAD(&ts__cs.recording) != 0;
+    // The default one never is.
+    if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream < 2) return false;
+    const bool known = ts__cs_stream_is_known(&ts__cs.driver, stream);
+    if (!recording && known) return false;
+    job.what = TS__CS_STATUS;
+    job.context = c->context;
+    job.object = stream;
+    if (!ts__cs_is_safe(c->context) ||
+        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        return false; // nobody knows: ts__cs_turn declines it
+    const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
+    if (!known) ts__cs_stream_add(&ts__cs.driver, &seen);
+    return job.recorded;
+}
+
+// A stream is to be recorded. What runs on it nobody can wait for until that
+// is over: it is waited for now.
+static void ts__cs_record(const ts__cs_call *c)
+{
+    void *const stream = (void *)(uintptr_t)ts__cs_argument(c, 0);
+    ts__cs_job job;
+    __atomic_fetch_add(&ts__cs.recording, 1, __ATOMIC_RELEASE);
+    if (!ts_snapshot_on() || (uintptr_t)stream <= 2 ||
+        !ts__cs_is_safe(c->context))
+        return;
+    job.what = TS__CS_QUIET;
+    job.context = c->context;
+    job.object = stream;
+    const bool quiet = ts__cs_ask(&ts__cs.driver, &job, ts__cs_until());
+    const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
+    if (!ts__cs_stream_is_known(&ts__cs.driver, stream))
+        ts__cs_stream_add(&ts__cs.driver, &seen);
+    ts__cs_stream_quiet(&ts__cs.driver, stream, quiet);
+}
+
+// It is no longer, unless the call says that no stream is recorded there, or
+// that another thread has to end it.
+static void ts__cs_recorded(const ts__cs_call *c)
+{
+    const bool goes_on = c->result == 1 || c->result == 400 ||
+                         c->result == 401 || c->result == 908;
+    const bool begins = c->rule->kind == TS__CS_RECORD;
+    if (begins ? !c->result : goes_on) return;
+    if (TS__LOAD(&ts__cs.recording))
+        __atomic_fetch_sub(&ts__cs.recording, 1, __ATOMIC_RELEASE);
+    ts__cs_stream_quiet(&ts__cs.driver,
+                        (void *)(uintptr_t)ts__cs_argument(c, 0), false);
+}
+
+// Before it is gone, because somebody else may get the address at once.
+static void ts__cs_goes(const ts__cs_call *c)
+{
+    const uint64_t address = ts__cs_argument(c, 0);
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    const ts__cs_range *r = ts__cs_range_of(address);
+    memset(&ts__cs_this.goes, 0, sizeof ts__cs_this.goes);
+    if (c->rule->kind == TS__CS_UNMAP) {
+        ts__cs_unmapped(address, ts__cs_argument(c, 8));
+    } else {
+        if (r && r->address == address) ts__cs_this.goes = *r;
+        ts__cs_range_remove(address);
+    }
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
+// The driver did not free it.
+static void ts__cs_stays(void)
+{
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    ts__cs_range_add(&ts__cs_this.goes);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+}
+
+// The call begins. track: on which an operation will lie.
+static void ts__cs_enter(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    const uint32_t session = TS__LOAD(&ts__cs.on);
+    if (!session) return; // it has not begun, or has ended
+    if (h->session != session) memset(h, 0, sizeof *h);
+    h->session = session;
+    if (h->depth++) return; // within another
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    const ts__cs_graph_calls *const graphs = ts__cs.vendor->graphs;
+    const bool may_be = ts__cs_is_operation(kind) && ts_snapshot_on();
+    h->recorded = may_be && ts__cs_is_recorded(c);
+    if (may_be && !h->recorded) {
+        h->op = (ts_snapshot_op *)calloc(1, sizeof *h->op);
+        if (h->op && kind == TS__CS_GRAPH && graphs) graphs->named(c, h->op);
+        if (h->op && ts__cs_name(c, h->op) && ts_snapshot_wanted(h->op)) {
+            ts__cs_begin(c);
+            return;
+        }
+        free(h->op);
+        h->op = NULL;
+    }
+    ts__cs_inside();
+    // What goes is forgotten before it is gone.
+    if (kind == TS__CS_FREE || kind == TS__CS_UNMAP) ts__cs_goes(c);
+    if (kind == TS__CS_STREAM_GONE)
+        ts__cs_stream_remove(&ts__cs.driver,
+                             (void *)(uintptr_t)ts__cs_argument(c, 0));
+    if (kind == TS__CS_TENSOR_MOVED && ts__cs_argument(c, 0))
+        memcpy(h->map, (const void *)(uintptr_t)ts__cs_argument(c, 0),
+               sizeof h->map);
+    if (kind == TS__CS_GRAPH_GONE && graphs)
+        graphs->gone(ts__cs_argument(c, 0));
+    if (kind == TS__CS_MODULE_GONE)
+        ts__cs_attributes_go(&ts__cs.code, NULL,
+                             (void *)(uintptr_t)ts__cs_argument(c, 0), false);
+    if (kind == TS__CS_RECORD) ts__cs_record(c);
+}
+
+static void ts__cs_leave(const ts__cs_call *c)
+{
+    ts__cs_here *const h = &ts__cs_this;
+    if (h->session != TS__LOAD(&ts__cs.on) || !h->depth || --h->depth) return;
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    if (h->op) {
+        ts__cs_end(c);
+        return;
+    }
+    if (kind == TS__CS_RECORD || kind == TS__CS_RECORDED) ts__cs_recorded(c);
+    if (!c->result && ts__cs_is_operation(kind) && !h->recorded)
+        ts__cs_unkept(c);
+    if (!c->result && !ts__cs_is_operation(kind)) ts__cs_happened(c, h->map);
+    if (c->result && kind == TS__CS_FREE) ts__cs_stays();
+    ts__cs_outside();
+}
+
+static void ts__cs_conditions(void)
+{
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&ts__cs.turned, &steady);
+    pthread_cond_init(&ts__cs.driver.wake, &steady);
+    pthread_cond_init(&ts__cs.driver.done, &steady);
+    pthread_condattr_destroy(&steady);
+}
+
+// Modules stay known between sessions: nobody tells them twice. False: the
+// other vendor captures.
+static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (ts__cs_is_on() && ts__cs.vendor != vendor) {
+        ts_metadata_text(0, vendor->refusal,
+                         "declined: operations of another vendor are kept");
+        return false;
+    }
+    pthread_once(&once, ts__cs_conditions);
+    const bool anew = ts__cs.vendor && ts__cs.vendor != vendor;
+    ts__cs.vendor = vendor;
+    ts__cs.inside = ts__cs.recording = 0;
+    ts__cs.capturing = ts__cs.late = ts__cs.tested = ts__cs.unsafe = false;
+    ts__cs_driver_begin(&ts__cs.driver, session, anew, vendor->made);
+    pthread_mutex_lock(&ts__cs.code.lock);
+    ts__cs.code.session = session;
+    pthread_mutex_unlock(&ts__cs.code.lock);
+    if (vendor->graphs) vendor->graphs->forget();
+    pthread_mutex_lock(&ts__cs.memory_lock); // a call of before may be there
+    ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;
+    ts__cs.managed = false;
+    ts__cs_tensors_forget(&ts__cs.tensors);
+    ts_snapshot_close(&ts__cs.memory);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+    // release: what was set above; pairs with the acquire in ts__cs_is_on
+    __atomic_store_n(&ts__cs.on, session, __ATOMIC_RELEASE);
+    return true;
+}
+
+// No callback comes any more, but one may be on its way.
+static void ts__cs_stop(const ts__cs_vendor *vendor)
+{
+    if (!ts__cs_is_on() || ts__cs.vendor != vendor) return;
+    TS__STORE(&ts__cs.on, 0);
+    if (ts__cs.tensors.forgotten)
+        ts_metadata_int(0, "capture.tensor_maps_forgotten",
+                        (int64_t)ts__cs.tensors.forgotten);
+    ts__cs_driver_stop(&ts__cs.driver);
+}
+
+static void ts__cs_forked(void)
+{
+    ts__cs.on = 0;
+    ts__cs.driver.running = false;
+}
+
+#endif // TS_CUDA_SNAPSHOT_CALLBACKS_H

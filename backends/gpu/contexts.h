@@ -1,0 +1,144 @@
+/*
+    gpu/contexts.h - contexts that go; a part of
+    gpu/capture.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        A context takes along its streams, memory, modules, textures and what
+        graphs do in it; handles and addresses are given out again. So all of
+        that is forgotten before it goes, on the thread that destroys it: when
+        nobody asks about it any more, and nobody captures.
+
+    WHAT IT DOES NOT DO
+        Tensor maps stay: they are bytes of the program's, of no context, and
+        so is memory of pools, or mapped.
+*/
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_CONTEXTS_H)
+#define TS_CUDA_SNAPSHOT_CONTEXTS_H
+
+// Forgets what is kept of a context. Under the lock.
+static void ts__cs_context_forget(ts__cs_driver *d, const void *context)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].context != context)
+            d->streams[kept++] = d->streams[i];
+    d->stream_count = kept;
+    for (size_t i = 0; i < d->own_count; i++)
+        if (d->owns[i].stream && d->owns[i].context == context)
+            memset(&d->owns[i], 0, sizeof d->owns[i]);
+}
+
+// Nobody gets an answer about it any more; waits until the one who asks has
+// let go of it. Who did not answer in time is not waited for.
+static inline void ts__cs_going_begin(ts__cs_driver *d, ts__cs_going *going,
+                                      uint64_t until_ns)
+{
+    const struct timespec until = ts__cs_time(until_ns);
+    bool in_time = true;
+    pthread_mutex_lock(&d->lock);
+    going->next = d->going;
+    d->going = going;
+    while (in_time && (d->busy ? !d->silent : d->same && d->taken) &&
+           (d->at == going->context || d->job.context == going->context))
+        in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static inline void ts__cs_going_end(ts__cs_driver *d, const ts__cs_going *going)
+{
+    pthread_mutex_lock(&d->lock);
+    ts__cs_context_forget(d, going->context);
+    ts__cs_going **link = &d->going;
+    while (*link != going)
+        link = &(*link)->next;
+    *link = going->next;
+    pthread_mutex_unlock(&d->lock);
+}
+
+// Under `memory_lock`.
+static inline void ts__cs_memory_left(const void *context)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < ts__cs.range_count; i++) {
+        const ts__cs_range r = ts__cs.ranges[i];
+        if (r.context != context)
+            ts__cs.ranges[kept++] = r;
+        else if (!r.host)
+            ts_snapshot_free(&ts__cs.memory, r.address);
+    }
+    ts__cs.range_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < ts__cs.texture_count; i++)
+        if (ts__cs.textures[i].context != context)
+            ts__cs.textures[kept++] = ts__cs.textures[i];
+    ts__cs.texture_count = kept;
+}
+
+// A context begins to be destroyed, on this thread.
+static inline void ts__cs_context_left(void *context)
+{
+    ts__cs_going going = { context, NULL };
+    if (!context || !ts__cs_is_on() || ts__cs_mine) return;
+    const uint64_t until = ts__cs_until();
+    ts__cs_going_begin(&ts__cs.driver, &going, until);
+    pthread_mutex_lock(&ts__cs.turn);
+    ts__cs_wait_turn(&ts__cs.capturing, NULL, until);
+    pthread_mutex_unlock(&ts__cs.turn);
+    const ts__cs_graph_calls *const graphs = ts__cs.vendor->graphs;
+    if (graphs && graphs->left) graphs->left(context);
+    pthread_mutex_lock(&ts__cs.memory_lock);
+    ts__cs_memory_left(context);
+    ts__cs_modules_go(&ts__cs.code, NULL, context, false);
+    ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
+    ts__cs_attributes_go(&ts__cs.code, context, NULL, false);
+    pthread_mutex_unlock(&ts__cs.memory_lock);
+    ts__cs_going_end(&ts__cs.driver, &going);
+}
+
+static bool ts__cs_is_among(void *const *all, size_t count, const void *one)
+{
+    size_t at = 0;
+    while (at < count && all[at] != one)
+        at++;
+    return at < count;
+}
+
+// Nobody saw what went between sessions: a context may be another one, with
+// the same handle. What is of none that can tell that it is the same is over.
+// On the thread that asks the driver.
+static bool ts__cs_age(ts__cs_job *job)
+{
+    ts__cs_driver *const d = &ts__cs.driver;
+    size_t known = 0, kept = 0;
+    void *same[sizeof d->owns / sizeof *d->owns];
+    for (size_t i = 0; i < d->own_count; i++) {
+        const ts__cs_own own = ts__cs_own_at(d, i);
+        if (!own.stream) continue;
+        if (!own.id || ts__cs_id_of(d, own.context) != own.id) {
+            // The one that has its handle now may have loaded some already.
+            if (!own.id) continue;
+            ts__cs_modules_go(&ts__cs.code, NULL, own.context, true);
+            ts__cs_attributes_go(&ts__cs.code, own.context, NULL, true);
+            continue;
+        }
+        if (d->made) d->made(own.context, own.stream);
+        same[known++] = own.context;
+    }
+    pthread_mutex_lock(&d->lock);
+    ts__cs_turn_to(d, job->context);
+    for (size_t i = 0; i < d->own_count; i++)
+        if (!ts__cs_is_among(same, known, d->owns[i].context))
+            memset(&d->owns[i], 0, sizeof d->owns[i]);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].session == d->session ||
+            ts__cs_is_among(same, known, d->streams[i].context))
+            d->streams[kept++] = d->streams[i];
+    d->stream_count = kept;
+    pthread_mutex_unlock(&d->lock);
+    return true;
+}
+
+#endif // TS_CUDA_SNAPSHOT_CONTEXTS_H

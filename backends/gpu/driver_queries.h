@@ -1,0 +1,357 @@
+/*
+    gpu/driver_queries.h - what the thread that asks CUDA's driver does;
+    a part of gpu/driver.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Answers one question after another: what is still under way, what a
+        context, a piece of memory or an attribute is, bytes of a device.
+*/
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_QUESTIONS_H)
+#define TS_CUDA_SNAPSHOT_QUESTIONS_H
+
+// Whether a context is being destroyed. Under the lock.
+static bool ts__cs_is_leaving(const ts__cs_driver *d, const void *context)
+{
+    const ts__cs_going *g = d->going;
+    while (g && g->context != context)
+        g = g->next;
+    return g != NULL;
+}
+
+static inline bool ts__cs_is_going(ts__cs_driver *d, const void *context)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool going = ts__cs_is_leaving(d, context);
+    pthread_mutex_unlock(&d->lock);
+    return going;
+}
+
+// From now on this context is asked. Under the lock.
+static void ts__cs_turn_to(ts__cs_driver *d, void *context)
+{
+    d->at = context;
+    if (d->going) pthread_cond_broadcast(&d->done); // it may be waited for
+}
+
+// The next stream from a position on; false: there is none.
+static bool ts__cs_stream_next(ts__cs_driver *d, size_t *at, ts__cs_stream *s)
+{
+    pthread_mutex_lock(&d->lock);
+    while (*at < d->stream_count &&
+           ts__cs_is_leaving(d, d->streams[*at].context))
+        ++*at;
+    const bool there = *at < d->stream_count;
+    if (there) *s = d->streams[(*at)++];
+    ts__cs_turn_to(d, there ? s->context : d->job.context);
+    pthread_mutex_unlock(&d->lock);
+    return there;
+}
+
+// Whether who asked gave up meanwhile.
+static inline bool ts__cs_is_silent(ts__cs_driver *d)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool silent = d->silent;
+    pthread_mutex_unlock(&d->lock);
+    return silent;
+}
+
+// A stream that is recorded must not be asked for more than this: anything
+// else would end the recording. So must the default one, while streams that it
+// waits for are.
+static bool ts__cs_is_recorded_now(const ts__cs_driver *d, void *stream)
+{
+    int status = 0;
+    return d->call.is_recorded &&
+           (d->call.is_recorded(stream, &status) != 0 || status);
+}
+
+// Until a stream is idle, or an event over; false too if its context goes. No
+// function that waits by itself is called: none has a bound.
+static bool ts__cs_until_over(ts__cs_driver *d, int (*query)(void *),
+                              void *what, uint64_t until_ns)
+{
+    struct timespec pause = { 0, 2000 };
+    for (;;) {
+        if (ts__cs_is_going(d, d->at)) return false;
+        const int result = query(what);
+        if (result != TS__CUDA_NOT_READY) return result == 0;
+        if (ts__cs_now_ns() >= until_ns) return false;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 500000) pause.tv_nsec *= 2;
+    }
+}
+
+static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
+{
+    return ts__cs_until_over(d, d->call.query, stream, until_ns);
+}
+
+static uint64_t ts__cs_id_of(const ts__cs_driver *d, void *context)
+{
+    uint64_t id = 0; // nobody knows: before CUDA 12
+    if (d->call.context_id && d->call.context_id(context, &id) != 0) id = 0;
+    return id;
+}
+
+// What we have in a context: a stream that waits for nobody, and nobody for
+// it. NULL: it cannot be made.
+static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
+{
+    const size_t most = sizeof d->owns / sizeof *d->owns;
+    ts__cs_own *known = NULL, *room = NULL;
+    ts__cs_own made = { .context = context };
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->own_count && !known; i++) {
+        ts__cs_own *const own = &d->owns[i];
+        if (own->stream && own->context == context) known = own;
+        if (!own->stream && !room) room = own;
+    }
+    if (!known && !room && d->own_count < most) room = &d->owns[d->own_count++];
+    if (!known && room) room->stream = NULL;
+    pthread_mutex_unlock(&d->lock);
+    if (known || !room) return known;
+    if (d->call.stream(&made.stream, 1) != 0) return NULL;
+    made.id = ts__cs_id_of(d, context);
+    pthread_mutex_lock(&d->lock);
+    *room = made;
+    pthread_mutex_unlock(&d->lock);
+    if (d->made) d->made(context, made.stream);
+    return room;
+}
+
+// A stream of our own, by position, whose context is asked next; NULL handle:
+// there is none.
+static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
+{
+    pthread_mutex_lock(&d->lock);
+    ts__cs_own own = d->owns[at];
+    if (ts__cs_is_leaving(d, own.context)) own.stream = NULL;
+    ts__cs_turn_to(d, own.stream ? own.context : d->job.context);
+    pthread_mutex_unlock(&d->lock);
+    return own;
+}
+
+/*
+    Until all that a context was given is over. Since CUDA 12.5 an event can
+    tell; before, one function waits for it, and if that does not return, this
+    thread hangs: who asks gives up in time all the same. The program's own is
+    not left to hang.
+*/
+static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
+                            const ts__cs_job *job)
+{
+    const bool can = d->call.record_all && d->call.event && d->call.is_over;
+    if (can && own && !own->event && d->call.event(&own->event, 2) != 0)
+        own->event = NULL; // 2: without a time
+    if (!can || !own || !own->event ||
+        d->call.record_all(job->context, own->event) != 0)
+        return !d->same && d->call.wait_all() == 0;
+    return ts__cs_until_over(d, d->call.is_over, own->event, job->until_ns);
+}
+
+/*
+    Waits for streams that nobody can ask; once, as long as there are no more.
+    While anything is recorded that is not done: to wait for all of a context
+    ends every recording in it.
+    Source: cuda.h, cuCtxRecordEvent.
+*/
+static bool ts__cs_wait_left(ts__cs_driver *d, ts__cs_job *job, bool recorded)
+{
+    ts__cs_own *const own = ts__cs_own_of(d, job->context);
+    pthread_mutex_lock(&d->lock);
+    const uint32_t left = d->left;
+    pthread_mutex_unlock(&d->lock);
+    if (own && own->waited == left && !TS__LOAD(&d->per_thread)) return true;
+    job->recorded = recorded;
+    if (recorded || !ts__cs_all_over(d, own, job)) return false;
+    if (own) own->waited = left;
+    return true;
+}
+
+// The default streams of the context, and of those in which we have something.
+static bool ts__cs_drain_defaults(ts__cs_driver *d, ts__cs_job *job)
+{
+    bool idle = true;
+    job->recorded = ts__cs_is_recorded_now(d, NULL);
+    if (job->recorded || !ts__cs_idle(d, NULL, job->until_ns)) return false;
+    for (size_t i = 0; i < d->own_count && idle; i++) {
+        const ts__cs_own own = ts__cs_own_at(d, i);
+        if (!own.stream || own.context == job->context) continue;
+        if (d->call.context_set(own.context) != 0) continue;
+        job->recorded = ts__cs_is_recorded_now(d, NULL);
+        idle = !job->recorded && (ts__cs_idle(d, NULL, job->until_ns) ||
+                                  ts__cs_is_going(d, own.context));
+    }
+    return d->call.context_set(job->context) == 0 && idle;
+}
+
+// Each stream is asked, with a bound. Only where threads have default streams
+// of their own, or streams are gone, which nobody else can ask, everything is
+// waited for.
+static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
+{
+    ts__cs_stream s = { NULL, NULL, 0, 0, false, 0 };
+    bool recorded = job->recording;
+    size_t at = 0;
+    if (!ts__cs_drain_defaults(d, job)) return false;
+    while (ts__cs_stream_next(d, &at, &s)) {
+        const bool now = ts__cs_is_recorded_now(d, s.handle);
+        recorded |= now;
+        job->recorded = now && !s.quiet;
+        if (job->recorded) return false;
+        if (!now && !ts__cs_idle(d, s.handle, job->until_ns) &&
+            !ts__cs_is_going(d, s.context)) // its work goes with it
+            return false;
+    }
+    if (ts__cs_is_going(d, job->context)) return false;
+    return ts__cs_wait_left(d, job, recorded);
+}
+
+static bool ts__cs_status(const ts__cs_driver *d, ts__cs_job *job)
+{
+    job->recorded = ts__cs_is_recorded_now(d, job->object);
+    return d->call.is_recorded != NULL;
+}
+
+static bool ts__cs_read(ts__cs_driver *d, const ts__cs_job *job)
+{
+    const ts__cs_own *const own = ts__cs_own_of(d, job->context);
+    return own &&
+           d->call.to_host(d->bounce, job->address, (size_t)job->size,
+                           own->stream) == 0 &&
+           ts__cs_idle(d, own->stream, job->until_ns);
+}
+
+// A kernel of a library is no function, but has one in each context; who
+// launches either does not say which it is.
+static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
+{
+    void *function = job->object;
+    size_t offset = 0, size = 0;
+    job->module = NULL;
+    job->loader = &ts__cs_here_too;
+    job->called = NULL;
+    job->parameter_count = 0;
+    if (!d->call.module) return false;
+    if (job->is_kernel || d->call.module(&job->module, function) != 0) {
+        if (!d->call.kernel || d->call.kernel(&function, job->object) != 0 ||
+            d->call.module(&job->module, function) != 0)
+            return false;
+    }
+    if (!d->call.name || d->call.name(&job->called, function) != 0)
+        job->called = NULL;
+    if (!d->call.parameter) return false; // before CUDA 12.4
+    while (job->parameter_count < TS__CS_PARAMETERS &&
+           d->call.parameter(function, job->parameter_count, &offset, &size) ==
+               0) {
+        uint32_t *const p = job->parameters[job->parameter_count++];
+        p[0] = (uint32_t)offset;
+        p[1] = (uint32_t)size;
+    }
+    return job->parameter_count < TS__CS_PARAMETERS;
+}
+
+// Where a device cannot take turns with the host, the host must leave managed
+// memory alone while the device is in use: by a read of ours, too.
+static ts__cs_managed ts__cs_managed_at(ts__cs_driver *d, uint64_t address)
+{
+    uint32_t managed = 0;
+    int device = 0, can = 0;
+    if (!d->call.about || d->call.about(&managed, 8, address) != 0 || !managed)
+        return TS__CS_NOT_MANAGED;
+    return d->call.device && d->call.can && d->call.device(&device) == 0 &&
+                   d->call.can(&can, TS__CUDA_CONCURRENT, device) == 0 && can
+               ? TS__CS_MANAGED
+               : TS__CS_MANAGED_ALONE;
+}
+
+static bool ts__cs_global(ts__cs_driver *d, ts__cs_job *job)
+{
+    size_t size = 0;
+    if (!d->call.global ||
+        d->call.global(&job->address, &size, job->object, job->name) != 0)
+        return false;
+    job->size = size;
+    job->managed = ts__cs_managed_at(d, job->address);
+    return true;
+}
+
+// Memory that was allocated before anybody looked, or by ways of its own.
+static bool ts__cs_allocation(ts__cs_driver *d, ts__cs_job *job)
+{
+    uint64_t base = 0;
+    size_t size = 0;
+    void *owner = NULL;
+    job->memory_type = 0;
+    if (d->call.about && d->call.about(&job->memory_type, 2, job->address) != 0)
+        job->memory_type = 0;
+    job->owner = job->context;
+    if (d->call.about && d->call.about(&owner, 1, job->address) == 0)
+        job->owner = owner;
+    if (!d->call.about || d->call.about(&job->device, 9, job->address) != 0)
+        job->device = -1;
+    job->managed = ts__cs_managed_at(d, job->address);
+    if (job->managed) job->memory_type = TS__CUDA_DEVICE; // wherever it is now
+    if (job->memory_type != TS__CUDA_DEVICE || !d->call.range ||
+        d->call.range(&base, &size, job->address) != 0)
+        return false;
+    job->address = base;
+    job->size = size;
+    return true;
+}
+
+static bool ts__cs_answer(ts__cs_driver *d, ts__cs_job *job)
+{
+    if (d->call.context_set(job->context) != 0) return false;
+    switch (job->what) {
+    case TS__CS_TEST:
+        return ts__cs_is_recorded_now(d, NULL) || d->call.query(NULL) != 1;
+    case TS__CS_DRAIN: return ts__cs_drain(d, job);
+    case TS__CS_READ: return ts__cs_read(d, job);
+    case TS__CS_FUNCTION: return ts__cs_function(d, job);
+    case TS__CS_GLOBAL: return ts__cs_global(d, job);
+    case TS__CS_STATUS: return ts__cs_status(d, job);
+    case TS__CS_QUIET: return ts__cs_idle(d, job->object, job->until_ns);
+    case TS__CS_OWN: return job->own(job);
+    default: return ts__cs_allocation(d, job);
+    }
+}
+
+// Frees an answer that came too late. Under the lock.
+static void ts__cs_unfetched(const ts__cs_driver *d)
+{
+    const ts__cs_job *const job = &d->job;
+    if (d->silent && job->what == TS__CS_OWN && job->drop && job->found)
+        job->drop(job->found);
+}
+
+static void *ts__cs_work(void *user)
+{
+    ts__cs_driver *const d = (ts__cs_driver *)user;
+    int relaxed = 2; // what it asks may be asked while others record
+    ts__cs_mine = true;
+    pthread_setname_np(pthread_self(), "ts-snapshot");
+    if (d->call.mode) d->call.mode(&relaxed);
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        while (!d->busy && !d->leave)
+            pthread_cond_wait(&d->wake, &d->lock);
+        if (d->leave) break;
+        pthread_mutex_unlock(&d->lock);
+        d->job.ok = ts__cs_answer(d, &d->job); // nobody else touches it
+        pthread_mutex_lock(&d->lock);
+        ts__cs_unfetched(d);
+        d->busy = false;
+        pthread_cond_broadcast(&d->done);
+    }
+    d->running = d->busy = false; // who asked at the last moment gets a no
+    pthread_cond_broadcast(&d->done);
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+#endif // TS_CUDA_SNAPSHOT_QUESTIONS_H

@@ -1,0 +1,446 @@
+/*
+    gpu/graph_changes.h - what calls change of graphs of CUDA that are
+    ready; a part of gpu/graph.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Follows what becomes of a graph between its launches: nodes that do
+        something else, graphs within it that are exchanged, all of it updated
+        from another graph. Single nodes are named by those of the graph that it
+        was made ready from; which of another graph's each is then, is told by
+        its place among the others.
+
+    WHAT IT DOES NOT DO
+        It guesses nothing: a node that could be one of several is known no
+        more, and what is changed of it declines the launches behind.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Places
+        2. Graphs that are ready
+        3. Nodes
+        4. Calls
+*/
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_CHANGES_H)
+#define TS_CUDA_SNAPSHOT_CHANGES_H
+
+/* ==== 1. Places ========================================================== */
+
+typedef struct ts__cs_spot_in {
+    uint64_t hash;
+    uint32_t at; // position of the node
+} ts__cs_spot_in;
+
+static uint64_t ts__cs_mix(uint64_t a, uint64_t b)
+{
+    a = (a ^ b * UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xD6E8FEB86659FD93);
+    return a ^ a >> 32;
+}
+
+static int ts__cs_by_place(const void *left, const void *right)
+{
+    const ts__cs_spot_in *const a = (const ts__cs_spot_in *)left;
+    const ts__cs_spot_in *const b = (const ts__cs_spot_in *)right;
+    return (a->hash > b->hash) - (a->hash < b->hash);
+}
+
+/*
+    A hash for each node with a number from `first` to before `end`, of its type
+    and of what lies before and behind it among them: two graphs that are alike
+    have the same, in whatever order the driver tells them. Ordered by it; NULL
+    without memory.
+*/
+static ts__cs_spot_in *ts__cs_places(const ts__cs_graph *g, uint32_t first,
+                                     uint32_t end, size_t *count)
+{
+    ts__cs_spot_in *const places =
+        (ts__cs_spot_in *)calloc(g->count + 1, sizeof *places);
+    uint64_t *const all = (uint64_t *)calloc(2 * g->count + 1, sizeof *all);
+    uint64_t *const hash = all, *const behind = all + g->count;
+    *count = 0;
+    // Twice, so that what lies beside each other tells itself apart as well.
+    for (int round = 0; places && all && round < 2; round++) {
+        memset(behind, 0, g->count * sizeof *behind);
+        for (size_t i = 0; i < g->count; i++) {
+            const ts__cs_node *const n = &g->nodes[i];
+            uint64_t sum = (uint32_t)n->type;
+            for (uint32_t k = 0; k < n->after_count; k++)
+                if (g->nodes[n->after[k]].number - first < end - first)
+                    sum += ts__cs_mix(hash[n->after[k]], 1);
+            hash[i] = ts__cs_mix(hash[i] + 1, sum);
+        }
+        for (size_t i = g->count; i--;) {
+            const ts__cs_node *const n = &g->nodes[i];
+            hash[i] = ts__cs_mix(hash[i], behind[i] + 2);
+            if (n->number - first >= end - first) continue;
+            for (uint32_t k = 0; k < n->after_count; k++)
+                behind[n->after[k]] += ts__cs_mix(hash[i], 3);
+        }
+    }
+    for (size_t i = 0; places && all && i < g->count; i++) {
+        if (g->nodes[i].number - first >= end - first) continue;
+        const ts__cs_spot_in one = { hash[i], (uint32_t)i };
+        places[(*count)++] = one;
+    }
+    free(all);
+    if (places) qsort(places, *count, sizeof *places, ts__cs_by_place);
+    return places;
+}
+
+// Whether no other has its place.
+static bool ts__cs_is_alone(const ts__cs_spot_in *all, size_t count, size_t at)
+{
+    return (!at || all[at - 1].hash != all[at].hash) &&
+           (at + 1 == count || all[at + 1].hash != all[at].hash);
+}
+
+// Gives the nodes of `to` the handles of those of `from`, of those with a
+// number from `first` to before `end`, that have the same place.
+static void ts__cs_handles_pass(const ts__cs_graph *from, uint32_t first,
+                                uint32_t end, ts__cs_graph *to)
+{
+    size_t count = 0, now_count = 0;
+    ts__cs_spot_in *const was = ts__cs_places(from, first, end, &count);
+    ts__cs_spot_in *const now = ts__cs_places(to, 0, UINT32_MAX, &now_count);
+    for (size_t i = 0; i < to->count; i++)
+        to->nodes[i].handle = NULL;
+    for (size_t i = 0, k = 0; was && now && i < count && k < now_count;) {
+        if (was[i].hash == now[k].hash && ts__cs_is_alone(was, count, i) &&
+            ts__cs_is_alone(now, now_count, k))
+            to->nodes[now[k].at].handle = from->nodes[was[i].at].handle;
+        if (was[i].hash <= now[k].hash)
+            i++;
+        else
+            k++;
+    }
+    free(was);
+    free(now);
+}
+
+/* ==== 2. Graphs that are ready ========================================== */
+
+// Under the lock.
+static ts__cs_graph *ts__cs_graph_of(uint64_t ready, size_t *at)
+{
+    for (size_t i = 0; i < ts__cs_ready.count; i++) {
+        if ((uintptr_t)ts__cs_ready.graphs[i]->ready != ready) continue;
+        if (at) *at = i;
+        return ts__cs_ready.graphs[i];
+    }
+    return NULL;
+}
+
+static void ts__cs_graph_names(ts__cs_graph *g)
+{
+    free((void *)g->names);
+    g->name_count = 0;
+    g->names = (const char **)malloc((g->count + 1) * sizeof *g->names);
+    for (size_t i = 0; g->names && i < g->count; i++)
+        if (g->nodes[i].name) g->names[g->name_count++] = g->nodes[i].name;
+}
+
+static void ts__cs_graph_gone(uint64_t ready)
+{
+    size_t at = 0;
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph *const g = ts__cs_graph_of(ready, &at);
+    if (g) ts__cs_ready.graphs[at] = ts__cs_ready.graphs[--ts__cs_ready.count];
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+    ts__cs_graph_free(g);
+}
+
+// Made ready in a context, or with code of it.
+static bool ts__cs_graph_is_of(const ts__cs_graph *g, const void *context)
+{
+    bool is = g->context == context;
+    for (size_t i = 0; i < g->count && !is; i++)
+        is = g->nodes[i].code && g->nodes[i].code->context == context;
+    return is;
+}
+
+static void ts__cs_graphs_left(const void *context)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    for (size_t i = 0; i < ts__cs_ready.count; i++) {
+        ts__cs_graph *const g = ts__cs_ready.graphs[i];
+        if (ts__cs_graph_is_of(g, context))
+            ts__cs_graph_free(g);
+        else
+            ts__cs_ready.graphs[kept++] = g;
+    }
+    ts__cs_ready.count = kept;
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+}
+
+static void ts__cs_graphs_forget(void)
+{
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    while (ts__cs_ready.count)
+        ts__cs_graph_free(ts__cs_ready.graphs[--ts__cs_ready.count]);
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+}
+
+// What a graph is now; NULL: the driver does not say.
+static ts__cs_graph *ts__cs_graph_ask(const ts__cs_call *c, uint64_t source)
+{
+    ts__cs_job job;
+    job.what = TS__CS_OWN;
+    job.own = ts__cs_graph_new;
+    job.context = c->context;
+    job.object = (void *)(uintptr_t)source;
+    job.found = NULL;
+    job.drop = ts__cs_graph_drop;
+    if (!ts__cs_is_safe(c->context) ||
+        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        return NULL;
+    return (ts__cs_graph *)job.found;
+}
+
+static void ts__cs_graph_made(const ts__cs_call *c)
+{
+    const uint64_t ready = ts__cs_pointed(c, 0), source = ts__cs_argument(c, 8);
+    ts__cs_graph_gone(ready);
+    ts__cs_graph *const g = ts__cs_graph_ask(c, source);
+    if (!g) return; // its launches are declined
+    g->ready = (void *)(uintptr_t)ready;
+    g->source = (void *)(uintptr_t)source;
+    g->context = c->context;
+    ts__cs_graph_names(g);
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph **const more = (ts__cs_graph **)ts__cs_more(
+        (void *)ts__cs_ready.graphs, &ts__cs_ready.capacity, ts__cs_ready.count,
+        sizeof *more);
+    if (more) {
+        ts__cs_ready.graphs = more;
+        more[ts__cs_ready.count++] = g;
+    }
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+    if (!more) ts__cs_graph_free(g);
+}
+
+static bool ts__cs_any_off(const ts__cs_graph *g, uint32_t first, uint32_t end)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->nodes[i].off && g->nodes[i].number - first < end - first)
+            return true;
+    return false;
+}
+
+// All nodes do what those of another graph do. Whether those that were turned
+// off stay so, nobody says.
+static void ts__cs_graph_updated(const ts__cs_call *c)
+{
+    const uint64_t ready = ts__cs_argument(c, 0),
+                   source = ts__cs_argument(c, 8);
+    ts__cs_graph *const now = ts__cs_graph_ask(c, source);
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph *const g = ts__cs_graph_of(ready, NULL);
+    if (g && (!now || ts__cs_any_off(g, 0, UINT32_MAX))) {
+        g->reason = TS_REASON_ATTACHED_LATE;
+    } else if (g) {
+        if ((uintptr_t)g->source != source)
+            ts__cs_handles_pass(g, 0, UINT32_MAX, now);
+        const ts__cs_graph old = *g;
+        *g = *now;
+        *now = old;
+        g->ready = old.ready;
+        g->source = old.source;
+        g->context = old.context;
+        ts__cs_graph_names(g);
+    }
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+    ts__cs_graph_free(now);
+}
+
+/* ==== 3. Nodes =========================================================== */
+
+// Positions of what a node of a graph within waits for, in the graph around it:
+// all of it begins behind node `begin`.
+static bool ts__cs_after_within(ts__cs_node *n, uint32_t begin, uint32_t first)
+{
+    uint32_t *const more = (uint32_t *)realloc(
+        n->after, ((size_t)n->after_count + 1) * sizeof *more);
+    if (!more) return false;
+    for (uint32_t i = 0; i < n->after_count; i++)
+        more[i] += first;
+    more[n->after_count++] = begin;
+    n->after = more;
+    return true;
+}
+
+/*
+    Puts the nodes of a graph, in their order, behind the node at `begin` and in
+    the place of those within it, which are as many. Those around them keep
+    their order.
+*/
+static void ts__cs_child_move(ts__cs_graph *g, size_t begin, ts__cs_graph *now,
+                              ts__cs_node *nodes, uint32_t *moved)
+{
+    const uint32_t first = g->nodes[begin].number + 1;
+    const uint32_t end = g->nodes[begin].last, inside = end - first;
+    uint32_t at = 0, child = 0, gone = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        ts__cs_node *const n = &g->nodes[i];
+        if (n->number - first < inside) {
+            // The end of a graph around it waits for all of them.
+            moved[i] = child + gone++;
+            ts__cs_node_free(n);
+            continue;
+        }
+        moved[i] = at;
+        nodes[at++] = *n;
+        if (i != begin) continue;
+        child = at;
+        at += inside;
+    }
+    for (uint32_t i = 0; i < at; i++) {
+        ts__cs_node *const n = &nodes[i];
+        if (i - child < inside) {
+            *n = now->nodes[i - child];
+            n->number += first;
+            n->last += n->last ? first : 0;
+            if (!ts__cs_after_within(n, child - 1, child))
+                g->reason = TS_REASON_NO_MEMORY;
+            continue;
+        }
+        const bool ends = n->number == end; // behind all that is within
+        for (uint32_t k = 0; k < n->after_count; k++)
+            n->after[k] = ends ? child - 1 + k : moved[n->after[k]];
+    }
+    free(g->nodes);
+    g->nodes = nodes;
+    g->capacity = g->count;
+    now->count = 0; // they are this graph's
+}
+
+// The graph within the node at `begin` is exchanged for another one like it.
+static void ts__cs_child_put(ts__cs_graph *g, size_t begin, ts__cs_graph *now)
+{
+    const uint32_t first = g->nodes[begin].number + 1;
+    const uint32_t end = g->nodes[begin].last;
+    ts__cs_node *const nodes =
+        (ts__cs_node *)calloc(g->count + 1, sizeof *nodes);
+    uint32_t *const moved = (uint32_t *)calloc(g->count + 1, sizeof *moved);
+    const bool fits = now && !now->reason && end >= first &&
+                      now->count == end - first && nodes && moved &&
+                      !ts__cs_any_off(g, first, end);
+    if (fits) {
+        ts__cs_handles_pass(g, first, end, now);
+        ts__cs_child_move(g, begin, now, nodes, moved);
+    } else {
+        g->reason = now && now->reason ? now->reason : TS_REASON_ATTACHED_LATE;
+        free(nodes);
+    }
+    free(moved);
+}
+
+// What a call gives to a node.
+typedef struct ts__cs_given {
+    int type;         // of nodes that take it; -1: any, to be turned on or off
+    const void *what; // the vendor's structure
+    bool on;
+    ts__cuda_kernel_node kernel;
+    ts__cs_job job; // that tells the kernel's function
+    bool answered;
+    ts__cs_graph *graph;
+} ts__cs_given;
+
+// False: nothing that is followed.
+static bool ts__cs_given_read(const ts__cs_call *c, ts__cs_given *given)
+{
+    const void *const what = (const void *)(uintptr_t)ts__cs_argument(c, 16);
+    const ts__cuda_any_node *const any = (const ts__cuda_any_node *)what;
+    size_t size = sizeof given->kernel;
+    memset(given, 0, sizeof *given);
+    given->what = what;
+    switch ((ts__cs_kind)c->rule->kind) {
+    case TS__CS_NODE_KERNEL:
+        given->type = TS__CUDA_NODE_KERNEL;
+        if (!c->rule->width) size = TS__CUDA_KERNEL_NODE_OLD;
+        break;
+    case TS__CS_NODE_COPY: given->type = TS__CUDA_NODE_COPY; break;
+    case TS__CS_NODE_SET: given->type = TS__CUDA_NODE_SET; break;
+    case TS__CS_NODE_CHILD: given->type = TS__CUDA_NODE_CHILD; break;
+    case TS__CS_NODE_ON:
+        given->type = -1;
+        given->on = ts__cs_argument32(c, 16) != 0;
+        break;
+    default: // any type, and its structure, which a copy's has more before
+        given->type = any->type;
+        given->what = any->type == TS__CUDA_NODE_COPY ? &any->as.copy.box
+                                                      : (const void *)&any->as;
+        if (any->type == TS__CUDA_NODE_CHILD) given->what = any->as.graph;
+    }
+    if (given->type == TS__CUDA_NODE_KERNEL)
+        memcpy(&given->kernel, given->what, size);
+    return given->type <= TS__CUDA_NODE_SET ||
+           given->type == TS__CUDA_NODE_CHILD;
+}
+
+// Asks the driver what it is.
+static void ts__cs_given_ask(const ts__cs_call *c, ts__cs_given *given)
+{
+    if (given->type == TS__CUDA_NODE_CHILD)
+        given->graph = ts__cs_graph_ask(c, (uintptr_t)given->what);
+    if (given->type != TS__CUDA_NODE_KERNEL) return;
+    ts__cs_kernel_job(&given->kernel, c->context, &given->job);
+    given->answered = ts__cs_is_safe(c->context) &&
+                      ts__cs_ask(&ts__cs.driver, &given->job, ts__cs_until());
+}
+
+static void ts__cs_node_give(ts__cs_graph *g, size_t at, ts__cs_given *given)
+{
+    ts__cs_node *const n = &g->nodes[at];
+    ts__cuda_set_node set;
+    ts__cuda_box box;
+    if (given->type == TS__CUDA_NODE_KERNEL) {
+        ts__cs_node_kernel(n, &given->kernel, &given->job, given->answered);
+    } else if (given->type == TS__CUDA_NODE_COPY) {
+        memcpy(&box, given->what, sizeof box);
+        ts__cs_node_copy(n, &box);
+    } else if (given->type == TS__CUDA_NODE_SET) {
+        memcpy(&set, given->what, sizeof set);
+        ts__cs_node_set(n, &set);
+    } else if (given->type == TS__CUDA_NODE_CHILD) {
+        ts__cs_child_put(g, at, given->graph);
+    } else {
+        n->off = !given->on;
+    }
+}
+
+/* ==== 4. Calls =========================================================== */
+
+static void ts__cs_node_changed(const ts__cs_call *c)
+{
+    const void *const handle = (const void *)(uintptr_t)ts__cs_argument(c, 8);
+    ts__cs_given given;
+    if (!ts__cs_given_read(c, &given)) return;
+    ts__cs_given_ask(c, &given);
+    pthread_mutex_lock(&ts__cs_ready.lock);
+    ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
+    size_t at = 0;
+    while (g && at < g->count && g->nodes[at].handle != handle)
+        at++;
+    if (g && at < g->count) {
+        ts__cs_node_give(g, at, &given);
+        ts__cs_graph_names(g);
+    } else if (g) {
+        g->reason = TS_REASON_ATTACHED_LATE; // which node nobody knows
+    }
+    pthread_mutex_unlock(&ts__cs_ready.lock);
+    ts__cs_graph_free(given.graph);
+}
+
+// A call that concerns graphs has returned, and did what it was asked.
+static void ts__cs_graph_happened(const ts__cs_call *c)
+{
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    if (kind == TS__CS_GRAPH_READY) ts__cs_graph_made(c);
+    if (kind == TS__CS_GRAPH_UPDATE) ts__cs_graph_updated(c);
+    if (kind >= TS__CS_NODE_KERNEL && kind <= TS__CS_NODE_ANY)
+        ts__cs_node_changed(c);
+}
+
+#endif // TS_CUDA_SNAPSHOT_CHANGES_H

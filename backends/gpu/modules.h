@@ -1,0 +1,338 @@
+/*
+    gpu/modules.h - modules, functions and their parameters; a part
+    of gpu/capture.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Keeps a copy of each module that the driver loads: the cubin that it
+        chose or compiled, whatever the program gave it. Finds the one that a
+        function is in by its module's handle; by name only if no other module
+        has the name. A module that goes is freed when nobody has it in hand.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Modules
+        2. Functions
+*/
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_CODE_H)
+#define TS_CUDA_SNAPSHOT_CODE_H
+
+/* ==== 1. Modules ========================================================= */
+
+typedef struct ts__cs_addresses {
+    uint64_t *all;
+    size_t count, capacity;
+} ts__cs_addresses;
+
+typedef struct ts__cs_module {
+    void *bytes; // on a multiple of 8, as malloc has it
+    uint64_t size;
+    ts__cuda_code code;
+    uint32_t id;    // CUPTI's
+    uint32_t image; // of capture `captures`, 0: not kept yet
+    uint32_t captures;
+    void *module;       // the driver's handle, NULL: not known
+    const void *loader; // the thread that loaded it, while it is not
+    void *context;
+    ts__cs_addresses variables; // in the memory of captures
+    uint32_t held;              // by so many
+    bool gone;                  // unloaded
+    uint32_t session;           // in which it was loaded
+} ts__cs_module;
+
+typedef struct ts__cs_attribute { // that a function was given
+    void *function;
+    int32_t id, value;
+    void *context;
+    const void *owner; // module or library, NULL: the driver does not tell
+    uint32_t session;  // in which it was given
+} ts__cs_attribute;
+
+typedef struct ts__cs_code {
+    pthread_mutex_t lock; // of modules that are added and go
+    ts__cs_module **modules;
+    size_t module_count, module_capacity;
+    uint64_t bytes;          // of all modules that are kept
+    uint32_t captures;       // so many have begun; under ts__cs.memory_lock
+    uint32_t session;        // the last that began
+    ts__cs_addresses stale;  // of variables of modules that went
+    ts__cs_addresses shared; // of variables that the host writes as well, in
+                             // the memory of captures; under ts__cs.memory_lock
+    ts__cs_attribute *attributes;
+    size_t attribute_count, attribute_capacity;
+} ts__cs_code;
+
+static void *ts__cs_more(void *list, size_t *capacity, size_t count,
+                         size_t size)
+{
+    if (count < *capacity) return list;
+    const size_t wanted = *capacity * 2 + 16;
+    void *const more = realloc(list, wanted * size);
+    if (more) *capacity = wanted;
+    return more;
+}
+
+static inline void ts__cs_address_add(ts__cs_addresses *list, uint64_t address)
+{
+    uint64_t *const more = (uint64_t *)ts__cs_more(list->all, &list->capacity,
+                                                   list->count, sizeof *more);
+    if (!more) return; // it may be taken for there when it is not
+    list->all = more;
+    more[list->count++] = address;
+}
+
+// Only copies: the driver is in the midst of it.
+static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
+                                        void *context, const void *bytes,
+                                        uint64_t size)
+{
+    ts__cs_module *const m = (ts__cs_module *)calloc(1, sizeof *m);
+    if (m) m->bytes = size && bytes ? malloc((size_t)size) : NULL;
+    if (!m || !m->bytes) {
+        free(m);
+        return; // its kernels are declined
+    }
+    memcpy(m->bytes, bytes, (size_t)size);
+    m->size = size;
+    m->id = id;
+    m->loader = &ts__cs_here_too;
+    m->context = context;
+    ts__cuda_code_open(&m->code, m->bytes, size);
+    pthread_mutex_lock(&c->lock);
+    ts__cs_module **const more = (ts__cs_module **)ts__cs_more(
+        c->modules, &c->module_capacity, c->module_count, sizeof *more);
+    if (more) {
+        c->modules = more;
+        more[c->module_count++] = m;
+        m->session = c->session;
+        c->bytes += size;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (more) return;
+    free(m->bytes);
+    free(m);
+}
+
+static inline void ts__cs_module_free(ts__cs_code *c, ts__cs_module *m)
+{
+    c->bytes -= m->size;
+    free(m->variables.all);
+    free(m->bytes);
+    free(m);
+}
+
+// Who had it in hand needs it no longer. NULL: nobody had any.
+static inline void ts__cs_module_done(ts__cs_code *c, ts__cs_module *m)
+{
+    if (!m) return;
+    pthread_mutex_lock(&c->lock);
+    if (!--m->held && m->gone) ts__cs_module_free(c, m);
+    pthread_mutex_unlock(&c->lock);
+}
+
+// Modules go: the one of an id, or all of a context (before: that were loaded
+// before this session). The driver is in the midst of it: their variables go
+// from the memory of captures later.
+static inline void ts__cs_modules_go(ts__cs_code *c, const uint32_t *id,
+                                     const void *context, bool before)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->module_count; i++) {
+        ts__cs_module *const m = c->modules[i];
+        if ((id ? m->id != *id : m->context != context) ||
+            (before && m->session == c->session)) {
+            c->modules[kept++] = m;
+            continue;
+        }
+        for (size_t k = 0; k < m->variables.count; k++)
+            ts__cs_address_add(&c->stale, m->variables.all[k]);
+        m->variables.count = 0;
+        m->gone = true;
+        if (!m->held) ts__cs_module_free(c, m);
+    }
+    c->module_count = kept;
+    pthread_mutex_unlock(&c->lock);
+}
+
+// Before memory is looked at, or gets more: its addresses may be given again.
+static inline void ts__cs_variables_go(ts__cs_code *c,
+                                       ts_snapshot_memory *memory)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->stale.count; i++)
+        ts_snapshot_free(memory, c->stale.all[i]);
+    c->stale.count = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+// What this thread has loaded and nobody knows the handle of is this.
+static void ts__cs_module_named(ts__cs_code *c, void *module,
+                                const void *loader)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; module && i < c->module_count; i++) {
+        ts__cs_module *const m = c->modules[i];
+        if (m->module || m->loader != loader) continue;
+        m->module = module;
+        m->loader = NULL;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/*
+    The module that a function is in. Names are no proof, because compilers at
+    run time give the same one to many functions; so a name counts only where
+    one module alone could be meant. To be given back: ts__cs_module_done.
+*/
+static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
+                                       const char *name)
+{
+    ts__cs_module *by_handle = NULL, *by_name = NULL;
+    size_t named = 0;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->module_count; i++) {
+        ts__cs_module *const m = c->modules[i];
+        const bool has = ts__cuda_defines(&m->code, name, STT_FUNC);
+        if (m->module && m->module == module && has) by_handle = m;
+        if (m->module || !has) continue;
+        by_name = m;
+        named++;
+    }
+    if (!by_handle && named == 1 && module) {
+        by_name->module = (void *)(uintptr_t)module;
+        by_handle = by_name;
+    }
+    if (by_handle) by_handle->held++;
+    pthread_mutex_unlock(&c->lock);
+    return by_handle;
+}
+
+// Each of them in turn, in hand; NULL: there are no more.
+static inline ts__cs_module *ts__cs_module_at(ts__cs_code *c, size_t at)
+{
+    pthread_mutex_lock(&c->lock);
+    ts__cs_module *const m = at < c->module_count ? c->modules[at] : NULL;
+    if (m) m->held++;
+    pthread_mutex_unlock(&c->lock);
+    return m;
+}
+
+// Whether a symbol is a variable that the host can reach as well.
+static bool ts__cs_is_variable(const ts__cuda_code *code, uint32_t number)
+{
+    const Elf64_Sym *const s = &code->symbols[number];
+    if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || !s->st_size ||
+        s->st_shndx >= code->section_count)
+        return false;
+    const uint64_t flags = code->sections[s->st_shndx].sh_flags;
+    const char *const section = ts__cuda_section_name(code, s->st_shndx);
+    return (flags & SHF_ALLOC && flags & SHF_WRITE) ||
+           !strcmp(section, ".nv.constant3");
+}
+
+/* ==== 2. Functions ======================================================= */
+
+// Those of a context go with it, or of a module or library; NULL is none.
+// before: only those of earlier sessions.
+static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context,
+                                        const void *owner, bool before)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->attribute_count; i++) {
+        const ts__cs_attribute a = c->attributes[i];
+        const bool meant =
+            (context && a.context == context) || (owner && a.owner == owner);
+        if (!meant || (before && a.session == c->session))
+            c->attributes[kept++] = a;
+    }
+    c->attribute_count = kept;
+    pthread_mutex_unlock(&c->lock);
+}
+
+// Which attributes functions were given, the last value of each. False: there
+// was none, so that its owner is to be asked for.
+static bool ts__cs_attribute_again(ts__cs_code *c,
+                                   const ts__cs_attribute *given)
+{
+    bool known = false;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->attribute_count && !known; i++) {
+        ts__cs_attribute *const a = &c->attributes[i];
+        known = a->function == given->function && a->id == given->id;
+        if (!known) continue;
+        a->value = given->value;
+        a->session = c->session;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return known;
+}
+
+static void ts__cs_attribute_add(ts__cs_code *c, const ts__cs_attribute *given)
+{
+    pthread_mutex_lock(&c->lock);
+    ts__cs_attribute *const more =
+        (ts__cs_attribute *)ts__cs_more(c->attributes, &c->attribute_capacity,
+                                        c->attribute_count, sizeof *more);
+    if (more) {
+        c->attributes = more;
+        more[c->attribute_count] = *given;
+        more[c->attribute_count++].session = c->session;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void ts__cs_attributes_copy(ts__cs_code *c, const void *function,
+                                   ts_snapshot_op *op)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->attribute_count; i++)
+        if (c->attributes[i].function == function)
+            ts_snapshot_attribute(op, TS_ATTRIBUTE_FUNCTION,
+                                  &c->attributes[i].id, 8);
+    pthread_mutex_unlock(&c->lock);
+}
+
+typedef struct ts__cs_layout { // of the parameters of a kernel
+    uint32_t count, size;
+    uint32_t (*parameters)[2]; // offset, size
+} ts__cs_layout;
+
+static void ts__cs_layout_put(void *user, uint32_t offset, uint32_t size)
+{
+    ts__cs_layout *const layout = (ts__cs_layout *)user;
+    if (layout->count == TS__CS_PARAMETERS) return;
+    // Records come in any order; arguments go by number, which is by offset.
+    uint32_t at = layout->count++;
+    for (; at && layout->parameters[at - 1][0] > offset; at--)
+        memcpy(layout->parameters[at], layout->parameters[at - 1], 8);
+    layout->parameters[at][0] = offset;
+    layout->parameters[at][1] = size;
+}
+
+// From what the driver says, else from the code. False: nobody knows.
+static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
+                               const ts__cs_module *m, const char *name,
+                               ts__cs_layout *layout)
+{
+    layout->parameters = job->parameters;
+    layout->count = job->parameter_count;
+    layout->size = 0;
+    if (!answered) {
+        layout->count = 0;
+        if (!m ||
+            !ts__cuda_parameters(&m->code, name, ts__cs_layout_put, layout) ||
+            layout->count == TS__CS_PARAMETERS) // there may be more
+            return false;
+    }
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const uint32_t *const p = layout->parameters[i];
+        if (p[0] > 1 << 16 || p[1] > 1 << 16) return false;
+        if (p[0] + p[1] > layout->size) layout->size = p[0] + p[1];
+    }
+    return true;
+}
+
+#endif // TS_CUDA_SNAPSHOT_CODE_H

@@ -1,0 +1,290 @@
+/*
+    gpu/patch.h - functions put between a program and a library; private to
+                 backends
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Loaded files call functions of others through tables of addresses. There
+        it puts functions of ours in place of those of a library. They stay for
+        as long as the process.
+
+    WHAT IT DOES NOT DO
+        It does not see what is linked statically, and files that are loaded
+        later, until it is called again. Nor what is looked up by name, but
+        functions that do that can be replaced as well. Nor what goes to another
+        function of that name: of a second copy of the library, or of whoever
+        stands in front of it.
+*/
+#if !defined(TS_PATCH_H) && \
+    (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED))
+#define TS_PATCH_H
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct ts__patch {
+    const char *name; // NULL: not to be replaced
+    void (*own)(void);
+} ts__patch;
+
+enum { TS__PATCH_SPARE = 5 };
+
+typedef struct ts__patch_set {
+    const char *prefix; // of all names, behind a __ that they may have: others
+                        // are passed by quickly
+    const ts__patch *patches;
+    void *const *real; // what each stands for; NULL: whatever has its name
+    uint32_t count;
+    const void *spare[TS__PATCH_SPARE]; // addresses in files whose own calls
+                                        // stay; NULL: in none
+} ts__patch_set;
+
+typedef struct ts__patch_walk { // through all files that are loaded
+    const ts__patch_set *set;
+    uint64_t loaded; // so many were, see ts__patch_loaded
+} ts__patch_walk;
+
+typedef struct ts__patch_file { // one that is loaded
+    const ts__patch_set *set;
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    const ElfW(Rela) * tables[2];
+    size_t sizes[2];
+    uintptr_t base, first, end;
+    uintptr_t fixed, fixed_end; // what is read-only after relocation
+} ts__patch_file;
+
+#ifdef __aarch64__
+enum {
+    TS__PATCH_DATA = R_AARCH64_GLOB_DAT,
+    TS__PATCH_JUMP = R_AARCH64_JUMP_SLOT
+};
+#else
+enum {
+    TS__PATCH_DATA = R_X86_64_GLOB_DAT,
+    TS__PATCH_JUMP = R_X86_64_JUMP_SLOT
+};
+#endif
+
+// Another copy of a library has functions of the same names, and somebody else
+// may be in between already: those stay. What is not bound yet leads into the
+// file itself.
+static inline bool ts__patch_stays(const ts__patch_file *file, uintptr_t now,
+                                   const void *real)
+{
+    return real && now != (uintptr_t)real &&
+           (now < file->first || now >= file->end);
+}
+
+static inline void ts__patch_put(const ts__patch_file *file, uintptr_t at,
+                                 const void *own, const void *real)
+{
+    const uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+    const size_t size = at + sizeof own - page;
+    const bool fixed = at >= file->fixed && at < file->fixed_end;
+    const uintptr_t now = __atomic_load_n((uintptr_t *)at, __ATOMIC_RELAXED);
+    if (now == (uintptr_t)own || ts__patch_stays(file, now, real)) return;
+    if (fixed && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
+        return;
+    // Another thread may call through it at this moment.
+    __atomic_store_n((uintptr_t *)at, (uintptr_t)own, __ATOMIC_RELEASE);
+    if (fixed) mprotect((void *)page, size, PROT_READ);
+}
+
+static inline void ts__patch_relocation(const ts__patch_file *file,
+                                        const ElfW(Rela) * rela)
+{
+    const ts__patch_set *const set = file->set;
+    const uint32_t type = ELF64_R_TYPE(rela->r_info);
+    if (type != TS__PATCH_DATA && type != TS__PATCH_JUMP) return;
+    const ElfW(Sym) *const symbol = &file->symbols[ELF64_R_SYM(rela->r_info)];
+    const char *const name = file->strings + symbol->st_name;
+    const char *const bare = name + (strncmp(name, "__", 2) ? 0 : 2);
+    if (symbol->st_shndx != SHN_UNDEF ||
+        strncmp(bare, set->prefix, strlen(set->prefix)) != 0)
+        return;
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (!set->patches[i].name || strcmp(name, set->patches[i].name) != 0)
+            continue;
+        const void *own;
+        memcpy(&own, &set->patches[i].own, sizeof own);
+        ts__patch_put(file, file->base + rela->r_offset, own,
+                      set->real ? set->real[i] : NULL);
+    }
+}
+
+// Addresses in it are relocated already, but not in every kind of file.
+static inline const char *ts__patch_at(const ts__patch_file *file,
+                                       ElfW(Addr) address)
+{
+    return (const char *)(address < file->base ? file->base + address
+                                               : address);
+}
+
+static inline void ts__patch_dynamic(ts__patch_file *file,
+                                     const ElfW(Dyn) * entry)
+{
+    for (; entry->d_tag != DT_NULL; entry++)
+        switch (entry->d_tag) {
+        case DT_STRTAB:
+            file->strings = ts__patch_at(file, entry->d_un.d_ptr);
+            break;
+        case DT_SYMTAB:
+            file->symbols = (const ElfW(Sym) *)(const void *)ts__patch_at(
+                file, entry->d_un.d_ptr);
+            break;
+        case DT_RELA:
+            file->tables[0] = (const ElfW(Rela) *)(const void *)ts__patch_at(
+                file, entry->d_un.d_ptr);
+            break;
+        case DT_JMPREL:
+            file->tables[1] = (const ElfW(Rela) *)(const void *)ts__patch_at(
+                file, entry->d_un.d_ptr);
+            break;
+        case DT_RELASZ: file->sizes[0] = entry->d_un.d_val; break;
+        case DT_PLTRELSZ: file->sizes[1] = entry->d_un.d_val; break;
+        default: break;
+        }
+}
+
+static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
+                                      void *user)
+{
+    (void)size;
+    const ts__patch_walk *const walk = (const ts__patch_walk *)user;
+    const ts__patch_set *const set = walk->set;
+    ts__patch_file file;
+    const ElfW(Dyn) *dynamic = NULL;
+    if (info->dlpi_adds != walk->loaded) return 1; // see ts__patch_files
+    memset(&file, 0, sizeof file);
+    file.set = set;
+    file.base = info->dlpi_addr;
+    file.first = UINTPTR_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const p = &info->dlpi_phdr[i];
+        const uintptr_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)at;
+        if (p->p_type == PT_GNU_RELRO) {
+            // The rest of its last page stays as it is: data may follow.
+            const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+            file.fixed = at & ~(page - 1);
+            file.fixed_end = (at + p->p_memsz) & ~(page - 1);
+        }
+        if (p->p_type == PT_LOAD && at < file.first) file.first = at;
+        if (p->p_type == PT_LOAD && at + p->p_memsz > file.end)
+            file.end = at + p->p_memsz;
+        // A library's own calls are not the program's.
+        for (int k = 0; p->p_type == PT_LOAD && k < TS__PATCH_SPARE; k++)
+            if ((uintptr_t)set->spare[k] - at < p->p_memsz) return 0;
+    }
+    // The kernel's own file has no relocations and may not be written.
+    if (!dynamic || !info->dlpi_name || strstr(info->dlpi_name, "linux-vdso"))
+        return 0;
+    ts__patch_dynamic(&file, dynamic);
+    for (int t = 0; t < 2 && file.strings && file.symbols; t++)
+        for (size_t i = 0; i < file.sizes[t] / sizeof(ElfW(Rela)); i++)
+            ts__patch_relocation(&file, &file.tables[t][i]);
+    return 0;
+}
+
+/*
+    Who looks through files has locks of the loader, and a child made by fork
+    has them as they are at that moment: taken for ever. So forks wait for
+    looks, and looks for forks; but for no more than a second, as what others do
+    in between may wait for one of them.
+*/
+static pthread_mutex_t ts__patch_turn = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool ts__patch_forks; // this thread, and it has the turn
+
+static inline bool ts__patch_take(void)
+{
+    const struct timespec pause = { 0, 100000 };
+    for (int i = 0; i < 10000; i++) {
+        if (pthread_mutex_trylock(&ts__patch_turn) == 0) return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static void ts__patch_fork_prepare(void)
+{
+    const int error = errno;
+    ts__patch_forks = ts__patch_take();
+    errno = error;
+}
+
+static void ts__patch_fork_parent(void)
+{
+    if (ts__patch_forks) pthread_mutex_unlock(&ts__patch_turn);
+}
+
+static void ts__patch_fork_child(void)
+{
+    pthread_mutex_init(&ts__patch_turn, NULL); // whoever had it is not here
+}
+
+static void ts__patch_once(void)
+{
+    pthread_atfork(ts__patch_fork_prepare, ts__patch_fork_parent,
+                   ts__patch_fork_child);
+}
+
+static inline int ts__patch_walk_files(int (*take)(struct dl_phdr_info *,
+                                                   size_t, void *),
+                                       void *user)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ts__patch_once);
+    const bool turn = ts__patch_take();
+    const int result = dl_iterate_phdr(take, user);
+    if (turn) pthread_mutex_unlock(&ts__patch_turn);
+    return result;
+}
+
+static inline int ts__patch_count_take(struct dl_phdr_info *info, size_t size,
+                                       void *user)
+{
+    (void)size;
+    *(uint64_t *)user = (uint64_t)info->dlpi_adds;
+    return 1;
+}
+
+// Grows when a file is loaded.
+static inline uint64_t ts__patch_loaded(void)
+{
+    uint64_t count = 0;
+    ts__patch_walk_files(ts__patch_count_take, &count);
+    return count;
+}
+
+/*
+    In all files that are loaded now. A file is in the loader's list before its
+    addresses are relocated: the loader would write over ours, or into pages
+    that are read-only by then, which ends the process. But it has its lock
+    until they are, and dladdr takes that as well. What is added later than that
+    shows; while files are walked through none is added.
+*/
+static inline void ts__patch_files(const ts__patch_set *set)
+{
+    enum { TRIES = 100 };
+    static const char here = 0;
+    bool done = false;
+    for (int i = 0; i < TRIES && !done; i++) {
+        ts__patch_walk walk = { set, ts__patch_loaded() };
+        Dl_info about;
+        dladdr(&here, &about);
+        done = ts__patch_walk_files(ts__patch_file_take, &walk) == 0;
+    }
+}
+
+#endif // TS_PATCH_H

@@ -1,0 +1,728 @@
+/*
+    gpu/records.h - what backends share that read a vendor's records
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Private: included by the implementations of other backends.
+
+    WHAT IT DOES
+        A vendor tells what an accelerator did in records that come later, on
+        a thread of its own. What is the same for all of them: the library is
+        found at run time; what was known on the thread that asked must be
+        found again by the record's correlation; what is missing must be
+        counted by its cause; the vendor's clock must be followed; and a call
+        into the vendor's library that never returns must not stop the
+        program.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Libraries
+        2. Fields of records
+        3. Notes by correlation
+        4. Losses by cause
+        5. A vendor's clock
+        6. Calls that may hang
+        7. Launches
+*/
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // before the first system header
+#endif
+
+#ifndef TS_RECORDS_H
+#define TS_RECORDS_H
+
+#include "tracesmith.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#ifndef RTLD_NEXT
+#error "gpu/records.h: define _GNU_SOURCE before any #include"
+#endif
+
+#define TS__RECORDS static __attribute__((unused))
+
+/* ==== 1. Libraries ======================================================= */
+
+typedef struct ts__mapped {
+    const char *begins;  // with this does the name of the file begin
+    char path[PATH_MAX]; // of the first such library in the process
+} ts__mapped;
+
+static int ts__mapped_next(struct dl_phdr_info *info, size_t size, void *user)
+{
+    ts__mapped *const search = (ts__mapped *)user;
+    const char *const path = info->dlpi_name ? info->dlpi_name : "";
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash ? slash + 1 : path;
+    (void)size;
+    if (strncmp(name, search->begins, strlen(search->begins)) != 0) return 0;
+    snprintf(search->path, sizeof search->path, "%s", path);
+    return 1;
+}
+
+// Finds a library that the process has already. False: it has none.
+TS__RECORDS bool ts__mapped_find(ts__mapped *search, const char *begins)
+{
+    search->begins = begins;
+    search->path[0] = 0;
+    return dl_iterate_phdr(ts__mapped_next, search) != 0;
+}
+
+// The library that the process has, whatever its version: two copies would
+// disturb each other. NULL: it has none.
+TS__RECORDS void *ts__library_present(const char *begins)
+{
+    ts__mapped there;
+    if (!ts__mapped_find(&there, begins)) return NULL;
+    return dlopen(there.path, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+// The first of the names that can be loaded. Never closed: its threads may
+// be anywhere.
+TS__RECORDS void *ts__library_load(const char *const *names)
+{
+    void *library = NULL;
+    while (!library && *names)
+        library = dlopen(*names++, RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/*
+    Fills a table of pointers to functions by their names behind a prefix, a
+    letter '?' before those that may be absent. Returns the first that is
+    missing, NULL: none.
+*/
+TS__RECORDS const char *ts__library_resolve(void *library, const char *prefix,
+                                            const char *const *names,
+                                            void *table)
+{
+    const char *missing = NULL;
+    for (size_t i = 0; names[i]; i++) {
+        char text[96];
+        const bool optional = names[i][0] == '?';
+        snprintf(text, sizeof text, "%s%s", prefix, names[i] + optional);
+        void *const found = dlsym(library, text);
+        memcpy((char *)table + i * sizeof found, &found, sizeof found);
+        if (!found && !optional && !missing) missing = names[i];
+    }
+    return missing;
+}
+
+/* ==== 2. Fields of records =============================================== */
+
+// They lie where the layout says, aligned or not.
+static inline uint64_t ts__read64(const void *record, size_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static inline uint32_t ts__read32(const void *record, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static inline uint16_t ts__read16(const void *record, size_t offset)
+{
+    uint16_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static inline const char *ts__read_text(const void *record, size_t offset)
+{
+    const char *text;
+    memcpy(&text, (const char *)record + offset, sizeof text);
+    return text;
+}
+
+/* ==== 3. Notes by correlation ============================================ */
+
+/*
+    A table of a fixed size without locks. A note stays until another one needs
+    its place, `count` numbers later; so whoever reads it need not remove it,
+    and one call may be found by many records.
+
+        slot: turn, waits, tag | the note
+
+    `turn` is odd while the slot is being written. A reader copies the note
+    and looks at `turn` again. `waits` is 1 while the note is of a launch whose
+    operation has not been reported. `tag` is the part of the correlation that
+    the place does not tell: all of it up to 44 bits, as addresses are.
+*/
+typedef struct ts__note_head { // short: programs make millions of calls
+    uint16_t turn, waits;
+    uint32_t tag; // 0: free
+} ts__note_head;
+
+// A short note stays in registers; clang does so by itself.
+#if defined(__GNUC__) && !defined(__clang__)
+#define TS__NOTE_UNROLL _Pragma("GCC unroll 4")
+#else
+#define TS__NOTE_UNROLL
+#endif
+
+typedef struct ts__notes {
+    char *slots;
+    uint32_t count;      // power of two
+    uint32_t shift;      // which one
+    uint32_t stride;     // bytes from one slot to the next
+    uint64_t lost;       // two threads wanted one slot at the same moment
+    uint64_t unreported; // waited when others needed their places
+} ts__notes;
+
+// count: power of two. size: of a note, a multiple of 8. Costs no memory until
+// used. Open already: all is forgotten, which costs none again.
+TS__RECORDS bool ts__notes_open(ts__notes *notes, uint32_t count, size_t size)
+{
+    const size_t stride = sizeof(ts__note_head) + size, all = count * stride;
+    notes->lost = notes->unreported = 0;
+    if (notes->slots) return madvise(notes->slots, all, MADV_DONTNEED) == 0;
+    void *const slots =
+        mmap(NULL, all, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (slots == MAP_FAILED) return false;
+    notes->slots = (char *)slots;
+    notes->count = count;
+    notes->shift = (uint32_t)__builtin_ctz(count);
+    notes->stride = (uint32_t)stride;
+    return true;
+}
+
+static inline ts__note_head *ts__notes_slot(const ts__notes *notes, size_t size,
+                                            uint64_t key)
+{
+    return (ts__note_head *)(notes->slots + (key & (notes->count - 1)) *
+                                                (sizeof(ts__note_head) + size));
+}
+
+static inline uint32_t ts__notes_tag(const ts__notes *notes, uint64_t key)
+{
+    return (uint32_t)(key >> notes->shift ^ key >> 44) + 1;
+}
+
+// key: not 0. size: as when it was opened; a constant, which makes it quick.
+// waits: its operation will be reported. Threads: any.
+static inline void ts__notes_put(ts__notes *notes, uint64_t key,
+                                 const void *note, size_t size, bool waits)
+{
+    ts__note_head *const head = ts__notes_slot(notes, size, key);
+    uint64_t *const words = (uint64_t *)(head + 1);
+    // Who finds it odd leaves it so: the one that writes knows what comes.
+    const uint16_t turn = __atomic_exchange_n(&head->turn, 1, __ATOMIC_RELAXED);
+    const uint32_t tag = ts__notes_tag(notes, key);
+    if (TS__UNLIKELY(turn & 1)) {
+        __atomic_add_fetch(&notes->lost, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    if (TS__UNLIKELY(TS__LOAD(&head->waits)) && TS__LOAD(&head->tag) != tag)
+        __atomic_add_fetch(&notes->unreported, 1, __ATOMIC_RELAXED);
+    TS__STORE(&head->waits, (uint16_t)waits);
+    // release: who sees one of the words sees that the turn was odd; pairs
+    // with the acquires in ts__notes_get
+    __atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
+    TS__NOTE_UNROLL
+    for (size_t i = 0; i < size / 8; i++) {
+        uint64_t word;
+        memcpy(&word, (const char *)note + i * 8, 8);
+        __atomic_store_n(&words[i], word, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&head->turn, (uint16_t)(turn + 2), __ATOMIC_RELEASE);
+}
+
+// False: it is not known, or no longer. reported: its operation is, so it
+// waits no longer. Threads: any.
+static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
+                                 void *note, size_t size, bool reported)
+{
+    if (!key || !notes->slots) return false;
+    ts__note_head *const head = ts__notes_slot(notes, size, key);
+    const uint64_t *const words = (const uint64_t *)(head + 1);
+    const uint16_t turn = __atomic_load_n(&head->turn, __ATOMIC_ACQUIRE);
+    if ((turn & 1) || __atomic_load_n(&head->tag, __ATOMIC_ACQUIRE) !=
+                          ts__notes_tag(notes, key))
+        return false;
+    TS__NOTE_UNROLL
+    for (size_t i = 0; i < size / 8; i++) {
+        const uint64_t word = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
+        memcpy((char *)note + i * 8, &word, 8);
+    }
+    if (reported) TS__STORE(&head->waits, 0);
+    return TS__LOAD(&head->turn) == turn;
+}
+
+// There will be no operation.
+TS__RECORDS void ts__notes_settle(const ts__notes *notes, uint64_t key,
+                                  size_t size)
+{
+    ts__note_head *const head = ts__notes_slot(notes, size, key);
+    if (TS__LOAD(&head->tag) == ts__notes_tag(notes, key))
+        TS__STORE(&head->waits, 0);
+}
+
+// How many wait. Slow: it looks at all.
+TS__RECORDS uint64_t ts__notes_waiting(const ts__notes *notes)
+{
+    uint64_t waiting = 0;
+    for (uint32_t i = 0; notes->slots && i < notes->count; i++)
+        waiting += TS__LOAD(
+            &((ts__note_head *)(notes->slots + (size_t)i * notes->stride))
+                 ->waits);
+    return waiting;
+}
+
+/* ==== 4. Losses by cause ================================================= */
+
+typedef struct ts__losses {   // records that are missing
+    const char *vendor;       // in front of each text
+    const char *const *texts; // by cause, NULL at the end
+    uint64_t from;            // since when, ticks of clock 0
+    uint64_t count[16];       // by cause
+    uint32_t track[16];
+} ts__losses;
+
+TS__RECORDS void ts__losses_begin(ts__losses *lost)
+{
+    memset(lost->count, 0, sizeof lost->count);
+    lost->from = ts_tick_now();
+}
+
+// Threads: any.
+TS__RECORDS void ts__lose(ts__losses *lost, uint32_t cause, uint32_t track,
+                          uint64_t count)
+{
+    // Several tracks become none.
+    if (TS__LOAD(&lost->count[cause]) && TS__LOAD(&lost->track[cause]) != track)
+        track = 0;
+    TS__STORE(&lost->track[cause], track);
+    __atomic_add_fetch(&lost->count[cause], count, __ATOMIC_RELAXED);
+}
+
+// Puts into the ledger what has come since the last time.
+TS__RECORDS void ts__losses_report(ts__losses *lost)
+{
+    const uint64_t now = ts_tick_now();
+    for (uint32_t i = 0; lost->texts[i]; i++) {
+        char text[128];
+        const uint32_t track = TS__LOAD(&lost->track[i]);
+        const uint64_t count =
+            __atomic_exchange_n(&lost->count[i], 0, __ATOMIC_RELAXED);
+        if (!count) continue;
+        snprintf(text, sizeof text, "%s: %s", lost->vendor, lost->texts[i]);
+        ts_loss_report(track, TS_LOSS_BACKEND, text, count, lost->from, now);
+    }
+    lost->from = now;
+}
+
+/* ==== 5. A vendor's clock ================================================ */
+
+TS__RECORDS uint64_t ts__clock_now_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+typedef struct ts__pair { // two clocks at a moment
+    uint64_t tick, ns;
+    uint64_t width; // ticks that reading took
+} ts__pair;
+
+typedef struct ts__follower {
+    uint64_t (*now_ns)(void *user); // 0: it does not tell now
+    void *user;
+    const char *name; // for a clock that takes its place
+    uint32_t clock;   // number in the trace
+    uint32_t before;  // it was set back just now: what it was; 0: it was not
+    bool exact;       // it is CLOCK_MONOTONIC_RAW itself
+    ts__pair first, last;
+    double rate;     // ticks of clock 0 in a nanosecond
+    uint64_t narrow; // ticks that the quickest look took, 0: none yet
+    uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
+    uint64_t told_ns;               // of the last sample that was given
+    uint32_t steps;                 // it was set so often
+    uint32_t turn;                  // odd while `shown` changes
+    uint64_t shown[3];              // for other threads: a ts__line
+} ts__follower;
+
+typedef struct ts__line { // where the two clocks were last, and how they go
+    uint64_t tick, ns;
+    double rate; // ticks in a nanosecond
+} ts__line;
+
+// A session begins in which it has this number.
+TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
+{
+    f->clock = clock;
+    f->exact = exact;
+    memset(&f->first, 0, sizeof f->first);
+    memset(&f->last, 0, sizeof f->last);
+    f->steps = f->before = 0;
+    f->told_ns = 0;
+    if (f->rate <= 0) f->rate = 1;
+}
+
+// Gives a sample to the trace, in which a clock only goes on. The trace's own
+// is told once: its times are exact.
+static void ts__follow_tell(ts__follower *f, const ts__pair *pair)
+{
+    if (pair->ns <= f->told_ns || (f->exact && f->told_ns)) return;
+    f->told_ns = pair->ns;
+    const double half_ns = (double)pair->width / 2 / f->rate;
+    ts_clock_sample(f->clock, pair->ns, f->exact ? 0 : pair->tick,
+                    f->exact ? 0 : (uint64_t)half_ns);
+}
+
+// A trace has no more clocks: that is no loss of records, but of their times.
+static void ts__follow_lost(const ts__follower *f)
+{
+    char text[128];
+    const uint64_t now = ts_tick_now();
+    snprintf(text, sizeof text,
+             "%s: times of all operations from here on: its clock was set back "
+             "too often",
+             f->name);
+    ts_loss_report(0, TS_LOSS_BACKEND, text, 1, now, now);
+}
+
+// Somebody set the clock: until the last look it went on as before. If it was
+// set back, it is another one from here on.
+static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
+{
+    ts__follow_tell(f, &f->last);
+    f->steps++;
+    f->first.tick = 0;
+    if (now_ns > f->last.ns) return false;
+    const uint32_t other = ts_clock_define(f->name);
+    if (!other) { // its samples end here
+        ts__follow_lost(f);
+        return true;
+    }
+    f->before = f->clock;
+    TS__STORE(&f->clock, other);
+    f->told_ns = 0;
+    return true;
+}
+
+// Reads both clocks, and CLOCK_MONOTONIC_RAW, as close to one moment as some
+// tries get them; more where others have the processor.
+static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
+{
+    uint64_t best = UINT64_MAX;
+    const int tries = f->narrow ? 5 : 20;
+    for (int i = 0; i < tries || (i < 50 && best / 4 > f->narrow); i++) {
+        const uint64_t start = ts_tick_now();
+        const uint64_t raw = ts__clock_now_ns(CLOCK_MONOTONIC_RAW);
+        const uint64_t before = ts_tick_now();
+        const uint64_t ns = f->now_ns(f->user);
+        const uint64_t after = ts_tick_now();
+        if (!ns) return false;
+        if (after - start >= best) continue;
+        best = after - start;
+        *raw_ns = raw;
+        pair->tick = before + (after - before) / 2;
+        pair->ns = ns;
+        pair->width = after - before;
+    }
+    if (!f->narrow || best < f->narrow) f->narrow = best ? best : 1;
+    return true;
+}
+
+// For threads that do not sample, as ts__follow_line reads it.
+static void ts__follow_show(ts__follower *f)
+{
+    const ts__line line = { f->last.tick, f->last.ns, f->rate };
+    uint64_t words[3];
+    memcpy(words, &line, sizeof words);
+    __atomic_store_n(&f->turn, f->turn + 1, __ATOMIC_RELAXED);
+    // release: who sees a word sees that the turn was odd
+    for (int i = 0; i < 3; i++)
+        __atomic_store_n(&f->shown[i], words[i], __ATOMIC_RELEASE);
+    __atomic_store_n(&f->turn, f->turn + 1, __ATOMIC_RELEASE);
+}
+
+// Looks where it is, and tells the trace once a second. True: it was set back,
+// and times by it begin anew. Threads: one at a time.
+TS__RECORDS bool ts__follow(ts__follower *f, bool always)
+{
+    ts__pair pair = { 0, 0, 0 };
+    uint64_t now = 0;
+    bool back = false;
+    if (!ts__follow_read(f, &pair, &now)) return false; // what was known holds
+    const uint64_t passed = now - f->looked_ns;
+    const int64_t step = (int64_t)(pair.ns - f->last.ns) - (int64_t)passed;
+    // More than a clock that is slewed goes astray.
+    const int64_t most = 1000000 + (int64_t)passed / 1000;
+    f->before = 0;
+    if (f->last.tick && (step > most || step < -most)) {
+        back = ts__follow_stepped(f, pair.ns);
+        always = true;
+    }
+    f->looked_ns = now;
+    if (!f->first.tick) f->first = pair;
+    f->last = pair;
+    const uint64_t ns = pair.ns - f->first.ns;
+    // Behind a step it is as it was before.
+    if (ns) f->rate = (double)(pair.tick - f->first.tick) / (double)ns;
+    ts__follow_show(f);
+    if (!always && now - f->sampled_ns < 1000000000u) return back;
+    f->sampled_ns = now;
+    ts__follow_tell(f, &pair);
+    return back;
+}
+
+// The clock of a time in a record: what is later than now was timed before
+// the clock was set back.
+static inline uint32_t ts__follow_clock_of(const ts__follower *f, uint64_t ns)
+{
+    return TS__UNLIKELY(f->before) && ns > f->last.ns ? f->before : f->clock;
+}
+
+TS__RECORDS uint64_t ts__follow_tick(const ts__follower *f, uint64_t ns)
+{
+    const double ticks = (double)(int64_t)(ns - f->last.ns) * f->rate;
+    return f->last.tick + (uint64_t)(int64_t)ticks;
+}
+
+TS__RECORDS uint64_t ts__follow_ns(const ts__follower *f, uint64_t tick)
+{
+    const double ns = (double)(int64_t)(tick - f->last.tick) / f->rate;
+    return f->last.ns + (uint64_t)(int64_t)ns;
+}
+
+// Whether a time of the vendor's lies before a tick of clock 0.
+static inline bool ts__line_before(const ts__line *line, uint64_t ns,
+                                   uint64_t tick)
+{
+    return (double)(int64_t)(ns - line->ns) * line->rate <
+           (double)(int64_t)(tick - line->tick);
+}
+
+// On the thread that samples.
+static inline bool ts__follow_before(const ts__follower *f, uint64_t ns,
+                                     uint64_t tick)
+{
+    const ts__line line = { f->last.tick, f->last.ns, f->rate };
+    return ts__line_before(&line, ns, tick);
+}
+
+// False: it changes just now. Threads: any.
+static inline bool ts__follow_line(const ts__follower *f, ts__line *line)
+{
+    uint64_t words[3];
+    // acquire: pair with the releases in ts__follow_show
+    const uint32_t turn = __atomic_load_n(&f->turn, __ATOMIC_ACQUIRE);
+    for (int i = 0; i < 3; i++)
+        words[i] = __atomic_load_n(&f->shown[i], __ATOMIC_ACQUIRE);
+    memcpy(line, words, sizeof *line);
+    return !(turn & 1) && TS__LOAD(&f->turn) == turn;
+}
+
+/* ==== 6. Calls that may hang ============================================= */
+
+/*
+    A vendor's library is called on a thread of its own: whoever wants
+    something of it waits for that thread, but not for ever. A call that does
+    not return is left behind with its thread; until it returns, no session
+    begins. The functions run one at a time, and `user` lives as long as the
+    process.
+*/
+typedef struct ts__worker {
+    void (*fetch)(void *user);  // hands over what is complete
+    bool (*more)(void *user);   // does what is at hand; NULL: nothing ever is
+    void (*finish)(void *user); // hands over the rest, and ends
+    void *user;
+    uint32_t period_ms; // it fetches so often
+    uint32_t limit_ms;  // that somebody waits for it
+    pthread_t thread;
+    uint32_t number;          // the thread that is waited for, 0: none
+    uint32_t count;           // of threads so far
+    uint32_t finished;        // the one that came to its end
+    uint32_t hung;            // the one that was left behind
+    uint32_t wake, done;      // counters: for it, and for those who wait
+    uint32_t asked, answered; // fetches
+    uint32_t stopping;
+} ts__worker;
+
+// Threads: any, in a signal handler too.
+TS__RECORDS void ts__worker_wake(uint32_t *word)
+{
+    // release: pairs with the acquire in ts__worker_wait
+    __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+// Until the word is not `seen` any more, or for some time.
+static void ts__worker_wait(uint32_t *word, uint32_t seen, uint64_t ms)
+{
+    struct timespec t;
+    t.tv_sec = (time_t)(ms / 1000);
+    t.tv_nsec = (long)(ms % 1000) * 1000000;
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == seen)
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
+}
+
+// On its thread: nobody waits any more, and what it would touch is somebody
+// else's.
+TS__RECORDS bool ts__worker_left(const ts__worker *w)
+{
+    return !TS__LOAD(&w->number);
+}
+
+static void ts__worker_rounds(ts__worker *w)
+{
+    uint64_t fetched = ts__clock_now_ns(CLOCK_MONOTONIC);
+    while (!ts__worker_left(w)) {
+        const uint32_t seen = __atomic_load_n(&w->wake, __ATOMIC_ACQUIRE);
+        const uint32_t asked = __atomic_load_n(&w->asked, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&w->stopping, __ATOMIC_ACQUIRE)) break;
+        const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
+        if (asked != w->answered ||
+            now - fetched >= w->period_ms * UINT64_C(1000000)) {
+            w->fetch(w->user);
+            fetched = now;
+            TS__STORE(&w->answered, asked);
+            ts__worker_wake(&w->done);
+        } else if (!w->more || !w->more(w->user)) {
+            ts__worker_wait(&w->wake, seen, w->period_ms);
+        }
+    }
+}
+
+static void *ts__worker_run(void *user)
+{
+    ts__worker *const w = (ts__worker *)user;
+    const uint32_t number = w->count;
+    pthread_setname_np(pthread_self(), "ts-capture");
+    ts_thread_name("TraceSmith capture");
+    ts__worker_rounds(w);
+    w->finish(w->user);
+    // One of the two sees the other: ts__worker_stop stores and loads these
+    // in the other order.
+    __atomic_store_n(&w->finished, number, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&w->hung, __ATOMIC_SEQ_CST) == number)
+        __atomic_store_n(&w->hung, 0, __ATOMIC_RELEASE);
+    ts__worker_wake(&w->done);
+    return NULL;
+}
+
+// Waits for *word to be `value`, in bounded time.
+static bool ts__worker_await(ts__worker *w, const uint32_t *word,
+                             uint32_t value)
+{
+    const uint64_t end =
+        ts__clock_now_ns(CLOCK_MONOTONIC) + w->limit_ms * UINT64_C(1000000);
+    for (;;) {
+        const uint32_t seen = __atomic_load_n(&w->done, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) return true;
+        const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
+        if (now >= end) return false;
+        ts__worker_wait(&w->done, seen, (end - now) / 1000000 + 1);
+    }
+}
+
+// False: there is no thread for it. One that hung must have come back.
+TS__RECORDS bool ts__worker_start(ts__worker *w)
+{
+    sigset_t all, old;
+    w->stopping = 0;
+    TS__STORE(&w->number, ++w->count);
+    sigfillset(&all); // the program's signals are none of its business
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const int error = pthread_create(&w->thread, NULL, ts__worker_run, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (error) TS__STORE(&w->number, 0);
+    return error == 0;
+}
+
+// Has it fetch, and waits. False: it has not by then, or does not run.
+TS__RECORDS bool ts__worker_flush(ts__worker *w)
+{
+    if (!TS__LOAD(&w->number)) return false;
+    const uint32_t asked = __atomic_add_fetch(&w->asked, 1, __ATOMIC_RELEASE);
+    ts__worker_wake(&w->wake);
+    return ts__worker_await(w, &w->answered, asked);
+}
+
+// Has it finish. False: it was left behind, or does not run.
+TS__RECORDS bool ts__worker_stop(ts__worker *w)
+{
+    const uint32_t number = TS__LOAD(&w->number);
+    if (!number) return false;
+    // Somebody stops it already: a program may end within the stop of another
+    // thread's. There is one who joins it.
+    if (__atomic_exchange_n(&w->stopping, 1, __ATOMIC_ACQ_REL))
+        return ts__worker_await(w, &w->finished, number);
+    ts__worker_wake(&w->wake);
+    const bool done = ts__worker_await(w, &w->finished, number);
+    TS__STORE(&w->number, 0);
+    if (done)
+        pthread_join(w->thread, NULL);
+    else
+        pthread_detach(w->thread);
+    if (!done) __atomic_store_n(&w->hung, number, __ATOMIC_SEQ_CST);
+    // It came to its end just now, and could not know.
+    if (!done && __atomic_load_n(&w->finished, __ATOMIC_SEQ_CST) == number)
+        TS__STORE(&w->hung, 0);
+    return done;
+}
+
+// acquire: pairs with the release in ts__worker_run
+TS__RECORDS bool ts__worker_hangs(const ts__worker *w)
+{
+    return __atomic_load_n(&w->hung, __ATOMIC_ACQUIRE) != 0;
+}
+
+// In a child made by fork, which has not its thread.
+TS__RECORDS void ts__worker_forked(ts__worker *w)
+{
+    w->number = 0;
+}
+
+/* ==== 7. Launches ======================================================== */
+
+/*
+    Programs launch few kernels often. What tells a launch apart from others is
+    put into eight words; the dictionary is asked when a slot holds other ones.
+    Of one thread at a time.
+*/
+typedef struct ts__launch { // a kernel as it was launched last
+    uint64_t key[8];
+    uint32_t epoch; // of what the words mean; 0: free
+    uint32_t launch;
+    uint32_t unwanted; // its name is not to be captured
+} ts__launch;
+
+// Where in a table it belongs: take the low bits.
+static inline uint64_t ts__launch_hash(const uint64_t key[8])
+{
+    const uint64_t a = (key[0] ^ key[2]) * 0x9E3779B97F4A7C15u;
+    const uint64_t b = (key[1] ^ key[3] << 7) * 0xC2B2AE3D27D4EB4Fu;
+    const uint64_t c = (key[4] ^ key[5] ^ key[6]) * 0x165667B19E3779F9u;
+    const uint64_t hash = (a ^ a >> 29) + (b ^ b >> 31) + c;
+    return hash ^ hash >> 40;
+}
+
+static inline bool ts__launch_is(const ts__launch *l, const uint64_t key[8],
+                                 uint32_t epoch)
+{
+    // Not a loop, which would read the words again from memory where they are
+    // only just on their way.
+    return !((l->epoch ^ epoch) | (l->key[0] ^ key[0]) | (l->key[1] ^ key[1]) |
+             (l->key[2] ^ key[2]) | (l->key[3] ^ key[3]) |
+             (l->key[4] ^ key[4]) | (l->key[5] ^ key[5]) |
+             (l->key[6] ^ key[6]) | (l->key[7] ^ key[7]));
+}
+
+#endif // TS_RECORDS_H

@@ -1,0 +1,74 @@
+/*
+    gpu/streams.h - streams that captures know, so that they can be
+    waited for; a part of gpu/capture.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+*/
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_STREAMS_H)
+#define TS_CUDA_SNAPSHOT_STREAMS_H
+
+static void ts__cs_stream_add(ts__cs_driver *d, const ts__cs_stream *stream)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->stream_count == d->stream_capacity) {
+        const size_t capacity = d->stream_capacity * 2 + 16;
+        ts__cs_stream *const more =
+            (ts__cs_stream *)realloc(d->streams, capacity * sizeof *more);
+        if (more) {
+            d->streams = more;
+            d->stream_capacity = capacity;
+        }
+    }
+    if (d->stream_count < d->stream_capacity) {
+        d->streams[d->stream_count] = *stream;
+        d->streams[d->stream_count++].session = d->session;
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+static bool ts__cs_stream_is_known(ts__cs_driver *d, const void *handle)
+{
+    bool known = false;
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count && !known; i++)
+        known = d->streams[i].handle == handle;
+    pthread_mutex_unlock(&d->lock);
+    return known;
+}
+
+static void ts__cs_stream_quiet(ts__cs_driver *d, const void *handle,
+                                bool quiet)
+{
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].handle == handle) d->streams[i].quiet = quiet;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
+{
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].handle == handle)
+            d->streams[i] = d->streams[--d->stream_count];
+    d->left++; // drivers let it finish its work
+    pthread_mutex_unlock(&d->lock);
+}
+
+// What is known of a stream; the default one is told by its handle.
+static ts__cs_stream ts__cs_stream_of(ts__cs_driver *d, void *handle,
+                                      bool per_thread)
+{
+    ts__cs_stream found = { handle, NULL, 0, 0, false, 0 };
+    const uintptr_t number = (uintptr_t)handle;
+    if ((!number && !per_thread) || number == 1)
+        found.flags = TS_STREAM_LEGACY_DEFAULT;
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->stream_count; i++)
+        if (d->streams[i].handle == handle && number > 2) found = d->streams[i];
+    pthread_mutex_unlock(&d->lock);
+    return found;
+}
+
+#endif // TS_CUDA_SNAPSHOT_STREAMS_H

@@ -1,0 +1,88 @@
+/*
+    gpu/textures.h - texture and surface objects; a part of
+    gpu/capture.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Knows the objects that there are and what textures are of, and finds
+        their handles among the arguments of a kernel. A handle is a number,
+        and may be a small one: what looks like one counts as one.
+
+    WHAT IT DOES NOT DO
+        It looks for no handles in memory, where small numbers are everywhere.
+        The contents of arrays are not kept.
+*/
+#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
+    !defined(TS_CUDA_SNAPSHOT_HANDLES_H)
+#define TS_CUDA_SNAPSHOT_HANDLES_H
+
+static ts__cs_texture *ts__cs_texture_of(uint64_t handle)
+{
+    const size_t after = ts_snapshot_after(
+        ts__cs.textures, ts__cs.texture_count, sizeof *ts__cs.textures, handle);
+    ts__cs_texture *const t = after ? &ts__cs.textures[after - 1] : NULL;
+    return t && t->how.handle == handle ? t : NULL;
+}
+
+static void ts__cs_texture_gone(uint64_t handle)
+{
+    ts__cs_texture *const t = ts__cs_texture_of(handle);
+    if (!t) return;
+    const size_t behind =
+        (size_t)(ts__cs.textures + --ts__cs.texture_count - t);
+    memmove(t, t + 1, behind * sizeof *t);
+}
+
+// The descriptions that it was made of; a surface has but the first.
+static void ts__cs_texture_made(uint64_t handle, void *context,
+                                const void *resource, const void *texture,
+                                const void *view)
+{
+    ts__cs_texture_gone(handle); // its end was not seen
+    ts__cs_texture *const more =
+        (ts__cs_texture *)ts__cs_more(ts__cs.textures, &ts__cs.texture_capacity,
+                                      ts__cs.texture_count, sizeof *more);
+    if (!more) return;
+    ts__cs.textures = more;
+    const size_t at =
+        ts_snapshot_after(more, ts__cs.texture_count, sizeof *more, handle);
+    memmove(&more[at + 1], &more[at],
+            (ts__cs.texture_count++ - at) * sizeof *more);
+    memset(&more[at], 0, sizeof *more);
+    more[at].context = context;
+    ts__cuda_texture *const t = &more[at].how;
+    t->handle = handle;
+    if (resource) memcpy(&t->resource, resource, sizeof t->resource);
+    if (texture) memcpy(t->texture, texture, sizeof t->texture);
+    if (view) memcpy(t->view, view, sizeof t->view);
+    t->has_view = view != NULL;
+}
+
+// Handles among the arguments of a kernel, on multiples of 8. base: where these
+// are among those of the operation.
+static inline void ts__cs_textures_used(ts_snapshot_op *op, const uint8_t *args,
+                                        uint32_t size, uint32_t base)
+{
+    for (uint32_t at = 0; at + 8 <= size; at += 8) {
+        uint64_t value;
+        bool known = false;
+        memcpy(&value, args + at, sizeof value);
+        const ts__cs_texture *const found = ts__cs_texture_of(value);
+        const ts__cuda_texture *const t = found ? &found->how : NULL;
+        for (uint32_t i = 0; t && i < at; i += 8)
+            known |= !memcmp(args + i, args + at, 8);
+        if (!t || known) continue;
+        if (t->resource.type != TS__CUDA_LINEAR &&
+            t->resource.type != TS__CUDA_PITCH) {
+            ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS);
+            return;
+        }
+        ts_snapshot_attribute(op, TS_ATTRIBUTE_TEXTURE, t, sizeof *t);
+        ts__cs_look_up(t->resource.address);
+        ts_snapshot_reach(&ts__cs.memory, op, t->resource.address,
+                          TS_CAPTURE_BY_ARGUMENT, base + at);
+    }
+}
+
+#endif // TS_CUDA_SNAPSHOT_HANDLES_H

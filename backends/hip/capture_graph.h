@@ -1,0 +1,429 @@
+/*
+    hip/capture_graph.h - graphs of HIP; a part of hip/capture.h,
+    private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Answers what CUDA's code asks of graphs by functions of HIP, whose
+        structures lie otherwise. HIP does not tell of every node what it does:
+        of a copy of plain bytes it leaves the answer as it was, of a kernel not
+        that it is cooperative. So copies are known by the calls that made them:
+        by hand they have their node, and what is recorded from a stream is its
+        last node then. What such a node does not tell stays untold in copies of
+        it, which are other nodes: the kernel itself is remembered.
+
+    WHAT IT DOES NOT DO
+        It guesses nothing: copies in graphs that HIP itself made of others
+        (within a graph, clones) are declined.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Nodes whose calls were seen
+        2. Questions                    on the thread that asks HIP
+        3. Kernels
+        4. What calls change
+*/
+#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_GRAPH_H)
+#define TS_HIP_SNAPSHOT_GRAPH_H
+
+#include "../gpu/graph.h"
+
+/* ==== 1. Nodes whose calls were seen ===================================== */
+
+typedef struct ts__hs_seen {
+    uint64_t node;         // in order of it
+    uint64_t graph;        // that it is in
+    bool recorded, unlike; // recorded: not over yet; unlike: HIP's answer about
+                           // it is not all
+    ts__cuda_box box;      // of a copy
+} ts__hs_seen;
+
+static struct {
+    pthread_mutex_t lock;
+    ts__hs_seen *nodes;
+    size_t count, capacity;
+    // Functions of kernels, and where sets begin, that were recorded by calls
+    // of which HIP does not tell all.
+    uint64_t *untold;
+    size_t untold_count, untold_capacity;
+    bool all_untold; // there was no memory for one
+} ts__hs_nodes = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+// Under the lock; NULL: it was not seen.
+static ts__hs_seen *ts__hs_seen_of(uint64_t node)
+{
+    const size_t after =
+        ts_snapshot_after(ts__hs_nodes.nodes, ts__hs_nodes.count,
+                          sizeof *ts__hs_nodes.nodes, node);
+    ts__hs_seen *const s = after ? &ts__hs_nodes.nodes[after - 1] : NULL;
+    return s && s->node == node ? s : NULL;
+}
+
+static bool ts__hs_seen_get(const void *node, ts__hs_seen *seen)
+{
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    const ts__hs_seen *const s = ts__hs_seen_of((uintptr_t)node);
+    if (s) *seen = *s;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+    return s != NULL;
+}
+
+// Two calls have the same last node only if one of them added none: which one
+// nobody tells.
+static bool ts__hs_seen_twice(const ts__hs_seen *known, const ts__hs_seen *seen)
+{
+    return known->recorded && seen->recorded && known->graph == seen->graph;
+}
+
+static void ts__hs_seen_put(const ts__hs_seen *seen)
+{
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    ts__hs_seen *const known = ts__hs_seen_of(seen->node);
+    const bool twice = known && ts__hs_seen_twice(known, seen);
+    ts__hs_seen *const more =
+        known ? NULL
+              : (ts__hs_seen *)ts__cs_more(ts__hs_nodes.nodes,
+                                           &ts__hs_nodes.capacity,
+                                           ts__hs_nodes.count, sizeof *more);
+    if (known) *known = *seen;
+    if (twice) known->unlike = true;
+    if (more) {
+        ts__hs_nodes.nodes = more;
+        const size_t at = ts_snapshot_after(more, ts__hs_nodes.count,
+                                            sizeof *more, seen->node);
+        memmove(&more[at + 1], &more[at],
+                (ts__hs_nodes.count++ - at) * sizeof *more);
+        more[at] = *seen;
+    }
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+}
+
+// Of copies of its node, too, HIP does not tell all.
+static void ts__hs_untold_put(uint64_t object)
+{
+    bool known = false;
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    for (size_t i = 0; i < ts__hs_nodes.untold_count && !known; i++)
+        known = ts__hs_nodes.untold[i] == object;
+    uint64_t *const more =
+        known
+            ? NULL
+            : (uint64_t *)ts__cs_more(ts__hs_nodes.untold,
+                                      &ts__hs_nodes.untold_capacity,
+                                      ts__hs_nodes.untold_count, sizeof *more);
+    if (more) {
+        ts__hs_nodes.untold = more;
+        more[ts__hs_nodes.untold_count++] = object;
+    }
+    ts__hs_nodes.all_untold |= !known && !more;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+}
+
+static bool ts__hs_is_untold(const void *object)
+{
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    bool is = ts__hs_nodes.all_untold;
+    for (size_t i = 0; i < ts__hs_nodes.untold_count && !is; i++)
+        is = ts__hs_nodes.untold[i] == (uintptr_t)object;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+    return is;
+}
+
+// Forgets a node, or those of a graph, or those that are being recorded (each:
+// 0 is none): what comes to lie at these addresses is another one.
+static void ts__hs_seen_gone(uint64_t node, uint64_t graph, bool recorded)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    for (size_t i = 0; i < ts__hs_nodes.count; i++) {
+        const ts__hs_seen *const s = &ts__hs_nodes.nodes[i];
+        if ((!node || s->node != node) && (!graph || s->graph != graph) &&
+            !(recorded && s->recorded))
+            ts__hs_nodes.nodes[kept++] = *s;
+    }
+    ts__hs_nodes.count = kept;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+}
+
+// The recording of a graph is over.
+static void ts__hs_seen_done(uint64_t graph)
+{
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    for (size_t i = 0; i < ts__hs_nodes.count; i++)
+        if (ts__hs_nodes.nodes[i].graph == graph)
+            ts__hs_nodes.nodes[i].recorded = false;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+}
+
+/* ==== 2. Questions ======================================================= */
+
+static struct {
+    int (*type)(void *, int *);
+    int (*kernel)(void *, void *), (*set)(void *, void *);
+    int (*attribute)(void *, int, void *);
+    int (*recorded)(void *, int *, unsigned long long *, void **, void ***,
+                    size_t *);
+} ts__hs_graph_call;
+
+// From 12 on HIP counts otherwise.
+static int ts__hs_node_type(void *node, int *type)
+{
+    const int result = ts__hs_graph_call.type(node, type);
+    if (*type == 12 || *type == 13)
+        *type = TS__CUDA_NODE_COPY; // from a symbol, to one
+    else if (*type > 13)
+        *type = TS__CUDA_NODE_MEMOP;
+    return result;
+}
+
+static bool ts__hs_is_unlike(const void *node)
+{
+    ts__hs_seen seen;
+    return ts__hs_seen_get(node, &seen) && seen.unlike;
+}
+
+static int ts__hs_node_kernel(void *node, ts__cuda_kernel_node *kernel)
+{
+    ts__hs_kernel_node k;
+    memset(&k, 0, sizeof k);
+    if (ts__hs_is_unlike(node) || ts__hs_graph_call.kernel(node, &k) != 0 ||
+        ts__hs_is_untold(k.function))
+        return 1;
+    ts__hs_kernel_of(kernel, &k);
+    return 0;
+}
+
+static int ts__hs_node_set(void *node, ts__cuda_set_node *set)
+{
+    ts__hs_set_node s;
+    memset(&s, 0, sizeof s);
+    if (ts__hs_is_unlike(node) || ts__hs_graph_call.set(node, &s) != 0 ||
+        ts__hs_is_untold((const void *)(uintptr_t)s.to))
+        return 1;
+    ts__hs_set_of(set, &s);
+    return 0;
+}
+
+static int ts__hs_node_copy(void *node, ts__cuda_box *box)
+{
+    ts__hs_seen seen;
+    if (!ts__hs_seen_get(node, &seen) || seen.unlike) return 1;
+    *box = seen.box;
+    return 0;
+}
+
+// The others do not change what comes of it.
+static int ts__hs_node_attribute(void *node, int id, void *value)
+{
+    return id == TS__CUDA_COOPERATIVE
+               ? ts__hs_graph_call.attribute(node, id, value)
+               : 1;
+}
+
+// What `module` stands for is the function, which knows its code.
+static int ts__hs_function_ask(void **module, void *handle)
+{
+    *module = ts__hs_function_at(handle, ts__hs_call.device);
+    return *module ? 0 : 1;
+}
+
+static int ts__hs_function_name(const char **name, void *handle)
+{
+    const ts__hs_function *const f =
+        ts__hs_function_at(handle, ts__hs_call.device);
+    *name = f ? f->name : NULL;
+    return f ? 0 : 1;
+}
+
+static void ts__hs_find_graphs(void *library, ts__cs_calls *call)
+{
+    if (!ts__hs_graph_call.type) {
+        ts__hs_symbol(library, "hipGraphKernelNodeGetParams",
+                      &ts__hs_graph_call.kernel);
+        ts__hs_symbol(library, "hipGraphMemsetNodeGetParams",
+                      &ts__hs_graph_call.set);
+        ts__hs_symbol(library, "hipGraphKernelNodeGetAttribute",
+                      &ts__hs_graph_call.attribute);
+        ts__hs_symbol(library, "hipStreamGetCaptureInfo_v2",
+                      &ts__hs_graph_call.recorded);
+        ts__hs_symbol(library, "hipGraphNodeGetType", &ts__hs_graph_call.type);
+    }
+    ts__hs_symbol(library, "hipGraphGetNodes", &call->nodes);
+    ts__hs_symbol(library, "hipGraphGetEdges", &call->edges_old);
+    ts__hs_symbol(library, "hipGraphChildGraphNodeGetGraph", &call->node_child);
+    call->module = ts__hs_function_ask;
+    call->name = ts__hs_function_name;
+    call->node_copy = ts__hs_node_copy;
+    if (ts__hs_graph_call.type) call->node_type = ts__hs_node_type;
+    if (ts__hs_graph_call.kernel) call->node_kernel = ts__hs_node_kernel;
+    if (ts__hs_graph_call.set) call->node_set = ts__hs_node_set;
+    if (ts__hs_graph_call.attribute)
+        call->node_attribute = ts__hs_node_attribute;
+}
+
+/* ==== 3. Kernels ========================================================= */
+
+static ts_reason ts__hs_node_arguments(ts__cs_node *n,
+                                       const ts__cuda_kernel_node *k,
+                                       ts__cs_job *job, bool answered)
+{
+    ts__amd_kernel how;
+    ts_snapshot_op op;
+    const ts__hs_function *const f = (const ts__hs_function *)job->module;
+    ts__hs_code *const code = f ? f->code : NULL;
+    (void)answered; // HIP tells of no parameters
+    memset(&op, 0, sizeof op);
+    n->object = code;
+    if (!code) return TS_REASON_IMAGE_MISSING;
+    if (!ts__amd_kernel_read(&how, code->bytes, code->size, n->name))
+        return TS_REASON_PARAM_LAYOUT_UNKNOWN;
+    const ts__cs_layout layout = ts__hs_layout(&how);
+    if (!ts__cs_flatten(&layout, k->arguments, k->more, &op, &n->args))
+        return TS_REASON_PARAM_LAYOUT_UNKNOWN;
+    n->head.args_size = op.head.args_size;
+    return TS_REASON_NONE;
+}
+
+static void ts__hs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
+                              const ts__cs_node *n, uint8_t *args, uint32_t at)
+{
+    ts__amd_kernel how;
+    ts_capture_operation head = n->head;
+    ts__hs_code *const code = (ts__hs_code *)n->object;
+    head.image = ts__hs_image(c, code);
+    head.name = ts_name_define(n->name);
+    if (!head.image) ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
+    if (n->head.args_size) memcpy(args + at, n->args, n->head.args_size);
+    ts_snapshot_node(op, &head, n->after, n->after_count);
+    for (uint32_t i = 0; i < n->attribute_count; i++)
+        ts_snapshot_attribute(op, TS_ATTRIBUTE_CUDA_LAUNCH, &n->attributes[i],
+                              sizeof *n->attributes);
+    if (ts__amd_kernel_read(&how, code->bytes, code->size, n->name))
+        ts__hs_parameters(op, &how, args + at, at);
+    ts__cs_textures_used(op, args + at, n->head.args_size, at);
+}
+
+/* ==== 4. What calls change =============================================== */
+
+static bool ts__hs_ask_recorded(ts__cs_job *job)
+{
+    int status = 0;
+    unsigned long long id = 0;
+    void *graph = NULL, **last = NULL;
+    size_t count = 0;
+    if (!ts__hs_graph_call.recorded ||
+        ts__hs_graph_call.recorded(job->object, &status, &id, &graph, &last,
+                                   &count) != 0 ||
+        status != 1 || count != 1)
+        return false;
+    job->address = (uintptr_t)last[0];
+    job->module = graph;
+    return true;
+}
+
+// The box of a copy, as a call gives it; false: it is no copy.
+static bool ts__hs_box_of(const ts__cs_call *c, ts__cuda_box *box)
+{
+    const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
+    memset(box, 0, sizeof *box);
+    if (kind == TS__CS_COPY) {
+        ts__hs_end(&box->to, ts__cs_argument(c, 0), 0);
+        ts__hs_end(&box->from, ts__cs_argument(c, 8), 0);
+        box->width = ts__cs_argument(c, 16);
+        box->height = box->depth = 1;
+    } else if (kind == TS__CS_COPY_BOX && ts__cs_argument(c, 0)) {
+        memcpy(box, (const void *)(uintptr_t)ts__cs_argument(c, 0),
+               sizeof *box);
+    }
+    return kind == TS__CS_COPY || kind == TS__CS_COPY_BOX;
+}
+
+static bool ts__hs_is_nothing(const ts__cuda_box *box)
+{
+    return !box->width || !box->height || !box->depth;
+}
+
+// What a call has added to the graph that its stream is recorded into, where
+// HIP would not say it. A copy of nothing adds nothing: the last node is
+// another call's.
+static void ts__hs_recorded(const ts__cs_call *c)
+{
+    const bool how = c->rule->kind == TS__CS_LAUNCH_HOW;
+    ts__cs_job job;
+    ts__hs_seen seen;
+    void *stream;
+    memset(&seen, 0, sizeof seen);
+    memset(&job, 0, sizeof job);
+    seen.recorded = true;
+    seen.unlike = !ts__hs_box_of(c, &seen.box);
+    if (!TS__LOAD(&ts__cs.recording)) return;
+    // Whether it is this stream that is recorded may stay unknown.
+    if (seen.unlike) ts__hs_untold_put(ts__cs_argument(c, how ? 8 : 0));
+    if (!seen.unlike && ts__hs_is_nothing(&seen.box)) return;
+    if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream <= 2) return;
+    job.what = TS__CS_OWN;
+    job.own = ts__hs_ask_recorded;
+    job.context = c->context;
+    job.object = stream;
+    if (!ts__cs_is_safe(c->context) ||
+        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        return;
+    seen.node = job.address;
+    seen.graph = (uintptr_t)job.module;
+    ts__hs_seen_put(&seen);
+}
+
+// A node that was made by hand, or is changed: arguments from `at` on.
+static void ts__hs_node_made(const ts__cs_call *c, const ts__cuda_box *box)
+{
+    ts__hs_seen seen;
+    const bool made = c->rule->kind == TS__HS_COPY_ADDED;
+    const uint64_t node = made ? ts__cs_pointed(c, 0) : ts__cs_argument(c, 0);
+    memset(&seen, 0, sizeof seen);
+    if (!made && !ts__hs_seen_get((const void *)(uintptr_t)node, &seen)) return;
+    seen.node = node;
+    if (made) seen.graph = ts__cs_argument(c, 8);
+    seen.box = *box;
+    ts__hs_seen_put(&seen);
+}
+
+// A call has returned, whatever came of it.
+static void ts__hs_graph_returned(const ts__cs_call *c, const ts__hs_rule *rule,
+                                  const ts__cuda_box *box)
+{
+    const uint8_t kind = c->rule->kind;
+    const bool ends = kind == TS__CS_RECORDED;
+    if (ends && c->result)
+        ts__hs_seen_gone(0, 0, true); // with its graph; others are declined
+    else if (ends)
+        ts__hs_seen_done(ts__cs_pointed(c, 8));
+    else if (c->result)
+        return;
+    else if (kind == TS__HS_COPY_ADDED || kind == TS__HS_COPY_CHANGED)
+        ts__hs_node_made(c, box);
+    else if (kind == TS__CS_COPY || kind == TS__CS_COPY_BOX ||
+             kind == TS__CS_LAUNCH_TOGETHER || kind == TS__CS_LAUNCH_HOW ||
+             rule->how == TS__HS_CUBE) // a node does not say how deep it is
+        ts__hs_recorded(c);
+}
+
+static void ts__hs_graphs_forget(void)
+{
+    ts__cs_graphs_forget();
+    pthread_mutex_lock(&ts__hs_nodes.lock);
+    ts__hs_nodes.count = ts__hs_nodes.untold_count = 0;
+    ts__hs_nodes.all_untold = false;
+    pthread_mutex_unlock(&ts__hs_nodes.lock);
+}
+
+static const ts__cs_graph_calls ts__hs_graphs = {
+    .named = ts__cs_graph_named,
+    .launch = ts__cs_graph_launch,
+    .happened = ts__cs_graph_happened,
+    .gone = ts__cs_graph_gone,
+    .forget = ts__hs_graphs_forget,
+    .arguments = ts__hs_node_arguments,
+    .put_kernel = ts__hs_put_kernel,
+};
+
+#endif // TS_HIP_SNAPSHOT_GRAPH_H

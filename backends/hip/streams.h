@@ -1,0 +1,241 @@
+/*
+    hip/streams.h - the streams of HIP, for ts_hip.h
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Private: included by the implementation of ts_hip.h.
+
+    WHAT IT DOES
+        Gives each stream a track. HIP tells streams by their addresses, and
+        the address of one that was destroyed may be that of the next one: so a
+        stream is its address from one moment to another, and operations are
+        told apart by when they were asked for. Their records may come later.
+
+    CONTENTS                            search for "---- 2" to jump
+        1. The table
+        2. Making and destroying
+        3. Tracks
+*/
+#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_STREAMS_H)
+#define TS_HIP_STREAMS_H
+
+/* ---- 1. The table ------------------------------------------------------- */
+
+typedef struct ts__hip_place { // what an operation says of its stream
+    uint64_t handle;
+    uint64_t tick; // when it was asked for
+    uint32_t device;
+    bool is_queue;
+} ts__hip_place;
+
+enum { TS__HIP_TRIES = 64 };            // slots in a row for a stream
+#define TS__HIP_GIVEN_AWAY (UINT32_MAX) // the number of a slot that changes
+
+// Handles of HIP that are no objects: null, legacy, per thread. Each device
+// has its own.
+static bool ts__hip_is_default(uint64_t handle)
+{
+    return handle <= 2;
+}
+
+// Which slot to begin with: by the handle alone, for streams whose device is
+// not known when it is looked for.
+static uint32_t ts__hip_stream_at(const ts__hip_place *p)
+{
+    const bool shared = p->is_queue || ts__hip_is_default(p->handle);
+    const uint64_t hash = p->handle * 0x9E3779B97F4A7C15u >> 40;
+    return (uint32_t)hash + (shared ? p->device * 61u : 0);
+}
+
+// What a slot holds, read before its number is asked for again. acquire: pairs
+// with the releases in ts__hip_stream_put.
+#define TS__HIP_HELD(slot, field) \
+    __atomic_load_n(&(slot)->field, __ATOMIC_ACQUIRE)
+
+static inline bool ts__hip_stream_fits(const ts__hip_stream *s,
+                                       const ts__hip_place *p)
+{
+    return TS__HIP_HELD(s, handle) == p->handle &&
+           TS__HIP_HELD(s, is_queue) == p->is_queue &&
+           p->tick >= TS__HIP_HELD(s, born) &&
+           p->tick <= TS__HIP_HELD(s, gone) &&
+           (TS__HIP_HELD(s, device) == p->device || TS__HIP_HELD(s, made));
+}
+
+// NULL: it is not there. Threads: any; the slot may be given away meanwhile,
+// which shows in its number, which was `held`.
+static ts__hip_stream *ts__hip_stream_find(const ts__hip_place *p,
+                                           uint32_t *held)
+{
+    const uint32_t at = ts__hip_stream_at(p);
+    for (uint32_t i = 0; i < TS__HIP_TRIES; i++) {
+        ts__hip_stream *const s = &ts__hip.stream[(at + i) % TS__HIP_STREAMS];
+        const uint32_t number = TS__HIP_HELD(s, number);
+        if (!number) return NULL;
+        if (number == TS__HIP_GIVEN_AWAY) continue;
+        if (ts__hip_stream_fits(s, p) && TS__LOAD(&s->number) == number) {
+            *held = number;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+// The next free slot, else the one whose stream was destroyed first. NULL: all
+// streams live. With the lock.
+static ts__hip_stream *ts__hip_stream_room(uint32_t at)
+{
+    ts__hip_stream *oldest = NULL;
+    uint64_t gone = UINT64_MAX;
+    for (uint32_t i = 0; i < TS__HIP_TRIES; i++) {
+        ts__hip_stream *const s = &ts__hip.stream[(at + i) % TS__HIP_STREAMS];
+        if (!s->number) return s;
+        if (s->gone < gone) {
+            gone = s->gone;
+            oldest = s;
+        }
+    }
+    return oldest;
+}
+
+// born: 0 is behind those that had the handle before. With the lock.
+static ts__hip_stream *ts__hip_stream_put(const ts__hip_place *p, uint64_t born)
+{
+    const uint32_t at = ts__hip_stream_at(p);
+    const bool seen = born != 0;
+    for (uint32_t i = 0; i < TS__HIP_TRIES && !seen; i++) {
+        const ts__hip_stream *const s =
+            &ts__hip.stream[(at + i) % TS__HIP_STREAMS];
+        if (s->number && s->handle == p->handle && s->is_queue == p->is_queue &&
+            s->gone < p->tick && s->gone >= born)
+            born = s->gone + 1;
+    }
+    ts__hip_stream *const s = ts__hip_stream_room(at);
+    if (!s) return NULL;
+    // release: who sees a new field sees that the number changed
+    __atomic_store_n(&s->number, TS__HIP_GIVEN_AWAY, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->handle, p->handle, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->is_queue, p->is_queue, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->device, p->device, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->born, born, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->gone, UINT64_MAX, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->track, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->made, 0, __ATOMIC_RELEASE);
+    s->flags = 0;
+    s->priority = 0;
+    __atomic_store_n(&s->number, ++ts__hip.stream_count, __ATOMIC_RELEASE);
+    return s;
+}
+
+/* ---- 2. Making and destroying ------------------------------------------- */
+
+// The stream of that handle ends: calls from `tick` on are of another one.
+// With the lock.
+static void ts__hip_stream_end(uint64_t handle, uint64_t tick)
+{
+    const ts__hip_place p = { .handle = handle };
+    const uint32_t at = ts__hip_stream_at(&p);
+    for (uint32_t i = 0; i < TS__HIP_TRIES; i++) {
+        ts__hip_stream *const s = &ts__hip.stream[(at + i) % TS__HIP_STREAMS];
+        if (!s->number) return;
+        if (s->handle == handle && !s->is_queue && s->gone == UINT64_MAX)
+            TS__STORE(&s->gone, tick - 1);
+    }
+}
+
+static void ts__hip_stream_destroyed(uint64_t handle, uint64_t tick)
+{
+    if (ts__hip_is_default(handle)) return;
+    pthread_mutex_lock(&ts__hip.lock);
+    ts__hip_stream_end(handle, tick);
+    pthread_mutex_unlock(&ts__hip.lock);
+}
+
+// p: its tick is that of the call that made it.
+static void ts__hip_stream_made(const ts__hip_place *p, uint32_t flags,
+                                int32_t priority)
+{
+    pthread_mutex_lock(&ts__hip.lock);
+    ts__hip_stream_end(p->handle, p->tick); // nobody heard of its end
+    ts__hip_stream *const s = ts__hip_stream_put(p, p->tick);
+    if (s) {
+        s->flags = flags;
+        s->priority = priority;
+        TS__STORE(&s->made, 1);
+    }
+    pthread_mutex_unlock(&ts__hip.lock);
+}
+
+// Which device it is of: p's if its making was not seen.
+static uint32_t ts__hip_stream_device(const ts__hip_place *p)
+{
+    uint32_t number;
+    const ts__hip_stream *const s =
+        ts__hip_is_default(p->handle) ? NULL : ts__hip_stream_find(p, &number);
+    return s ? TS__LOAD(&s->device) : p->device;
+}
+
+/* ---- 3. Tracks ---------------------------------------------------------- */
+
+// With the lock.
+static uint32_t ts__hip_stream_define(const ts__hip_stream *s)
+{
+    char name[48];
+    if (s->is_queue || !ts__hip_is_default(s->handle))
+        snprintf(name, sizeof name, s->is_queue ? "queue %u" : "stream %u",
+                 ++ts__hip.named[s->device][s->is_queue]);
+    else
+        snprintf(name, sizeof name, "%sdefault stream",
+                 s->handle == 2 ? "per-thread " : "");
+    ts_gpu_stream_desc desc = { .name = name,
+                                .context = ts__hip.devices[s->device].track,
+                                .number = s->handle,
+                                .priority = s->priority };
+    if (s->flags & 1) desc.flags = TS_STREAM_NON_BLOCKING;
+    if (!s->is_queue && s->handle < 2) desc.flags = TS_STREAM_LEGACY_DEFAULT;
+    if (s->is_queue) desc.flags = TS_STREAM_NON_BLOCKING;
+    return ts_gpu_stream_define(&desc);
+}
+
+static uint32_t ts__hip_stream_define_at(const ts__hip_place *p,
+                                         const ts__hip_stream **found,
+                                         uint32_t *number)
+{
+    pthread_mutex_lock(&ts__hip.lock);
+    ts__hip_stream *s = ts__hip_stream_find(p, number);
+    if (!s) s = ts__hip_stream_put(p, 0);
+    // release: pairs with the acquire of TS__HIP_HELD
+    if (s && !s->track)
+        __atomic_store_n(&s->track, ts__hip_stream_define(s), __ATOMIC_RELEASE);
+    const uint32_t track = s ? s->track : ts__hip.devices[p->device].track;
+    *number = s ? s->number : 0;
+    pthread_mutex_unlock(&ts__hip.lock);
+    if (!s) ts__hip_lose(TS__HIP_UNPLACED, 1);
+    *found = s;
+    return track;
+}
+
+/*
+    The track of a stream; of a queue where the stream is not known. The device
+    is defined. found: its slot, NULL: there are too many, and it shares its
+    device's track. number: of the slot as long as it is that stream's.
+*/
+static uint32_t ts__hip_stream_of(const ts__hip_place *place,
+                                  const ts__hip_stream **found,
+                                  uint32_t *number)
+{
+    ts__hip_place p = *place;
+    if (p.handle == 1 && !p.is_queue) p.handle = 0; // the same stream
+    *found = ts__hip_stream_find(&p, number);
+    const uint32_t track = *found ? TS__HIP_HELD(*found, track) : 0;
+    if (track && TS__LOAD(&(*found)->number) == *number) return track;
+    return ts__hip_stream_define_at(&p, found, number);
+}
+
+static uint32_t ts__hip_stream_track(const ts__hip_place *place)
+{
+    const ts__hip_stream *found;
+    uint32_t number;
+    return ts__hip_stream_of(place, &found, &number);
+}
+
+#endif // TS_HIP_STREAMS_H

@@ -1,0 +1,113 @@
+/*
+    vdev/untouched_pages.h - memory of devices that nobody has written; a part
+    of ts_vdev.h, private to it
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        Memory of a device is the process's own, and a page of it that was
+        never touched is not there: it reads as zeros. /proc/self/pagemap tells
+        so without touching it. Where it tells something else of memory that is
+        known (no such file, an emulator with addresses of its own), nothing is
+        known.
+*/
+#if defined(TS__VDEV_IMPLEMENTED) && !defined(TS_VDEV_BLANK_H)
+#define TS_VDEV_BLANK_H
+
+// Chunks that are looked at with one call.
+enum { TS__VD_BLANK_CHUNKS = 32 };
+
+// Whether all pages that hold a part of the bytes are not there, nor swapped
+// out. Source: Linux, Documentation/admin-guide/mm/pagemap.rst
+static bool ts__vd_pages_blank(const uint64_t *pages, uint64_t address,
+                               uint64_t size, uint64_t page)
+{
+    const uint64_t last = (address + size - 1) / page;
+    for (uint64_t i = address / page; i <= last; i++)
+        if (*pages++ >> 62) return false;
+    return true;
+}
+
+/*
+    How many bytes from an address on, in chunks, are alike: blank or not. At
+    least one chunk; not all that are alike.
+*/
+static uint64_t ts__vd_blank_from(int pagemap, uint64_t address, uint64_t size,
+                                  bool *blank)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t most = (uint64_t)TS__VD_BLANK_CHUNKS * TS_CAPTURE_CHUNK;
+    uint64_t pages[TS__VD_BLANK_CHUNKS * TS_CAPTURE_CHUNK / 4096 + 1];
+    uint64_t done = 0;
+    *blank = false;
+    while (done < size && (!done || *blank)) {
+        const uint64_t at = address + done, first = at / page;
+        const uint64_t part = size - done < most ? size - done : most;
+        const uint64_t room = ((at + part - 1) / page - first + 1) * 8;
+        if (room > sizeof pages ||
+            pread(pagemap, pages, room, (off_t)(first * 8)) != (ssize_t)room)
+            break;
+        for (uint64_t chunk = 0, k; chunk < part; chunk += k) {
+            k = part - chunk < TS_CAPTURE_CHUNK ? part - chunk
+                                                : TS_CAPTURE_CHUNK;
+            const uint64_t *const own = &pages[(at + chunk) / page - first];
+            const bool is = ts__vd_pages_blank(own, at + chunk, k, page);
+            if (!done) *blank = is;
+            if (is != *blank) return done;
+            done += k;
+        }
+    }
+    if (!done) *blank = false; // nobody knows
+    return done ? done : size;
+}
+
+// Whether it tells right of pages before and after they are written: of every
+// other one, as what lies between them may come with them.
+static bool ts__vd_blank_try(int pagemap)
+{
+    enum { PAGES = 8 };
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    // 0x20: anonymous, see ts__vd_map
+    void *const all = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | 0x20, -1, 0);
+    bool right = all != MAP_FAILED, blank;
+    for (uint64_t i = 0; right && i < PAGES; i++) {
+        ts__vd_blank_from(pagemap, (uintptr_t)all + i * page, page, &blank);
+        right = blank;
+    }
+    for (uint64_t i = 1; right && i < PAGES; i += 2) {
+        ((volatile uint8_t *)all)[i * page] = 1;
+        ts__vd_blank_from(pagemap, (uintptr_t)all + i * page, page, &blank);
+        right = !blank;
+    }
+    if (all != MAP_FAILED) munmap(all, PAGES * page);
+    return right;
+}
+
+/*
+    How many bytes of memory of a device from an address on are alike, in
+    chunks from that address on. *blank: nobody has written them since they
+    were zeros; else they may hold anything.
+*/
+static uint64_t ts__vd_blank(const ts_vdev *v, uint64_t address, uint64_t size,
+                             bool *blank)
+{
+    static int tells; // 1: it does, -1: it does not, 0: nobody has tried
+    const ts__vd_device *const d = ts__vd_owner(v, ts__vd_pointer(address));
+    *blank = false;
+    int now = __atomic_load_n(&tells, __ATOMIC_RELAXED);
+    if (!d || !d->mapped || now < 0) return size;
+    const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (pagemap >= 0 && !now) {
+        now = ts__vd_blank_try(pagemap) ? 1 : -1;
+        __atomic_store_n(&tells, now, __ATOMIC_RELAXED);
+    }
+    const uint64_t alike =
+        pagemap >= 0 && now > 0
+            ? ts__vd_blank_from(pagemap, address, size, blank)
+            : size;
+    if (pagemap >= 0) close(pagemap);
+    return alike;
+}
+
+#endif // TS_VDEV_BLANK_H
