@@ -76,7 +76,7 @@ typedef struct ts_cupti_desc {
     // profiler or its file, "all": to anybody (NULL: to nobody)
     const char *yield TS__UNSET;
     // sessions look after modules and memory from their start, so that
-    // ts_snapshot_start may come later (false: only if it came before)
+    // ts_capture_start may come later (false: only if it came before)
     bool operations TS__UNSET;
 } ts_cupti_desc;
 
@@ -233,7 +233,7 @@ static void ts__cu_silence(ts__cu *u)
     const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
     const uint32_t ms = u->patience_ms ? u->patience_ms : PATIENCE_MS;
     if (u->silent_ns == TS__CU_SILENCE_SAID || u->refused ||
-        TS__LOAD(&u->apart) || !ts_capture_kind(TS_EVENT_KERNEL))
+        TS__LOAD(&u->apart) || !ts_filter_kind(TS_EVENT_KERNEL))
         return;
     if (u->kernels || TS__LOAD(&u->launches) < MANY) {
         u->silent_ns = 0;
@@ -626,19 +626,19 @@ static bool ts__cu_kind_wanted(ts__cu_role role)
     // A whole graph takes the place of its kernels.
     if (role == TS__CU_GRAPH && !ts__cu_desc.whole_graphs) return false;
     if (events[role])
-        return ts_capture_kind((ts_event_kind)events[role]) ||
-               (role == TS__CU_GRAPH && ts_capture_kind(TS_EVENT_GRAPH_LAUNCH));
+        return ts_filter_kind((ts_event_kind)events[role]) ||
+               (role == TS__CU_GRAPH && ts_filter_kind(TS_EVENT_GRAPH_LAUNCH));
     if (role == TS__CU_SYNC)
-        return ts_capture_kind(TS_EVENT_STREAM_SYNC) ||
-               ts_capture_kind(TS_EVENT_DEVICE_SYNC) ||
-               ts_capture_kind(TS_EVENT_EVENT_SYNC) ||
-               ts_capture_kind(TS_EVENT_EVENT_WAIT);
+        return ts_filter_kind(TS_EVENT_STREAM_SYNC) ||
+               ts_filter_kind(TS_EVENT_DEVICE_SYNC) ||
+               ts_filter_kind(TS_EVENT_EVENT_SYNC) ||
+               ts_filter_kind(TS_EVENT_EVENT_WAIT);
     if (role == TS__CU_EVENT)
-        return ts_capture_kind(TS_EVENT_EVENT_RECORD) ||
-               ts_capture_kind(TS_EVENT_EVENT_WAIT);
+        return ts_filter_kind(TS_EVENT_EVENT_RECORD) ||
+               ts_filter_kind(TS_EVENT_EVENT_WAIT);
     if (role == TS__CU_MEMORY || role == TS__CU_POOL)
-        return ts_capture_kind(TS_EVENT_GPU_ALLOC) ||
-               ts_capture_kind(TS_EVENT_GPU_FREE);
+        return ts_filter_kind(TS_EVENT_GPU_ALLOC) ||
+               ts_filter_kind(TS_EVENT_GPU_FREE);
     return true;
 }
 
@@ -809,7 +809,7 @@ static void ts__cu_faults(ts__cu *u)
 {
     const uint64_t waits = TS__LOAD(&u->device_waits);
     if (ts__cu_is_deaf(u) && waits > u->device_syncs &&
-        ts_capture_kind(TS_EVENT_DEVICE_SYNC))
+        ts_filter_kind(TS_EVENT_DEVICE_SYNC))
         ts__lose(&u->lost, TS__CU_DEAF, 0, waits - u->device_syncs);
     if (u->version < u->table->graphs_bad && u->generation > 1 && u->of_graphs)
         ts__cu_fact(u, "fault",
@@ -837,7 +837,7 @@ static void ts__cu_sum_up(ts__cu *u)
         if (!TS__LOAD(&u->heard)) ts__cu_fact(u, "warning", ts__cu_unheard);
         return;
     }
-    if (launches && !u->kernels && ts_capture_kind(TS_EVENT_KERNEL))
+    if (launches && !u->kernels && ts_filter_kind(TS_EVENT_KERNEL))
         ts__cu_fact(u, "warning", ts__cu_silent);
     else if (u->silent_ns == TS__CU_SILENCE_SAID)
         ts__cu_fact(u, "warning", "none"); // one came after all

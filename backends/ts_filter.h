@@ -7,7 +7,7 @@
         Keeps the wishes of the user in one place, where every backend asks:
         which kinds of events, which names, how deep the stacks of launches.
         The injected library sets them from its variables, a program by
-        ts_capture_set.
+        ts_filter_set.
 
     WHAT IT DOES NOT DO
         It records nothing, and what a program marks by the macros of
@@ -19,13 +19,13 @@
 
         void choose(void) // before ts_session_start
         {
-            const ts_capture_desc only = { .kinds = "kernel,memcpy" };
-            ts_capture_set(&only);
+            const ts_filter_desc only = { .kinds = "kernel,memcpy" };
+            ts_filter_set(&only);
         }
 
         bool takes_kernels(void) // in a backend
         {
-            return ts_capture_kind(TS_EVENT_KERNEL);
+            return ts_filter_kind(TS_EVENT_KERNEL);
         }
 
     CONTENTS                            search for "==== 2." to jump
@@ -33,24 +33,24 @@
         2. Questions of backends
         3. Implementation               private
 */
-#ifndef TS_CAPTURE_H
-#define TS_CAPTURE_H
+#ifndef TS_FILTER_H
+#define TS_FILTER_H
 
 #include "tracesmith.h"
 #include <string.h>
 
 // Every backend brings the functions along; a program keeps one copy.
 #ifdef TS__STATIC
-#define TS__CAPTURE static __attribute__((unused))
+#define TS__WEAK_API static __attribute__((unused))
 #elif defined(__cplusplus)
-#define TS__CAPTURE extern "C" __attribute__((weak))
+#define TS__WEAK_API extern "C" __attribute__((weak))
 #else
-#define TS__CAPTURE __attribute__((weak))
+#define TS__WEAK_API __attribute__((weak))
 #endif
 
 /* ==== 1. What to capture ================================================= */
 
-enum { TS_CAPTURE_FILTER_MAX = 4096, TS_CAPTURE_STACK_MAX = 256 };
+enum { TS_FILTER_NAMES_MAX = 4096, TS_FILTER_STACK_MAX = 256 };
 
 /*
     All zeros captures everything, without stacks.
@@ -62,14 +62,14 @@ enum { TS_CAPTURE_FILTER_MAX = 4096, TS_CAPTURE_STACK_MAX = 256 };
     the meaning from what follows it. What has no name is not asked for it.
     If a list only leaves out, all the rest is captured.
 */
-typedef struct ts_capture_desc {
+typedef struct ts_filter_desc {
     const char *kinds TS__UNSET; // (all)
-    // (all), at most TS_CAPTURE_FILTER_MAX - 1 bytes
+    // (all), at most TS_FILTER_NAMES_MAX - 1 bytes
     const char *names TS__UNSET;
-    // frames of a stack at each launch, at most TS_CAPTURE_STACK_MAX (0: no
+    // frames of a stack at each launch, at most TS_FILTER_STACK_MAX (0: no
     // stacks)
     uint32_t stack_depth TS__UNSET;
-} ts_capture_desc;
+} ts_filter_desc;
 
 /*
     Sets what is captured from now on; NULL: all defaults. The strings are
@@ -78,74 +78,74 @@ typedef struct ts_capture_desc {
     Threads: none may record: call it before a session starts.
     Errors:  TS_ERR_USAGE (no such kind, too long, too deep): nothing changes.
 */
-TS__CAPTURE ts_result ts_capture_set(const ts_capture_desc *desc);
+TS__WEAK_API ts_result ts_filter_set(const ts_filter_desc *desc);
 
 // Reads a list of kinds: bits 1 << ts_event_kind; 0: a name of it is none.
-TS__CAPTURE uint64_t ts_capture_kinds(const char *list);
+TS__WEAK_API uint64_t ts_filter_kinds(const char *list);
 
 /* ==== 2. Questions of backends =========================================== */
 
 // With TRACESMITH_DISABLE nothing is.
 #ifdef TRACESMITH_DISABLE
-#define TS__CAPTURED(asked) false
-#define TS__CAPTURE_DEPTH() 0
+#define TS__UNLESS_DISABLED(asked) false
+#define TS__FILTER_DEPTH()         0
 #else
-#define TS__CAPTURED(asked) (asked)
-#define TS__CAPTURE_DEPTH() TS__LOAD(&ts__capture.stack_depth)
+#define TS__UNLESS_DISABLED(asked) (asked)
+#define TS__FILTER_DEPTH()         TS__LOAD(&ts__filter.stack_depth)
 #endif
 
-typedef struct ts__capture_state { // private
-    uint64_t left_out;             // bits of kinds
+typedef struct ts__filter_state { // private
+    uint64_t left_out;            // bits of kinds
     uint32_t stack_depth;
     uint32_t filtered; // names has patterns
-    char names[TS_CAPTURE_FILTER_MAX];
-} ts__capture_state;
+    char names[TS_FILTER_NAMES_MAX];
+} ts__filter_state;
 #ifdef TS__STATIC
-static ts__capture_state ts__capture;
+static ts__filter_state ts__filter;
 #elif defined(__cplusplus)
-extern "C" ts__capture_state ts__capture;
+extern "C" ts__filter_state ts__filter;
 #else
-extern ts__capture_state ts__capture;
+extern ts__filter_state ts__filter;
 #endif
 
-TS__CAPTURE bool ts__capture_name_slow(const char *text, size_t size);
+TS__WEAK_API bool ts__filter_name_slow(const char *text, size_t size);
 
 // Whether events of this kind are wanted. Threads: any, at any moment.
-static inline bool ts_capture_kind(ts_event_kind kind)
+static inline bool ts_filter_kind(ts_event_kind kind)
 {
     (void)kind;
-    return TS__CAPTURED(!(TS__LOAD(&ts__capture.left_out) >> kind & 1));
+    return TS__UNLESS_DISABLED(!(TS__LOAD(&ts__filter.left_out) >> kind & 1));
 }
 
 // Whether something of this name is wanted: a zone, a mark, a kernel.
 // Threads: any. Cost: a load; with patterns their matching.
-static inline bool ts_capture_name(const char *text, size_t size)
+static inline bool ts_filter_name(const char *text, size_t size)
 {
     (void)text;
     (void)size;
-    return TS__CAPTURED(!TS__LOAD(&ts__capture.filtered) ||
-                        ts__capture_name_slow(text, size));
+    return TS__UNLESS_DISABLED(!TS__LOAD(&ts__filter.filtered) ||
+                               ts__filter_name_slow(text, size));
 }
 
 // How many frames of the stack a launch is to have; 0: none are wanted.
-static inline uint32_t ts_capture_stack_depth(void)
+static inline uint32_t ts_filter_stack_depth(void)
 {
-    return TS__CAPTURE_DEPTH();
+    return TS__FILTER_DEPTH();
 }
 
 /* ==== 3. Implementation ================================================== */
 
 #ifdef TRACESMITH_DISABLE
-#define ts_capture_set(desc)   TS__GONE(ts_result, ts_capture_set(desc))
-#define ts_capture_kinds(list) TS__GONE(uint64_t, ts_capture_kinds(list))
+#define ts_filter_set(desc)   TS__GONE(ts_result, ts_filter_set(desc))
+#define ts_filter_kinds(list) TS__GONE(uint64_t, ts_filter_kinds(list))
 #else
 
 #ifndef TS__STATIC
-__attribute__((weak)) ts__capture_state ts__capture;
+__attribute__((weak)) ts__filter_state ts__filter;
 #endif
 
 // The item of a list at *at, which moves behind it; its size is in *size.
-static inline const char *ts__capture_item(const char **at, size_t *size)
+static inline const char *ts__filter_item(const char **at, size_t *size)
 {
     const char *const item = *at;
     const char *p = item;
@@ -156,63 +156,63 @@ static inline const char *ts__capture_item(const char **at, size_t *size)
     return item;
 }
 
-static inline bool ts__capture_is(const char *item, size_t size,
-                                  const char *word)
+static inline bool ts__filter_is(const char *item, size_t size,
+                                 const char *word)
 {
     return strlen(word) == size && !memcmp(item, word, size);
 }
 
-static inline uint64_t ts__capture_bits(const char *item, size_t size)
+static inline uint64_t ts__filter_bits(const char *item, size_t size)
 {
     const uint64_t all = (UINT64_C(1) << TS_EVENT_LIMIT) - 2;
     const uint64_t host = (UINT64_C(1) << TS_EVENT_GPU_FIRST) - 2;
-    if (ts__capture_is(item, size, "all")) return all;
-    if (ts__capture_is(item, size, "host")) return host;
-    if (ts__capture_is(item, size, "gpu")) return all & ~host;
+    if (ts__filter_is(item, size, "all")) return all;
+    if (ts__filter_is(item, size, "host")) return host;
+    if (ts__filter_is(item, size, "gpu")) return all & ~host;
 #define TS__X(name, value, text) \
-    if (ts__capture_is(item, size, text)) return UINT64_C(1) << value;
+    if (ts__filter_is(item, size, text)) return UINT64_C(1) << value;
     TS_EVENTS(TS__X)
 #undef TS__X
     return 0;
 }
 
-TS__CAPTURE uint64_t ts_capture_kinds(const char *list)
+TS__WEAK_API uint64_t ts_filter_kinds(const char *list)
 {
     const size_t whole = strlen(list);
     uint64_t kinds = 0;
     if (!whole || list[whole - 1] == ',') return 0;
     for (bool first = true; first || *list; first = false) {
         size_t size = 0;
-        const char *const item = ts__capture_item(&list, &size);
+        const char *const item = ts__filter_item(&list, &size);
         const bool out = size && *item == '-';
-        const uint64_t bits = ts__capture_bits(item + out, size - out);
+        const uint64_t bits = ts__filter_bits(item + out, size - out);
         if (!bits) return 0;
-        if (out && first) kinds = ts__capture_bits("all", 3);
+        if (out && first) kinds = ts__filter_bits("all", 3);
         kinds = out ? kinds & ~bits : kinds | bits;
     }
     return kinds;
 }
 
-TS__CAPTURE ts_result ts_capture_set(const ts_capture_desc *desc)
+TS__WEAK_API ts_result ts_filter_set(const ts_filter_desc *desc)
 {
     const char *const list = desc && desc->kinds ? desc->kinds : "";
     const char *const names = desc && desc->names ? desc->names : "";
     const uint32_t depth = desc ? desc->stack_depth : 0;
-    const uint64_t kinds = ts_capture_kinds(*list ? list : "all");
+    const uint64_t kinds = ts_filter_kinds(*list ? list : "all");
     const size_t size = strlen(names);
-    if (!kinds || size >= TS_CAPTURE_FILTER_MAX || depth > TS_CAPTURE_STACK_MAX)
+    if (!kinds || size >= TS_FILTER_NAMES_MAX || depth > TS_FILTER_STACK_MAX)
         return TS_ERR_USAGE;
-    memcpy(ts__capture.names, names, size + 1);
-    TS__STORE(&ts__capture.left_out, ~kinds);
-    TS__STORE(&ts__capture.filtered, size != 0);
-    TS__STORE(&ts__capture.stack_depth, depth);
+    memcpy(ts__filter.names, names, size + 1);
+    TS__STORE(&ts__filter.left_out, ~kinds);
+    TS__STORE(&ts__filter.filtered, size != 0);
+    TS__STORE(&ts__filter.stack_depth, depth);
     return TS_OK;
 }
 
 // Whether a pattern matches all of a text. In time of their sizes' product:
 // only the last * is ever tried again.
-static inline bool ts__capture_match(const char *pattern, const char *end,
-                                     const char *text, size_t size)
+static inline bool ts__filter_match(const char *pattern, const char *end,
+                                    const char *text, size_t size)
 {
     const char *const text_end = text + size;
     const char *star = TS__NULL, *again = TS__NULL;
@@ -238,16 +238,16 @@ static inline bool ts__capture_match(const char *pattern, const char *end,
     return pattern == end;
 }
 
-TS__CAPTURE bool ts__capture_name_slow(const char *text, size_t size)
+TS__WEAK_API bool ts__filter_name_slow(const char *text, size_t size)
 {
-    const char *list = ts__capture.names;
+    const char *list = ts__filter.names;
     bool asked = false, wanted = false;
     while (*list) {
         size_t item_size = 0;
-        const char *const item = ts__capture_item(&list, &item_size);
+        const char *const item = ts__filter_item(&list, &item_size);
         const bool out = item_size && *item == '-';
         asked = asked || !out;
-        if (!ts__capture_match(item + out, item + item_size, text, size))
+        if (!ts__filter_match(item + out, item + item_size, text, size))
             continue;
         if (out) return false;
         wanted = true;
@@ -257,4 +257,4 @@ TS__CAPTURE bool ts__capture_name_slow(const char *text, size_t size)
 
 #endif // !TRACESMITH_DISABLE
 
-#endif // TS_CAPTURE_H
+#endif // TS_FILTER_H

@@ -171,7 +171,7 @@ static const char *spool_open(const char *out)
 static struct {
     bool wanted;
     bool on_trigger; // TRACESMITH_CAPTURE_ON: when ts-record says so
-    ts_snapshot_desc what;
+    ts_capture_desc what;
     char room[8192]; // of its texts
 } keep;
 
@@ -179,9 +179,9 @@ static void keep_begin(void)
 {
     if (!keep.wanted) return;
     if (keep.on_trigger)
-        ts_snapshot_arm(&keep.what);
+        ts_capture_arm(&keep.what);
     else
-        ts_snapshot_start(&keep.what);
+        ts_capture_start(&keep.what);
 }
 
 /* ==== 2. Watch =========================================================== */
@@ -246,11 +246,11 @@ static uint64_t all_bytes(uint64_t own)
 static void give_kept(ts_inject_process *mine)
 {
     bool waits = false;
-    const ts_snapshot_figures kept = ts_snapshot_total(&waits);
+    const ts_capture_figures kept = ts_capture_total(&waits);
     TS__STORE(&mine->kept, kept.whole + kept.hashes);
-    TS__STORE(&mine->capturing, ts_snapshot_on() ? TS_INJECT_ON
-                                : waits          ? TS_INJECT_FRAME
-                                                 : TS_INJECT_OFF);
+    TS__STORE(&mine->capturing, ts_capture_on() ? TS_INJECT_ON
+                                : waits         ? TS_INJECT_FRAME
+                                                : TS_INJECT_OFF);
 }
 
 static uint64_t give_figures(void)
@@ -315,7 +315,7 @@ static void watch_obey(void)
     const uint32_t capture = TS__LOAD(&watch.shared->capture);
     const uint32_t write = TS__LOAD(&watch.shared->write);
     // Two that came at once are one: a trigger and its end say nothing.
-    if ((capture - watch.capture) % 2) ts_snapshot_trigger();
+    if ((capture - watch.capture) % 2) ts_capture_trigger();
     watch.capture = capture;
     if (!watch.mine || TS__LOAD(&watch.mine->written) == write) return;
     ts_session_snapshot(NULL);
@@ -414,11 +414,11 @@ static void child_began(void)
 // False, and said where, if what is to be captured makes no sense.
 static bool set_capture(void)
 {
-    ts_capture_desc desc = { .kinds = secure_getenv("TRACESMITH_KINDS") };
+    ts_filter_desc desc = { .kinds = secure_getenv("TRACESMITH_KINDS") };
     desc.names = secure_getenv("TRACESMITH_FILTER");
     desc.stack_depth = (uint32_t)number_of("TRACESMITH_STACKS");
-    if (ts_capture_set(&desc) == TS_OK) {
-        ts_stack_launches(ts_capture_stack_depth());
+    if (ts_filter_set(&desc) == TS_OK) {
+        ts_stack_launches(ts_filter_stack_depth());
         return true;
     }
     say("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is wrong");
@@ -431,8 +431,8 @@ static bool set_keep(void)
     const char *const on = secure_getenv("TRACESMITH_CAPTURE_ON");
     keep.wanted = text && *text;
     keep.on_trigger = on && *on;
-    if (!keep.wanted || ts_snapshot_parse(&keep.what, keep.room,
-                                          sizeof keep.room, text) == TS_OK)
+    if (!keep.wanted || ts_capture_parse(&keep.what, keep.room,
+                                         sizeof keep.room, text) == TS_OK)
         return true;
     say("not recorded", "TRACESMITH_CAPTURE is wrong");
     return false;
@@ -468,7 +468,7 @@ static void note_wishes(void)
         const char *const text = secure_getenv(wishes[i][0]);
         if (text && *text) ts_metadata_text(0, wishes[i][1], text);
     }
-    if (ts_capture_stack_depth())
+    if (ts_filter_stack_depth())
         ts_metadata_text(0, "capture.stacks",
                          ts_stack_problem() ? ts_stack_problem() : "on");
     if (watch.begin_ns)
@@ -522,7 +522,7 @@ static void start_once(void)
     note_wishes();
     // Now, though a delay may put off the captures: what a child does here
     // comes after their own handler, which gives their lock back.
-    if (keep.wanted) ts__sn_hook(&ts__sn_now);
+    if (keep.wanted) ts__cap_hook(&ts__cap_now);
     watch_start();
     // After the session's own, which starts the child's.
     if (follow) pthread_atfork(NULL, NULL, child_began);

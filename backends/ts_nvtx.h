@@ -406,7 +406,7 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
     memset(&base, 0, sizeof base);
     const char *const name = ts__nv_name(a, wide, sizeof wide);
     if (kind != TS_EVENT_SPAN) ts_frame_hint(name);
-    if (!ts_capture_kind(kind)) return 0;
+    if (!ts_filter_kind(kind)) return 0;
     base.category = domain->name;
     if (a->category) {
         const ts__nv_named *const n =
@@ -420,8 +420,7 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
         }
     }
     if (a->color_type == TS__NV_COLOR_ARGB) base.color = a->color & 0xFFFFFF;
-    return ts_capture_name(name, strlen(name)) ? ts_site_define(name, &base)
-                                               : 0;
+    return ts_filter_name(name, strlen(name)) ? ts_site_define(name, &base) : 0;
 }
 
 // In nvtx/payload.h. name: NULL for the zone that has just begun.
@@ -453,7 +452,7 @@ static void ts__nv_payload_said(const ts__nv_domain *domain,
         break;
     default: return;
     }
-    if (!ts_capture_kind(TS_EVENT_MESSAGE)) return;
+    if (!ts_filter_kind(TS_EVENT_MESSAGE)) return;
     snprintf(line, sizeof line, "%.1000s: payload=%s", name, value);
     ts_message(line);
 }
@@ -568,7 +567,7 @@ static int ts__nv_range_push(ts__nv_domain *domain, const ts__nv_attributes *a)
     const uint32_t site = ts__nv_site(domain, a, TS_EVENT_ZONE);
     const ts_zone zone = ts_zone_begin_site(site);
     const int depth = ts__nv_push(domain, zone);
-    if (zone.code && ts_capture_kind(TS_EVENT_ZONE_ARG))
+    if (zone.code && ts_filter_kind(TS_EVENT_ZONE_ARG))
         ts__nv_payload(domain, a);
     return depth;
 }
@@ -806,7 +805,7 @@ static void ts__nv_DomainSyncUserDestroy(void *lock)
 static bool ts__nv_wants_lock(const ts__nv_lock *lock, ts_event_kind kind)
 {
     const char *const name = lock->acquire.name;
-    return ts_capture_kind(kind) && ts_capture_name(name, strlen(name));
+    return ts_filter_kind(kind) && ts_filter_name(name, strlen(name));
 }
 static void ts__nv_DomainSyncUserAcquireStart(ts__nv_lock *lock)
 {

@@ -162,7 +162,7 @@ static uint32_t ts__cl_function_name(const ts__cl_call *call)
 
 static void ts__cl_leave(const ts__cl_call *call, int64_t result)
 {
-    if (!call->on || !ts_capture_kind(TS_EVENT_API_CALL)) return;
+    if (!call->on || !ts_filter_kind(TS_EVENT_API_CALL)) return;
     ts_api_call record = { 0 };
     record.name = ts__cl_function_name(call);
     record.stack = call->origin.stack;
@@ -437,7 +437,7 @@ static int32_t ts__cl_clReleaseCommandQueue(ts__cl_handle queue)
 static void ts__cl_memory_event(const ts__cl_call *call, const ts__cl_memory *m,
                                 ts_event_kind kind, uint32_t memory)
 {
-    if (!call->on || !m->track || !ts_capture_kind(kind)) return;
+    if (!call->on || !m->track || !ts_filter_kind(kind)) return;
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     op.kind = kind;
@@ -452,7 +452,7 @@ static void ts__cl_memory_event(const ts__cl_call *call, const ts__cl_memory *m,
     ts_gpu_op_record(&op);
 }
 
-static void ts__cl_snapshot_freed(uint64_t address, uint64_t size);
+static void ts__cl_capture_freed(uint64_t address, uint64_t size);
 
 // Called by the driver when it frees memory, on any thread: the program has
 // let go of it, and so have the commands that used it.
@@ -462,7 +462,7 @@ static void ts__cl_memory_freed(ts__cl_handle handle, void *user)
     ts__cl_entry *const e = ts__cl_entry_find(TS__CL_MEMORY, handle);
     if (TS__LOAD(&ts__cl.off)) return;
     m->gone = ts_tick_now();
-    ts__cl_snapshot_freed(m->address, m->size);
+    ts__cl_capture_freed(m->address, m->size);
     if (e) {
         pthread_mutex_t *const lock = ts__cl_lock_of(e);
         pthread_mutex_lock(lock);
@@ -738,7 +738,7 @@ static void ts__cl_listen(void)
 {
     for (int i = 0; i < TS__CL_LOCKS; i++)
         pthread_mutex_init(&ts__cl.locks[i], NULL);
-    ts__cl_snapshot_once();
+    ts__cl_capture_once();
     pthread_atfork(NULL, NULL, ts__cl_child);
     ts_backend_add(&ts_opencl_backend);
 }

@@ -424,7 +424,7 @@ static void ts__vd_turn(ts__vd_call *call);
 static ts__vd_stream *ts__vd_stream_room(ts__vd_call *call, uint64_t handle)
 {
     ts_vdev *const v = call->v;
-    if (v->capturing || ts_snapshot_on()) ts__vd_turn(call);
+    if (v->capturing || ts_capture_on()) ts__vd_turn(call);
     ts__vd_stream *stream = ts__vd_stream_find(v, handle);
     while (stream && stream->pending >= v->desc.queue_ops) {
         pthread_cond_wait(&v->room, &v->lock);

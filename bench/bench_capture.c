@@ -101,21 +101,21 @@ static void open_all(void)
 // Looking for pointers in 1 MiB of noise.
 static double scanning(int rounds)
 {
-    static const ts_snapshot_vendor vendor = { .name = "none" };
-    ts_snapshot_memory memory = { .vendor = &vendor };
+    static const ts_capture_vendor vendor = { .name = "none" };
+    ts_capture_memory memory = { .vendor = &vendor };
     double least = INFINITY;
-    ts_snapshot_fresh(&memory);
-    ts_snapshot_alloc(&memory, (uintptr_t)values, SIZE, 1);
+    ts_capture_fresh(&memory);
+    ts_capture_alloc(&memory, (uintptr_t)values, SIZE, 1);
     for (int i = 0; i < rounds; i++) {
-        ts_snapshot_op op = { .head = { .order = (uint64_t)i + 1 } };
+        ts_capture_op op = { .head = { .order = (uint64_t)i + 1 } };
         change_all();
         const double start = bench_cpu_ns();
-        ts__sn_scan(&memory, &op, (const uint8_t *)values, SIZE,
-                    TS_CAPTURE_BY_MEMORY, 0);
+        ts__cap_scan(&memory, &op, (const uint8_t *)values, SIZE,
+                     TS_CAPTURE_BY_MEMORY, 0);
         bench_keep_min(&least, bench_cpu_ns() - start);
         free(op.regions);
     }
-    ts_snapshot_close(&memory);
+    ts_capture_close(&memory);
     return least;
 }
 
@@ -132,24 +132,24 @@ int main(int argc, char **argv)
     bench_parse(argc, argv);
     const int rounds = bench.quick ? 5 : 20;
     const ts_session_desc session = { .path = bench_path("capture.sbt") };
-    const ts_snapshot_desc hashes = { .hashes_only = true };
-    const ts_snapshot_desc full = { .budget_bytes = UINT64_C(4) << 30 };
+    const ts_capture_desc hashes = { .hashes_only = true };
+    const ts_capture_desc full = { .budget_bytes = UINT64_C(4) << 30 };
     open_all();
     bench_need(ts_session_start(&session), "session");
     const double never = launches(rounds, 200, NULL);
-    bench_need(ts_snapshot_start(&hashes), "capture");
+    bench_need(ts_capture_start(&hashes), "capture");
     launch(); // code is kept with the first
     const double known = launches(rounds, 20, NULL);
-    ts_snapshot_stop();
+    ts_capture_stop();
     const double off = launches(rounds, 200, NULL);
-    bench_need(ts_snapshot_start(&full), "capture");
+    bench_need(ts_capture_start(&full), "capture");
     launch();
     const double found = scanning(rounds);
-    const uint64_t bytes = ts_snapshot_result().kept_bytes;
+    const uint64_t bytes = ts_capture_result().kept_bytes;
     const double kept = launches(rounds, 4, change_all);
-    const double each = (double)(ts_snapshot_result().kept_bytes - bytes) /
-                        (double)(rounds * 4);
-    ts_snapshot_stop();
+    const double each =
+        (double)(ts_capture_result().kept_bytes - bytes) / (double)(rounds * 4);
+    ts_capture_stop();
     row("capture.off", "launch and wait, after a capture", off, "ns", never,
         "before any");
     row("capture.hashes", "launch, hashes of 1 MiB before and after", known,

@@ -111,11 +111,11 @@ static double drain_ns(void)
 
 static const char *begin(const char *kinds)
 {
-    const ts_capture_desc wanted = { .kinds = kinds };
+    const ts_filter_desc wanted = { .kinds = kinds };
     const ts_cupti_desc rare = { .flush_ms = 60000 };
     const char *const path = bench_path("cupti.sbt");
     const ts_session_desc desc = { .path = path, .drain = TS_DRAIN_MANUAL };
-    bench_need(ts_capture_set(&wanted), kinds);
+    bench_need(ts_filter_set(&wanted), kinds);
     bench_need(ts_cupti_configure(&rare), "configure");
     bench_need(ts_session_start(&desc), path);
     if (!ENGINE->worker.number) exit(1);
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
                              .rule = BENCH_FIGURE_MAX,
                              .budget = 12 };
     bench_print(&size);
-    ts_capture_set(NULL);
+    ts_filter_set(NULL);
     for (int round = 0; round < rounds; round++) {
         bench_keep_min(&called, call_ns());
         bench_need(ts_session_flush(), "flush");

@@ -222,7 +222,7 @@ inside() { # what to call it, tests, compiler and its flags
     done
 }
 old='test_opencl test_opencl_limits'
-new='test_opencl_snapshot test_opencl_hash test_opencl_every'
+new='test_opencl_capture test_opencl_hash test_opencl_every'
 inside gcc "$old $new" gcc -O1
 check "opencl: all functions of the header that enqueue are tried" sh -c '
     echo "#include <CL/cl.h>" |
@@ -230,8 +230,8 @@ check "opencl: all functions of the header that enqueue are tried" sh -c '
         grep -o "clEnqueue[A-Za-z0-9]*(" $0/cl.i | tr -d "(" |
             sort -u >$0/has &&
         $0/test_opencl_every-gcc list | sort | diff - $0/has' $folder
-inside asan "$old $new test_opencl_snapshot_limits" $CLANG \
+inside asan "$old $new test_opencl_capture_limits" $CLANG \
     -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
 # The driver is not instrumented.
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1"
-inside tsan "$old test_opencl_snapshot_limits" $CLANG -O0 -fsanitize=thread
+inside tsan "$old test_opencl_capture_limits" $CLANG -O0 -fsanitize=thread

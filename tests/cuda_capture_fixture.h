@@ -97,7 +97,7 @@ static int finish(void **user)
 }
 
 // A session whose captures may begin at any time, with one that has begun.
-RT_UNUSED static void begin_with(const ts_snapshot_desc *what)
+RT_UNUSED static void begin_with(const ts_capture_desc *what)
 {
     const ts_cupti_desc operations = { .operations = true };
     path = rt_path("capture.sbt");
@@ -108,26 +108,26 @@ RT_UNUSED static void begin_with(const ts_snapshot_desc *what)
     ok(cuModuleGetFunction(&add, module, "add"));
     ok(cuStreamCreate(&stream, 1));
     ok(cuMemAlloc_v2(&numbers, BYTES));
-    ok(ts_snapshot_start(what));
+    ok(ts_capture_start(what));
 }
 
 // A loaded machine may take long: what is not to be waited for has a bound of
 // its own.
 RT_UNUSED static void begin(void)
 {
-    const ts_snapshot_desc patient = { .drain_ms = 60000 };
+    const ts_capture_desc patient = { .drain_ms = 60000 };
     begin_with(&patient);
 }
 
 RT_UNUSED static void begin_hasty(void)
 {
-    const ts_snapshot_desc hasty = { .drain_ms = 300 };
+    const ts_capture_desc hasty = { .drain_ms = 300 };
     begin_with(&hasty);
 }
 
 static void end(void)
 {
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(cuMemFree_v2(numbers));
     trace = cu_end(path);
 }

@@ -127,7 +127,7 @@ static inline void load_only(ts_vdev_function kernel)
 static inline void finish(const char *path)
 {
     vt_finish();
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ok(ts_vdev_close(vdev));
     const ts_reader_desc desc = { .path = path };

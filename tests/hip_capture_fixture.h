@@ -63,8 +63,8 @@ static int finish(void **user)
 static void begin(void)
 {
     static const ts_session_desc plain;
-    const ts_snapshot_desc patient = { .drain_ms = 60000 };
-    ok(ts_snapshot_arm(&patient)); // HIP's backend wants to know by then
+    const ts_capture_desc patient = { .drain_ms = 60000 };
+    ok(ts_capture_arm(&patient)); // HIP's backend wants to know by then
     path = rt_start("hip_capture.sbt", plain);
     ok(call_hipSetDevice(0));
     ok(call_hipModuleLoadData(&module, object));
@@ -74,12 +74,12 @@ static void begin(void)
     ok(call_hipMalloc((void **)&others, BYTES));
     for (int i = 0; i < COUNT; i++)
         numbers[i] = others[i] = 10;
-    ts_snapshot_trigger();
+    ts_capture_trigger();
 }
 
 static void end(void)
 {
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(call_hipFree(numbers));
     ok(call_hipFree(others));
     ok(ts_session_stop());

@@ -68,8 +68,8 @@ opencl; backends/ts_opencl*.h backends/opencl/*.h; ; opencl opencl-execute
 stack; backends/ts_stack.h backends/stack/*.h; stack stack_* unwind steps;
 nvtx; backends/ts_nvtx.h backends/nvtx/*.h; nvtx nvtx_*;
 capture; backends/ts_capture.h backends/ts_filter.h backends/capture/*.h \
-    backends/gpu/records.h; capture capture_core captures record_launches \
-    cuda_capture opencl_*;
+    backends/gpu/records.h; filter capture_core captures capture_trigger \
+    record_launches cuda_capture opencl_*;
 analyze; tools/analyze/[ac]*.c; analyze_* report; analyze
 diff; tools/analyze/diff*.c; diff diff_*; diff
 query; tools/query/*.c; query query_*; cli

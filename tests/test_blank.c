@@ -106,10 +106,10 @@ static const void *count_view(void *user, uint64_t address, uint64_t bytes,
 static void what_nobody_wrote_is_not_looked_at(void **state)
 {
     (void)state;
-    static ts_snapshot_vendor vendor;
+    static ts_capture_vendor vendor;
     static const ts_session_desc plain_session;
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     open_vast();
     uint8_t *const bytes = vt_memory(0, size);
     const bool knows = is_blank(bytes, size);
@@ -120,21 +120,21 @@ static void what_nobody_wrote_is_not_looked_at(void **state)
     memset(&op, 0, sizeof op);
     memory.vendor = &vendor;
     memory.user = vdev;
-    ok(ts_snapshot_start(NULL));
-    assert_true(ts_snapshot_fresh(&memory));
-    ts_snapshot_alloc(&memory, (uintptr_t)bytes, size, 1);
+    ok(ts_capture_start(NULL));
+    assert_true(ts_capture_fresh(&memory));
+    ts_capture_alloc(&memory, (uintptr_t)bytes, size, 1);
     op.head.kind = TS_EVENT_MEMSET;
     op.head.destination = (uintptr_t)bytes;
     op.head.size = 1;
     looked = 0;
-    assert_true(ts_snapshot_wanted(&op));
-    ts_snapshot_begin(&memory, &op);
+    assert_true(ts_capture_requested(&op));
+    ts_capture_begin(&memory, &op);
     if (knows) assert_int_equal(0, looked);
     bytes[5] = 1;
-    ts_snapshot_end(&memory, &op);
+    ts_capture_end(&memory, &op);
     if (knows) assert_in_range(looked, 1, MOST);
-    ts_snapshot_close(&memory);
-    ts_snapshot_stop();
+    ts_capture_close(&memory);
+    ts_capture_stop();
     ok(ts_session_stop());
     ok(ts_vdev_close(vdev));
 
@@ -183,7 +183,7 @@ static bool record(void)
     const ends_args args = { vt_memory(0, size), size };
     const ts_vdev_launch_desc launch = { .args = &args };
     const bool knows = is_blank(args.bytes, size);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     ok(ts_vdev_launch(vdev, 0, kernel, &launch));
     ok(ts_vdev_launch(vdev, 0, kernel, &launch));
     finish(path);
@@ -289,7 +289,7 @@ static void what_was_written_before_counts_as_memory(void **state)
     open_vast();
     const char *const path = rt_start("fills.sbt", plain);
     uint8_t *const bytes = vt_memory(0, size);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     ok(ts_vdev_memset_async(vdev, 0, bytes, 1, part));
     ok(ts_vdev_memset_async(vdev, 0, bytes, 0, part));
     ok(ts_vdev_memset_async(vdev, 0, bytes + 2 * part, 1, part));

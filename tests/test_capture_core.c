@@ -19,9 +19,9 @@ static const void *view(void *user, uint64_t address, uint64_t size,
     return scratch;
 }
 
-static const ts_snapshot_vendor vendor = { .name = "fake", .view = view };
+static const ts_capture_vendor vendor = { .name = "fake", .view = view };
 
-static void fake_op(ts_snapshot_memory *memory, ts_snapshot_op *op,
+static void fake_op(ts_capture_memory *memory, ts_capture_op *op,
                     ts_reason declined)
 {
     const uint64_t into = (uintptr_t)fake + TS_CAPTURE_CHUNK + 5;
@@ -29,33 +29,33 @@ static void fake_op(ts_snapshot_memory *memory, ts_snapshot_op *op,
     op->head.kind = TS_EVENT_MEMSET;
     op->head.destination = into;
     op->head.size = 1;
-    assert_true(ts_snapshot_wanted(op));
-    if (declined) ts_snapshot_decline(op, declined);
-    ts_snapshot_begin(memory, op);
+    assert_true(ts_capture_requested(op));
+    if (declined) ts_capture_decline(op, declined);
+    ts_capture_begin(memory, op);
     fake[TS_CAPTURE_CHUNK + 5]++;
-    ts_snapshot_end(memory, op);
+    ts_capture_end(memory, op);
 }
 
 // Begins to record; the device has the memory `fake`.
-static const char *begin(const char *name, ts_snapshot_memory *memory,
-                         const ts_snapshot_vendor *of)
+static const char *begin(const char *name, ts_capture_memory *memory,
+                         const ts_capture_vendor *of)
 {
     static const ts_session_desc plain;
     const char *const path = rt_start(name, plain);
     memset(memory, 0, sizeof *memory);
     memory->vendor = of;
-    ok(ts_snapshot_start(NULL));
-    assert_true(ts_snapshot_fresh(memory));
-    ts_snapshot_alloc(memory, (uintptr_t)fake, sizeof fake, 1);
+    ok(ts_capture_start(NULL));
+    assert_true(ts_capture_fresh(memory));
+    ts_capture_alloc(memory, (uintptr_t)fake, sizeof fake, 1);
     return path;
 }
 
-static ts_reader *finish(const char *path, ts_snapshot_memory *memory)
+static ts_reader *finish(const char *path, ts_capture_memory *memory)
 {
     const ts_reader_desc desc = { .path = path };
     ts_reader *reader;
-    ts_snapshot_close(memory);
-    ts_snapshot_stop();
+    ts_capture_close(memory);
+    ts_capture_stop();
     ok(ts_session_stop());
     ok(ts_reader_open(&reader, &desc));
     ok(ts_reader_verify(reader));
@@ -72,22 +72,22 @@ static ts_capture capture_at(ts_reader *reader, size_t index)
 static void only_what_was_written_is_looked_at_again(void **state)
 {
     (void)state;
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     const char *const path = begin("versions.sbt", &memory, &vendor);
     views = 0;
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1, views); // all of it, then the chunk written
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1 + 1, views);
-    ts_snapshot_touch(&memory, (uintptr_t)fake, 0);
+    ts_capture_touch(&memory, (uintptr_t)fake, 0);
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1 + 1 + 3 + 1, views);
     // One that nobody looked at writes, too.
     fake_op(&memory, &op, TS_REASON_DRAIN_TIMEOUT);
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1 + 1 + 3 + 1 + 3 + 1, views);
-    assert_false(ts_snapshot_fresh(&memory));
+    assert_false(ts_capture_fresh(&memory));
     ts_reader *const reader = finish(path, &memory);
     const ts_capture second = capture_at(reader, 1);
     assert_memory_equal(capture_at(reader, 0).regions[0].after,
@@ -111,15 +111,15 @@ static bool tell(void *user, uint64_t address, uint64_t size, uint64_t *hashes)
     }
     return true;
 }
-static const ts_snapshot_vendor teller = { .name = "fake",
-                                           .view = view,
-                                           .hash = tell };
+static const ts_capture_vendor teller = { .name = "fake",
+                                          .view = view,
+                                          .hash = tell };
 
 static void only_what_is_new_is_copied_where_the_device_hashes(void **state)
 {
     (void)state;
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     memset(fake, 7, TS_CAPTURE_CHUNK);
     memset(fake + TS_CAPTURE_CHUNK, 8, 2 * TS_CAPTURE_CHUNK);
     const char *const path = begin("told.sbt", &memory, &teller);
@@ -127,11 +127,11 @@ static void only_what_is_new_is_copied_where_the_device_hashes(void **state)
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(views, 2 + 1); // two chunks are alike
     assert_int_equal(asked, 1 + 1);
-    ts_snapshot_touch(&memory, (uintptr_t)fake, 0);
+    ts_capture_touch(&memory, (uintptr_t)fake, 0);
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(views, 2 + 1 + 1);
     assert_int_equal(asked, 1 + 1 + 1 + 1);
-    const ts_snapshot_figures f = ts_snapshot_result();
+    const ts_capture_figures f = ts_capture_result();
     assert_int_equal(f.looked_bytes, 8 * TS_CAPTURE_CHUNK);
     assert_int_equal(f.device_bytes, 4 * TS_CAPTURE_CHUNK);
     assert_int_equal(f.kept_bytes, 4 * TS_CAPTURE_CHUNK);
@@ -147,14 +147,14 @@ static void hashes_only_copies_nothing_where_the_device_hashes(void **state)
 {
     (void)state;
     static const ts_session_desc plain;
-    static const ts_snapshot_desc what = { .hashes_only = true };
+    static const ts_capture_desc what = { .hashes_only = true };
     const char *const path = rt_start("toldonly.sbt", plain);
-    ts_snapshot_memory memory = { .vendor = &teller };
-    ts_snapshot_op op;
-    ok(ts_snapshot_start(&what));
-    assert_true(ts_snapshot_fresh(&memory));
+    ts_capture_memory memory = { .vendor = &teller };
+    ts_capture_op op;
+    ok(ts_capture_start(&what));
+    assert_true(ts_capture_fresh(&memory));
     // The last bytes are fewer than devices hash.
-    ts_snapshot_alloc(&memory, (uintptr_t)fake, 2 * TS_CAPTURE_CHUNK + 240, 1);
+    ts_capture_alloc(&memory, (uintptr_t)fake, 2 * TS_CAPTURE_CHUNK + 240, 1);
     views = 0;
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(views, 1);
@@ -166,8 +166,8 @@ static void hashes_only_copies_nothing_where_the_device_hashes(void **state)
 static void what_a_device_tells_wrongly_is_not_believed(void **state)
 {
     (void)state;
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     uint64_t right[2];
     const void *hashes;
     size_t size;
@@ -195,17 +195,17 @@ static void the_host_hashes_if_it_is_to(void **state)
     (void)state;
     static const ts_session_desc plain;
     char room[64];
-    ts_snapshot_desc what;
-    assert_int_equal(ts_snapshot_parse(&what, room, sizeof room, "hash:gpu"),
+    ts_capture_desc what;
+    assert_int_equal(ts_capture_parse(&what, room, sizeof room, "hash:gpu"),
                      TS_ERR_USAGE);
-    ok(ts_snapshot_parse(&what, room, sizeof room, "hash:auto hash:host"));
-    assert_int_equal(what.hash, TS_SNAPSHOT_HASH_HOST);
+    ok(ts_capture_parse(&what, room, sizeof room, "hash:auto hash:host"));
+    assert_int_equal(what.hash, TS_CAPTURE_HASH_HOST);
     const char *const path = rt_start("host.sbt", plain);
-    ts_snapshot_memory memory = { .vendor = &teller };
-    ts_snapshot_op op;
-    ok(ts_snapshot_start(&what));
-    assert_true(ts_snapshot_fresh(&memory));
-    ts_snapshot_alloc(&memory, (uintptr_t)fake, sizeof fake, 1);
+    ts_capture_memory memory = { .vendor = &teller };
+    ts_capture_op op;
+    ok(ts_capture_start(&what));
+    assert_true(ts_capture_fresh(&memory));
+    ts_capture_alloc(&memory, (uintptr_t)fake, sizeof fake, 1);
     asked = 0;
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(asked, 0);
@@ -217,15 +217,15 @@ static void the_host_hashes_if_it_is_to(void **state)
 static void only_parameters_tell_what_is_reached(void **state)
 {
     (void)state;
-    static const ts_snapshot_vendor exact = { .name = "fake",
-                                              .view = view,
-                                              .by_parameters = true };
+    static const ts_capture_vendor exact = { .name = "fake",
+                                             .view = view,
+                                             .by_parameters = true };
     static uint8_t other[64];
     uint64_t args[40], pointer = (uintptr_t)other;
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     const char *const path = begin("parameters.sbt", &memory, &exact);
-    ts_snapshot_alloc(&memory, (uintptr_t)other, sizeof other, 1);
+    ts_capture_alloc(&memory, (uintptr_t)other, sizeof other, 1);
     memcpy(fake, &pointer, sizeof pointer); // leads nowhere
     for (int i = 0; i < 40; i++)
         args[i] = i < 39 ? (uintptr_t)other : (uintptr_t)fake + 8;
@@ -234,12 +234,12 @@ static void only_parameters_tell_what_is_reached(void **state)
     op.name = "forty";
     op.args = args;
     op.head.args_size = sizeof args;
-    assert_true(ts_snapshot_wanted(&op));
+    assert_true(ts_capture_requested(&op));
     for (uint32_t i = 0; i < 40; i++)
-        ts_snapshot_param(&op, 8 * i, 8,
-                          i < 39 ? TS_PARAM_LOCAL : TS_PARAM_OBJECT);
-    ts_snapshot_begin(&memory, &op);
-    ts_snapshot_end(&memory, &op);
+        ts_capture_param_add(&op, 8 * i, 8,
+                             i < 39 ? TS_PARAM_LOCAL : TS_PARAM_OBJECT);
+    ts_capture_begin(&memory, &op);
+    ts_capture_end(&memory, &op);
     ts_reader *const reader = finish(path, &memory);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(40, c.head.param_count);
@@ -250,17 +250,17 @@ static void only_parameters_tell_what_is_reached(void **state)
     ts_reader_close(reader);
 }
 
-static void keep_args(ts_snapshot_memory *memory, const void *args,
+static void keep_args(ts_capture_memory *memory, const void *args,
                       uint32_t size)
 {
-    ts_snapshot_op op;
+    ts_capture_op op;
     memset(&op, 0, sizeof op);
     op.head.kind = TS_EVENT_KERNEL;
     op.head.args_size = size;
     op.args = args;
-    assert_true(ts_snapshot_wanted(&op));
-    ts_snapshot_begin(memory, &op);
-    ts_snapshot_end(memory, &op);
+    assert_true(ts_capture_requested(&op));
+    ts_capture_begin(memory, &op);
+    ts_capture_end(memory, &op);
 }
 
 // Also where addresses have nothing in common that a search could go by, and
@@ -271,10 +271,10 @@ static void a_pointer_is_found_at_every_byte(void **state)
     enum { SIZE = 41, PLACES = SIZE - 7 };
     const uint64_t pointer = (uintptr_t)fake + 77;
     uint8_t args[SIZE];
-    ts_snapshot_memory memory;
+    ts_capture_memory memory;
     const char *const path = begin("places.sbt", &memory, &vendor);
     for (uint32_t i = 0; i < 2 * PLACES; i++) {
-        if (i == PLACES) ts_snapshot_alloc(&memory, 4096, 16, 1);
+        if (i == PLACES) ts_capture_alloc(&memory, 4096, 16, 1);
         memset(args, 0xEE, sizeof args);
         memcpy(args + i % PLACES, &pointer, sizeof pointer);
         if (i % PLACES < PLACES - 8)
@@ -312,8 +312,8 @@ static void what_changes_while_it_is_kept_is_whole(void **state)
     skip(); // the race is meant
 #endif
     pthread_t other;
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     const char *const path = begin("changing.sbt", &memory, &vendor);
     __atomic_store_n(&changing, true, __ATOMIC_RELAXED);
     assert_int_equal(0, pthread_create(&other, NULL, change, fake));
@@ -323,11 +323,11 @@ static void what_changes_while_it_is_kept_is_whole(void **state)
         op.head.source = (uintptr_t)fake;
         op.head.destination = 1 << 20; // of nobody
         op.head.size = sizeof fake;
-        ts_snapshot_free(&memory, (uintptr_t)fake); // memory of the host
-        assert_true(ts_snapshot_wanted(&op));
-        ts_snapshot_begin(&memory, &op);
+        ts_capture_free(&memory, (uintptr_t)fake); // memory of the host
+        assert_true(ts_capture_requested(&op));
+        ts_capture_begin(&memory, &op);
         op.regions[1].access = TS_ACCESS_READ;
-        ts_snapshot_end(&memory, &op);
+        ts_capture_end(&memory, &op);
     }
     __atomic_store_n(&changing, false, __ATOMIC_RELAXED);
     pthread_join(other, NULL);
@@ -338,21 +338,21 @@ static void attributes_come_back_in_order(void **state)
 {
     (void)state;
     static const uint64_t offset[3] = { 1, 2, 3 };
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     ts_attribute one;
     uint64_t at = 0;
     const char *const path = begin("attributes.sbt", &memory, &vendor);
     memset(&op, 0, sizeof op);
     op.head.kind = TS_EVENT_KERNEL;
     op.name = "some";
-    assert_true(ts_snapshot_wanted(&op));
-    ts_snapshot_attribute(&op, TS_ATTRIBUTE_PATTERN, "abcde", 5);
-    ts_snapshot_attribute(&op, TS_ATTRIBUTE_COOPERATIVE, NULL, 0);
-    ts_snapshot_attribute(&op, TS_ATTRIBUTE_GLOBAL_OFFSET, offset,
-                          sizeof offset);
-    ts_snapshot_begin(&memory, &op);
-    ts_snapshot_end(&memory, &op);
+    assert_true(ts_capture_requested(&op));
+    ts_capture_attribute_add(&op, TS_ATTRIBUTE_PATTERN, "abcde", 5);
+    ts_capture_attribute_add(&op, TS_ATTRIBUTE_COOPERATIVE, NULL, 0);
+    ts_capture_attribute_add(&op, TS_ATTRIBUTE_GLOBAL_OFFSET, offset,
+                             sizeof offset);
+    ts_capture_begin(&memory, &op);
+    ts_capture_end(&memory, &op);
     ts_reader *const reader = finish(path, &memory);
     const ts_capture c = capture_at(reader, 0);
     assert_true(ts_attribute_next(&c.attributes, &at, &one));
@@ -380,8 +380,8 @@ static void the_box_of_a_copy_says_what_the_host_gives(void **state)
                                            .source_row = 10,
                                            .destination_row = 4 };
     static uint8_t host[40];
-    ts_snapshot_memory memory;
-    ts_snapshot_op op;
+    ts_capture_memory memory;
+    ts_capture_op op;
     const char *const path = begin("box.sbt", &memory, &vendor);
     for (int turn = 0; turn < 2; turn++) {
         const uint64_t up = (uintptr_t)host, down = (uintptr_t)fake;
@@ -390,10 +390,10 @@ static void the_box_of_a_copy_says_what_the_host_gives(void **state)
         op.head.source = turn ? down : up;
         op.head.destination = turn ? up : down;
         op.head.size = 8;
-        assert_true(ts_snapshot_wanted(&op));
-        ts_snapshot_attribute(&op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
-        ts_snapshot_begin(&memory, &op);
-        ts_snapshot_end(&memory, &op);
+        assert_true(ts_capture_requested(&op));
+        ts_capture_attribute_add(&op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
+        ts_capture_begin(&memory, &op);
+        ts_capture_end(&memory, &op);
     }
     ts_reader *const reader = finish(path, &memory);
     const ts_capture_region *r = capture_at(reader, 0).regions;
@@ -411,15 +411,15 @@ static void the_box_of_a_copy_says_what_the_host_gives(void **state)
 static void code_has_a_form_and_options(void **state)
 {
     (void)state;
-    ts_snapshot_memory memory;
-    const ts_snapshot_code code = { .vendor = "fake",
-                                    .path = "program",
-                                    .bytes = "kernel",
-                                    .size = 6,
-                                    .form = TS_CAPTURE_OPENCL_C,
-                                    .options = "-DX=1" };
+    ts_capture_memory memory;
+    const ts_capture_code code = { .vendor = "fake",
+                                   .path = "program",
+                                   .bytes = "kernel",
+                                   .size = 6,
+                                   .form = TS_CAPTURE_OPENCL_C,
+                                   .options = "-DX=1" };
     const char *const path = begin("code.sbt", &memory, &vendor);
-    const uint32_t id = ts_snapshot_image(&code);
+    const uint32_t id = ts_capture_image_add(&code);
     ts_reader *const reader = finish(path, &memory);
     ts_capture_image image;
     assert_true(ts_reader_image(reader, id, &image));
@@ -468,11 +468,11 @@ static void older_and_damaged_records_are_told_apart(void **state)
 static void there_is_room_for_the_launches_of_each_name(void **state)
 {
     (void)state;
-    ts__snapshot_state s = { .launches = NULL };
+    ts__cap_state s = { .launches = NULL };
     for (uint32_t name = 0; name < 1000; name++)
         for (uint64_t i = 0; i < 2; i++) {
             uint64_t number;
-            assert_true(ts__sn_launch(&s, name, &number));
+            assert_true(ts__cap_launch(&s, name, &number));
             assert_int_equal(number, i);
             assert_true(name < s.launch_room);
         }

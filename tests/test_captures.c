@@ -102,12 +102,12 @@ static void a_kernel_is_kept_with_its_memory_before_and_after(void **state)
     uint32_t *const values = vt_memory(0, 200000);
     memset(values, 0, 200000);
     values[0] = 7;
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_one(values + 0, 4);
     launch_one(values + 0, 4);
     vt_finish();
     assert_int_equal(9, values[0]);
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
@@ -140,7 +140,7 @@ static void a_kernel_is_kept_with_its_memory_before_and_after(void **state)
     // Three contents of the first of four chunks, which alone changes; the
     // next two are equal, and the last is short.
     assert_int_equal(4 * 65536 + 3392,
-                     ts_snapshot_result().kept_bytes - image.size);
+                     ts_capture_result().kept_bytes - image.size);
     ts_reader_close(reader);
 }
 
@@ -156,11 +156,11 @@ static void a_pointer_in_memory_leads_on(void **state)
     memset(other, 0, 256);
     uint32_t *const into = inner + 2;
     memcpy(outer + 5, &into, sizeof into);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch(nested, &outer, 2);
     vt_finish();
     ok(ts_session_stop());
-    ts_snapshot_stop();
+    ts_capture_stop();
     ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(2, c.head.region_count); // not `other`
@@ -174,7 +174,7 @@ static void pointers_are_followed_as_far_as_asked(void **state)
 {
     (void)state;
     static const struct {
-        ts_snapshot_desc desc;
+        ts_capture_desc desc;
         uint32_t regions;
     } cases[] = {
         { { .scan_depth = 0 }, 4 }, // the default
@@ -189,10 +189,10 @@ static void pointers_are_followed_as_far_as_asked(void **state)
         memcpy(chain[i] + 5, &chain[i + 1], sizeof chain[i]);
     const char *const path = rt_start("depth.sbt", plain);
     for (size_t i = 0; i < 4; i++) {
-        ok(ts_snapshot_start(&cases[i].desc));
+        ok(ts_capture_start(&cases[i].desc));
         launch(nested, &chain[0], 1);
         vt_finish();
-        ts_snapshot_stop();
+        ts_capture_stop();
     }
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
@@ -207,11 +207,11 @@ static void a_variable_of_the_module_is_kept(void **state)
     (void)state;
     const char *const path = rt_start("global.sbt", plain);
     ok(ts_vdev_global_register(vdev, 0, &tally, sizeof tally));
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     tally = 40;
     launch(counting, NULL, 2);
     vt_finish();
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 0);
@@ -231,12 +231,12 @@ static void copies_and_sets_keep_both_ends(void **state)
     char *const memory = vt_memory(0, 4096);
     memset(host, 'a', sizeof host);
     memset(memory, 0, 4096);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     ok(ts_vdev_memcpy_async(vdev, 0, memory + 10, host, sizeof host));
     ok(ts_vdev_memset_async(vdev, 0, memory + 11, 'b', 3));
     ok(ts_vdev_memcpy(vdev, 0, back, memory + 10, sizeof back));
     assert_memory_equal(back, "abbbaaa", 7);
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     assert_int_equal(3, ts_reader_capture_count(reader));
@@ -263,17 +263,17 @@ static void beyond_the_budget_only_hashes_are_kept(void **state)
     uint32_t *const values = vt_memory(0, 1 << 20);
     for (uint32_t i = 0; i < 1 << 18; i++)
         values[i] = i;
-    const ts_snapshot_desc desc = { .budget_bytes = 300000 };
-    ok(ts_snapshot_start(&desc));
+    const ts_capture_desc desc = { .budget_bytes = 300000 };
+    ok(ts_capture_start(&desc));
     launch_one(values, 1);
     vt_finish();
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(TS_CAPTURE_HASHES, c.head.state);
     assert_int_equal(TS_REASON_SNAPSHOT_BUDGET, c.head.reason);
-    assert_true(ts_snapshot_result().kept_bytes <= 300000);
+    assert_true(ts_capture_result().kept_bytes <= 300000);
     assert_null(ct_bytes(reader, c.regions, c.regions[0].before));
     ts_metadata said;
     assert_true(
@@ -286,29 +286,29 @@ static void only_what_is_asked_for_is_kept(void **state)
 {
     (void)state;
     char room[100];
-    ts_snapshot_desc desc;
-    ok(ts_snapshot_parse(&desc, room, sizeof room,
-                         "kernel:add_* zone:inner first:1 count:1 budget:2M"));
+    ts_capture_desc desc;
+    ok(ts_capture_parse(&desc, room, sizeof room,
+                        "kernel:add_* zone:inner first:1 count:1 budget:2M"));
     assert_int_equal(2 << 20, desc.budget_bytes);
-    ok(ts_snapshot_parse(&desc, room, sizeof room, "budget:3GiB"));
+    ok(ts_capture_parse(&desc, room, sizeof room, "budget:3GiB"));
     assert_int_equal(UINT64_C(3) << 30, desc.budget_bytes);
-    assert_int_equal(TS_ERR_USAGE, ts_snapshot_parse(&desc, room, sizeof room,
-                                                     "kernel:x budget:2X"));
+    assert_int_equal(TS_ERR_USAGE, ts_capture_parse(&desc, room, sizeof room,
+                                                    "kernel:x budget:2X"));
     char word[300] = "zone:", long_room[400];
     memset(word + 5, 'x', 256); // one more than there is room for
-    assert_int_equal(TS_ERR_USAGE, ts_snapshot_parse(&desc, long_room,
-                                                     sizeof long_room, word));
+    assert_int_equal(TS_ERR_USAGE, ts_capture_parse(&desc, long_room,
+                                                    sizeof long_room, word));
     word[260] = 0;
-    ok(ts_snapshot_parse(&desc, long_room, sizeof long_room, word));
-    ok(ts_snapshot_parse(&desc, room, sizeof room,
-                         "kernel:add_*,-add_nested zone:inner first:1 "
-                         "count:2"));
+    ok(ts_capture_parse(&desc, long_room, sizeof long_room, word));
+    ok(ts_capture_parse(&desc, room, sizeof room,
+                        "kernel:add_*,-add_nested zone:inner first:1 "
+                        "count:2"));
     const char *const path = rt_start("filter.sbt", plain);
     char *const outer = vt_memory(0, 256);
     uint32_t *const values = vt_memory(0, 256);
     memset(outer, 0, 256);
     memcpy(outer + 5, &values, sizeof values);
-    ok(ts_snapshot_start(&desc));
+    ok(ts_capture_start(&desc));
     launch_one(values, 1);
     {
         TS_ZONE("inner");
@@ -319,7 +319,7 @@ static void only_what_is_asked_for_is_kept(void **state)
         launch_one(values, 1);
     }
     vt_finish();
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
@@ -333,14 +333,14 @@ static void frames_end_a_capture(void **state)
     (void)state;
     const char *const path = rt_start("frames.sbt", plain);
     uint32_t *const values = vt_memory(0, 256);
-    const ts_snapshot_desc desc = { .frames = 2, .hashes_only = true };
-    ok(ts_snapshot_start(&desc));
+    const ts_capture_desc desc = { .frames = 2, .hashes_only = true };
+    ok(ts_capture_start(&desc));
     for (int i = 0; i < 4; i++) {
         launch_one(values, 1);
         vt_finish();
-        ts_snapshot_frame();
+        ts_capture_frame();
     }
-    assert_false(ts_snapshot_on());
+    assert_false(ts_capture_on());
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
@@ -354,10 +354,10 @@ static void a_device_that_is_never_idle_is_not_waited_for_long(void **state)
     const char *const path = rt_start("stuck.sbt", plain);
     uint32_t *const values = vt_memory(0, 256);
     values[0] = 0;
-    const ts_snapshot_desc desc = { .drain_ms = 30 };
+    const ts_capture_desc desc = { .drain_ms = 30 };
     ts_vdev_stream other = vt_stream(0, true, 0);
     gate = 0;
-    ok(ts_snapshot_start(&desc));
+    ok(ts_capture_start(&desc));
     launch(stuck, NULL, 1); // declined when it does not end in time
     const one_arg args = { { 0 }, (uintptr_t)values, 1 };
     const ts_vdev_launch_desc more = { .grid = { 1 }, .args = &args };
@@ -368,7 +368,7 @@ static void a_device_that_is_never_idle_is_not_waited_for_long(void **state)
     vt_finish();
     ok(ts_vdev_launch(vdev, other, one, &more)); // it is idle again
     vt_finish();
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     assert_int_equal(3, ts_reader_capture_count(reader));
@@ -394,12 +394,12 @@ static void an_argument_that_points_into_freed_memory_is_declined(void **state)
     ts_vdev_kernel use;
     ok(ts_vdev_kernel_register(&use, vdev, &desc));
     void *const memory = vt_memory(0, 256), *const kept = vt_memory(0, 256);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch(use, &kept, 1);
     ok(ts_vdev_free(vdev, memory));
     launch(use, &memory, 1);
     vt_finish();
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 1);
@@ -422,14 +422,14 @@ static void threads_take_turns(void **state)
     pthread_t threads[4];
     uint32_t *const values = vt_memory(0, 256);
     values[0] = 0;
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, submit_many, values);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     vt_finish();
     assert_int_equal(200, values[0]);
-    ts_snapshot_stop();
+    ts_capture_stop();
     ok(ts_session_stop());
     ts_reader *const reader = ct_open(path);
     assert_int_equal(200, ts_reader_capture_count(reader));

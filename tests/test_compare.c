@@ -30,7 +30,7 @@ static void record(uint32_t element, uint64_t bits)
     void *const to = vt_memory(0, 64);
     const ts_vdev_launch_desc launch = { .args = &to };
     expected_bits = found_bits = bits;
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     ok(ts_vdev_launch(vdev, 0, kernel, &launch));
     finish(path);
     load_only(put);

@@ -130,17 +130,17 @@ static void memory_of_before_the_session_is_asked_for(void **user)
 
 static void a_trigger_finds_modules_of_before_it(void **user)
 {
-    const ts_snapshot_desc one = { .operations = 1 };
+    const ts_capture_desc one = { .operations = 1 };
     const ts_session_desc session = { .path = rt_path("trigger.sbt") };
     (void)user;
     ok(ts_cupti_configure(NULL));
-    ok(ts_snapshot_arm(&one));
+    ok(ts_capture_arm(&one));
     ok(ts_session_start(&session));
     ok(cuModuleLoadData(&module, cubin));
     ok(cuModuleGetFunction(&add, module, "add"));
     ok(cuMemAlloc_v2(&numbers, BYTES));
     ok(launch(add, numbers, 1));
-    ts_snapshot_trigger();
+    ts_capture_trigger();
     ok(launch(add, numbers, 1));
     ok(launch(add, numbers, 1));
     path = session.path;
@@ -152,7 +152,7 @@ static void a_trigger_finds_modules_of_before_it(void **user)
 
 static void what_is_not_wanted_is_looked_at_again(void **user)
 {
-    const ts_snapshot_desc odd = { .kernels = "add", .first = 1 };
+    const ts_capture_desc odd = { .kernels = "add", .first = 1 };
     (void)user;
     begin_with(&odd);
     ok(launch(add, numbers, 1));
@@ -299,10 +299,10 @@ static void a_tensor_in_several_maps_is_kept_whole(void **user)
     ok(cuMemAddressReserve(&at, 2 * PIECE, 0, 0, 0));
     handles[0] = map_piece(at);
     ok(cuMemsetD32Async(at, 3, PIECE / 4, stream));
-    const uint64_t looked = ts_snapshot_result().looked_bytes;
+    const uint64_t looked = ts_capture_result().looked_bytes;
     handles[1] = map_piece(at + PIECE);
     ok(launch(add, at + PIECE - BYTES / 2, 2)); // half of it in each
-    const uint64_t more = ts_snapshot_result().looked_bytes - looked;
+    const uint64_t more = ts_capture_result().looked_bytes - looked;
     ok(cuMemUnmap(at, 2 * PIECE));
     ok(cuMemRelease(handles[0]));
     ok(cuMemRelease(handles[1]));

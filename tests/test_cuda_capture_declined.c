@@ -60,9 +60,9 @@ static void a_launch_that_fails_is_declined_and_says_so(void **user)
 // The next capture does not wait for long.
 static void hurry(const char *kernels)
 {
-    const ts_snapshot_desc hasty = { .kernels = kernels, .drain_ms = 300 };
-    ts_snapshot_stop();
-    ok(ts_snapshot_start(&hasty));
+    const ts_capture_desc hasty = { .kernels = kernels, .drain_ms = 300 };
+    ts_capture_stop();
+    ok(ts_capture_start(&hasty));
 }
 
 // It would stop for ever otherwise: the program goes on after a while.
@@ -198,11 +198,11 @@ static void *allocate(void *user)
 static int copy_beside(void *to, uint64_t from, size_t size, void *where)
 {
     ts__cs.driver.call.to_host = copy_down;
-    ts__sn_now.desc.drain_ms = 1;
+    ts__cap_now.desc.drain_ms = 1;
     if (pthread_create(&intruder, NULL, allocate, NULL)) return 1;
     while (!ts__cs_is_disturbed(NULL))
         usleep(1000);
-    ts__sn_now.desc.drain_ms = 60000;
+    ts__cap_now.desc.drain_ms = 60000;
     return copy_down(to, from, size, where);
 }
 
@@ -236,7 +236,7 @@ static bool is_busy(void)
 // CUDA 12.5, whose drivers do not come back before it is over.
 static void work_without_a_stream_is_waited_for(bool old)
 {
-    const ts_snapshot_desc biased = { .kernels = "biased", .drain_ms = 60000 };
+    const ts_capture_desc biased = { .kernels = "biased", .drain_ms = 60000 };
     uint64_t to = 0;
     uint32_t value = 1;
     void *other, *function, *arguments[] = { &to, &numbers, &value };
@@ -260,12 +260,12 @@ static void work_without_a_stream_is_waited_for(bool old)
         usleep(1000);
     unsetenv("DOUBLE_CUDA_HANG");
     // Until the driver answers again.
-    for (int i = 0; i < 10000 && ts_snapshot_result().whole < 1; i++) {
+    for (int i = 0; i < 10000 && ts_capture_result().whole < 1; i++) {
         usleep(1000);
         ok(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments,
                           NULL));
     }
-    assert_int_equal(ts_snapshot_result().whole, 1);
+    assert_int_equal(ts_capture_result().whole, 1);
     ok(cuMemFree_v2(to));
     end();
     assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);

@@ -146,8 +146,8 @@ static void a_context_that_goes_takes_what_is_of_it(void **user)
 static void contexts_with_handles_of_before_are_others(void **user)
 {
     enum { MANY = 20 };
-    const ts_snapshot_desc what = { .drain_ms = 60000,
-                                    .hash = TS_SNAPSHOT_HASH_DEVICE };
+    const ts_capture_desc what = { .drain_ms = 60000,
+                                   .hash = TS_CAPTURE_HASH_DEVICE };
     uint64_t told = 0;
     scene first;
     (void)user;
@@ -161,8 +161,8 @@ static void contexts_with_handles_of_before_are_others(void **user)
         ok(cuMemsetD32Async(s.numbers, 10 * i, COUNT, s.stream));
         ok(launch_in(&s, 1));
         ok(launch_in(&s, 0)); // so there is something that is as it was
-        assert_true(ts_snapshot_result().device_bytes > told);
-        told = ts_snapshot_result().device_bytes;
+        assert_true(ts_capture_result().device_bytes > told);
+        told = ts_capture_result().device_bytes;
         ok(cuCtxDestroy_v2(s.context));
     }
     end();
@@ -242,7 +242,7 @@ static void *launch_for_ever(void *user)
 // The bound is longer than anybody would wait for this test.
 static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
 {
-    const ts_snapshot_desc patient = { .drain_ms = 3600000 };
+    const ts_capture_desc patient = { .drain_ms = 3600000 };
     pthread_t thread;
     (void)user;
     begin_with(&patient);
@@ -268,7 +268,7 @@ static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
 // would be an hour.
 static void a_kernel_that_needs_others_is_let_through(void **user)
 {
-    const ts_snapshot_desc patient = { .drain_ms = 3600000 };
+    const ts_capture_desc patient = { .drain_ms = 3600000 };
     (void)user;
     begin_with(&patient);
     scene s = scene_made();
@@ -303,7 +303,7 @@ static bool capture_goes_on(bool goes_on)
 // To wait for that capture would be an hour, too.
 static void what_others_need_waits_for_no_capture(void **user)
 {
-    const ts_snapshot_desc patient = { .drain_ms = 3600000 };
+    const ts_capture_desc patient = { .drain_ms = 3600000 };
     void *function, *graph, *ready;
     (void)user;
     begin_with(&patient);

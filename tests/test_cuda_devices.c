@@ -210,8 +210,8 @@ static uint32_t device_of_region(const ts_capture *c, uint64_t address)
 static void a_copy_between_devices_is_kept_and_runs_again(void **user)
 {
     enum { MANY = 300 << 10 };
-    const ts_snapshot_desc what = { .drain_ms = 60000,
-                                    .hash = TS_SNAPSHOT_HASH_DEVICE };
+    const ts_capture_desc what = { .drain_ms = 60000,
+                                   .hash = TS_CAPTURE_HASH_DEVICE };
     uint64_t unseen;
     (void)user;
     ok(cuCtxCreate_v2(&second, 0, 1));

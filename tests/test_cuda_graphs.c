@@ -183,8 +183,8 @@ static void a_changed_result_is_found_within_its_launch(void **user)
 
 static void asked_for_by_name_is_a_graph_with_such_a_kernel(void **user)
 {
-    const ts_snapshot_desc only = { .kernels = "add", .drain_ms = 60000 };
-    const ts_snapshot_desc none = { .kernels = "biased", .drain_ms = 60000 };
+    const ts_capture_desc only = { .kernels = "add", .drain_ms = 60000 };
+    const ts_capture_desc none = { .kernels = "biased", .drain_ms = 60000 };
     (void)user;
     for (int i = 0; i < 2; i++) {
         begin_with(i ? &none : &only);

@@ -13,9 +13,9 @@ static uint64_t large;
 // Three kernels that change one chunk of many, and what makes it as it was.
 // Where contexts were hashed
 // before is forgotten, so that the kernel is loaded again.
-static kept_run run_as(ts_snapshot_hash where)
+static kept_run run_as(ts_capture_hash where)
 {
-    const ts_snapshot_desc what = { .drain_ms = 60000, .hash = where };
+    const ts_capture_desc what = { .drain_ms = 60000, .hash = where };
     static uint32_t fives[16384];
     const uint32_t seven = 7;
     kept_run run;
@@ -31,7 +31,7 @@ static kept_run run_as(ts_snapshot_hash where)
     ok(cuMemcpyHtoD_v2(large + 5 * TS_CAPTURE_CHUNK, fives, sizeof fives));
     ok(cuMemcpyHtoD_v2(large + LARGE - 4, &seven, 4));
     ok(launch(add, numbers, 1)); // too small to be hashed there
-    const ts_snapshot_figures f = ts_snapshot_result();
+    const ts_capture_figures f = ts_capture_result();
     end();
     run.looked = f.looked_bytes;
     run.told = f.device_bytes;
@@ -49,10 +49,10 @@ static kept_run run_as(ts_snapshot_hash where)
 static void what_is_kept_is_the_same_and_less_is_copied(void **user)
 {
     (void)user;
-    run_as(TS_SNAPSHOT_HASH_HOST); // all others begin with what it leaves
-    const kept_run host = run_as(TS_SNAPSHOT_HASH_HOST);
-    const kept_run some = run_as(TS_SNAPSHOT_HASH_AUTO);
-    const kept_run all = run_as(TS_SNAPSHOT_HASH_DEVICE);
+    run_as(TS_CAPTURE_HASH_HOST); // all others begin with what it leaves
+    const kept_run host = run_as(TS_CAPTURE_HASH_HOST);
+    const kept_run some = run_as(TS_CAPTURE_HASH_AUTO);
+    const kept_run all = run_as(TS_CAPTURE_HASH_DEVICE);
     assert_string_equal(host.how, "on the host");
     assert_string_equal(some.how, "on the device");
     assert_string_equal(all.how, "on the device");
@@ -70,9 +70,9 @@ static void what_is_kept_is_the_same_and_less_is_copied(void **user)
 static void a_driver_that_does_not_take_the_kernel_is_no_hindrance(void **user)
 {
     (void)user;
-    const kept_run host = run_as(TS_SNAPSHOT_HASH_HOST);
+    const kept_run host = run_as(TS_CAPTURE_HASH_HOST);
     setenv("DOUBLE_CUDA_HASH", "/nowhere", 1);
-    const kept_run run = run_as(TS_SNAPSHOT_HASH_DEVICE);
+    const kept_run run = run_as(TS_CAPTURE_HASH_DEVICE);
     unsetenv("DOUBLE_CUDA_HASH");
     assert_string_equal(run.how,
                         "on the host: the driver does not take the kernel");
@@ -83,9 +83,9 @@ static void a_driver_that_does_not_take_the_kernel_is_no_hindrance(void **user)
 static void a_device_that_hashes_wrongly_is_found_out(void **user)
 {
     (void)user;
-    const kept_run host = run_as(TS_SNAPSHOT_HASH_HOST);
+    const kept_run host = run_as(TS_CAPTURE_HASH_HOST);
     setenv("DOUBLE_HASH_WRONG", "1", 1);
-    const kept_run run = run_as(TS_SNAPSHOT_HASH_DEVICE);
+    const kept_run run = run_as(TS_CAPTURE_HASH_DEVICE);
     unsetenv("DOUBLE_HASH_WRONG");
     assert_string_equal(run.how, "on the host: the device hashes wrongly");
     assert_int_equal(run.told, 0);

@@ -137,10 +137,10 @@ static void variables_go_with_their_module(void **user)
     void *arguments[] = { &to, &numbers, &value };
     ok(cuLaunchKernel(function_of(one, "biased"), 4, 1, 1, 256, 1, 1, 0, stream,
                       arguments, NULL));
-    assert_int_equal(ts_snapshot_size(&ts__cs.memory, bias), size);
+    assert_int_equal(ts_capture_size(&ts__cs.memory, bias), size);
     ok(cuModuleUnload(one));
     ok(launch(add, numbers, 1));
-    assert_int_equal(ts_snapshot_size(&ts__cs.memory, bias), 0);
+    assert_int_equal(ts_capture_size(&ts__cs.memory, bias), 0);
     ok(cuMemFree_v2(to));
     end();
     assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);

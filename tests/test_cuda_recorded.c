@@ -131,7 +131,7 @@ static void a_recording_on_an_unknown_stream_is_not_spoiled(void **user)
 {
     const ts_cupti_desc operations = { .operations = true };
     const ts_session_desc session = { .path = path = rt_path("capture.sbt") };
-    const ts_snapshot_desc patient = { .drain_ms = 60000 };
+    const ts_capture_desc patient = { .drain_ms = 60000 };
     void *early;
     (void)user;
     ok(cuStreamCreate(&early, 1));
@@ -141,7 +141,7 @@ static void a_recording_on_an_unknown_stream_is_not_spoiled(void **user)
     ok(cuMemAlloc_v2(&numbers, BYTES));
     ok(cuStreamBeginCapture_v2(early, 0));
     ok(launch_on(early, 1));
-    ok(ts_snapshot_start(&patient));
+    ok(ts_capture_start(&patient));
     ok(launch_on(stream, 2));
     records(early, 1);
     ok(launch_on(stream, 2));

@@ -414,8 +414,8 @@ static void overhead_lies_on_the_thread_that_paid_for_it(void **state)
 static void kinds_and_names_are_obeyed(void **state)
 {
     (void)state;
-    const ts_capture_desc only = { .kinds = "kernel,zone", .names = "wanted*" };
-    assert_int_equal(ts_capture_set(&only), TS_OK);
+    const ts_filter_desc only = { .kinds = "kernel,zone", .names = "wanted*" };
+    assert_int_equal(ts_filter_set(&only), TS_OK);
     const char *const path = rt_start("filter.sbt", cu_plain);
     CU_LAUNCH(.name = "wanted kernel");
     CU_LAUNCH(.name = "another");
@@ -431,14 +431,14 @@ static void kinds_and_names_are_obeyed(void **state)
     assert_int_equal(rt_rows(&trace, TS_EVENT_DEVICE_SYNC, NULL), 0);
     cu_assert_nothing_lost(&trace);
     rt_close(&trace);
-    assert_int_equal(ts_capture_set(NULL), TS_OK);
+    assert_int_equal(ts_filter_set(NULL), TS_OK);
 }
 
 static void one_kind_of_synchronisation_is_not_another(void **state)
 {
     (void)state;
-    const ts_capture_desc only = { .kinds = "stream_sync" };
-    assert_int_equal(ts_capture_set(&only), TS_OK);
+    const ts_filter_desc only = { .kinds = "stream_sync" };
+    assert_int_equal(ts_filter_set(&only), TS_OK);
     const char *const path = rt_start("sync.sbt", cu_plain);
     CU_RUN(.what = DOUBLE_STREAM_SYNC, .stream = 1);
     CU_RUN(.what = DOUBLE_EVENT_SYNC, .stream = 1, .event = 3);
@@ -448,14 +448,14 @@ static void one_kind_of_synchronisation_is_not_another(void **state)
     assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_SYNC, NULL), 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_DEVICE_SYNC, NULL), 0);
     rt_close(&trace);
-    assert_int_equal(ts_capture_set(NULL), TS_OK);
+    assert_int_equal(ts_filter_set(NULL), TS_OK);
 }
 
 static void kernels_that_nobody_wants_are_not_lost(void **state)
 {
     (void)state;
-    const ts_capture_desc only = { .kinds = "api_call" };
-    assert_int_equal(ts_capture_set(&only), TS_OK);
+    const ts_filter_desc only = { .kinds = "api_call" };
+    assert_int_equal(ts_filter_set(&only), TS_OK);
     const char *const path = rt_start("calls.sbt", cu_plain);
     CU_LAUNCH(.ns = 10, .repeat = 3);
     rt_trace trace = cu_end(path);
@@ -464,7 +464,7 @@ static void kernels_that_nobody_wants_are_not_lost(void **state)
     assert_int_equal(cu_fact(&trace, "cupti.launches"), 3);
     cu_assert_nothing_lost(&trace);
     rt_close(&trace);
-    assert_int_equal(ts_capture_set(NULL), TS_OK);
+    assert_int_equal(ts_filter_set(NULL), TS_OK);
 }
 
 // The clock is given once in a process, the samples in each session.

@@ -259,8 +259,8 @@ static void that_none_is_reported_is_said_before_the_end(void **state)
 static void that_none_is_asked_for_is_no_failure(void **state)
 {
     (void)state;
-    const ts_capture_desc calls = { .kinds = "api_call" };
-    assert_int_equal(ts_capture_set(&calls), TS_OK);
+    const ts_filter_desc calls = { .kinds = "api_call" };
+    assert_int_equal(ts_filter_set(&calls), TS_OK);
     const char *const path = begin();
     ts__cupti.patience_ms = 1;
     CU_LAUNCH(.ns = 10, .repeat = 150);
@@ -275,7 +275,7 @@ static void that_none_is_asked_for_is_no_failure(void **state)
     assert_string_equal(cu_text(&trace, "cupti.warning"), "");
     rt_close(&trace);
     ts__cupti.patience_ms = 0;
-    assert_int_equal(ts_capture_set(NULL), TS_OK);
+    assert_int_equal(ts_filter_set(NULL), TS_OK);
 }
 
 static void kernels_of_streams_that_are_too_many_are_lost_once(void **state)

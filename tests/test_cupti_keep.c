@@ -27,11 +27,11 @@ static void begin_to_yield(void)
 
 static void who_gets_it_ends_captures(void **state)
 {
-    const ts_snapshot_desc patient = { .drain_ms = 60000 };
+    const ts_capture_desc patient = { .drain_ms = 60000 };
     void *handle = NULL;
     (void)state;
     begin_to_yield();
-    ok(ts_snapshot_start(&patient));
+    ok(ts_capture_start(&patient));
     ok(launch(add, numbers, 1));
     ok(ts__ca_cuptiSubscribe(&handle, hear, NULL));
     ok(launch(add, numbers, 2));
@@ -64,12 +64,12 @@ static void what_nobody_asked_for_is_no_loss(void **state)
 
 static void another_that_was_first_leaves_no_captures(void **state)
 {
-    const ts_snapshot_desc all = { .drain_ms = 60000 };
+    const ts_capture_desc all = { .drain_ms = 60000 };
     const ts_session_desc session = { .path = path = rt_path("first.sbt") };
     (void)state;
     cu_set("subscribe", 39);
     ok(ts_cupti_configure(NULL));
-    ok(ts_snapshot_start(&all));
+    ok(ts_capture_start(&all));
     ok(ts_session_start(&session));
     ok(cuMemAlloc_v2(&numbers, BYTES));
     end();

@@ -67,7 +67,7 @@ static const char *record_steps(float wrong)
     begin();
     const char *const path = rt_start("steps.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     for (int i = 0; i < COUNT; i++)
         host[i] = (float)i * 2;
     ok(ts_vdev_memcpy(vdev, 0, a, host, sizeof host));
@@ -235,7 +235,7 @@ static void record_moved(void)
     begin();
     const char *const path = rt_start("moved.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(typed_add, b + 0, a, 1);
     launch_add(plain_add, b, a, 2);
     ok(ts_vdev_memcpy(vdev, 0, host, b, sizeof host));
@@ -280,7 +280,7 @@ static void a_value_that_looks_like_a_pointer_forbids_rewriting(void **state)
     const char *const path = rt_start("looks.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
     memcpy((char *)a + 65533, &b, sizeof b); // across two chunks
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(typed_add, b, a, 1);
     vt_finish();
     finish(path);
@@ -305,7 +305,7 @@ static void an_end_of_what_moved_forbids_rewriting(void **state)
     float *const a = floats(0), *const b = floats(1);
     float *const end = b + COUNT;
     memcpy(a, &end, sizeof end);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(typed_add, b, a, 1);
     vt_finish();
     finish(path);
@@ -330,7 +330,7 @@ static void named_variables_are_inputs(void **state)
     ok(ts_vdev_global_register(vdev, 0, &named, sizeof named));
     const char *const path = rt_start("named.sbt", plain);
     float *const a = floats(0);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 0); // what load_own looks for
     named = 42;
     const ts_vdev_launch_desc desc = { .args = &a };
@@ -350,7 +350,7 @@ static void memory_that_was_freed_and_taken_again_is_replaced(void **state)
     begin();
     const char *const path = rt_start("again.sbt", plain);
     float *a = floats(0);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 1);
     ok(ts_vdev_free(vdev, a));
     void *const small = vt_memory(0, 256);
@@ -374,7 +374,7 @@ static void a_launch_has_the_shape_it_had(void **state)
         vt_kernel("shape", tell_shape, sizeof(float *), 0);
     const char *const path = rt_start("shape.sbt", plain);
     float *const a = floats(0);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     const ts_vdev_launch_desc desc = { .grid = { 2, 3, 4 },
                                        .block = { 5, 6, 7 },
                                        .shared_bytes = 80,
@@ -397,7 +397,7 @@ static void runs_that_differ_are_told(void **state)
     const char *const path = rt_start("unstable.sbt", plain);
     float *const a = floats(0);
     turns = 5;
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 0);
     const ts_vdev_launch_desc desc = { .args = &a };
     ok(ts_vdev_launch(vdev, 0, kernel, &desc));
@@ -456,7 +456,7 @@ static void what_does_not_end_is_a_timeout(void **state)
     const char *const path = rt_start("timeout.sbt", plain);
     float *const a = floats(0);
     shut = false;
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 0);
     const ts_vdev_launch_desc desc = { 0 };
     ok(ts_vdev_launch(vdev, 0, kernel, &desc));
@@ -478,12 +478,12 @@ static void hashes_are_enough_for_what_earlier_ones_made(void **state)
     begin();
     const char *const path = rt_start("hashes.sbt", plain);
     float *const a = floats(0);
-    const ts_snapshot_desc hashes = { .hashes_only = true };
-    ok(ts_snapshot_start(NULL));
+    const ts_capture_desc hashes = { .hashes_only = true };
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 1);
     ok(ts_vdev_memset_async(vdev, 0, a, 0, COUNT * sizeof *a));
     vt_finish();
-    ok(ts_snapshot_start(&hashes));
+    ok(ts_capture_start(&hashes));
     ok(ts_vdev_memset_async(vdev, 0, a, 1, 1000));
     ok(ts_vdev_memset_async(vdev, 0, a, 2, 500));
     finish(path);
@@ -504,7 +504,7 @@ static void no_more_memory_is_used_than_allowed(void **state)
     (void)state;
     begin();
     const char *const path = rt_start("bound.sbt", plain);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     for (int i = 0; i < 3; i++) {
         float *const own = floats(0);
         launch_add(plain_add, own, own, 1);

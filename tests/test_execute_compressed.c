@@ -88,7 +88,7 @@ static void record(void)
     begin();
     const char *const path = rt_start("compressed.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     for (int i = 0; i < OPERATIONS; i++)
         launch_add(plain_add, i % 2 ? b : a, i % 2 ? a : b, (float)i);
     finish(path);

@@ -43,7 +43,7 @@ static void record_some(float wrong)
     const char *const path = rt_start("hashes.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
     uint8_t *const odd = vt_memory(0, 2 * TS_CAPTURE_CHUNK + 100);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, b, 2);
     extra = wrong;
     launch_add(plain_add, a, a, 3);

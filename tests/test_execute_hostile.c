@@ -71,7 +71,7 @@ static void record(void (*put)(uint64_t address, uint32_t device))
     begin();
     const char *const path = rt_start("hostile.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, b, 1);
     ok(ts_vdev_device_synchronize(vdev, 0));
     put((uintptr_t)a, vdev->devices[0].track);

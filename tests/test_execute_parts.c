@@ -19,7 +19,7 @@ static void one_that_cannot_run_takes_no_contents_along(void **state)
     begin();
     const char *const path = rt_start("refused.sbt", plain);
     float *const a = floats(0), *const b = floats(5);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 1);
     launch_add(plain_add, a, a, 2); // which nobody replays
     launch_add(plain_add, a, b, 3);
@@ -53,7 +53,7 @@ static void what_does_not_end_takes_all_along(void **state)
     float *const a = floats(0);
     const ts_vdev_launch_desc nothing = { 0 };
     shut = false;
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 0);
     ok(ts_vdev_launch(vdev, 0, stuck, &nothing));
     ok(ts_vdev_free(vdev, a));

@@ -94,7 +94,7 @@ static void record_meeting(void)
     float *const a = floats(0), *const b = floats(5);
     const ts_vdev_launch_desc first = { .args = &a }, second = { .args = &b };
     wanted = 1; // a capture has one run alone
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_on(one, plain_add, a, a, 1);
     ok(ts_vdev_launch(vdev, one, kernel, &first));
     ok(ts_vdev_launch(vdev, two, kernel, &second));
@@ -142,7 +142,7 @@ static void record_waiting(void)
     const ts_vdev_stream two = vt_stream(0, true, 0);
     const char *const path = rt_start("waiting.sbt", plain);
     float *const a = floats(0), *const b = floats(5);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_on(one, plain_add, a, a, 1);
     launch_on(one, slow_one, a, a, 1);
     tie(one, two);
@@ -255,7 +255,7 @@ static void memory_that_is_taken_again_begins_a_part(void **state)
     float *const a = floats(0);
     for (int i = 0; i < 64; i++)
         host[i] = (float)i;
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 1);
     ok(ts_vdev_free(vdev, a));
     float *const small = vt_memory(0, sizeof host);
@@ -493,7 +493,7 @@ static void the_first_run_is_not_measured(void **state)
         vt_kernel("warms", warms, sizeof(add_args), 0);
     const char *const path = rt_start("warm.sbt", plain);
     float *const a = floats(0);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 1);
     launch_add(kernel, a, a, 1);
     finish(path);
@@ -523,7 +523,7 @@ static void what_cannot_be_together_says_why(void **state)
     begin();
     const char *const path = rt_start("two.sbt", plain);
     float *const a = floats(0);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch_add(plain_add, a, a, 1);
     ok(ts_vdev_free(vdev, a));
     ok(ts_vdev_memset_async(vdev, 0, vt_memory(0, 64), 3, 8));

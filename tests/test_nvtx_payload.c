@@ -217,15 +217,15 @@ static void what_is_left_out_by_name_says_nothing(void **state)
     static const ts__nv_entry entries[] = { { .type = 12, .name = "byte" } };
     static const uint8_t byte = 3;
     const ts__nv_data data = { schema(entries, 1, TS__NV_STATIC, 0), 1, &byte };
-    const ts_capture_desc others = { .names = "-schema" };
+    const ts_filter_desc others = { .names = "-schema" };
     const char *const path = rt_start("left_out.sbt", plain);
     for (int i = 0; i < 2; i++) { // all of it, then nothing
         ts__nv_MarkPayload(NULL, &data, 1);
         ts__nv_RangeEndPayload(NULL, ts__nv_RangeStartPayload(NULL, &data, 1),
                                &data, 1);
-        assert_int_equal(ts_capture_set(&others), TS_OK);
+        assert_int_equal(ts_filter_set(&others), TS_OK);
     }
-    assert_int_equal(ts_capture_set(NULL), TS_OK);
+    assert_int_equal(ts_filter_set(NULL), TS_OK);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace t = rt_read(path);
     assert_int_equal(rt_rows(&t, TS_EVENT_MARK, NULL), 1);

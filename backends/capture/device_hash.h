@@ -9,32 +9,32 @@
     only those that the trace is to get are viewed. What is viewed is hashed
     again: a device that was wrong once is not asked again.
 */
-#if defined(TS_SNAPSHOT_H) && !defined(TS_SNAPSHOT_TOLD_H)
+#if defined(TS_CAPTURE_H) && !defined(TS_SNAPSHOT_TOLD_H)
 #define TS_SNAPSHOT_TOLD_H
 
-typedef struct ts__sn_told { // of which chunks the device was asked
+typedef struct ts__cap_query { // of which chunks the device was asked
     uint64_t first, end;
     bool known; // and has told
-} ts__sn_told;
+} ts__cap_query;
 
-static inline uint64_t ts__sn_size(const ts__sn_range *range, uint64_t chunk)
+static inline uint64_t ts__cap_size(const ts__cap_range *range, uint64_t chunk)
 {
     const uint64_t left = range->size - chunk * TS_CAPTURE_CHUNK;
     return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
 }
 
 // Asks for those from `first` on.
-static inline void ts__sn_ask(ts_snapshot_memory *memory,
-                              const ts__sn_range *range, uint64_t first,
-                              ts__sn_told *told)
+static inline void ts__cap_hash_request(ts_capture_memory *memory,
+                                        const ts__cap_range *range,
+                                        uint64_t first, ts__cap_query *told)
 {
-    const uint64_t chunks = ts__sn_chunks(range->size);
+    const uint64_t chunks = ts__cap_chunks(range->size);
     uint64_t end = first, size = 0;
     bool held;
-    while (end < chunks && end - first < TS__SN_TOLD &&
-           ts__sn_size(range, end) > 240 &&
-           ts__sn_stale(memory, range, end, &held))
-        size += ts__sn_size(range, end++);
+    while (end < chunks && end - first < TS__CAP_HASHES_MAX &&
+           ts__cap_size(range, end) > 240 &&
+           ts__cap_stale(memory, range, end, &held))
+        size += ts__cap_size(range, end++);
     told->first = first;
     told->end = end;
     told->known =
@@ -44,20 +44,21 @@ static inline void ts__sn_ask(ts_snapshot_memory *memory,
 }
 
 // What the device says of a chunk; NULL: nothing.
-static inline const uint64_t *ts__sn_tell(ts_snapshot_memory *memory,
-                                          const ts__sn_range *range,
-                                          uint64_t chunk, ts__sn_told *told)
+static inline const uint64_t *ts__cap_hash_of(ts_capture_memory *memory,
+                                              const ts__cap_range *range,
+                                              uint64_t chunk,
+                                              ts__cap_query *told)
 {
     if (!memory->told || memory->told_wrong) return NULL;
-    if (chunk >= told->end) ts__sn_ask(memory, range, chunk, told);
+    if (chunk >= told->end) ts__cap_hash_request(memory, range, chunk, told);
     if (!told->known || chunk >= told->end) return NULL;
     return &memory->told[2 * (chunk - told->first)];
 }
 
 // Whether the trace is to get the bytes of this hash.
-static inline bool ts__sn_wants(size_t size, uint64_t hash[2])
+static inline bool ts__cap_bytes_requested(size_t size, uint64_t hash[2])
 {
-    ts__snapshot_state *const s = &ts__sn_now;
+    ts__cap_state *const s = &ts__cap_now;
     if (ts_blob_find(NULL, size, hash) == TS_OK) return false;
     pthread_mutex_lock(&s->lock);
     const bool room = !s->desc.hashes_only &&
@@ -67,11 +68,12 @@ static inline bool ts__sn_wants(size_t size, uint64_t hash[2])
 }
 
 // The host has another hash of what the device told.
-static inline void ts__sn_tells_wrong(ts_snapshot_memory *memory)
+static inline void ts__cap_hash_mismatch(ts_capture_memory *memory)
 {
     memory->told_wrong = true;
-    ts__sn_told_say(memory, "on the host: the device had another hash of what "
-                            "was then copied");
+    ts__cap_hash_report(memory,
+                        "on the host: the device had another hash of what "
+                        "was then copied");
 }
 
 #endif // TS_SNAPSHOT_TOLD_H

@@ -18,17 +18,17 @@
         2. Words
         3. Which operations
 */
-#if defined(TS_SNAPSHOT_H) && !defined(TS_SNAPSHOT_WISHES_H)
+#if defined(TS_CAPTURE_H) && !defined(TS_SNAPSHOT_WISHES_H)
 #define TS_SNAPSHOT_WISHES_H
 
 /* ==== 1. Beginning and ending ============================================ */
 
-static inline bool ts__sn_fits(const char *text, size_t room)
+static inline bool ts__cap_fits(const char *text, size_t room)
 {
     return !text || strlen(text) < room;
 }
 
-static inline void ts__sn_copy(char *to, const char **text)
+static inline void ts__cap_copy(char *to, const char **text)
 {
     const size_t size = *text ? strlen(*text) : 0;
     if (size) memmove(to, *text, size); // it may be our own
@@ -37,7 +37,8 @@ static inline void ts__sn_copy(char *to, const char **text)
 }
 
 // Without the lock, as the session has its own.
-static inline void ts__sn_say(const ts_snapshot_figures *f, uint32_t captures)
+static inline void ts__cap_report(const ts_capture_figures *f,
+                                  uint32_t captures)
 {
     ts_metadata_int(0, "capture.captures", captures);
     ts_metadata_int(0, "capture.whole", (int64_t)f->whole);
@@ -50,7 +51,7 @@ static inline void ts__sn_say(const ts_snapshot_figures *f, uint32_t captures)
 }
 
 // With the lock.
-static inline void ts__sn_begin(ts__snapshot_state *s)
+static inline void ts__cap_begin(ts__cap_state *s)
 {
     s->frames_left = s->desc.frames;
     s->admitted = 0;
@@ -62,8 +63,8 @@ static inline void ts__sn_begin(ts__snapshot_state *s)
     __atomic_store_n(&s->on, ++s->captures, __ATOMIC_RELEASE);
 }
 
-static inline void ts__sn_add(ts_snapshot_figures *sums,
-                              const ts_snapshot_figures *f)
+static inline void ts__cap_add(ts_capture_figures *sums,
+                               const ts_capture_figures *f)
 {
     sums->whole += f->whole;
     sums->hashes += f->hashes;
@@ -73,88 +74,88 @@ static inline void ts__sn_add(ts_snapshot_figures *sums,
 }
 
 // With the lock; what ended is to be said without it.
-static inline void ts__sn_end_now(ts__snapshot_state *s)
+static inline void ts__cap_end_now(ts__cap_state *s)
 {
-    ts__sn_add(&s->sums, &s->figures);
+    ts__cap_add(&s->sums, &s->figures);
     s->ended++;
     TS__STORE(&s->on, 0);
 }
 
-static inline uint32_t ts__sn_enter(ts__snapshot_state *s)
+static inline uint32_t ts__cap_enter(ts__cap_state *s)
 {
     pthread_mutex_lock(&s->lock);
     return s->ended;
 }
 
 // Says what has ended in between.
-static inline void ts__sn_leave(ts__snapshot_state *s, uint32_t before)
+static inline void ts__cap_leave(ts__cap_state *s, uint32_t before)
 {
     const uint32_t ended = s->ended;
-    const ts_snapshot_figures sums = s->sums;
+    const ts_capture_figures sums = s->sums;
     pthread_mutex_unlock(&s->lock);
-    if (ended != before) ts__sn_say(&sums, ended);
+    if (ended != before) ts__cap_report(&sums, ended);
 }
 
 // Does what `what` decides with the lock held.
-static inline void ts__sn_change(void (*what)(ts__snapshot_state *s))
+static inline void ts__cap_change(void (*what)(ts__cap_state *s))
 {
-    ts__snapshot_state *const s = &ts__sn_now;
-    const uint32_t before = ts__sn_enter(s);
+    ts__cap_state *const s = &ts__cap_now;
+    const uint32_t before = ts__cap_enter(s);
     what(s);
-    ts__sn_leave(s, before);
+    ts__cap_leave(s, before);
 }
 
-static inline void ts__sn_do_stop(ts__snapshot_state *s)
+static inline void ts__cap_do_stop(ts__cap_state *s)
 {
-    if (s->on) ts__sn_end_now(s);
+    if (s->on) ts__cap_end_now(s);
     TS__STORE(&s->waits, 0);
     s->armed = false;
 }
 
-TS__CAPTURE void ts_snapshot_stop(void)
+TS__WEAK_API void ts_capture_stop(void)
 {
-    ts__sn_change(ts__sn_do_stop);
+    ts__cap_change(ts__cap_do_stop);
 }
 
-static inline void ts__sn_do_frame(ts__snapshot_state *s)
+static inline void ts__cap_do_frame(ts__cap_state *s)
 {
     if (s->waits)
-        ts__sn_begin(s);
+        ts__cap_begin(s);
     else if (s->on && s->frames_left && !--s->frames_left)
-        ts__sn_end_now(s);
+        ts__cap_end_now(s);
 }
 
-TS__CAPTURE void ts_snapshot_frame(void)
+TS__WEAK_API void ts_capture_frame(void)
 {
-    if (ts_snapshot_on() || TS__LOAD(&ts__sn_now.waits))
-        ts__sn_change(ts__sn_do_frame);
+    if (ts_capture_on() || TS__LOAD(&ts__cap_now.waits))
+        ts__cap_change(ts__cap_do_frame);
 }
 
-static inline void ts__sn_do_trigger(ts__snapshot_state *s)
+static inline void ts__cap_do_trigger(ts__cap_state *s)
 {
     if (s->on) {
-        ts__sn_end_now(s);
+        ts__cap_end_now(s);
     } else if (s->armed && s->desc.frames) {
         TS__STORE(&s->waits, !s->waits);
     } else if (s->armed) {
-        ts__sn_begin(s);
+        ts__cap_begin(s);
     }
 }
 
-TS__CAPTURE void ts_snapshot_trigger(void)
+TS__WEAK_API void ts_capture_trigger(void)
 {
-    ts__sn_change(ts__sn_do_trigger);
+    ts__cap_change(ts__cap_do_trigger);
 }
 
 // After an operation that is kept.
-static inline void ts__sn_do_operation(ts__snapshot_state *s)
+static inline void ts__cap_do_operation(ts__cap_state *s)
 {
     if (s->on && s->desc.operations && s->admitted >= s->desc.operations)
-        ts__sn_end_now(s);
+        ts__cap_end_now(s);
 }
 
 // One that was wanted did not happen.
-static inline void ts__sn_do_drop(ts__snapshot_state *s)
+static inline void ts__cap_do_drop(ts__cap_state *s)
 {
     if (s->on && s->admitted) s->admitted--;
 }
@@ -162,54 +163,54 @@ static inline void ts__sn_do_drop(ts__snapshot_state *s)
 /* ---- 1.1 Sessions and forks --------------------------------------------- */
 
 // No lock may be held by a thread that a child does not have.
-static inline void ts__sn_fork(void)
+static inline void ts__cap_fork(void)
 {
-    pthread_mutex_lock(&ts__sn_now.lock);
+    pthread_mutex_lock(&ts__cap_now.lock);
 }
 
-static inline void ts__sn_parent(void)
+static inline void ts__cap_parent(void)
 {
-    pthread_mutex_unlock(&ts__sn_now.lock);
+    pthread_mutex_unlock(&ts__cap_now.lock);
 }
 
-static inline void ts__sn_fresh_sums(ts__snapshot_state *s)
+static inline void ts__cap_fresh_sums(ts__cap_state *s)
 {
     memset(&s->sums, 0, sizeof s->sums);
     s->ended = 0;
 }
 
-static inline void ts__sn_child(void)
+static inline void ts__cap_child(void)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
+    ts__cap_state *const s = &ts__cap_now;
     TS__STORE(&s->on, 0);
     TS__STORE(&s->waits, 0);
     s->armed = false;
-    ts__sn_fresh_sums(s);
+    ts__cap_fresh_sums(s);
     pthread_mutex_unlock(&s->lock);
 }
 
-static inline ts_result ts__sn_session(char *why, size_t room)
+static inline ts_result ts__cap_session(char *why, size_t room)
 {
     (void)why;
     (void)room;
-    pthread_mutex_lock(&ts__sn_now.lock);
-    ts__sn_fresh_sums(&ts__sn_now);
-    pthread_mutex_unlock(&ts__sn_now.lock);
+    pthread_mutex_lock(&ts__cap_now.lock);
+    ts__cap_fresh_sums(&ts__cap_now);
+    pthread_mutex_unlock(&ts__cap_now.lock);
     return TS_OK;
 }
 
 #ifdef TRACESMITH_DISABLE
-#define ts__sn_listed(list, name) false
+#define ts__cap_listed(list, name) false
 #else
-static inline bool ts__sn_listed(const char *list, const char *name)
+static inline bool ts__cap_listed(const char *list, const char *name)
 {
     bool asked = false, wanted = false;
     while (*list) {
         size_t size = 0;
-        const char *const item = ts__capture_item(&list, &size);
+        const char *const item = ts__filter_item(&list, &size);
         const bool out = size && *item == '-';
         asked = asked || !out;
-        if (!ts__capture_match(item + out, item + size, name, strlen(name)))
+        if (!ts__filter_match(item + out, item + size, name, strlen(name)))
             continue;
         if (out) return false;
         wanted = true;
@@ -218,52 +219,52 @@ static inline bool ts__sn_listed(const char *list, const char *name)
 }
 #endif
 
-static inline void ts__sn_named_frame(const char *name, bool sure)
+static inline void ts__cap_named_frame(const char *name, bool sure)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
+    ts__cap_state *const s = &ts__cap_now;
     (void)name; // unless it is on
-    if (!ts_snapshot_on() && !TS__LOAD(&s->waits)) return;
+    if (!ts_capture_on() && !TS__LOAD(&s->waits)) return;
     pthread_mutex_lock(&s->lock);
-    const bool counts = s->desc.frame ? ts__sn_listed(s->frame, name) : sure;
+    const bool counts = s->desc.frame ? ts__cap_listed(s->frame, name) : sure;
     pthread_mutex_unlock(&s->lock);
-    if (counts) ts_snapshot_frame();
+    if (counts) ts_capture_frame();
 }
 
 // Sessions that end say what was kept.
-static const ts_backend ts__sn_backend = { "snapshot", ts__sn_session, NULL,
-                                           ts_snapshot_stop };
+static const ts_backend ts__cap_backend = { "snapshot", ts__cap_session, NULL,
+                                            ts_capture_stop };
 
-static inline void ts__sn_hook(ts__snapshot_state *s)
+static inline void ts__cap_hook(ts__cap_state *s)
 {
     pthread_mutex_lock(&s->lock);
     const bool first = !s->hooked;
     s->hooked = true;
     pthread_mutex_unlock(&s->lock);
     if (!first) return;
-    pthread_atfork(ts__sn_fork, ts__sn_parent, ts__sn_child);
-    ts_backend_add(&ts__sn_backend);
-    ts_frame_listen(ts__sn_named_frame);
+    pthread_atfork(ts__cap_fork, ts__cap_parent, ts__cap_child);
+    ts_backend_add(&ts__cap_backend);
+    ts_frame_listen(ts__cap_named_frame);
 }
 
 // False: a text is too long, and nothing changes.
-static inline bool ts__sn_is_wish(const ts_snapshot_desc *d)
+static inline bool ts__cap_options_fit(const ts_capture_desc *d)
 {
-    const ts__snapshot_state *const s = &ts__sn_now;
-    return !d || (ts__sn_fits(d->kernels, sizeof s->kernels) &&
-                  ts__sn_fits(d->zone, sizeof s->zone) &&
-                  ts__sn_fits(d->frame, sizeof s->frame));
+    const ts__cap_state *const s = &ts__cap_now;
+    return !d || (ts__cap_fits(d->kernels, sizeof s->kernels) &&
+                  ts__cap_fits(d->zone, sizeof s->zone) &&
+                  ts__cap_fits(d->frame, sizeof s->frame));
 }
 
 // With the lock, and while nothing is on: what is under way has its wishes.
-static inline void ts__sn_wish(ts__snapshot_state *s,
-                               const ts_snapshot_desc *desc)
+static inline void ts__cap_options_set(ts__cap_state *s,
+                                       const ts_capture_desc *desc)
 {
-    ts_snapshot_desc d;
+    ts_capture_desc d;
     memset(&d, 0, sizeof d);
     if (desc) d = *desc;
-    ts__sn_copy(s->kernels, &d.kernels);
-    ts__sn_copy(s->zone, &d.zone);
-    ts__sn_copy(s->frame, &d.frame);
+    ts__cap_copy(s->kernels, &d.kernels);
+    ts__cap_copy(s->zone, &d.zone);
+    ts__cap_copy(s->frame, &d.frame);
     if (!d.budget_bytes) d.budget_bytes = 1u << 30;
     if (!d.drain_ms) d.drain_ms = 10000;
     if (!d.scan_depth) d.scan_depth = 4;
@@ -271,47 +272,47 @@ static inline void ts__sn_wish(ts__snapshot_state *s,
     s->desc = d;
 }
 
-TS__CAPTURE ts_result ts_snapshot_start(const ts_snapshot_desc *desc)
+TS__WEAK_API ts_result ts_capture_start(const ts_capture_desc *desc)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
-    if (!ts__sn_is_wish(desc)) return TS_ERR_USAGE;
-    ts__sn_hook(s);
+    ts__cap_state *const s = &ts__cap_now;
+    if (!ts__cap_options_fit(desc)) return TS_ERR_USAGE;
+    ts__cap_hook(s);
     pthread_mutex_lock(&s->lock);
-    if (s->on) ts__sn_end_now(s); // it counts, too
-    ts__sn_wish(s, desc);
-    ts__sn_begin(s);
+    if (s->on) ts__cap_end_now(s); // it counts, too
+    ts__cap_options_set(s, desc);
+    ts__cap_begin(s);
     pthread_mutex_unlock(&s->lock);
     return TS_OK;
 }
 
-TS__CAPTURE ts_result ts_snapshot_arm(const ts_snapshot_desc *desc)
+TS__WEAK_API ts_result ts_capture_arm(const ts_capture_desc *desc)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
-    if (!ts__sn_is_wish(desc)) return TS_ERR_USAGE;
-    ts__sn_hook(s);
+    ts__cap_state *const s = &ts__cap_now;
+    if (!ts__cap_options_fit(desc)) return TS_ERR_USAGE;
+    ts__cap_hook(s);
     // At once: a trigger in between would begin a capture whose budget changes.
-    const uint32_t before = ts__sn_enter(s);
-    ts__sn_do_stop(s);
-    ts__sn_wish(s, desc);
+    const uint32_t before = ts__cap_enter(s);
+    ts__cap_do_stop(s);
+    ts__cap_options_set(s, desc);
     s->armed = true;
-    ts__sn_leave(s, before);
+    ts__cap_leave(s, before);
     return TS_OK;
 }
 
-TS__CAPTURE ts_snapshot_figures ts_snapshot_result(void)
+TS__WEAK_API ts_capture_figures ts_capture_result(void)
 {
-    pthread_mutex_lock(&ts__sn_now.lock);
-    const ts_snapshot_figures figures = ts__sn_now.figures;
-    pthread_mutex_unlock(&ts__sn_now.lock);
+    pthread_mutex_lock(&ts__cap_now.lock);
+    const ts_capture_figures figures = ts__cap_now.figures;
+    pthread_mutex_unlock(&ts__cap_now.lock);
     return figures;
 }
 
-TS__CAPTURE ts_snapshot_figures ts_snapshot_total(bool *waits)
+TS__WEAK_API ts_capture_figures ts_capture_total(bool *waits)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
+    ts__cap_state *const s = &ts__cap_now;
     pthread_mutex_lock(&s->lock);
-    ts_snapshot_figures sums = s->sums;
-    if (s->on) ts__sn_add(&sums, &s->figures);
+    ts_capture_figures sums = s->sums;
+    if (s->on) ts__cap_add(&sums, &s->figures);
     *waits = s->waits != 0;
     pthread_mutex_unlock(&s->lock);
     return sums;
@@ -319,7 +320,7 @@ TS__CAPTURE ts_snapshot_figures ts_snapshot_total(bool *waits)
 
 /* ==== 2. Words =========================================================== */
 
-static inline bool ts__sn_number(const char *text, uint64_t *number)
+static inline bool ts__cap_number(const char *text, uint64_t *number)
 {
     char *end;
     if (*text < '0' || *text > '9') return false;
@@ -334,46 +335,46 @@ static inline bool ts__sn_number(const char *text, uint64_t *number)
     return true;
 }
 
-static inline bool ts__sn_word(ts_snapshot_desc *d, const char *word)
+static inline bool ts__cap_word(ts_capture_desc *d, const char *word)
 {
     const char *const colon = strchr(word, ':');
     const char *const value = colon ? colon + 1 : "";
     const size_t size = colon ? (size_t)(colon - word) : strlen(word);
     uint64_t number = 0;
-    const bool is_number = ts__sn_number(value, &number);
+    const bool is_number = ts__cap_number(value, &number);
     const size_t length = strlen(value);
-#define TS__SN_IS(text) (size == strlen(text) && !memcmp(word, text, size))
-    if (TS__SN_IS("kernel") && *value && length < TS_CAPTURE_FILTER_MAX)
+#define TS__CAP_IS(text) (size == strlen(text) && !memcmp(word, text, size))
+    if (TS__CAP_IS("kernel") && *value && length < TS_FILTER_NAMES_MAX)
         d->kernels = value;
-    else if (TS__SN_IS("zone") && *value && length < sizeof ts__sn_now.zone)
+    else if (TS__CAP_IS("zone") && *value && length < sizeof ts__cap_now.zone)
         d->zone = value;
-    else if (TS__SN_IS("budget") && is_number && number)
+    else if (TS__CAP_IS("budget") && is_number && number)
         d->budget_bytes = number;
-    else if (TS__SN_IS("frames") && is_number && number <= UINT32_MAX)
+    else if (TS__CAP_IS("frames") && is_number && number <= UINT32_MAX)
         d->frames = (uint32_t)number;
-    else if (TS__SN_IS("frame") && *value && length < sizeof ts__sn_now.frame)
+    else if (TS__CAP_IS("frame") && *value && length < sizeof ts__cap_now.frame)
         d->frame = value;
-    else if (TS__SN_IS("operations") && is_number)
+    else if (TS__CAP_IS("operations") && is_number)
         d->operations = number;
-    else if (TS__SN_IS("first") && is_number)
+    else if (TS__CAP_IS("first") && is_number)
         d->first = number;
-    else if (TS__SN_IS("count") && is_number)
+    else if (TS__CAP_IS("count") && is_number)
         d->count = number;
-    else if (TS__SN_IS("hashes") && !colon)
+    else if (TS__CAP_IS("hashes") && !colon)
         d->hashes_only = true;
-    else if (TS__SN_IS("hash") && !strcmp(value, "auto"))
-        d->hash = TS_SNAPSHOT_HASH_AUTO;
-    else if (TS__SN_IS("hash") && !strcmp(value, "device"))
-        d->hash = TS_SNAPSHOT_HASH_DEVICE;
-    else if (TS__SN_IS("hash") && !strcmp(value, "host"))
-        d->hash = TS_SNAPSHOT_HASH_HOST;
-    else if (!TS__SN_IS("all") || colon)
+    else if (TS__CAP_IS("hash") && !strcmp(value, "auto"))
+        d->hash = TS_CAPTURE_HASH_AUTO;
+    else if (TS__CAP_IS("hash") && !strcmp(value, "device"))
+        d->hash = TS_CAPTURE_HASH_DEVICE;
+    else if (TS__CAP_IS("hash") && !strcmp(value, "host"))
+        d->hash = TS_CAPTURE_HASH_HOST;
+    else if (!TS__CAP_IS("all") || colon)
         return false;
-#undef TS__SN_IS
+#undef TS__CAP_IS
     return true;
 }
 
-TS__CAPTURE ts_result ts_snapshot_parse(ts_snapshot_desc *desc, char *room,
+TS__WEAK_API ts_result ts_capture_parse(ts_capture_desc *desc, char *room,
                                         size_t size, const char *text)
 {
     memset(desc, 0, sizeof *desc);
@@ -383,7 +384,7 @@ TS__CAPTURE ts_result ts_snapshot_parse(ts_snapshot_desc *desc, char *room,
         char *const end = at + strcspn(at, " ");
         const bool last = !*end;
         *end = 0;
-        if (*at && !ts__sn_word(desc, at)) return TS_ERR_USAGE;
+        if (*at && !ts__cap_word(desc, at)) return TS_ERR_USAGE;
         at = last ? end : end + 1;
     }
     return TS_OK;
@@ -392,8 +393,8 @@ TS__CAPTURE ts_result ts_snapshot_parse(ts_snapshot_desc *desc, char *room,
 /* ==== 3. Which operations ================================================ */
 
 // Counts the launches of a name; false without memory.
-static inline bool ts__sn_launch(ts__snapshot_state *s, uint32_t name,
-                                 uint64_t *number)
+static inline bool ts__cap_launch(ts__cap_state *s, uint32_t name,
+                                  uint64_t *number)
 {
     if (name >= s->launch_room) {
         const size_t room = (size_t)name * 2 + 64;
@@ -409,7 +410,7 @@ static inline bool ts__sn_launch(ts__snapshot_state *s, uint32_t name,
 }
 
 // The next one in order, unless there were enough.
-static inline bool ts__sn_admit(ts__snapshot_state *s, ts_snapshot_op *op)
+static inline bool ts__cap_admit(ts__cap_state *s, ts_capture_op *op)
 {
     pthread_mutex_lock(&s->lock);
     const uint64_t most = s->desc.operations;
@@ -421,32 +422,33 @@ static inline bool ts__sn_admit(ts__snapshot_state *s, ts_snapshot_op *op)
 }
 
 // A kernel, or one of those of a graph.
-static inline bool ts__sn_is_named(const char *list, const ts_snapshot_op *op)
+static inline bool ts__cap_is_named(const char *list, const ts_capture_op *op)
 {
     for (size_t i = 0; i < op->name_count; i++)
-        if (ts__sn_listed(list, op->names[i])) return true;
-    return op->name && ts__sn_listed(list, op->name);
+        if (ts__cap_listed(list, op->names[i])) return true;
+    return op->name && ts__cap_listed(list, op->name);
 }
 
-TS__CAPTURE bool ts_snapshot_wanted(ts_snapshot_op *op)
+TS__WEAK_API bool ts_capture_requested(ts_capture_op *op)
 {
-    ts__snapshot_state *const s = &ts__sn_now;
+    ts__cap_state *const s = &ts__cap_now;
     const bool kernel = op->head.kind == TS_EVENT_KERNEL ||
                         op->head.kind == TS_EVENT_GRAPH_LAUNCH;
     uint64_t number = 0;
     char zone[sizeof s->zone]; // another wish may come any time
     pthread_mutex_lock(&s->lock);
-    const ts_snapshot_desc d = s->desc;
+    const ts_capture_desc d = s->desc;
     if (d.zone) memcpy(zone, s->zone, sizeof zone);
     const bool few = d.kernels || d.first || d.count;
     bool wanted = s->on && (kernel || !few);
-    if (wanted && kernel && d.kernels) wanted = ts__sn_is_named(s->kernels, op);
+    if (wanted && kernel && d.kernels)
+        wanted = ts__cap_is_named(s->kernels, op);
     if (wanted && kernel && (d.first || d.count)) {
-        wanted = ts__sn_launch(s, op->head.name, &number) &&
+        wanted = ts__cap_launch(s, op->head.name, &number) &&
                  number >= d.first && (!d.count || number - d.first < d.count);
     }
     pthread_mutex_unlock(&s->lock);
-    return wanted && (!d.zone || ts_zone_inside(zone)) && ts__sn_admit(s, op);
+    return wanted && (!d.zone || ts_zone_inside(zone)) && ts__cap_admit(s, op);
 }
 
 #endif // TS_SNAPSHOT_WISHES_H

@@ -334,8 +334,7 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
         ts__cu_move_put(u, c->correlation, data->parameters, rule);
     // For a kernel that nobody wants none waits.
     ts__cu_origin_put(u, c->correlation, c,
-                      rule == TS__CU_LAUNCH &&
-                          ts_capture_kind(TS_EVENT_KERNEL));
+                      rule == TS__CU_LAUNCH && ts_filter_kind(TS_EVENT_KERNEL));
 }
 
 static uint32_t ts__cu_function(ts__cu *u, uint32_t domain, uint32_t id,
@@ -370,7 +369,7 @@ static void ts__cu_call_end(ts__cu *u, uint32_t domain, uint32_t id,
     }
     if (rule == TS__CU_WAITS && !result)
         __atomic_fetch_add(&u->device_waits, 1, __ATOMIC_RELAXED);
-    if (!ts_capture_kind(TS_EVENT_API_CALL)) return;
+    if (!ts_filter_kind(TS_EVENT_API_CALL)) return;
     const ts_api_call call = {
         .name = ts__cu_function(u, domain, id, data->name),
         .stack = c->origin.stack,

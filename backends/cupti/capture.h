@@ -171,11 +171,11 @@ static void ts__cu_keep_fresh(void)
 }
 
 static const ts__cs_vendor ts__cu_keep_vendor = {
-    .snapshot = { .name = "cuda",
-                  .view = ts__cs_view,
-                  .hidden = ts__cs_hidden,
-                  .hash = ts__cs_hash,
-                  .disturbed = ts__cs_is_disturbed },
+    .memory = { .name = "cuda",
+                .view = ts__cs_view,
+                .hidden = ts__cs_hidden,
+                .hash = ts__cs_hash,
+                .disturbed = ts__cs_is_disturbed },
     .refusal = "capture.cuda",
     .find = ts__cs_driver_find,
     .fresh = ts__cu_keep_fresh,
@@ -194,7 +194,7 @@ static void ts__cu_keep_not(ts__cu *u)
     if (u != &ts__cupti) return;
     const bool kept = ts__cs_is_on() && ts__cs.vendor == &ts__cu_keep_vendor;
     ts__cs_stop(&ts__cu_keep_vendor);
-    const bool wanted = ts_snapshot_on() || TS__LOAD(&ts__sn_now.armed);
+    const bool wanted = ts_capture_on() || TS__LOAD(&ts__cap_now.armed);
     const char *const said = kept ? "ended: another profiler got CUPTI"
                                   : "declined: another profiler has CUPTI";
     const uint64_t now = ts_tick_now();
@@ -211,8 +211,8 @@ static void ts__cu_keep_functions(ts__cu *u)
     u->keeps = false;
     memset(u->own, 0, sizeof u->own);
     u->own_count = 0;
-    const bool may_be = ts__cu_desc.operations || ts_snapshot_on() ||
-                        TS__LOAD(&ts__sn_now.armed);
+    const bool may_be = ts__cu_desc.operations || ts_capture_on() ||
+                        TS__LOAD(&ts__cap_now.armed);
     if (u != &ts__cupti || !may_be) return;
     for (uint32_t id = 1; u->call.call_name && id < TS__CU_IDS; id++) {
         const char *name = NULL;

@@ -213,7 +213,7 @@ static int ts__ca_end(const ts__ca_call *c, uint32_t number, const char *name,
         __atomic_fetch_add(&u->launches, 1, __ATOMIC_RELAXED);
     // What it had the device do nobody tells us.
     if (!result && rule != TS__CU_CALL) ts__lose(&u->lost, TS__CU_APART, 0, 1);
-    if (!ts_capture_kind(TS_EVENT_API_CALL)) return result;
+    if (!ts_filter_kind(TS_EVENT_API_CALL)) return result;
     uint32_t code = TS__CODE(&ts__ca_codes[number]);
     if (!code) {
         code = ts_name_define(name);

@@ -289,7 +289,7 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__launch *l)
     desc.dynamic_shared = ts__read32(r, at[TS__CU_DYNAMIC_SHARED]);
     desc.local = ts__read32(r, at[TS__CU_LOCAL]);
     const char *const name = desc.name ? desc.name : "";
-    l->unwanted = !ts_capture_name(name, strlen(name));
+    l->unwanted = !ts_filter_name(name, strlen(name));
     l->launch = ts_gpu_launch_define(&desc);
 }
 
@@ -417,7 +417,7 @@ static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
             ts__cu_device_track(u, ts__read32(r, at[TS__CU_TO_DEVICE]));
     }
     ts__cu_stream_went(u, s, &op);
-    if (ts_capture_kind(op.kind)) ts_gpu_op_record(&op);
+    if (ts_filter_kind(op.kind)) ts_gpu_op_record(&op);
 }
 
 static void ts__cu_set(ts__cu *u, const uint8_t *r)
@@ -508,7 +508,7 @@ static void ts__cu_loose_record(ts__cu *u, ts__cu_stream *s,
     if (l->kind == TS_EVENT_EVENT_WAIT)
         op.u.event.record =
             ts__cu_recorded_before(u, l->event, l->sync, l->correlation);
-    if (ts_capture_kind(l->kind)) ts_gpu_op_record(&op);
+    if (ts_filter_kind(l->kind)) ts_gpu_op_record(&op);
 }
 
 // Records those of a stream that come before a correlation.
@@ -618,7 +618,7 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     op.u.event.id = op.kind == TS_EVENT_STREAM_SYNC
                         ? stream
                         : ts__read32(r, at[TS__CU_EVENT_ID]);
-    if (ts_capture_kind(op.kind)) ts_gpu_op_record(&op);
+    if (ts_filter_kind(op.kind)) ts_gpu_op_record(&op);
 }
 
 /* ==== 5. Memory, overhead ================================================ */
@@ -649,7 +649,7 @@ static void ts__cu_memory_event(ts__cu *u, const uint8_t *r)
     memset(&op, 0, sizeof op);
     if (type != 1 && type != 2) return;
     op.kind = type == 1 ? TS_EVENT_GPU_ALLOC : TS_EVENT_GPU_FREE;
-    if (!ts_capture_kind(op.kind)) return;
+    if (!ts_filter_kind(op.kind)) return;
     // Pinned memory may belong to no device.
     op.track = context != UINT32_MAX && device < TS__CU_DEVICES
                    ? ts__cu_context_track(u, context, device)
@@ -706,7 +706,7 @@ static void ts__cu_overhead(ts__cu *u, const uint8_t *r)
     const uint64_t start = ts__read64(r, at[TS__CU_START]);
     const uint64_t end = ts__read64(r, at[TS__CU_END]);
     char text[96];
-    if (!start || end < start || !ts_capture_kind(TS_EVENT_API_CALL)) return;
+    if (!start || end < start || !ts_filter_kind(TS_EVENT_API_CALL)) return;
     const uint32_t number = type >> 16;
     snprintf(text, sizeof text, "(overhead: %s)",
              type == 1                    ? "compiler of the driver"

@@ -16,7 +16,7 @@ typedef struct ts__cs_here { // what the thread is in
     uint32_t depth, session;
     bool turn;     // has the device to itself
     bool recorded; // it runs when its graph is launched, if ever
-    ts_snapshot_op *op;
+    ts_capture_op *op;
     ts__cs_range goes; // is being freed
     uint64_t map[16];  // whose address is being replaced
 } ts__cs_here;
@@ -33,10 +33,10 @@ static void ts__cs_unkept(const ts__cs_call *c)
     pthread_mutex_lock(&ts__cs.memory_lock);
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     if (kind == TS__CS_COPY || kind == TS__CS_COPY_PEER)
-        ts_snapshot_touch(&ts__cs.memory, ts__cs_argument(c, 0),
-                          ts__cs_argument(c, kind == TS__CS_COPY ? 16 : 32));
+        ts_capture_touch(&ts__cs.memory, ts__cs_argument(c, 0),
+                         ts__cs_argument(c, kind == TS__CS_COPY ? 16 : 32));
     else if (kind == TS__CS_SET || kind == TS__CS_SET_ROWS)
-        ts_snapshot_touch(&ts__cs.memory, ts__cs_argument(c, 0), 0);
+        ts_capture_touch(&ts__cs.memory, ts__cs_argument(c, 0), 0);
     else if (kind != TS__CS_HOST_FUNCTION)
         ts__cs.touched = true;
     pthread_mutex_unlock(&ts__cs.memory_lock);
@@ -46,19 +46,19 @@ static void ts__cs_unkept(const ts__cs_call *c)
 static void ts__cs_touch(void)
 {
     for (size_t i = 0; ts__cs.touched && i < ts__cs.memory.count; i++)
-        ts_snapshot_touch(&ts__cs.memory, ts__cs.memory.ranges[i].address, 0);
+        ts_capture_touch(&ts__cs.memory, ts__cs.memory.ranges[i].address, 0);
     for (size_t i = 0; ts__cs.managed && i < ts__cs.range_count; i++)
         if (ts__cs.ranges[i].managed)
-            ts_snapshot_touch(&ts__cs.memory, ts__cs.ranges[i].address, 0);
+            ts_capture_touch(&ts__cs.memory, ts__cs.ranges[i].address, 0);
     for (size_t i = 0; i < ts__cs.code.shared.count; i++)
-        ts_snapshot_touch(&ts__cs.memory, ts__cs.code.shared.all[i], 0);
+        ts_capture_touch(&ts__cs.memory, ts__cs.code.shared.all[i], 0);
     ts__cs.touched = false;
 }
 
 static void ts__cs_begin(const ts__cs_call *c)
 {
     ts__cs_here *const h = &ts__cs_this;
-    ts_snapshot_op *const op = h->op;
+    ts_capture_op *const op = h->op;
     uint8_t *args = NULL;
     bool recording = false;
     const bool collective = ts__cs_needs_others(op);
@@ -71,15 +71,15 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts__cs_fresh();
     ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
     if (!h->turn)
-        ts_snapshot_decline(op, collective      ? TS_REASON_COLLECTIVE
-                                : recording     ? TS_REASON_IN_CAPTURE
-                                : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
-                                                : TS_REASON_DRAIN_TIMEOUT);
+        ts_capture_decline(op, collective      ? TS_REASON_COLLECTIVE
+                               : recording     ? TS_REASON_IN_CAPTURE
+                               : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
+                                               : TS_REASON_DRAIN_TIMEOUT);
     ts__cs_touch();
     ts__cs.call = c;
     ts__cs_describe(c, op, h->turn, &args);
     ts__cs.call = NULL;
-    ts_snapshot_begin(&ts__cs.memory, op); // copies the arguments
+    ts_capture_begin(&ts__cs.memory, op); // copies the arguments
     free(args);
     ts__cs_judge(op);
     pthread_mutex_unlock(&ts__cs.memory_lock);
@@ -92,16 +92,16 @@ static void ts__cs_end(const ts__cs_call *c)
     const bool done = h->turn && ts__cs_drained(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     if (c->result)
-        ts_snapshot_decline(h->op, TS_REASON_DEVICE_FAILED);
+        ts_capture_decline(h->op, TS_REASON_DEVICE_FAILED);
     else if (h->turn && !done && h->op->head.state != TS_CAPTURE_DECLINED)
-        ts_snapshot_decline(h->op, recording ? TS_REASON_IN_CAPTURE
-                                             : TS_REASON_DRAIN_TIMEOUT);
+        ts_capture_decline(h->op, recording ? TS_REASON_IN_CAPTURE
+                                            : TS_REASON_DRAIN_TIMEOUT);
     if (h->turn && !done && !recording &&
         !ts__cs_is_going(&ts__cs.driver, c->context))
         ts__cs.late = true;
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
-    ts_snapshot_end(&ts__cs.memory, h->op);
+    ts_capture_end(&ts__cs.memory, h->op);
     // What ran beside it may write after somebody looked.
     if (h->turn && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
     pthread_mutex_unlock(&ts__cs.memory_lock);
@@ -145,7 +145,7 @@ static void ts__cs_record(const ts__cs_call *c)
     void *const stream = (void *)(uintptr_t)ts__cs_argument(c, 0);
     ts__cs_job job;
     __atomic_fetch_add(&ts__cs.recording, 1, __ATOMIC_RELEASE);
-    if (!ts_snapshot_on() || (uintptr_t)stream <= 2 ||
+    if (!ts_capture_on() || (uintptr_t)stream <= 2 ||
         !ts__cs_is_safe(c->context))
         return;
     job.what = TS__CS_QUIET;
@@ -207,12 +207,12 @@ static void ts__cs_enter(const ts__cs_call *c)
     if (h->depth++) return; // within another
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     const ts__cs_graph_calls *const graphs = ts__cs.vendor->graphs;
-    const bool may_be = ts__cs_is_operation(kind) && ts_snapshot_on();
+    const bool may_be = ts__cs_is_operation(kind) && ts_capture_on();
     h->recorded = may_be && ts__cs_is_recorded(c);
     if (may_be && !h->recorded) {
-        h->op = (ts_snapshot_op *)calloc(1, sizeof *h->op);
+        h->op = (ts_capture_op *)calloc(1, sizeof *h->op);
         if (h->op && kind == TS__CS_GRAPH && graphs) graphs->named(c, h->op);
-        if (h->op && ts__cs_name(c, h->op) && ts_snapshot_wanted(h->op)) {
+        if (h->op && ts__cs_name(c, h->op) && ts_capture_requested(h->op)) {
             ts__cs_begin(c);
             return;
         }
@@ -288,7 +288,7 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;
     ts__cs.managed = false;
     ts__cs_tensors_forget(&ts__cs.tensors);
-    ts_snapshot_close(&ts__cs.memory);
+    ts_capture_close(&ts__cs.memory);
     pthread_mutex_unlock(&ts__cs.memory_lock);
     // release: what was set above; pairs with the acquire in ts__cs_is_on
     __atomic_store_n(&ts__cs.on, session, __ATOMIC_RELEASE);

@@ -57,12 +57,12 @@ struct ts__cs_node;
 
 // What CUDA and HIP do not have in common.
 typedef struct ts__cs_vendor {
-    ts_snapshot_vendor snapshot;
+    ts_capture_vendor memory;
     const char *refusal; // the key of metadata that says why nothing is kept
     bool (*find)(ts__cs_driver *d); // the driver's functions
     void (*fresh)(void);            // a capture begins: it has no images
     // Code and arguments of a launch; each, more: as the call has them.
-    void (*kernel)(const struct ts__cs_call *c, ts_snapshot_op *op, bool turn,
+    void (*kernel)(const struct ts__cs_call *c, ts_capture_op *op, bool turn,
                    void *function, void **each, void **more, uint8_t **args);
     const struct ts__cs_graph_calls *graphs;   // NULL: they are not captured
     void (*made)(void *context, void *stream); // a stream of our own, or NULL
@@ -79,8 +79,8 @@ typedef struct ts__cs_vendor {
 } ts__cs_vendor;
 
 typedef struct ts__cs_graph_calls {
-    void (*named)(const struct ts__cs_call *c, ts_snapshot_op *op);
-    void (*launch)(const struct ts__cs_call *c, ts_snapshot_op *op, bool turn,
+    void (*named)(const struct ts__cs_call *c, ts_capture_op *op);
+    void (*launch)(const struct ts__cs_call *c, ts_capture_op *op, bool turn,
                    uint8_t **args);
     void (*happened)(const struct ts__cs_call *c); // a call has returned
     void (*gone)(uint64_t ready);
@@ -89,7 +89,7 @@ typedef struct ts__cs_graph_calls {
     // are copied; it is put into a launch, its arguments at `at` of `args`.
     ts_reason (*arguments)(struct ts__cs_node *n, const ts__cuda_kernel_node *k,
                            ts__cs_job *job, bool answered);
-    void (*put_kernel)(const struct ts__cs_call *c, ts_snapshot_op *op,
+    void (*put_kernel)(const struct ts__cs_call *c, ts_capture_op *op,
                        const struct ts__cs_node *n, uint8_t *args, uint32_t at);
     void (*left)(const void *context); // what is of it goes
 } ts__cs_graph_calls;
@@ -123,7 +123,7 @@ static struct {
     uint32_t inside, recording;
     // Under `memory_lock`.
     pthread_mutex_t memory_lock;
-    ts_snapshot_memory memory;
+    ts_capture_memory memory;
     bool touched; // by somebody, nobody knows where
     bool managed; // there may be such memory
     ts__cs_range *ranges;
@@ -177,7 +177,7 @@ static void ts__cs_range_remove(uint64_t address)
     const size_t after = ts__cs_after(address);
     if (!after || ts__cs.ranges[after - 1].address != address) return;
     if (!ts__cs.ranges[after - 1].host)
-        ts_snapshot_free(&ts__cs.memory, address);
+        ts_capture_free(&ts__cs.memory, address);
     memmove(&ts__cs.ranges[after - 1], &ts__cs.ranges[after],
             (ts__cs.range_count-- - after) * sizeof *ts__cs.ranges);
 }
@@ -207,8 +207,8 @@ static void ts__cs_range_add(const ts__cs_range *range)
             (ts__cs.range_count++ - at) * sizeof *more);
     more[at] = *range;
     if (!range->host)
-        ts_snapshot_alloc(&ts__cs.memory, range->address, range->size,
-                          range->device);
+        ts_capture_alloc(&ts__cs.memory, range->address, range->size,
+                         range->device);
 }
 
 #include "mapped_memory.h"
@@ -245,7 +245,7 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
 // An allocation, or a variable of code that was needed.
 static bool ts__cs_is_known(uint64_t address)
 {
-    return ts__cs_range_of(address) || ts__sn_find(&ts__cs.memory, address);
+    return ts__cs_range_of(address) || ts__cap_find(&ts__cs.memory, address);
 }
 
 // Memory that nobody saw being allocated: the driver knows it.
@@ -278,7 +278,7 @@ static void ts__cs_look_up(uint64_t address)
 
 // A tensor map among the bytes that an operation can reach: so can it the
 // memory that it is of.
-static inline void ts__cs_hidden(void *user, ts_snapshot_op *op,
+static inline void ts__cs_hidden(void *user, ts_capture_op *op,
                                  const void *bytes, ts_capture_found found,
                                  uint32_t from)
 {
@@ -288,26 +288,26 @@ static inline void ts__cs_hidden(void *user, ts_snapshot_op *op,
     memcpy(map, bytes, sizeof map);
     ts__cs_tensor *const t = ts__cs_tensor_find(&ts__cs.tensors, map);
     if (!t) return;
-    if (!t->how.address) ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS);
+    if (!t->how.address) ts_capture_decline(op, TS_REASON_TEXTURE_BINDLESS);
     ts__cs_look_up(t->how.address);
-    ts_snapshot_reach(&ts__cs.memory, op, t->how.address, found, from);
+    ts_capture_reach(&ts__cs.memory, op, t->how.address, found, from);
     if (t->seen != op->head.order)
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_TENSOR_MAP, &t->how,
-                              sizeof t->how);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_TENSOR_MAP, &t->how,
+                                 sizeof t->how);
     t->seen = op->head.order;
 }
 
 // A capture that nobody told what is allocated.
 static void ts__cs_fresh(void)
 {
-    ts__cs.memory.vendor = &ts__cs.vendor->snapshot;
-    if (!ts_snapshot_fresh(&ts__cs.memory)) return;
+    ts__cs.memory.vendor = &ts__cs.vendor->memory;
+    if (!ts_capture_fresh(&ts__cs.memory)) return;
     ts__cs.vendor->fresh();
     ts__cs.touched = false;
     for (size_t i = 0; i < ts__cs.range_count; i++) {
         const ts__cs_range *const r = &ts__cs.ranges[i];
         if (!r->host)
-            ts_snapshot_alloc(&ts__cs.memory, r->address, r->size, r->device);
+            ts_capture_alloc(&ts__cs.memory, r->address, r->size, r->device);
     }
 }
 
@@ -315,7 +315,7 @@ static void ts__cs_fresh(void)
 
 static uint64_t ts__cs_until(void)
 {
-    const uint64_t ms = ts__sn_now.desc.drain_ms;
+    const uint64_t ms = ts__cap_now.desc.drain_ms;
     return ts__cs_now_ns() + (ms ? ms : 10000) * UINT64_C(1000000);
 }
 
@@ -350,7 +350,7 @@ static void ts__cs_beside(void)
     pthread_mutex_unlock(&ts__cs.turn);
 }
 
-// See ts_snapshot_vendor.
+// See ts_capture_vendor.
 static bool ts__cs_is_disturbed(void *user)
 {
     (void)user;

@@ -67,7 +67,7 @@ static inline void ts__cs_memory_left(const void *context)
         if (r.context != context)
             ts__cs.ranges[kept++] = r;
         else if (!r.host)
-            ts_snapshot_free(&ts__cs.memory, r.address);
+            ts_capture_free(&ts__cs.memory, r.address);
     }
     ts__cs.range_count = kept;
     kept = 0;

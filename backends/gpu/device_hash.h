@@ -57,7 +57,7 @@ static bool ts__cs_hash_run(ts__cs_driver *d, const ts__cs_own *own,
 {
     uint64_t offset = 0, hashes = own->hashes;
     void *arguments[] = { &address, &offset, &size, &hashes };
-    const uint64_t chunks = ts__sn_chunks(size);
+    const uint64_t chunks = ts__cap_chunks(size);
     return d->call.launch(own->function, (unsigned)chunks, 1, 1, TS__CS_ITEMS,
                           1, 1, 0, own->stream, arguments, NULL) == 0 &&
            d->call.to_host(d->bounce, hashes, (size_t)chunks * 16,
@@ -77,7 +77,7 @@ static bool ts__cs_hash_load(ts__cs_driver *d, ts__cs_own *own)
         d->call.load(&module, code) == 0 &&
         d->call.function(&own->function, module, "ts_hash_chunks") == 0 &&
         d->call.global(&own->hashes, &size, module, "ts_hashes") == 0 &&
-        size >= TS__SN_TOLD * 16;
+        size >= TS__CAP_HASHES_MAX * 16;
     ts__cs_loads = false;
     free(code);
     return loaded;
@@ -122,13 +122,13 @@ static bool ts__cs_hash_answer(ts__cs_job *job)
            ts__cs_hash_run(d, own, job->address, job->size, job->until_ns);
 }
 
-// See ts_snapshot_vendor.
+// See ts_capture_vendor.
 static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
                         uint64_t *hashes)
 {
     ts__cs_job job;
     (void)user;
-    if (size < TS__CS_PAYS && ts__sn_now.desc.hash == TS_SNAPSHOT_HASH_AUTO)
+    if (size < TS__CS_PAYS && ts__cap_now.desc.hash == TS_CAPTURE_HASH_AUTO)
         return false;
     // Nothing is loaded or launched that might spoil a recording.
     if (TS__LOAD(&ts__cs.recording)) return false;
@@ -142,11 +142,11 @@ static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
     job.name = NULL;
     const bool told = ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
     if (ts__cs.hashed != ts__cs.memory.capture && (told || job.name)) {
-        ts__sn_told_say(&ts__cs.memory, told ? "on the device" : job.name);
+        ts__cap_hash_report(&ts__cs.memory, told ? "on the device" : job.name);
         ts__cs.hashed = ts__cs.memory.capture;
     }
     if (told)
-        memcpy(hashes, ts__cs.driver.bounce, (size_t)ts__sn_chunks(size) * 16);
+        memcpy(hashes, ts__cs.driver.bounce, (size_t)ts__cap_chunks(size) * 16);
     return told;
 }
 

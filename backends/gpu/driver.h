@@ -194,7 +194,7 @@ static struct timespec ts__cs_time(uint64_t ns)
 static bool ts__cs_driver_ready(ts__cs_driver *d)
 {
     if (!d->bounce)
-        d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + TS_SNAPSHOT_HIDDEN);
+        d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + TS_CAPTURE_HIDDEN);
     return d->call.context_set && d->call.query && d->call.wait_all &&
            d->call.stream && d->call.to_host && d->bounce;
 }

@@ -334,7 +334,7 @@ static void *ts__cs_work(void *user)
     ts__cs_driver *const d = (ts__cs_driver *)user;
     int relaxed = 2; // what it asks may be asked while others record
     ts__cs_mine = true;
-    pthread_setname_np(pthread_self(), "ts-snapshot");
+    pthread_setname_np(pthread_self(), "ts-capture");
     if (d->call.mode) d->call.mode(&relaxed);
     pthread_mutex_lock(&d->lock);
     for (;;) {

@@ -136,7 +136,7 @@ static ts_reason ts__cs_node_arguments(ts__cs_node *n,
                                        ts__cs_job *job, bool answered)
 {
     ts__cs_layout layout;
-    ts_snapshot_op op;
+    ts_capture_op op;
     ts__cs_module *const m =
         ts__cs_module_of(&ts__cs.code, job->module, n->name);
     n->code = m;
@@ -510,7 +510,7 @@ static bool ts__cs_graph_new(ts__cs_job *job)
 /* ==== 5. Launches ======================================================== */
 
 // Which kernels it has, for those who ask for some.
-static void ts__cs_graph_named(const ts__cs_call *c, ts_snapshot_op *op)
+static void ts__cs_graph_named(const ts__cs_call *c, ts_capture_op *op)
 {
     pthread_mutex_lock(&ts__cs_ready.lock);
     const ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
@@ -519,7 +519,7 @@ static void ts__cs_graph_named(const ts__cs_call *c, ts_snapshot_op *op)
     pthread_mutex_unlock(&ts__cs_ready.lock);
 }
 
-static void ts__cs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_put_kernel(const ts__cs_call *c, ts_capture_op *op,
                               const ts__cs_node *n, uint8_t *args, uint32_t at)
 {
     ts_capture_operation head = n->head;
@@ -530,18 +530,18 @@ static void ts__cs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
     head.image = m && (device || !c->device) ? ts__cs_image(c, m) : 0;
     head.name = ts_name_define(n->name);
     if (device != c->device) head.track = device;
-    if (!head.image) ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
+    if (!head.image) ts_capture_decline(op, TS_REASON_IMAGE_MISSING);
     if (n->head.args_size) memcpy(args + at, n->args, n->head.args_size);
-    ts_snapshot_node(op, &head, n->after, n->after_count);
+    ts_capture_node_add(op, &head, n->after, n->after_count);
     ts__cs_attributes_copy(&ts__cs.code, n->function, op);
     for (uint32_t i = 0; i < n->attribute_count; i++)
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_CUDA_LAUNCH, &n->attributes[i],
-                              sizeof *n->attributes);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_CUDA_LAUNCH,
+                                 &n->attributes[i], sizeof *n->attributes);
     ts__cs_parameters(op, &layout, args + at, at);
     ts__cs_textures_used(op, args + at, n->head.args_size, at);
     // What its arguments hide is an attribute of its own.
-    for (uint32_t i = 0; i + TS_SNAPSHOT_HIDDEN <= n->head.args_size;
-         i += TS_SNAPSHOT_ALIGNED)
+    for (uint32_t i = 0; i + TS_CAPTURE_HIDDEN <= n->head.args_size;
+         i += TS_CAPTURE_ALIGNED)
         ts__cs_hidden(NULL, op, args + at + i, TS_CAPTURE_BY_ARGUMENT, at + i);
 }
 
@@ -558,7 +558,7 @@ static bool ts__cs_is_plain(ts_capture_operation *head,
     return true;
 }
 
-static void ts__cs_put_move(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_put_move(const ts__cs_call *c, ts_capture_op *op,
                             const ts__cs_node *n)
 {
     ts_capture_operation head = n->head;
@@ -568,22 +568,22 @@ static void ts__cs_put_move(const ts__cs_call *c, ts_snapshot_op *op,
     const ts__cs_range *const to = ts__cs_range_of(head.destination);
     if (copy) ts__cs_check_end(c, op, head.source, true);
     ts__cs_check_end(c, op, head.destination, true);
-    if (!copy && to && to->host) ts_snapshot_decline(op, to->reason);
-    ts_snapshot_node(op, &head, n->after, n->after_count);
+    if (!copy && to && to->host) ts_capture_decline(op, to->reason);
+    ts_capture_node_add(op, &head, n->after, n->after_count);
     if (!copy && n->width > 1)
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_PATTERN, &n->value, n->width);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_PATTERN, &n->value, n->width);
     if (!plain)
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_GEOMETRY, &n->boxes,
-                              sizeof n->boxes);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_GEOMETRY, &n->boxes,
+                                 sizeof n->boxes);
 }
 
-static void ts__cs_put_node(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_put_node(const ts__cs_call *c, ts_capture_op *op,
                             const ts__cs_node *n, uint8_t *args, uint32_t at)
 {
     ts_capture_operation order;
     memset(&order, 0, sizeof order);
     if (n->off || !n->head.kind)
-        ts_snapshot_node(op, &order, n->after, n->after_count);
+        ts_capture_node_add(op, &order, n->after, n->after_count);
     else if (n->head.kind == TS_EVENT_KERNEL)
         ts__cs.vendor->graphs->put_kernel(c, op, n, args, at);
     else
@@ -596,20 +596,20 @@ static uint32_t ts__cs_aligned(uint32_t size)
            ~(uint32_t)(TS_CAPTURE_NODE_ALIGNED - 1);
 }
 
-static void ts__cs_put_nodes(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_put_nodes(const ts__cs_call *c, ts_capture_op *op,
                              const ts__cs_graph *g, uint8_t **args)
 {
     uint64_t size = 0;
     uint32_t at = 0;
     for (size_t i = 0; i < g->count; i++) {
         const ts__cs_node *const n = &g->nodes[i];
-        if (n->reason && !n->off) ts_snapshot_decline(op, n->reason);
+        if (n->reason && !n->off) ts_capture_decline(op, n->reason);
         if (n->reason && !n->off) return;
         size += n->off ? 0 : ts__cs_aligned(n->head.args_size);
     }
     *args = size < 1 << 30 ? (uint8_t *)calloc(1, (size_t)size + 8) : NULL;
     if (!*args) {
-        ts_snapshot_decline(op, TS_REASON_NO_MEMORY);
+        ts_capture_decline(op, TS_REASON_NO_MEMORY);
         return;
     }
     op->args = *args;
@@ -622,7 +622,7 @@ static void ts__cs_put_nodes(const ts__cs_call *c, ts_snapshot_op *op,
 
 #include "graph_batch.h" // 5
 
-static void ts__cs_graph_launch(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_graph_launch(const ts__cs_call *c, ts_capture_op *op,
                                 bool turn, uint8_t **args)
 {
     if (!turn) return;
@@ -633,7 +633,7 @@ static void ts__cs_graph_launch(const ts__cs_call *c, ts_snapshot_op *op,
     pthread_mutex_lock(&ts__cs_ready.lock);
     const ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
     if (!g || g->reason)
-        ts_snapshot_decline(op, g ? g->reason : TS_REASON_ATTACHED_LATE);
+        ts_capture_decline(op, g ? g->reason : TS_REASON_ATTACHED_LATE);
     else
         ts__cs_put_nodes(c, op, g, args);
     pthread_mutex_unlock(&ts__cs_ready.lock);

@@ -56,7 +56,7 @@ static void ts__cs_batch_node(const ts__cs_call *c, size_t at, ts__cs_node *n)
         n->reason = TS_REASON_TEXTURE_BINDLESS;
 }
 
-static void ts__cs_batch(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_batch(const ts__cs_call *c, ts_capture_op *op,
                          uint8_t **args)
 {
     const bool flat = c->rule->kind == TS__CS_BATCH;
@@ -71,7 +71,7 @@ static void ts__cs_batch(const ts__cs_call *c, ts_snapshot_op *op,
         if (n) ts__cs_batch_node(c, (size_t)i, n);
     }
     if (g.reason)
-        ts_snapshot_decline(op, g.reason);
+        ts_capture_decline(op, g.reason);
     else
         ts__cs_put_nodes(c, op, &g, args);
     free(g.nodes);

@@ -58,7 +58,7 @@ static void ts__cs_mapped(ts__cs_range range)
         return;
     }
     r->size += range.size;
-    ts_snapshot_grow(&ts__cs.memory, r->address, r->size);
+    ts_capture_grow(&ts__cs.memory, r->address, r->size);
 }
 
 // One call unmaps as much as its size says: what is left of a range stays.

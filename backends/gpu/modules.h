@@ -158,11 +158,11 @@ static inline void ts__cs_modules_go(ts__cs_code *c, const uint32_t *id,
 
 // Before memory is looked at, or gets more: its addresses may be given again.
 static inline void ts__cs_variables_go(ts__cs_code *c,
-                                       ts_snapshot_memory *memory)
+                                       ts_capture_memory *memory)
 {
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->stale.count; i++)
-        ts_snapshot_free(memory, c->stale.all[i]);
+        ts_capture_free(memory, c->stale.all[i]);
     c->stale.count = 0;
     pthread_mutex_unlock(&c->lock);
 }
@@ -285,13 +285,13 @@ static void ts__cs_attribute_add(ts__cs_code *c, const ts__cs_attribute *given)
 }
 
 static void ts__cs_attributes_copy(ts__cs_code *c, const void *function,
-                                   ts_snapshot_op *op)
+                                   ts_capture_op *op)
 {
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->attribute_count; i++)
         if (c->attributes[i].function == function)
-            ts_snapshot_attribute(op, TS_ATTRIBUTE_FUNCTION,
-                                  &c->attributes[i].id, 8);
+            ts_capture_attribute_add(op, TS_ATTRIBUTE_FUNCTION,
+                                     &c->attributes[i].id, 8);
     pthread_mutex_unlock(&c->lock);
 }
 

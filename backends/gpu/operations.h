@@ -95,7 +95,7 @@ static bool ts__cs_is_collective(const char *name)
 }
 
 // The same of an operation, which may be a graph with such a kernel.
-static bool ts__cs_needs_others(const ts_snapshot_op *op)
+static bool ts__cs_needs_others(const ts_capture_op *op)
 {
     bool needs = ts__cs_is_collective(op->name);
     for (size_t i = 0; !needs && i < op->name_count; i++)
@@ -103,7 +103,7 @@ static bool ts__cs_needs_others(const ts_snapshot_op *op)
     return needs;
 }
 
-static bool ts__cs_name(const ts__cs_call *c, ts_snapshot_op *op)
+static bool ts__cs_name(const ts__cs_call *c, ts_capture_op *op)
 {
     switch ((ts__cs_kind)c->rule->kind) {
     case TS__CS_LAUNCH:
@@ -128,7 +128,7 @@ static bool ts__cs_name(const ts__cs_call *c, ts_snapshot_op *op)
     return true;
 }
 
-static void ts__cs_place(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_place(const ts__cs_call *c, ts_capture_op *op,
                          uint64_t handle)
 {
     const ts__cs_stream stream = ts__cs_stream_of(
@@ -171,11 +171,11 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
         job.object = m->module;
         job.name = ts__cuda_symbol(&m->code, i);
         if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) continue;
-        ts_snapshot_free(&ts__cs.memory, job.address); // of a module that went
+        ts_capture_free(&ts__cs.memory, job.address); // of a module that went
         ts__cs_address_add(&m->variables, job.address);
         if (job.managed) ts__cs_address_add(&ts__cs.code.shared, job.address);
-        ts_snapshot_global(&ts__cs.memory, job.address, job.size, device,
-                           m->image, i);
+        ts_capture_global(&ts__cs.memory, job.address, job.size, device,
+                          m->image, i);
     }
 }
 
@@ -183,7 +183,7 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
 static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
 {
     char name[48];
-    ts_snapshot_code code;
+    ts_capture_code code;
     if (m->image && m->captures == ts__cs.code.captures) return m->image;
     snprintf(name, sizeof name, "module %u of CUDA", m->id);
     memset(&code, 0, sizeof code);
@@ -192,7 +192,7 @@ static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
     code.bytes = m->bytes;
     code.size = m->size;
     code.form = TS_CAPTURE_CUBIN;
-    m->image = ts_snapshot_image(&code);
+    m->image = ts_capture_image_add(&code);
     m->captures = ts__cs.code.captures;
     if (m->image) ts__cs_globals(c, m);
     return m->image;
@@ -234,7 +234,7 @@ static inline bool ts__cs_variable_at(const ts__cs_call *c, uint64_t address)
 // The parameters of a kernel: 8 bytes on a multiple of 8 that lie in live
 // memory are a pointer, by the rules that compilers follow.
 // base: where they begin in the operation's.
-static inline void ts__cs_parameters(ts_snapshot_op *op,
+static inline void ts__cs_parameters(ts_capture_op *op,
                                      const ts__cs_layout *layout,
                                      const uint8_t *args, uint32_t base)
 {
@@ -246,15 +246,15 @@ static inline void ts__cs_parameters(ts_snapshot_op *op,
             ts__cs_look_up(value);
         }
         const ts__cs_range *const range = ts__cs_range_of(value);
-        ts_snapshot_param(op, base + p[0], p[1],
-                          range && !range->host ? TS_PARAM_POINTER
-                                                : TS_PARAM_UNKNOWN);
+        ts_capture_param_add(op, base + p[0], p[1],
+                             range && !range->host ? TS_PARAM_POINTER
+                                                   : TS_PARAM_UNKNOWN);
     }
 }
 
-// The arguments in one piece, which ts_snapshot_begin copies.
+// The arguments in one piece, which ts_capture_begin copies.
 static bool ts__cs_flatten(const ts__cs_layout *layout, void **each,
-                           void **more, ts_snapshot_op *op, uint8_t **args)
+                           void **more, ts_capture_op *op, uint8_t **args)
 {
     uint32_t size = layout->size;
     const void *block = NULL;
@@ -278,21 +278,22 @@ static bool ts__cs_flatten(const ts__cs_layout *layout, void **each,
 }
 
 // Attributes of a launch, as they are; what cannot be given again declines it.
-static void ts__cs_how(const ts__cuda_launch *how, ts_snapshot_op *op)
+static void ts__cs_how(const ts__cuda_launch *how, ts_capture_op *op)
 {
     for (uint32_t i = 0; i < how->attribute_count && i < 64; i++) {
         const ts__cuda_attribute *const a = &how->attributes[i];
         const uint32_t known = TS__CUDA_ATTRIBUTES | TS__CUDA_ORDER;
         if (a->id == TS__CUDA_UPDATABLE)
-            ts_snapshot_decline(op, TS_REASON_DEVICE_UPDATABLE_NODE);
+            ts_capture_decline(op, TS_REASON_DEVICE_UPDATABLE_NODE);
         else if (a->id >= 32 || !(known >> a->id & 1))
-            ts_snapshot_decline(op, TS_REASON_ATTR_UNKNOWN);
+            ts_capture_decline(op, TS_REASON_ATTR_UNKNOWN);
         else if (a->id)
-            ts_snapshot_attribute(op, TS_ATTRIBUTE_CUDA_LAUNCH, a, sizeof *a);
+            ts_capture_attribute_add(op, TS_ATTRIBUTE_CUDA_LAUNCH, a,
+                                     sizeof *a);
     }
 }
 
-static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
+static inline void ts__cs_kernel(const ts__cs_call *c, ts_capture_op *op,
                                  bool turn, void *function, void **each,
                                  void **more, uint8_t **args)
 {
@@ -313,10 +314,10 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
     if (m) op->head.image = ts__cs_image(c, m);
     ts__cs_attributes_copy(&ts__cs.code, function, op);
     if (!op->head.image) {
-        ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
+        ts_capture_decline(op, TS_REASON_IMAGE_MISSING);
     } else if (!ts__cs_layout_find(&job, answered, m, op->name, &layout) ||
                !ts__cs_flatten(&layout, each, more, op, args)) {
-        ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
+        ts_capture_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
     } else {
         ts__cs_parameters(op, &layout, *args, 0);
         ts__cs_textures_used(op, *args, op->head.args_size, 0);
@@ -324,7 +325,7 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_snapshot_op *op,
     ts__cs_module_done(&ts__cs.code, m);
 }
 
-static void ts__cs_launch(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
+static void ts__cs_launch(const ts__cs_call *c, ts_capture_op *op, bool turn,
                           uint8_t **args)
 {
     void *const function = (void *)(uintptr_t)ts__cs_argument(c, 0);
@@ -333,13 +334,13 @@ static void ts__cs_launch(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
     memcpy(op->head.block, c->arguments + 20, sizeof op->head.block);
     op->head.shared = ts__cs_argument32(c, 32);
     ts__cs_place(c, op, ts__cs_argument(c, 40));
-    if (together) ts_snapshot_attribute(op, TS_ATTRIBUTE_COOPERATIVE, "", 0);
+    if (together) ts_capture_attribute_add(op, TS_ATTRIBUTE_COOPERATIVE, "", 0);
     ts__cs.vendor->kernel(
         c, op, turn, function, (void **)(uintptr_t)ts__cs_argument(c, 48),
         together ? NULL : (void **)(uintptr_t)ts__cs_argument(c, 56), args);
 }
 
-static void ts__cs_launch_how(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_launch_how(const ts__cs_call *c, ts_capture_op *op,
                               bool turn, uint8_t **args)
 {
     const ts__cuda_launch *const how =
@@ -361,7 +362,7 @@ static void ts__cs_launch_how(const ts__cs_call *c, ts_snapshot_op *op,
     An end of a copy that no allocation is known for: the host's own memory, or
     the device's, which must not be read as if it were the host's.
 */
-static void ts__cs_check_end(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__cs_check_end(const ts__cs_call *c, ts_capture_op *op,
                              uint64_t address, bool turn)
 {
     ts__cs_job job;
@@ -374,12 +375,12 @@ static void ts__cs_check_end(const ts__cs_call *c, ts_snapshot_op *op,
     job.memory_type = UINT32_MAX; // until it answers
     ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
     if (job.memory_type == UINT32_MAX)
-        ts_snapshot_decline(op, TS_REASON_DRAIN_TIMEOUT);
+        ts_capture_decline(op, TS_REASON_DRAIN_TIMEOUT);
     if (job.memory_type == TS__CUDA_DEVICE)
-        ts_snapshot_decline(op, TS_REASON_ATTACHED_LATE);
+        ts_capture_decline(op, TS_REASON_ATTACHED_LATE);
 }
 
-static void ts__cs_copy(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
+static void ts__cs_copy(const ts__cs_call *c, ts_capture_op *op, bool turn)
 {
     const bool peer = c->rule->kind == TS__CS_COPY_PEER;
     op->head.destination = ts__cs_argument(c, 0);
@@ -428,20 +429,20 @@ static bool ts__cs_box_read(const ts__cuda_box *box, ts_capture_operation *head,
     return true;
 }
 
-static void ts__cs_box(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
+static void ts__cs_box(const ts__cs_call *c, ts_capture_op *op, bool turn,
                        const ts__cuda_box *box)
 {
     ts_capture_geometry g;
     if (!ts__cs_box_read(box, &op->head, &g)) {
-        ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS);
+        ts_capture_decline(op, TS_REASON_TEXTURE_BINDLESS);
         return;
     }
-    ts_snapshot_attribute(op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
+    ts_capture_attribute_add(op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
     ts__cs_check_end(c, op, op->head.source, turn);
     ts__cs_check_end(c, op, op->head.destination, turn);
 }
 
-static void ts__cs_rows(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
+static void ts__cs_rows(const ts__cs_call *c, ts_capture_op *op, bool turn)
 {
     struct {
         ts__cs_flat from, to;
@@ -468,7 +469,7 @@ static void ts__cs_rows(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
     ts__cs_box(c, op, turn, &box);
 }
 
-static void ts__cs_set(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
+static void ts__cs_set(const ts__cs_call *c, ts_capture_op *op, bool turn)
 {
     const bool rows = c->rule->kind == TS__CS_SET_ROWS;
     const uint32_t width = c->rule->width;
@@ -477,7 +478,7 @@ static void ts__cs_set(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
     op->head.destination = ts__cs_argument(c, 0);
     op->head.value = value & 0xFF;
     if (width > 1)
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_PATTERN, &value, width);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_PATTERN, &value, width);
     if (rows) {
         ts_capture_geometry g;
         memset(&g, 0, sizeof g);
@@ -487,7 +488,7 @@ static void ts__cs_set(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
         g.destination_row = ts__cs_argument(c, 8);
         if (g.region[1] < 2) g.destination_row = g.region[0];
         g.destination_slice = g.destination_row * g.region[1];
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
         count *= g.region[1];
     }
     op->head.size = count * width;
@@ -498,7 +499,7 @@ static void ts__cs_set(const ts__cs_call *c, ts_snapshot_op *op, bool turn)
 
 // Everything about an operation but the contents of memory. args: what is to
 // be freed when they are taken.
-static void ts__cs_describe(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
+static void ts__cs_describe(const ts__cs_call *c, ts_capture_op *op, bool turn,
                             uint8_t **args)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
@@ -521,13 +522,13 @@ static void ts__cs_describe(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
     else if (op->head.kind == TS_EVENT_GRAPH_LAUNCH && ts__cs.vendor->graphs)
         ts__cs.vendor->graphs->launch(c, op, turn, args);
     else
-        ts_snapshot_decline(op, kind == TS__CS_HOST_FUNCTION
-                                    ? TS_REASON_HOST_CALLBACK
-                                    : TS_REASON_IN_CAPTURE);
+        ts_capture_decline(op, kind == TS__CS_HOST_FUNCTION
+                                   ? TS_REASON_HOST_CALLBACK
+                                   : TS_REASON_IN_CAPTURE);
 }
 
 // What it reaches may be of a kind that cannot be brought back.
-static void ts__cs_judge(ts_snapshot_op *op)
+static void ts__cs_judge(ts_capture_op *op)
 {
     if (op->head.state == TS_CAPTURE_DECLINED) return;
     for (uint32_t i = 0; i < op->head.region_count; i++) {
@@ -538,7 +539,7 @@ static void ts__cs_judge(ts_snapshot_op *op)
                             (op->head.kind == TS_EVENT_MEMCPY ||
                              op->head.kind == TS_EVENT_GRAPH_LAUNCH);
         if (range && range->reason && !copied)
-            ts_snapshot_decline(op, range->reason);
+            ts_capture_decline(op, range->reason);
     }
     if ((op->head.kind != TS_EVENT_KERNEL &&
          op->head.kind != TS_EVENT_GRAPH_LAUNCH) ||
@@ -549,7 +550,7 @@ static void ts__cs_judge(ts_snapshot_op *op)
         uint64_t value;
         memcpy(&value, op->copy + at, sizeof value);
         const ts__cs_range *const range = ts__cs_range_of(value);
-        if (range && range->host) ts_snapshot_decline(op, range->reason);
+        if (range && range->host) ts_capture_decline(op, range->reason);
     }
 }
 

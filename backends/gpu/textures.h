@@ -19,7 +19,7 @@
 
 static ts__cs_texture *ts__cs_texture_of(uint64_t handle)
 {
-    const size_t after = ts_snapshot_after(
+    const size_t after = ts_capture_range_after(
         ts__cs.textures, ts__cs.texture_count, sizeof *ts__cs.textures, handle);
     ts__cs_texture *const t = after ? &ts__cs.textures[after - 1] : NULL;
     return t && t->how.handle == handle ? t : NULL;
@@ -45,8 +45,8 @@ static void ts__cs_texture_made(uint64_t handle, void *context,
                                       ts__cs.texture_count, sizeof *more);
     if (!more) return;
     ts__cs.textures = more;
-    const size_t at =
-        ts_snapshot_after(more, ts__cs.texture_count, sizeof *more, handle);
+    const size_t at = ts_capture_range_after(more, ts__cs.texture_count,
+                                             sizeof *more, handle);
     memmove(&more[at + 1], &more[at],
             (ts__cs.texture_count++ - at) * sizeof *more);
     memset(&more[at], 0, sizeof *more);
@@ -61,7 +61,7 @@ static void ts__cs_texture_made(uint64_t handle, void *context,
 
 // Handles among the arguments of a kernel, on multiples of 8. base: where these
 // are among those of the operation.
-static inline void ts__cs_textures_used(ts_snapshot_op *op, const uint8_t *args,
+static inline void ts__cs_textures_used(ts_capture_op *op, const uint8_t *args,
                                         uint32_t size, uint32_t base)
 {
     for (uint32_t at = 0; at + 8 <= size; at += 8) {
@@ -75,13 +75,13 @@ static inline void ts__cs_textures_used(ts_snapshot_op *op, const uint8_t *args,
         if (!t || known) continue;
         if (t->resource.type != TS__CUDA_LINEAR &&
             t->resource.type != TS__CUDA_PITCH) {
-            ts_snapshot_decline(op, TS_REASON_TEXTURE_BINDLESS);
+            ts_capture_decline(op, TS_REASON_TEXTURE_BINDLESS);
             return;
         }
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_TEXTURE, t, sizeof *t);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_TEXTURE, t, sizeof *t);
         ts__cs_look_up(t->resource.address);
-        ts_snapshot_reach(&ts__cs.memory, op, t->resource.address,
-                          TS_CAPTURE_BY_ARGUMENT, base + at);
+        ts_capture_reach(&ts__cs.memory, op, t->resource.address,
+                         TS_CAPTURE_BY_ARGUMENT, base + at);
     }
 }
 

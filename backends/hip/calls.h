@@ -496,7 +496,7 @@ static void ts__hip_note_put(const ts__hip_call *call)
     const uint32_t role =
         call->api->known ? call->api->known->role : (uint32_t)TS__HIP_CALL;
     const bool waits = role == TS__HIP_LAUNCH && ts__hip.way->operations &&
-                       !call->captures && ts_capture_kind(TS_EVENT_KERNEL);
+                       !call->captures && ts_filter_kind(TS_EVENT_KERNEL);
     ts__hip_note_words(words, call, role);
     ts__notes_put(&ts__hip.notes, call->correlation, words,
                   sizeof(ts__hip_note), waits);
@@ -607,7 +607,7 @@ static void ts__hip_host_op(const ts__hip_call *call, ts__hip_thread *me,
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     op.kind = (ts_event_kind)kinds[call->api->known->role];
-    if (!op.kind || !ts_capture_kind(op.kind)) return;
+    if (!op.kind || !ts_filter_kind(op.kind)) return;
     op.start = call->start;
     op.end = end;
     op.correlation = call->correlation;
@@ -655,7 +655,7 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
     if (call->api != &ts__hip_apis[number]) return; // its begin was not seen
     me->depth--;
     const ts__hip_function *const known = call->api->known;
-    if (call->api->name && ts_capture_kind(TS_EVENT_API_CALL)) {
+    if (call->api->name && ts_filter_kind(TS_EVENT_API_CALL)) {
         const ts_api_call record = { .name = call->api->name,
                                      .stack = call->origin.stack,
                                      .start = call->start,

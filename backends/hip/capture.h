@@ -144,10 +144,10 @@ static bool ts__hs_find(ts__cs_driver *d)
 /* ==== 4. Calls =========================================================== */
 
 static const ts__cs_vendor ts__hs_vendor = {
-    .snapshot = { .name = "hip",
-                  .view = ts__cs_view,
-                  .hash = ts__cs_hash,
-                  .disturbed = ts__cs_is_disturbed },
+    .memory = { .name = "hip",
+                .view = ts__cs_view,
+                .hash = ts__cs_hash,
+                .disturbed = ts__cs_is_disturbed },
     .refusal = "capture.hip",
     .find = ts__hs_find,
     .fresh = ts__hs_fresh,
@@ -268,7 +268,7 @@ static void ts__hs_enter(uint32_t number, uint64_t correlation,
     if (!ts__hs_call_of(&c, &a, number, correlation, arguments, true)) return;
     const uint8_t kind = c.rule->kind;
     if (kind >= TS__CS_LAUNCH && kind <= TS__CS_LAUNCH_TOGETHER &&
-        ts_snapshot_on())
+        ts_capture_on())
         c.symbol = ts__hs_name(&c);
     // It waits for a capture, which waits for all who have entered.
     if (kind == TS__HS_DEVICE_GONE) ts__hs_device_goes(&c);
@@ -293,7 +293,7 @@ static void ts__hs_leave(uint32_t number, uint64_t correlation,
 // A session begins. can: its way tells of calls as it must be told.
 static void ts__hs_start(bool can, uint32_t session)
 {
-    if (!ts_snapshot_on() && !TS__LOAD(&ts__sn_now.armed)) return;
+    if (!ts_capture_on() && !TS__LOAD(&ts__cap_now.armed)) return;
     if (can)
         ts__cs_start(&ts__hs_vendor, session);
     else

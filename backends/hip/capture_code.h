@@ -322,7 +322,7 @@ static const char *ts__hs_name(const ts__cs_call *c)
 /* ==== 5. Launches ======================================================== */
 
 // base: where they begin in the operation's.
-static void ts__hs_parameters(ts_snapshot_op *op, const ts__amd_kernel *k,
+static void ts__hs_parameters(ts_capture_op *op, const ts__amd_kernel *k,
                               const uint8_t *args, uint32_t base)
 {
     for (uint32_t i = 0; i < k->count; i++) {
@@ -333,10 +333,10 @@ static void ts__hs_parameters(ts_snapshot_op *op, const ts__amd_kernel *k,
             ts__cs_look_up(value);
         }
         const ts__cs_range *const range = ts__cs_range_of(value);
-        ts_snapshot_param(op, base + p[0], p[1],
-                          k->pointers[i] && range && !range->host
-                              ? TS_PARAM_POINTER
-                              : TS_PARAM_UNKNOWN);
+        ts_capture_param_add(op, base + p[0], p[1],
+                             k->pointers[i] && range && !range->host
+                                 ? TS_PARAM_POINTER
+                                 : TS_PARAM_UNKNOWN);
     }
 }
 
@@ -349,7 +349,7 @@ static ts__cs_layout ts__hs_layout(ts__amd_kernel *k)
     return layout;
 }
 
-static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
+static void ts__hs_kernel(const ts__cs_call *c, ts_capture_op *op, bool turn,
                           void *function, void **each, void **more,
                           uint8_t **args)
 {
@@ -360,13 +360,13 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_snapshot_op *op, bool turn,
     ts__hs_code *const code = f ? f->code : NULL;
     if (code) op->head.image = ts__hs_image(c, code);
     if (!op->head.image) {
-        ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
+        ts_capture_decline(op, TS_REASON_IMAGE_MISSING);
         return;
     }
     const bool told = ts__amd_kernel_read(&k, code->bytes, code->size, f->name);
     const ts__cs_layout layout = ts__hs_layout(&k);
     if (!told || !ts__cs_flatten(&layout, each, more, op, args))
-        ts_snapshot_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
+        ts_capture_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
     else
         ts__hs_parameters(op, &k, *args, 0);
     ts__cs_textures_used(op, *args, op->head.args_size, 0);

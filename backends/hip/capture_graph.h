@@ -53,8 +53,8 @@ static struct {
 static ts__hs_seen *ts__hs_seen_of(uint64_t node)
 {
     const size_t after =
-        ts_snapshot_after(ts__hs_nodes.nodes, ts__hs_nodes.count,
-                          sizeof *ts__hs_nodes.nodes, node);
+        ts_capture_range_after(ts__hs_nodes.nodes, ts__hs_nodes.count,
+                               sizeof *ts__hs_nodes.nodes, node);
     ts__hs_seen *const s = after ? &ts__hs_nodes.nodes[after - 1] : NULL;
     return s && s->node == node ? s : NULL;
 }
@@ -89,8 +89,8 @@ static void ts__hs_seen_put(const ts__hs_seen *seen)
     if (twice) known->unlike = true;
     if (more) {
         ts__hs_nodes.nodes = more;
-        const size_t at = ts_snapshot_after(more, ts__hs_nodes.count,
-                                            sizeof *more, seen->node);
+        const size_t at = ts_capture_range_after(more, ts__hs_nodes.count,
+                                                 sizeof *more, seen->node);
         memmove(&more[at + 1], &more[at],
                 (ts__hs_nodes.count++ - at) * sizeof *more);
         more[at] = *seen;
@@ -268,7 +268,7 @@ static ts_reason ts__hs_node_arguments(ts__cs_node *n,
                                        ts__cs_job *job, bool answered)
 {
     ts__amd_kernel how;
-    ts_snapshot_op op;
+    ts_capture_op op;
     const ts__hs_function *const f = (const ts__hs_function *)job->module;
     ts__hs_code *const code = f ? f->code : NULL;
     (void)answered; // HIP tells of no parameters
@@ -284,7 +284,7 @@ static ts_reason ts__hs_node_arguments(ts__cs_node *n,
     return TS_REASON_NONE;
 }
 
-static void ts__hs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
+static void ts__hs_put_kernel(const ts__cs_call *c, ts_capture_op *op,
                               const ts__cs_node *n, uint8_t *args, uint32_t at)
 {
     ts__amd_kernel how;
@@ -292,12 +292,12 @@ static void ts__hs_put_kernel(const ts__cs_call *c, ts_snapshot_op *op,
     ts__hs_code *const code = (ts__hs_code *)n->object;
     head.image = ts__hs_image(c, code);
     head.name = ts_name_define(n->name);
-    if (!head.image) ts_snapshot_decline(op, TS_REASON_IMAGE_MISSING);
+    if (!head.image) ts_capture_decline(op, TS_REASON_IMAGE_MISSING);
     if (n->head.args_size) memcpy(args + at, n->args, n->head.args_size);
-    ts_snapshot_node(op, &head, n->after, n->after_count);
+    ts_capture_node_add(op, &head, n->after, n->after_count);
     for (uint32_t i = 0; i < n->attribute_count; i++)
-        ts_snapshot_attribute(op, TS_ATTRIBUTE_CUDA_LAUNCH, &n->attributes[i],
-                              sizeof *n->attributes);
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_CUDA_LAUNCH,
+                                 &n->attributes[i], sizeof *n->attributes);
     if (ts__amd_kernel_read(&how, code->bytes, code->size, n->name))
         ts__hs_parameters(op, &how, args + at, at);
     ts__cs_textures_used(op, args + at, n->head.args_size, at);

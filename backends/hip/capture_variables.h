@@ -65,9 +65,9 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
         if (!job.object ||
             !ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns))
             continue;
-        ts_snapshot_free(&ts__cs.memory, job.address); // of code that went
-        ts_snapshot_global(&ts__cs.memory, job.address, job.size, c->device,
-                           code->image, i);
+        ts_capture_free(&ts__cs.memory, job.address); // of code that went
+        ts_capture_global(&ts__cs.memory, job.address, job.size, c->device,
+                          code->image, i);
     }
     ts__hs_file_close(&file);
 }
@@ -79,7 +79,7 @@ static void ts__hs_variables_go(const ts__hs_code *code)
 {
     for (size_t i = ts__cs.memory.count; code->image && i--;)
         if (ts__cs.memory.ranges[i].image == code->image)
-            ts_snapshot_free(&ts__cs.memory, ts__cs.memory.ranges[i].address);
+            ts_capture_free(&ts__cs.memory, ts__cs.memory.ranges[i].address);
 }
 
 // Those of files that were unloaded. Under `memory_lock`.
@@ -116,7 +116,7 @@ static void ts__hs_device_left(uint32_t device)
 static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
 {
     char name[300];
-    ts_snapshot_code s;
+    ts_capture_code s;
     ts__hs_files_go();
     if (code->image) return code->image;
     snprintf(name, sizeof name,
@@ -128,7 +128,7 @@ static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
     s.bytes = code->bytes;
     s.size = code->size;
     s.form = TS_CAPTURE_AMD_OBJECT;
-    code->image = ts_snapshot_image(&s);
+    code->image = ts_capture_image_add(&s);
     if (code->image) ts__hs_variables(c, code);
     return code->image;
 }
@@ -162,7 +162,7 @@ static uint64_t ts__hs_symbol_at(const ts__cs_call *c, const void *symbol)
 {
     const uint32_t device = ts__hs_device_of(c->context);
     ts__cs_job job;
-    if (!ts_snapshot_on() || !ts__cs_is_safe(c->context)) return 0;
+    if (!ts_capture_on() || !ts__cs_is_safe(c->context)) return 0;
     ts__hs_functions_check();
     const ts__hs_function *v = ts__hs_function_find(symbol, true, device);
     if (!v) v = ts__hs_variable_of(symbol, device);

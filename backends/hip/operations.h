@@ -135,7 +135,7 @@ static bool ts__hip_op_begin(ts__hip_taker *t, ts_gpu_op *op,
 
 static void ts__hip_op_end(const ts_gpu_op *op)
 {
-    if (ts_capture_kind(op->kind)) ts_gpu_op_record(op);
+    if (ts_filter_kind(op->kind)) ts_gpu_op_record(op);
 }
 
 /* ---- 3. Copies and sets ------------------------------------------------- */
@@ -259,7 +259,7 @@ ts__hip_launch_learn(ts__hip_taker *t, uint64_t slot, const uint64_t key[8],
     memcpy(l->key, key, sizeof l->key);
     // Without its text it cannot be told that it is the same again.
     l->epoch = k->id || t->names[slot] ? TS__LOAD(&ts__hip.session) : 0;
-    l->unwanted = !ts_capture_name(k->name, strlen(k->name));
+    l->unwanted = !ts_filter_name(k->name, strlen(k->name));
     l->launch = l->unwanted ? 0 : ts__hip_launch_define(k);
 }
 

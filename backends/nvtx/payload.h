@@ -848,7 +848,7 @@ static void ts__np_begin(ts__nv_out *out, const void *domain, bool zone)
 static void ts__np_say(ts__nv_out *out, const char *name)
 {
     char line[1400];
-    if (!out->used || !ts_capture_kind(TS_EVENT_MESSAGE)) return;
+    if (!out->used || !ts_filter_kind(TS_EVENT_MESSAGE)) return;
     snprintf(line, sizeof line, "%s: %s", name, out->text);
     ts_message(line);
 }
@@ -900,7 +900,7 @@ static int ts__nv_RangePopPayload(void *domain, const ts__nv_data *data,
 {
     ts__nv_out out;
     ts__np_begin(&out, ts__nv_domain_of(domain), true);
-    if (ts_capture_kind(TS_EVENT_ZONE_ARG) && ts__nv_is_innermost(out.domain))
+    if (ts_filter_kind(TS_EVENT_ZONE_ARG) && ts__nv_is_innermost(out.domain))
         ts__np_all(&out, data, count);
     return ts__nv_pop(out.domain);
 }

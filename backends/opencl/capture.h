@@ -52,7 +52,7 @@ typedef struct ts__cl_seen {
     ts__cl_handle event; // if nobody else wants to know when it is done
     uint8_t *args;
     size_t arg_room;
-    ts_snapshot_op op;
+    ts_capture_op op;
 } ts__cl_seen;
 
 typedef struct ts__cl_code { // that the trace has
@@ -83,7 +83,7 @@ static struct {
     // Of who has the turn:
     ts__cl_handle *followed; // `events` that were looked at
     size_t followed_count, followed_room;
-    ts_snapshot_memory memory;
+    ts_capture_memory memory;
     ts__cl_object *objects;
     size_t object_count, object_room;
     ts__cl_handle app_queue, queue; // the program's; our own, NULL: none yet
@@ -97,16 +97,16 @@ static struct {
     uint64_t binaries; // of them, which run on such a device alone
 } ts__cl_cap = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void ts__cl_snapshot_once(void)
+static void ts__cl_capture_once(void)
 {
     ts__cl_cond_init(&ts__cl_cap.idle);
 }
 
 // Called by the driver, on any thread.
-static void ts__cl_snapshot_freed(uint64_t address, uint64_t size)
+static void ts__cl_capture_freed(uint64_t address, uint64_t size)
 {
     ts__cl_dead *const d =
-        ts_snapshot_on() ? (ts__cl_dead *)malloc(sizeof *d) : NULL;
+        ts_capture_on() ? (ts__cl_dead *)malloc(sizeof *d) : NULL;
     if (!d) return; // addresses are not used again
     d->address = address;
     d->size = size;
@@ -118,15 +118,15 @@ static void ts__cl_snapshot_freed(uint64_t address, uint64_t size)
 // Forgets what was freed. A part of a buffer is nothing by itself, unless it
 // is all of it: then the buffer's contents are read once more. Of an image the
 // driver may take more than there is to be kept.
-static void ts__cl_snapshot_bury(void)
+static void ts__cl_capture_bury(void)
 {
-    ts_snapshot_memory *const memory = &ts__cl_cap.memory;
+    ts_capture_memory *const memory = &ts__cl_cap.memory;
     ts__cl_dead *d =
         __atomic_exchange_n(&ts__cl_cap.dead, NULL, __ATOMIC_ACQUIRE);
     while (d) {
         ts__cl_dead *const next = d->next;
-        if (ts_snapshot_size(memory, d->address) <= d->size)
-            ts_snapshot_free(memory, d->address);
+        if (ts_capture_size(memory, d->address) <= d->size)
+            ts_capture_free(memory, d->address);
         free(d);
         d = next;
     }
@@ -134,9 +134,9 @@ static void ts__cl_snapshot_bury(void)
 
 static void ts__cl_touch_all(void)
 {
-    ts_snapshot_memory *const memory = &ts__cl_cap.memory;
+    ts_capture_memory *const memory = &ts__cl_cap.memory;
     for (size_t i = 0; i < memory->count; i++)
-        ts_snapshot_touch(memory, memory->ranges[i].address, 0);
+        ts_capture_touch(memory, memory->ranges[i].address, 0);
 }
 
 static const void *ts__cl_view(void *user, uint64_t address, uint64_t size,
@@ -144,26 +144,26 @@ static const void *ts__cl_view(void *user, uint64_t address, uint64_t size,
 static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
                         uint64_t *hashes);
 
-static const ts_snapshot_vendor ts__cl_vendor = { .name = "opencl",
-                                                  .view = ts__cl_view,
-                                                  .by_parameters = true,
-                                                  .hash = ts__cl_hash };
+static const ts_capture_vendor ts__cl_vendor = { .name = "opencl",
+                                                 .view = ts__cl_view,
+                                                 .by_parameters = true,
+                                                 .hash = ts__cl_hash };
 
 static void ts__cl_mark_all(void);
 static void ts__cl_open_gates(void);
 
 // With the turn: what a new capture begins with.
-static void ts__cl_snapshot_begin(void)
+static void ts__cl_capture_begin(void)
 {
     ts__cl_cap.memory.vendor = &ts__cl_vendor;
     ts__cl_cap.object_count = 0;
-    if (ts_snapshot_fresh(&ts__cl_cap.memory)) {
+    if (ts_capture_fresh(&ts__cl_cap.memory)) {
         ts__cl_cap.code_count = 0;
         ts__cl_cap.binaries = 0;
         TS__STORE(&ts__cl_cap.late, 0);
         ts__cl_mark_all();
     }
-    ts__cl_snapshot_bury();
+    ts__cl_capture_bury();
     if (__atomic_exchange_n(&ts__cl_cap.disturbed, 0, __ATOMIC_ACQ_REL) ||
         TS__LOAD(&ts__cl_cap.extended))
         ts__cl_touch_all();
@@ -187,7 +187,7 @@ static void ts__cl_turn(ts__cl_call *call, ts_event_kind kind)
     }
     call->seen = seen;
     const struct timespec until =
-        ts_snapshot_deadline(ts__sn_now.desc.drain_ms);
+        ts_capture_deadline(ts__cap_now.desc.drain_ms);
     bool in_time = true;
     pthread_mutex_lock(&ts__cl_cap.lock);
     while (ts__cl_cap.busy && in_time)
@@ -201,7 +201,7 @@ static void ts__cl_turn(ts__cl_call *call, ts_event_kind kind)
         __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&ts__cl_cap.lock);
-    if (seen->turn) ts__cl_snapshot_begin();
+    if (seen->turn) ts__cl_capture_begin();
 }
 
 // Gives the turn back before the command is enqueued: it is not kept.
@@ -364,11 +364,11 @@ static ts_reason ts__cl_object_add(const ts__cl_call *call,
     if (reason) return reason;
     *added = o;
     ts__cl_cap.object_count++;
-    ts_snapshot_memory *const memory = &ts__cl_cap.memory;
-    if (!ts_snapshot_size(memory, o->address))
-        ts_snapshot_alloc(memory, o->address, o->size,
-                          call->queue->device->track);
-    if (o->shared) ts_snapshot_touch(memory, o->address, 0);
+    ts_capture_memory *const memory = &ts__cl_cap.memory;
+    if (!ts_capture_size(memory, o->address))
+        ts_capture_alloc(memory, o->address, o->size,
+                         call->queue->device->track);
+    if (o->shared) ts_capture_touch(memory, o->address, 0);
     return TS_REASON_NONE;
 }
 
@@ -378,7 +378,7 @@ static void ts__cl_object_touch(ts__cl_handle handle)
     ts__cl_object o;
     if (!handle) return;
     if (!ts__cl_object_read(handle, &o))
-        ts_snapshot_touch(&ts__cl_cap.memory, o.address, 0);
+        ts_capture_touch(&ts__cl_cap.memory, o.address, 0);
 }
 
 #include "capture_contents.h"
@@ -391,14 +391,14 @@ static void ts__cl_object_touch(ts__cl_handle handle)
 // for somebody else, when what it may write has been touched.
 static bool ts__cl_seen_wanted(ts__cl_call *call, const char *kernel)
 {
-    ts_snapshot_op *const op = &call->seen->op;
+    ts_capture_op *const op = &call->seen->op;
     if (!call->command) return false;
     op->head.kind = call->command->op.kind;
     op->head.track = call->command->op.track;
     op->head.correlation = call->command->op.correlation;
     op->name = kernel;
     if (kernel) op->head.name = ts_name_define(kernel);
-    return ts_snapshot_wanted(op);
+    return ts_capture_requested(op);
 }
 
 // Whether it has the turn. Else it runs as it would without us, and is counted.
@@ -407,7 +407,7 @@ static bool ts__cl_seen_turn(ts__cl_call *call, const char *kernel)
     ts__cl_seen *const seen = call->seen;
     if (!seen || seen->turn) return seen != NULL;
     seen->noted = ts__cl_seen_wanted(call, kernel);
-    if (seen->noted) ts_snapshot_decline(&seen->op, TS_REASON_DRAIN_TIMEOUT);
+    if (seen->noted) ts_capture_decline(&seen->op, TS_REASON_DRAIN_TIMEOUT);
     return false;
 }
 
@@ -423,19 +423,19 @@ static void ts__cl_seen_give_up(ts__cl_seen *seen)
 static void ts__cl_seen_begin(ts__cl_call *call)
 {
     ts__cl_seen *const seen = call->seen;
-    ts_snapshot_op *const op = &seen->op;
+    ts_capture_op *const op = &seen->op;
     ts__cl_cap.app_queue = call->queue->handle;
     if (op->head.state != TS_CAPTURE_DECLINED) {
         const bool gated = ts__cl_gated(call);
         if (gated) TS__STORE(&ts__cl_cap.late, 1);
         if (gated || !ts__cl_drain())
-            ts_snapshot_decline(op, TS_REASON_DRAIN_TIMEOUT);
+            ts_capture_decline(op, TS_REASON_DRAIN_TIMEOUT);
     }
     if (op->head.state == TS_CAPTURE_DECLINED) {
         ts__cl_seen_give_up(seen);
         return;
     }
-    ts_snapshot_begin(&ts__cl_cap.memory, op);
+    ts_capture_begin(&ts__cl_cap.memory, op);
     ts__cl_cap.shadow.of = NULL; // from now on
     seen->keeps = true;
     ts__cl_command *const c = call->command;
@@ -447,7 +447,7 @@ static void ts__cl_seen_decline(ts__cl_call *call, ts_reason reason)
 {
     if (!call->seen) return;
     const bool wanted = ts__cl_seen_wanted(call, NULL);
-    if (wanted) ts_snapshot_decline(&call->seen->op, reason);
+    if (wanted) ts_capture_decline(&call->seen->op, reason);
     if (call->seen->turn) ts__cl_seen_give_up(call->seen);
     call->seen->noted = wanted;
 }
@@ -465,7 +465,7 @@ static void ts__cl_seen_end(ts__cl_call *call, int32_t result,
                             ts__cl_handle *event)
 {
     ts__cl_seen *const seen = call->seen;
-    ts_snapshot_op *const op = &seen->op;
+    ts_capture_op *const op = &seen->op;
     if (result == TS__CL_SUCCESS) {
         const int32_t status = ts__cl_wait(call->queue->handle, *event);
         const bool alone =
@@ -473,10 +473,10 @@ static void ts__cl_seen_end(ts__cl_call *call, int32_t result,
             !__atomic_load_n(&ts__cl_cap.opened, __ATOMIC_SEQ_CST);
         if (status > 0) TS__STORE(&ts__cl_cap.late, 1);
         if (status > 0 || !alone)
-            ts_snapshot_decline(op, TS_REASON_DRAIN_TIMEOUT);
+            ts_capture_decline(op, TS_REASON_DRAIN_TIMEOUT);
         else if (status < 0)
-            ts_snapshot_decline(op, TS_REASON_DEVICE_FAILED);
-        ts_snapshot_end(&ts__cl_cap.memory, op);
+            ts_capture_decline(op, TS_REASON_DEVICE_FAILED);
+        ts_capture_end(&ts__cl_cap.memory, op);
     }
     ts__cl_reader_close();
 }
@@ -502,11 +502,11 @@ static void ts__cl_turn_end(ts__cl_call *call, int32_t result,
         ts__cl_event_add(*event);
     }
     if (seen->noted && result == TS__CL_SUCCESS) {
-        ts_snapshot_memory none;
+        ts_capture_memory none;
         memset(&none, 0, sizeof none);
         none.vendor = &ts__cl_vendor;
-        ts_snapshot_begin(&none, &seen->op);
-        ts_snapshot_end(&none, &seen->op);
+        ts_capture_begin(&none, &seen->op);
+        ts_capture_end(&none, &seen->op);
     }
     pthread_mutex_lock(&ts__cl_cap.lock);
     if (seen->turn)
@@ -515,7 +515,7 @@ static void ts__cl_turn_end(ts__cl_call *call, int32_t result,
         ts__cl_cap.inside--;
     pthread_cond_broadcast(&ts__cl_cap.idle);
     pthread_mutex_unlock(&ts__cl_cap.lock);
-    ts_snapshot_drop(&seen->op);
+    ts_capture_drop(&seen->op);
     free(seen->args);
     free(seen);
     call->seen = NULL;

@@ -49,9 +49,10 @@ static void ts__cl_seen_image(ts__cl_seen *seen, const ts__cl_object *o,
                               bool destination)
 {
     const ts_capture_copy_image end = { destination, 0, o->about.address };
-    ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_IMAGE, &o->about,
-                          sizeof o->about);
-    ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_COPY_IMAGE, &end, sizeof end);
+    ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_IMAGE, &o->about,
+                             sizeof o->about);
+    ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_COPY_IMAGE, &end,
+                             sizeof end);
 }
 
 // An object that an end lies in. False: the command cannot be kept.
@@ -61,7 +62,7 @@ static bool ts__cl_seen_object(ts__cl_call *call, const ts__cl_end_of *e,
     *found = NULL;
     if (!e->memory) return true;
     const ts_reason reason = ts__cl_object_add(call, e->memory, found);
-    if (reason) ts_snapshot_decline(&call->seen->op, reason);
+    if (reason) ts_capture_decline(&call->seen->op, reason);
     return !reason;
 }
 
@@ -81,7 +82,7 @@ static void ts__cl_seen_geometry(ts__cl_seen *seen, ts__cl_end_of *from,
     g.source_slice = from->slice;
     g.destination_row = to->row;
     g.destination_slice = to->slice;
-    ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
+    ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
     if (image_a) ts__cl_seen_image(seen, a, false);
     if (image_b) ts__cl_seen_image(seen, b, true);
 }
@@ -100,7 +101,7 @@ static void ts__cl_seen_copy(ts__cl_call *call, ts__cl_end_of from,
     ts_capture_operation *const h = &seen->op.head;
     const bool wanted = ts__cl_seen_wanted(call, NULL);
     if (wanted && (from.svm || to.svm)) {
-        ts_snapshot_decline(&seen->op, TS_REASON_UVM);
+        ts_capture_decline(&seen->op, TS_REASON_UVM);
         ts__cl_seen_begin(call);
         return;
     }
@@ -133,7 +134,7 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
     ts_capture_operation *const h = &seen->op.head;
     const bool wanted = ts__cl_seen_wanted(call, NULL);
     if (wanted && (to.svm || !ts__cl_seen_object(call, &to, &o))) {
-        if (to.svm) ts_snapshot_decline(&seen->op, TS_REASON_UVM);
+        if (to.svm) ts_capture_decline(&seen->op, TS_REASON_UVM);
         ts__cl_seen_begin(call);
         return;
     }
@@ -153,13 +154,14 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
         memset(&g, 0, sizeof g);
         memcpy(g.destination_origin, to.origin, sizeof g.destination_origin);
         memcpy(g.region, to.region, sizeof g.region);
-        ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
+        ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_GEOMETRY, &g,
+                                 sizeof g);
         ts__cl_seen_image(seen, o, true);
     }
     memcpy(&h->value, pattern, pattern_size < 8 ? pattern_size : 8);
     if (pattern_size > 1)
-        ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_PATTERN, pattern,
-                              (uint32_t)pattern_size);
+        ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_PATTERN, pattern,
+                                 (uint32_t)pattern_size);
     h->destination = ts__cl_end_address(&to);
     h->size = size;
     ts__cl_seen_begin(call);

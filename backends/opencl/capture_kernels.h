@@ -209,7 +209,7 @@ static uint32_t ts__cl_code_put(const ts__cl_program *p, const char *options)
     }
     snprintf(path, sizeof path, "program-%zu.%s", ts__cl_cap.code_count + 1,
              ends[p->form]);
-    ts_snapshot_code code;
+    ts_capture_code code;
     memset(&code, 0, sizeof code);
     code.vendor = ts__cl_vendor.name;
     code.path = path;
@@ -217,7 +217,7 @@ static uint32_t ts__cl_code_put(const ts__cl_program *p, const char *options)
     code.size = p->size;
     code.form = p->form;
     code.options = options;
-    one.image = ts_snapshot_image(&code);
+    one.image = ts_capture_image_add(&code);
     if (ts__cl_cap.code_count == ts__cl_cap.code_room) {
         const size_t room = ts__cl_cap.code_room * 2 + 16;
         ts__cl_code *const more =
@@ -273,7 +273,7 @@ static bool ts__cl_seen_bytes(ts__cl_seen *seen, ts_capture_param_type type,
     }
     memset(seen->args + h->args_size, 0, at - h->args_size);
     memcpy(seen->args + at, bytes, size);
-    ts_snapshot_param(&seen->op, at, size, type);
+    ts_capture_param_add(&seen->op, at, size, type);
     h->args_size = at + size;
     return true;
 }
@@ -296,7 +296,7 @@ static ts_reason ts__cl_seen_sampler(ts__cl_seen *seen, ts__cl_handle handle,
                                  sizeof s.addressing, &s.addressing, NULL);
     ts__cl.next.clGetSamplerInfo(handle, TS__CL_SAMPLER_FILTER_MODE,
                                  sizeof s.filter, &s.filter, NULL);
-    ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_SAMPLER, &s, sizeof s);
+    ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_SAMPLER, &s, sizeof s);
     return ts__cl_seen_value(seen, TS_PARAM_SAMPLER, number);
 }
 
@@ -307,8 +307,8 @@ static ts_reason ts__cl_seen_memory(ts__cl_call *call, ts__cl_handle handle)
     if (reason) return reason;
     if (!o->about.width)
         return ts__cl_seen_value(call->seen, TS_PARAM_POINTER, o->at);
-    ts_snapshot_attribute(&call->seen->op, TS_ATTRIBUTE_IMAGE, &o->about,
-                          sizeof o->about);
+    ts_capture_attribute_add(&call->seen->op, TS_ATTRIBUTE_IMAGE, &o->about,
+                             sizeof o->about);
     return ts__cl_seen_value(call->seen, TS_PARAM_OBJECT, o->at);
 }
 
@@ -347,7 +347,7 @@ static ts_reason ts__cl_seen_argument(ts__cl_call *call,
 static ts_reason ts__cl_seen_arguments(ts__cl_call *call,
                                        const ts__cl_kernel *k)
 {
-    ts_snapshot_op *const op = &call->seen->op;
+    ts_capture_op *const op = &call->seen->op;
     uint32_t samplers = 0;
     ts_reason reason = TS_REASON_NONE;
     if (k->svm) return TS_REASON_UVM;
@@ -376,14 +376,14 @@ static void ts__cl_seen_range(ts__cl_seen *seen, uint32_t dimensions,
         seen->op.head.grid[i] =
             (uint32_t)(block ? (items + block - 1) / block : items);
     }
-    ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_GLOBAL_SIZE, sizes,
-                          sizeof sizes);
+    ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_GLOBAL_SIZE, sizes,
+                             sizeof sizes);
     if (offsets[0] | offsets[1] | offsets[2])
-        ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_GLOBAL_OFFSET, offsets,
-                              sizeof offsets);
+        ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_GLOBAL_OFFSET, offsets,
+                                 sizeof offsets);
     if (shown != dimensions)
-        ts_snapshot_attribute(&seen->op, TS_ATTRIBUTE_DIMENSIONS, &dimensions,
-                              sizeof dimensions);
+        ts_capture_attribute_add(&seen->op, TS_ATTRIBUTE_DIMENSIONS,
+                                 &dimensions, sizeof dimensions);
 }
 
 // A kernel that is not kept may write whatever it is given.
@@ -420,7 +420,7 @@ static void ts__cl_seen_kernel(ts__cl_call *call, ts__cl_handle kernel,
     seen->op.head.image = reason ? 0 : k->image;
     for (uint32_t i = 0; i < k->argument_count; i++)
         seen->op.head.shared += k->arguments[i].local;
-    if (reason) ts_snapshot_decline(&seen->op, reason);
+    if (reason) ts_capture_decline(&seen->op, reason);
     ts__cl_seen_begin(call);
 }
 

@@ -114,7 +114,7 @@ static bool ts__cl_gate(ts__cl_handle queue, uint32_t waits,
 {
     bool gated = false;
     if (!waits || !list || TS__LOAD(&ts__cl.off) ||
-        (!TS__LOAD(&ts__cl.unset) && !ts_snapshot_on()))
+        (!TS__LOAD(&ts__cl.unset) && !ts_capture_on()))
         return false;
     ts__cl_queue *const q = (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue);
     for (uint32_t i = 0; q && i < waits; i++)
@@ -281,14 +281,14 @@ static void ts__cl_moment(uint32_t turn)
 // Waits until nothing runs on any device; false: it does, for too long.
 static bool ts__cl_drain(void)
 {
-    const struct timespec until = ts_snapshot_deadline(
-        TS__LOAD(&ts__cl_cap.late) ? 0 : ts__sn_now.desc.drain_ms);
+    const struct timespec until = ts_capture_deadline(
+        TS__LOAD(&ts__cl_cap.late) ? 0 : ts__cap_now.desc.drain_ms);
     for (uint32_t turn = 0;; turn++) {
         ts__cl_open_gates();
         ts__cl_reap(true, 0);
         const bool done = ts__cl_events_done();
         if (done && !__atomic_load_n(&ts__cl.pending, __ATOMIC_SEQ_CST)) break;
-        if (ts_snapshot_late(&until)) {
+        if (ts_capture_late(&until)) {
             TS__STORE(&ts__cl_cap.late, 1);
             return false;
         }
@@ -311,10 +311,10 @@ static bool ts__cl_gated(const ts__cl_call *call)
 static int32_t ts__cl_wait(ts__cl_handle queue, ts__cl_handle event)
 {
     const struct timespec until =
-        ts_snapshot_deadline(ts__sn_now.desc.drain_ms);
+        ts_capture_deadline(ts__cap_now.desc.drain_ms);
     int32_t status = ts__cl_status(event);
     if (status > 0) ts__cl.next.clFlush(queue);
-    for (uint32_t turn = 0; status > 0 && !ts_snapshot_late(&until); turn++) {
+    for (uint32_t turn = 0; status > 0 && !ts_capture_late(&until); turn++) {
         ts__cl_moment(turn);
         status = ts__cl_status(event);
     }

@@ -22,8 +22,8 @@ static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
     call->moves = ts__cl_is_kept_kind(kind);
     if (!call->on) return event;
     call->queue = ts__cl_queue_get(queue);
-    if (ts_snapshot_on() && call->queue) ts__cl_turn(call, kind);
-    if (!ts_capture_kind(kind)) return ts__cl_event_place(call, event);
+    if (ts_capture_on() && call->queue) ts__cl_turn(call, kind);
+    if (!ts_filter_kind(kind)) return ts__cl_event_place(call, event);
     ts__cl_command *const c = call->queue && call->queue->timed
                                   ? (ts__cl_command *)calloc(1, sizeof *c)
                                   : NULL;
@@ -164,7 +164,7 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
     ts__cl_command *const c = call->command;
     const bool done = result == TS__CL_SUCCESS;
     // A capture began while the driver had it, and did not wait for it.
-    if (ts_snapshot_on() && call->moves && !call->seen)
+    if (ts_capture_on() && call->moves && !call->seen)
         __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
     if (c) {
         c->called[1] = ts_tick_now();
@@ -316,7 +316,7 @@ static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
 static void ts__cl_sync(const ts__cl_call *call, ts_event_kind kind,
                         uint32_t track, uint64_t id)
 {
-    if (!ts_capture_kind(kind)) return;
+    if (!ts_filter_kind(kind)) return;
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     op.kind = kind;
@@ -370,7 +370,7 @@ static int32_t ts__cl_clFinish(ts__cl_handle queue)
 static void ts__cl_waited(const ts__cl_call *call, ts__cl_command *c)
 {
     if (!__atomic_exchange_n(&c->marked, 1, __ATOMIC_RELAXED) &&
-        ts_capture_kind(TS_EVENT_EVENT_RECORD)) {
+        ts_filter_kind(TS_EVENT_EVENT_RECORD)) {
         ts_gpu_op op;
         memset(&op, 0, sizeof op);
         op.kind = TS_EVENT_EVENT_RECORD;

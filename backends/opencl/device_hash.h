@@ -17,7 +17,7 @@
 #include "hash_text.h"
 
 enum {
-    TS__CL_HASHES = TS__SN_TOLD * 16,
+    TS__CL_HASHES = TS__CAP_HASHES_MAX * 16,
     TS__CL_PAYS = 4 * TS_CAPTURE_CHUNK // a copy of less is faster
 };
 
@@ -135,7 +135,7 @@ static bool ts__cl_hash_run(const ts__cl_hasher *h, ts__cl_handle queue,
                             ts__cl_handle memory, uint64_t offset,
                             uint64_t size, uint64_t *hashes)
 {
-    const size_t chunks = (size_t)ts__sn_chunks(size);
+    const size_t chunks = (size_t)ts__cap_chunks(size);
     const size_t global = h->items * chunks;
     ts__cl_handle ran = NULL;
     const struct {
@@ -208,7 +208,7 @@ static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
     ts__cl.next.clGetDeviceInfo(device, TS__CL_DEVICE_HOST_UNIFIED_MEMORY,
                                 sizeof unified, &unified, NULL);
     h->pays = !unified && !(type & TS__CL_DEVICE_TYPE_CPU);
-    if (!h->pays && ts__sn_now.desc.hash == TS_SNAPSHOT_HASH_AUTO) return;
+    if (!h->pays && ts__cap_now.desc.hash == TS_CAPTURE_HASH_AUTO) return;
     if (!ts__cl_hash_build(h, context)) {
         h->wrong = "on the host: the driver does not build the kernel";
         return;
@@ -263,14 +263,14 @@ static void ts__cl_hasher_put(ts__cl_handle context, const ts__cl_hasher *h)
 static bool ts__cl_hasher_ready(ts__cl_hasher *h, ts__cl_handle context,
                                 ts__cl_handle queue)
 {
-    const bool all = ts__sn_now.desc.hash == TS_SNAPSHOT_HASH_DEVICE;
+    const bool all = ts__cap_now.desc.hash == TS_CAPTURE_HASH_DEVICE;
     // One that did not pay was not built.
     if (!h->known || (all && !h->kernel && !h->wrong))
         ts__cl_hasher_new(h, context, h->device, queue);
     if (!h->pays && !all) return false;
     if (ts__cl_hashing.said != ts__cl_cap.memory.capture)
-        ts__sn_told_say(&ts__cl_cap.memory,
-                        h->wrong ? h->wrong : "on the device");
+        ts__cap_hash_report(&ts__cl_cap.memory,
+                            h->wrong ? h->wrong : "on the device");
     ts__cl_hashing.said = ts__cl_cap.memory.capture;
     return !h->wrong;
 }
@@ -293,12 +293,12 @@ static bool ts__cl_object_hash(const ts__cl_object *o, uint64_t offset,
     return told;
 }
 
-// See ts_snapshot_vendor.
+// See ts_capture_vendor.
 static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
                         uint64_t *hashes)
 {
     (void)user;
-    if (size < TS__CL_PAYS && ts__sn_now.desc.hash == TS_SNAPSHOT_HASH_AUTO)
+    if (size < TS__CL_PAYS && ts__cap_now.desc.hash == TS_CAPTURE_HASH_AUTO)
         return false;
     for (size_t i = 0; i < ts__cl_cap.object_count; i++) {
         const ts__cl_object *const o = &ts__cl_cap.objects[i];

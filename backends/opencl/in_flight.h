@@ -145,7 +145,7 @@ static void ts__cl_cond_init(pthread_cond_t *cond)
 */
 static bool ts__cl_look_at(ts__cl_queue *q, uint32_t patience_ms)
 {
-    const struct timespec until = ts_snapshot_deadline(patience_ms);
+    const struct timespec until = ts_capture_deadline(patience_ms);
     bool in_time = patience_ms != 0;
     pthread_mutex_lock(&q->lock);
     while (q->looking && in_time && !pthread_equal(q->looker, pthread_self()))
@@ -229,7 +229,7 @@ static void ts__cl_memory_report(void)
         op.track = m->track;
         op.start = op.end = m->gone;
         op.u.memory.address = m->address;
-        if (m->track && ts_capture_kind(op.kind)) ts_gpu_op_record(&op);
+        if (m->track && ts_filter_kind(op.kind)) ts_gpu_op_record(&op);
         free(m);
         m = next;
     }

@@ -382,7 +382,7 @@ static uint32_t ts__cl_launch(ts__cl_kernel *k, const ts__cl_device *d,
 
 static void ts__cl_accesses(const ts__cl_kernel *k, const ts__cl_command *c)
 {
-    if (!ts_capture_kind(TS_EVENT_ACCESS)) return;
+    if (!ts_filter_kind(TS_EVENT_ACCESS)) return;
     for (uint32_t i = 0; i < k->argument_count; i++) {
         const ts__cl_argument *const a = &k->arguments[i];
         ts__cl_memory m;
@@ -414,7 +414,7 @@ static ts__cl_handle *ts__cl_begin_kernel(ts__cl_call *call, uint32_t function,
     if (!call->command && !call->missed) return at;
     const ts__cl_kernel *const k = ts__cl_kernel_get(kernel);
     const bool known = k && k->name;
-    if (known && ts_capture_name(k->name, strlen(k->name))) return at;
+    if (known && ts_filter_name(k->name, strlen(k->name))) return at;
     ts__cl_command_free(call->command);
     call->command = NULL;
     call->missed = !known;

@@ -29,9 +29,9 @@
 static void ts__vd_turn(ts__vd_call *call)
 {
     ts_vdev *const v = call->v;
-    const bool wanted = ts_snapshot_on() && call->origin.thread;
+    const bool wanted = ts_capture_on() && call->origin.thread;
     const struct timespec until =
-        ts_snapshot_deadline(v->late ? 0 : ts__sn_now.desc.drain_ms);
+        ts_capture_deadline(v->late ? 0 : ts__cap_now.desc.drain_ms);
     bool in_time = true;
     while (in_time && (v->capturing || (wanted && v->pending)))
         in_time = pthread_cond_timedwait(&v->idle, &v->lock, &until) == 0;
@@ -164,9 +164,9 @@ static void ts__vd_module_globals(ts_vdev *v, const ts__vd_module *m,
     for (size_t i = 0; i < v->global_count; i++) {
         const ts__vd_global *const g = &v->globals[i];
         if (g->address - m->first >= m->last - m->first) continue;
-        ts_snapshot_global(&v->snapshot, g->address, g->size,
-                           v->devices[g->device].track, image,
-                           g->address - m->base);
+        ts_capture_global(&v->known_memory, g->address, g->size,
+                          v->devices[g->device].track, image,
+                          g->address - m->base);
     }
 }
 
@@ -177,20 +177,20 @@ static uint32_t ts__vd_image_put(ts_vdev *v, const ts__vd_module *m,
     for (size_t i = 0; i < v->slot_count; i++) {
         const ts__vd_kernel *const other = v->slots[i].object;
         if (!other || (v->slots[i].handle >> 24 & 0xFF) != TS__VD_KERNEL ||
-            other->capture != v->snapshot.capture || !other->image)
+            other->capture != v->known_memory.capture || !other->image)
             continue;
         const uint64_t at = (uintptr_t)other->function;
         if (at - m->first < m->last - m->first) return other->image;
     }
-    const ts_snapshot_code code = { .vendor = "vdev",
-                                    .path = path,
-                                    .bytes = m->bytes,
-                                    .size = m->size,
-                                    .build_id = m->build_id,
-                                    .build_id_size = m->build_id_size,
-                                    .address = m->base,
-                                    .form = TS_CAPTURE_FILE };
-    const uint32_t image = ts_snapshot_image(&code);
+    const ts_capture_code code = { .vendor = "vdev",
+                                   .path = path,
+                                   .bytes = m->bytes,
+                                   .size = m->size,
+                                   .build_id = m->build_id,
+                                   .build_id_size = m->build_id_size,
+                                   .address = m->base,
+                                   .form = TS_CAPTURE_FILE };
+    const uint32_t image = ts_capture_image_add(&code);
     if (image) ts__vd_module_globals(v, m, image);
     return image;
 }
@@ -202,7 +202,7 @@ static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
     ts__vd_module m = { 0 };
     struct stat st = { 0 };
     const uint64_t function = (uintptr_t)k->function;
-    k->capture = v->snapshot.capture;
+    k->capture = v->known_memory.capture;
     k->image = 0;
     const int fd = mapping && ts__vd_mapping_at(function, mapping)
                        ? open(mapping->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -224,17 +224,17 @@ static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
 
 /* ==== 3. Operations ====================================================== */
 
-static const ts_snapshot_vendor ts__vd_vendor = { .name = "vdev",
-                                                  .view = ts__vd_view,
-                                                  .blank = ts__vd_tell_blank,
-                                                  .host_visible = true };
+static const ts_capture_vendor ts__vd_vendor = { .name = "vdev",
+                                                 .view = ts__vd_view,
+                                                 .blank = ts__vd_tell_blank,
+                                                 .host_visible = true };
 
 // A capture that this vdev does not know yet: tells it what is allocated.
-static void ts__vd_snapshot_begin(ts_vdev *v)
+static void ts__vd_capture_open(ts_vdev *v)
 {
-    v->snapshot.vendor = &ts__vd_vendor;
-    v->snapshot.user = v;
-    if (!ts_snapshot_fresh(&v->snapshot)) return;
+    v->known_memory.vendor = &ts__vd_vendor;
+    v->known_memory.user = v;
+    if (!ts_capture_fresh(&v->known_memory)) return;
     v->late = false;
     for (size_t i = 0; i < v->slot_count; i++) {
         ts__vd_kernel *const k = v->slots[i].object;
@@ -244,16 +244,16 @@ static void ts__vd_snapshot_begin(ts_vdev *v)
     for (uint32_t i = 0; i < v->desc.device_count; i++) {
         const ts__vd_device *const d = &v->devices[i];
         for (size_t j = 0; j < d->range_count; j++)
-            ts_snapshot_alloc(&v->snapshot, d->ranges[j].begin,
-                              d->ranges[j].size, d->track);
+            ts_capture_alloc(&v->known_memory, d->ranges[j].begin,
+                             d->ranges[j].size, d->track);
     }
 }
 
-static void ts__vd_describe_kernel(ts_snapshot_op *seen, ts_vdev *v,
+static void ts__vd_describe_kernel(ts_capture_op *seen, ts_vdev *v,
                                    const ts__vd_op *op, ts__vd_kernel *k)
 {
     ts_capture_operation *const h = &seen->head;
-    if (k->capture != v->snapshot.capture) ts__vd_image(v, k);
+    if (k->capture != v->known_memory.capture) ts__vd_image(v, k);
     h->image = k->image;
     h->function = k->offset;
     memcpy(h->grid, op->block.grid, sizeof h->grid);
@@ -262,11 +262,11 @@ static void ts__vd_describe_kernel(ts_snapshot_op *seen, ts_vdev *v,
     h->args_size = (uint32_t)k->args_size;
     seen->args = op->args;
     for (uint32_t i = 0; i < k->role_count; i++)
-        ts_snapshot_param(seen, k->roles[i].offset, 8, TS_PARAM_POINTER);
-    if (!h->image) ts_snapshot_decline(seen, TS_REASON_IMAGE_MISSING);
+        ts_capture_param_add(seen, k->roles[i].offset, 8, TS_PARAM_POINTER);
+    if (!h->image) ts_capture_decline(seen, TS_REASON_IMAGE_MISSING);
 }
 
-static void ts__vd_describe(ts_snapshot_op *seen, ts_vdev *v,
+static void ts__vd_describe(ts_capture_op *seen, ts_vdev *v,
                             const ts__vd_op *op, ts__vd_kernel *k)
 {
     ts_capture_operation *const h = &seen->head;
@@ -283,7 +283,7 @@ static void ts__vd_describe(ts_snapshot_op *seen, ts_vdev *v,
         h->size = r->u.memset.size;
         h->value = r->u.memset.value;
     } else if (r->kind == TS_EVENT_HOST_FUNCTION) {
-        ts_snapshot_decline(seen, TS_REASON_HOST_CALLBACK);
+        ts_capture_decline(seen, TS_REASON_HOST_CALLBACK);
     }
 }
 
@@ -299,7 +299,7 @@ static bool ts__vd_submit_bounded(ts_vdev *v, ts__vd_op *op, bool to_the_end)
     pthread_condattr_destroy(&steady);
     op->waiter = &waiter;
     const struct timespec until =
-        ts_snapshot_deadline(ts__sn_now.desc.drain_ms);
+        ts_capture_deadline(ts__cap_now.desc.drain_ms);
     ts__vd_submit(v, op);
     bool in_time = true;
     while (!waiter.done && in_time)
@@ -325,18 +325,18 @@ static ts_result ts__vd_submit_seen(const ts__vd_call *call, ts__vd_op *op,
                                     ts__vd_kernel *k, bool wait)
 {
     ts_vdev *const v = call->v;
-    if (!op || !call->origin.thread || !ts_snapshot_on())
+    if (!op || !call->origin.thread || !ts_capture_on())
         return ts__vd_submit_plain(v, op, wait);
-    ts_snapshot_op seen;
+    ts_capture_op seen;
     memset(&seen, 0, sizeof seen);
-    ts__vd_snapshot_begin(v);
+    ts__vd_capture_open(v);
     seen.head.kind = (uint32_t)op->report.kind;
     seen.name = k ? k->name : NULL;
     if (k) seen.head.name = ts_name_define(k->name);
-    if (!ts_snapshot_wanted(&seen)) return ts__vd_submit_plain(v, op, wait);
+    if (!ts_capture_requested(&seen)) return ts__vd_submit_plain(v, op, wait);
     ts__vd_describe(&seen, v, op, k);
-    if (!call->turn) ts_snapshot_decline(&seen, TS_REASON_DRAIN_TIMEOUT);
-    ts_snapshot_begin(&v->snapshot, &seen);
+    if (!call->turn) ts_capture_decline(&seen, TS_REASON_DRAIN_TIMEOUT);
+    ts_capture_begin(&v->known_memory, &seen);
     bool done = false;
     if (call->turn && seen.head.kind != TS_EVENT_HOST_FUNCTION)
         done = ts__vd_submit_bounded(v, op, wait);
@@ -344,9 +344,9 @@ static ts_result ts__vd_submit_seen(const ts__vd_call *call, ts__vd_op *op,
         ts__vd_submit_plain(v, op, wait);
     if (call->turn && !done && seen.head.state != TS_CAPTURE_DECLINED) {
         v->late = true;
-        ts_snapshot_decline(&seen, TS_REASON_DRAIN_TIMEOUT);
+        ts_capture_decline(&seen, TS_REASON_DRAIN_TIMEOUT);
     }
-    ts_snapshot_end(&v->snapshot, &seen);
+    ts_capture_end(&v->known_memory, &seen);
     return TS_OK;
 }
 

@@ -162,7 +162,7 @@ struct ts_vdev {
     bool closing;                 // units end when nothing is pending
     bool capturing;               // one call has the device to itself
     bool late;                    // a drain timed out
-    ts_snapshot_memory snapshot;
+    ts_capture_memory known_memory;
     ts__vd_global *globals;
     size_t global_count;
 };
@@ -446,8 +446,8 @@ static ts__vd_device *ts__vd_owner(const ts_vdev *v, const void *ptr)
 static size_t ts__vd_range_at(const ts__vd_device *device, uint64_t address)
 {
     // none: SIZE_MAX
-    return ts_snapshot_after(device->ranges, device->range_count,
-                             sizeof *device->ranges, address) -
+    return ts_capture_range_after(device->ranges, device->range_count,
+                                  sizeof *device->ranges, address) -
            1;
 }
 
@@ -641,7 +641,7 @@ static void ts__vd_machine_close(ts_vdev *v)
         ts__vd_device_close(&v->devices[i], v->desc.memory_bytes);
     for (size_t i = 0; i < v->slot_count; i++)
         free(v->slots[i].object);
-    ts_snapshot_close(&v->snapshot);
+    ts_capture_close(&v->known_memory);
     free(v->globals);
     free(v->slots);
     free(v->units);

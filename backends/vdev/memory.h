@@ -42,7 +42,7 @@ static void ts__vd_range_add(const ts__vd_call *call, ts__vd_device *d,
     memmove(&d->ranges[at + 1], &d->ranges[at],
             (d->range_count++ - at) * sizeof range);
     d->ranges[at] = range;
-    ts_snapshot_alloc(&call->v->snapshot, range.begin, range.size, d->track);
+    ts_capture_alloc(&call->v->known_memory, range.begin, range.size, d->track);
     ts__vd_memory_report(call, TS_EVENT_GPU_ALLOC, d, &range);
 }
 
@@ -125,7 +125,7 @@ ts_result ts_vdev_global_register(ts_vdev *vdev, uint32_t device, void *ptr,
     vdev->globals = more;
     const ts__vd_global global = { (uintptr_t)ptr, size, device };
     vdev->globals[vdev->global_count++] = global;
-    vdev->snapshot.capture = 0; // it is taken in with the next capture
+    vdev->known_memory.capture = 0; // it is taken in with the next capture
     return ts__vd_leave(&call, TS_OK);
 }
 
@@ -147,7 +147,7 @@ ts_result ts_vdev_free(ts_vdev *vdev, void *ptr)
     const ts__vd_range range = d->ranges[at];
     memmove(&d->ranges[at], &d->ranges[at + 1],
             (--d->range_count - at) * sizeof range);
-    ts_snapshot_free(&vdev->snapshot, range.begin);
+    ts_capture_free(&vdev->known_memory, range.begin);
     ts__vd_range_close(d, range);
     ts__vd_memory_report(&call, TS_EVENT_GPU_FREE, d, &range);
     return ts__vd_leave(&call, TS_OK);

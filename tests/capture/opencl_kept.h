@@ -67,16 +67,16 @@ RT_UNUSED static cl_mem memory_of(cl_mem_flags flags, size_t size, void *host)
 RT_UNUSED static const char *begin(const char *name, const char *what)
 {
     char room[256];
-    ts_snapshot_desc desc;
+    ts_capture_desc desc;
     const char *const path = rt_start(name, plain);
-    assert_int_equal(ts_snapshot_parse(&desc, room, sizeof room, what), TS_OK);
-    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    assert_int_equal(ts_capture_parse(&desc, room, sizeof room, what), TS_OK);
+    assert_int_equal(ts_capture_start(&desc), TS_OK);
     return path;
 }
 
 RT_UNUSED static ts_reader *end(const char *path)
 {
-    ts_snapshot_stop();
+    ts_capture_stop();
     assert_int_equal(ts_session_stop(), TS_OK);
     return ct_open(path);
 }

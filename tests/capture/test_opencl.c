@@ -369,11 +369,10 @@ static void eight_threads_lose_nothing(void **state)
 static void what_is_not_wanted_is_left_out(void **state)
 {
     (void)state;
-    const ts_capture_desc wanted = { .kinds = "kernel,memcpy",
-                                     .names = "-s?t" };
+    const ts_filter_desc wanted = { .kinds = "kernel,memcpy", .names = "-s?t" };
     const cl_mem a = buffer_of(1024), b = buffer_of(1024);
     char host[16];
-    assert_int_equal(ts_capture_set(&wanted), TS_OK);
+    assert_int_equal(ts_filter_set(&wanted), TS_OK);
     const char *const path = rt_start("wanted.sbt", plain);
     cl_event event;
     set_enqueue(queue, a, 0, NULL, &event);
@@ -385,7 +384,7 @@ static void what_is_not_wanted_is_left_out(void **state)
     clReleaseMemObject(a);
     clReleaseMemObject(b);
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_int_equal(ts_capture_set(NULL), TS_OK);
+    assert_int_equal(ts_filter_set(NULL), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(trace.count, 2);
     rt_only(&trace, TS_EVENT_KERNEL, "work");

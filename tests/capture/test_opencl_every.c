@@ -375,7 +375,7 @@ static void each_is_recorded_and_kept_or_declined(void **state)
         uint64_t number;
         functions[i].call();
         fine(clFinish(queue));
-        ts_snapshot_stop();
+        ts_capture_stop();
         assert_int_equal(ts_session_stop(), TS_OK);
         is_recorded(path, &functions[i], &number);
         is_kept(path, &functions[i], number);

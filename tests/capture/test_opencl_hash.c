@@ -41,7 +41,7 @@ static void every_size_hashes_as_on_the_host(void **state)
     for (uint32_t i = 0; i < MOST + 64; i++)
         bytes[i] = (uint8_t)(i * 2246822519u >> 11);
     const cl_mem memory = memory_of(CL_MEM_COPY_HOST_PTR, MOST + 64, bytes);
-    ts__sn_now.desc.hash = TS_SNAPSHOT_HASH_DEVICE;
+    ts__cap_now.desc.hash = TS_CAPTURE_HASH_DEVICE;
     ts__cl_hasher_new(&h, context, device, queue);
     assert_null(h.wrong);
     for (uint32_t size = 1; size <= MOST; size += size < 1500          ? 1
@@ -50,7 +50,7 @@ static void every_size_hashes_as_on_the_host(void **state)
         const uint32_t offset = size % 13;
         const bool tail =
             size % TS_CAPTURE_CHUNK && size % TS_CAPTURE_CHUNK <= 240;
-        const size_t chunks = (size_t)ts__sn_chunks(size);
+        const size_t chunks = (size_t)ts__cap_chunks(size);
         memset(told, 0xEE, sizeof told);
         fine(driver.clEnqueueWriteBuffer(queue, h.hashes, 1, 0, sizeof told,
                                          told, 0, NULL, NULL));
@@ -110,7 +110,7 @@ static kept_run run_as(const char *how)
     fine(clEnqueueFillBuffer(queue, unread, "a", 1, 9, 1000, 0, NULL, NULL));
     fine(clFinish(queue));
     run.copied = copied;
-    run.told = ts_snapshot_result().device_bytes;
+    run.told = ts_capture_result().device_bytes;
     give_back(NULL);
     ts_reader *const reader = end(path);
     XXH3_state_t all;
@@ -322,7 +322,7 @@ static void contexts_are_not_kept_alive(void **state)
     fine(clRetainContext(context));
     fine(clReleaseContext(context));
     fine(clEnqueueFillBuffer(queue, to, "a", 1, 0, SIZE, 0, NULL, NULL));
-    assert_true(ts_snapshot_result().device_bytes > 0);
+    assert_true(ts_capture_result().device_bytes > 0);
     fine(clFinish(queue));
     const ts__cl_held *const held = ts__cl_held_of(context);
     assert_int_equal(held->refs, 1);

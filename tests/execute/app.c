@@ -1,7 +1,7 @@
 /*
     app.c - programs that are captured, for tests/check-execute.sh
 
-    app WHAT TRACE [CAPTURE]: CAPTURE as ts_snapshot_parse has it.
+    app WHAT TRACE [CAPTURE]: CAPTURE as ts_capture_parse has it.
 */
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_VDEV
@@ -341,7 +341,7 @@ static void frames(void)
     float *const one = filled(), *const two = memory(3 * sizeof host);
     step(k, two + 100, one, 2);
     for (int i = 0; i < 9; i++) {
-        if (i == 2 || i == 6) ts_snapshot_trigger();
+        if (i == 2 || i == 6) ts_capture_trigger();
         step(k, two + 100, two + 100, 1.5f);
         step(k, two + 100, two + 100, 0.5f);
         TS_FRAME("frame");
@@ -548,23 +548,23 @@ static bool run(const char *what)
 int main(int argc, char **argv)
 {
     char room[1000];
-    ts_snapshot_desc what;
+    ts_capture_desc what;
     if (argc < 3) return 2;
     const bool far = !strcmp(argv[1], "far") || !strcmp(argv[1], "vast");
     const ts_vdev_desc desc = { .memory_bytes =
                                     (far ? (uint64_t)11 << 30 : 16 << 20) };
     const ts_session_desc session = { .path = argv[2] };
-    need(ts_snapshot_parse(&what, room, sizeof room,
-                           argc > 3 ? argv[3] : "all"));
+    need(
+        ts_capture_parse(&what, room, sizeof room, argc > 3 ? argv[3] : "all"));
     need(ts_vdev_open(&vdev, &desc));
     for (int i = 0; i < 2; i++)
         need(ts_vdev_stream_create(&streams[i], vdev, NULL));
     need(ts_session_start(&session));
-    need(strcmp(argv[1], "frames") ? ts_snapshot_start(&what)
-                                   : ts_snapshot_arm(&what));
+    need(strcmp(argv[1], "frames") ? ts_capture_start(&what)
+                                   : ts_capture_arm(&what));
     const bool known = run(argv[1]);
     need(ts_vdev_device_synchronize(vdev, 0));
-    ts_snapshot_stop();
+    ts_capture_stop();
     need(ts_session_stop());
     need(ts_vdev_close(vdev));
     return known ? 0 : 2;

@@ -18,11 +18,11 @@ static bool is_time(const record_job *job, const char *option, int64_t ns)
 static bool is_capture(const record_job *job)
 {
     char room[sizeof job->wish.capture], word[sizeof job->wish.capture];
-    ts_snapshot_desc what;
+    ts_capture_desc what;
     for (const char *at = job->wish.capture; *at;) {
         const size_t size = strcspn(at, " ");
         snprintf(word, sizeof word, "%.*s", (int)size, at);
-        if (ts_snapshot_parse(&what, room, sizeof room, word) != TS_OK) {
+        if (ts_capture_parse(&what, room, sizeof room, word) != TS_OK) {
             cli_error(job->tool, NULL,
                       "--capture: '%s' says nothing; there are all, "
                       "kernel:NAMES, zone:NAME, operations:N, frames:N, "
@@ -40,9 +40,9 @@ static bool is_capture(const record_job *job)
 static bool is_every(const record_wish *w)
 {
     char room[2 * sizeof w->capture];
-    ts_snapshot_desc d;
+    ts_capture_desc d;
     return *w->capture && !w->capture_on &&
-           ts_snapshot_parse(&d, room, sizeof room, w->capture) == TS_OK &&
+           ts_capture_parse(&d, room, sizeof room, w->capture) == TS_OK &&
            !d.kernels && !d.zone && !d.count && !d.frames && !d.operations;
 }
 
@@ -78,22 +78,22 @@ bool record_wish_check(record_job *job)
     if (!take_triggers(job)) return false;
     w->every = is_every(w);
     w->estimate = w->every && !w->live && !job->quiet && cli_terminal(stderr);
-    const ts_capture_desc names = { .names = w->names };
-    if (w->kinds && !ts_capture_kinds(w->kinds)) {
+    const ts_filter_desc names = { .names = w->names };
+    if (w->kinds && !ts_filter_kinds(w->kinds)) {
         cli_error(job->tool, NULL,
                   "--kinds: no such kind in \"%s\"; there are gpu, host, "
                   "kernel, memcpy, zone, mark, api_call ...",
                   w->kinds);
         return false;
     }
-    if (w->names && (!*w->names || ts_capture_set(&names) != TS_OK)) {
+    if (w->names && (!*w->names || ts_filter_set(&names) != TS_OK)) {
         cli_error(job->tool, NULL, "--filter: %s",
                   *w->names ? "at most 4,095 bytes" : "which names?");
         return false;
     }
-    if (w->stack_depth > TS_CAPTURE_STACK_MAX) {
+    if (w->stack_depth > TS_FILTER_STACK_MAX) {
         cli_error(job->tool, NULL, "--stacks: at most %d frames",
-                  TS_CAPTURE_STACK_MAX);
+                  TS_FILTER_STACK_MAX);
         return false;
     }
     if (w->flight_ns && w->size_limit) {

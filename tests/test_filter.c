@@ -7,50 +7,50 @@
 
 static void set(const char *kinds, const char *names)
 {
-    const ts_capture_desc desc = { .kinds = kinds, .names = names };
-    assert_int_equal(TS_OK, ts_capture_set(&desc));
+    const ts_filter_desc desc = { .kinds = kinds, .names = names };
+    assert_int_equal(TS_OK, ts_filter_set(&desc));
 }
 
 static bool takes(const char *name)
 {
-    return ts_capture_name(name, strlen(name));
+    return ts_filter_name(name, strlen(name));
 }
 
 static void everything_is_captured_by_default(void **state)
 {
     (void)state;
-    assert_int_equal(TS_OK, ts_capture_set(NULL));
+    assert_int_equal(TS_OK, ts_filter_set(NULL));
     for (int kind = 1; kind < TS_EVENT_LIMIT; kind++)
-        assert_true(ts_capture_kind((ts_event_kind)kind));
+        assert_true(ts_filter_kind((ts_event_kind)kind));
     assert_true(takes(""));
     assert_true(takes("kernel"));
-    assert_int_equal(0, ts_capture_stack_depth());
+    assert_int_equal(0, ts_filter_stack_depth());
 }
 
 static void a_list_of_kinds_takes_these_alone(void **state)
 {
     (void)state;
     set("kernel,zone", NULL);
-    assert_true(ts_capture_kind(TS_EVENT_KERNEL));
-    assert_true(ts_capture_kind(TS_EVENT_ZONE));
-    assert_false(ts_capture_kind(TS_EVENT_MEMCPY));
-    assert_false(ts_capture_kind(TS_EVENT_ZONE_ARG));
+    assert_true(ts_filter_kind(TS_EVENT_KERNEL));
+    assert_true(ts_filter_kind(TS_EVENT_ZONE));
+    assert_false(ts_filter_kind(TS_EVENT_MEMCPY));
+    assert_false(ts_filter_kind(TS_EVENT_ZONE_ARG));
 }
 
 static void a_list_that_leaves_out_takes_the_rest(void **state)
 {
     (void)state;
     set("-api_call,-gpu", NULL);
-    assert_false(ts_capture_kind(TS_EVENT_API_CALL));
-    assert_false(ts_capture_kind(TS_EVENT_KERNEL));
-    assert_false(ts_capture_kind(TS_EVENT_GPU_FREE));
-    assert_true(ts_capture_kind(TS_EVENT_ZONE));
-    assert_true(ts_capture_kind(TS_EVENT_ACCESS));
+    assert_false(ts_filter_kind(TS_EVENT_API_CALL));
+    assert_false(ts_filter_kind(TS_EVENT_KERNEL));
+    assert_false(ts_filter_kind(TS_EVENT_GPU_FREE));
+    assert_true(ts_filter_kind(TS_EVENT_ZONE));
+    assert_true(ts_filter_kind(TS_EVENT_ACCESS));
     set("gpu,-memset,mark", NULL);
-    assert_true(ts_capture_kind(TS_EVENT_COLLECTIVE));
-    assert_false(ts_capture_kind(TS_EVENT_MEMSET));
-    assert_true(ts_capture_kind(TS_EVENT_MARK));
-    assert_false(ts_capture_kind(TS_EVENT_API_CALL));
+    assert_true(ts_filter_kind(TS_EVENT_COLLECTIVE));
+    assert_false(ts_filter_kind(TS_EVENT_MEMSET));
+    assert_true(ts_filter_kind(TS_EVENT_MARK));
+    assert_false(ts_filter_kind(TS_EVENT_API_CALL));
 }
 
 static void every_kind_has_its_name_and_a_group(void **state)
@@ -60,12 +60,12 @@ static void every_kind_has_its_name_and_a_group(void **state)
     for (int kind = 1; kind < TS_EVENT_LIMIT; kind++) {
         const char *const name = ts_event_name((uint32_t)kind);
         if (!strcmp(name, "unknown")) continue;
-        assert_int_equal(UINT64_C(1) << kind, ts_capture_kinds(name));
+        assert_int_equal(UINT64_C(1) << kind, ts_filter_kinds(name));
         all |= UINT64_C(1) << kind;
     }
-    assert_int_equal(all, all & ts_capture_kinds("host,gpu"));
-    assert_int_equal(ts_capture_kinds("all"), ts_capture_kinds("host,gpu"));
-    assert_int_equal(0, ts_capture_kinds("host") & ts_capture_kinds("gpu"));
+    assert_int_equal(all, all & ts_filter_kinds("host,gpu"));
+    assert_int_equal(ts_filter_kinds("all"), ts_filter_kinds("host,gpu"));
+    assert_int_equal(0, ts_filter_kinds("host") & ts_filter_kinds("gpu"));
 }
 
 static void wrong_wishes_change_nothing(void **state)
@@ -74,25 +74,25 @@ static void wrong_wishes_change_nothing(void **state)
     static const char *const wrong[] = {
         "kernels", "kernel,", ",", "-", "kernel,-kernel", " kernel"
     };
-    static char names[TS_CAPTURE_FILTER_MAX + 1];
-    ts_capture_desc desc = { .kinds = "mark" };
+    static char names[TS_FILTER_NAMES_MAX + 1];
+    ts_filter_desc desc = { .kinds = "mark" };
     set("mark", "a");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         desc.kinds = wrong[i];
-        assert_int_equal(TS_ERR_USAGE, ts_capture_set(&desc));
+        assert_int_equal(TS_ERR_USAGE, ts_filter_set(&desc));
     }
     desc.kinds = "zone";
-    desc.stack_depth = TS_CAPTURE_STACK_MAX + 1;
-    assert_int_equal(TS_ERR_USAGE, ts_capture_set(&desc));
+    desc.stack_depth = TS_FILTER_STACK_MAX + 1;
+    assert_int_equal(TS_ERR_USAGE, ts_filter_set(&desc));
     desc.stack_depth = 0;
     memset(names, 'n', sizeof names - 1);
     desc.names = names;
-    assert_int_equal(TS_ERR_USAGE, ts_capture_set(&desc));
-    assert_true(ts_capture_kind(TS_EVENT_MARK));
-    assert_false(ts_capture_kind(TS_EVENT_ZONE));
+    assert_int_equal(TS_ERR_USAGE, ts_filter_set(&desc));
+    assert_true(ts_filter_kind(TS_EVENT_MARK));
+    assert_false(ts_filter_kind(TS_EVENT_ZONE));
     assert_false(takes("b"));
-    names[TS_CAPTURE_FILTER_MAX - 1] = 0;
-    assert_int_equal(TS_OK, ts_capture_set(&desc));
+    names[TS_FILTER_NAMES_MAX - 1] = 0;
+    assert_int_equal(TS_OK, ts_filter_set(&desc));
     assert_true(takes(names));
 }
 
@@ -148,28 +148,28 @@ static void matching_takes_no_exponential_time(void **state)
     char text[3000];
     memset(text, 'a', sizeof text);
     set(NULL, "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b");
-    assert_false(ts_capture_name(text, sizeof text));
+    assert_false(ts_filter_name(text, sizeof text));
 }
 
 static void names_may_hold_any_byte(void **state)
 {
     (void)state;
     set(NULL, "a?b");
-    assert_true(ts_capture_name("a\0b", 3));
-    assert_false(ts_capture_name("a\0b", 2));
-    assert_true(ts_capture_name("a\xff"
-                                "b",
-                                3));
+    assert_true(ts_filter_name("a\0b", 3));
+    assert_false(ts_filter_name("a\0b", 2));
+    assert_true(ts_filter_name("a\xff"
+                               "b",
+                               3));
 }
 
 static void a_depth_of_stacks_is_told(void **state)
 {
     (void)state;
-    const ts_capture_desc desc = { .stack_depth = 32 };
-    assert_int_equal(TS_OK, ts_capture_set(&desc));
-    assert_int_equal(32, ts_capture_stack_depth());
-    assert_int_equal(TS_OK, ts_capture_set(NULL));
-    assert_int_equal(0, ts_capture_stack_depth());
+    const ts_filter_desc desc = { .stack_depth = 32 };
+    assert_int_equal(TS_OK, ts_filter_set(&desc));
+    assert_int_equal(32, ts_filter_stack_depth());
+    assert_int_equal(TS_OK, ts_filter_set(NULL));
+    assert_int_equal(0, ts_filter_stack_depth());
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    ts_snapshot_stop();
+    ts_capture_stop();
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
 
@@ -51,9 +51,9 @@ static void launch(uint32_t value)
 static void arm(const char *words)
 {
     char room[256];
-    ts_snapshot_desc what;
-    ok(ts_snapshot_parse(&what, room, sizeof room, words));
-    ok(ts_snapshot_arm(&what));
+    ts_capture_desc what;
+    ok(ts_capture_parse(&what, room, sizeof room, words));
+    ok(ts_capture_arm(&what));
 }
 
 static ts_reader *stop_and_open(const char *path)
@@ -117,7 +117,7 @@ static void a_trigger_captures_the_frames_that_begin_next(void **state)
     arm("frames:2");
     for (uint32_t frame = 1; frame < 12; frame++) {
         launch(10 * frame);
-        if (frame == 2 || frame == 7) ts_snapshot_trigger();
+        if (frame == 2 || frame == 7) ts_capture_trigger();
         launch(10 * frame + 1);
         TS_FRAME("frame");
     }
@@ -137,7 +137,7 @@ static void without_frames_the_next_trigger_ends_it(void **state)
     arm("all");
     for (uint32_t i = 1; i < 9; i++) {
         launch(i);
-        if (i % 2 == 0) ts_snapshot_trigger();
+        if (i % 2 == 0) ts_capture_trigger();
     }
     ts_reader *const reader = stop_and_open(path);
     assert_string_equal("3 4 7 8", captured(reader));
@@ -151,7 +151,7 @@ static void it_ends_after_so_many_operations(void **state)
     const char *const path = rt_start("operations.sbt", plain);
     arm("operations:2");
     for (uint32_t i = 1; i < 12; i++) {
-        if (i == 3 || i == 8) ts_snapshot_trigger();
+        if (i == 3 || i == 8) ts_capture_trigger();
         launch(i);
     }
     ts_reader *const reader = stop_and_open(path);
@@ -162,17 +162,17 @@ static void it_ends_after_so_many_operations(void **state)
 static void what_the_device_did_not_take_is_no_operation(void **state)
 {
     (void)state;
-    static const ts_snapshot_vendor vendor = { .name = "none" };
-    ts_snapshot_memory nothing = { .vendor = &vendor };
-    ts_snapshot_op op = { .head = { .kind = TS_EVENT_KERNEL } };
+    static const ts_capture_vendor vendor = { .name = "none" };
+    ts_capture_memory nothing = { .vendor = &vendor };
+    ts_capture_op op = { .head = { .kind = TS_EVENT_KERNEL } };
     const char *const path = rt_start("drop.sbt", plain);
-    const ts_snapshot_desc two = { .operations = 2 };
-    ok(ts_snapshot_start(&two));
+    const ts_capture_desc two = { .operations = 2 };
+    ok(ts_capture_start(&two));
     launch(1);
-    assert_true(ts_snapshot_wanted(&op));
-    ts_snapshot_begin(&nothing, &op);
-    ts_snapshot_drop(&op);
-    ts_snapshot_drop(&op); // once more is nothing
+    assert_true(ts_capture_requested(&op));
+    ts_capture_begin(&nothing, &op);
+    ts_capture_drop(&op);
+    ts_capture_drop(&op); // once more is nothing
     launch(2);
     launch(3);
     ts_reader *const reader = stop_and_open(path);
@@ -183,15 +183,15 @@ static void what_the_device_did_not_take_is_no_operation(void **state)
 static void one_that_is_under_way_at_the_end_counts(void **state)
 {
     (void)state;
-    static const ts_snapshot_vendor vendor = { .name = "none" };
-    ts_snapshot_memory nothing = { .vendor = &vendor };
-    ts_snapshot_op op = { .head = { .kind = TS_EVENT_KERNEL } };
+    static const ts_capture_vendor vendor = { .name = "none" };
+    ts_capture_memory nothing = { .vendor = &vendor };
+    ts_capture_op op = { .head = { .kind = TS_EVENT_KERNEL } };
     const char *const path = rt_start("late.sbt", plain);
-    ok(ts_snapshot_start(NULL));
-    assert_true(ts_snapshot_wanted(&op));
-    ts_snapshot_begin(&nothing, &op);
-    ts_snapshot_stop();
-    ts_snapshot_end(&nothing, &op);
+    ok(ts_capture_start(NULL));
+    assert_true(ts_capture_requested(&op));
+    ts_capture_begin(&nothing, &op);
+    ts_capture_stop();
+    ts_capture_end(&nothing, &op);
     ts_reader *const reader = stop_and_open(path);
     assert_int_equal(1, ts_reader_capture_count(reader));
     assert_int_equal(1, said(reader, "capture.whole"));
@@ -203,12 +203,12 @@ static void a_trigger_can_be_taken_back_before_its_frame(void **state)
     (void)state;
     const char *const path = rt_start("back.sbt", plain);
     arm("frames:1");
-    ts_snapshot_trigger();
-    ts_snapshot_trigger();
+    ts_capture_trigger();
+    ts_capture_trigger();
     TS_FRAME("frame");
     launch(1);
-    ts_snapshot_stop();
-    ts_snapshot_trigger(); // nothing is armed any more
+    ts_capture_stop();
+    ts_capture_trigger(); // nothing is armed any more
     TS_FRAME("frame");
     launch(2);
     ts_reader *const reader = stop_and_open(path);
@@ -221,17 +221,17 @@ static void a_session_that_ends_says_what_was_kept(void **state)
     (void)state;
     const char *const path = rt_start("end.sbt", plain);
     arm("all");
-    ts_snapshot_trigger();
+    ts_capture_trigger();
     launch(1);
     ts_reader *reader = stop_and_open(path);
     assert_int_equal(1, said(reader, "capture.whole"));
     ts_reader_close(reader);
     // And the next one tells of its own captures alone.
     const char *const next = rt_start("next.sbt", plain);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     launch(2);
     launch(3);
-    ok(ts_snapshot_start(NULL)); // in the place of the one before
+    ok(ts_capture_start(NULL)); // in the place of the one before
     launch(4);
     reader = stop_and_open(next);
     assert_string_equal("2 3 4", captured(reader));
@@ -247,20 +247,20 @@ static void a_wish_that_is_refused_changes_nothing(void **state)
     const char *const path = rt_start("refused.sbt", plain);
     memset(zone, 'z', sizeof zone);
     zone[sizeof zone - 1] = 0;
-    const ts_snapshot_desc wrong = { .kernels = "-add", .zone = zone };
-    ok(ts_snapshot_start(NULL));
+    const ts_capture_desc wrong = { .kernels = "-add", .zone = zone };
+    ok(ts_capture_start(NULL));
     launch(1);
-    assert_int_equal(TS_ERR_USAGE, ts_snapshot_start(&wrong));
+    assert_int_equal(TS_ERR_USAGE, ts_capture_start(&wrong));
     launch(2);
-    assert_int_equal(TS_ERR_USAGE, ts_snapshot_arm(&wrong));
+    assert_int_equal(TS_ERR_USAGE, ts_capture_arm(&wrong));
     launch(3); // it goes on
     arm("kernel:add");
     launch(4);
-    ts_snapshot_trigger();
+    ts_capture_trigger();
     launch(5);
-    assert_int_equal(TS_ERR_USAGE, ts_snapshot_arm(&wrong));
-    ts_snapshot_trigger(); // ends it
-    ts_snapshot_trigger(); // and it is still armed
+    assert_int_equal(TS_ERR_USAGE, ts_capture_arm(&wrong));
+    ts_capture_trigger(); // ends it
+    ts_capture_trigger(); // and it is still armed
     launch(6);
     ts_reader *const reader = stop_and_open(path);
     assert_string_equal("1 2 3 5 6", captured(reader));
@@ -275,7 +275,7 @@ static void frames_of_a_name_are_what_has_that_name(void **state)
     (void)state;
     const char *const path = rt_start("name.sbt", plain);
     arm("frames:1 frame:step*");
-    ts_snapshot_trigger();
+    ts_capture_trigger();
     TS_FRAME("other");
     launch(1);
     ts_frame_hint("a zone");
@@ -295,13 +295,13 @@ static void frames_end_a_capture_that_began_at_once(void **state)
 {
     (void)state;
     const char *const path = rt_start("once.sbt", plain);
-    const ts_snapshot_desc two = { .frames = 2 };
-    ok(ts_snapshot_start(&two));
+    const ts_capture_desc two = { .frames = 2 };
+    ok(ts_capture_start(&two));
     launch(1);
     ts_frame_hint("a zone"); // none unless it is asked for
     TS_FRAME("frame");
     launch(2);
-    ts_snapshot_frame();
+    ts_capture_frame();
     launch(3);
     ts_reader *const reader = stop_and_open(path);
     assert_string_equal("1 2", captured(reader));
@@ -315,16 +315,16 @@ static void a_child_keeps_nothing_by_itself(void **state)
     (void)state;
     int status = 1;
     const char *const path = rt_start("fork.sbt", plain);
-    ok(ts_snapshot_start(NULL));
+    ok(ts_capture_start(NULL));
     const pid_t child = fork();
     if (child == 0) {
-        const bool was_on = ts_snapshot_on();
-        ts_snapshot_trigger(); // what was armed is not
-        _exit(was_on || ts_snapshot_on());
+        const bool was_on = ts_capture_on();
+        ts_capture_trigger(); // what was armed is not
+        _exit(was_on || ts_capture_on());
     }
     assert_int_equal(child, waitpid(child, &status, 0));
     assert_int_equal(0, status);
-    assert_true(ts_snapshot_on());
+    assert_true(ts_capture_on());
     launch(1);
     ts_reader *const reader = stop_and_open(path);
     assert_string_equal("1", captured(reader));

@@ -202,9 +202,9 @@ static void what_waits_for_the_program_is_not_waited_for(void **state)
     cl_int result;
     int values[16] = { 0 };
     const cl_mem to = memory_of(CL_MEM_COPY_HOST_PTR, sizeof values, values);
-    const ts_snapshot_desc desc = { .drain_ms = 600000 };
+    const ts_capture_desc desc = { .drain_ms = 600000 };
     const char *const path = rt_start("user.sbt", plain);
-    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    assert_int_equal(ts_capture_start(&desc), TS_OK);
     const cl_event user = clCreateUserEvent(context, &result);
     fine(result);
     bump_enqueue(any_order, to, 1, 16, 1, &user);
@@ -252,9 +252,9 @@ static void what_was_there_before_the_session_spoils_nothing(void **state)
     fine(result);
     set_enqueue(any_order, to, 1, &user, NULL); // waits for the program
     set_enqueue(third, to, 1, &user, &done);
-    const ts_snapshot_desc desc = { .drain_ms = 600000 };
+    const ts_capture_desc desc = { .drain_ms = 600000 };
     const char *const path = rt_start("gates.sbt", plain);
-    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    assert_int_equal(ts_capture_start(&desc), TS_OK);
     bump_enqueue(queue, other, 1, 16, 0, NULL);
     bump_enqueue(queue, other, 1, 16, 1, &done); // so does that
     bump_enqueue(third, other, 1, 16, 0, NULL);  // behind such a one
@@ -320,8 +320,8 @@ static void what_ran_before_the_session_is_waited_for(void **state)
     ts__cl.next.clEnqueueMarkerWithWaitList = note_marker;
     ts__cl.next.clGetEventInfo = late_status;
     const char *const path = rt_start("ran.sbt", plain);
-    const ts_snapshot_desc desc = { .drain_ms = 600000 };
-    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    const ts_capture_desc desc = { .drain_ms = 600000 };
+    assert_int_equal(ts_capture_start(&desc), TS_OK);
     bump_enqueue(queue, to, 0, 1, 0, NULL);
     ts_reader *const reader = end(path);
     ts__cl.next = driver;
@@ -352,10 +352,10 @@ static void what_was_under_way_when_it_begins_is_waited_for(void **state)
     fine(result);
     fine(clEnqueueFillBuffer(queue, to, &zero, 4, 0, 64, 0, NULL, NULL));
     fine(clFinish(queue));
-    const ts_snapshot_desc desc = { .drain_ms = 600000 };
+    const ts_capture_desc desc = { .drain_ms = 600000 };
     const char *const path = rt_start("before.sbt", plain);
     set_enqueue(any_order, to, 1, &user, NULL);
-    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    assert_int_equal(ts_capture_start(&desc), TS_OK);
     pthread_create(&thread, NULL, set_later, user);
     bump_enqueue(queue, to, 0, 1, 0, NULL);
     pthread_join(thread, NULL);
@@ -393,11 +393,11 @@ static void a_call_across_the_beginning_has_written(void **state)
     w.to = memory_of(CL_MEM_COPY_HOST_PTR, sizeof w.values, w.values);
     w.user = clCreateUserEvent(context, &result);
     fine(result);
-    const ts_snapshot_desc desc = { .drain_ms = 600000 };
+    const ts_capture_desc desc = { .drain_ms = 600000 };
     const char *const path = rt_start("across.sbt", plain);
     pthread_create(&thread, NULL, write_late, &w);
     nanosleep(&moment, NULL); // if it begins later, it is one of the capture
-    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    assert_int_equal(ts_capture_start(&desc), TS_OK);
     bump_enqueue(any_order, w.to, 1, 16, 0, NULL);
     fine(clFinish(any_order));
     fine(clSetUserEventStatus(w.user, CL_COMPLETE));
@@ -448,9 +448,9 @@ static void what_passes_by_is_counted(void **state)
     (void)state;
     int values[16] = { 0 };
     const cl_mem to = memory_of(CL_MEM_COPY_HOST_PTR, sizeof values, values);
-    const ts_snapshot_desc desc = { .drain_ms = 1 };
+    const ts_capture_desc desc = { .drain_ms = 1 };
     const char *const path = rt_start("passes.sbt", plain);
-    assert_int_equal(ts_snapshot_start(&desc), TS_OK);
+    assert_int_equal(ts_capture_start(&desc), TS_OK);
     ts__cl_cap.busy = true;
     bump_enqueue(queue, to, 1, 16, 0, NULL);
     fine(clEnqueueReadBuffer(queue, to, CL_TRUE, 0, sizeof values, values, 0,
@@ -496,8 +496,8 @@ static void what_is_not_kept_has_written_all_the_same(void **state)
     for (int i = 0; i < 16; i++)
         values[i] = 100;
     fine(clEnqueueFillBuffer(queue, to, &zero, 4, 0, 64, 0, NULL, NULL));
-    const ts_capture_desc kernels = { .kinds = "kernel" };
-    assert_int_equal(ts_capture_set(&kernels), TS_OK);
+    const ts_filter_desc kernels = { .kinds = "kernel" };
+    assert_int_equal(ts_filter_set(&kernels), TS_OK);
     driver = ts__cl.next;
     ts__cl.next.clFlush = flush_and_look;
     ts__cl.next.clGetEventInfo = info_and_look;
@@ -514,7 +514,7 @@ static void what_is_not_kept_has_written_all_the_same(void **state)
     ts__cl.next = driver;
     assert_true(flushes > 0 && asked > 0);
     assert_int_equal(held, 0); // a driver may call the program then
-    assert_int_equal(ts_capture_set(NULL), TS_OK);
+    assert_int_equal(ts_filter_set(NULL), TS_OK);
     assert_int_equal(4, ts_reader_capture_count(reader));
     const ts_capture second = ct_nth(reader, TS_EVENT_KERNEL, 1);
     const ts_capture third = ct_nth(reader, TS_EVENT_KERNEL, 2);
@@ -537,7 +537,7 @@ static void only_what_may_have_changed_is_read_again(void **state)
     for (int i = 0; i < 4; i++) {
         fine(clEnqueueWriteBuffer(queue, to, CL_TRUE, 70000, i == 3 ? 50 : 100,
                                   bytes, 0, NULL, NULL));
-        looked[i] = ts_snapshot_result().looked_bytes;
+        looked[i] = ts_capture_result().looked_bytes;
     }
     assert_int_equal(looked[0], 100 + (1 << 20) + 65536);
     assert_int_equal(looked[1] - looked[0], 100 + 65536);
