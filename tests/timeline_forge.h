@@ -59,21 +59,4 @@ static inline size_t stream_of(const timeline *x, uint32_t track)
     return 0;
 }
 
-// Memory that runs out.
-typedef struct countdown {
-    int left;
-} countdown;
-
-static inline void *counting_resize(void *user, void *ptr, size_t old_size,
-                                    size_t new_size)
-{
-    countdown *const count = user;
-    (void)old_size;
-    if (!new_size) {
-        free(ptr);
-        return NULL;
-    }
-    return count->left-- > 0 ? realloc(ptr, new_size) : NULL;
-}
-
 #endif // TIMELINE_FORGE_H
