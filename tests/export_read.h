@@ -377,7 +377,9 @@ static inline void read_packet(read_trace *r, const read_field *packet)
     if (read_number(r, READ_PACKET, packet, 13) == 1) read_head(r, s, packet);
     if (!read_find(r, READ_PACKET, packet, 11, &f)) return;
     if (!s->begun) r->wrong = "an event before its sequence";
-    s->time_ns += (int64_t)read_number(r, READ_PACKET, packet, 8);
+    const int64_t later_ns = (int64_t)read_number(r, READ_PACKET, packet, 8);
+    if (later_ns < 0) r->wrong = "a time before the one before";
+    s->time_ns += later_ns;
     read_field interned;
     if (read_find(r, READ_PACKET, packet, 12, &interned))
         read_interned(r, s, &interned);

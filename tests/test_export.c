@@ -226,19 +226,41 @@ static void no_arrow_leads_to_the_record_of_a_wait(void **state)
     forge_close(&f);
 }
 
+// At most so many zones are open at once.
+static size_t most_at_once(const forge_zone *zones, size_t count)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t open = 0;
+        for (size_t k = 0; k < count; k++)
+            open += zones[k].start <= zones[i].start &&
+                    zones[k].end > zones[i].start;
+        if (open > most) most = open;
+    }
+    return most;
+}
+
+// However long each of them takes.
 static void lanes_are_used_again(void **state)
 {
     (void)state;
-    enum { COUNT = 4000, AT_ONCE = 100 };
+    enum { COUNT = 2000, AT_ONCE = 200, OTHER_ROWS = 20 };
     static forge_zone zones[COUNT];
-    for (uint64_t i = 0; i < COUNT; i++)
-        zones[i] = (forge_zone){ 2000 + i * 10, 2000 + (i + AT_ONCE) * 10, 1 };
-    forge f;
-    begin_trace(&f);
-    forge_zones(&f, 2, FORGE_PACK, zones, COUNT);
-    check_everything(&f);
-    assert_true(counts.lanes < AT_ONCE + 20);
-    forge_close(&f);
+    for (uint64_t least = 1; least <= AT_ONCE; least += AT_ONCE - 1) {
+        for (uint64_t i = 0; i < COUNT; i++) {
+            const uint64_t end = 9000 + i * 10;
+            const uint64_t more = i * 7919 % (2 * (AT_ONCE - least) + 1);
+            zones[i] = (forge_zone){ end - (least + more) * 10, end, 1 };
+        }
+        forge f;
+        begin_trace(&f);
+        forge_zones(&f, 2, FORGE_PACK, zones, COUNT);
+        check_everything(&f);
+        const size_t most = most_at_once(zones, COUNT);
+        assert_true(most > AT_ONCE * 2 / 3);
+        assert_true(counts.lanes <= most + OTHER_ROWS);
+        forge_close(&f);
+    }
 }
 
 static void nesting_deeper_than_viewers_allow_is_kept(void **state)
@@ -359,6 +381,27 @@ static void a_slice_takes_at_most_twenty_bytes(void **state)
     forge_close(&f);
 }
 
+// Whatever their order in the file.
+static void losses_keep_their_times(void **state)
+{
+    (void)state;
+    static const uint64_t losses[][2] = { { 3000, 3300 },
+                                          { 2000, 2400 },
+                                          { 2000, 3500 },
+                                          { 2600, 2700 },
+                                          { 2000, 2400 } };
+    forge f;
+    begin_trace(&f);
+    forge_begin(&f, FORGE_LOSS);
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        const uint64_t loss[] = { 1, 0, 5 + i, losses[i][0], losses[i][1], 0 };
+        forge_numbers(&f, 2, 2, 6, loss);
+    }
+    forge_end(&f);
+    check_everything(&f);
+    forge_close(&f);
+}
+
 static void damage_is_reported_and_shown(void **state)
 {
     (void)state;
@@ -442,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_range_leaves_out_what_does_not_touch_it),
         cmocka_unit_test(the_same_trace_gives_the_same_bytes),
         cmocka_unit_test(a_slice_takes_at_most_twenty_bytes),
+        cmocka_unit_test(losses_keep_their_times),
         cmocka_unit_test(damage_is_reported_and_shown),
         cmocka_unit_test(what_comes_of_a_twisted_trace_is_well_formed),
     };
