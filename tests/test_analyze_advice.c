@@ -104,6 +104,25 @@ static void small_gains_are_left_out(void **state)
     close_all(&x, r);
 }
 
+// All the while another device computes.
+static void hidden_host(made *m, bool bad)
+{
+    slow_host(m, bad);
+    kernel_at(m, T0, "long", 1, 120 * 20);
+}
+
+static void what_gains_nothing_is_left_out_whatever_the_threshold(void **state)
+{
+    (void)state;
+    advised x;
+    report *r;
+    const report_section *s = ask_of(&x, hidden_host, "advice.min-gain=0%", &r);
+    assert_true(s->finding_count > 0);
+    for (size_t i = 0; i < s->finding_count; i++)
+        assert_true(!s->findings[i].has_gain || s->findings[i].gain_ns > 0);
+    close_all(&x, r);
+}
+
 static void without_runs_no_gain_is_claimed(void **state)
 {
     (void)state;
@@ -222,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_clean_trace_says_so),
         cmocka_unit_test(the_largest_gain_comes_first),
         cmocka_unit_test(small_gains_are_left_out),
+        cmocka_unit_test(what_gains_nothing_is_left_out_whatever_the_threshold),
         cmocka_unit_test(without_runs_no_gain_is_claimed),
         cmocka_unit_test(a_trace_without_work_gets_no_advice),
         cmocka_unit_test(a_circle_gains_nothing),

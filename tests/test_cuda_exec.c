@@ -298,6 +298,50 @@ static void a_variable_is_each_devices_own(void **user)
     end();
     unsetenv("DOUBLE_CUDA_DEVICES");
 }
+
+static int peer_copies;
+static int (*copy_peer)(uint64_t, void *, uint64_t, void *, size_t, void *);
+
+static int count_peer_copy(uint64_t to, void *to_context, uint64_t from,
+                           void *from_context, size_t size, void *on)
+{
+    peer_copies++;
+    return copy_peer(to, to_context, from, from_context, size, on);
+}
+
+// Devices that cannot reach each other's memory have this one way.
+static void a_copy_between_devices_is_one_of_peers(void **user)
+{
+    const ts_executor_range ranges[] = {
+        { AT, BYTES, 0, NULL },
+        { AT + BYTES, BYTES, 0, NULL },
+        { AT + (1u << 30), BYTES, 1, NULL },
+    };
+    const uint32_t number = 7;
+    (void)user;
+    setenv("DOUBLE_CUDA_DEVICES", "2", 1);
+    ok(x->open(&state, 2, ranges, 3, why, sizeof why));
+    load();
+    copy_peer = ((ts__cx *)state)->call.peer;
+    ((ts__cx *)state)->call.peer = count_peer_copy;
+    peer_copies = 0;
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t address = ranges[i].address;
+        ok(x->allocate(state, ranges[i].device, &address, BYTES));
+    }
+    ok(x->write(state, AT, &number, sizeof number));
+    for (size_t i = 1; i < 3; i++) {
+        const ts_executor_copy copy = { .destination = ranges[i].address,
+                                        .source = AT,
+                                        .size = BYTES };
+        ok(x->copy(state, stream, &copy));
+        ok(x->wait(state, 1000));
+        assert_int_equal(number_at(ranges[i].address), number);
+        assert_int_equal(peer_copies, i - 1);
+    }
+    end();
+    unsetenv("DOUBLE_CUDA_DEVICES");
+}
 #endif
 
 /* ---- Launches, copies, sets --------------------------------------------- */
@@ -769,6 +813,7 @@ int main(void)
         cmocka_unit_test(rows_are_set_and_what_is_between_stays),
 #else
         cmocka_unit_test(a_variable_is_each_devices_own),
+        cmocka_unit_test(a_copy_between_devices_is_one_of_peers),
         cmocka_unit_test(attributes_are_given_again_or_refused),
         cmocka_unit_test(amd_without_its_library_is_one_sentence),
         cmocka_unit_test(

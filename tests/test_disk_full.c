@@ -299,13 +299,17 @@ static void a_start_on_a_full_disk_says_so(void **state)
     assert_int_equal(status, 0);
 }
 
-// How often the recorder asks for disk space: this is its libc's.
+// How often the recorder asks for disk space: this is its libc's, which returns
+// its error and leaves errno alone.
 static int asked;
 
 int posix_fallocate(int file, off_t offset, off_t size)
 {
+    const int kept = errno;
     __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED);
-    return fallocate(file, 0, offset, size) == 0 ? 0 : errno;
+    const int error = fallocate(file, 0, offset, size) == 0 ? 0 : errno;
+    errno = kept;
+    return error;
 }
 
 enum { WRITERS = 8, EACH = 5000 };

@@ -140,6 +140,39 @@ static void what_writes_is_captured_or_known_to_write(void **user)
     ts__hs_keep[1] = before;
 }
 
+// What `width` says, it says of these alone.
+static bool has_width(uint8_t kind)
+{
+    switch (kind) {
+    case TS__CS_LAUNCH:
+    case TS__CS_LAUNCH_HOW:
+    case TS__CS_LAUNCH_TOGETHER:
+    case TS__CS_SET:
+    case TS__CS_SET_ROWS:
+    case TS__CS_STREAM:
+    case TS__CS_NODE_KERNEL:
+    case TS__CS_NODE_COPY:
+    case TS__HS_COPY_ADDED:
+    case TS__HS_COPY_CHANGED:
+    case TS__HS_DEVICE_GONE: return true;
+    default: return false;
+    }
+}
+
+// Arguments are integers and pointers: none has an odd place or ends at one.
+static void rules_name_whole_arguments(void **user)
+{
+    (void)user;
+    for (size_t i = 0; i < TS__HS_RULES; i++) {
+        const ts__hs_rule *const r = &ts__hs_rules[i];
+        const bool named = r->like.kind != TS__CS_OTHER;
+        if (r->size % 4 || r->like.stream_at % 8 ||
+            (r->like.width && !has_width(r->like.kind)) ||
+            (!named && (r->size || r->like.stream_at)))
+            fail_msg("%s", r->like.name);
+    }
+}
+
 // As HIP's own tables hand on what functions are called with.
 static bool translated(ts__hs_arguments *a, const char *name,
                        const uint64_t *words, uint32_t session)
@@ -217,6 +250,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_writes_is_captured_or_known_to_write),
+        cmocka_unit_test(rules_name_whole_arguments),
         cmocka_unit_test(slices_are_rows_where_they_follow_each_other),
         cmocka_unit_test(a_launch_in_three_calls_is_one_or_unknown),
     };

@@ -121,6 +121,23 @@ static void a_stop_gives_the_memory_of_the_session_back(void **state)
     assert_int_equal(refused, 0);
 }
 
+// A thread that is inside may look after the session has ended, or after
+// another one has begun.
+static void memory_is_that_of_the_session_that_lasts(void **state)
+{
+    (void)state;
+    assert_false(ts__session_still(TS__LOAD(&ts__here.session)));
+    rt_start("one.sbt", plain);
+    const uint32_t first = TS__LOAD(&ts__here.session);
+    assert_true(ts__session_still(first));
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_false(ts__session_still(first));
+    rt_start("two.sbt", plain);
+    assert_true(ts__session_still(TS__LOAD(&ts__here.session)));
+    assert_false(ts__session_still(first));
+    assert_int_equal(ts_session_stop(), TS_OK);
+}
+
 static void *short_thread(void *unused)
 {
     zones(10);
@@ -184,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stop_gives_the_memory_of_the_session_back),
+        cmocka_unit_test(memory_is_that_of_the_session_that_lasts),
         cmocka_unit_test(rings_are_reused_and_freed),
         cmocka_unit_test(a_child_has_rings_of_its_own),
         cmocka_unit_test(what_a_dead_process_left_is_found),

@@ -31,10 +31,33 @@ static void a_library_by_a_relative_path_has_a_whole_one(void **state)
     dlclose(lib);
 }
 
+// Wherever its line lies in that list, which is read in parts.
+static void every_mapped_file_has_its_path(void **state)
+{
+    (void)state;
+    static char lines[1000][4096];
+    size_t count = 0, files = 0;
+    FILE *const maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (count < 1000 && fgets(lines[count], sizeof *lines, maps))
+        count++;
+    fclose(maps);
+    for (size_t i = 0; i < count; i++) {
+        const char *const named = strchr(lines[i], '/');
+        char path[4096];
+        lines[i][strcspn(lines[i], "\n")] = 0;
+        ts__stack_mapped_path(strtoull(lines[i], NULL, 16), path, sizeof path);
+        assert_string_equal(named ? named : "", path);
+        files += named != NULL;
+    }
+    assert_true(files > 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_by_a_relative_path_has_a_whole_one),
+        cmocka_unit_test(every_mapped_file_has_its_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
