@@ -68,15 +68,16 @@ ROOMS = $(patsubst tools/%/,%,$(sort $(dir $(wildcard tools/*/*.c))))
 modules = $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/$(1)/*.c))
 ROOM_LIBS = $(patsubst %,$(OUT)/tools/%.a,$(ROOMS))
 EXAMPLES = $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c))
-TESTS = $(patsubst %.c,$(OUT)/%,$(wildcard tests/test_*.c)) \
-    $(patsubst %.cpp,$(OUT)/%,$(wildcard tests/test_*.cpp))
+TEST_SOURCES := $(sort $(shell find tests -name 'test_*.c' -o \
+    -name 'test_*.cpp'))
+TESTS = $(patsubst %,$(OUT)/%,$(basename $(TEST_SOURCES)))
 BENCHES = $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
 # Examples with an implementation of their own show that it needs no library.
 ALONE := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
     'define TRACESMITH_IMPLEMENTATION' examples/*.c 2>/dev/null))
 # Tests that look into a module of the tools.
 WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
-    '^$(HASH)include "tools/' tests/*.c 2>/dev/null))
+    '^$(HASH)include "tools/' $(TEST_SOURCES) 2>/dev/null))
 # A tool is linked with the rooms of tools/ that it includes from, with those
 # that these include from, and so on: `ts-view:view view:symbolize ...`.
 INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_]*' tools | \
@@ -90,8 +91,8 @@ rooms = $(patsubst %,$(OUT)/tools/%.a,$(filter $(ROOMS),$(call reached,$(1))))
 DOUBLES = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/doubles/lib*.c \
     tests/doubles/*/lib*.c))
 C_FILES = $(wildcard *.h backends/*.[ch] backends/*/*.[ch] tools/*.[ch] \
-    tools/*/*.[ch] examples/*.[ch] tests/*.[ch] tests/*/*.[ch] \
-    tests/*/*/*.[ch] bench/*.[ch])
+    tools/*/*.[ch] examples/*.[ch] bench/*.[ch]) \
+    $(shell find tests -name '*.[ch]')
 
 DEMO = $(LIB) $(addprefix $(OUT)/,ts-view ts-export ts-replay \
     examples/pipeline)
@@ -140,7 +141,7 @@ check-cxx: ## the headers as C and C++, each alone, with every compiler
 fuzz: ## half a minute of libFuzzer
 	@tests/run.sh fuzz
 soak: all ## kill -9 a thousand times, storms, a full disk (half an hour)
-	tests/soak/run.sh
+	tests/record/soak/run.sh
 bench: all benches ## one row per budget of the design; JSON=1 for JSON
 	bench/run.sh $(if $(JSON),--json)
 accuracy: all ## replay ../shared/data: how close models come to it

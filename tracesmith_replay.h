@@ -714,7 +714,7 @@ typedef struct ts_replay_stats {
 // Lifetime: until close. Figures of the run are 0 before it.
 TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay);
 // Whether unknown_host_ns is so much of the run, more than one part in 50, that
-// what is said of it is often wrong: tests/check-truth.sh measures it.
+// what is said of it is often wrong: tests/checks/truth.sh measures it.
 TS_API bool ts_replay_host_unknown(const ts_replay_stats *stats);
 
 typedef struct ts_operation {

@@ -7,7 +7,7 @@
     Checked with:   doubles of both libraries (tests/doubles/); the layouts
                     against the headers of CUDA 11.8, 12.4 and 13.0, names of
                     functions and the start without a device against NVIDIA's
-                    own libraries of these (tests/check-nvidia.sh). November
+                    own libraries of these (tests/checks/nvidia.sh). November
                     2026. Not yet run on a GPU.
 
     WHAT IT DOES

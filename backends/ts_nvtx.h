@@ -119,8 +119,8 @@ TS_API const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle);
 
 /* ---- 4.1 What NVTX passes ----------------------------------------------- */
 
-// The parts of its interface that are used. tests/test_nvtx_abi.c compares
-// them with NVIDIA's headers where these are installed.
+// The parts of its interface that are used. tests/checks/capture/nvtx_abi.c
+// compares them with NVIDIA's headers where these are installed.
 typedef struct ts__nv_callbacks { // table 1
     size_t size;
     int (*module_table)(uint32_t module, void (****table)(void),

@@ -8,7 +8,7 @@
 #define TRACESMITH_NVTX_IMPLEMENTATION
 #include "bench/bench.h"
 
-#include "tests/nvtx_client.h"
+#include "tests/backends/nvtx/nvtx_client.h"
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/wait.h>

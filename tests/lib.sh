@@ -1,4 +1,5 @@
 # What the checks share; read with `. tests/lib.sh` from the project's root.
+# $HERE is the folder of what only this check needs: tests/checks/NAME.
 # A check is a command; `check NAME COMMAND...` runs it, prints one line and,
 # if it failed, everything it said. Exit status 77 is a skip: the last line
 # of its output gives the reason. Programs that print TAP, as cmocka does
@@ -7,6 +8,7 @@
 # `check_later` does not wait for its check; `wait`, or the script's end, waits
 # for all of them.
 
+export HERE=${0%.sh}
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export LC_ALL=C.UTF-8
 JOBS=$(nproc 2>/dev/null || echo 1)
@@ -117,19 +119,39 @@ check_build() {
         make --no-print-directory -k -s -j"$JOBS" "$@"
 }
 
-# Test programs by name; WITHOUT lists those left out.
+# The unit test programs, as tests/ROOM/test_NAME. WITHOUT and NEVERTHELESS hold
+# patterns of names: those that match WITHOUT are left out, unless they match
+# NEVERTHELESS too.
+test_programs() {
+    find tests -name 'test_*.c' -o -name 'test_*.cpp' | sed 's/[.][a-z]*$//' |
+        sort | while read -r program; do
+        matches "${program##*/}" "${WITHOUT:-}" &&
+            ! matches "${program##*/}" "${NEVERTHELESS:-}" || echo "$program"
+    done
+}
+
+# usage: matches NAME PATTERNS
+matches() {
+    local name pattern
+    name=$1
+    set -f
+    set -- $2
+    set +f
+    for pattern; do
+        case $name in $pattern) return 0 ;; esac
+    done
+    return 1
+}
+
+# Runs the programs of test_programs.
 # usage: check_programs LABEL FOLDER [COMMAND that runs them...]
 check_programs() {
-    local label folder source program
+    local label folder program
     label=$1
     folder=$2
     shift 2
-    for source in tests/test_*.c tests/test_*.cpp; do
-        test -e "$source" || continue
-        program=${source#tests/}
-        program=${program%.*}
-        case " ${WITHOUT:-} " in *" $program "*) continue ;; esac
-        check_later "$label: $program" "$@" "$folder/tests/$program"
+    for program in $(test_programs); do
+        check_later "$label: ${program##*/}" "$@" "$folder/$program"
     done
     wait
 }

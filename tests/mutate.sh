@@ -22,7 +22,7 @@ me=$PWD/tests/mutate.sh
 work=$PWD/build/mutate
 table=$PWD/build/mutate.tsv
 export TS_DATA=${TS_DATA:-$PWD/../shared/data} LC_ALL=C.UTF-8
-export CMOCKA_MESSAGE_OUTPUT=TAP MALLOC_PERTURB_=165 # as in check-unit.sh
+export CMOCKA_MESSAGE_OUTPUT=TAP MALLOC_PERTURB_=165 # as in checks/unit.sh
 usage() {
     sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
     exit 2
@@ -46,7 +46,7 @@ while test $# -gt 0; do
     esac
 done
 
-# Each: area; files; test programs, without "test_"; scripts, without "check-".
+# Each: area; files; test programs, without "test_"; checks.
 # Programs run first, the shortest of them first, until one fails.
 areas='
 record; src/record/[2-9]*.h; zone zone_end records events session policy \
@@ -86,13 +86,11 @@ part() { # N of the area's line
     echo "$line" | cut -d';' -f"$1"
 }
 
-# Those of the area, the shortest first.
+# Those of the area, as tests/ROOM/test_NAME, the shortest first.
 programs() {
-    local name source
+    local name
     for name in $(part 3); do
-        for source in tests/test_$name.c; do # names are patterns
-            test -e "$source" && basename "${source%.c}"
-        done
+        find tests -name "test_$name.c" | sed 's/[.]c$//' # names are patterns
     done | awk '
         FILENAME != "-" { took[$1] = $2; next }
         !seen[$0]++ && (!quick || took[$0] < 200) { print took[$0] + 0, $0 }
@@ -131,7 +129,7 @@ judges() { # SCRIPT
         flock 8
         test -e "$said" && exit
         cd "$work/base" && failing "$1" >"$said"
-        test ! -s "$said" || echo "check-$1 fails as it is: $(cat "$said")" >&2
+        test ! -s "$said" || echo "$1 fails as it is: $(cat "$said")" >&2
     ) 8>"$work/lock-$1"
     test ! -s "$said"
 }
@@ -141,16 +139,16 @@ killer() { # FILE
     local program script limit status
     for program in $(programs); do
         grep -qx "$program" "$work/broken" && continue
-        case $1 in src/*) test -e "build/tests/$program" ;; *) false ;; esac ||
-            build "build/tests/$program" >log 2>&1 || continue
+        case $1 in src/*) test -e "build/$program" ;; *) false ;; esac ||
+            build "build/$program" >log 2>&1 || continue
         limit=$(awk -v name="$program" \
             '$1 == name { print int(30 + $2 / 10) }' "$work/times")
-        contained "$limit" "build/tests/$program" >log 2>&1 </dev/null
+        contained "$limit" "build/$program" >log 2>&1 </dev/null
         status=$?
         case $status in
         0 | 77) ;;
-        124 | 137) echo "$program does not end"; return ;;
-        *) echo "$program"; return ;;
+        124 | 137) echo "${program##*/} does not end"; return ;;
+        *) echo "${program##*/}"; return ;;
         esac
     done
     test -z "$quick" || return
@@ -174,7 +172,7 @@ optimised() { # FILE
     *.c) gcc $flags -S "$1" -o - ;;
     *)
         for source in backends/ts_inject.c \
-            $(programs | sed 's,.*,tests/&.c,'); do
+            $(programs | sed 's/$/.c/'); do
             gcc $flags -MM "$source" | sed 's,[a-z]*/[.][.]/,,g' |
                 grep -q "$1" &&
                 gcc $flags -S "$source" -o -
@@ -290,21 +288,21 @@ touch "$work/broken" "$work/times"
     cd "$work/base" || exit 2
     cp "$OLDPWD/Makefile" .
     sed -i 's/^CFLAGS = .*/CFLAGS = -O0/' Makefile
-    sed -i 's/ CC=gcc CXX=g++ CFLAGS="-O2 -g1 -Werror"//' tests/check-*.sh
+    sed -i 's/ CC=gcc CXX=g++ CFLAGS="-O2 -g1 -Werror"//' tests/checks/*.sh
     # A change of the library links nothing again.
+    where='\\$$ORIGIN:\\$$ORIGIN/..:\\$$ORIGIN/../..:\\$$ORIGIN/../../..'
     sed -i '
-        s,^LINK = .*,& $(SHARED) -Wl\,-rpath\,\\$$ORIGIN:\\$$ORIGIN/..,
+        s,^LINK = .*,& $(SHARED) -Wl\,-rpath\,'"$where"',
         s,^$(OUT)/%: %.c $(LIB)$,$(OUT)/%: %.c | $(SHARED),
         s,^\($(TOOLS): .*\) $(LIB) \(.*\),\1 \2 | $(SHARED),' Makefile
-    grep -l 'define TRACESMITH_\(REPLAY_\)*IMPLEMENTATION' tests/*.c \
-        tests/*.cpp examples/*.c | sed 's,[.][a-z]*$,,; s,^,build/,' \
+    grep -rl 'define TRACESMITH_\(REPLAY_\)*IMPLEMENTATION' tests examples \
+        --include='*.c' --include='*.cpp' | sed 's,[.][a-z]*$,,; s,^,build/,' \
         >"$work/own"
     build -j"$(nproc)" all tests examples >log 2>&1 || { tail log; exit 2; }
-    for program in build/tests/test_*; do
-        case $program in *.d) continue ;; esac
+    for program in $(find build/tests -name 'test_*' ! -name '*.d'); do
         test "$program" -nt "$work/timed" || continue
-        name=${program##*/}
-        sed -i "/^$name\( \|\$\)/d" "$work/times" "$work/broken"
+        name=${program#build/}
+        sed -i "\,^$name\( \|\$\),d" "$work/times" "$work/broken"
         start=$(date +%s%N)
         timeout 300 "$program" >log 2>&1 </dev/null
         case $? in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the checks named (all without a name), each a tests/check-NAME.sh, and
+# Runs the checks named (all without a name), each a tests/checks/NAME.sh, and
 # prints what each took of the processors, then the total over everything as
 # its last line.
 #   tests/run.sh [NAME...]        what each said is kept in build/check-logs
@@ -22,8 +22,8 @@ export TS_RESULTS
 
 names=${*:-$all}
 for name in $names; do
-    if ! test -f "tests/check-$name.sh"; then
-        echo "there is no tests/check-$name.sh; the checks are:" $all >&2
+    if ! test -f "tests/checks/$name.sh"; then
+        echo "there is no tests/checks/$name.sh; the checks are:" $all >&2
         exit 2
     fi
 done
@@ -31,8 +31,8 @@ done
 # As many scripts at once as there are processors: lines come as they are done.
 run() {
     printf '%s\n' "$@" | xargs -P "$JOBS" -I NAME sh -c '
-        sh tests/check-NAME.sh || {
-            echo "FAIL  tests/check-NAME.sh itself (exit status $?)"
+        sh tests/checks/NAME.sh || {
+            echo "FAIL  tests/checks/NAME.sh itself (exit status $?)"
             echo 0 1 0 0 NAME: >>"$TS_RESULTS"
         }'
 }

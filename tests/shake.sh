@@ -23,9 +23,13 @@ jobs=$(nproc)
 export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8
 if test $# = 0; then
     make -s -j"$jobs" all tests || exit 2
-    set -- $(cd tests && ls test_*.c test_*.cpp | sed 's/[.][a-z]*$//')
+    set -- $(find tests -name 'test_*.c' -o -name 'test_*.cpp' |
+        sed 's,.*/,,; s/[.][a-z]*$//' | sort)
 else
-    make -s -j"$jobs" all $(printf 'build/tests/%s ' "$@") || exit 2
+    make -s -j"$jobs" all $(for name; do
+        find tests -name "$name.c" -o -name "$name.cpp" |
+            sed 's,^,build/,; s/[.][a-z]*$//'
+    done) || exit 2
 fi
 test -n "$resume" || rm -rf build/shake
 mkdir -p build/shake
@@ -45,7 +49,8 @@ trap 'exit 130' INT TERM
 # then it says how many there were.
 run='
     log=build/shake/$0.$1
-    timeout -k 5 600 "build/tests/$0" >"$log" 2>&1 </dev/null
+    program=$(find build/tests -name "$0")
+    timeout -k 5 600 "$program" >"$log" 2>&1 </dev/null
     status=$?
     if test $status = 0 || test $status = 77; then
         rm "$log"

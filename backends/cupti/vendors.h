@@ -128,8 +128,8 @@ typedef struct ts__cu_table {
 
 /*
     Source: cupti_activity.h and cupti_activity_deprecated.h of CUDA 13.0, which
-    keep the records of all versions from 11.0 on; tests/capture/cupti_abi.c
-    compares each number with them.
+    keep the records of all versions from 11.0 on;
+    tests/checks/capture/cupti_abi.c compares each number with them.
 */
 #define TS__CU_MOVE /* of bytes, or of one value over bytes */ \
     [TS__CU_SIZE] = 8, [TS__CU_START] = 16, [TS__CU_END] = 24, \

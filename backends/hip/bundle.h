@@ -6,8 +6,8 @@
     Vendor library: libz.so.1 and libzstd.so.1, found when a bundle needs one:
                     programs that have no such bundles need neither.
     Checked with:   zlib 1.2.13 and zstd 1.5.4, bundles of
-                    tests/test_hip_code.c. November 2026. Not with one of a
-                    compiler for GPUs.
+                    tests/backends/hip/test_hip_code.c. November 2026. Not with
+                    one of a compiler for GPUs.
 
     WHAT IT DOES
         Unpacks a bundle as compilers compress it since ROCm 6: a header in one

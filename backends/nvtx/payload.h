@@ -29,7 +29,7 @@
 
 /* ==== 1. What NVTX passes ================================================ */
 
-// tests/capture/nvtx_abi.c compares these with NVIDIA's headers.
+// tests/checks/capture/nvtx_abi.c compares these with NVIDIA's headers.
 typedef struct ts__nv_data { // nvtxPayloadData_v1
     uint64_t schema;
     size_t size; // SIZE_MAX: not told

@@ -1,12 +1,12 @@
 /*
     libcudart.c - a double of CUDA's runtime, with the driver behind it
 
-    What tests/capture/cuda_program.c calls, and what compilers of CUDA make of
-    tests/gpu/cuda_runtime.cu. Kernels are C functions that run at once; those
-    that a compiler registered do nothing. Like the driver it loads what
-    CUDA_INJECTION64_PATH names, once,
-    at the first call, and like the runtime it knows nothing of CUPTI: if the
-    double of that is in the process, it is told.
+    What tests/checks/capture/cuda_program.c calls, and what compilers of CUDA
+    make of tests/gpu/cuda_runtime.cu. Kernels are C functions that run at
+    once; those that a compiler registered do nothing. Like the driver it loads
+    what CUDA_INJECTION64_PATH names, at the first call, and like the runtime it
+    does not know CUPTI: if the double of CUPTI is in the process, calls are
+    reported to that.
 */
 #define _GNU_SOURCE
 #include "cupti_double.h"

@@ -9,7 +9,7 @@
 #define TS_TESTS_CAPTURES_FORGE_H
 
 #include "tests/fuzz/fuzz_source.h"
-#include "tests/sbt_forge.h"
+#include "tests/replay/reader/sbt_forge.h"
 #include "tracesmith_replay.h"
 
 enum { MOST = 24, LISTS = 6, NODES = 3 };

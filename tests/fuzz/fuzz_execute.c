@@ -4,7 +4,7 @@
 
     The executor is a toy whose memory is a table.
 */
-#include "tests/sbt_forge.h"
+#include "tests/replay/reader/sbt_forge.h"
 #include "tracesmith_replay.h"
 #include <stdio.h>
 #include <stdlib.h>

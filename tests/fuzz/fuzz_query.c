@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/sbt_sample.h"
+#include "tests/replay/reader/sbt_sample.h"
 
 static const cli_tool tool = { .name = "fuzz" };
 static int file;

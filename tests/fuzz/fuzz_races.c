@@ -5,7 +5,7 @@
     Sixteen bytes of input are one thing that happens. Without a race there
     must be no order that leaves another memory, and only one order at all.
 */
-#include "tests/sbt_forge_events.h"
+#include "tests/replay/reader/sbt_forge_events.h"
 #include "tracesmith_replay.h"
 #include <stdio.h>
 

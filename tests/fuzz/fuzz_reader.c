@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 
-#include "tests/sbt_forge.h"
+#include "tests/replay/reader/sbt_forge.h"
 #include "tracesmith_replay.h"
 
 enum { MEMORY_MAX = 64 << 20, EVENTS_MAX = 20000 };

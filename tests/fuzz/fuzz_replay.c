@@ -7,7 +7,7 @@
     not run must lie in or behind a circle.
 */
 #define _GNU_SOURCE
-#include "tests/replay_forge.h"
+#include "tests/replay/graph/replay_forge.h"
 
 enum { RECORD = 16, MOST = 300, FILES = 3 };
 

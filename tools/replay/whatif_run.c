@@ -144,7 +144,7 @@ static uint64_t count_queued(const ts_replay *replay)
     return count;
 }
 
-// What a model is worth that was run unchanged. tests/check-truth.sh measures
+// What a model is worth that was run unchanged. tests/checks/truth.sh measures
 // how often what is said with each confidence is right.
 static void judge(whatif_report *report, const ts_replay *replay)
 {

@@ -1,0 +1,103 @@
+// The CUPTI backend when it is told less than there is: no call, no records,
+// not what was there before; and times that a stream should not have.
+#include "tests/backends/cupti/cupti_fixture.h"
+
+static const char *begin(void)
+{
+    return rt_start("gaps.sbt", cu_plain);
+}
+
+// They are in the trace, with the thread and stack of nobody.
+static void operations_whose_call_was_not_told_are_counted(void **state)
+{
+    (void)state;
+    const char *const path = begin();
+    CU_LAUNCH(.name = "told", .ns = 10);
+    cu_set("silent_calls", 3);
+    CU_LAUNCH(.name = "untold", .ns = 10, .repeat = 3);
+    rt_trace trace = cu_end(path);
+    rt_only(&trace, TS_EVENT_API_CALL, NULL);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "untold"), 3);
+    const rt_row *const row = rt_nth(&trace, TS_EVENT_KERNEL, "untold", 0);
+    assert_int_equal(row->values[TS_COLUMN_THREAD], 0);
+    assert_int_equal(cu_lost(&trace, "calls that launched operations"), 3);
+    assert_int_equal(cu_lost(&trace, ""), 3);
+    assert_int_equal(cu_fact(&trace, "cupti.launches"), 1);
+    assert_int_equal(cu_fact(&trace, "cupti.kernels"), 4);
+    rt_close(&trace);
+}
+
+// So says the device; whether that can be is not for us to say.
+static void kernels_that_overlap_on_a_stream_stay_so(void **state)
+{
+    (void)state;
+    const char *const path = begin();
+    const uint64_t minute = rt_past_ns(UINT64_C(60000000000));
+    CU_LAUNCH(.name = "within", .stream = 8, .ns = 9000);
+    CU_LAUNCH(.name = "around", .stream = 8, .ns = minute, .early = minute);
+    rt_trace trace = cu_end(path);
+    const rt_row *const within = rt_only(&trace, TS_EVENT_KERNEL, "within");
+    const rt_row *const around = rt_only(&trace, TS_EVENT_KERNEL, "around");
+    assert_int_equal(within->track, around->track);
+    assert_int_equal(within->duration_ns, 9000);
+    assert_int_equal(around->duration_ns, minute);
+    assert_true(around->start_ns < within->start_ns);
+    assert_true(around->start_ns + around->duration_ns >
+                within->start_ns + within->duration_ns);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
+// What was there before is told to those who ask for it.
+static void who_comes_late_knows_the_device_as_well(void **state)
+{
+    (void)state;
+    CU_LAUNCH(.device = 5, .stream = 11, .ns = 10);
+    const char *const path = begin();
+    CU_LAUNCH(.device = 5, .stream = 11, .ns = 10);
+    rt_trace trace = cu_end(path);
+    ts_track device;
+    const rt_row *const kernel = rt_only(&trace, TS_EVENT_KERNEL, NULL);
+    const uint32_t context = cu_parent(&trace, kernel->track);
+    assert_true(
+        ts_reader_track(trace.reader, cu_parent(&trace, context), &device));
+    rt_assert_text(device.name, "NVIDIA Double");
+    assert_int_equal(device.number, 5);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
+// Whose buffers never come: each of its launches is a loss.
+static void a_flush_that_fails_is_a_loss_and_no_more(void **state)
+{
+    (void)state;
+    const char *const path = begin();
+    cu_set("flush", 999);
+    CU_LAUNCH(.ns = 10, .repeat = 4);
+    rt_trace trace = cu_end(path);
+    cu_set("flush", 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 4);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 0);
+    assert_int_equal(cu_lost(&trace, "launches without a report"), 4);
+    CU_ASSERT_SAYS(&trace, "cupti.warning", "none was reported");
+    rt_close(&trace);
+    const char *const after = begin(); // what was kept back is not of it
+    CU_LAUNCH(.name = "next", .ns = 10);
+    trace = cu_end(after);
+    rt_only(&trace, TS_EVENT_KERNEL, "next");
+    rt_close(&trace);
+}
+
+int main(void)
+{
+    cu_load("libcupti.so");
+    cu_set("version", 130100);
+    ts_cupti_initialize();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_whose_call_was_not_told_are_counted),
+        cmocka_unit_test(kernels_that_overlap_on_a_stream_stay_so),
+        cmocka_unit_test(who_comes_late_knows_the_device_as_well),
+        cmocka_unit_test(a_flush_that_fails_is_a_loss_and_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

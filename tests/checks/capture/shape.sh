@@ -1,0 +1,9 @@
+#!/bin/sh
+# What a trace holds, without times and numbers that differ from run to run.
+#   tests/checks/capture/shape.sh TRACE
+build/ts-view --events "$1" | sed -E '
+    s/^ *[0-9.]+ s +([0-9.]+ [mun]?s +)?//
+    s/ +id=[0-9]+//
+    s/  +/|/
+    s/  +/|/
+    s/(  +|$)/|/'

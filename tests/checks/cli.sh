@@ -1,0 +1,18 @@
+# What the tools say, word for word: tests/cli/*.test.
+. tests/lib.sh
+check_build "cli: build" all examples
+for transcript in tests/cli/*.test; do
+    test -e "$transcript" || continue
+    name=${transcript#tests/cli/}
+    LIMIT=60 check "cli: ${name%.test}" tests/transcript.sh "$transcript"
+done
+check "cli: one form of durations and shares" $HERE/durations.sh \
+    tests/cli/*.out tests/cli/*.err docs/examples/*.md
+# shellcheck disable=SC2016 # for the inner shell and awk
+check "cli: each --help fits in 80 columns" sh -c '
+for tool in "$1"/ts-*; do
+    test -x "$tool" || continue
+    "$tool" --help || exit
+done | awk "
+    length > 80 || / \$/ { print; bad = 1 }
+    END { exit bad || NR < 100 }"' sh "${OUT:-build}"

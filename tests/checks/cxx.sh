@@ -1,0 +1,98 @@
+# Every header, alone and included twice, and a program that uses all of the
+# surface, with every compiler, language and level: {gcc, clang} x {c11, gnu17,
+# c++17} x {-O0, -O2}. The implementations too. At -O0 a compiler reads and
+# warns, and makes no code: checks/asan.sh and tsan.sh run what it makes.
+# The optimiser reads c11 and c++17, as the dialect changes nothing for it.
+. tests/lib.sh
+folder=build/cxx
+mkdir -p $folder
+flags="-I. -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+
+# usage: everything COMPILER OUT IMPLEMENTATIONS...
+everything='
+    set -e
+    compiler=$0; out=$1; shift
+    for header in tracesmith.h tracesmith_replay.h backends/*.h; do
+        test -e "$header" || continue
+        { printf "#include \"%s\"\n" $header $header
+            echo "typedef int not_empty;"; } >$out.c
+        $compiler -c $out.c -o $out.o
+    done
+    $compiler -c tests/checks/surface/surface.c -o $out.o
+    for implementation; do
+        header=tracesmith_replay.h
+        case $implementation in
+        *VDEV*) header=backends/ts_vdev.h ;;
+        *CUPTI*) header=backends/ts_cupti.h ;;
+        esac
+        printf "%s\n" "#define $implementation" "#include \"$header\"" \
+            >$out.c
+        $compiler -c $out.c -o $out.o
+    done'
+
+for level in -O0 -O2; do
+    only=$(test $level = -O2 || echo -fsyntax-only)
+    for cc in gcc $CLANG; do
+        for std in c11 gnu17; do
+            test $std$level = gnu17-O2 && continue
+            check "cxx: $cc $std $level" sh -c "$everything" \
+                "$cc -std=$std $flags $level $only" $folder/$cc-$std$level \
+                TRACESMITH_IMPLEMENTATION TRACESMITH_REPLAY_IMPLEMENTATION \
+                TRACESMITH_VDEV_IMPLEMENTATION TRACESMITH_CUPTI_IMPLEMENTATION
+        done
+    done
+    for cc in g++ $CLANGXX; do
+        check "cxx: $cc c++17 $level" sh -c "$everything" \
+            "$cc -std=c++17 -xc++ $flags $level $only" $folder/$cc$level \
+            TRACESMITH_IMPLEMENTATION
+    done
+done
+
+check "cxx: two units and an implementation in C++ link and run" sh -c '
+    set -e
+    out='$folder'/linked
+    g++ -std=c++17 -xc++ '"$flags"' \
+        -c tests/checks/surface/surface.c -o $out.1.o
+    gcc -std=c11 '"$flags"' -Dsurface=surface_in_c \
+        -Dsurface_session=surface_session_in_c \
+        -Dsurface_calls=surface_calls_in_c \
+        -c tests/checks/surface/surface.c -o $out.2.o
+    g++ -std=c++17 '"$flags"' tests/checks/surface/main.cpp $out.1.o $out.2.o \
+        -pthread -o $out
+    cd '$folder' && ./linked'
+# A program of one file: the surface with the implementation beside it.
+cat >$folder/static.c <<'END'
+#include "tests/checks/surface/surface.c"
+#include <string.h>
+int surface_step(int step)
+{
+    return step & 1;
+}
+int main(int argc, char **argv)
+{
+    ts_session_desc desc;
+    ts_stats stats;
+    memset(&desc, 0, sizeof desc);
+    desc.path = argv[argc - 1];
+    if (ts_session_start(&desc) != TS_OK) return 1;
+    surface(5, 0.5, "text", &argc);
+    if (ts_session_stop() != TS_OK) return 1;
+    ts_session_stats(&stats);
+    return stats.lost || stats.records + 1 <= LEAST;
+}
+END
+for compiler in "gcc -std=c11" "$CLANG -std=c11" \
+    "g++ -std=c++17 -xc++" "$CLANGXX -std=c++17 -xc++"; do
+    for mode in LEAST=40 "LEAST=0 -DTRACESMITH_DISABLE"; do
+        check "cxx: TRACESMITH_STATIC, ${compiler%% *}, $mode" sh -c '
+            set -e
+            '"$compiler $flags -O2 -D$mode"' -DTRACESMITH_STATIC \
+                -DTRACESMITH_IMPLEMENTATION '$folder'/static.c -pthread -o $0
+            $0 $0.sbt
+            ! nm $0 | grep -E " [TDBRV] ts_(_|session)"' \
+            "$folder/static-${compiler%% *}"
+    done
+done
+check "cxx: each header says what it needs, tools/ts_cli.h too" sh -c '
+    printf "#include \"tools/ts_cli.h\"\n#include \"tools/ts_cli.h\"\n" |
+        gcc -std=c11 '"$flags"' -xc -fsyntax-only -'

@@ -1,0 +1,99 @@
+# Traces of real programs, imported: every event is there with its figures
+# (counted independently), the other tools take the result, and a replay of
+# what was recorded is exact to the nanosecond. The traces are those in the
+# folder that TS_DATA names (../shared/data); without it they are skipped.
+. tests/lib.sh
+data=${TS_DATA:-../shared/data}
+folder=build/import
+rm -rf $folder
+mkdir -p $folder/json
+check_build "import: build" all
+
+# Without the libraries the tools build and say what is missing.
+check_build "import: build without libraries" OUT=build/bare \
+    CFLAGS="-O0 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= \
+    HAVE_DEFLATE= HAVE_IBERTY= \
+    build/bare/ts-import build/bare/ts-query build/bare/ts-export
+check "import: what a build without libraries lacks is said" sh -c '
+    cp tests/tools/import/kineto/zone.json $0/plain
+    gzip -nc tests/tools/import/kineto/zone.json >$0/packed
+    ! build/bare/ts-import -o $0/none.sbt $0/plain $0/packed 2>$0/said &&
+        grep "was built without yajl" $0/said &&
+        grep "was built without zlib" $0/said && ! test -e $0/none.sbt' $folder
+check "import: ts-query without SQLite says so" sh -c '
+    ! build/bare/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
+        grep "this build has no SQLite" $0/said' $folder
+check "import: ts-export without zlib writes packets as they are" sh -c '
+    build/bare/ts-export tests/cli/view.sbt -o $0/plain.pftrace 2>$0/said &&
+        grep "was built without zlib" $0/said &&
+        build/ts-export --no-compress tests/cli/view.sbt -o $0/same.pftrace &&
+        cmp $0/plain.pftrace $0/same.pftrace &&
+        ! build/bare/ts-export tests/cli/view.sbt -o $0/none.json.gz \
+            2>$0/said && grep "leave out .gz" $0/said &&
+        ! test -e $0/none.json.gz' $folder
+
+# A pipe that stalls: what came so far is unpacked, and goes with a signal. One
+# that is ignored, as by nohup, stays so.
+check "import: interrupted, it leaves nothing behind" sh -c '
+    mkdir -p $0/unpacked
+    trap "" HUP
+    mkfifo $0/pipe && exec 5<>$0/pipe
+    TMPDIR=$0/unpacked build/ts-import -o $0/cut.sbt - <$0/pipe 2>/dev/null &
+    { printf "SQLite format 3\\000"; head -c 300000 /dev/zero; } >&5
+    until test -n "$(ls $0/unpacked)"; do sleep 0.1; done
+    kill -HUP $! && sleep 0.2 && kill -TERM $!
+    status=$?
+    wait $!
+    test $status = 0 && test -z "$(ls $0/unpacked)"' $folder
+if ! test -d "$data/kineto"; then
+    check "import: Kineto" sh -c 'echo "no traces in $0"; exit 77' "$data"
+    exit 0
+fi
+
+# The JSON of each trace under $folder/json, its SBT under $folder/sbt.
+for packed in "$data"/kineto/*; do
+    name=$(basename "$packed")
+    case $name in
+    *.tar.gz) tar -xzf "$packed" -C $folder/json --strip-components 1 ;;
+    *) gzip -dc "$packed" >"$folder/json/${name%.gz}" 2>/dev/null ;;
+    esac
+    check "import: $name" build/ts-import --json -o $folder/$name/ "$packed"
+done
+for json in $folder/json/*.json; do
+    name=$(basename "$json" .json)
+    sbt=$folder/json/$name.sbt
+    check "import: $name as plain JSON" build/ts-import --json -o "$sbt" "$json"
+    check "import: $name holds what the source does" sh -c '
+        build/ts-view --events --json --limit 0 "$1" >"$1.events" &&
+            node $HERE/kineto.mjs "$0" "$1.events"' "$json" "$sbt"
+    check "import: $name replays exactly" sh -c '
+        build/ts-info --verify "$0" && build/ts-replay --json "$0" >"$0.json" &&
+            grep -q "\"result\": \"same\"" "$0.json"' "$sbt"
+    check "import: $name exports" build/ts-export "$sbt" \
+        -o "$sbt.perfetto-trace"
+    rm -f "$sbt.events" "$sbt.perfetto-trace"
+done
+ranks="$folder/dlrm_8ranks_v100.tar.gz"
+check "import: eight ranks of an archive, by their numbers" sh -c '
+    test "$(ls "$0" | tr "\n" " ")" = "$(for i in 0 1 2 3 4 5 6 7; do
+        printf "rank%s.sbt " $i; done)"' $ranks
+check "import: eight ranks replay together" build/ts-replay $ranks/*.sbt
+mkdir $folder/loose
+cp $folder/json/worker*.json $folder/loose
+check "import: a folder is as good as an archive" sh -c '
+    build/ts-import -o "$0/folder/" "$0/loose" && for i in 0 1 2 3 4 5 6 7; do
+        cmp "$0/folder/rank$i.sbt" "$1/rank$i.sbt" || exit 1
+    done' $folder $ranks
+for packed in nsys/h100_2gpu_1s.sqlite rocm/mytrace.rpd.gz \
+    chakra/feeder_tests_trace.tar.gz; do
+    sbt=$folder/$(basename $packed).sbt
+    check "import: $packed, twice the same bytes" sh -c '
+        build/ts-import -o "$1" "$0" && build/ts-import -o "$1.2" "$0" &&
+            cmp "$1" "$1.2"' "$data/$packed" "$sbt"
+    check "import: $packed replays exactly" sh -c '
+        build/ts-info --verify "$0" && build/ts-replay --json "$0" >"$0.json" &&
+            grep -q "\"result\": \"same\"" "$0.json"' "$sbt"
+    check "import: $packed exports" build/ts-export "$sbt" \
+        -o "$sbt.perfetto-trace"
+    rm -f "$sbt.2" "$sbt.perfetto-trace"
+done

@@ -1,0 +1,453 @@
+/*
+    What a signal handler does at any instruction of a record.
+
+    The processor stops after each instruction (its trap flag). At the N-th at
+    which a signal could come, the handler does something, once: N goes from
+    the first instruction to the last. What was recorded is read back whole,
+    by the parent and by its children.
+*/
+#define _GNU_SOURCE
+#include "tests/record/record_fixture.h"
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+// No threads of the recorder: there are thousands of sessions here.
+static const ts_session_desc quiet = { .drain = TS_DRAIN_MANUAL };
+static const ts_session_desc follow = { .drain = TS_DRAIN_MANUAL,
+                                        .fork = TS_FORK_FOLLOW };
+
+/* ---- Steps -------------------------------------------------------------- */
+
+static struct {
+    uint64_t now, last; // instructions; the one at which to act
+    void (*act)(void);
+    bool acted;
+} steps;
+
+#ifdef __x86_64__
+enum { TRAP = 0x100 };
+
+static bool could_come(const ucontext_t *at) // a signal that is not a fault
+{
+    return !sigismember(&at->uc_sigmask, SIGUSR1);
+}
+
+static void on_step(int number, siginfo_t *info, void *user)
+{
+    ucontext_t *const at = (ucontext_t *)user;
+    (void)number;
+    (void)info;
+    if (!could_come(at) || steps.now++ < steps.last) return;
+    at->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP;
+    steps.acted = true;
+    const int error = errno;
+    steps.act();
+    errno = error;
+}
+
+// Leaves alone what leaf functions keep below the stack pointer.
+static inline void trap(void)
+{
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t"
+                     "orq $0x100, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" ::
+                         : "memory", "cc");
+}
+
+static inline void trap_no_more(void)
+{
+    __asm__ volatile(
+        "lea -128(%%rsp), %%rsp\n\tpushfq\n\t"
+        "andq $~0x100, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" ::
+            : "memory", "cc");
+}
+#endif
+
+// Does `work`, and `act` at its instruction `last`. False: it has fewer.
+static bool step(uint64_t last, void (*work)(uint64_t), uint64_t value,
+                 void (*act)(void))
+{
+    steps.now = 0;
+    steps.last = last;
+    steps.act = act;
+    steps.acted = false;
+#ifdef __x86_64__
+    trap();
+    work(value);
+    trap_no_more();
+#else
+    work(value);
+#endif
+    return steps.acted;
+}
+
+static void nothing(uint64_t value)
+{
+    (void)value;
+}
+
+static void no_act(void)
+{
+}
+
+static int can_step(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_step;
+    action.sa_flags = SA_SIGINFO;
+    assert_int_equal(sigaction(SIGTRAP, &action, NULL), 0);
+#endif
+    return 0;
+}
+
+static void need_steps(void)
+{
+    if (!step(0, nothing, 0, no_act)) skip();
+}
+
+/* ---- What is interrupted ------------------------------------------------ */
+
+enum { FRAMES = 2, WARM = 40 };
+
+static uint32_t define(uint64_t seed)
+{
+    ts_frame_entry frames[FRAMES];
+    memset(frames, 0, sizeof frames);
+    for (uint32_t i = 0; i < FRAMES; i++)
+        frames[i].offset = (seed << 8) + i * 16;
+    return ts_stack_define(frames, FRAMES);
+}
+
+// An event that has the stack and says which it ought to be.
+static void stack(uint64_t seed)
+{
+    const uint32_t number = define(seed);
+    const uint64_t now = ts_tick_now();
+    const ts_api_call call = {
+        .start = now, .end = now, .correlation = seed, .stack = number
+    };
+    ts_api_call_record(&call);
+}
+
+static void define_only(uint64_t seed)
+{
+    (void)define(seed);
+}
+
+static void zone(uint64_t value)
+{
+    (void)value;
+    TS_ZONE("stepped");
+}
+
+static void counter(uint64_t value) // takes more slots than one
+{
+    TS_COUNTER("steps", (double)value + 0.5);
+}
+
+// The slow ways have been gone: a ring, sites, a block for stacks.
+static void warm(uint64_t seed)
+{
+    zone(0);
+    counter(0);
+    for (uint64_t i = 0; i < WARM; i++)
+        stack(seed + i);
+}
+
+typedef struct found {
+    size_t zones, counters, stacks;
+} found;
+
+// Reads a trace whose every stack must be the one that it ought to be.
+static found read_back(const char *path)
+{
+    found f = { 0, 0, 0 };
+    rt_trace trace = rt_read(path);
+    f.zones = rt_rows(&trace, TS_EVENT_ZONE, "stepped");
+    f.counters = rt_rows(&trace, TS_EVENT_COUNTER, NULL);
+    for (size_t i = 0; i < trace.count; i++) {
+        const rt_row *const row = &trace.rows[i];
+        const ts_frame_entry *frames;
+        if (row->kind != TS_EVENT_API_CALL) continue;
+        const uint64_t seed = row->values[TS_COLUMN_CORRELATION];
+        const uint32_t number = (uint32_t)row->values[TS_COLUMN_STACK];
+        if (ts_reader_stack(trace.reader, number, &frames) != FRAMES ||
+            frames[0].offset != seed << 8 ||
+            frames[1].offset != (seed << 8) + 16)
+            fail_msg("%s: stack %u is not that of %u", path, (unsigned)number,
+                     (unsigned)seed);
+        f.stacks++;
+    }
+    assert_int_equal(trace.info->lost, rt_lost(&trace, TS_LOSS_STALE));
+    rt_close(&trace);
+    return f;
+}
+
+/* ---- fork --------------------------------------------------------------- */
+
+static pid_t child;      // 0: this is the one
+static uint32_t *go;     // shared: the child may go on
+static bool child_waits; // else the parent does
+
+static void fork_here(void)
+{
+    __atomic_store_n(go, 0, __ATOMIC_RELAXED);
+    child = fork();
+    if (child < 0) abort();
+    if (!child) {
+        // Also if the parent does not let it go on.
+        alarm(60);
+        signal(SIGSEGV, SIG_DFL); // cmocka's would go on with the test
+    }
+    siginfo_t info;
+    while (child && !child_waits &&
+           waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0) {}
+    while (!child && child_waits && !__atomic_load_n(go, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+// In the child, after what was interrupted.
+static void child_records(const ts_session_desc *own, uint64_t seed)
+{
+    if (own) {
+        ts_session_desc desc = *own;
+        desc.path = rt_path("child.sbt");
+        stack(seed + 7); // in no session
+        RT_CHECK(desc.fork || ts_session_start(&desc) == TS_OK);
+    }
+    for (uint64_t i = 0; i < 3; i++) {
+        zone(0);
+        counter(0);
+        stack(seed + i % 2);
+    }
+    for (uint64_t i = 0; own && i < WARM; i++)
+        define_only(seed + 10 + i);
+    const ts_result result = ts_session_stop();
+    RT_CHECK(result == (own ? TS_OK : TS_ERR_STATE)); // nothing began
+    _exit(0);
+}
+
+// What the child has recorded: three of each; and of a session that began in
+// the handler what was interrupted, if it had not begun.
+static void assert_child(const char *name, size_t more)
+{
+    const char *const path = rt_path(name);
+    const found f = read_back(path);
+    if (f.zones - 3 > more || f.counters - 3 > more || f.stacks - 3 > more)
+        fail_msg("%s: %zu zones, %zu counters, %zu stacks", name, f.zones,
+                 f.counters, f.stacks);
+    unlink(path);
+}
+
+/*
+    A child at each instruction of some work, every 16th with a session of its
+    own. All have one if they follow, which takes longer: at every seventh, or
+    at each if TS_STEPS is set. Returns how many there were; each leaves a stack
+    as well.
+*/
+static uint64_t forks_of(void (*work)(uint64_t), bool follows, uint64_t seed)
+{
+    char name[64];
+    uint64_t n = 0, at = 0;
+    const uint64_t apart = follows && !getenv("TS_STEPS") ? 7 : 1;
+    child_waits = follows; // then it goes on first, then last, ...
+    for (child = 1; step(at, work, seed, fork_here);
+         n++, at += apart, seed += 100) {
+        const bool quiet_one = !follows && n % 16 == 3;
+        if (!child)
+            child_records(follows ? &follow : quiet_one ? &quiet : NULL, seed);
+        stack(seed + 51); // where the child goes on, if it does
+        define_only(seed + 52);
+        __atomic_store_n(go, 1, __ATOMIC_RELEASE);
+        const int status = rt_wait(child);
+        if (status) fail_msg("the child of step %u: %d", (unsigned)n, status);
+        snprintf(name, sizeof name, "steps-%d.sbt", (int)child);
+        if (follows) assert_child(name, 1);
+        if (quiet_one) assert_child("child.sbt", 0);
+        child_waits = !child_waits;
+    }
+    return n;
+}
+
+static void forks(const ts_session_desc *desc, const char *path, uint64_t seed)
+{
+    need_steps();
+    const bool follows = desc == &follow;
+    uint64_t zones = 2, counters = 2, stacks = WARM;
+    rt_start(path, *desc);
+    go = (uint32_t *)rt_shared(sizeof *go);
+    warm(seed);
+    seed += WARM;
+    uint64_t n = forks_of(zone, follows, seed);
+    zones += n;
+    stacks += n;
+    n = forks_of(counter, follows, seed + 1000000);
+    counters += n;
+    stacks += n;
+    n = forks_of(define_only, follows, seed + 2000000);
+    assert_in_range(n, 10, 10000);
+    stacks += n;
+    assert_int_equal(ts_session_stop(), TS_OK);
+    const found f = read_back(follows ? rt_path_of("steps-%d.sbt", getpid())
+                                      : rt_path("steps.sbt"));
+    assert_int_equal(f.zones, zones);
+    assert_int_equal(f.counters, counters);
+    assert_int_equal(f.stacks, stacks);
+    munmap(go, sizeof *go);
+}
+
+static void a_quiet_child_may_begin_at_any_instruction(void **state)
+{
+    (void)state;
+    forks(&quiet, "steps.sbt", 1u << 20);
+}
+
+static void a_following_child_may_begin_at_any_instruction(void **state)
+{
+    (void)state;
+    forks(&follow, "steps-%p.sbt", 1u << 28);
+}
+
+// The session ends with what the child did last of all.
+static void a_put_that_goes_on_in_a_child_leaves_the_log_alone(void **state)
+{
+    (void)state;
+    need_steps();
+    bool more = true;
+    uint64_t seed = UINT64_C(1) << 33;
+    go = (uint32_t *)rt_shared(sizeof *go);
+    for (uint64_t n = 0; more; n += 5, seed += 100) {
+        const char *const path = rt_start("log.sbt", quiet);
+        warm(seed);
+        child = child_waits = true;
+        more = step(n, define_only, seed + WARM, fork_here);
+        if (!child) child_records(NULL, seed + WARM);
+        for (uint64_t i = 1; i < 5; i++)
+            stack(seed + WARM + i);
+        __atomic_store_n(go, 1, __ATOMIC_RELEASE);
+        if (more) assert_int_equal(rt_wait(child), 0);
+        assert_int_equal(ts_session_stop(), TS_OK);
+        assert_int_equal(read_back(path).stacks, WARM + 4);
+    }
+    munmap(go, sizeof *go);
+}
+
+/* ---- Sessions ----------------------------------------------------------- */
+
+static uint64_t next_seed;
+static uint32_t session;
+
+static const char *session_path(uint32_t number)
+{
+    return rt_path(number & 1 ? "odd.sbt" : "even.sbt");
+}
+
+static void begin_session(void)
+{
+    ts_session_desc desc = quiet;
+    desc.path = session_path(session);
+    if (ts_session_start(&desc) != TS_OK) abort();
+    warm(next_seed);
+    next_seed += WARM;
+}
+
+// With new stacks enough that the next session has blocks for them.
+static void end_and_begin(void)
+{
+    if (ts_session_stop() != TS_OK) abort();
+    session++;
+    begin_session();
+}
+
+// Its own records, and up to two that were interrupted: where the session
+// began and where it ended.
+static void assert_session(uint32_t number, void (*work)(uint64_t))
+{
+    const found f = read_back(session_path(number));
+    const size_t zones = work == zone ? 2 : 0;
+    assert_in_range(f.zones, 1, 1 + zones);
+    assert_int_equal(f.counters, 1);
+    assert_int_equal(f.stacks, WARM + (number ? 2 : 0));
+}
+
+// Each instruction of some work is the last of a session.
+static void sessions_of(void (*work)(uint64_t))
+{
+    need_steps();
+    uint64_t n = 0;
+    session = 0;
+    next_seed = UINT64_C(1) << 34;
+    begin_session();
+    for (; step(n, work, next_seed++, end_and_begin); n++) {
+        // Where both sessions' stacks would go if they shared a shelf.
+        stack(next_seed++);
+        stack(next_seed++);
+        assert_session(session - 1, work);
+    }
+    assert_in_range(n, 20, 10000);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    assert_session(session, work);
+}
+
+static void a_session_may_end_at_any_instruction_of_a_zone(void **state)
+{
+    (void)state;
+    sessions_of(zone);
+}
+
+static void a_session_may_end_at_any_instruction_of_a_put(void **state)
+{
+    (void)state;
+    sessions_of(define_only);
+}
+
+/* ---- Records ------------------------------------------------------------ */
+
+// The stack that was interrupted, too: it has one number.
+static void record_here(void)
+{
+    zone(0);
+    counter(0);
+    stack(next_seed);
+    stack(next_seed + 1);
+}
+
+static void a_handler_may_record_at_any_instruction(void **state)
+{
+    (void)state;
+    need_steps();
+    void (*const works[])(uint64_t) = { zone, counter, define_only };
+    uint64_t count[3] = { 0 }, all = 0;
+    const char *const path = rt_start("records.sbt", quiet);
+    next_seed = UINT64_C(1) << 35;
+    warm(next_seed);
+    next_seed += WARM;
+    for (int i = 0; i < 3; i++) {
+        for (; step(count[i], works[i], next_seed, record_here); count[i]++) {
+            assert_int_equal(define(next_seed), define(next_seed));
+            next_seed += 2;
+        }
+        all += count[i];
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+    const found f = read_back(path);
+    assert_int_equal(f.zones, 1 + all + count[0] + 1);
+    assert_int_equal(f.counters, 1 + all + count[1] + 1);
+    assert_int_equal(f.stacks, WARM + 2 * all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quiet_child_may_begin_at_any_instruction),
+        cmocka_unit_test(a_following_child_may_begin_at_any_instruction),
+        cmocka_unit_test(a_put_that_goes_on_in_a_child_leaves_the_log_alone),
+        cmocka_unit_test(a_session_may_end_at_any_instruction_of_a_zone),
+        cmocka_unit_test(a_session_may_end_at_any_instruction_of_a_put),
+        cmocka_unit_test(a_handler_may_record_at_any_instruction),
+    };
+    return cmocka_run_group_tests(tests, can_step, NULL);
+}

@@ -1,0 +1,268 @@
+/*
+    test_timeline.c - the causes of idle time, worked out by hand
+*/
+#include "tests/replay/timeline/timeline_forge.h"
+
+static void a_call_after_the_device_ran_dry_is_late(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 20, 5, 1, 0, 0, HOST },
+        { K, S0, 50, 60, 45, 2, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    const ts_gap gap = gap_is(&x, 0, 20, 50, TS_IDLE_HOST_LATE);
+    assert_int_equal(work_find(&x.work, S0, 50), gap.operation);
+    assert_int_equal(call_of(&x, S0, 50), gap.culprit);
+    assert_int_equal(TS_EDGE_LAUNCH, gap.edge);
+    assert_int_equal(1, ts_timeline_gap_count(x.timeline, 0));
+    const ts_timeline_figures *const f = ts_timeline_device(x.timeline, 0);
+    assert_int_equal(D0, f->track);
+    assert_int_equal(10, f->start_ns); // not its call, which is at 5
+    assert_int_equal(60, f->end_ns);
+    assert_int_equal(20, f->busy_ns);
+    assert_int_equal(30, f->idle_ns);
+    assert_int_equal(30, f->explicit_ns);
+    assert_int_equal(2, f->launches);
+    assert_int_equal(5, f->launch_p50_ns);
+    timeline_close(&x);
+}
+
+static void a_call_in_time_leaves_the_latency_of_the_launch(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 20, 5, 1, 0, 0, HOST },
+        { K, S0 + 1, 26, 30, 20, 2, 0, 0, HOST }, // as the gap begins
+        { K, S0 + 1, 39, 40, 29, 3, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    gap_is(&x, 0, 20, 26, TS_IDLE_LAUNCH_LATENCY);
+    const ts_gap gap = gap_is(&x, 1, 30, 39, TS_IDLE_LAUNCH_LATENCY);
+    // Its predecessor was done last: this is a dispatch from a queue.
+    assert_int_equal(work_find(&x.work, S0 + 1, 26), gap.culprit);
+    assert_int_equal(TS_EDGE_STREAM_ORDER, gap.edge);
+    timeline_close(&x);
+}
+
+static void a_sync_is_to_blame_if_it_cost_more_than_the_call_was_late(void **s)
+{
+    (void)s;
+    op ops[] = {
+        { K, S0, 10, 38, 5, 1, 0, 0, HOST },
+        { DS, D0, 8, 40, 8, 0, 0, 0, HOST },
+        { K, S0, 50, 60, 45, 2, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    ts_gap gap = gap_is(&x, 0, 38, 50, TS_IDLE_HOST_SYNC);
+    assert_int_equal(work_find(&x.work, D0, 8), gap.culprit);
+    timeline_close(&x);
+    // Blocked for 4 ns only, the host would have been late in any case.
+    ops[1].start = 36;
+    ops[1].queued = 36;
+    x = TIMELINE(ops);
+    gap_is(&x, 0, 38, 50, TS_IDLE_HOST_LATE);
+    timeline_close(&x);
+    // Another thread's sync has nothing to do with it.
+    ops[1].start = 8;
+    ops[1].queued = 8;
+    ops[1].thread = OTHER;
+    x = TIMELINE(ops);
+    gap_is(&x, 0, 38, 50, TS_IDLE_HOST_LATE);
+    timeline_close(&x);
+}
+
+static void blocks_of_one_gap_add_up(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 20, 5, 1, 0, 0, HOST },
+        { SS, S0, 8, 21, 8, 0, 0, 0, HOST },   // 13
+        { K, T0, 22, 60, 21, 2, 0, 0, HOST },  // of the other device
+        { SS, T0, 30, 61, 30, 0, 0, 0, HOST }, // 31
+        { SS, T0, 40, 61, 40, 0, 0, 0, HOST }, // within the other
+        { K, S0, 66, 70, 64, 3, 0, 0, HOST },  // 44 late
+    };
+    timeline x = TIMELINE(ops);
+    const ts_gap gap = gap_is(&x, 0, 20, 66, TS_IDLE_HOST_SYNC);
+    assert_int_equal(work_find(&x.work, T0, 30), gap.culprit);
+    timeline_close(&x);
+}
+
+// A wait on stream 1 for work of `kind` on stream 0, which ends at 50.
+static void waits_elsewhere(uint8_t kind, ts_idle cause)
+{
+    const op ops[] = {
+        { kind, S0, 2, 50, 0, 1, 0, 0, HOST },
+        { R, S0, 50, 50, 1, 2, 7, 0, HOST },
+        { W, S0 + 1, 5, 52, 2, 3, 7, 0, HOST },
+        { K, S0 + 1, 55, 60, 3, 4, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    const ts_gap gap = gap_is(&x, 0, 50, 55, cause);
+    assert_int_equal(work_find(&x.work, S0, 2), gap.culprit);
+    assert_int_equal(TS_EDGE_EVENT, gap.edge);
+    assert_false(gap.inferred);
+    timeline_close(&x);
+}
+
+static void what_another_stream_did_is_told_apart(void **s)
+{
+    (void)s;
+    waits_elsewhere(K, TS_IDLE_OTHER_STREAM);
+    waits_elsewhere(TS_EVENT_MEMCPY, TS_IDLE_COPY);
+    waits_elsewhere(TS_EVENT_MEMSET, TS_IDLE_COPY);
+    waits_elsewhere(TS_EVENT_COLLECTIVE, TS_IDLE_COLLECTIVE);
+}
+
+static void the_legacy_default_stream_is_another_stream(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 1, 10, 0, 0, 0, 0, HOST },
+        { K, S0 + 1, 2, 9, 1, 0, 0, 0, HOST },
+        { K, LEGACY, 12, 20, 3, 0, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    const ts_gap gap = gap_is(&x, 0, 10, 12, TS_IDLE_OTHER_STREAM);
+    assert_int_equal(work_find(&x.work, S0, 1), gap.culprit);
+    assert_int_equal(TS_EDGE_LEGACY_DEFAULT, gap.edge);
+    timeline_close(&x);
+}
+
+static void a_record_that_came_late_makes_its_host_late(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 2, 10, 0, 1, 0, 0, HOST },
+        { R, S0, 40, 40, 38, 2, 7, 0, OTHER },
+        { W, S0 + 1, 5, 41, 2, 3, 7, 2, HOST },
+        { K, S0 + 1, 45, 60, 3, 4, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    const ts_gap gap = gap_is(&x, 0, 10, 45, TS_IDLE_HOST_LATE);
+    assert_int_equal(call_of(&x, S0, 40), gap.culprit);
+    timeline_close(&x);
+}
+
+static void a_host_function_is_the_host(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 2, 10, 0, 1, 0, 0, HOST },
+        { TS_EVENT_HOST_FUNCTION, S0, 11, 40, 1, 2, 0, 0, HOST },
+        { K, S0, 42, 60, 2, 3, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    const ts_gap gap = gap_is(&x, 0, 10, 42, TS_IDLE_HOST_LATE);
+    assert_int_equal(work_find(&x.work, S0, 11), gap.culprit);
+    timeline_close(&x);
+}
+
+static void what_nothing_explains_is_said_to_be_unexplained(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 1, 2, 0, 0, 0, 0, HOST }, // launches take 1 ns
+        { K, S0, 2, 3, 1, 0, 0, 0, HOST },
+        { K, S0, 4, 10, 3, 0, 0, 0, HOST },
+        { K, S0 + 1, 12, 20, UNKNOWN, 0, 0, 0, 0 }, // no edge at all
+        { K, S0 + 1, 20020, 20030, UNKNOWN, 0, 0, 0, 0 },
+        { K, S0 + 1, 40031, 40040, UNKNOWN, 0, 0, 0, 0 }, // 1 ns too slow
+        { K, S0, 60041, 60060, 40041, 0, 0, 0, HOST },
+        { K, S0, 80061, 80070, 60060, 0, 0, 0, HOST }, // likewise
+    };
+    timeline x = TIMELINE(ops);
+    gap_is(&x, 1, 10, 12, TS_IDLE_UNEXPLAINED);
+    gap_is(&x, 2, 20, 20020, TS_IDLE_LAUNCH_LATENCY);
+    gap_is(&x, 3, 20030, 40031, TS_IDLE_UNEXPLAINED);
+    gap_is(&x, 4, 40040, 60041, TS_IDLE_HOST_LATE);
+    gap_is(&x, 5, 60060, 80061, TS_IDLE_UNEXPLAINED);
+    assert_int_equal(2 + 20001 + 20001,
+                     ts_timeline_device(x.timeline, 0)->unexplained_ns);
+    timeline_close(&x);
+}
+
+static void a_long_call_is_done_when_it_returns(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 1, 2, 0, 0, 0, 0, HOST },
+        { K, S0, 3, 5, 2, 0, 0, 0, HOST },
+        { K, S0, 10, 20, 6, 1, 0, 0, HOST },
+        { K, S0, 90000, 90010, UNKNOWN, 2, 0, 0, HOST },
+        { K, S0, 180000, 180010, UNKNOWN, 3, 0, 0, HOST },
+    };
+    const call calls[] = { { HOST, 19, 89990, 2 }, { HOST, 90005, 90006, 3 } };
+    timeline x = TIMELINE_CALLS(ops, calls);
+    gap_is(&x, 2, 20, 90000, TS_IDLE_LAUNCH_LATENCY); // loading a module, say
+    gap_is(&x, 3, 90010, 180000, TS_IDLE_UNEXPLAINED);
+    timeline_close(&x);
+}
+
+static void a_call_that_blocks_by_its_name_is_a_sync(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 38, 5, 1, 0, 0, HOST },
+        { K, S0, 50, 60, 45, 2, 0, 0, HOST },
+    };
+    const call calls[] = { { HOST, 8, 40, 77, "cudaDeviceSynchronize" } };
+    timeline x = TIMELINE_CALLS(ops, calls);
+    const ts_gap gap = gap_is(&x, 0, 38, 50, TS_IDLE_HOST_SYNC);
+    ts_node node;
+    assert_true(ts_replay_node(x.work.replay, gap.culprit, &node));
+    assert_int_equal(8, node.recorded_ns);
+    uint8_t edge;
+    bool inferred;
+    assert_int_equal(
+        work_find(&x.work, S0, 10),
+        ts_timeline_culprit(x.timeline, gap.culprit, &edge, &inferred));
+    assert_int_equal(TS_EDGE_SYNC, edge);
+    timeline_close(&x);
+}
+
+static void a_full_queue_holds_up_what_comes_after_it(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, T0, 1, 5, UNKNOWN, 1, 0, 0, HOST },
+        { K, S0, 10, 50, UNKNOWN, 2, 0, 0, HOST },
+        { K, S0, 50, 60, UNKNOWN, 3, 0, 0, HOST },
+        { K, S0, 60, 70, UNKNOWN, 4, 0, 0, HOST }, // when the first begins
+        { K, T0, 14, 20, UNKNOWN, 5, 0, 0, HOST },
+    };
+    const call calls[] = {
+        { HOST, 0, 1, 1 },  { HOST, 1, 2, 2 },   { HOST, 2, 3, 3 },
+        { HOST, 4, 11, 4 }, { HOST, 12, 13, 5 },
+    };
+    const ts_replay_desc desc = { .queue_depth = 2 };
+    timeline x = timeline_of(work_with(ops, 5, calls, 5, &desc, 0));
+    ts_gap gap;
+    assert_true(ts_timeline_gap(x.timeline, 1, 0, &gap));
+    assert_int_equal(5, gap.start_ns);
+    assert_int_equal(14, gap.end_ns);
+    assert_int_equal(TS_IDLE_QUEUE_FULL, gap.cause);
+    assert_int_equal(call_of(&x, S0, 60), gap.culprit);
+    timeline_close(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_after_the_device_ran_dry_is_late),
+        cmocka_unit_test(a_call_in_time_leaves_the_latency_of_the_launch),
+        cmocka_unit_test(
+            a_sync_is_to_blame_if_it_cost_more_than_the_call_was_late),
+        cmocka_unit_test(blocks_of_one_gap_add_up),
+        cmocka_unit_test(what_another_stream_did_is_told_apart),
+        cmocka_unit_test(the_legacy_default_stream_is_another_stream),
+        cmocka_unit_test(a_record_that_came_late_makes_its_host_late),
+        cmocka_unit_test(a_host_function_is_the_host),
+        cmocka_unit_test(what_nothing_explains_is_said_to_be_unexplained),
+        cmocka_unit_test(a_long_call_is_done_when_it_returns),
+        cmocka_unit_test(a_call_that_blocks_by_its_name_is_a_sync),
+        cmocka_unit_test(a_full_queue_holds_up_what_comes_after_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/*
+    test_analyze_ranks.c - arrivals at collectives, worked out by hand
+*/
+#include "tests/tools/analyze/analyze_time.h"
+#include "tools/analyze/calc_ranks.h"
+
+static void collective(made *m, uint32_t stream, int64_t from, int64_t to,
+                       uint64_t sequence)
+{
+    const ts_writer_value values[] = { { TS_COLUMN_NAME,
+                                         made_name(m, "reduce") },
+                                       { TS_COLUMN_COMMUNICATOR, 7 },
+                                       { TS_COLUMN_SEQUENCE, sequence },
+                                       { TS_COLUMN_RANKS, 2 } };
+    made_call(m, HOST, "launch", from - 5, from - 3);
+    made_operation(m, TS_EVENT_COLLECTIVE, stream, from, to, values, 4);
+}
+
+/*
+    Two devices of one file. First: they arrive at 100 and 150, both end at
+    200. Second: 300 and 320 the other way round, end 400. Third: together.
+*/
+static void who_comes_last_makes_the_others_wait(void **state)
+{
+    (void)state;
+    made m;
+    ranks_result r;
+    made_begin(&m, 0);
+    collective(&m, S0, 100, 200, 1);
+    collective(&m, T0, 150, 200, 1);
+    collective(&m, T0, 300, 400, 2);
+    collective(&m, S0, 320, 400, 2);
+    collective(&m, S0, 500, 600, 3);
+    collective(&m, T0, 500, 600, 3);
+    made_open(&m);
+    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_int_equal(3, r.meeting_count);
+    assert_int_equal(2, r.rank_count);
+    assert_int_equal(70, r.waited_ns);
+    assert_int_equal(50, r.meetings[0].waited_ns);
+    assert_int_equal(100, r.meetings[0].first_ns);
+    assert_int_equal(150, r.meetings[0].last_ns);
+    assert_int_equal(2, r.meetings[0].members);
+    assert_int_equal(1, r.meetings[0].last); // device 1
+    assert_int_equal(0, r.meetings[1].last);
+    assert_int_equal(0, r.meetings[2].waited_ns);
+    assert_int_equal(50, r.ranks[0].waited_ns);
+    assert_int_equal(20, r.ranks[0].caused_ns);
+    assert_int_equal(20, r.ranks[1].waited_ns);
+    assert_int_equal(50, r.ranks[1].caused_ns);
+    assert_int_equal(100 + 80 + 100, r.ranks[0].in_ns);
+    assert_int_equal(3, r.ranks[0].meetings);
+    assert_int_equal(2, r.pairs.count);
+    assert_int_equal(50, r.pairs.rows[0].ns);
+    assert_int_equal((uint64_t)0 << 32 | 1, r.pairs.rows[0].key);
+    assert_int_equal(1, r.names.count);
+    assert_int_equal(70, r.names.rows[0].ns);
+    ranks_close(&r);
+    made_close(&m);
+}
+
+// Two processes of one machine: the one began 7,000 ns after the other, and
+// that is why it comes as much later to the first collective, not to the
+// second.
+static void who_began_later_is_told_from_a_clock_that_is_off(void **state)
+{
+    (void)state;
+    enum { UNIX = 1000000, HEAD = 7000 };
+    made m, other;
+    ranks_result r;
+    made_begin(&m, UNIX);
+    collective(&m, S0, 100, HEAD + 200, 1);
+    collective(&m, S0, HEAD + 300, HEAD + 400, 2);
+    made_begin(&other, UNIX + HEAD);
+    collective(&other, S0, 110, 200, 1);
+    made_zone(&other, HOST, "resize", 210, 350);
+    collective(&other, S0, 360, 400, 2);
+    made_read(&other);
+    made_read(&m);
+    made_join(&m, &other, 1);
+    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_int_equal(2, r.meeting_count);
+    assert_int_equal(HEAD + 10, r.meetings[0].last_ns - r.meetings[0].first_ns);
+    assert_int_equal(HEAD + 10, r.meetings[0].head_ns);
+    assert_int_equal(60, r.meetings[1].last_ns - r.meetings[1].first_ns);
+    assert_int_equal(0, r.meetings[1].head_ns);
+    assert_int_equal(made_group(&m, "resize"), r.meetings[1].held.zone);
+    assert_int_equal(HEAD + 10, r.ranks[1].began_ns - r.ranks[0].began_ns);
+    ranks_close(&r);
+    made_close(&m);
+    ts_reader_close(other.reader);
+    unlink(other.path);
+}
+
+// The clocks of files are put together by the ends of their collectives.
+static void ranks_in_files_of_their_own_meet_on_one_axis(void **state)
+{
+    (void)state;
+    enum { LATE = 1000000 };
+    made m, other;
+    ranks_result r;
+    made_begin(&m, 0);
+    collective(&m, S0, 100, 200, 1);
+    collective(&m, S0, 300, 400, 2);
+    made_begin(&other, 0);
+    collective(&other, S0, LATE + 160, LATE + 200, 1);
+    collective(&other, S0, LATE + 310, LATE + 400, 2);
+    made_read(&other);
+    made_read(&m);
+    made_join(&m, &other, 1);
+    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_int_equal(2, r.meeting_count);
+    assert_int_equal(60 + 10, r.waited_ns);
+    assert_int_equal(70, r.ranks[0].waited_ns);
+    assert_int_equal(2, r.ranks[1].lasts);
+    assert_int_equal(1, r.ranks[1].file);
+    assert_int_equal(0, r.meetings[0].end_spread_ns);
+    ranks_close(&r);
+    made_close(&m);
+    ts_reader_close(other.reader);
+    unlink(other.path);
+}
+
+static void alone_nobody_waits(void **state)
+{
+    (void)state;
+    made m;
+    ranks_result r;
+    made_begin(&m, 0);
+    collective(&m, S0, 100, 200, 1);
+    made_open(&m);
+    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_int_equal(0, r.meeting_count);
+    ranks_close(&r);
+    made_close(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_comes_last_makes_the_others_wait),
+        cmocka_unit_test(who_began_later_is_told_from_a_clock_that_is_off),
+        cmocka_unit_test(ranks_in_files_of_their_own_meet_on_one_axis),
+        cmocka_unit_test(alone_nobody_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/*
+    test_analyze_roofline.c - what is computed, from rules and from shapes
+*/
+#include "tests/tools/analyze/analyze_time.h"
+#include "tools/analyze/calc_roofline.h"
+
+static ts_text text_of(const char *string)
+{
+    const ts_text text = { string, strlen(string) };
+    return text;
+}
+
+static void rules_say_what_a_launch_computes(void **state)
+{
+    (void)state;
+    roofline_rule rule;
+    assert_true(roofline_rule_read(&rule, "gemm|conv=2.5G"));
+    assert_int_equal(2500000000, rule.flops);
+    assert_int_equal(ROOFLINE_LAUNCH, rule.flops_per);
+    assert_int_equal(0, rule.bytes);
+    assert_int_equal(0, regexec(&rule.regex, "my_conv", 0, NULL, 0));
+    roofline_rule_close(&rule);
+    assert_true(roofline_rule_read(&rule, "a=b=3/thread,0.5k/block"));
+    assert_int_equal(3, rule.flops);
+    assert_int_equal(ROOFLINE_THREAD, rule.flops_per);
+    assert_int_equal(500, rule.bytes);
+    assert_int_equal(ROOFLINE_BLOCK, rule.bytes_per);
+    roofline_rule_close(&rule);
+    const char *const wrong[] = { "",     "a",    "=1",     "a=",
+                                  "a=x",  "a=1x", "a=1,",   "a=1/warp",
+                                  "(=1",  "a=-1", "a=1,2,", "a=9999999999999",
+                                  "a=1e9" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(roofline_rule_read(&rule, wrong[i]));
+    static const char *const why[][2] = {
+        { "[=1", "expression is bad" },     { "x=1e400", "too large" },
+        { "x=9999999999999", "too large" }, { "x=1,y", "no number" },
+        { "x=1e9", "no number" },           { "x", "REGEX=FLOPS" },
+    };
+    for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
+        assert_false(roofline_rule_read(&rule, why[i][0]));
+        assert_non_null(strstr(rule.wrong, why[i][1]));
+    }
+}
+
+static void expect(const char *name, const char *dims, const char *types,
+                   uint64_t flops, uint64_t bytes, const char *shown)
+{
+    roofline_product p;
+    assert_true(
+        roofline_product_of(&p, text_of(name), text_of(dims), text_of(types)));
+    assert_int_equal(flops, p.flops);
+    assert_int_equal(bytes, p.bytes);
+    assert_string_equal(shown, p.text);
+}
+
+static void shapes_say_what_a_matrix_product_computes(void **state)
+{
+    (void)state;
+    // 2 * 2 * 3 * 4 operations; 6 + 12 + 8 elements.
+    expect("aten::mm", "[[2,3],[3,4]]", "[\"float\",\"float\"]", 48, 26 * 4,
+           "2x3x4");
+    expect("aten::addmm", "[[4],[2,3],[3,4],[],[]]",
+           "[\"float\",\"c10::Half\",\"c10::Half\",\"Scalar\",\"Scalar\"]", 48,
+           26 * 2, "2x3x4");
+    expect("aten::bmm", "[[5,2,3],[5,3,4]]", "[\"c10::BFloat16\",\"\"]", 240,
+           26 * 5 * 2, "5x 2x3x4");
+    expect("aten::baddbmm", "[[1],[5,2,3],[5,3,4]]", "[]", 240, 0, "5x 2x3x4");
+    expect("aten::mm", "[[2, 3], [3, 4]]", "[\"what\",\"float\"]", 48, 0,
+           "2x3x4");
+    const char *const wrong[] = { "",
+                                  "[",
+                                  "[[2,3]]",
+                                  "[[2,3],[4,3]]",
+                                  "[[2],[3,4]]",
+                                  "[[[2,3]],[[3,4]]]",
+                                  "[[99999999999,3],[3,4]]",
+                                  "[[2,3],[3,4" };
+    roofline_product p;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(roofline_product_of(&p, text_of("aten::mm"),
+                                         text_of(wrong[i]), text_of("[]")));
+}
+
+// A zone of an operator with its arguments.
+static void product(made *m, const char *dims, const char *types, int64_t from,
+                    int64_t to)
+{
+    made_zone(m, HOST, "aten::mm", from, to);
+    const char *const texts[] = { types, dims };
+    const char *const names[] = { "Input type", "Input Dims" };
+    const ts_site_entry entry = { .name = made_name(m, "aten::mm") };
+    for (int i = 0; i < 2; i++) {
+        const ts_writer_value values[] = {
+            { TS_COLUMN_SITE, ts_writer_site(m->w, &entry) },
+            { TS_COLUMN_NAME, made_name(m, names[i]) },
+            { TS_COLUMN_TYPE, TS_VALUE_TEXT },
+        };
+        ts_writer_event_text(m->w, TS_EVENT_ZONE_ARG, HOST, from, 0, values, 3,
+                             texts[i], strlen(texts[i]));
+    }
+}
+
+/*
+    Two equal products, of which the second launches two kernels (splitting and
+    adding up), one of another shape, a kernel on its own, which a rule names,
+    and one of which nothing is known.
+*/
+static void work_is_charged_to_the_kernels_that_do_it(void **state)
+{
+    (void)state;
+    made m;
+    roofline_rule rule;
+    roofline_result r;
+    made_begin(&m, 0);
+    product(&m, "[[2,3],[3,4]]", "[\"float\",\"float\"]", 0, 20);
+    made_launch(&m, S0, "gemm", 4, 100, 150);
+    product(&m, "[[2,3],[3,4]]", "[\"float\",\"float\"]", 30, 50);
+    made_launch(&m, S0, "split", 34, 150, 170);
+    made_launch(&m, S0, "add", 40, 170, 180);
+    product(&m, "[[8,8],[8,8]]", "[\"float\",\"float\"]", 60, 70);
+    made_launch(&m, S0, "gemm", 64, 180, 190);
+    made_launch(&m, S0, "saxpy", 80, 190, 194); // one block of 32
+    made_launch(&m, S0, "unknown", 90, 194, 200);
+    made_open(&m);
+    assert_true(roofline_rule_read(&rule, "^saxpy$=2/thread,384"));
+    assert_true(roofline_open(&r, m.replay, &m.names, &rule, 1));
+    assert_int_equal(3, r.count);
+    assert_int_equal(3, r.operators);
+    assert_int_equal(100, r.kernel_ns);
+    assert_int_equal(94, r.known_ns);
+    assert_string_equal("aten::mm 2x3x4", r.rows[0].text);
+    assert_int_equal(2, r.rows[0].count);
+    assert_int_equal(3, r.rows[0].kernels);
+    assert_int_equal(80, r.rows[0].work_ns);
+    assert_int_equal(96, r.rows[0].flops);
+    assert_int_equal(2 * 104, r.rows[0].bytes);
+    assert_string_equal("aten::mm 8x8x8", r.rows[1].text);
+    assert_int_equal(1024, r.rows[1].flops);
+    assert_string_equal("saxpy", r.rows[2].text);
+    assert_true(r.rows[2].rule);
+    assert_int_equal(64, r.rows[2].flops);
+    assert_int_equal(384, r.rows[2].bytes);
+    assert_int_equal(96 + 1024 + 64, r.flops);
+    roofline_close(&r);
+    roofline_rule_close(&rule);
+    made_close(&m);
+}
+
+static void a_trace_without_shapes_has_no_rows(void **state)
+{
+    (void)state;
+    made m;
+    roofline_result r;
+    made_begin(&m, 0);
+    made_zone(&m, HOST, "aten::mm", 0, 20);
+    made_launch(&m, S0, "gemm", 4, 100, 150);
+    made_open(&m);
+    assert_true(roofline_open(&r, m.replay, &m.names, NULL, 0));
+    assert_int_equal(0, r.count);
+    assert_int_equal(1, r.operators);
+    roofline_close(&r);
+    made_close(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_say_what_a_launch_computes),
+        cmocka_unit_test(shapes_say_what_a_matrix_product_computes),
+        cmocka_unit_test(work_is_charged_to_the_kernels_that_do_it),
+        cmocka_unit_test(a_trace_without_shapes_has_no_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+/*
+    Functions of ts-query, what a query may not do, damage, several files,
+    databases that are saved.
+*/
+#define _GNU_SOURCE
+#include "tools/query/query_tables.h"
+
+#include "tests/tools/query/query_fixture.h"
+
+#include "tests/replay/reader/sbt_sample.h"
+
+static asked sample(void)
+{
+    forge f;
+    sample_forge(&f);
+    const asked a = asked_of(&f);
+    forge_close(&f);
+    return a;
+}
+
+/* ---- Functions ---------------------------------------------------------- */
+
+static void functions_give_what_was_computed_by_hand(void **state)
+{
+    (void)state;
+    asked a = sample();
+    assert_rows(a.q,
+                "SELECT time_text(1500000), time_text(NULL), "
+                "bytes_text(1572864), bytes_text(-1)",
+                "1.500 ms|-|1.500 MiB|-1 B\n");
+    // [0,10) [5,12) [20,25) [22,23) [25,30): 12 + 10; one goes backwards.
+    assert_rows(a.q,
+                "WITH t(a, b) AS (VALUES (20, 25), (0, 10), (5, 12), "
+                "(22, 23), (25, 30), (9, 3), (NULL, 7)) "
+                "SELECT union_ns(a, b) FROM t",
+                "22\n");
+    assert_rows(a.q, "SELECT union_ns(a, b) FROM (SELECT 1 a, 2 b) WHERE 0",
+                "0\n");
+    assert_rows(a.q,
+                "WITH t(x) AS (VALUES (5), (1), (4), (2), (3), (NULL)) "
+                "SELECT percentile(x, 0), percentile(x, 20), "
+                "percentile(x, 21), median(x), percentile(x, 100) FROM t",
+                "1|1|2|3|5\n");
+    assert_rows(a.q, "SELECT median(x) FROM (SELECT 1 x) WHERE 0", "-\n");
+    assert_rows(a.q, "SELECT median(x) FROM (SELECT 2.5 x)", "2.5\n");
+    assert_rows(a.q, "SELECT percentile(1, 101)",
+                "a percentile is between 0 and 100");
+    assert_rows(a.q,
+                "SELECT 'abc' REGEXP '^a.c$', 'abc' REGEXP 'd', "
+                "NULL REGEXP 'd'",
+                "1|0|-\n");
+    asked_close(&a);
+}
+
+static void names_are_read_as_people_do(void **state)
+{
+    (void)state;
+    asked a = sample();
+    assert_rows(a.q,
+                "SELECT short_name('void ns::f<int, g(1)>(char *)'), "
+                "short_name('(anonymous namespace)::h(int)'), "
+                "short_name('plain'), short_name('copy (a -> b)'), "
+                "demangle('plain'), demangle(NULL)",
+                "f|h|plain|copy (a -> b)|plain|-\n");
+    char *const read = cli_demangle("_ZN2ns1fIiEEvPc");
+    if (read) {
+        assert_string_equal(read, "void ns::f<int>(char*)");
+        assert_rows(a.q,
+                    "SELECT demangle('_ZN2ns1fIiEEvPc'), "
+                    "short_name('_ZN2ns1fIiEEvPc')",
+                    "void ns::f<int>(char*)|f\n");
+    }
+    free(read);
+    asked_close(&a);
+}
+
+/* ---- What a query may not do -------------------------------------------- */
+
+static void a_query_reads_and_nothing_else(void **state)
+{
+    static const char *const denied[] = {
+        "ATTACH 'x.sqlite' AS x",
+        "SELECT load_extension('x')",
+        "CREATE TABLE t (a)",
+        "CREATE VIRTUAL TABLE t USING zone",
+        "DROP VIEW kernel",
+        "DELETE FROM sqlite_schema",
+        "PRAGMA writable_schema = 1",
+        "PRAGMA cache_size = 1",
+        "VACUUM INTO 'x.sqlite'",
+        "UPDATE zone SET name = 'x'",
+        "INSERT INTO name VALUES (1, 'x')",
+        "ANALYZE",
+    };
+    (void)state;
+    asked a = sample();
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
+        sqlite3_stmt *statement = NULL;
+        int code = sqlite3_prepare_v2(a.q->db, denied[i], -1, &statement, NULL);
+        if (code == SQLITE_OK) code = sqlite3_step(statement);
+        if (code != SQLITE_AUTH) print_message("%s\n", denied[i]);
+        assert_int_equal(code == SQLITE_AUTH || code == SQLITE_ERROR, 1);
+        sqlite3_finalize(statement);
+    }
+    assert_int_not_equal(access("x.sqlite", F_OK), 0);
+    assert_rows(a.q, "CREATE TEMP TABLE t AS SELECT name FROM mark", "");
+    assert_rows(a.q, "CREATE INDEX temp.i ON t(name)", "");
+    assert_rows(a.q, "INSERT INTO t VALUES ('x')", "");
+    assert_rows(a.q, "SELECT count(*) FROM t", "5\n");
+    asked_close(&a);
+}
+
+static void an_interrupted_query_ends(void **state)
+{
+    (void)state;
+    asked a = sample();
+    query_interrupted = 1;
+    assert_rows(a.q, "SELECT * FROM zone", "interrupted");
+    assert_rows(a.q, "SELECT * FROM zone ORDER BY name", "interrupted");
+    query_interrupted = 0;
+    assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
+    asked_close(&a);
+}
+
+// A signal stops the loops of tables; SQLite's own flag is for its own.
+static void a_signal_ends_what_tables_do(void **state)
+{
+    (void)state;
+    asked a = sample();
+    query_interrupts_begin(a.q);
+    raise(SIGINT);
+    assert_rows(a.q, "SELECT * FROM zone", "interrupted");
+    query_interrupts_end();
+    query_interrupts_begin(a.q); // the next is not concerned
+    assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
+    query_interrupts_end();
+    asked_close(&a);
+}
+
+/* ---- Broken traces ------------------------------------------------------ */
+
+// Breaks the payload of the chunk that holds events of a kind.
+static void break_chunk(forge *f, uint8_t event)
+{
+    for (size_t i = 0; i < f->chunk_count; i++) {
+        uint8_t *const chunk = f->bytes + f->chunks[i];
+        if (chunk[4] != FORGE_EVENTS || chunk[5] != event) continue;
+        chunk[64 + 16] ^= 1;
+        return;
+    }
+    fail();
+}
+
+static void rows_of_damaged_chunks_are_missing_and_counted(void **state)
+{
+    (void)state;
+    forge f;
+    sample_forge(&f);
+    break_chunk(&f, TS_EVENT_KERNEL);
+    asked a = asked_of(&f);
+    forge_close(&f);
+    const uint64_t before = a.q->counts.damaged;
+    assert_rows(a.q, "SELECT count(*) FROM kernel", "0\n");
+    assert_int_equal(a.q->counts.damaged, before + 1);
+    assert_rows(a.q, "SELECT count(*) FROM gpu_op", "48\n");
+    assert_rows(a.q, "SELECT count(*) FROM gpu_op GROUP BY kind LIMIT 1",
+                "4\n");
+    assert_rows(a.q, "SELECT count(*) FROM damage", "1\n");
+    // Numbers of operations do not move: those of the first four are missing.
+    assert_rows(a.q, "SELECT min(id) FROM gpu_op", "4\n");
+    asked_close(&a);
+}
+
+/* ---- Several files ------------------------------------------------------ */
+
+static void files_are_told_apart_by_their_path(void **state)
+{
+    (void)state;
+    forge f;
+    asked a = { 0 };
+    sample_forge(&f);
+    asked_write(&a, f.bytes, f.size);
+    asked_write(&a, f.bytes, f.size);
+    forge_close(&f);
+    asked_open(&a);
+    assert_rows(a.q, "SELECT name, count(*) FROM zone GROUP BY name",
+                "alpha|8\nbeta|6\n");
+    assert_rows(a.q,
+                "SELECT count(*), count(DISTINCT file) FROM "
+                "(SELECT file, count(*) FROM zone GROUP BY file)",
+                "2|2\n");
+    char sql[200], wanted[100];
+    snprintf(sql, sizeof sql,
+             "SELECT DISTINCT file FROM kernel WHERE file = '%s'", a.path[1]);
+    snprintf(wanted, sizeof wanted, "%s\n", a.path[1]);
+    assert_rows(a.q, sql, wanted);
+    assert_rows(a.q, "SELECT count(*) FROM name", "16\n");
+    assert_rows(a.q,
+                "SELECT count(*) FROM kernel k JOIN name n "
+                "ON n.file = k.file AND n.id = 3",
+                "8\n");
+    assert_rows(a.q, "SELECT count(*) FROM operation", "104\n");
+    asked_close(&a);
+}
+
+/* ---- Databases ---------------------------------------------------------- */
+
+static void a_saved_database_has_every_row(void **state)
+{
+    (void)state;
+    asked a = sample();
+    char path[100];
+    snprintf(path, sizeof path, "%s.sqlite", a.path[0]);
+    assert_int_equal(query_save(a.q, path, NULL), CLI_OK);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    query saved = { .db = db };
+    const query_table *table;
+    for (size_t i = 0; (table = query_table_at(i)) != NULL; i++) {
+        char sql[100];
+        if (!strcmp(table->name, "query_stats")) continue;
+        snprintf(sql, sizeof sql, "SELECT * FROM \"%s\"", table->name);
+        char *const wanted = rows_of(a.q, sql);
+        assert_rows(&saved, sql, wanted);
+        free(wanted);
+    }
+    const query_view *view;
+    for (size_t i = 0; (view = query_view_at(i)) != NULL; i++) {
+        char sql[100];
+        snprintf(sql, sizeof sql, "SELECT * FROM \"%s\" ORDER BY 1, 2",
+                 view->name);
+        char *const wanted = rows_of(a.q, sql);
+        assert_rows(&saved, sql, wanted);
+        free(wanted);
+    }
+    sqlite3_close(db);
+    unlink(path);
+    asked_close(&a);
+}
+
+static void a_result_is_saved_alone(void **state)
+{
+    (void)state;
+    asked a = sample();
+    char path[100];
+    snprintf(path, sizeof path, "%s.sqlite", a.path[0]);
+    assert_true(query_set(a.q, "least=1020ns"));
+    assert_int_equal(query_save(a.q, path,
+                                "SELECT name, count(*) AS n FROM zone "
+                                "WHERE start_ns < :least GROUP BY name;\n"),
+                     CLI_OK);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    query saved = { .db = db };
+    assert_rows(&saved, "SELECT name, n FROM result", "alpha|4\nbeta|3\n");
+    sqlite3_close(db);
+    unlink(path);
+    assert_int_equal(query_save(a.q, path, "CREATE TEMP TABLE x (a)"),
+                     CLI_FAILED);
+    assert_int_equal(query_save(a.q, path, "SELECT 1; SELECT 2"), CLI_FAILED);
+    assert_int_equal(query_save(a.q, path, "SELECT :nothing"), CLI_FAILED);
+    assert_int_equal(query_save(a.q, "/nowhere/x.sqlite", NULL), CLI_FAILED);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
+    asked_close(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_give_what_was_computed_by_hand),
+        cmocka_unit_test(names_are_read_as_people_do),
+        cmocka_unit_test(a_query_reads_and_nothing_else),
+        cmocka_unit_test(an_interrupted_query_ends),
+        cmocka_unit_test(a_signal_ends_what_tables_do),
+        cmocka_unit_test(rows_of_damaged_chunks_are_missing_and_counted),
+        cmocka_unit_test(files_are_told_apart_by_their_path),
+        cmocka_unit_test(a_saved_database_has_every_row),
+        cmocka_unit_test(a_result_is_saved_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
