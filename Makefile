@@ -129,6 +129,8 @@ demo: ## record an example, show it, export it, replay it
 	$(OUT)/ts-replay $(OUT)/trace.sbt --stream 2
 	@printf '%s\n' "$$NEXT"
 
+test: ## NAME=...: one test program, one check or one test (a function)
+	@+MAKE="$(MAKE)" CC="$(CC)" tests/one.sh "$(NAME)"
 check: ## everything; the last line is `N passed, N failed`
 	@tests/deps.sh check
 	@tests/run.sh
@@ -283,6 +285,6 @@ clean: ## everything that was built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
-.PHONY: always all examples tests benches accuracy demo check check-san \
+.PHONY: always all examples tests test benches accuracy demo check check-san \
     check-disabled check-cxx fuzz soak bench amalgamate format format-check ci \
     install uninstall dist clean help

@@ -9,3 +9,8 @@ fi
 # Memory that nobody has written holds no zeros.
 export MALLOC_PERTURB_=165
 check_programs unit build
+check "unit: make test runs one test, or says what is near" sh -c '
+    make test NAME=a_cut_text_keeps_start_and_end >$0 2>&1 &&
+        grep -q "^ok 1 - a_cut_text" $0 && ! grep -q "^ok 2" $0 &&
+        ! make test NAME=cli_colums 2>$0 && grep "near it: cli_columns" $0
+    ' build/test-names
