@@ -112,5 +112,7 @@ check "docs: the trace of the repository is what docs/examples/job.awk makes" \
     for rank in 0 1; do
         awk -v rank=$rank -f docs/examples/job.awk | cmp - $0/rank$rank.json
     done' $folder
+check "docs: links lead to files, and commands of CONTRIBUTING.md exist" \
+    $HERE/links.sh
 # What a sentence of docs/security.md names as its test is one.
 check "docs: the tests of docs/security.md exist" $HERE/security.sh

@@ -1,5 +1,5 @@
 /*
-    rectest.h - what the tests of the recorder share
+    record_fixture.h - what the tests of the recorder share
 
     A folder for traces that goes away at the end, children that run a
     function, and traces read back as rows in the order of the cursor. Every
@@ -8,8 +8,8 @@
     Children made by fork cannot use cmocka's assertions; they use RT_CHECK,
     which ends the child and tells the parent the line.
 */
-#ifndef RECTEST_H
-#define RECTEST_H
+#ifndef RECORD_FIXTURE_H
+#define RECORD_FIXTURE_H
 
 #include "tracesmith_replay.h"
 
@@ -416,4 +416,4 @@ RT_UNUSED static int rt_stop(void **state)
 #undef cmocka_unit_test
 #define cmocka_unit_test(test) cmocka_unit_test_teardown(test, rt_stop)
 
-#endif // RECTEST_H
+#endif // RECORD_FIXTURE_H

@@ -1,10 +1,11 @@
 /*
-    captest.h - captures as tests read them: operations, contents, attributes
+    captures_fixture.h - captures as tests read them: operations, contents,
+                         attributes
 
     Includes no implementation: the test has chosen that already.
 */
-#ifndef CAPTEST_H
-#define CAPTEST_H
+#ifndef CAPTURES_FIXTURE_H
+#define CAPTURES_FIXTURE_H
 
 #include "tests/record/record_fixture.h"
 
@@ -110,4 +111,4 @@ RT_UNUSED static uint64_t ct_value(const ts_capture *c, uint32_t index)
     return value;
 }
 
-#endif // CAPTEST_H
+#endif // CAPTURES_FIXTURE_H

@@ -1,11 +1,11 @@
 /*
-    vdevtest.h - what the tests of the virtual accelerator share
+    vdev_fixture.h - what the tests of the virtual accelerator share
 
     One vdev with two devices, opened before each test and closed after it,
     and calls that must work.
 */
-#ifndef VDEVTEST_H
-#define VDEVTEST_H
+#ifndef VDEV_FIXTURE_H
+#define VDEV_FIXTURE_H
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -80,4 +80,4 @@ VT_UNUSED static void vt_finish(void)
     ok(ts_vdev_device_synchronize(vdev, 1));
 }
 
-#endif // VDEVTEST_H
+#endif // VDEV_FIXTURE_H

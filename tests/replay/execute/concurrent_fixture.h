@@ -1,8 +1,8 @@
 /*
-    togethertest.h - what the tests of executions beside each other share
+    concurrent_fixture.h - what tests of operations that run concurrently share
 */
-#ifndef TOGETHERTEST_H
-#define TOGETHERTEST_H
+#ifndef CONCURRENT_FIXTURE_H
+#define CONCURRENT_FIXTURE_H
 
 #include "tests/replay/execute/execute_fixture.h"
 
@@ -21,4 +21,4 @@ static ts_result run_together(ts_execution_desc desc, size_t count,
                                      &whole, why, sizeof why);
 }
 
-#endif // TOGETHERTEST_H
+#endif // CONCURRENT_FIXTURE_H

@@ -1,11 +1,11 @@
 /*
-    executetest.h - what the tests of executions share
+    execute_fixture.h - what the tests of executions share
 
     A vdev is recorded on and closed; then its operations run again in this
     process, whose kernels are the code.
 */
-#ifndef EXECUTETEST_H
-#define EXECUTETEST_H
+#ifndef EXECUTE_FIXTURE_H
+#define EXECUTE_FIXTURE_H
 
 #include "tests/record/record_fixture.h"
 #include "tests/backends/vdev/vdev_fixture.h"
@@ -186,4 +186,4 @@ static inline float *floats(float value)
     return made;
 }
 
-#endif // EXECUTETEST_H
+#endif // EXECUTE_FIXTURE_H
