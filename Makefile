@@ -7,11 +7,19 @@ CFLAGS = -O2 -g
 LDFLAGS =
 OUT = build
 
+# The two headers are made from the sections in src/. What is built here
+# includes copies of them in which the compiler's messages name the section.
+HEADERS = tracesmith.h tracesmith_replay.h
+SECTIONS_record := $(shell find src/record -name '*.h')
+SECTIONS_replay := $(shell find src/replay -name '*.h')
+LINES = $(addprefix $(OUT)/lines/,$(HEADERS))
+INCLUDE = -I$(OUT)/lines -I.
 LINK = -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-COMPILE = $(CC) -std=c11 $(WARNINGS) -I. $(HAVE) -pthread -MMD -MP $(CFLAGS)
-COMPILE_CXX = $(CXX) -std=c++17 $(WARNINGS) -I. $(HAVE) -pthread -MMD -MP \
+COMPILE = $(CC) -std=c11 $(WARNINGS) $(INCLUDE) $(HAVE) -pthread -MMD -MP \
     $(CFLAGS)
+COMPILE_CXX = $(CXX) -std=c++17 $(WARNINGS) $(INCLUDE) $(HAVE) -pthread -MMD \
+    -MP $(CFLAGS)
 LIB = $(OUT)/libtracesmith.a
 LIB_PARTS = $(patsubst %,$(OUT)/TRACESMITH_%.o, \
     IMPLEMENTATION REPLAY_IMPLEMENTATION)
@@ -90,9 +98,7 @@ rooms = $(patsubst %,$(OUT)/tools/%.a,$(filter $(ROOMS),$(call reached,$(1))))
 # What stands in for vendors' libraries, loaded by tests.
 DOUBLES = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/doubles/lib*.c \
     tests/doubles/*/lib*.c))
-C_FILES = $(wildcard *.h backends/*.[ch] backends/*/*.[ch] tools/*.[ch] \
-    tools/*/*.[ch] examples/*.[ch] bench/*.[ch]) \
-    $(shell find tests -name '*.[ch]')
+C_FILES = $(shell find src backends tools examples tests bench -name '*.[ch]')
 
 DEMO = $(LIB) $(addprefix $(OUT)/,ts-view ts-export ts-replay \
     examples/pipeline)
@@ -148,11 +154,10 @@ bench: all benches ## one row per budget of the design; JSON=1 for JSON
 	bench/run.sh $(if $(JSON),--json)
 accuracy: all ## replay ../shared/data: how close models come to it
 	bench/accuracy.sh
-amalgamate: ## the two headers from their sections in src/
-	src/amalgamate.sh src/record >tracesmith.h
-	src/amalgamate.sh src/replay >tracesmith_replay.h
+amalgamate: $(HEADERS) ## the two headers from their sections in src/
 format: ## lay out every C file
 	$(or $(FORMAT_14),clang-format) -i $(C_FILES)
+	@$(MAKE) -s --no-print-directory amalgamate
 format-check: ## complain where `make format` would change something
 	$(if $(FORMAT_14),,@echo "The layout is what clang-format 14 \
 	    makes, and it is not here." >&2; exit 1)
@@ -160,8 +165,22 @@ format-check: ## complain where `make format` would change something
 ci: ## what the hosted checks run, on a bare machine too
 	.ci/run
 
+# A header that is what its sections add up to is left alone, so that a tree
+# that cannot be written builds too.
+tracesmith.h $(OUT)/lines/tracesmith.h: src/record/order $(SECTIONS_record)
+tracesmith_replay.h $(OUT)/lines/tracesmith_replay.h: src/replay/order \
+    $(SECTIONS_replay)
+$(HEADERS) $(LINES): src/amalgamate.sh
+$(HEADERS): %: $(OUT)/lines/%
+	@src/amalgamate.sh $(patsubst %/order,%,$(filter %/order,$^)) \
+	    >$(OUT)/lines/$@.new
+	@cmp -s $(OUT)/lines/$@.new $@ || cp $(OUT)/lines/$@.new $@
+$(LINES):
+	@mkdir -p $(@D)
+	@src/amalgamate.sh --lines $(patsubst %/order,%,$(filter %/order,$^)) >$@
+
 # What was found, so that a library installed later is built in.
-$(OUT)/found: always
+$(OUT)/found: always | $(HEADERS) $(LINES)
 	@mkdir -p $(@D)
 	$(if $(HAVE_C),,@echo "$(CC) compiles nothing: install a C compiler and \
 	    the C library (gcc and libc6-dev), or name one, CC=clang." >&2; exit 1)
@@ -195,7 +214,7 @@ $(ROOM_LIBS): $(OUT)/tools/%.a: $$(call modules,$$*)
 $(TOOLS): $(OUT)/%: tools/%.c $(LIB) $$(call rooms,$$*)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LINK) -o $@ $(LIBS)
 	$(TELL)
-$(ALONE): $(OUT)/%: %.c
+$(ALONE): $(OUT)/%: %.c $(OUT)/found
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< -o $@ $(LIBS)
 $(OUT)/tests/doubles/%.so: tests/doubles/%.c
@@ -219,7 +238,7 @@ $(OUT)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LINK) -o $@ $(LIBS)
 	$(TELL)
--include $(shell find $(OUT) -maxdepth 4 -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -maxdepth 6 -name '*.d' 2>/dev/null)
 
 # What goes into which folder of PREFIX.
 BACKENDS = $(patsubst %/,include/tracesmith/%,$(sort $(dir \
@@ -229,7 +248,7 @@ INSTALLED = include lib bin share/man/man1 share/doc/tracesmith \
     $(BACKENDS) lib/pkgconfig lib/cmake/tracesmith \
     share/bash-completion/completions share/zsh/site-functions \
     share/fish/vendor_completions.d
-FILES_include = tracesmith.h tracesmith_replay.h
+FILES_include = $(HEADERS)
 $(foreach folder,$(BACKENDS),$(eval FILES_$(folder) = \
     $(wildcard $(patsubst include/tracesmith/%,%,$(folder))/*.h)))
 FILES_lib = $(LIB) $(SHARED).$(VERSION) $(INJECT)

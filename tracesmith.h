@@ -1,3 +1,4 @@
+// Made by make from the sections in src/record/: edit those.
 /*
     tracesmith.h - record what a CPU + GPU program did into one file
 
@@ -60,6 +61,7 @@
 #include <stdint.h>
 
 /* ==== 1. Options ========================================================= */
+// src/record/public/options.h
 
 /*
     TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
@@ -106,6 +108,7 @@
 #endif
 
 /* ==== 2. Results ========================================================= */
+// src/record/public/results.h
 
 // Values are pinned; new ones are added at the end.
 #define TS_RESULTS(X) \
@@ -136,6 +139,7 @@ typedef enum ts_result {
 TS_API const char *ts_result_text(ts_result result);
 
 /* ==== 3. Format ========================================================== */
+// src/record/public/format.h
 
 /*
     The numbers of docs/sbt-format.md, which gives their meaning.
@@ -635,6 +639,7 @@ TS_API const char *ts_loss_name(uint32_t cause);
 TS_API const uint8_t *ts_event_columns(uint32_t kind);
 
 /* ==== 4. Session ========================================================= */
+// src/record/public/session.h
 
 // What a recording call does when its thread's ring is full.
 typedef enum ts_policy {
@@ -765,6 +770,7 @@ typedef struct ts_stats {
 TS_API ts_result ts_session_stats(ts_stats *stats);
 
 /* ==== 5. Names =========================================================== */
+// src/record/public/names.h
 
 /*
     A place in the source. The macros make a static one; its text is copied at
@@ -879,6 +885,7 @@ TS_API void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
                             uint64_t uncertainty_ns);
 
 /* ==== 6. Hot path ======================================================== */
+// src/record/public/hot_path.h
 
 /*
     Everything an instrumented line executes while recording is here, inline.
@@ -965,7 +972,7 @@ typedef struct ts__page {
 } __attribute__((aligned(TS__PAGE_MOST))) ts__page;
 
 #define TS__TLS __thread __attribute__((tls_model("initial-exec")))
-#ifdef TS__STATIC // what section 12.2 defines otherwise
+#ifdef TS__STATIC // what base/platform.h defines otherwise
 static ts__ring ts__none;
 static ts__page ts__here;
 static TS__TLS ts__ring *ts__mine = &ts__none;
@@ -1079,6 +1086,7 @@ static inline ts__ring *ts__ring_get(uint32_t count)
 }
 
 /* ==== 7. Zones =========================================================== */
+// src/record/public/zones.h
 
 /*
     A zone is a span of one thread's time with a name. Zones nest. One that
@@ -1186,6 +1194,7 @@ TS_API void ts_zone_value_double(const char *name, double value);
 TS_API void ts_zone_text(const char *text);
 
 /* ==== 8. Marks, counters, memory, frames, flows, spans =================== */
+// src/record/public/events.h
 
 /*
     TS_MARK(name[, category[, color]])  a moment on this thread
@@ -1495,6 +1504,7 @@ TS__OVERLOAD(long double, double, static_cast<double>(value))
 #endif
 
 /* ==== 9. GPU ============================================================= */
+// src/record/public/gpu.h
 
 /*
     How a backend, or an app with an accelerator of its own, reports devices
@@ -1688,6 +1698,7 @@ TS_API ts_result ts_frame_listen(void (*hook)(const char *name, bool sure));
 TS_API void ts_frame_hint(const char *name);
 
 /* ==== 10. Losses and salvage ============================================= */
+// src/record/public/losses.h
 
 // A backend saw that count records of `track` between two ticks of clock 0
 // are missing. detail: says which, copied, may be NULL.
@@ -1840,6 +1851,7 @@ static inline ts_gpu_origin ts__gone_origin(void)
 #endif
 
 /* ==== 11. Writer ========================================================= */
+// src/record/public/writer.h
 
 #ifdef TRACESMITH_WRITER
 /*
@@ -2026,6 +2038,7 @@ TS_API void ts_writer_abandon(ts_writer *writer);
 #endif // TRACESMITH_H
 
 /* ==== 12. Implementation ================================================= */
+// src/record/base/implementation.h
 
 // C that C++ compiles too: casts and NULL are those of C.
 #ifdef __cplusplus
@@ -2037,7 +2050,8 @@ TS_API void ts_writer_abandon(ts_writer *writer);
 #endif
 #endif
 
-/* ---- 12.0 Sidecars, for the recorder and for readers of its traces ------ */
+/* ---- 12.1 Sidecars, for the recorder and for readers -------------------- */
+// src/record/base/sidecar.h
 
 #if ((defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE)) || \
      defined(TRACESMITH_REPLAY_IMPLEMENTATION)) && \
@@ -2149,7 +2163,7 @@ static inline bool ts__unlink_open(const char *path, int fd)
 
 #include <string.h>
 
-// Most of what follows runs rarely and should be small; sections 12.7 to 12.9
+// Most of what follows runs rarely and should be small; rings/ and encode/
 // run for each record.
 #ifdef __clang__
 #define TS__SMALL_BEGIN \
@@ -2166,7 +2180,8 @@ static inline bool ts__unlink_open(const char *path, int fd)
 #endif
 TS__SMALL_BEGIN
 
-/* ---- 12.1 Texts of numbers ---------------------------------------------- */
+/* ---- 12.2 Texts of results, events and columns -------------------------- */
+// src/record/base/texts.h
 
 // Lists that end with a NULL: tables take less than a switch.
 typedef struct ts__text {
@@ -2292,7 +2307,8 @@ TS__SMALL_END
 
 #ifndef TRACESMITH_DISABLE
 
-/* ---- 12.2 Platform: everything that is Linux ---------------------------- */
+/* ---- 12.3 Platform: everything that is Linux ---------------------------- */
+// src/record/base/platform.h
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -2619,7 +2635,8 @@ static void ts__random(void *words)
     syscall(SYS_getrandom, words, sizeof now, 1 /* GRND_NONBLOCK */);
 }
 
-/* ---- 12.3 State --------------------------------------------------------- */
+/* ---- 12.4 State --------------------------------------------------------- */
+// src/record/base/state.h
 
 #define TS__RINGS_MAX        4096
 #define TS__BLOCKS_MAX       2048
@@ -2931,7 +2948,7 @@ static void ts__caller_restore(const ts__caller *caller)
     errno = caller->error;
 }
 
-// This thread between fork's handlers, see 12.15.
+// This thread between fork's handlers, see session/fork.h.
 static TS__TLS struct {
     ts__caller caller;
     pid_t process; // that forks, 0: none
@@ -3004,7 +3021,8 @@ static void ts__api_leave(const ts__caller *caller)
     ts__caller_restore(caller);
 }
 
-/* ---- 12.4 Ledger -------------------------------------------------------- */
+/* ---- 12.5 Loss ledger --------------------------------------------------- */
+// src/record/base/ledger.h
 
 // Totals have one writer at a time; the drain reads them as they are.
 static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
@@ -3108,7 +3126,8 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
     return row;
 }
 
-/* ---- 12.5 Dictionary ---------------------------------------------------- */
+/* ---- 12.6 Dictionary ---------------------------------------------------- */
+// src/record/dictionary/dictionary.h
 
 /*
     Names, sites, tracks ... live as long as the process, in blocks that are
@@ -3371,6 +3390,9 @@ static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
     return known ? known->id : ts__entry_make(kind, bytes, size, hash);
 }
 
+/* ---- 12.7 Names, sites, tracks, metadata, modules ----------------------- */
+// src/record/dictionary/names.h
+
 uint32_t ts_name_define_sized(const char *text, size_t size)
 {
     if (!text) return 0;
@@ -3592,6 +3614,9 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
     if (build_id_size) memcpy(bytes + sizeof entry, build_id, build_id_size);
     return ts__entry_get(TS_CHUNK_MODULES, bytes, sizeof entry + build_id_size);
 }
+
+/* ---- 12.8 Stacks -------------------------------------------------------- */
+// src/record/dictionary/stacks.h
 
 /*
     New stacks come by the thousand, where a call of the kernel or a page that
@@ -3818,7 +3843,8 @@ uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count)
 
 TS__SMALL_BEGIN
 
-/* ---- 12.6 Rings --------------------------------------------------------- */
+/* ---- 12.9 Rings --------------------------------------------------------- */
+// src/record/rings/rings.h
 
 static size_t ts__ring_offset(void) // of the slots in the mapping
 {
@@ -4194,7 +4220,8 @@ void ts__zone_end_slow(ts_zone zone, uint64_t end)
 
 TS__SMALL_END
 
-/* ---- 12.7 Records with a payload ---------------------------------------- */
+/* ---- 12.10 Records with a payload --------------------------------------- */
+// src/record/rings/records.h
 
 // A slot behind the first one of a record; `a` has 56 bits.
 static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
@@ -4559,7 +4586,8 @@ void ts_span_end(uint64_t id)
     ts__span(id, TS_PHASE_END, 0);
 }
 
-/* ---- 12.8 GPU ----------------------------------------------------------- */
+/* ---- 12.11 Records of GPU operations ------------------------------------ */
+// src/record/rings/gpu_records.h
 
 uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc)
 {
@@ -4779,7 +4807,8 @@ void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
 }
 TS__SMALL_END
 
-/* ---- 12.9 Encoder ------------------------------------------------------- */
+/* ---- 12.12 Encoder: packed bits ----------------------------------------- */
+// src/record/encode/bits.h
 
 /*
     Turns the records of a ring into chunks, in encoder->out, headers without
@@ -4955,6 +4984,9 @@ static uint64_t ts__plane_cost(const uint64_t *v, uint64_t base, uint32_t count)
         cost += ts__bits(ts__zigzag(v[i] - base));
     return cost;
 }
+
+/* ---- 12.13 Encoder: one chunk ------------------------------------------- */
+// src/record/encode/chunk.h
 
 /*
     One chunk under construction. Descriptors are written at once, data after
@@ -5182,6 +5214,9 @@ static void ts__encoder_reset(ts__encoder *e)
 TS__SMALL_END
 
 /* Pictures for drawing a chunk small: cells of the index (format, 10). */
+
+/* ---- 12.14 Encoder: rows and their pictures ----------------------------- */
+// src/record/encode/rows.h
 
 typedef struct ts__picture {
     uint64_t first, width; // of the chunk; of a cell
@@ -5432,6 +5467,9 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
 TS__SMALL_END
 
 /* Reading records back from the slots. */
+
+/* ---- 12.15 Encoder: from a ring to chunks ------------------------------- */
+// src/record/encode/ring.h
 
 static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
                            uint32_t more)
@@ -5794,7 +5832,8 @@ TS__SMALL_END
 
 TS__SMALL_BEGIN
 
-/* ---- 12.10 Writer ------------------------------------------------------- */
+/* ---- 12.16 Trace file --------------------------------------------------- */
+// src/record/file/trace_file.h
 
 /*
     Appends chunks to a trace. All functions here want the writer's lock held.
@@ -6298,7 +6337,8 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
     return result;
 }
 
-/* ---- 12.11 Drain -------------------------------------------------------- */
+/* ---- 12.17 Drain -------------------------------------------------------- */
+// src/record/file/drain.h
 
 /*
     Moves records out of a ring. `ring` has the positions, `view` the slots:
@@ -6584,7 +6624,8 @@ static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
     }
 }
 
-/* ---- 12.12 Snapshot ----------------------------------------------------- */
+/* ---- 12.18 Dump of the flight recorder ---------------------------------- */
+// src/record/file/dump.h
 
 /*
     What a ring holds now, as a ring of its own that nobody writes to. A
@@ -6823,7 +6864,8 @@ static void *ts__drain_main(void *unused)
     return NULL;
 }
 
-/* ---- 12.13 Session ------------------------------------------------------ */
+/* ---- 12.19 Session: what a start needs ---------------------------------- */
+// src/record/session/setup.h
 
 static bool ts__copy_text(char *out, size_t room, const char *text)
 {
@@ -7170,6 +7212,9 @@ static ts_result ts__session_begin(void)
     ts__lock_give(&ts__c.names);
     return w->error;
 }
+
+/* ---- 12.20 Session: start, stop, flush, backends ------------------------ */
+// src/record/session/session.h
 
 static bool ts__thread_start(void)
 {
@@ -7561,6 +7606,9 @@ ts_result ts_session_stats(ts_stats *stats)
     return TS_OK;
 }
 
+/* ---- 12.21 Blobs and captures ------------------------------------------- */
+// src/record/session/blobs.h
+
 // Blobs that this session has written are dictionary entries. Without bytes it
 // is the hash that is known.
 static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
@@ -7681,7 +7729,8 @@ ts_result ts_capture_put(const void *record, size_t size)
     return ts__blob_keep(&ts__c.writer, TS_CHUNK_CAPTURE, record, size, NULL);
 }
 
-/* ---- 12.14 Clocks of devices -------------------------------------------- */
+/* ---- 12.22 Clocks of devices -------------------------------------------- */
+// src/record/session/device_clocks.h
 
 // Which moment on CLOCK_MONOTONIC_RAW a tick of clock 0 is, by two samples
 // around now.
@@ -7813,7 +7862,8 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
         ts__clock_fact(clock, "backwards", TS_VALUE_INT, backwards);
 }
 
-/* ---- 12.15 fork --------------------------------------------------------- */
+/* ---- 12.23 Fork --------------------------------------------------------- */
+// src/record/session/fork.h
 
 // No lock may be held by a thread that the child does not have. Several
 // threads may be in fork at once.
@@ -7901,7 +7951,8 @@ TS__SMALL_END
 #endif // !TRACESMITH_DISABLE
 #endif // TRACESMITH_IMPLEMENTATION
 
-/* ---- 12.16 What a dead process left ------------------------------------- */
+/* ---- 12.24 What a dead process left ------------------------------------- */
+// src/record/salvage/leftover.h
 
 #if ((defined(TRACESMITH_IMPLEMENTATION) && defined(TRACESMITH_SALVAGE) && \
       !defined(TRACESMITH_DISABLE)) || \
@@ -8009,7 +8060,8 @@ static ts_result ts__leftover_find(ts__leftover *l, const char *path, int trace,
 }
 #endif // TS__LEFTOVER_IMPLEMENTED
 
-/* ---- 12.17 Salvage ------------------------------------------------------ */
+/* ---- 12.25 Salvage ------------------------------------------------------ */
+// src/record/salvage/salvage.h
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
     (defined(TRACESMITH_SALVAGE) || \
@@ -8291,7 +8343,8 @@ TS__SMALL_END
 
 #endif // salvage
 
-/* ---- 12.18 Traces from known times -------------------------------------- */
+/* ---- 12.26 Writer: dictionaries ----------------------------------------- */
+// src/record/writer/dictionary.h
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
     defined(TRACESMITH_WRITER) && !defined(TS__WRITER_IMPLEMENTED)
@@ -8595,6 +8648,9 @@ void ts_writer_loss(ts_writer *w, uint32_t track, uint32_t cause,
 }
 
 /* Rows. */
+
+/* ---- 12.27 Writer: rows of events --------------------------------------- */
+// src/record/writer/rows.h
 
 static uint64_t ts__put_hash(uint32_t track, uint32_t kind)
 {
@@ -8950,6 +9006,9 @@ void ts_writer_event_text(ts_writer *w, ts_event_kind kind, uint32_t track,
 
 /* Columns of events. */
 
+/* ---- 12.28 Writer: events as columns ------------------------------------ */
+// src/record/writer/columns.h
+
 static uint32_t ts__rows_track(const ts_rows *rows, uint32_t i)
 {
     return rows->tracks ? rows->tracks[i] : rows->track;
@@ -9074,6 +9133,9 @@ void ts_writer_rows(ts_writer *w, const ts_rows *rows)
 }
 
 /* Blobs. */
+
+/* ---- 12.29 Writer: blobs, open, close ----------------------------------- */
+// src/record/writer/open.h
 
 static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
                          const void *bytes, size_t size)

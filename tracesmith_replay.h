@@ -1,3 +1,4 @@
+// Made by make from the sections in src/replay/: edit those.
 /*
     tracesmith_replay.h - read SBT traces and replay them
 
@@ -36,10 +37,11 @@
         4. Columns                      chunks as decoded arrays
         5. Cursor                       events in order of time
         6. Replay                       operations, dependencies, schedule
-        7. Timeline                     states, idle time and its causes
-        8. Races                        unordered accesses, other orders
-        9. Execution                    captures, running them again
-        10. Implementation              private
+        7. Models                       changes, what bounds a run
+        8. Timeline                     states, idle time and its causes
+        9. Races                        unordered accesses, other orders
+       10. Execution                    captures, running them again
+       11. Implementation               private
 */
 #ifndef TRACESMITH_REPLAY_H
 #define TRACESMITH_REPLAY_H
@@ -54,6 +56,7 @@
 #include "tracesmith.h"
 
 /* ==== 1. Options ========================================================= */
+// src/replay/public/options.h
 
 /*
     TRACESMITH_REPLAY_IMPLEMENTATION  in one C11 file: the functions. They
@@ -64,6 +67,7 @@
 */
 
 /* ==== 2. Reader ========================================================== */
+// src/replay/public/reader.h
 
 typedef struct ts_reader ts_reader;
 
@@ -211,6 +215,7 @@ TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
                            uint64_t *boottime_ns);
 
 /* ==== 3. Dictionaries ==================================================== */
+// src/replay/public/dictionaries.h
 
 /*
     A number that the trace does not define gives text "" and NULL pointers;
@@ -299,6 +304,7 @@ TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
                               uint64_t hash[2]);
 
 /* ==== 4. Columns ========================================================= */
+// src/replay/public/columns.h
 
 // Which chunks and events are wanted. All zeros is everything.
 typedef struct ts_filter {
@@ -383,6 +389,7 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS]);
 
 /* ==== 5. Cursor ========================================================== */
+// src/replay/public/cursor.h
 
 typedef struct ts_cursor ts_cursor;
 
@@ -428,6 +435,7 @@ static inline ts_text ts_event_text(const ts_event *event)
 TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
 
 /* ==== 6. Replay ========================================================== */
+// src/replay/public/replay.h
 
 /*
     The GPU operations of a trace, the host calls that launched them and what
@@ -800,7 +808,8 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
 // one before it and the first for the last. Returns how many; 0: all ran.
 TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
 
-/* ---- Models, changes, what bounds a run --------------------------------- */
+/* ==== 7. Models ========================================================== */
+// src/replay/public/model.h
 
 /*
     TS_REPLAY_MODEL puts constants in the place of recorded delays, so that a
@@ -995,7 +1004,8 @@ typedef struct ts_inserted {
 TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
                                ts_inserted *inserted);
 
-/* ==== 7. Timeline ======================================================== */
+/* ==== 8. Timeline ======================================================== */
+// src/replay/public/timeline.h
 
 /*
     What every stream and device did when, and why a device had nothing to do.
@@ -1285,7 +1295,8 @@ typedef struct ts_survey_window {
 TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
                                 ts_survey_window *window);
 
-/* ==== 8. Races =========================================================== */
+/* ==== 9. Races =========================================================== */
+// src/replay/public/races.h
 
 /*
     Two operations race if they touch the same memory, one of them writes,
@@ -1472,7 +1483,8 @@ TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step);
 TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
                                 uint32_t *order);
 
-/* ==== 9. Execution ======================================================= */
+/* ==== 10. Execution ====================================================== */
+// src/replay/public/execute.h
 
 /*
     What a trace holds to run its operations again (docs/execution.md). All of
@@ -1842,7 +1854,8 @@ TS_API ts_result ts_execution_run_together(ts_execution *execution,
 
 #endif // TRACESMITH_REPLAY_H
 
-/* ==== 10. Implementation ================================================= */
+/* ==== 11. Implementation ================================================= */
+// src/replay/implementation.h
 
 #if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && \
     !defined(TS__REPLAY_IMPLEMENTED)
@@ -1893,7 +1906,8 @@ TS_API ts_result ts_execution_run_together(ts_execution *execution,
     checksum was right, and what is checked is a copy that nobody changes.
 */
 
-/* ---- 10.1 Memory, sorting, threads -------------------------------------- */
+/* ---- 11.1 Reader: memory, sorting, threads ------------------------------ */
+// src/replay/reader/memory.h
 
 __extension__ typedef __int128 ts__int128;
 __extension__ typedef unsigned __int128 ts__uint128;
@@ -2057,7 +2071,8 @@ static void ts__crew_run(uint32_t threads, size_t count,
         pthread_join(others[--made], NULL);
 }
 
-/* ---- 10.2 The reader's state -------------------------------------------- */
+/* ---- 11.2 Reader: state ------------------------------------------------- */
+// src/replay/reader/state.h
 
 enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
 
@@ -2248,7 +2263,8 @@ static void *ts__reader_keep(ts_reader *reader, size_t size)
     return ts__kept_add(&reader->allocator, &reader->blocks, size);
 }
 
-/* ---- 10.3 Damage -------------------------------------------------------- */
+/* ---- 11.3 Reader: damage ------------------------------------------------ */
+// src/replay/reader/damage.h
 
 static bool ts__damage_add(ts_reader *reader, ts_damage damage)
 {
@@ -2314,7 +2330,8 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
     return there;
 }
 
-/* ---- 10.4 Bytes of the trace -------------------------------------------- */
+/* ---- 11.4 Reader: bytes of the trace ------------------------------------ */
+// src/replay/reader/bytes.h
 
 /*
     A file is read into memory of our own and never mapped: whoever owns it
@@ -2390,7 +2407,8 @@ static ts_result ts__path_open(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 10.5 Chunks -------------------------------------------------------- */
+/* ---- 11.5 Reader: chunks ------------------------------------------------ */
+// src/replay/reader/chunks.h
 
 static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
@@ -2701,7 +2719,8 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
     return &chunks[reader->chunk_count++];
 }
 
-/* ---- 10.6 Walking ------------------------------------------------------- */
+/* ---- 11.6 Reader: walking from chunk to chunk --------------------------- */
+// src/replay/reader/walk.h
 
 /*
     Hops from header to header, checks the checksums of what it met in
@@ -2877,7 +2896,8 @@ static ts_result ts__walk_on(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 10.7 Index --------------------------------------------------------- */
+/* ---- 11.7 Reader: index ------------------------------------------------- */
+// src/replay/reader/index.h
 
 // The end chunk, if the file has one where it belongs.
 static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
@@ -3085,7 +3105,8 @@ static ts_result ts__index_pictures(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 10.8 Dictionaries -------------------------------------------------- */
+/* ---- 11.8 Reader: dictionaries ------------------------------------------ */
+// src/replay/reader/dictionaries.h
 
 // The smallest body of an entry, by kind of chunk.
 static const uint8_t ts__entry_min[] = {
@@ -3531,7 +3552,8 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
     return true;
 }
 
-/* ---- 10.9 Metadata ------------------------------------------------------ */
+/* ---- 11.9 Reader: metadata ---------------------------------------------- */
+// src/replay/reader/metadata.h
 
 static int ts__order_fact(const void *a, const void *b)
 {
@@ -3612,7 +3634,8 @@ static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
     return 0;
 }
 
-/* ---- 10.10 Clocks ------------------------------------------------------- */
+/* ---- 11.10 Reader: clocks ----------------------------------------------- */
+// src/replay/reader/clocks.h
 
 /*
     A clock is a chain of straight segments between its samples; before the
@@ -4002,7 +4025,8 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
                                                  (uint64_t)points[low].raw);
 }
 
-/* ---- 10.11 Losses ------------------------------------------------------- */
+/* ---- 11.11 Reader: losses ----------------------------------------------- */
+// src/replay/reader/losses.h
 
 static int ts__order_loss(const void *a, const void *b)
 {
@@ -4077,7 +4101,8 @@ TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 10.12 Open, refresh, close ----------------------------------------- */
+/* ---- 11.12 Reader: open, refresh, close --------------------------------- */
+// src/replay/reader/open.h
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 #define TS__X(name, value, text) | UINT64_C(1) << value
@@ -4500,7 +4525,8 @@ TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 10.13 Columns ------------------------------------------------------ */
+/* ---- 11.13 Reader: columns ---------------------------------------------- */
+// src/replay/reader/columns.h
 
 typedef struct ts__column {
     ts_column_header header;
@@ -4770,7 +4796,8 @@ static void ts__queued_decode(const ts__column *column, uint32_t count,
     }
 }
 
-/* ---- 10.14 Events ------------------------------------------------------- */
+/* ---- 11.14 Reader: events ----------------------------------------------- */
+// src/replay/reader/events.h
 
 /*
     ts_columns.memory, one u64 for each row in each part:
@@ -5046,7 +5073,8 @@ TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns)
     memset(columns, 0, sizeof *columns);
 }
 
-/* ---- 10.15 Scan and verify ---------------------------------------------- */
+/* ---- 11.15 Reader: scan and verify -------------------------------------- */
+// src/replay/reader/scan.h
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
 {
@@ -5214,7 +5242,8 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 10.16 Blobs and pictures ------------------------------------------- */
+/* ---- 11.16 Reader: blobs and pictures ----------------------------------- */
+// src/replay/reader/blobs.h
 
 static int ts__order_blob(const void *a, const void *b)
 {
@@ -5403,7 +5432,8 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
     return true;
 }
 
-/* ---- 10.17 Cursor ------------------------------------------------------- */
+/* ---- 11.17 Reader: cursor ----------------------------------------------- */
+// src/replay/reader/cursor.h
 
 /*
     Chunks wait in the order of their first event. When time reaches one, it
@@ -5865,7 +5895,8 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
     return text;
 }
 
-/* ---- 9.17.1 Replay: big blocks ------------------------------------------- */
+/* ---- 11.18 Graph: big blocks of memory ---------------------------------- */
+// src/replay/graph/arena.h
 
 #include <stdlib.h>
 #include <string.h>
@@ -6108,7 +6139,8 @@ static void ts__arena_close(const ts_allocator *a)
     free(arena);
 }
 
-/* ---- 10.18 Replay: memory, maps, sorting --------------------------------- */
+/* ---- 11.19 Graph: vectors, maps, sorting -------------------------------- */
+// src/replay/graph/containers.h
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -6426,7 +6458,8 @@ static void ts__offsets_sum(uint32_t *offsets, size_t groups)
     }
 }
 
-/* ---- 10.19 Replay: what is held ------------------------------------------ */
+/* ---- 11.20 Graph: state ------------------------------------------------- */
+// src/replay/graph/state.h
 
 // What a replay keeps of an operation besides its node.
 typedef struct ts__op {
@@ -6634,7 +6667,8 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 10.20 Replay: loading ----------------------------------------------- */
+/* ---- 11.21 Graph: operations -------------------------------------------- */
+// src/replay/graph/operations.h
 
 // What is loaded of an operation besides its ts__op, whose kind is 0 if it is
 // not to be used and whose label is a number of colls or of events, if it is
@@ -6801,7 +6835,8 @@ static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     op->label = at;
 }
 
-/* ---- Windows ---- */
+/* ---- 11.22 Graph: windows ----------------------------------------------- */
+// src/replay/graph/window.h
 
 // Whether a row is in the window. Impossible times are in none.
 static bool ts__row_wanted(const ts__loader *l, const ts_columns *c, uint32_t i)
@@ -6989,7 +7024,8 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-/* ---- 10.20.1 Replay: traces that were made of several -------------------- */
+/* ---- 11.23 Graph: traces made of several -------------------------------- */
+// src/replay/graph/parts.h
 
 #define TS__PARTS_MAX 32767
 
@@ -7060,7 +7096,8 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
     return first;
 }
 
-/* ---- 10.21.1 Replay: dependencies that the source says ------------------- */
+/* ---- 11.24 Graph: dependencies that the source names -------------------- */
+// src/replay/graph/dependencies.h
 
 typedef struct ts__named_dep { // of correlations of one file
     uint64_t from, to;
@@ -7148,7 +7185,8 @@ static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
                    sizeof correlation, ts__dep_compare_number);
 }
 
-/* ---- 10.21 Replay: host calls -------------------------------------------- */
+/* ---- 11.25 Graph: rows of host calls ------------------------------------ */
+// src/replay/graph/call_rows.h
 
 static bool ts__text_has(ts_text text, const char *part)
 {
@@ -7397,6 +7435,9 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
     ts__rvec_close(l->allocator, &l->filter);
     return result;
 }
+
+/* ---- 11.26 Graph: host calls and their operations ----------------------- */
+// src/replay/graph/calls.h
 
 // Order of calls: by start, by lane (while a file is loaded: track), longer
 // ones first, since they may contain others. Only calls that are alike in
@@ -7663,7 +7704,8 @@ static void ts__loader_keep(ts__loader *l)
     l->calls.count = kept;
 }
 
-/* ---- 10.22 Replay: lanes and nodes --------------------------------------- */
+/* ---- 11.27 Graph: lanes and nodes --------------------------------------- */
+// src/replay/graph/nodes.h
 
 // The lane of a track of the file being loaded; TS_NODE_NONE without memory.
 static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
@@ -8132,7 +8174,8 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
     return node < with_ends ? ((const uint32_t *)r->ends.data)[node] : node;
 }
 
-/* ---- 10.22.1 Replay: who meets whom -------------------------------------- */
+/* ---- 11.28 Graph: members of a collective ------------------------------- */
+// src/replay/graph/rendezvous.h
 
 /*
     Collectives and point-to-point pairs, over all files and devices. A rank
@@ -8407,7 +8450,8 @@ static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
     return ok;
 }
 
-/* ---- Clocks of several files ---- */
+/* ---- 11.29 Graph: clocks of several files ------------------------------- */
+// src/replay/graph/file_clocks.h
 
 typedef struct ts__meet_gap { // between the ends of one meeting
     int64_t gap;
@@ -8611,7 +8655,8 @@ static bool ts__loader_meet(ts__loader *l)
     return ok;
 }
 
-/* ---- 10.22.2 Replay: full launch queues ---------------------------------- */
+/* ---- 11.30 Graph: full launch queues ------------------------------------ */
+// src/replay/graph/launch_queue.h
 
 /*
     A stream holds a limited number of launches that have not begun. Launch k
@@ -8745,7 +8790,8 @@ static bool ts__replay_queue(ts_replay *r)
     return ok;
 }
 
-/* ---- 10.22.2 Replay: loading it all -------------------------------------- */
+/* ---- 11.31 Graph: loading ----------------------------------------------- */
+// src/replay/graph/load.h
 
 static void ts__loader_close(ts__loader *l)
 {
@@ -8864,7 +8910,8 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     return result;
 }
 
-/* ---- 10.23 Replay: edges ------------------------------------------------- */
+/* ---- 11.32 Graph: edges under construction ------------------------------ */
+// src/replay/graph/builder.h
 
 typedef struct ts__edge {
     uint32_t from, to;
@@ -9052,6 +9099,9 @@ static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
     if (chain->longest != chain->last)
         ts__builder_wait(b, chain->longest, to, kind);
 }
+
+/* ---- 11.33 Graph: joins and synchronisation ----------------------------- */
+// src/replay/graph/sync_edges.h
 
 /*
     A join under construction: the first source stands for itself, a second
@@ -9309,6 +9359,9 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
     return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
 }
 
+/* ---- 11.34 Graph: events without a name --------------------------------- */
+// src/replay/graph/unnamed_events.h
+
 /*
     Waits for an event of which no record is known. A program records an event
     on the stream to which it has just given work, and lets another stream wait
@@ -9428,6 +9481,9 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
                                    event->id, index))
         b->failed = true;
 }
+
+/* ---- 11.35 Graph: edges, one operation after another -------------------- */
+// src/replay/graph/edges.h
 
 static void ts__builder_ask(ts__builder *b, uint32_t call)
 {
@@ -9585,6 +9641,9 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT) && !state->free)
         ts__builder_dirty(b, index, TS__REACH_BLOCKING);
 }
+
+/* ---- 11.36 Graph: the order in which edges are found -------------------- */
+// src/replay/graph/edge_order.h
 
 // A device or context of a part.
 static uint32_t ts__builder_group_of(ts__builder *b, uint32_t part,
@@ -9868,7 +9927,8 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     return ok;
 }
 
-/* ---- 10.23.1 Replay: collectives and point-to-point ---------------------- */
+/* ---- 11.37 Graph: collectives and point-to-point ------------------------ */
+// src/replay/graph/collectives.h
 
 // The members of every meeting, in total order.
 static bool ts__meetings_list(ts_replay *r)
@@ -9976,7 +10036,8 @@ static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
     return (const ts__meeting *)r->meetings.data + met[low].meeting;
 }
 
-/* ---- 10.23.4 Replay: what the source says --- */
+/* ---- 11.38 Graph: edges that the source names --------------------------- */
+// src/replay/graph/named_edges.h
 
 typedef struct ts__numbered { // a node by the number that stands for it
     uint64_t number;
@@ -10281,7 +10342,8 @@ static void ts__builder_users(ts__builder *b)
     ts__rvec_close(b->allocator, &many);
 }
 
-/* ---- 10.23.2 Replay: launches of graphs ---------------------------------- */
+/* ---- 11.39 Graph: launches of graphs ------------------------------------ */
+// src/replay/graph/graph_launches.h
 
 /*
     Operations that share a call are the nodes of one graph launch. Streams
@@ -10596,7 +10658,8 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
     }
 }
 
-/* ---- 10.23.3 Replay: what times alone tell ------------------------------- */
+/* ---- 11.40 Graph: edges inferred from times ----------------------------- */
+// src/replay/graph/inferred.h
 
 /*
     Edges that no record says, flagged TS_EDGE_INFERRED, and only where what
@@ -10860,7 +10923,8 @@ static void ts__builder_infer(ts__builder *b)
     ts__rvec_close(b->allocator, &f.delays);
 }
 
-/* ---- 10.23.4 Replay: threads that work in turns -------------------------- */
+/* ---- 11.41 Graph: threads that wait for each other ---------------------- */
+// src/replay/graph/threads.h
 
 /*
     A thread that hands its work to another and waits for it, as a training
@@ -11089,7 +11153,8 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
     return true;
 }
 
-/* ---- 10.24 Replay: circles of the record --------------------------------- */
+/* ---- 11.42 Graph: cycles of the record ---------------------------------- */
+// src/replay/graph/cycles.h
 
 /*
     Clocks of host and device disagree, numbers are used twice, events are
@@ -11284,7 +11349,8 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 10.25 Replay: selection --------------------------------------------- */
+/* ---- 11.43 Graph: selection --------------------------------------------- */
+// src/replay/graph/selection.h
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
                          size_t count, uint32_t file, uint32_t track)
@@ -11503,7 +11569,8 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 10.25.1 Replay: what a node waited for ------------------------------ */
+/* ---- 11.44 Graph: what a node waited for -------------------------------- */
+// src/replay/graph/waits.h
 
 // The node from which each edge comes.
 static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
@@ -11558,7 +11625,8 @@ static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
     return true;
 }
 
-/* ---- 10.26 Replay: the plan ---------------------------------------------- */
+/* ---- 11.45 Model: plan of a run ----------------------------------------- */
+// src/replay/model/plan.h
 
 static void ts__plan_edges(ts_replay *r)
 {
@@ -11749,7 +11817,8 @@ TS_API void ts_replay_close(ts_replay *replay)
     ts__arena_close(&a);
 }
 
-/* ---- 10.27 Replay: the run ----------------------------------------------- */
+/* ---- 11.46 Model: the run ----------------------------------------------- */
+// src/replay/model/run.h
 
 /*
     Without limits on resources, when a node starts depends on its edges alone
@@ -11962,7 +12031,8 @@ static void ts__circle_turn(ts__rvec *circle)
     }
 }
 
-/* ---- 10.28 Replay: figures of the run ------------------------------------ */
+/* ---- 11.47 Model: figures of a run -------------------------------------- */
+// src/replay/model/figures.h
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
 
@@ -12339,7 +12409,8 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 10.29 Replay: looking at it ----------------------------------------- */
+/* ---- 11.48 Model: access to operations, edges, figures ------------------ */
+// src/replay/model/access.h
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {
@@ -12538,7 +12609,8 @@ TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
     return replay->circle.count;
 }
 
-/* ---- 10.30 Replay: classes of delays ------------------------------------- */
+/* ---- 11.49 Model: classes of delays ------------------------------------- */
+// src/replay/model/classes.h
 
 // Fewer samples than this say nothing about a class of their own.
 #define TS__CLASS_SAMPLES 8
@@ -12724,7 +12796,8 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     return index;
 }
 
-/* ---- 10.31 Replay: calibration ------------------------------------------- */
+/* ---- 11.50 Model: calibration ------------------------------------------- */
+// src/replay/model/calibration.h
 
 typedef struct ts__calibration {
     ts_replay *replay;
@@ -12979,6 +13052,9 @@ static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
     k->sum = ts__replay_add(k->sum, sample);
     k->kept++;
 }
+
+/* ---- 11.51 Model: fitting delays ---------------------------------------- */
+// src/replay/model/fit.h
 
 // How far apart delays of one class may lie: more is no constant, but
 // something that nobody recorded.
@@ -13275,7 +13351,8 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     return m->calibrated;
 }
 
-/* ---- 10.32 Replay: changes ----------------------------------------------- */
+/* ---- 11.52 Model: changes ----------------------------------------------- */
+// src/replay/model/change.h
 
 enum {
     TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
@@ -13512,6 +13589,9 @@ static void ts__alter_meetings(const ts__alter *a)
             a->duration[ts__settle_owner(r, ts__replay_target(r, e))] = least;
     }
 }
+
+/* ---- 11.53 Model: changed times ----------------------------------------- */
+// src/replay/model/change_times.h
 
 typedef struct ts__alter_group { // of transfers
     int64_t least, most;
@@ -13867,6 +13947,9 @@ static void ts__alter_unchain(const ts__alter *a)
     }
 }
 
+/* ---- 11.54 Model: changed orders and lanes ------------------------------ */
+// src/replay/model/change_order.h
+
 typedef struct ts__alter_lane {
     uint32_t last;       // operation
     bool gap;            // the one behind it in the record has left
@@ -14189,6 +14272,9 @@ static bool ts__alter_pack(ts__alter *a)
     return true;
 }
 
+/* ---- 11.55 Model: applying changes -------------------------------------- */
+// src/replay/model/change_apply.h
+
 static bool ts__alter_open(ts__alter *a)
 {
     ts_replay *const r = a->replay;
@@ -14297,7 +14383,8 @@ static bool ts__alter_all(ts__alter *a)
     return !a->edges.count || ts__alter_pack(a);
 }
 
-/* ---- 10.33 Replay: limits on resources ----------------------------------- */
+/* ---- 11.56 Model: limits on resources ----------------------------------- */
+// src/replay/model/limits.h
 
 /*
     Copy engines and, if wanted, multiprocessors. A node that needs one waits
@@ -14756,7 +14843,8 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
     return !t.failed;
 }
 
-/* ---- 10.34 Replay: critical path and steps ------------------------------- */
+/* ---- 11.57 Model: critical path ----------------------------------------- */
+// src/replay/model/path.h
 
 typedef struct ts__bound { // what held a node
     int64_t at;
@@ -15091,6 +15179,9 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
 
 /* Steps. */
 
+/* ---- 11.58 Model: steps ------------------------------------------------- */
+// src/replay/model/steps.h
+
 typedef struct ts__step_zone {
     int64_t start_ns;
     uint64_t number;
@@ -15261,7 +15352,8 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     return TS_OK;
 }
 
-/* ---- 10.35 Replay: the run of a model ------------------------------------ */
+/* ---- 11.59 Model: the run of a model ------------------------------------ */
+// src/replay/model/model_run.h
 
 static void ts__model_forget(ts_replay *r)
 {
@@ -15460,7 +15552,8 @@ TS_API const char *ts_cost_name(uint32_t cost)
     }
 }
 
-/* ---- 10.50 Timeline: what is held ---------------------------------------- */
+/* ---- 11.60 Timeline: state ---------------------------------------------- */
+// src/replay/timeline/state.h
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
@@ -15651,7 +15744,8 @@ static bool ts__tl_order(ts_timeline *t)
     return !t->replayed || ts__tl_reorder(t);
 }
 
-/* ---- 10.51 Timeline: what each node waited for --------------------------- */
+/* ---- 11.61 Timeline: what each node waited for -------------------------- */
+// src/replay/timeline/waits.h
 
 // The place of a node among all but the calls, which wait for nothing here.
 static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
@@ -15868,7 +15962,8 @@ static bool ts__tl_follow(ts_timeline *t)
     return ok;
 }
 
-/* ---- 10.52 Timeline: when a thread was held up --------------------------- */
+/* ---- 11.62 Timeline: when a thread was held up -------------------------- */
+// src/replay/timeline/threads.h
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
                              uint32_t lane, bool inferred)
@@ -16010,7 +16105,8 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
     return sum;
 }
 
-/* ---- 10.53 Timeline: lists by device and stream -------------------------- */
+/* ---- 11.63 Timeline: lists by device and stream ------------------------- */
+// src/replay/timeline/lists.h
 
 // Whether what a node is bound by is neither its call nor what came before it
 // on its stream.
@@ -16134,7 +16230,8 @@ static bool ts__tl_lists(ts_timeline *t)
     return ok;
 }
 
-/* ---- 10.54 Timeline: busy, idle, concurrency ----------------------------- */
+/* ---- 11.64 Timeline: busy, idle, concurrency ---------------------------- */
+// src/replay/timeline/busy.h
 
 static ts_work ts__tl_work(uint8_t kind)
 {
@@ -16278,7 +16375,8 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
     return ok;
 }
 
-/* ---- 10.55 Timeline: queues and launches --------------------------------- */
+/* ---- 11.65 Timeline: queues and launches -------------------------------- */
+// src/replay/timeline/queues.h
 
 // The value at a place of the sorted values, without sorting them: by digits
 // of 11 bits, from the highest down.
@@ -16473,7 +16571,8 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
-/* ---- 10.56 Timeline: the cause of a gap ---------------------------------- */
+/* ---- 11.66 Timeline: the cause of a gap --------------------------------- */
+// src/replay/timeline/causes.h
 
 // Whether work that was free to begin at `ready` took so long that something
 // else must have held it up.
@@ -16592,7 +16691,8 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
         f->explicit_ns += part;
 }
 
-/* ---- 10.57 Timeline: all of it ------------------------------------------- */
+/* ---- 11.67 Timeline: open and close ------------------------------------- */
+// src/replay/timeline/open.h
 
 // Whether the parts of a device's time add up.
 static bool ts__tl_adds_up(const ts_timeline_figures *f)
@@ -16737,7 +16837,8 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     ts__arena_close(&a);
 }
 
-/* ---- 10.58 Timeline: looking at it --------------------------------------- */
+/* ---- 11.68 Timeline: access to figures ---------------------------------- */
+// src/replay/timeline/access.h
 
 TS_API const char *ts_state_name(uint32_t state)
 {
@@ -16862,7 +16963,8 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     return root->culprit;
 }
 
-/* ---- 10.59 Timeline: states of a stream ---------------------------------- */
+/* ---- 11.69 Timeline: states of a stream --------------------------------- */
+// src/replay/timeline/stream_states.h
 
 // The operations of a stream lie anywhere: those to come are fetched ahead.
 static void ts__stays_load(ts_stays *s)
@@ -17017,7 +17119,8 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
     return stays->kept;
 }
 
-/* ---- 10.60 Timeline: surveys --------------------------------------------- */
+/* ---- 11.70 Timeline: windows -------------------------------------------- */
+// src/replay/timeline/survey.h
 
 // Of one window and device.
 typedef struct ts__survey_part {
@@ -17319,7 +17422,8 @@ static bool ts__survey_before(ts_survey *s)
     return true;
 }
 
-/* ---- A window ---- */
+/* ---- 11.71 Timeline: one window ----------------------------------------- */
+// src/replay/timeline/survey_window.h
 
 // One more of the longest gaps: a heap, whose first is the shortest.
 static bool ts__survey_gap_before(const ts__survey_gap *a,
@@ -17752,7 +17856,8 @@ TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
     return true;
 }
 
-/* ---- 10.60 Races: what touches memory ------------------------------------ */
+/* ---- 11.72 Races: what touches memory ----------------------------------- */
+// src/replay/races/access.h
 
 // Who touches memory at one point of the order: an operation, the call that
 // makes one, or the host.
@@ -18014,7 +18119,8 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     return actor;
 }
 
-/* ---- 10.61 Races: reading the rows --------------------------------------- */
+/* ---- 11.73 Races: reading the rows -------------------------------------- */
+// src/replay/races/rows.h
 
 // Calls `take` for every chunk of some kinds, in the order of the files.
 static ts_result ts__gather_scan(ts__gather *g, uint64_t kinds,
@@ -18269,7 +18375,8 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     }
 }
 
-/* ---- 10.62 Races: the host ----------------------------------------------- */
+/* ---- 11.74 Races: the host ---------------------------------------------- */
+// src/replay/races/host.h
 
 // Memory that GPU work touches, as ranges that lie apart, ascending.
 typedef struct ts__reached {
@@ -18446,7 +18553,8 @@ static void ts__gather_close(ts__gather *g)
     ts__rvec_close(a, &g->hosts);
 }
 
-/* ---- 10.63 Races: vector clocks ------------------------------------------ */
+/* ---- 11.75 Races: vector clocks ----------------------------------------- */
+// src/replay/races/vector_clocks.h
 
 /*
     A clock tells how far each chain has got in what happened before: its
@@ -18622,7 +18730,8 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 10.64 Races: the host's place in the order -------------------------- */
+/* ---- 11.76 Races: the host's place in the order ------------------------- */
+// src/replay/races/host_order.h
 
 // Something that a thread does: a node of the graph, or one beyond it.
 typedef struct ts__host_step {
@@ -18795,7 +18904,8 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 10.65 Races: what happens before what ------------------------------- */
+/* ---- 11.77 Races: what happens before what ------------------------------ */
+// src/replay/races/happens_before.h
 
 typedef struct ts__precede_item {
     int64_t time;
@@ -19060,7 +19170,8 @@ static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-/* ---- 10.66 Races: the shadow of memory ----------------------------------- */
+/* ---- 11.78 Races: shadow of memory -------------------------------------- */
+// src/replay/races/shadow.h
 
 /*
     All first and last addresses cut memory into cells; a tree over the cells
@@ -19275,7 +19386,8 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 10.67 Races: rows --------------------------------------------------- */
+/* ---- 11.79 Races: found ones -------------------------------------------- */
+// src/replay/races/found.h
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
 
@@ -19389,7 +19501,8 @@ static void ts__race_found(ts__shadow *s, const ts__strip *first,
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
 }
 
-/* ---- 10.68 Races: lives of allocations ----------------------------------- */
+/* ---- 11.80 Races: lifetimes of allocations ------------------------------ */
+// src/replay/races/lifetimes.h
 
 static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
                          bool freed)
@@ -19482,7 +19595,8 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
     return false;
 }
 
-/* ---- 10.69 Races: looking ------------------------------------------------ */
+/* ---- 11.81 Races: detection --------------------------------------------- */
+// src/replay/races/detect.h
 
 typedef struct ts__look { // what touches memory now
     ts__shadow *shadow;
@@ -19645,7 +19759,8 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     return !s->failed;
 }
 
-/* ---- 10.70 Races: open and close ----------------------------------------- */
+/* ---- 11.82 Races: open and close ---------------------------------------- */
+// src/replay/races/open.h
 
 // Actors by their nodes; those without one, or without memory, are left out.
 static bool ts__races_link(ts_races *x)
@@ -19777,7 +19892,8 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     return text;
 }
 
-/* ---- 10.71 Races: events and what comes right before them ---------------- */
+/* ---- 11.83 Races: events and their predecessors ------------------------- */
+// src/replay/races/predecessors.h
 
 // All that one node of the order does to memory.
 typedef struct ts__race_event {
@@ -19919,7 +20035,8 @@ static ts_result ts__races_trace(ts_races *x)
     return result;
 }
 
-/* ---- 10.72 Races: symbolic memory ---------------------------------------- */
+/* ---- 11.84 Races: symbolic memory --------------------------------------- */
+// src/replay/races/symbolic.h
 
 // What a cell holds: the bytes of `id` from `offset` on.
 typedef struct ts__content {
@@ -20134,7 +20251,8 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
     return digest;
 }
 
-/* ---- 10.73 Races: orders ------------------------------------------------- */
+/* ---- 11.85 Races: other orders ------------------------------------------ */
+// src/replay/races/orders.h
 
 static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
 {
@@ -20294,7 +20412,8 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 10.74 Races: the two that matter ------------------------------------ */
+/* ---- 11.86 Races: the two that matter ----------------------------------- */
+// src/replay/races/pair.h
 
 // The first k steps of the order found, then all others as recorded.
 static void ts__trial_prefix(ts__trial *t, size_t k)
@@ -20422,7 +20541,8 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
     ts__trial_sides(t->races, tried[at + 1], tried[at], result);
 }
 
-/* ---- 10.75 Races: exploring ---------------------------------------------- */
+/* ---- 11.87 Races: exploring orders -------------------------------------- */
+// src/replay/races/explore.h
 
 // Cells of the widest strip: what a copy may move at once.
 static size_t ts__trial_widest(const ts_races *x)
@@ -20592,7 +20712,8 @@ TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step)
     return step < races->events.count ? ts__races_event(races, step)->chain : 0;
 }
 
-/* ---- 10.80 Captures ----------------------------------------------------- */
+/* ---- 11.88 Execution: captures ------------------------------------------ */
+// src/replay/execute/captures.h
 
 TS_API const char *ts_reason_name(uint32_t reason)
 {
@@ -20956,7 +21077,8 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     return there;
 }
 
-/* ---- 10.81 Execution: memory -------------------------------------------- */
+/* ---- 11.89 Execution: state --------------------------------------------- */
+// src/replay/execute/state.h
 
 // An allocation of the record, and where it is now. Each chunk has two
 // hashes: of what is there, and of what the record says was there last. Memory
@@ -21208,6 +21330,9 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     const ts_reason own = x->reason(e->state);
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
+
+/* ---- 11.90 Execution: code and memory ----------------------------------- */
+// src/replay/execute/memory.h
 
 // Finds the bytes of code, if the trace has them. False: there is no room to
 // inflate them.
@@ -21465,7 +21590,8 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
     return reason;
 }
 
-/* ---- 10.82 Execution: contents ------------------------------------------ */
+/* ---- 11.91 Execution: contents ------------------------------------------ */
+// src/replay/execute/contents.h
 
 /*
     Whether a chunk has to come from the record. Not one that holds the right
@@ -21584,7 +21710,8 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 10.83 Execution: addresses ----------------------------------------- */
+/* ---- 11.92 Execution: addresses ----------------------------------------- */
+// src/replay/execute/addresses.h
 
 // The host's own memory, which only copies name, may lie anywhere.
 static bool ts__ex_has_moved(const ts__ex_range *r)
@@ -21771,7 +21898,8 @@ static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
     return false;
 }
 
-/* ---- 10.84 Execution: comparison ---------------------------------------- */
+/* ---- 11.93 Execution: comparison ---------------------------------------- */
+// src/replay/execute/compare.h
 
 // How elements of a type lie: floats have bits of exponent and mantissa.
 typedef struct ts__element {
@@ -22090,7 +22218,8 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 10.84 Execution: submitting ---------------------------------------- */
+/* ---- 11.94 Execution: submitting ---------------------------------------- */
+// src/replay/execute/submit.h
 
 // The stream of a track; NULL without memory, or if the device has none.
 static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
@@ -22425,7 +22554,8 @@ static ts_result ts__ex_submit(ts_execution *e)
     return result;
 }
 
-/* ---- 10.85 Execution: operations ---------------------------------------- */
+/* ---- 11.95 Execution: operations ---------------------------------------- */
+// src/replay/execute/operations.h
 
 static uint64_t ts__ex_now(void)
 {
@@ -22875,7 +23005,8 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e, sizeof *e);
 }
 
-/* ---- 10.86 Execution: operations beside each other ----------------------- */
+/* ---- 11.96 Execution: plan of concurrent operations --------------------- */
+// src/replay/execute/concurrent_plan.h
 
 // Contents that nobody who is replayed made, put in place before an operation.
 // What was there until then is looked at as what is there at the end is.
@@ -23208,6 +23339,9 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     return TS_OK;
 }
 
+/* ---- 11.97 Execution: concurrent operations ----------------------------- */
+// src/replay/execute/concurrent.h
+
 // Looks at what a patch took the place of.
 static void ts__ex_end_patch(ts_execution *e, ts__ex_plan *p,
                              const ts__ex_patch *patch)
@@ -23489,7 +23623,8 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
     return result;
 }
 
-/* ---- 10.87 Execution: what streams wait for ------------------------------ */
+/* ---- 11.98 Execution: what streams wait for ----------------------------- */
+// src/replay/execute/streams.h
 
 /*
     Goes through the graph with the clock of what is over before each node, in

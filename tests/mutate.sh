@@ -49,15 +49,20 @@ done
 # Each: area; files; test programs, without "test_"; checks.
 # Programs run first, the shortest of them first, until one fails.
 areas='
-record; src/record/[2-9]*.h; zone zone_end records events session policy \
+record; src/record/base/*.h src/record/dictionary/*.h \
+    src/record/encode/*.h \
+    src/record/file/*.h src/record/rings/*.h src/record/salvage/*.h \
+    src/record/session/*.h src/record/writer/*.h; zone zone_end records \
+    events session policy \
     thread signal writer writer_rows writer_file gpu_record clock blobs names \
     snapshot salvage fork disk_full own_* crash;
-reader; src/replay/[345]*.h; reader reader_* describe blobs modules \
+reader; src/replay/reader/*.h; reader reader_* describe blobs modules \
     own_golden; cli
-replay; src/replay/6*.h src/replay/7[0-4]*.h; replay replay_* whatif survey;
-timeline; src/replay/7[6-9]*.h; timeline timeline_* races races_host \
-    explore survey replay_figures;
-execute; src/replay/8*.h tools/replay/execute*.c; execute execute_* \
+replay; src/replay/graph/*.h src/replay/model/*.h; replay replay_* whatif \
+    survey;
+timeline; src/replay/timeline/*.h src/replay/races/*.h; timeline timeline_* \
+    races races_host explore survey replay_figures;
+execute; src/replay/execute/*.h tools/replay/execute*.c; execute execute_* \
     captures compare verify; execute
 vdev; backends/ts_vdev*.h backends/vdev/*.h; \
     vdev vdev_* blank execute execute_parts; execute

@@ -14,3 +14,10 @@ check "format: tracesmith.h is the sum of src/record" sh -c '
     src/amalgamate.sh src/record | diff - tracesmith.h'
 check "format: tracesmith_replay.h is the sum of src/replay" sh -c '
     src/amalgamate.sh src/replay | diff - tracesmith_replay.h'
+check "format: CONTENTS are the sections of the two headers" sh -c '
+    for header in tracesmith.h tracesmith_replay.h; do
+        awk "/^ *CONTENTS / { on = 1; next } /^\*\// { exit }
+            on { sub(/^ +/, \"\"); sub(/   .*/, \"\"); print }" $header >$0.said
+        sed -n "s,^/\* ==== \(.*[^ =]\) =*  *\*/\$,\1,p" $header >$0.are
+        test "$(wc -l <$0.are)" -gt 9 && diff $0.said $0.are || exit 1
+    done' build/contents

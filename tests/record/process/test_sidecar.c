@@ -6,7 +6,7 @@
 // What a removal looks at, and when, only a part of the header shows.
 #pragma GCC diagnostic ignored "-Wunused-function"
 #define TRACESMITH_REPLAY_IMPLEMENTATION
-#include "src/record/19-sidecar.h"
+#include "src/record/base/sidecar.h"
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
 
 enum { RECORDS = 100 };

@@ -1,0 +1,103 @@
+/* ---- Loss ledger -------------------------------------------------------- */
+
+// Totals have one writer at a time; the drain reads them as they are.
+static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
+                         uint64_t last, uint64_t stall_ns)
+{
+    const uint64_t before = TS__LOAD(&total->count);
+    if (!before || (int64_t)(first - TS__LOAD(&total->first)) < 0)
+        TS__STORE(&total->first, first);
+    if (!before || (int64_t)(last - TS__LOAD(&total->last)) > 0)
+        TS__STORE(&total->last, last);
+    TS__STORE(&total->stall_ns, TS__LOAD(&total->stall_ns) + stall_ns);
+    TS__STORE(&total->count, before + count);
+}
+
+// The row of a loss among those before `shared`, or the one behind them that
+// is for what found none.
+static ts__loss_total *ts__loss_find(ts__loss_total *total,
+                                     ts__loss_total *shared, uint32_t row,
+                                     uint32_t track, ts_loss cause,
+                                     uint32_t detail)
+{
+    while (total < shared && total->cause &&
+           (total->cause != (uint32_t)cause || total->track != track ||
+            total->detail != detail))
+        total++;
+    if (total == shared) {
+        total += row;
+        track = detail = 0;
+    }
+    TS__STORE(&total->track, track);
+    TS__STORE(&total->detail, detail);
+    TS__STORE(&total->cause, (uint32_t)cause);
+    return total;
+}
+
+// A loss of the thread that owns a ring: only that thread calls this. When
+// its rows are taken, threads share one for each of the four causes.
+static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
+                          uint64_t first, uint64_t last, uint64_t stall_ns)
+{
+    ts__ring_rest *const rest = ts__rest(ring);
+    const uint32_t row = cause == TS_LOSS_RING_FULL  ? 0
+                         : cause == TS_LOSS_TOO_DEEP ? 1
+                         : cause == TS_LOSS_HELPED   ? 2
+                                                     : 3;
+    ts__loss_add(ts__loss_find(rest->losses, rest->losses + TS__LOSS_SLOTS - 4,
+                               row, rest->owner, cause, 0),
+                 count, first, last, stall_ns);
+}
+
+// A loss without a ring, or found by another thread. The last 16 rows are
+// shared by what found no row of its own, each cause has one.
+static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
+                          uint32_t detail, uint64_t count, uint64_t first,
+                          uint64_t last)
+{
+    if (!sidecar || !count) return;
+    ts__lock_take(&ts__c.ledger);
+    ts__loss_add(ts__loss_find(sidecar->losses,
+                               sidecar->losses + TS__GLOBAL_LOSSES - 16,
+                               (uint32_t)cause % 16, track, cause, detail),
+                 count, first, last, 0);
+    ts__lock_give(&ts__c.ledger);
+}
+
+// The same for something that happens now in the running session, whose
+// memory must be known to be there.
+static void ts__loss_now(uint32_t track, ts_loss cause)
+{
+    const uint64_t now = ts__tick();
+    ts__loss_note(ts__c.writer.sidecar, track, cause, 0, 1, now, now);
+}
+
+static bool ts__loss_open(const ts__loss_total *total, uint64_t epoch)
+{
+    const bool done = total->pending_epoch <= epoch;
+    return TS__LOAD(&total->count) != (done ? total->pending : total->sent);
+}
+
+// The row that the trace does not have yet; the append that carries it will
+// make the writer's epoch `epoch` + 1.
+static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
+{
+    if (total->pending_epoch <= epoch) {
+        total->sent = total->pending;
+        total->sent_stall = total->pending_stall;
+        total->sent_last = total->pending_last;
+    }
+    total->pending_epoch = epoch + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // a crash sees program order
+    total->pending = TS__LOAD(&total->count);
+    total->pending_stall = TS__LOAD(&total->stall_ns);
+    total->pending_last = TS__LOAD(&total->last);
+    ts_loss_entry row;
+    row.cause = TS__LOAD(&total->cause);
+    row.detail = TS__LOAD(&total->detail);
+    row.count = total->pending - total->sent;
+    row.first = total->sent ? total->sent_last : TS__LOAD(&total->first);
+    row.last = total->pending_last;
+    row.stall_ns = total->pending_stall - total->sent_stall;
+    return row;
+}

@@ -1,0 +1,192 @@
+/* ==== GPU ================================================================ */
+
+/*
+    How a backend, or an app with an accelerator of its own, reports devices
+    and what ran on them. backends/ts_vdev.h is the model.
+
+    Definitions may be made before a session and stay valid in later ones.
+    Every definition returns a number, 0 on failure; the same description
+    gives a new number each time, so keep it. Names are copied.
+
+    Threads: any. Operations may be reported late, in any order.
+*/
+typedef struct ts_gpu_device_desc {
+    const char *name TS__UNSET;
+    uint32_t index TS__UNSET;  // as the vendor counts
+    uint32_t parent TS__UNSET; // track (the process)
+} ts_gpu_device_desc;
+
+typedef struct ts_gpu_context_desc {
+    const char *name TS__UNSET; // ("context NUMBER")
+    uint32_t device TS__UNSET;  // track
+    uint64_t number TS__UNSET;  // vendor's identifier
+} ts_gpu_context_desc;
+
+typedef struct ts_gpu_stream_desc {
+    const char *name TS__UNSET; // ("stream NUMBER")
+    uint32_t context TS__UNSET; // track, or a device's track
+    uint64_t number TS__UNSET;  // vendor's identifier
+    int32_t priority TS__UNSET; // vendor's scale, -32768 to 32767 (0)
+    uint32_t flags TS__UNSET;   // TS_STREAM_... (0)
+} ts_gpu_stream_desc;
+
+// A kernel and its launch configuration. Sizes in bytes; 0 is unknown.
+typedef struct ts_gpu_launch_desc {
+    const char *name TS__UNSET; // as the vendor gives it
+    uint32_t grid[3] TS__UNSET, block[3] TS__UNSET, cluster[3] TS__UNSET;
+    uint32_t registers TS__UNSET; // per thread
+    uint32_t static_shared TS__UNSET, dynamic_shared TS__UNSET;
+    uint32_t local TS__UNSET; // per thread
+} ts_gpu_launch_desc;
+
+TS_API uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc);
+TS_API uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc);
+TS_API uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc);
+// The same description gives the same number; looking it up costs a hash.
+TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
+
+// Who launched an operation: take it on the launching thread, hand it in
+// with the operation. All zero while nothing is recorded.
+typedef struct ts_gpu_origin {
+    uint32_t thread, site, stack;
+} ts_gpu_origin;
+TS_API ts_gpu_origin ts_gpu_origin_here(void);
+
+// Who knows the calling thread's stack, a number of ts_stack_define, asked by
+// ts_gpu_origin_here while something is recorded; NULL: nobody.
+// backends/ts_stack.h sets it.
+TS_API void ts_gpu_origin_stacks(uint32_t (*stack_here)(void));
+
+// One finished operation. Zero is "unknown" in every field but `kind`,
+// `track`, `start` and `end`.
+typedef struct ts_gpu_op {
+    ts_event_kind kind TS__UNSET; // TS_EVENT_KERNEL and later
+    uint32_t track TS__UNSET;     // stream; context or device for a device_sync
+    uint32_t clock TS__UNSET;     // of the four times (0: ts_tick_now)
+    uint64_t queued TS__UNSET;    // the host asked for it
+    uint64_t submitted TS__UNSET; // it went to the device
+    // it ran; end < start is refused and counted
+    uint64_t start TS__UNSET, end TS__UNSET;
+    uint64_t correlation TS__UNSET; // ties it to its API call
+    ts_gpu_origin origin TS__UNSET;
+    union {
+        struct {
+            uint32_t launch;
+            uint64_t graph_node, graph;
+        } kernel;
+        struct {
+            uint32_t type; // 1 h2d, 2 d2h, 3 d2d, 4 h2h, 5 peer
+            uint32_t memory;
+            uint64_t size, source, destination;
+            uint32_t peer; // device track
+        } memcpy;
+        struct {
+            uint64_t size, destination, value;
+        } memset;
+        struct {
+            uint64_t id;     // the event, or what a sync waited for
+            uint64_t record; // event_wait: correlation of the record
+        } event;
+        struct {
+            uint64_t address;
+            uint32_t name;
+        } host_function;
+        struct {
+            uint64_t graph;
+        } graph_launch;
+        struct {
+            uint32_t name, type, peer, ranks;
+            uint64_t communicator, sequence, size;
+            uint32_t launch; // of its kernel, 0 unknown
+        } collective;
+        struct {
+            uint64_t address, size;
+            uint32_t pool, memory;
+        } memory; // gpu_alloc, gpu_free
+    } u TS__UNSET;
+} ts_gpu_op;
+
+TS_API void ts_gpu_op_record(const ts_gpu_op *op);
+
+// A range of memory that an operation, or this thread, reads or writes.
+// Copies, sets, allocations and frees need none: they tell themselves.
+typedef struct ts_gpu_access {
+    uint32_t track TS__UNSET; // where the operation lies (0: the host does it)
+    uint32_t mode TS__UNSET;  // TS_ACCESS_...
+    uint64_t correlation TS__UNSET; // of the operation, 0 for the host
+    uint64_t address TS__UNSET, size TS__UNSET;
+} ts_gpu_access;
+
+// COARSE: somewhere in the range, as when only the allocation is known.
+enum { TS_ACCESS_READ = 1, TS_ACCESS_WRITE = 2, TS_ACCESS_COARSE = 4 };
+
+// Report those of the host when they happen: before the launch that is to
+// see a write, after the wait that allows a read.
+TS_API void ts_gpu_access_record(const ts_gpu_access *access);
+
+// An order that the program asked for beside that of streams and events.
+typedef struct ts_gpu_dependency {
+    uint32_t track TS__UNSET;       // where what waits lies
+    uint32_t type TS__UNSET;        // a ts_dependency
+    uint64_t correlation TS__UNSET; // of what waits
+    // of what must have ended: operations, or the call
+    uint64_t after TS__UNSET;
+} ts_gpu_dependency;
+
+// Neither need have been reported yet. Threads: any that records.
+TS_API void ts_gpu_dependency_record(const ts_gpu_dependency *dependency);
+
+// A call of a runtime or driver function.
+typedef struct ts_api_call {
+    uint32_t name TS__UNSET; // of the function
+    uint32_t stack TS__UNSET;
+    uint64_t start TS__UNSET, end TS__UNSET; // clock 0
+    uint64_t correlation TS__UNSET, result TS__UNSET;
+    uint32_t thread TS__UNSET; // track of who called (this thread)
+} ts_api_call;
+TS_API void ts_api_call_record(const ts_api_call *call);
+
+/*
+    Something that reports by itself while a session runs: a vendor's capture
+    interface, another library that traces. Sessions start and stop those that
+    were added, in the order in which they were added; functions may be NULL.
+
+    start: begins to report, after recording has begun; TS_OK, or why not:
+           TS_ERR_NOT_FOUND (what it captures is not there), and `why`
+           receives one clause for people, with its zero at most `room` bytes.
+           A session starts without it, and says so in its metadata as
+           `backend.NAME`.
+    flush: hands over what is complete, from ts_session_flush.
+    stop:  hands over everything, in bounded time, before recording ends. Also
+           at exit, when libraries may be gone already.
+
+    Threads: those that start, flush and stop the session; one at a time.
+             In a child made by fork nothing is called, also if it follows; a
+             session that it starts itself starts them again. They let go of
+             what they have by themselves, as they know best.
+*/
+typedef struct ts_backend {
+    const char *name TS__UNSET; // lower case: "nvtx"
+    ts_result (*start)(char *why, size_t room) TS__UNSET;
+    void (*flush)(void) TS__UNSET;
+    void (*stop)(void) TS__UNSET;
+} ts_backend;
+
+// Adds a backend, once, for all sessions from now on; it starts at once if a
+// session runs. Errors: TS_ERR_USAGE (NULL, no name), TS_ERR_MEMORY (more
+// than 16).
+// Lifetime: the backend stays for as long as the process.
+TS_API ts_result ts_backend_add(const ts_backend *backend);
+
+/*
+    Frames for backends. `hook` is called when a TS_FRAME of this name was
+    recorded (`sure`), and when a backend says that something begins which a
+    user may take for a frame, such as a zone or a mark; on the thread that
+    does so, and so it returns at once unless somebody waits for frames. A hint
+    is a load if nobody listens.
+
+    Errors:   TS_ERR_MEMORY (more than 4).
+    Lifetime: the hook stays for as long as the process.
+*/
+TS_API ts_result ts_frame_listen(void (*hook)(const char *name, bool sure));
+TS_API void ts_frame_hint(const char *name);

@@ -1,0 +1,45 @@
+/* ==== Options ============================================================ */
+
+/*
+    TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_SALVAGE         beside it: ts_salvage as well, which readers
+                               need; tracesmith_replay.h asks for it by itself
+                               where both implementations are in one file
+    TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
+                               nothing; arguments are still type-checked
+    TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
+    TRACESMITH_WRITER          section 11; libtracesmith has it
+    TRACESMITH_TICK()          own clock: an expression, uint64_t nanoseconds,
+                               must never fall (for tests)
+    TRACESMITH_STATIC          functions are static, of this file alone: for
+                               programs of one file, whose compiler then
+                               leaves out what they do not use
+    TS_API                     how public functions are declared
+*/
+#define TS_VERSION_MAJOR 0
+#define TS_VERSION_MINOR 1
+#define TS_VERSION_PATCH 0
+
+// Visible even under -fvisibility=hidden, so that every shared object of a
+// process finds the same session.
+#if defined(TRACESMITH_STATIC) && !defined(TRACESMITH_DISABLE)
+#define TS__STATIC
+#endif
+#ifndef TS_API
+#ifdef TS__STATIC
+#define TS_API static __attribute__((unused))
+#elif defined(__cplusplus)
+#define TS_API extern "C" __attribute__((visibility("default")))
+#else
+#define TS_API extern __attribute__((visibility("default")))
+#endif
+#endif
+
+// What a designated initialiser leaves out is 0, also to C++ with -Wextra.
+#if defined(__cplusplus) && __cplusplus >= 202002L
+#define TS__UNSET \
+    { \
+    }
+#else
+#define TS__UNSET
+#endif

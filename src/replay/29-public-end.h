@@ -1,1 +1,0 @@
-#endif // TRACESMITH_REPLAY_H

@@ -1,0 +1,252 @@
+/* ---- Execution: state --------------------------------------------------- */
+
+// An allocation of the record, and where it is now. Each chunk has two
+// hashes: of what is there, and of what the record says was there last. Memory
+// that was written takes its place whatever it holds.
+enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
+enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
+// Chunks of which a device tells the hashes at once.
+enum { TS__EX_TOLD = 1024 };
+
+typedef struct ts__ex_range {
+    uint64_t address, size, actual;
+    uint32_t device, image;
+    uint64_t offset; // of a global
+    uint8_t *bytes;  // memory of the host
+    uint64_t *is, *was;
+    uint8_t *known;
+    uint64_t cost; // of memory of this process, if it is that
+    size_t op;     // of memory of the host: whose it is
+    // Where operations run together: see there.
+    uint32_t batch, last_region;
+    size_t last;
+} ts__ex_range;
+
+typedef struct ts__ex_module {
+    uint32_t image;
+    uint64_t module;
+    ts_reason reason; // why it cannot be loaded
+    char why[240];
+} ts__ex_module;
+
+typedef struct ts__ex_stream {
+    uint32_t track, device;
+    uint64_t stream;
+    uint32_t batch, barrier; // together: where it was used, what it waited for
+} ts__ex_stream;
+
+// A stream for branches of the graphs that are launched on another one, which
+// is a lane of its own. Positions of nodes are from 1.
+enum { TS__EX_LANES = 8 };
+typedef struct ts__ex_lane {
+    uint64_t owner, stream;
+    uint32_t device;
+    uint32_t tail, wanted, joined; // its last node of the launch under way, ...
+} ts__ex_lane;
+
+typedef struct ts__ex_spare { // that nobody waits for
+    uint64_t event;
+    uint32_t device;
+} ts__ex_spare;
+
+// A list of hashes that is compressed in the trace. There are two, so that one
+// may be looked at beside another.
+typedef struct ts__ex_listed {
+    uint64_t hash[2];
+    const uint8_t *bytes; // NULL: none
+    size_t size;
+    ts__scratch scratch;
+} ts__ex_listed;
+
+struct ts_execution {
+    ts_reader *reader;
+    const size_t *captures;
+    size_t count;
+    ts_execution_desc desc;
+    void *state;                        // of the executor
+    bool lost;                          // the device does not answer
+    uint32_t devices[64], device_count; // tracks, in order
+    ts__ex_range **ranges;              // of devices
+    size_t range_count, range_capacity;
+    ts__ex_range **hosts; // in order of their operations
+    size_t host_count, host_capacity, host_at;
+    uint32_t batch; // of operations that run together; 0: one by one
+    bool as_graph;
+    uint64_t bytes;    // of memory of this process
+    uint64_t zeros[2]; // the hash of a chunk of them
+    uint64_t short_of; // what did not fit, 0: nothing
+    uint32_t held;     // regions of the operation that have their range
+    ts__ex_module *modules;
+    size_t module_count, module_capacity;
+    ts__ex_stream *streams;
+    size_t stream_count, stream_capacity;
+    ts__ex_lane *lanes;
+    size_t lane_count, lane_capacity;
+    ts__ex_spare *events;
+    size_t event_count, event_capacity;
+    uint8_t *scratch;
+    ts__scratch contents; // what of the trace is compressed, for a moment
+    ts__ex_listed lists[2];
+    uint32_t list_last; // of these, the one that was asked for last
+    // Of the operation under way.
+    size_t op;
+    uint64_t order; // of the last one of a chain
+    bool late;      // in a chain, it is not behind that one
+    ts_capture now;
+    ts__ex_range **regions; // of its regions
+    size_t region_capacity;
+    uint8_t *args;
+    size_t args_capacity;
+    // What the device says of the memory that is looked at: see ts__ex_tell.
+    uint64_t told[2 * TS__EX_TOLD];
+    uint64_t told_first, told_end;
+    bool told_known, told_wrong;
+};
+
+static uint64_t ts__ex_chunks(uint64_t size)
+{
+    return size / TS_CAPTURE_CHUNK + (size % TS_CAPTURE_CHUNK != 0);
+}
+
+static uint64_t ts__ex_chunk_size(uint64_t size, uint64_t chunk)
+{
+    const uint64_t left = size - chunk * TS_CAPTURE_CHUNK;
+    return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
+}
+
+// What memory holds that nobody has written: nobody writes this either.
+static uint8_t ts__ex_zeros[TS_CAPTURE_CHUNK];
+
+static bool ts__ex_is_zeros(const ts_execution *e, const uint8_t *hash)
+{
+    return !memcmp(hash, e->zeros, sizeof e->zeros);
+}
+
+static void ts__ex_range_free(ts_execution *e, ts__ex_range *r)
+{
+    const ts_allocator *const a = &e->desc.allocator;
+    const size_t chunks = (size_t)ts__ex_chunks(r->size);
+    ts__mem_put(a, r->is, chunks * 16);
+    ts__mem_put(a, r->was, chunks * 16);
+    ts__mem_put(a, r->known, chunks);
+    ts__mem_put(a, r->bytes, (size_t)r->size);
+    ts__mem_put(a, r, sizeof *r);
+}
+
+static ts__ex_range *ts__ex_range_new(ts_execution *e,
+                                      const ts_capture_region *region)
+{
+    const ts_allocator *const a = &e->desc.allocator;
+    const uint64_t chunks = ts__ex_chunks(region->size);
+    ts__ex_range *const r = ts__mem_get(a, sizeof *r);
+    if (!r) return NULL;
+    memset(r, 0, sizeof *r);
+    r->address = region->address;
+    r->size = region->size;
+    r->device = region->device;
+    r->image = region->image;
+    r->offset = region->offset;
+    if (!chunks) return r;
+    // Room for lists as long as the claimed size is taken only if the trace
+    // has a list of this length: see ts__ex_list.
+    r->is = ts__mem_get(a, (size_t)chunks * 16);
+    r->was = ts__mem_get(a, (size_t)chunks * 16);
+    r->known = ts__mem_get(a, (size_t)chunks);
+    if (r->known) memset(r->known, 0, (size_t)chunks);
+    if (r->is && r->was && r->known) return r;
+    ts__ex_range_free(e, r);
+    return NULL;
+}
+
+// Which of a chunk's hashes are known from now on.
+static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
+{
+    r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
+}
+
+// The hashes of a list; NULL if the trace has none of the right length. They
+// are there until two other lists are asked for.
+static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
+                                  uint64_t size)
+{
+    const uint64_t length = ts__ex_chunks(size) * 16;
+    if (!list[0] && !list[1]) return NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        const ts__ex_listed *const known = &e->lists[i];
+        if (!known->bytes || known->size != length ||
+            memcmp(known->hash, list, sizeof known->hash) != 0)
+            continue;
+        e->list_last = i;
+        return known->bytes;
+    }
+    ts__ex_listed *const next = &e->lists[!e->list_last];
+    const ts__blob_wish wish = { length, length, length, &next->scratch };
+    next->bytes = NULL;
+    if (ts__reader_blob(e->reader, list, &wish, &next->bytes, &next->size) !=
+        TS_OK)
+        return NULL;
+    memcpy(next->hash, list, sizeof next->hash);
+    e->list_last = !e->list_last;
+    return next->bytes;
+}
+
+// A chunk's bytes; NULL if the trace does not have them. Zeros need no trace,
+// and are always at the same address. kept: they stay for as long as the
+// reader does, not only until another chunk is asked for.
+static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
+                                   uint64_t size, bool kept)
+{
+    const ts__blob_wish wish = { size, size, size, kept ? NULL : &e->contents };
+    uint64_t key[2];
+    const uint8_t *bytes;
+    size_t have;
+    if (size == TS_CAPTURE_CHUNK && ts__ex_is_zeros(e, hash))
+        return ts__ex_zeros;
+    memcpy(key, hash, sizeof key);
+    ts__reader_blob(e->reader, key, &wish, &bytes, &have);
+    return bytes;
+}
+
+// The device of a track; 0 also if it is none of them.
+static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
+{
+    for (uint32_t i = 0; i < e->device_count; i++)
+        if (e->devices[i] == track) return i;
+    return 0;
+}
+
+// The track of the device that a stream's is of; 0: nobody says.
+static uint32_t ts__ex_device_track(const ts_execution *e, uint32_t track)
+{
+    ts_track t = { .parent = track };
+    for (int i = 0; i < 8 && t.type != TS_TRACK_DEVICE; i++)
+        if (!ts_reader_track(e->reader, t.parent, &t)) return 0;
+    return t.type == TS_TRACK_DEVICE ? t.id : 0;
+}
+
+static bool ts__ex_has_device(const ts_execution *e, uint32_t track)
+{
+    const uint32_t device = ts__ex_device(e, track);
+    return device < e->device_count && e->devices[device] == track;
+}
+
+static ts_reason ts__ex_result_reason(ts_result result)
+{
+    switch (result) {
+    case TS_OK: return TS_REASON_NONE;
+    case TS_ERR_MEMORY: return TS_REASON_NO_MEMORY;
+    case TS_ERR_BUSY: return TS_REASON_TIMEOUT;
+    case TS_ERR_CORRUPT: return TS_REASON_BAD_CAPTURE;
+    default: return TS_REASON_DEVICE_FAILED;
+    }
+}
+
+// Why the executor did not do something. It may know better than its result.
+static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
+{
+    const ts_executor *const x = e->desc.executor;
+    const ts_reason reason = ts__ex_result_reason(result);
+    if (reason != TS_REASON_DEVICE_FAILED || !x->reason) return reason;
+    const ts_reason own = x->reason(e->state);
+    return own && own < TS_REASON_LIMIT ? own : reason;
+}

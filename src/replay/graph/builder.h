@@ -1,0 +1,188 @@
+/* ---- Graph: edges under construction ------------------------------------ */
+
+typedef struct ts__edge {
+    uint32_t from, to;
+    uint8_t kind;
+} ts__edge;
+
+enum { TS__EDGE_NAMED = 32 }; // by its correlation: never left out
+
+// The last of a row of nodes and the one with the latest end.
+typedef struct ts__chain {
+    uint32_t last, longest;
+} ts__chain;
+
+// Streams with work since the last join: of all of a device, all of a
+// context, the blocking ones of a context.
+typedef enum ts__reach {
+    TS__REACH_DEVICE,
+    TS__REACH_CONTEXT,
+    TS__REACH_BLOCKING
+} ts__reach;
+
+typedef struct ts__lane_state {
+    ts__chain host, order, issued;
+    uint32_t step;     // the last of an out-of-order stream
+    uint32_t group[3]; // by scope
+    uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
+    bool dirty[3];
+    uint32_t epoch;    // of the legacy operation it last waited for
+    uint32_t graph;    // whose nodes came last, or TS_NODE_NONE
+    ts__chain before;  // what was there before them
+    bool free;         // not tied to the legacy default stream
+    uint32_t used;     // a thread: lane that it last issued to
+    uint32_t recent;   // and the operation
+    uint32_t noted[2]; // see ts__blind_note
+    bool records;      // noted when the thread recorded an event
+    bool asked; // the next operation of a thread or stream may wait for that
+} ts__lane_state;
+
+typedef struct ts__group { // a device or a context
+    uint32_t join[3];      // node at whose end all before it was done
+    uint32_t dirty[3];     // first lane with work since
+    uint32_t legacy;       // last operation on its legacy default stream
+    uint32_t epoch;        // counts these
+    uint32_t worked[2];    // the last work, and the last on another stream
+    int64_t latest;        // end of all work so far
+    bool has_legacy;
+} ts__group;
+
+// A call that waits for something, and the last operation of its thread.
+typedef struct ts__ask {
+    uint32_t call, recent;
+} ts__ask;
+
+// What an out-of-order stream was given: the join that it made, and the step
+// before.
+typedef struct ts__step {
+    uint32_t join, op, before;
+} ts__step;
+
+typedef struct ts__builder {
+    ts_replay *replay;
+    const ts_allocator *allocator;
+    ts__rvec edges, lanes, groups;
+    ts__rmap group_of; // part and track
+    ts__rvec event_of; // ts__rmap of each file: event to its latest record
+    ts__rvec named;    // uint32_t: records by correlation
+    ts__rvec only;     // uint32_t of each part: a lane of its only device
+    ts__rvec silent;   // bool of each part: of its records it has only calls
+    ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
+    ts__rvec steps;    // ts__step
+    ts__rvec hardware; // uint32_t: last operation of each hardware queue
+    ts__rsort sort;
+    bool failed; // out of memory
+} ts__builder;
+
+static ts__lane_state *ts__builder_lane(const ts__builder *b, uint32_t lane)
+{
+    return (ts__lane_state *)b->lanes.data + lane;
+}
+static ts__group *ts__builder_group(const ts__builder *b, uint32_t group)
+{
+    return (ts__group *)b->groups.data + group;
+}
+
+static void ts__builder_edge(ts__builder *b, uint32_t from, uint32_t to,
+                             uint32_t kind)
+{
+    ts__edge *const edge =
+        (ts__edge *)ts__rvec_push(b->allocator, &b->edges, sizeof *edge);
+    if (!edge) {
+        b->failed = true;
+        return;
+    }
+    edge->from =
+        kind & TS_EDGE_FROM_START ? from : ts__replay_end_node(b->replay, from);
+    edge->to = to;
+    edge->kind = (uint8_t)kind;
+}
+
+// A node, which starts no earlier than the last of a chain, comes after it.
+static void ts__builder_after(ts__builder *b, const ts__chain *chain,
+                              uint32_t node, ts_edge_kind kind)
+{
+    const ts_replay *const r = b->replay;
+    const int64_t time = ts__replay_time(r)[node];
+    if (chain->last == TS_NODE_NONE) return;
+    const bool apart = ts__replay_end(r, chain->last) <= time;
+    ts__builder_edge(b, chain->last, node,
+                     (uint32_t)kind | (apart ? 0 : TS_EDGE_FROM_START));
+    if (chain->longest != chain->last &&
+        ts__replay_end(r, chain->longest) <= time)
+        ts__builder_edge(b, chain->longest, node, kind);
+}
+
+static void ts__builder_extend(ts__builder *b, ts__chain *chain, uint32_t node)
+{
+    const ts_replay *const r = b->replay;
+    chain->last = node;
+    if (chain->longest == TS_NODE_NONE ||
+        ts__replay_end(r, node) >= ts__replay_end(r, chain->longest))
+        chain->longest = node;
+}
+
+// Lane of the thread on which an operation is itself what the host does.
+static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
+                                      uint32_t node)
+{
+    const ts_replay *const r = b->replay;
+    if (node >= r->op_count) return ts__replay_lanes(r)[node];
+    const ts__op *const op = ts__replay_op(r, node);
+    const bool fifo = ts__replay_lane_at(r, ts__replay_lanes(r)[node])->fifo;
+    if (!op->thread || op->call != TS_NODE_NONE ||
+        !ts__kind_of_host(op->kind, fifo))
+        return TS_NODE_NONE;
+    const uint32_t file = ts__replay_file_of(r, node);
+    return ts__rmap_get(map, ts__replay_key(file, op->thread));
+}
+
+// Calls and the host's own operations, merged in order of start.
+static void ts__builder_hosts(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    ts__rmap map = { { 0 }, 0 };
+    for (uint32_t i = 0; i < r->lanes.count; i++)
+        if (!ts__rmap_put(b->allocator, &map,
+                          ts__replay_key(ts__replay_lane_at(r, i)->file,
+                                         ts__replay_lane_at(r, i)->track),
+                          i))
+            b->failed = true;
+    const int64_t *const time = ts__replay_time(r);
+    const uint32_t calls_end = r->op_count + r->call_count;
+    uint32_t call = r->op_count, op = 0;
+    while (!b->failed && (call < calls_end || op < r->op_count)) {
+        const bool take_call =
+            op == r->op_count || (call < calls_end && time[call] <= time[op]);
+        const uint32_t node = take_call ? call++ : op++;
+        const uint32_t lane = ts__builder_host_lane(b, &map, node);
+        if (lane == TS_NODE_NONE) continue;
+        ts__chain *const host = &ts__builder_lane(b, lane)->host;
+        ts__builder_after(b, host, node, TS_EDGE_HOST_ORDER);
+        ts__builder_extend(b, host, node);
+    }
+    ts__rvec_close(b->allocator, &map.entries);
+}
+
+// Edge unless the record shows that `to`, a helper or an operation's start,
+// came before the end of `from`.
+static bool ts__builder_wait(ts__builder *b, uint32_t from, uint32_t to,
+                             ts_edge_kind kind)
+{
+    if (from == TS_NODE_NONE) return false;
+    if (ts__replay_end(b->replay, from) > ts__replay_time(b->replay)[to]) {
+        b->replay->stats.contradicted++;
+        return false;
+    }
+    ts__builder_edge(b, from, to, kind);
+    return true;
+}
+
+// Both the last and the longest of a chain.
+static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
+                                   uint32_t to, ts_edge_kind kind)
+{
+    ts__builder_wait(b, chain->last, to, kind);
+    if (chain->longest != chain->last)
+        ts__builder_wait(b, chain->longest, to, kind);
+}

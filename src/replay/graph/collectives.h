@@ -1,0 +1,107 @@
+/* ---- Graph: collectives and point-to-point ------------------------------ */
+
+// The members of every meeting, in total order.
+static bool ts__meetings_list(ts_replay *r)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        ts__meeting *const m = (ts__meeting *)r->meetings.data + i;
+        m->first = sum;
+        sum += m->count;
+        m->count = 0;
+    }
+    if (!ts__rvec_reserve(&r->allocator, &r->members, sizeof(uint32_t), sum))
+        return false;
+    for (size_t i = 0; i < r->met.count; i++) {
+        const ts__met *const met = (const ts__met *)r->met.data + i;
+        ts__meeting *const m = (ts__meeting *)r->meetings.data + met->meeting;
+        ((uint32_t *)r->members.data)[m->first + m->count++] = met->op;
+    }
+    r->members.count = sum;
+    return true;
+}
+
+// The last to arrive, and who had the least to do once all were there. Who
+// ended before did not wait for the last: it is of no use as a measure.
+static int64_t ts__meeting_measure(const ts_replay *r, ts__meeting *m)
+{
+    const uint32_t *const members =
+        (const uint32_t *)r->members.data + m->first;
+    int64_t latest = ts__replay_time(r)[members[0]];
+    for (uint32_t i = 1; i < m->count; i++) {
+        const int64_t start = ts__replay_time(r)[members[i]];
+        if (start > latest) latest = start;
+    }
+    const int64_t *const duration = ts__replay_duration(r);
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (ts__replay_end(r, members[i]) < latest) continue;
+        if (m->cost == TS_NODE_NONE || duration[members[i]] < duration[m->cost])
+            m->cost = members[i];
+    }
+    return latest; // its operation ends no earlier: there is a cost
+}
+
+static void ts__builder_meeting(ts__builder *b, uint32_t index)
+{
+    ts_replay *const r = b->replay;
+    ts__meeting *const m = (ts__meeting *)r->meetings.data + index;
+    const int64_t latest = ts__meeting_measure(r, m);
+    uint32_t *const joined =
+        (uint32_t *)ts__rvec_push(b->allocator, &r->joined, sizeof *joined);
+    if (joined) *joined = index;
+    m->join = r->node_count;
+    if (!joined || !ts__node_push(r, latest, ts__replay_duration(r)[m->cost],
+                                  ts__replay_lanes(r)[m->cost], 0)) {
+        b->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        const uint32_t op = ((const uint32_t *)r->members.data)[m->first + i];
+        ts__builder_edge(b, op, m->join,
+                         (uint32_t)m->kind | TS_EDGE_FROM_START);
+        // It ended without the last: a root that only sends, a wrong match.
+        if (ts__replay_end(r, op) < latest)
+            r->stats.contradicted++;
+        else
+            ts__builder_edge(b, m->join, ts__replay_end_node(r, op), m->kind);
+    }
+}
+
+// Joins of meetings are the first of all joins.
+static void ts__builder_meetings(ts__builder *b)
+{
+    ts_replay *const r = b->replay;
+    if (!ts__meetings_list(r)) b->failed = true;
+    for (uint32_t i = 0; i < r->meetings.count && !b->failed; i++) {
+        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
+        r->stats.meetings++;
+        r->stats.meetings_partial += m->count < m->expected;
+        if (m->count > 1) ts__builder_meeting(b, i);
+    }
+}
+
+// The operation whose duration a join has; TS_NODE_NONE: it has none.
+static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
+{
+    const size_t at = (size_t)join - r->join_first;
+    if (join < r->join_first || at >= r->joined.count) return TS_NODE_NONE;
+    const uint32_t meeting = ((const uint32_t *)r->joined.data)[at];
+    return ((const ts__meeting *)r->meetings.data + meeting)->cost;
+}
+
+// The meeting of a collective; NULL: it has met nobody.
+static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
+                                                    uint32_t op)
+{
+    const ts__met *const met = (const ts__met *)r->met.data;
+    size_t low = 0, high = r->met.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (met[middle].op < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == r->met.count || met[low].op != op) return NULL;
+    return (const ts__meeting *)r->meetings.data + met[low].meeting;
+}

@@ -1,0 +1,203 @@
+/* ---- Graph: clocks of several files ------------------------------------- */
+
+typedef struct ts__meet_gap { // between the ends of one meeting
+    int64_t gap;
+    uint32_t file;
+} ts__meet_gap;
+
+static int ts__meet_gap_compare(const void *left, const void *right)
+{
+    const ts__meet_gap *const a = (const ts__meet_gap *)left;
+    const ts__meet_gap *const b = (const ts__meet_gap *)right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    return (a->gap > b->gap) - (a->gap < b->gap);
+}
+
+// Rows that met, by meeting: members[first of a meeting ...].
+static bool ts__meet_list(ts__loader *l, ts__rvec *members)
+{
+    ts_replay *const r = l->replay;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + i;
+        meeting->first = sum;
+        sum += meeting->count;
+        meeting->count = 0;
+    }
+    if (!ts__rvec_reserve(l->allocator, members, sizeof(uint32_t), sum))
+        return false;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
+        const uint32_t of = ts__loader_coll(l, (uint32_t)i)->meeting;
+        if (!of) continue;
+        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + of - 1;
+        ((uint32_t *)members->data)[meeting->first + meeting->count++] =
+            (uint32_t)i;
+    }
+    return true;
+}
+
+// The file whose clock a lane's times go by.
+static uint32_t ts__meet_clock(const ts__loader *l, uint32_t lane)
+{
+    const uint32_t file = ts__replay_lane_at(l->replay, lane)->file;
+    return ts__replay_file(l->replay, file)->clock;
+}
+
+static uint32_t ts__meet_file(const ts__loader *l, uint32_t row)
+{
+    return ts__meet_clock(l, ts__loader_row(l, row)->track);
+}
+
+// How far members of files whose clock is not known yet end before one whose
+// clock is.
+static bool ts__meet_gaps(ts__loader *l, const ts__rvec *members,
+                          const bool *known, const int64_t *shift,
+                          ts__rvec *gaps)
+{
+    const ts_replay *const r = l->replay;
+    const uint32_t *const rows = (const uint32_t *)members->data;
+    for (size_t i = 0; i < r->meetings.count; i++) {
+        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
+        uint32_t of = 0;
+        while (of < m->count && !known[ts__meet_file(l, rows[m->first + of])])
+            of++;
+        if (of == m->count) continue;
+        const ts__row *const sure = ts__loader_row(l, rows[m->first + of]);
+        const int64_t end = sure->start + sure->duration +
+                            shift[ts__meet_file(l, rows[m->first + of])];
+        for (uint32_t k = 0; k < m->count; k++) {
+            const uint32_t row = rows[m->first + k];
+            const ts__row *const other = ts__loader_row(l, row);
+            if (known[ts__meet_file(l, row)]) continue;
+            ts__meet_gap *const gap =
+                (ts__meet_gap *)ts__rvec_push(l->allocator, gaps, sizeof *gap);
+            if (!gap) return false;
+            gap->gap = end - (other->start + other->duration);
+            gap->file = ts__meet_file(l, row);
+        }
+    }
+    return true;
+}
+
+static int64_t ts__meet_distance(int64_t a, int64_t b)
+{
+    const uint64_t apart =
+        a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+    return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
+}
+
+// The median, and the median distance from it.
+static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
+                            int64_t *shift)
+{
+    ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
+    const int64_t median = gaps[(count - 1) / 2].gap;
+    // Of clocks further apart than times can be nothing is known: added up
+    // from file to file they would leave the range of integers.
+    *shift = ts__replay_time_ok(median) ? median : 0;
+    file->matched = count;
+    for (size_t i = 0; i < count; i++)
+        gaps[i].gap = ts__meet_distance(gaps[i].gap, median);
+    qsort(gaps, count, sizeof *gaps, ts__meet_gap_compare);
+    file->residual_ns = gaps[(count - 1) / 2].gap;
+}
+
+// Moves everything of the files; what would leave the range of times stays.
+static void ts__meet_shift(ts__loader *l, int64_t *shift)
+{
+    ts_replay *const r = l->replay;
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const uint32_t file = ts__meet_file(l, (uint32_t)i);
+        const int64_t issue = ts__loader_op(l, i)->issue;
+        if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]) ||
+            (issue != TS__NO_TIME && !ts__replay_time_ok(issue + shift[file])))
+            shift[file] = 0;
+    }
+    for (size_t i = 0; i < l->calls.count; i++) {
+        const ts__row_call *const call = ts__loader_call(l, i);
+        const uint32_t file = ts__meet_clock(l, call->track);
+        if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
+    }
+    for (size_t i = 0; i < l->rows.count; i++) {
+        ts__op *const op = ts__loader_op(l, i);
+        const int64_t by = shift[ts__meet_file(l, (uint32_t)i)];
+        ts__loader_row(l, i)->start += by;
+        if (op->issue != TS__NO_TIME) op->issue += by;
+    }
+    for (size_t i = 0; i < l->calls.count; i++) {
+        ts__row_call *const call = ts__loader_call(l, i);
+        call->start += shift[ts__meet_clock(l, call->track)];
+    }
+    for (uint32_t i = 0; i < r->files.count; i++) {
+        ts_replay_file *const file = ts__replay_file(r, i);
+        file->offset_ns += shift[file->clock];
+        file->matched = ts__replay_file(r, file->clock)->matched;
+        file->residual_ns = ts__replay_file(r, file->clock)->residual_ns;
+    }
+}
+
+// What shares nothing with files that are right is put right by the first of
+// its own kind.
+static bool ts__meet_next(const ts_replay *r, bool *right)
+{
+    for (uint32_t i = 0; i < r->files.count; i++)
+        if (!right[i] && ts__replay_file(r, i)->clock == i)
+            return right[i] = true;
+    return false;
+}
+
+/*
+    Puts the clocks of further files right by the ends of what they share with
+    files whose clocks are right, first of all the first one: a collective
+    ends everywhere at about the same time.
+*/
+static bool ts__meet_align(ts__loader *l)
+{
+    ts_replay *const r = l->replay;
+    ts__rvec members = { 0 }, known = { 0 }, shifts = { 0 }, gaps = { 0 };
+    bool ok =
+        ts__meet_list(l, &members) &&
+        ts__rvec_fill(l->allocator, &known, sizeof(bool), r->files.count, 0) &&
+        ts__rvec_fill(l->allocator, &shifts, sizeof(int64_t), r->files.count,
+                      0);
+    bool *const right = (bool *)known.data;
+    int64_t *const shift = (int64_t *)shifts.data;
+    if (ok) right[0] = true;
+    while (ok) {
+        gaps.count = 0;
+        ok = ts__meet_gaps(l, &members, right, shift, &gaps);
+        if (!ok || (!gaps.count && !ts__meet_next(r, right))) break;
+        ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
+        if (gaps.count)
+            qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
+        for (size_t first = 0, end; first < gaps.count; first = end) {
+            for (end = first + 1; end < gaps.count; end++)
+                if (list[end].file != list[first].file) break;
+            const uint32_t file = list[first].file;
+            ts__meet_settle(r, list + first, end - first, &shift[file]);
+            right[file] = true;
+        }
+    }
+    if (ok) ts__meet_shift(l, shift);
+    ts__rvec_close(l->allocator, &members);
+    ts__rvec_close(l->allocator, &known);
+    ts__rvec_close(l->allocator, &shifts);
+    ts__rvec_close(l->allocator, &gaps);
+    return ok;
+}
+
+// All of it. Lanes know their devices by now.
+static bool ts__loader_meet(ts__loader *l)
+{
+    ts__rvec items = { 0 };
+    ts__rmap ranks = { { 0 }, 0 };
+    bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks) &&
+              ts__meet_jobs(l);
+    for (int stage = 0; ok && items.count && stage <= TS__MEET_NAME; stage++)
+        ok = ts__meet_stage_run(l, &items, &ranks, (ts__meet_stage)stage);
+    if (ok && items.count && l->replay->files.count > 1) ok = ts__meet_align(l);
+    ts__rvec_close(l->allocator, &items);
+    ts__rvec_close(l->allocator, &ranks.entries);
+    return ok;
+}

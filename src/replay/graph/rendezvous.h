@@ -1,0 +1,274 @@
+/* ---- Graph: members of a collective ------------------------------------- */
+
+/*
+    Collectives and point-to-point pairs, over all files and devices. A rank
+    is a device of a file. Members are found by communicator and sequence
+    number, which the sources give; failing that by communicator, name and
+    size, in the order in which each rank began them, as long as that finds
+    all ranks; what is left by communicator and name alone, because ranks may
+    send different amounts.
+*/
+typedef struct ts__meet_item {
+    uint64_t key;
+    uint32_t row, rank;
+    uint32_t turn; // how many with this key the rank began before
+    bool met;
+} ts__meet_item;
+
+typedef enum ts__meet_stage {
+    TS__MEET_SEQUENCE,
+    TS__MEET_SIZE,
+    TS__MEET_NAME
+} ts__meet_stage;
+
+static ts__coll *ts__loader_coll(const ts__loader *l, uint32_t row)
+{
+    return (ts__coll *)l->colls.data + ts__loader_op(l, row)->label;
+}
+
+static const ts__replay_lane *ts__meet_lane(const ts__loader *l, uint32_t row)
+{
+    return ts__replay_lane_at(l->replay, ts__loader_row(l, row)->track);
+}
+
+static ts_text ts__meet_text(const ts__loader *l, uint32_t row)
+{
+    const uint32_t file = ts__meet_lane(l, row)->file;
+    return ts_reader_name(ts__replay_file(l->replay, file)->reader,
+                          ts__loader_coll(l, row)->name);
+}
+
+static uint64_t ts__meet_name(const ts__loader *l, uint32_t row)
+{
+    const ts_text name = ts__meet_text(l, row);
+    return XXH3_64bits(name.text, name.size);
+}
+
+static uint64_t ts__meet_number(ts_reader *reader, uint32_t process,
+                                const char *key)
+{
+    ts_metadata found;
+    if ((!ts_reader_metadata(reader, process, key, &found) &&
+         !ts_reader_metadata(reader, 0, key, &found)) ||
+        found.type != TS_VALUE_INT || found.number < 0 ||
+        found.number >= UINT32_MAX)
+        return UINT64_MAX;
+    return (uint64_t)found.number;
+}
+
+/*
+    Once per part, as a search goes through all its metadata. A collective
+    that does not say who takes part is of all processes of the job, unless
+    the job has groups of them.
+*/
+static bool ts__meet_jobs(ts__loader *l)
+{
+    const size_t count = l->replay->parts.count;
+    if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const ts__origin *const part = ts__replay_part(l->replay, i);
+        ts_reader *const reader =
+            ts__replay_file(l->replay, part->file)->reader;
+        ts__job *const job = (ts__job *)l->jobs.data + i;
+        ts_metadata groups;
+        job->rank = ts__meet_number(reader, part->process, "rank") + 1;
+        const uint64_t ranks =
+            ts__meet_number(reader, part->process, "world_size");
+        if (ranks > 1 && ranks < UINT32_MAX &&
+            !ts_reader_metadata(reader, part->process, "process_groups",
+                                &groups) &&
+            !ts_reader_metadata(reader, 0, "process_groups", &groups))
+            job->ranks = (uint32_t)ranks;
+    }
+    return true;
+}
+
+static const ts__job *ts__meet_job(const ts__loader *l, uint32_t row)
+{
+    return (const ts__job *)l->jobs.data + ts__meet_lane(l, row)->part;
+}
+
+/*
+    Who sends to whom: a pair has a key of its own for each direction that the
+    names tell. Kernels that send and receive at once have none.
+*/
+static bool ts__meet_pair(const ts__loader *l, uint32_t row, uint64_t parts[2])
+{
+    const uint64_t peer = ts__loader_coll(l, row)->peer;
+    const uint64_t own = peer ? ts__meet_job(l, row)->rank : 0;
+    if (!own) return false;
+    const ts_text name = ts__meet_text(l, row);
+    const bool sends = ts__text_has(name, "Send") || ts__text_has(name, "send");
+    const bool receives =
+        ts__text_has(name, "Recv") || ts__text_has(name, "recv");
+    const bool swap = sends == receives ? own > peer : receives;
+    parts[0] = swap ? peer : own;
+    parts[1] = swap ? own : peer;
+    return true;
+}
+
+static uint64_t ts__meet_key(const ts__loader *l, uint32_t row,
+                             ts__meet_stage stage)
+{
+    const ts__coll *const coll = ts__loader_coll(l, row);
+    uint64_t parts[6] = { (uint64_t)stage, coll->communicator, 0, 0, 0, 0 };
+    if (stage == TS__MEET_SEQUENCE) parts[2] = coll->sequence;
+    if (stage == TS__MEET_SIZE) parts[2] = coll->size;
+    const bool pair = ts__meet_pair(l, row, parts + 4);
+    if (stage != TS__MEET_SEQUENCE && !pair) parts[3] = ts__meet_name(l, row);
+    return XXH3_64bits(parts, sizeof parts);
+}
+
+// Of equal keys by turn and rank.
+static int ts__meet_compare(const void *left, const void *right)
+{
+    const ts__meet_item *const a = (const ts__meet_item *)left;
+    const ts__meet_item *const b = (const ts__meet_item *)right;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+// All collectives that have not met yet, in order of rank and start.
+static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
+{
+    for (size_t i = 0; i < l->rows.count; i++) {
+        if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
+        ts__meet_item *const item =
+            (ts__meet_item *)ts__rvec_push(l->allocator, items, sizeof *item);
+        if (!item) return false;
+        memset(item, 0, sizeof *item);
+        item->row = (uint32_t)i;
+        item->rank = ts__meet_lane(l, item->row)->device;
+    }
+    if (!ts__rsort_open(l->allocator, &l->sort, items->count)) return false;
+    ts__meet_item *const list = (ts__meet_item *)items->data;
+    for (uint32_t i = 0; i < items->count; i++)
+        ts__rsort_index(&l->sort)[i] = i;
+    for (int key = 0; key < 3; key++) {
+        for (size_t i = 0; i < items->count; i++) {
+            const ts__meet_item *const item =
+                &list[ts__rsort_index(&l->sort)[i]];
+            const ts__row *const row = ts__loader_row(l, item->row);
+            ts__rsort_keys(&l->sort)[i] =
+                key == 0   ? ts__rsort_time(row->start + row->duration)
+                : key == 1 ? ts__rsort_time(row->start)
+                           : item->rank;
+        }
+        ts__rsort_run(&l->sort, items->count);
+    }
+    ts__rvec sorted = { 0 };
+    if (!ts__rvec_reserve(l->allocator, &sorted, sizeof *list, items->count))
+        return false;
+    for (size_t i = 0; i < items->count; i++)
+        ((ts__meet_item *)sorted.data)[i] = list[ts__rsort_index(&l->sort)[i]];
+    sorted.count = items->count;
+    ts__rvec_close(l->allocator, items);
+    *items = sorted;
+    return true;
+}
+
+// Ranks that are in the traces, of each communicator.
+static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
+                           ts__rmap *ranks)
+{
+    const ts__meet_item *const list = (const ts__meet_item *)items->data;
+    ts__rmap last = { { 0 }, 0 }; // items come by rank
+    bool ok = true;
+    for (size_t i = 0; ok && i < items->count; i++) {
+        const uint64_t key = ts__loader_coll(l, list[i].row)->communicator;
+        if (ts__rmap_get(&last, key) == list[i].rank) continue;
+        const uint32_t count = ts__rmap_get(ranks, key);
+        ok = ts__rmap_put(l->allocator, &last, key, list[i].rank) &&
+             ts__rmap_put(l->allocator, ranks, key,
+                          count == TS_NODE_NONE ? 1 : count + 1);
+    }
+    ts__rvec_close(l->allocator, &last.entries);
+    return ok;
+}
+
+// Puts items first to end - 1 down as one meeting.
+static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
+                          size_t end)
+{
+    ts__meeting *const meeting = (ts__meeting *)ts__rvec_push(
+        l->allocator, &l->replay->meetings, sizeof *meeting);
+    if (!meeting) return false;
+    memset(meeting, 0, sizeof *meeting);
+    meeting->count = (uint32_t)(end - first);
+    meeting->join = meeting->cost = TS_NODE_NONE;
+    meeting->kind = TS_EDGE_COLLECTIVE;
+    for (size_t i = first; i < end; i++) {
+        const uint32_t row = list[i].row;
+        uint64_t parts[2];
+        ts__coll *const coll = ts__loader_coll(l, row);
+        const uint64_t ranks =
+            coll->ranks ? coll->ranks : ts__meet_job(l, row)->ranks;
+        if (ranks > meeting->expected && ranks < UINT32_MAX)
+            meeting->expected = (uint32_t)ranks;
+        if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
+        coll->meeting = (uint32_t)l->replay->meetings.count;
+        list[i].met = true;
+    }
+    if (meeting->kind == TS_EDGE_P2P) meeting->expected = 2;
+    return true;
+}
+
+// Whether items of a key and turn are all that could be.
+static bool ts__meet_whole(const ts__loader *l, const ts__meet_item *list,
+                           size_t first, size_t end, const ts__rmap *ranks)
+{
+    const uint32_t row = list[first].row;
+    const ts__coll *const coll = ts__loader_coll(l, row);
+    uint64_t parts[2];
+    if (ts__meet_pair(l, row, parts)) return end - first == 2;
+    return end - first >= ts__rmap_get(ranks, coll->communicator);
+}
+
+// One stage: the same keys and turns meet. What has no sequence number waits
+// for the later stages, what is not whole for the last.
+static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
+                               const ts__rmap *ranks, ts__meet_stage stage)
+{
+    ts__meet_item *const list = (ts__meet_item *)items->data;
+    ts__rvec open = { 0 };
+    ts__rmap turns = { { 0 }, 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < items->count; i++) {
+        const uint32_t row = list[i].row;
+        const ts__coll *const coll = ts__loader_coll(l, row);
+        if (list[i].met || (stage == TS__MEET_SEQUENCE &&
+                            (!coll->communicator || !coll->sequence)))
+            continue;
+        ts__meet_item item = list[i];
+        item.key = ts__meet_key(l, row, stage);
+        const uint64_t of_rank =
+            item.key ^ (uint64_t)item.rank * UINT64_C(0x9E3779B97F4A7C15);
+        const uint32_t turn = ts__rmap_get(&turns, of_rank);
+        item.turn = turn == TS_NODE_NONE ? 0 : turn;
+        ts__meet_item *const to =
+            (ts__meet_item *)ts__rvec_push(l->allocator, &open, sizeof *to);
+        ok = to && ts__rmap_put(l->allocator, &turns, of_rank, item.turn + 1);
+        if (to) *to = item;
+        if (to) to->met = false;
+    }
+    ts__meet_item *const sorted = (ts__meet_item *)open.data;
+    if (ok && open.count)
+        qsort(sorted, open.count, sizeof *sorted, ts__meet_compare);
+    for (size_t first = 0, end; ok && first < open.count; first = end) {
+        for (end = first + 1; end < open.count; end++)
+            if (sorted[end].key != sorted[first].key ||
+                sorted[end].turn != sorted[first].turn)
+                break;
+        if (stage != TS__MEET_SIZE ||
+            ts__meet_whole(l, sorted, first, end, ranks))
+            ok = ts__meet_note(l, sorted, first, end);
+    }
+    for (size_t i = 0; ok && i < items->count; i++)
+        list[i].met = ts__loader_coll(l, list[i].row)->meeting != 0;
+    ts__rvec_close(l->allocator, &open);
+    ts__rvec_close(l->allocator, &turns.entries);
+    return ok;
+}

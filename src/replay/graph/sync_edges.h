@@ -1,0 +1,257 @@
+/* ---- Graph: joins and synchronisation ----------------------------------- */
+
+/*
+    A join under construction: the first source stands for itself, a second
+    one makes a node. So the edges of all joins together are no more than the
+    work between them, however many streams there are.
+*/
+typedef struct ts__join {
+    uint32_t node;  // TS_NODE_NONE: no source yet
+    bool made;      // a node of its own
+    int64_t before; // sources that end later contradict the record
+    ts_edge_kind kind;
+} ts__join;
+
+static void ts__join_add(ts__builder *b, ts__join *join, uint32_t from)
+{
+    ts_replay *const r = b->replay;
+    if (from == TS_NODE_NONE) return;
+    const int64_t end = ts__replay_end(r, from);
+    if (end > join->before) {
+        r->stats.contradicted++;
+        return;
+    }
+    if (join->node == TS_NODE_NONE) {
+        join->node = from;
+        return;
+    }
+    if (!join->made) {
+        const uint32_t first = join->node;
+        join->node = r->node_count;
+        join->made = true;
+        if (!ts__node_push(r, ts__replay_end(r, first), 0,
+                           ts__replay_lanes(r)[first], 0)) {
+            b->failed = true;
+            return;
+        }
+        ts__builder_edge(b, first, join->node, join->kind);
+    }
+    int64_t *const time = &ts__replay_time(r)[join->node];
+    if (end > *time) *time = end;
+    ts__builder_edge(b, from, join->node, join->kind);
+}
+
+// Joins what a scope did since its last join, and that; TS_NODE_NONE: none.
+static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
+                                 ts__reach scope, int64_t before,
+                                 ts_edge_kind kind)
+{
+    ts__join join = { TS_NODE_NONE, false, before, kind };
+    ts__join_add(b, &join, group->join[scope]);
+    for (uint32_t i = group->dirty[scope]; i != TS_NODE_NONE && !b->failed;) {
+        ts__lane_state *const lane = ts__builder_lane(b, i);
+        ts__join_add(b, &join, lane->issued.longest);
+        if (lane->issued.last != lane->issued.longest)
+            ts__join_add(b, &join, lane->issued.last);
+        lane->dirty[scope] = false;
+        i = lane->next[scope];
+    }
+    group->dirty[scope] = TS_NODE_NONE;
+    group->join[scope] = join.node;
+    return join.node;
+}
+
+static void ts__builder_dirty(ts__builder *b, uint32_t index, ts__reach scope)
+{
+    ts__lane_state *const lane = ts__builder_lane(b, index);
+    if (lane->dirty[scope]) return;
+    ts__group *const group = ts__builder_group(b, lane->group[scope]);
+    lane->dirty[scope] = true;
+    lane->next[scope] = group->dirty[scope];
+    group->dirty[scope] = index;
+}
+
+// Nodes of one graph launch on several streams: the graph alone orders them.
+static bool ts__builder_is_launched_with(const ts__builder *b, uint32_t op,
+                                         uint32_t other)
+{
+    const ts_replay *const r = b->replay;
+    return other != TS_NODE_NONE &&
+           ts__replay_op(r, op)->call != TS_NODE_NONE &&
+           ts__replay_op(r, op)->call == ts__replay_op(r, other)->call;
+}
+
+// An operation on a stream, as the legacy default stream sees it.
+static void ts__builder_legacy(ts__builder *b, uint32_t op,
+                               const ts__replay_lane *lane,
+                               ts__lane_state *state)
+{
+    ts__group *const group =
+        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+    if (!group->has_legacy) return;
+    const bool with = ts__builder_is_launched_with(b, op, group->legacy);
+    if (lane->flags & TS_STREAM_LEGACY_DEFAULT && with) {
+        group->legacy = op;
+        group->epoch++;
+    } else if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
+        // What came before the last join is before the last legacy operation.
+        group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
+        const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
+                                               ts__replay_time(b->replay)[op],
+                                               TS_EDGE_LEGACY_DEFAULT);
+        ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
+        group->legacy = op;
+        group->epoch++;
+    } else if (!state->free && !with) {
+        if (state->epoch != group->epoch &&
+            ts__builder_wait(b, group->legacy, op, TS_EDGE_LEGACY_DEFAULT))
+            state->epoch = group->epoch;
+    }
+}
+
+// Where threads share a stream, another's work may have come between the call
+// of a sync and its turn: then it waited at least for the thread's own.
+static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
+                                 const ts__lane_state *state)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t call = ts__replay_op(r, op)->call;
+    const ts__lane_state *const host =
+        call == TS_NODE_NONE ? NULL
+                             : ts__builder_lane(b, ts__replay_lanes(r)[call]);
+    if (host && host->used == ts__replay_lanes(r)[op] &&
+        host->recent != TS_NODE_NONE &&
+        ts__replay_end(r, host->recent) <= ts__replay_time(r)[end])
+        ts__builder_edge(b, host->recent, end, TS_EDGE_SYNC);
+    else
+        ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
+}
+
+// Out of order, the last join may hold what other threads asked for at about
+// the time of the sync, which did not wait for it. Then an older one does, and
+// what came after that and ended in time.
+static void ts__builder_sync_any(ts__builder *b, uint32_t end,
+                                 const ts__lane_state *state)
+{
+    enum { TRIES = 64 };
+    ts_replay *const r = b->replay;
+    const int64_t time = ts__replay_time(r)[end];
+    uint32_t at = state->step;
+    for (uint32_t i = 0; at != TS_NODE_NONE && i < TRIES; i++) {
+        const ts__step *const step = (const ts__step *)b->steps.data + at;
+        const bool all = ts__replay_end(r, step->join) <= time;
+        const uint32_t from = all ? step->join : step->op;
+        if (ts__replay_end(r, from) <= time)
+            ts__builder_edge(b, from, end, TS_EDGE_SYNC);
+        if (all) return;
+        at = step->before;
+    }
+    if (state->step != TS_NODE_NONE) r->stats.contradicted++;
+}
+
+static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
+                                    const ts__replay_lane *lane,
+                                    ts__lane_state *state)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t end = ts__replay_end_node(r, op);
+    const uint32_t longest = state->issued.longest;
+    if (lane->flags & TS_STREAM_OUT_OF_ORDER)
+        ts__builder_sync_any(b, end, state);
+    else if (longest != TS_NODE_NONE &&
+             ts__replay_end(r, longest) > ts__replay_time(r)[end])
+        ts__builder_sync_own(b, op, end, state);
+    else
+        ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
+    if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT)) return;
+    ts__group *const group =
+        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+    const uint32_t join =
+        ts__builder_join(b, group, TS__REACH_BLOCKING,
+                         ts__replay_time(b->replay)[end], TS_EDGE_SYNC);
+    ts__builder_wait(b, join, end, TS_EDGE_SYNC);
+}
+
+static void ts__builder_sync_device(ts__builder *b, uint32_t op,
+                                    const ts__replay_lane *lane,
+                                    const ts__lane_state *state)
+{
+    const ts__reach scope =
+        lane->type == TS_TRACK_CONTEXT ? TS__REACH_CONTEXT : TS__REACH_DEVICE;
+    const uint32_t end = ts__replay_end_node(b->replay, op);
+    const uint32_t join =
+        ts__builder_join(b, ts__builder_group(b, state->group[scope]), scope,
+                         ts__replay_time(b->replay)[end], TS_EDGE_SYNC);
+    ts__builder_wait(b, join, end, TS_EDGE_SYNC);
+}
+
+// The record that a wait names by its correlation; the one of the same event
+// if several have it.
+static uint32_t ts__builder_named(const ts__builder *b,
+                                  const ts__event_op *wait)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t *const named = (const uint32_t *)b->named.data;
+    const uint32_t file = ts__replay_file_of(r, wait->op);
+    size_t low = 0, high = b->named.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const uint32_t op = ts__replay_event(r, named[middle])->op;
+        const uint32_t own = ts__replay_file_of(r, op);
+        if (own != file ? own < file
+                        : ts__replay_op(r, op)->correlation < wait->record)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t found = TS_NODE_NONE;
+    for (size_t tries = 0; low < b->named.count && tries < 16; low++, tries++) {
+        const ts__event_op *const event = ts__replay_event(r, named[low]);
+        if (ts__replay_op(r, event->op)->correlation != wait->record ||
+            ts__replay_file_of(r, event->op) != file)
+            break;
+        if (found == TS_NODE_NONE || event->id == wait->id) found = named[low];
+        if (event->id == wait->id) break;
+    }
+    return found;
+}
+
+// Events of the file of an operation.
+static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
+{
+    return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
+}
+
+// Calls record events, but the source does not say which.
+static void ts__builder_silence(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    bool *const silent = (bool *)b->silent.data;
+    for (uint32_t i = 0, last = TS_NODE_NONE; i < r->parts.count; i++) {
+        const uint32_t file = ts__replay_part(r, i)->file;
+        silent[i] = file == last
+                        ? silent[i - 1]
+                        : ts__file_calls(ts__replay_file(r, file)->reader,
+                                         "EventRecord");
+        last = file;
+    }
+    for (uint32_t i = 0; i < r->events.count; i++) {
+        const uint32_t op = ts__replay_event(r, i)->op;
+        if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_RECORD)
+            silent[ts__replay_part_of(r, op)] = false;
+    }
+}
+
+static bool ts__builder_silent(const ts__builder *b, uint32_t op)
+{
+    return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
+}
+
+// The lane of a device to which a thread issues, as far as that is known.
+static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
+{
+    const ts_replay *const r = b->replay;
+    const uint32_t used = ts__builder_lane(b, ts__replay_lanes(r)[call])->used;
+    if (used != TS_NODE_NONE) return used;
+    return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
+}

@@ -1,0 +1,204 @@
+/* ---- Graph: threads that wait for each other ---------------------------- */
+
+/*
+    A thread that hands its work to another and waits for it, as a training
+    loop does with the thread that computes gradients: no call tells. Where
+    all launches of a process come from one thread for a while, then from
+    another, eight each at least, the first call of the second comes after the
+    last of the first: the first of any sort, since a thread that waited often
+    asks before it launches. Threads that launch at the same time show no such
+    runs: see unknown_host_ns.
+*/
+#define TS__TURN_CALLS 8
+
+typedef struct ts__turn {              // of each part
+    uint32_t lane, first, last, count; // the run of now: thread and calls
+    uint32_t before;                   // last call of the long run before it
+    uint32_t other, ahead; // another thread, and its first call since `last`
+} ts__turn;
+
+static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_fill(b->allocator, launches, sizeof(bool), r->call_count, 0))
+        return false;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const uint32_t call = ts__replay_op(r, i)->call;
+        if (call != TS_NODE_NONE && ts__kind_works(ts__replay_op(r, i)->kind))
+            ((bool *)launches->data)[call - r->op_count] = true;
+    }
+    return true;
+}
+
+// The run is long enough: what came before it, in a run as long, led to it.
+static void ts__turn_taken(ts__builder *b, const ts__turn *turn, bool *told)
+{
+    const ts_replay *const r = b->replay;
+    if (turn->before == TS_NODE_NONE ||
+        ts__replay_end(r, turn->before) > ts__replay_time(r)[turn->first])
+        return;
+    ts__builder_edge(b, turn->before, turn->first,
+                     TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED);
+    told[turn->first - r->op_count] = true;
+}
+
+static void ts__turn_call(ts__builder *b, ts__turn *turn, uint32_t call,
+                          bool *told)
+{
+    const uint32_t lane = ts__replay_lanes(b->replay)[call];
+    if (lane != turn->lane) {
+        turn->before =
+            turn->count >= TS__TURN_CALLS ? turn->last : TS_NODE_NONE;
+        turn->first = turn->other == lane ? turn->ahead : call;
+        turn->lane = lane;
+        turn->count = 0;
+    }
+    turn->last = call;
+    turn->other = TS_NODE_NONE;
+    if (++turn->count == TS__TURN_CALLS) ts__turn_taken(b, turn, told);
+}
+
+// A call that launches nothing: it may be the first of a run.
+static void ts__turn_ahead(const ts__builder *b, ts__turn *turn, uint32_t call)
+{
+    const uint32_t lane = ts__replay_lanes(b->replay)[call];
+    if (lane == turn->lane)
+        turn->other = TS_NODE_NONE;
+    else if (lane != turn->other) {
+        turn->other = lane;
+        turn->ahead = call;
+    }
+}
+
+// The calls of a process so far: when the first began; the thread, begin and
+// end of the last; when a thread other than that began or ended one last.
+typedef struct ts__called {
+    uint32_t lane; // UINT32_MAX: none
+    int64_t first_ns, last_ns, last_end_ns, other_ns;
+    int64_t queued_ns; // the first work that no call launched; INT64_MAX: none
+} ts__called;
+
+// Work that was queued before the record: until the first call nobody knows
+// whether a thread waits for it.
+static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
+{
+    for (uint32_t i = 0; i < r->parts.count; i++) {
+        processes[i].lane = UINT32_MAX;
+        processes[i].queued_ns = INT64_MAX;
+    }
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        int64_t *const first = &processes[ts__replay_part_of(r, i)].queued_ns;
+        if (ts__replay_op(r, i)->call == TS_NODE_NONE &&
+            ts__kind_works(ts__replay_op(r, i)->kind) &&
+            ts__replay_time(r)[i] < *first)
+            *first = ts__replay_time(r)[i];
+    }
+}
+
+/*
+    Adds up the time between a thread's calls in which another thread of its
+    process called or came back from a call, unless a turn is known to have led
+    to the next one: the thread may have waited for the other, and no edge says
+    so. Likewise the time before the first call of a process.
+    ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
+*/
+static void ts__pauses_add(ts__builder *b, const bool *told,
+                           ts__called *processes, int64_t *ended_ns)
+{
+    const ts_replay *const r = b->replay;
+    for (uint32_t i = 0; i < r->call_count; i++) {
+        const uint32_t call = r->op_count + i;
+        const uint32_t lane = ts__replay_lanes(r)[call];
+        const int64_t start = ts__replay_time(r)[call];
+        const int64_t end = ts__replay_end(r, call);
+        ts__called *const p = &processes[ts__replay_part_of(r, call)];
+        if (p->lane == UINT32_MAX) {
+            *p = (ts__called){ lane,  start,       start,
+                               start, TS__NO_TIME, p->queued_ns };
+            if (p->queued_ns < start)
+                b->replay->stats.unknown_host_ns += start - p->queued_ns;
+        }
+        if (p->lane != lane)
+            p->other_ns = p->last_end_ns > start ? p->last_ns : p->last_end_ns;
+        const int64_t from =
+            ended_ns[lane] == TS__NO_TIME ? p->first_ns : ended_ns[lane];
+        if (!told[i] && start > from && p->other_ns != TS__NO_TIME &&
+            p->other_ns >= from)
+            b->replay->stats.unknown_host_ns += start - from;
+        p->lane = lane;
+        p->last_ns = start;
+        p->last_end_ns = end;
+        if (end > from || ended_ns[lane] == TS__NO_TIME) ended_ns[lane] = end;
+    }
+}
+
+// What a device's synchronisation waits for is not the same in each run where
+// several threads launch.
+static void ts__builder_shared(ts__builder *b)
+{
+    const uint32_t several = UINT32_MAX; // 0: none; else a thread's lane plus 1
+    ts_replay *const r = b->replay;
+    ts__rvec threads = { 0 };
+    if (!ts__rvec_fill(b->allocator, &threads, sizeof(uint32_t), r->lanes.count,
+                       0)) {
+        b->failed = true;
+        return;
+    }
+    uint32_t *const of = (uint32_t *)threads.data; // device
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t device =
+            ts__replay_lane_at(r, ts__replay_lanes(r)[i])->device;
+        if (op->call == TS_NODE_NONE || device >= r->lanes.count) continue;
+        const uint32_t thread = ts__replay_lanes(r)[op->call] + 1;
+        if (op->kind == TS_EVENT_DEVICE_SYNC)
+            r->stats.shared_syncs += of[device] == several;
+        else if (ts__kind_works(op->kind))
+            of[device] = !of[device] || of[device] == thread ? thread : several;
+    }
+    ts__rvec_close(b->allocator, &threads);
+}
+
+static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec processes = { 0 }, ended = { 0 };
+    if (!ts__rvec_fill(b->allocator, &processes, sizeof(ts__called),
+                       r->parts.count, 0xFF) ||
+        !ts__rvec_fill(b->allocator, &ended, sizeof(int64_t), r->lanes.count,
+                       0))
+        b->failed = true;
+    for (size_t i = 0; i < r->lanes.count && !b->failed; i++)
+        ((int64_t *)ended.data)[i] = TS__NO_TIME;
+    if (!b->failed) ts__pauses_queued(r, processes.data);
+    if (!b->failed) ts__pauses_add(b, told->data, processes.data, ended.data);
+    ts__rvec_close(b->allocator, &processes);
+    ts__rvec_close(b->allocator, &ended);
+}
+
+static void ts__builder_turns(ts__builder *b)
+{
+    const ts_replay *const r = b->replay;
+    ts__rvec launches = { 0 }, turns = { 0 }, told = { 0 };
+    if (!ts__turns_launching(b, &launches) ||
+        !ts__rvec_fill(b->allocator, &told, sizeof(bool), r->call_count, 0) ||
+        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->parts.count,
+                       0xFF))
+        b->failed = true;
+    for (uint32_t i = 0; i < r->parts.count && !b->failed; i++)
+        ((ts__turn *)turns.data)[i].count = 0;
+    for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
+        const uint32_t call = r->op_count + i;
+        ts__turn *const turn =
+            (ts__turn *)turns.data + ts__replay_part_of(r, call);
+        if (((const bool *)launches.data)[i])
+            ts__turn_call(b, turn, call, told.data);
+        else
+            ts__turn_ahead(b, turn, call);
+    }
+    if (!b->failed) ts__builder_pauses(b, &told);
+    if (!b->failed) ts__builder_shared(b);
+    ts__rvec_close(b->allocator, &launches);
+    ts__rvec_close(b->allocator, &turns);
+    ts__rvec_close(b->allocator, &told);
+}

@@ -1,0 +1,121 @@
+/* ---- Graph: events without a name --------------------------------------- */
+
+/*
+    Waits for an event of which no record is known. A program records an event
+    on the stream to which it has just given work, and lets another stream wait
+    for it: so the wait is for the last work on another stream at the time when
+    the thread last called to record an event, or else of the wait. Where not
+    even the stream is known that waits, it is that of the next work of the
+    thread. A guess, and none where the record contradicts it.
+*/
+static void ts__blind_work(ts__builder *b, ts__group *device, uint32_t op)
+{
+    const uint32_t *const lanes = ts__replay_lanes(b->replay);
+    const uint32_t last = device->worked[0];
+    if (last != TS_NODE_NONE && lanes[last] != lanes[op])
+        device->worked[1] = last;
+    device->worked[0] = op;
+}
+
+static void ts__blind_edge(ts__builder *b, const uint32_t last[2],
+                           uint32_t lane, uint32_t to)
+{
+    const ts_replay *const r = b->replay;
+    if (r->no_inference || last[0] == TS_NODE_NONE) return;
+    const uint32_t from = last[ts__replay_lanes(r)[last[0]] == lane];
+    if (from != TS_NODE_NONE && ts__replay_lanes(r)[from] != lane &&
+        ts__replay_end(r, from) <= ts__replay_time(r)[to])
+        ts__builder_edge(b, from, to, TS_EDGE_EVENT | TS_EDGE_INFERRED);
+}
+
+// Notes what work there is on the device that a call is for.
+static void ts__blind_note(ts__builder *b, uint32_t call, ts__lane_state *host)
+{
+    const uint32_t used = ts__builder_used(b, call);
+    host->noted[0] = TS_NODE_NONE;
+    if (used == TS_NODE_NONE) return;
+    const ts__group *const device = ts__builder_group(
+        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+    memcpy(host->noted, device->worked, sizeof host->noted);
+}
+
+static void ts__blind_call(ts__builder *b, uint32_t call, uint8_t type)
+{
+    ts__lane_state *const host =
+        ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
+    host->asked |= type == TS__CALL_WAITS;
+    b->replay->stats.missing_records += type == TS__CALL_WAITS;
+    if (type == TS__CALL_RECORDS || !host->records)
+        ts__blind_note(b, call, host);
+    host->records |= type == TS__CALL_RECORDS;
+}
+
+// Sources may tell when the host asked for a wait, not when its turn came:
+// what is next on the stream waits.
+static void ts__blind_wait(ts__builder *b, uint32_t op)
+{
+    const ts_replay *const r = b->replay;
+    ts__lane_state *const state = ts__builder_lane(b, ts__replay_lanes(r)[op]);
+    const uint32_t call = ts__replay_op(r, op)->call;
+    const uint32_t *last =
+        ts__builder_group(b, state->group[TS__REACH_DEVICE])->worked;
+    if (call != TS_NODE_NONE) {
+        const ts__lane_state *const host =
+            ts__builder_lane(b, ts__replay_lanes(r)[call]);
+        if (host->records) last = host->noted;
+    }
+    memcpy(state->noted, last, sizeof state->noted);
+    state->asked = true;
+}
+
+static void ts__blind_next(ts__builder *b, ts__lane_state *asked, uint32_t lane,
+                           uint32_t op)
+{
+    if (asked->asked) ts__blind_edge(b, asked->noted, lane, op);
+    asked->asked = false;
+}
+
+static void ts__builder_wait_event(ts__builder *b, uint32_t op,
+                                   ts_edge_kind kind)
+{
+    ts_replay *const r = b->replay;
+    const ts__event_op *const wait =
+        ts__replay_event(r, ts__replay_op(r, op)->label);
+    const uint32_t end = ts__replay_end_node(r, op);
+    uint32_t found;
+    if (wait->record) {
+        found = ts__builder_named(b, wait);
+        r->stats.missing_records += found == TS_NODE_NONE;
+    } else if (wait->id && !ts__builder_silent(b, op)) {
+        found = ts__rmap_get(ts__builder_events(b, op), wait->id);
+        r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
+        r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
+    } else { // its event may well have been recorded: nobody knows
+        found = TS_NODE_NONE;
+        r->stats.missing_records++;
+        if (kind == TS_EDGE_EVENT) ts__blind_wait(b, op);
+    }
+    if (found == TS_NODE_NONE) return;
+    const ts__event_op *const record = ts__replay_event(r, found);
+    ts__builder_edge(b, record->op, end,
+                     (uint32_t)kind | (wait->record ? TS__EDGE_NAMED : 0));
+    ts__builder_wait(b, record->after, end, kind);
+}
+
+// Work that the record, taken on the host, outran: a wait for the record
+// waits for that too.
+static void ts__builder_record(ts__builder *b, uint32_t op,
+                               const ts__replay_lane *lane,
+                               const ts__lane_state *state)
+{
+    ts_replay *const r = b->replay;
+    const uint32_t index = ts__replay_op(r, op)->label;
+    ts__event_op *const event = ts__replay_event(r, index);
+    const uint32_t longest = state->issued.longest;
+    if (longest != TS_NODE_NONE && !(lane->flags & TS_STREAM_OUT_OF_ORDER) &&
+        ts__replay_end(r, longest) > ts__replay_end(r, op))
+        event->after = longest;
+    if (event->id && !ts__rmap_put(b->allocator, ts__builder_events(b, op),
+                                   event->id, index))
+        b->failed = true;
+}

@@ -1,0 +1,255 @@
+/* ---- Model: calibration ------------------------------------------------- */
+
+typedef struct ts__calibration {
+    ts_replay *replay;
+    ts__model *model;
+    ts__rvec latest; // int64_t of each node: its latest edge of some kinds
+    ts__rvec graphs; // uint64_t of each call: what it launched, see below
+    ts__rsort sort;
+    bool failed;
+} ts__calibration;
+
+static bool ts__edge_is_host(uint8_t kind)
+{
+    const uint8_t k = TS_EDGE_KIND(kind);
+    return k == TS_EDGE_HOST_ORDER || k == TS_EDGE_USER;
+}
+
+// What an overlapping successor keeps: its place within the one before it.
+static bool ts__edge_overlaps(const ts_replay *r, uint32_t from, uint32_t to,
+                              uint8_t kind)
+{
+    return kind & TS_EDGE_FROM_START &&
+           TS_EDGE_KIND(kind) == TS_EDGE_STREAM_ORDER && to < r->op_count &&
+           ts__kind_works(ts__replay_op(r, to)->kind) &&
+           ts__kind_works(ts__replay_op(r, from)->kind);
+}
+
+typedef enum ts__edge_set {
+    TS__EDGES_HOST,  // order on the host
+    TS__EDGES_OTHERS // all but a node's tie to its own end
+} ts__edge_set;
+
+// The latest source of each node among some edges.
+static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
+{
+    const ts_replay *const r = c->replay;
+    int64_t *const latest = (int64_t *)c->latest.data;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        latest[i] = TS__NO_TIME;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
+            const uint8_t kind = ts__replay_kind(r, e);
+            if (set == TS__EDGES_HOST ? !ts__edge_is_host(kind)
+                                      : TS_EDGE_KIND(kind) == TS_EDGE_SELF)
+                continue;
+            const int64_t at = ts__rrun_source(r, i, kind);
+            int64_t *const to = &latest[ts__replay_target(r, e)];
+            if (at > *to) *to = at;
+        }
+    }
+}
+
+/*
+    Delays that are what they are: of the host (from the later of two calls;
+    the other only orders), of an overlap, of what nothing blocked. Returns
+    false if the edge has a class instead.
+*/
+static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
+                                   uint32_t to, uint8_t kind, ts__edge_set set,
+                                   int64_t *delay)
+{
+    const ts_replay *const r = c->replay;
+    const int64_t at = ts__rrun_source(r, from, kind);
+    const int64_t recorded = ts__replay_time(r)[to] - at;
+    const int64_t latest = ((const int64_t *)c->latest.data)[to];
+    *delay = 0;
+    if (ts__edge_is_host(kind)) {
+        if (set == TS__EDGES_HOST && at == latest) *delay = recorded;
+        return true;
+    }
+    if (to >= r->join_first) return true;
+    if (TS_EDGE_KIND(kind) == TS_EDGE_QUEUE &&
+        ts__node_role(r, to) != TS__AT_CALL_END)
+        return true; // there was room: it only orders
+    if (TS_EDGE_KIND(kind) == TS_EDGE_SELF) {
+        const bool blocked = latest > at;
+        if (!blocked) *delay = recorded;
+        return !blocked;
+    }
+    if (kind & TS_EDGE_FROM_START &&
+        TS_EDGE_KIND(kind) == TS_EDGE_STREAM_ORDER) {
+        if (ts__edge_overlaps(r, from, to, kind)) *delay = recorded;
+        return true;
+    }
+    return false;
+}
+
+/*
+    Launches of one graph have the same nodes, whatever the order in which they
+    ran: a sum over them tells graphs apart. Gaps between nodes are those of
+    their graph. One mean over several graphs would have the sum right, and
+    times wrong for as long as one graph is launched again and again.
+*/
+static void ts__calibrate_graphs(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    uint64_t *const graphs = (uint64_t *)c->graphs.data;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        const ts__op *const op = ts__replay_op(r, i);
+        const uint32_t node[2] = { op->kind, op->label };
+        if (op->call != TS_NODE_NONE && ts__kind_works(op->kind))
+            graphs[op->call - r->op_count] += XXH3_64bits(node, sizeof node);
+    }
+}
+
+static uint32_t ts__calibrate_graph_of(const ts__calibration *c, uint32_t node)
+{
+    const ts_replay *const r = c->replay;
+    if (node >= r->op_count) return 0;
+    const uint32_t call = ts__replay_op(r, node)->call;
+    if (call == TS_NODE_NONE) return 0;
+    const uint64_t graph = ((uint64_t *)c->graphs.data)[call - r->op_count];
+    return (uint32_t)(graph ^ graph >> 32);
+}
+
+static void ts__calibrate_edge(ts__calibration *c, uint32_t from, uint32_t e,
+                               ts__edge_set set)
+{
+    const ts_replay *const r = c->replay;
+    const uint8_t kind = ts__replay_kind(r, e);
+    const uint32_t to = ts__replay_target(r, e);
+    if (ts__edge_is_host(kind) != (set == TS__EDGES_HOST)) return;
+    int64_t *const fixed = &ts__model_fixed(c->model)[e];
+    uint32_t *const index = &ts__model_classes(c->model)[e];
+    *index = TS_NODE_NONE;
+    if (ts__calibrate_is_fixed(c, from, to, kind, set, fixed)) return;
+    ts__class_key key = ts__class_of_edge(r, from, to, kind);
+    if (key.kind == TS_EDGE_GRAPH) key.part = ts__calibrate_graph_of(c, to);
+    *index = ts__class_find(c->replay, c->model, &key);
+    if (*index == TS_NODE_NONE) c->failed = true;
+}
+
+// Gives every edge its class or its fixed delay.
+static void ts__calibrate_edges(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    for (int set = TS__EDGES_HOST; set <= TS__EDGES_OTHERS; set++) {
+        ts__calibrate_latest(c, (ts__edge_set)set);
+        for (uint32_t i = 0; i < r->node_count && !c->failed; i++)
+            for (uint32_t e = ts__replay_offsets(r)[i];
+                 e < ts__replay_offsets(r)[i + 1]; e++)
+                ts__calibrate_edge(c, i, e, (ts__edge_set)set);
+    }
+}
+
+// What a class adds to one of its edges, in the record.
+static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
+                                    uint32_t e)
+{
+    const ts_replay *const r = c->replay;
+    return ts__replay_time(r)[ts__replay_target(r, e)] -
+           ts__rrun_source(r, from, ts__replay_kind(r, e)) -
+           ts__model_fixed(c->model)[e];
+}
+
+// Finds what holds each node, with the guards of the classes for delays. At
+// equal times it is the launch: then the stream's own delay is unknown.
+static void ts__calibrate_holds(ts__calibration *c)
+{
+    const ts_replay *const r = c->replay;
+    ts__hold *const holds = ts__model_holds(c->model);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        holds[i].at = TS__NO_TIME;
+        holds[i].edge = TS_NODE_NONE;
+    }
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const uint32_t end = ts__replay_offsets(r)[i + 1];
+        for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
+            const uint8_t kind = ts__replay_kind(r, e);
+            const uint32_t class_of = ts__model_classes(c->model)[e];
+            int64_t at =
+                ts__rrun_source(r, i, kind) + ts__model_fixed(c->model)[e];
+            if (class_of != TS_NODE_NONE)
+                at += ts__model_class(c->model, class_of)->guard;
+            ts__hold *const hold = &holds[ts__replay_target(r, e)];
+            if (at < hold->at || (at == hold->at && hold->at != TS__NO_TIME &&
+                                  TS_EDGE_KIND(kind) != TS_EDGE_LAUNCH))
+                continue;
+            hold->at = at;
+            hold->edge = e;
+            hold->class_of = class_of;
+        }
+    }
+}
+
+typedef void (*ts__sample_call)(ts__calibration *c, uint32_t class_of,
+                                int64_t sample);
+
+typedef enum ts__sampled {
+    TS__SAMPLE_ALL,
+    TS__SAMPLE_LAUNCHES,
+    TS__SAMPLE_OTHERS
+} ts__sampled;
+
+static bool ts__sample_is(ts__sampled which, uint32_t kind)
+{
+    return which == TS__SAMPLE_ALL ||
+           (kind == TS_EDGE_LAUNCH) == (which == TS__SAMPLE_LAUNCHES);
+}
+
+// Calls back for what holds each node, its class and those above.
+static void ts__calibrate_each(ts__calibration *c, ts__sampled which,
+                               ts__sample_call call)
+{
+    const ts_replay *const r = c->replay;
+    const int64_t *const time = ts__replay_time(r);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const ts__hold *const hold = &ts__model_holds(c->model)[i];
+        if (hold->edge == TS_NODE_NONE || hold->class_of == TS_NODE_NONE)
+            continue;
+        uint32_t k = hold->class_of;
+        const ts__class *const class_of = ts__model_class(c->model, k);
+        if (!ts__sample_is(which, class_of->pub.kind)) continue;
+        const int64_t sample = time[i] - (hold->at - class_of->guard);
+        if (sample > TS__CLASS_MOST_NS || sample < -TS__CLASS_MOST_NS) continue;
+        for (; k != TS_NODE_NONE; k = ts__model_class(c->model, k)->parent)
+            call(c, k, sample);
+    }
+}
+
+static void ts__sample_count(ts__calibration *c, uint32_t class_of,
+                             int64_t sample)
+{
+    (void)sample;
+    ts__model_class(c->model, class_of)->pub.samples++;
+}
+
+// Every n-th sample of a class goes to the sorter, class first.
+static void ts__sample_pick(ts__calibration *c, uint32_t class_of,
+                            int64_t sample)
+{
+    ts__class *const k = ts__model_class(c->model, class_of);
+    const uint64_t stride = k->pub.samples / TS__CLASS_SORTED + 1;
+    if (k->seen++ % stride) return;
+    const int64_t edge = (INT64_C(1) << 39) - 1;
+    if (sample > edge) sample = edge;
+    if (sample < -edge) sample = -edge;
+    ts__rvec *const keys = &c->sort.keys[0];
+    uint64_t *const to =
+        (uint64_t *)ts__rvec_push(&c->replay->allocator, keys, sizeof *to);
+    if (!to)
+        c->failed = true;
+    else
+        *to = (uint64_t)class_of << 40 | (uint64_t)(sample + edge + 1);
+}
+
+static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
+                           int64_t sample)
+{
+    ts__class *const k = ts__model_class(c->model, class_of);
+    if (sample < k->pub.low_ns || sample > k->pub.high_ns) return;
+    k->sum = ts__replay_add(k->sum, sample);
+    k->kept++;
+}

@@ -1,0 +1,237 @@
+/* ---- Model: changes ----------------------------------------------------- */
+
+enum {
+    TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
+    TS__ALTER_LAUNCHED = 2, // launches arrive at once
+    TS__ALTER_FUSED = 4,    // needs no launch
+    TS__ALTER_FREE = 8      // a call that waits for nothing any more
+};
+
+typedef struct ts__alter {
+    ts_replay *replay;
+    ts__model *model;
+    const ts_replay_run_desc *desc;
+    int64_t *duration; // of each node
+    int64_t *delay;    // of each edge
+    uint8_t *flags;    // of each node
+    ts_ratio *host;    // of each part
+    uint32_t *lane_of; // of each operation, NULL: where it was
+    ts__rvec durations, flag_bytes, hosts, lanes_moved;
+    ts__rvec edges; // ts__alter_edge: what changes add
+    ts__rvec spans; // ts_host_span: sorted, apart from each other
+    ts__rvec cuts;  // uint16_t of each operation: kinds of edges
+    ts__rsort sort;
+} ts__alter;
+
+typedef struct ts__alter_edge {
+    uint32_t from, to;
+    uint8_t kind;
+    int64_t delay;
+} ts__alter_edge;
+
+static bool ts__change_means(const ts_change *change, uint32_t op)
+{
+    return !change->operations || change->operations[op];
+}
+
+// value * num / den, half up, also below zero; at most the largest time.
+static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
+{
+    if (!ratio.den || ratio.num == ratio.den) return value;
+    const bool minus = value < 0;
+    const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
+    // Less than 2^96: neither the product nor twice it overflows.
+    const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
+    const ts__uint128 sum =
+        (product + ratio.den - (minus ? 1 : 0)) / ((ts__uint128)ratio.den * 2);
+    if (sum > (ts__uint128)TS__REPLAY_SUM_MAX)
+        return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
+    return minus ? -(int64_t)sum : (int64_t)sum;
+}
+
+// value * num / den, half up, without overflow; num and den not negative.
+static int64_t ts__share_of(int64_t value, int64_t num, int64_t den)
+{
+    // The high halves are cut off together: 31 bits of a share are enough.
+    while (num > INT32_MAX || den > INT32_MAX) {
+        num /= 2;
+        den = den > 1 ? den / 2 : 1;
+    }
+    const ts_ratio ratio = { (uint32_t)num, (uint32_t)den };
+    return ts__ratio_of(ratio, value);
+}
+
+// The delay of a class that an edge would have.
+static int64_t ts__alter_class_delay(const ts__alter *a, uint32_t from,
+                                     uint32_t to, uint8_t kind)
+{
+    ts__class_key key = ts__class_of_edge(a->replay, from, to, kind);
+    for (;;) {
+        const uint32_t at =
+            ts__rmap_get(&a->model->known, XXH3_64bits(&key, sizeof key));
+        if (at != TS_NODE_NONE)
+            return ts__model_class(a->model, at)->pub.delay_ns;
+        if (key.level == 2) return ts__edge_assumed(TS_EDGE_KIND(kind));
+        key = ts__class_coarser(&key);
+    }
+}
+
+static bool ts__alter_edge_add(ts__alter *a, uint32_t from, uint32_t to,
+                               uint32_t kind, int64_t delay)
+{
+    ts__alter_edge *const edge = (ts__alter_edge *)ts__rvec_push(
+        &a->replay->allocator, &a->edges, sizeof *edge);
+    if (!edge) return false;
+    edge->from = from;
+    edge->to = to;
+    edge->kind = (uint8_t)kind;
+    edge->delay = delay;
+    return true;
+}
+
+/* Time of the host that is spared. */
+
+static int ts__span_compare(const void *left, const void *right)
+{
+    const ts_host_span *const a = (const ts_host_span *)left;
+    const ts_host_span *const b = (const ts_host_span *)right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static bool ts__alter_spare(ts__alter *a, const ts_change *change)
+{
+    for (size_t i = 0; i < change->span_count; i++) {
+        ts_host_span *const to = (ts_host_span *)ts__rvec_push(
+            &a->replay->allocator, &a->spans, sizeof *to);
+        if (!to) return false;
+        *to = change->spans[i];
+    }
+    return true;
+}
+
+// Sorts the spans of all changes; those that touch become one.
+static void ts__alter_spans_merge(ts__alter *a)
+{
+    ts_host_span *const all = (ts_host_span *)a->spans.data;
+    size_t count = 0;
+    if (!a->spans.count) return;
+    qsort(all, a->spans.count, sizeof *all, ts__span_compare);
+    for (size_t i = 1; i < a->spans.count; i++) {
+        ts_host_span *const last = &all[count];
+        if (all[i].file != last->file || all[i].thread != last->thread ||
+            all[i].start_ns > last->end_ns)
+            all[++count] = all[i];
+        else if (all[i].end_ns > last->end_ns)
+            last->end_ns = all[i].end_ns;
+    }
+    a->spans.count = count + 1;
+}
+
+// The first span of a node's thread that ends after a moment.
+static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
+                                   uint32_t thread, int64_t time)
+{
+    const ts_host_span *const all = (const ts_host_span *)a->spans.data;
+    size_t low = 0, high = a->spans.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const ts_host_span *const s = &all[middle];
+        if (s->file < file || (s->file == file && s->thread < thread) ||
+            (s->file == file && s->thread == thread && s->end_ns <= time))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// How much of [from, to) the thread of a node is spared.
+static int64_t ts__alter_spared(const ts__alter *a, uint32_t node, int64_t from,
+                                int64_t to)
+{
+    if (!a->spans.count || to <= from) return 0;
+    const ts_replay *const r = a->replay;
+    const ts__replay_lane *const lane =
+        ts__replay_lane_at(r, ts__replay_lanes(r)[node]);
+    const ts_host_span *const all = (const ts_host_span *)a->spans.data;
+    int64_t sum = 0;
+    for (size_t i = ts__alter_span_after(a, lane->file, lane->track, from);
+         i < a->spans.count; i++) {
+        if (all[i].file != lane->file || all[i].thread != lane->track ||
+            all[i].start_ns >= to)
+            break;
+        const int64_t first = all[i].start_ns > from ? all[i].start_ns : from;
+        const int64_t last = all[i].end_ns < to ? all[i].end_ns : to;
+        sum += last - first;
+    }
+    return sum;
+}
+
+// Calls become shorter; those that return in a span wait for nothing.
+static void ts__alter_spare_calls(const ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    for (uint32_t i = r->op_count; i < r->op_count + r->call_count; i++) {
+        const int64_t start = ts__replay_time(r)[i], end = ts__replay_end(r, i);
+        const bool waits = ts__replay_flags(r)[i] & TS__NODE_WAITS;
+        if (!waits)
+            a->duration[i] -= ts__alter_spared(a, i, start, end);
+        else if (ts__alter_spared(a, i, end - 1, end))
+            a->flags[i] |= TS__ALTER_FREE;
+        if (a->duration[i] < 0) a->duration[i] = 0;
+    }
+}
+
+// What a call that waits takes itself, when it is free: all that it took and
+// is not spared.
+static int64_t ts__alter_free(const ts__alter *a, uint32_t call)
+{
+    const ts_replay *const r = a->replay;
+    const int64_t start = ts__replay_time(r)[call];
+    const int64_t end = ts__replay_time(r)[ts__replay_end_node(r, call)];
+    return end - start - ts__alter_spared(a, call, start, end);
+}
+
+/* Edges that are cut. */
+
+static bool ts__alter_cut(ts__alter *a, const ts_change *change)
+{
+    const ts_replay *const r = a->replay;
+    if (!a->cuts.count && !ts__rvec_fill(&r->allocator, &a->cuts,
+                                         sizeof(uint16_t), r->op_count, 0))
+        return false;
+    uint16_t *const cuts = (uint16_t *)a->cuts.data;
+    for (uint32_t i = 0; i < r->op_count; i++)
+        if (ts__change_means(change, i)) cuts[i] |= (uint16_t)change->edges;
+    return true;
+}
+
+static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
+                             uint32_t base)
+{
+    const ts_replay *const r = a->replay;
+    if (!a->cuts.count || base == TS_EDGE_SELF) return false;
+    const uint16_t *const cuts = (const uint16_t *)a->cuts.data;
+    const uint32_t one = ts__settle_owner(r, from);
+    const uint32_t other = ts__settle_owner(r, to);
+    return (one < r->op_count && cuts[one] >> base & 1) ||
+           (other < r->op_count && cuts[other] >> base & 1);
+}
+
+/* Durations. */
+
+// Those who met take as long as the meeting took: what they waited is none of
+// their own.
+static void ts__alter_meetings(const ts__alter *a)
+{
+    const ts_replay *const r = a->replay;
+    for (size_t i = 0; i < r->joined.count; i++) {
+        const uint32_t join = r->join_first + (uint32_t)i;
+        const int64_t least = a->duration[ts__replay_cost_of(r, join)];
+        for (uint32_t e = ts__replay_offsets(r)[join];
+             e < ts__replay_offsets(r)[join + 1]; e++)
+            a->duration[ts__settle_owner(r, ts__replay_target(r, e))] = least;
+    }
+}

@@ -1,0 +1,188 @@
+/* ---- Reader: blobs and pictures ----------------------------------------- */
+
+static int ts__order_blob(const void *a, const void *b)
+{
+    const ts__blob *const x = a, *const y = b;
+    if (x->hash[1] != y->hash[1]) return ts__order_u64(x->hash[1], y->hash[1]);
+    if (x->hash[0] != y->hash[0]) return ts__order_u64(x->hash[0], y->hash[0]);
+    return ts__order_u64(x->chunk, y->chunk);
+}
+
+// Adds a blob to the list. Only its hash is read, and checked when somebody
+// asks for it: a compressed one may say that it has any size.
+static ts_result ts__blob_add(ts_reader *reader, size_t index)
+{
+    ts__in_chunk *const chunk = &reader->chunks[index];
+    uint8_t hash[16];
+    if (chunk->header.raw_size < sizeof hash) return TS_OK;
+    ts__blob *const blobs =
+        ts__mem_more(&reader->allocator, reader->blobs, &reader->blob_capacity,
+                     reader->blob_count, sizeof *blobs);
+    if (!blobs) return TS_ERR_MEMORY;
+    reader->blobs = blobs;
+    const ts__fault fault =
+        ts__in_chunk_first(reader, chunk, hash, sizeof hash);
+    if (fault.result == TS_OK) {
+        ts__blob *const blob = &blobs[reader->blob_count++];
+        blob->hash[0] = ts__get64(hash);
+        blob->hash[1] = ts__get64(hash + 8);
+        blob->chunk = index;
+        blob->bytes = NULL;
+        blob->age = 0;
+    }
+    return ts__in_chunk_report(reader, chunk, fault);
+}
+
+/*
+    What is asked for: a blob of a size. A compressed one has to fit. It is
+    read into `lent`, where it is until something else is put there, or, if
+    that is NULL, stays until ts_reader_blobs_free.
+*/
+typedef struct ts__blob_wish {
+    uint64_t least, most; // bytes
+    uint64_t inflated;    // those of a compressed one, at most
+    ts__scratch *lent;
+} ts__blob_wish;
+
+// Checks a blob and gives its bytes.
+static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
+                               const ts__blob_wish *wish, const uint8_t **bytes)
+{
+    ts__in_chunk *const chunk = &reader->chunks[blob->chunk];
+    const uint8_t *payload;
+    ts__scratch own = { NULL, 0 };
+    ts__scratch *const to = wish->lent ? wish->lent : &own;
+    const bool copied = ts__in_chunk_copied(reader, chunk);
+    ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
+    if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
+    if (fault.result == TS_OK && copied && !wish->lent) {
+        uint8_t *const kept = ts__kept_add(&reader->allocator, &reader->copies,
+                                           chunk->header.raw_size);
+        blob->age = reader->copies_age;
+        if (kept) memcpy(kept, payload, chunk->header.raw_size);
+        if (!kept) fault = ts__no_memory;
+        payload = kept;
+    }
+    ts__mem_put(&reader->allocator, own.bytes, own.size);
+    if (fault.result == TS_OK) *bytes = payload + 16;
+    if (fault.result == TS_OK && !(copied && wish->lent)) blob->bytes = *bytes;
+    return ts__in_chunk_report(reader, chunk, fault);
+}
+
+static ts_result ts__blobs_list(ts_reader *reader)
+{
+    const size_t before = reader->blob_count;
+    for (; reader->blobs_listed < reader->chunk_count; reader->blobs_listed++) {
+        const size_t index = reader->blobs_listed;
+        if (reader->chunks[index].header.kind != TS_CHUNK_BLOB) continue;
+        if (ts__blob_add(reader, index) == TS_ERR_MEMORY) return TS_ERR_MEMORY;
+    }
+    if (reader->blob_count > before)
+        ts__sort(reader->blobs, reader->blob_count, sizeof *reader->blobs,
+                 ts__order_blob);
+    return TS_OK;
+}
+
+// The first blob of a hash that can be read and has a size that is wanted.
+static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
+                               const ts__blob_wish *wish, const uint8_t **bytes,
+                               size_t *size)
+{
+    size_t low = 0, high = reader->blob_count;
+    ts_result result = TS_ERR_NOT_FOUND;
+    const ts__blob wanted = { .hash = { hash[0], hash[1] } };
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__order_blob(&reader->blobs[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < reader->blob_count; low++) {
+        ts__blob *const blob = &reader->blobs[low];
+        if (blob->hash[0] != hash[0] || blob->hash[1] != hash[1]) break;
+        const ts_chunk_header *const header =
+            &reader->chunks[blob->chunk].header;
+        *size = header->raw_size - 16;
+        if (*size < wish->least || *size > wish->most) continue;
+        if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
+        if (blob->age && blob->age != reader->copies_age)
+            blob->bytes = NULL; // it was freed
+        *bytes = blob->bytes;
+        result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
+        if (result == TS_OK || result == TS_ERR_MEMORY) break;
+    }
+    return result;
+}
+
+// The bytes are NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with a size:
+// it is there, and has another size than is wanted.
+static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
+                                 const ts__blob_wish *wish,
+                                 const uint8_t **bytes, size_t *size)
+{
+    *bytes = NULL;
+    *size = 0;
+    pthread_mutex_lock(&reader->blob_lock);
+    ts_result result = ts__blobs_list(reader);
+    if (result == TS_OK)
+        result = ts__blob_find(reader, hash, wish, bytes, size);
+    pthread_mutex_unlock(&reader->blob_lock);
+    return result;
+}
+
+TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
+                                const void **bytes, size_t *size)
+{
+    static const ts__blob_wish any = { 0, UINT64_MAX, UINT64_MAX, NULL };
+    const uint8_t *found;
+    const ts_result result = ts__reader_blob(reader, hash, &any, &found, size);
+    *bytes = found;
+    if (result != TS_OK) *size = 0;
+    return result;
+}
+
+TS_API void ts_reader_blobs_free(ts_reader *reader)
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    ts__kept_free(&reader->allocator, &reader->copies);
+    reader->copies_age++;
+    pthread_mutex_unlock(&reader->blob_lock);
+}
+
+TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index, uint64_t hash[2])
+{
+    pthread_mutex_lock(&reader->blob_lock);
+    const bool there =
+        ts__blobs_list(reader) == TS_OK && index < reader->blob_count;
+    if (there) memcpy(hash, reader->blobs[index].hash, 16);
+    pthread_mutex_unlock(&reader->blob_lock);
+    return there;
+}
+
+static ts_lod_cell ts__lod_cell(const uint8_t *bytes, bool counter)
+{
+    ts_lod_cell cell = { 0 };
+    if (counter) {
+        memcpy(&cell.min, bytes, sizeof cell.min);
+        memcpy(&cell.max, bytes + 4, sizeof cell.max);
+        return cell;
+    }
+    cell.id = ts__get32(bytes);
+    memcpy(&cell.busy, bytes + 4, sizeof cell.busy);
+    memcpy(&cell.count, bytes + 6, sizeof cell.count);
+    return cell;
+}
+
+TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
+                          ts_lod_cell cells[TS_LOD_CELLS])
+{
+    if (chunk >= reader->chunk_count || !reader->chunks[chunk].lod)
+        return false;
+    const ts__in_chunk *const from = &reader->chunks[chunk];
+    const bool counter = from->header.event == TS_EVENT_COUNTER &&
+                         from->header.track != TS_TRACK_MIXED;
+    for (size_t i = 0; i < TS_LOD_CELLS; i++)
+        cells[i] = ts__lod_cell(from->lod + i * 8, counter);
+    return true;
+}

@@ -1,0 +1,310 @@
+/* ---- Reader: chunks ----------------------------------------------------- */
+
+static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
+                                         "the file ends inside a chunk" };
+
+// What a header may claim whatever the file holds.
+static const char *ts__header_check(const ts_chunk_header *header)
+{
+    const uint32_t raw_max =
+        header->kind == TS_CHUNK_BLOB ? UINT32_MAX - 15 : TS_CHUNK_BYTES_MAX;
+    if (header->flags & TS_CHUNK_RESERVED || header->reserved)
+        return "a reserved bit of the chunk is set";
+    if (header->count > TS_CHUNK_COUNT_MAX || header->raw_size > raw_max)
+        return "the chunk claims to be larger than any may be";
+    if (!(header->flags & TS_CHUNK_ZSTD) &&
+        header->stored_size != header->raw_size)
+        return "the chunk's two sizes contradict each other";
+    if (header->kind == TS_CHUNK_EVENTS &&
+        header->last - header->first > INT64_MAX)
+        return "the chunk ends before it begins";
+    if (header->kind == TS_CHUNK_END && header->stored_size)
+        return "the end chunk is not empty";
+    return NULL;
+}
+
+// Reads the header at an offset and checks all but the checksum.
+static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
+                                    ts__in_chunk *chunk)
+{
+    const uint64_t left = reader->size - offset;
+    const ts_chunk_header *const header = &chunk->header;
+    memset(chunk, 0, sizeof *chunk);
+    chunk->offset = offset;
+    if (left < sizeof *header) return ts__cut_short;
+    if (!ts__read_at(reader, offset, &chunk->header, sizeof *header))
+        return ts__cut_short;
+    if (header->magic != TS_CHUNK_MAGIC)
+        return ts__corrupt("no chunk begins here");
+    if (reader->session_known && header->session != reader->session)
+        return ts__corrupt("the chunk belongs to another session");
+    const char *const text = ts__header_check(header);
+    if (text) return ts__corrupt(text);
+    return ts__in_chunk_bytes(header) > left ? ts__cut_short : ts__fine;
+}
+
+// Memory for the payload of a chunk; grows as needed.
+typedef struct ts__scratch {
+    uint8_t *bytes;
+    size_t size;
+} ts__scratch;
+
+// What was in it stays.
+static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
+                            size_t size)
+{
+    const ts_allocator *const a = &reader->allocator;
+    if (size <= scratch->size) return true;
+    uint8_t *const bytes =
+        a->resize(a->user, scratch->bytes, scratch->size, size);
+    if (!bytes) return false;
+    scratch->bytes = bytes;
+    scratch->size = size;
+    return true;
+}
+
+// Checks a chunk's header as it stands in the file, the checksum and the
+// padding, which follows the payload.
+static ts__fault ts__in_chunk_verify(const ts__in_chunk *chunk,
+                                     const uint8_t *head, uint64_t hash,
+                                     const uint8_t *padding)
+{
+    const size_t size = chunk->header.stored_size;
+    const size_t checked = offsetof(ts_chunk_header, checksum);
+    if (memcmp(head, &chunk->header, checked) != 0)
+        return ts__corrupt("the index describes another chunk");
+    if (hash != ts__get64(head + checked))
+        return ts__corrupt("the chunk's checksum is wrong");
+    for (size_t i = 0; i < ts__pad8(size) - size; i++)
+        if (padding[i]) return ts__corrupt("the chunk's padding is not zero");
+    return ts__fine;
+}
+
+static uint64_t ts__in_chunk_seed(const uint8_t *head)
+{
+    return XXH3_64bits(head, offsetof(ts_chunk_header, checksum));
+}
+
+// The same of a chunk whose bytes, all of them, lie in memory.
+static ts__fault ts__in_chunk_verify_bytes(const ts__in_chunk *chunk,
+                                           const uint8_t *bytes)
+{
+    const uint8_t *const payload = bytes + sizeof(ts_chunk_header);
+    const size_t size = chunk->header.stored_size;
+    return ts__in_chunk_verify(
+        chunk, bytes,
+        XXH3_64bits_withSeed(payload, size, ts__in_chunk_seed(bytes)),
+        payload + size);
+}
+
+// The same of a chunk of the file, a block at a time: a file with holes may
+// say that a chunk has any size.
+static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
+                                          const ts__in_chunk *chunk)
+{
+    uint8_t head[sizeof(ts_chunk_header)], block[16 << 10], padding[8];
+    uint64_t left = chunk->header.stored_size, at = chunk->offset;
+    const size_t pad = ts__pad8((size_t)left) - (size_t)left;
+    XXH3_state_t state;
+    if (!ts__read_at(reader, at, head, sizeof head)) return ts__cut_short;
+    at += sizeof head;
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset_withSeed(&state, ts__in_chunk_seed(head));
+    while (left) {
+        const size_t size = left < sizeof block ? (size_t)left : sizeof block;
+        if (!ts__read_at(reader, at, block, size)) return ts__cut_short;
+        XXH3_64bits_update(&state, block, size);
+        at += size;
+        left -= size;
+    }
+    if (!ts__read_at(reader, at, padding, pad)) return ts__cut_short;
+    return ts__in_chunk_verify(chunk, head, XXH3_64bits_digest(&state),
+                               padding);
+}
+
+// Checks all of a chunk that was not checked before. It lies inside the file.
+static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
+                                     ts__in_chunk *chunk)
+{
+    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_SEALED)
+        return ts__fine;
+    const ts__fault fault =
+        reader->bytes
+            ? ts__in_chunk_verify_bytes(chunk, reader->bytes + chunk->offset)
+            : ts__in_chunk_verify_file(reader, chunk);
+    if (fault.result == TS_OK)
+        __atomic_or_fetch(&chunk->state, TS__CHUNK_SEALED, __ATOMIC_RELAXED);
+    return fault;
+}
+
+// Gives a chunk's stored bytes once its checksum was right. Those of a file
+// are read, and checked, each time: they are the first ones of `scratch` then.
+static ts__fault ts__in_chunk_stored(const ts_reader *reader,
+                                     ts__in_chunk *chunk, ts__scratch *scratch,
+                                     const uint8_t **stored)
+{
+    const size_t size = (size_t)ts__in_chunk_bytes(&chunk->header);
+    if (reader->bytes) {
+        *stored = reader->bytes + chunk->offset + sizeof chunk->header;
+        return ts__in_chunk_unseal(reader, chunk);
+    }
+    if (!ts__scratch_fit(reader, scratch, size)) return ts__no_memory;
+    *stored = scratch->bytes + sizeof chunk->header;
+    return ts__read_at(reader, chunk->offset, scratch->bytes, size)
+               ? ts__in_chunk_verify_bytes(chunk, scratch->bytes)
+               : ts__cut_short;
+}
+
+#ifdef TRACESMITH_ZSTD
+// Room of a size in `scratch`, behind what was stored, for what is inflated,
+// and a context behind that.
+typedef struct ts__inflation {
+    const uint8_t *from;
+    uint8_t *to;
+    ZSTD_DCtx *context;
+} ts__inflation;
+
+static bool ts__inflation_open(const ts_reader *reader,
+                               const ts__in_chunk *chunk, ts__scratch *scratch,
+                               size_t room, ts__inflation *inflation)
+{
+    const size_t work = ZSTD_estimateDCtxSize();
+    const size_t kept =
+        reader->bytes ? 0 : (size_t)ts__in_chunk_bytes(&chunk->header);
+    room = (size_t)ts__pad8(room);
+    if (!ts__scratch_fit(reader, scratch, kept + room + work)) return false;
+    uint8_t *const to = scratch->bytes + kept;
+    inflation->from =
+        (reader->bytes ? reader->bytes + chunk->offset : scratch->bytes) +
+        sizeof chunk->header;
+    inflation->to = to;
+    inflation->context = ZSTD_initStaticDCtx(to + room, work);
+    return inflation->context != NULL;
+}
+
+static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
+                                      ts__in_chunk *chunk, ts__scratch *scratch,
+                                      const uint8_t **payload)
+{
+    const ts_chunk_header *const header = &chunk->header;
+    ts__inflation i;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
+    if (fault.result != TS_OK) return fault;
+    if (ZSTD_getFrameContentSize(*payload, header->stored_size) !=
+        header->raw_size)
+        return ts__corrupt("the compressed chunk has another size");
+    if (header->raw_size > reader->desc.inflate_bytes) return ts__too_large;
+    if (!ts__inflation_open(reader, chunk, scratch, header->raw_size, &i))
+        return ts__no_memory;
+    *payload = i.to;
+    const size_t got = ZSTD_decompressDCtx(i.context, i.to, header->raw_size,
+                                           i.from, header->stored_size);
+    return got == header->raw_size
+               ? ts__fine
+               : ts__corrupt("the chunk cannot be decompressed");
+}
+
+enum { TS__ZSTD_BLOCK = 128 << 10 }; // bytes that one gives, at most
+
+// The first bytes of a compressed payload, whatever size all of it has: blocks
+// are inflated one by one until there are enough. room: for one beyond `size`.
+static bool ts__inflate_some(ZSTD_DCtx *context, uint8_t *to, size_t size,
+                             const uint8_t *from, size_t left)
+{
+    size_t have = 0, next;
+    if (ZSTD_isError(ZSTD_decompressBegin(context))) return false;
+    while (have < size && (next = ZSTD_nextSrcSizeToDecompress(context))) {
+        if (next > left) return false;
+        const size_t got = ZSTD_decompressContinue(
+            context, to + have, size + TS__ZSTD_BLOCK - have, from, next);
+        if (ZSTD_isError(got)) return false;
+        have += got;
+        from += next;
+        left -= next;
+    }
+    return have >= size;
+}
+
+static ts__fault ts__in_chunk_begin(const ts_reader *reader,
+                                    ts__in_chunk *chunk, ts__scratch *scratch,
+                                    size_t size, const uint8_t **payload)
+{
+    const ts_chunk_header *const header = &chunk->header;
+    ts__inflation i;
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
+    if (fault.result != TS_OK) return fault;
+    if (ZSTD_getFrameContentSize(*payload, header->stored_size) !=
+        header->raw_size)
+        return ts__corrupt("the compressed chunk has another size");
+    if (!ts__inflation_open(reader, chunk, scratch, size + TS__ZSTD_BLOCK, &i))
+        return ts__no_memory;
+    *payload = i.to;
+    return ts__inflate_some(i.context, i.to, size, i.from, header->stored_size)
+               ? ts__fine
+               : ts__corrupt("the chunk cannot be decompressed");
+}
+#endif
+
+// Gives a chunk's raw_size bytes once its checksum was right.
+static ts__fault ts__in_chunk_payload(const ts_reader *reader,
+                                      ts__in_chunk *chunk, ts__scratch *scratch,
+                                      const uint8_t **payload)
+{
+    if (!(chunk->header.flags & TS_CHUNK_ZSTD))
+        return ts__in_chunk_stored(reader, chunk, scratch, payload);
+#ifdef TRACESMITH_ZSTD
+    return ts__in_chunk_inflate(reader, chunk, scratch, payload);
+#else
+    const ts__fault fault =
+        ts__in_chunk_stored(reader, chunk, scratch, payload);
+    const ts__fault unsupported = {
+        TS_ERR_UNSUPPORTED, "the chunk is compressed and this build has no zstd"
+    };
+    return fault.result == TS_OK ? unsupported : fault;
+#endif
+}
+
+// Copies the first bytes of a payload that has so many: of a compressed one
+// without inflating the others, of another one without a look at them.
+static ts__fault ts__in_chunk_first(const ts_reader *reader,
+                                    ts__in_chunk *chunk, uint8_t *bytes,
+                                    size_t size)
+{
+    const uint64_t offset = chunk->offset + sizeof chunk->header;
+    ts__scratch scratch = { NULL, 0 };
+    const uint8_t *payload = NULL;
+    if (!(chunk->header.flags & TS_CHUNK_ZSTD))
+        return ts__read_at(reader, offset, bytes, size) ? ts__fine
+                                                        : ts__cut_short;
+#ifdef TRACESMITH_ZSTD
+    const ts__fault fault =
+        ts__in_chunk_begin(reader, chunk, &scratch, size, &payload);
+#else
+    const ts__fault fault =
+        ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+#endif
+    if (fault.result == TS_OK) memcpy(bytes, payload, size);
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    return fault;
+}
+
+// Whether what ts__in_chunk_payload gives is a copy in its scratch.
+static bool ts__in_chunk_copied(const ts_reader *reader,
+                                const ts__in_chunk *chunk)
+{
+    return !reader->bytes || chunk->header.flags & TS_CHUNK_ZSTD;
+}
+
+static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
+                                      const ts__in_chunk *chunk)
+{
+    ts__in_chunk *const chunks = ts__mem_more(
+        &reader->allocator, reader->chunks, &reader->chunk_capacity,
+        reader->chunk_count, sizeof *chunks);
+    if (!chunks) return NULL;
+    reader->chunks = chunks;
+    chunks[reader->chunk_count] = *chunk;
+    return &chunks[reader->chunk_count++];
+}

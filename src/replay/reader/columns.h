@@ -1,0 +1,269 @@
+/* ---- Reader: columns ---------------------------------------------------- */
+
+typedef struct ts__column {
+    ts_column_header header;
+    const uint8_t *data;
+    bool present;
+} ts__column;
+
+typedef struct ts__columns { // of a chunk, found but not decoded
+    ts__column column[TS_COLUMN_LIMIT];
+    uint32_t count;
+} ts__columns;
+
+// Blocks of 64 values, each of its own width: checks that they fill `size`.
+static const char *ts__pack_check(const uint8_t *data, uint32_t size,
+                                  uint32_t count)
+{
+    const uint32_t blocks = count / 64 + (count % 64 != 0);
+    uint64_t used = ts__pad8(blocks);
+    if (used > size) return "a column is too short";
+    for (uint32_t i = 0; i < blocks; i++) {
+        const uint64_t values = i + 1 < blocks ? 64 : count - i * 64;
+        if (data[i] > 64) return "a column has values of more than 64 bits";
+        used += ts__pad8((values * data[i] + 7) / 8);
+    }
+    return used == size ? NULL : "a column has the wrong size";
+}
+
+static const char *ts__text_check(const uint8_t *data, uint32_t size,
+                                  uint32_t count)
+{
+    uint64_t used = (uint64_t)count * 4;
+    if (used > size) return "a column of texts is too short";
+    for (uint32_t i = 0; i < count; i++)
+        used += ts__get32(data + (size_t)i * 4);
+    return ts__pad8(used) == size ? NULL : "a column of texts has another size";
+}
+
+static bool ts__transform_known(const ts_column_header *header)
+{
+    switch (header->transform) {
+    case TS_TRANSFORM_NONE: return true;
+    case TS_TRANSFORM_DELTA: return header->column != TS_COLUMN_TEXT;
+    case TS_TRANSFORM_GAP: return header->column == TS_COLUMN_START;
+    case TS_TRANSFORM_QUEUED: return header->column == TS_COLUMN_SUBMITTED;
+    case TS_TRANSFORM_ISSUED: return header->column == TS_COLUMN_QUEUED;
+    default: return false;
+    }
+}
+
+static const char *ts__column_check(const ts__column *column, uint32_t count)
+{
+    const ts_column_header *const header = &column->header;
+    const bool text = header->column == TS_COLUMN_TEXT;
+    if (text != (header->encoding == TS_ENCODING_TEXT))
+        return "a column has an encoding that it cannot have";
+    if (!ts__transform_known(header) || (text && header->base))
+        return "a column has an unknown transform";
+    switch (header->encoding) {
+    case TS_ENCODING_CONSTANT:
+        return header->size ? "a constant column has data" : NULL;
+    case TS_ENCODING_PACK:
+        return ts__pack_check(column->data, header->size, count);
+    case TS_ENCODING_TEXT:
+        return ts__text_check(column->data, header->size, count);
+    case TS_ENCODING_PLANES:
+        if (header->width < 1 || header->width > 8)
+            return "a column has values of more than 64 bits";
+        if (ts__pad8((uint64_t)header->width * count) != header->size)
+            return "a column has the wrong size";
+        return NULL;
+    default: return "a column has an unknown encoding";
+    }
+}
+
+// Finds the columns in a payload. Afterwards their data can be read without
+// further checks, and 8 bytes may be loaded at any value.
+static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
+                                    uint32_t count, ts__columns *columns)
+{
+    memset(columns, 0, sizeof *columns);
+    columns->count = count;
+    if (size < 16) return "the chunk is too short for columns";
+    const uint32_t column_count = ts__get32(payload);
+    if (column_count > TS_COLUMNS_MAX || ts__get32(payload + 4))
+        return "the chunk has more columns than any may have";
+    uint64_t at = 8 + (uint64_t)column_count * sizeof(ts_column_header);
+    if (at > size - 8) return "the chunk is too short for its columns";
+    for (uint32_t i = 0; i < column_count; i++) {
+        ts__column found = { .data = payload + at, .present = true };
+        memcpy(&found.header, payload + 8 + i * sizeof found.header,
+               sizeof found.header);
+        if (found.header.size % 8 || found.header.size > size - 8 - at)
+            return "a column ends behind its chunk";
+        at += found.header.size;
+        if (!found.header.column || found.header.column >= TS_COLUMN_LIMIT)
+            continue;
+        ts__column *const column = &columns->column[found.header.column];
+        if (column->present) return "a column stands twice";
+        *column = found;
+        const char *const text = ts__column_check(column, count);
+        if (text) return text;
+    }
+    if (at != size - 8 || ts__get64(payload + at))
+        return "the chunk does not end where its columns do";
+    return NULL;
+}
+
+// One of a row of values of `width` bits. Up to 57 bits and a shift of at
+// most 7 fit into one load; what is beyond is in the next byte.
+static inline __attribute__((always_inline)) uint64_t
+ts__unpack_one(const uint8_t *data, uint32_t width, uint32_t index)
+{
+    const uint32_t bit = index * width;
+    const uint8_t *const at = data + (bit >> 3);
+    uint64_t value = ts__get64(at) >> (bit & 7);
+    if (width > 57) value |= (uint64_t)at[8] << 1 << (63 - (bit & 7));
+    return width ? value & UINT64_MAX >> (64 - width) : 0;
+}
+
+// Eight values fill whole bytes: with a constant width, each of the eight is
+// at a constant place.
+static inline __attribute__((always_inline)) void
+ts__unpack(const uint8_t *data, uint32_t width, uint32_t count, uint64_t base,
+           uint64_t *values)
+{
+    uint32_t i = 0;
+    for (; i + 8 <= count; i += 8, data += width) {
+#pragma GCC unroll 8
+        for (uint32_t j = 0; j < 8; j++)
+            values[i + j] = base + ts__unpack_one(data, width, j);
+    }
+    for (uint32_t j = 0; i < count; i++, j++)
+        values[i] = base + ts__unpack_one(data, width, j);
+}
+
+// Most blocks are full and narrow: there count and width are constants to the
+// compiler.
+#define TS__WIDTHS(X) \
+    X(0) \
+    X(1) \
+    X(2) \
+    X(3) \
+    X(4) \
+    X(5) \
+    X(6) \
+    X(7) \
+    X(8) \
+    X(9) \
+    X(10) \
+    X(11) \
+    X(12) \
+    X(13) \
+    X(14) \
+    X(15) \
+    X(16)
+#define TS__X(n) \
+    static void ts__unpack_##n(const uint8_t *data, uint64_t base, \
+                               uint64_t *values) \
+    { \
+        ts__unpack(data, n, 64, base, values); \
+    }
+TS__WIDTHS(TS__X)
+#undef TS__X
+
+typedef void ts__unpacker(const uint8_t *data, uint64_t base, uint64_t *values);
+static ts__unpacker *const ts__unpackers[] = {
+#define TS__X(n) ts__unpack_##n,
+    TS__WIDTHS(TS__X)
+#undef TS__X
+};
+enum { TS__UNPACKERS = sizeof ts__unpackers / sizeof *ts__unpackers };
+
+static void ts__unpack_block(const uint8_t *data, uint32_t width,
+                             uint32_t count, uint64_t base, uint64_t *values)
+{
+    if (count == 64 && width < TS__UNPACKERS)
+        ts__unpackers[width](data, base, values);
+    else if (width <= 57)
+        ts__unpack(data, width, count, base, values);
+    else
+        ts__unpack(data, width, count, base, values);
+}
+
+static void ts__unpack_column(const uint8_t *data, uint32_t count,
+                              uint64_t base, uint64_t *values)
+{
+    const uint32_t blocks = count / 64 + (count % 64 != 0);
+    const uint8_t *block = data + ts__pad8(blocks);
+    for (uint32_t i = 0; i < blocks; i++) {
+        const uint32_t rows = i + 1 < blocks ? 64 : count - i * 64;
+        ts__unpack_block(block, data[i], rows, base, values);
+        block += ts__pad8((rows * data[i] + 7) / 8);
+        values += rows;
+    }
+}
+
+static void ts__unplane_column(const uint8_t *data, uint32_t width,
+                               uint32_t count, uint64_t base, uint64_t *values)
+{
+    memset(values, 0, count * sizeof *values);
+    for (uint32_t p = 0; p < width; p++, data += count)
+        for (uint32_t i = 0; i < count; i++)
+            values[i] |= (uint64_t)data[i] << (8 * p);
+    for (uint32_t i = 0; base && i < count; i++)
+        values[i] += base;
+}
+
+static inline uint64_t ts__unzigzag(uint64_t stored)
+{
+    return (stored >> 1) ^ (0 - (stored & 1));
+}
+
+// Decodes a column that ts__columns_find has checked; zeros if it is absent.
+// Transforms that want other columns are left to ts__gaps_decode,
+// ts__submitted_decode and ts__queued_decode.
+static void ts__column_decode(const ts__column *column, uint32_t count,
+                              uint64_t *values)
+{
+    const ts_column_header *const header = &column->header;
+    const uint64_t base = header->transform ? 0 : header->base;
+    if (header->encoding == TS_ENCODING_PACK)
+        ts__unpack_column(column->data, count, base, values);
+    else if (header->encoding == TS_ENCODING_PLANES)
+        ts__unplane_column(column->data, header->width, count, base, values);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = base;
+    if (header->transform != TS_TRANSFORM_DELTA) return;
+    uint64_t last = header->base;
+    for (uint32_t i = 0; i < count; i++) {
+        last += ts__unzigzag(values[i]);
+        values[i] = last;
+    }
+}
+
+// Starts that are stored as distances from the end before them.
+static void ts__gaps_decode(const ts__column *column, uint32_t count,
+                            const uint64_t *durations, uint64_t *starts)
+{
+    if (column->header.transform != TS_TRANSFORM_GAP) return;
+    uint64_t end = column->header.base;
+    for (uint32_t i = 0; i < count; i++) {
+        starts[i] = end + ts__unzigzag(starts[i]);
+        end = starts[i] + durations[i];
+    }
+}
+
+// Submissions that are stored as distances from `queued`, NULL: all zero.
+static void ts__submitted_decode(const ts__column *column, uint32_t count,
+                                 const uint64_t *queued, uint64_t *values)
+{
+    if (column->header.transform != TS_TRANSFORM_QUEUED) return;
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = (queued ? queued[i] : 0) - ts__unzigzag(values[i]);
+}
+
+// Moments of issue that are stored as distances from the one before, as what
+// they are before the start.
+static void ts__queued_decode(const ts__column *column, uint32_t count,
+                              const uint64_t *starts, uint64_t *values)
+{
+    if (column->header.transform != TS_TRANSFORM_ISSUED) return;
+    uint64_t issued = column->header.base;
+    for (uint32_t i = 0; i < count; i++) {
+        issued += ts__unzigzag(values[i]);
+        values[i] = starts[i] - issued;
+    }
+}

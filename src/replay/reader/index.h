@@ -1,0 +1,207 @@
+/* ---- Reader: index ------------------------------------------------------ */
+
+// The end chunk, if the file has one where it belongs.
+static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
+{
+    const uint64_t header_bytes = sizeof(ts_file_header);
+    if (reader->size < header_bytes + sizeof(ts_chunk_header)) return false;
+    const uint64_t offset = reader->size - sizeof(ts_chunk_header);
+    return offset % 8 == 0 &&
+           ts__in_chunk_check(reader, offset, end).result == TS_OK &&
+           end->header.kind == TS_CHUNK_END &&
+           ts__in_chunk_unseal(reader, end).result == TS_OK;
+}
+
+enum { TS__LOD_BYTES = TS_LOD_CELLS * 8 };
+
+// Gets at the payload of a part of the index, uncompressed.
+static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
+                               const uint8_t **payload)
+{
+    ts__scratch scratch = { NULL, 0 };
+    const ts_chunk_header *const header = &chunk->header;
+    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, payload);
+    if (fault.result == TS_OK &&
+        (header->raw_size < 16 ||
+         (header->raw_size - 16) / sizeof *header < header->count))
+        fault = ts__corrupt("the index is too short");
+    if (fault.result == TS_OK && ts__in_chunk_copied(reader, chunk)) {
+        uint8_t *const kept = ts__reader_keep(reader, header->raw_size);
+        if (kept) memcpy(kept, *payload, header->raw_size);
+        if (!kept) fault = ts__no_memory;
+        *payload = kept;
+    }
+    ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    return fault;
+}
+
+// The pictures of a part's chunks: one for each events chunk, in order.
+static bool ts__part_pictures(const uint8_t *payload,
+                              const ts_chunk_header *header)
+{
+    uint64_t events = 0;
+    for (uint32_t i = 0; i < header->count; i++) {
+        const uint8_t *const entry = payload + 16 + (size_t)i * sizeof *header;
+        events += entry[offsetof(ts_chunk_header, kind)] == TS_CHUNK_EVENTS;
+    }
+    return header->raw_size == 16 + (uint64_t)header->count * sizeof *header +
+                                   events * TS__LOD_BYTES;
+}
+
+// Collects the parts from the last to the first. They must be valid and go
+// strictly backwards.
+static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
+{
+    ts__in_chunk chunk;
+    const uint8_t *payload;
+    uint64_t limit = reader->size;
+    while (offset) {
+        if (offset >= limit || offset % 8 != 0 ||
+            offset < sizeof(ts_file_header))
+            return TS_ERR_CORRUPT;
+        if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK ||
+            chunk.header.kind != TS_CHUNK_INDEX)
+            return TS_ERR_CORRUPT;
+        const ts__fault fault = ts__part_open(reader, &chunk, &payload);
+        if (fault.result != TS_OK) return fault.result;
+        if (!ts__part_pictures(payload, &chunk.header)) return TS_ERR_CORRUPT;
+        if (!ts__part_add(reader, &chunk)) return TS_ERR_MEMORY;
+        reader->parts[reader->part_count - 1].entries = payload + 16;
+        limit = offset;
+        offset = ts__get64(payload);
+    }
+    return reader->part_count ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+// Takes a part's entries, which must stand in the file without a gap.
+static ts_result ts__index_take(ts_reader *reader, const ts__part *part)
+{
+    const uint8_t *lod =
+        part->entries + (size_t)part->count * sizeof(ts_chunk_header);
+    for (uint32_t i = 0; i < part->count; i++) {
+        ts__in_chunk chunk = { .offset = reader->resume };
+        ts_chunk_header *const header = &chunk.header;
+        memcpy(header, part->entries + i * sizeof *header, sizeof *header);
+        if (header->checksum != reader->resume ||
+            header->magic != TS_CHUNK_MAGIC ||
+            header->session != reader->session ||
+            header->sequence != reader->sequence || ts__header_check(header))
+            return TS_ERR_CORRUPT;
+        reader->resume += ts__in_chunk_bytes(header);
+        reader->sequence++;
+        if (reader->resume > part->offset) return TS_ERR_CORRUPT;
+        if (header->kind == TS_CHUNK_EVENTS) {
+            chunk.lod = lod;
+            lod += TS__LOD_BYTES;
+        }
+        if (!ts__in_chunk_add(reader, &chunk)) return TS_ERR_MEMORY;
+    }
+    return TS_OK;
+}
+
+// Steps over a chunk that must stand here: a part of the index, or the end.
+static bool ts__index_step(ts_reader *reader, uint64_t offset)
+{
+    ts__in_chunk chunk;
+    if (offset != reader->resume ||
+        ts__in_chunk_check(reader, offset, &chunk).result != TS_OK ||
+        chunk.header.sequence != reader->sequence)
+        return false;
+    reader->resume += ts__in_chunk_bytes(&chunk.header);
+    reader->sequence++;
+    return true;
+}
+
+// TS_ERR_CORRUPT and others: do not trust the index, walk.
+static ts_result ts__index_read(ts_reader *reader)
+{
+    ts__in_chunk end;
+    if (reader->desc.no_index || reader->header_damaged ||
+        !ts__index_end(reader, &end))
+        return TS_ERR_NOT_FOUND;
+    ts_result result = ts__index_parts(reader, end.header.first);
+    for (size_t i = reader->part_count; result == TS_OK && i-- > 0;) {
+        result = ts__index_take(reader, &reader->parts[i]);
+        if (result == TS_OK && !ts__index_step(reader, reader->parts[i].offset))
+            result = TS_ERR_CORRUPT;
+    }
+    if (result == TS_OK && !ts__index_step(reader, end.offset))
+        result = TS_ERR_CORRUPT;
+    return result;
+}
+
+static void ts__walk_reset(ts_reader *reader)
+{
+    reader->chunk_count = 0;
+    reader->part_count = 0;
+    reader->parts_used = 0;
+    reader->resume = sizeof(ts_file_header);
+    reader->sequence = 0;
+    reader->after_damage = false;
+    reader->tail_damage = false;
+    reader->search = 4 * reader->size + (UINT64_C(1) << 30);
+}
+
+// Fills the chunk table, by the index if that can be trusted.
+static ts_result ts__index_or_walk(ts_reader *reader)
+{
+    ts__walk_reset(reader);
+    const ts_result result = ts__index_read(reader);
+    if (result == TS_ERR_MEMORY) return result;
+    if (result == TS_OK) {
+        reader->info.indexed = true;
+        reader->info.finished = true;
+        reader->info.chunk_count = reader->chunk_count + reader->part_count + 1;
+        reader->parts_used = reader->part_count;
+        return TS_OK;
+    }
+    ts__walk_reset(reader);
+    return ts__walk_on(reader);
+}
+
+static int ts__order_offset(const void *a, const void *b)
+{
+    const ts__in_chunk *const x = a, *const y = b;
+    return ts__order_u64(x->offset, y->offset);
+}
+
+// Gives the chunks that a part describes exactly their pictures.
+static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
+                            uint32_t count)
+{
+    const uint8_t *const entries = payload + 16;
+    const uint8_t *lod = entries + (size_t)count * sizeof(ts_chunk_header);
+    for (uint32_t i = 0; i < count; i++) {
+        ts__in_chunk wanted;
+        memcpy(&wanted.header, entries + i * sizeof wanted.header,
+               sizeof wanted.header);
+        if (wanted.header.kind != TS_CHUNK_EVENTS) continue;
+        wanted.offset = wanted.header.checksum;
+        ts__in_chunk *const chunk =
+            bsearch(&wanted, reader->chunks, reader->chunk_count, sizeof wanted,
+                    ts__order_offset);
+        if (chunk && memcmp(&chunk->header, &wanted.header,
+                            offsetof(ts_chunk_header, checksum)) == 0)
+            chunk->lod = lod;
+        lod += TS__LOD_BYTES;
+    }
+}
+
+// After a walk: the pictures of the parts of an index that it met.
+static ts_result ts__index_pictures(ts_reader *reader)
+{
+    ts__in_chunk part;
+    const uint8_t *payload;
+    for (; reader->parts_used < reader->part_count; reader->parts_used++) {
+        const uint64_t offset = reader->parts[reader->parts_used].offset;
+        ts__in_chunk_check(reader, offset, &part);
+        ts__fault fault = ts__part_open(reader, &part, &payload);
+        if (fault.result == TS_OK && !ts__part_pictures(payload, &part.header))
+            fault = ts__corrupt("the index has the wrong size");
+        if (fault.result == TS_OK)
+            ts__part_spread(reader, payload, part.header.count);
+        else if (ts__in_chunk_report(reader, &part, fault) == TS_ERR_MEMORY)
+            return TS_ERR_MEMORY;
+    }
+    return TS_OK;
+}

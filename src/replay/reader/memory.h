@@ -1,0 +1,163 @@
+/* ---- Reader: memory, sorting, threads ----------------------------------- */
+
+__extension__ typedef __int128 ts__int128;
+__extension__ typedef unsigned __int128 ts__uint128;
+
+enum { TS__THREADS_MAX = 256 };
+
+// What is wrong with something that was read; result TS_OK: nothing.
+typedef struct ts__fault {
+    ts_result result;
+    const char *text; // static
+} ts__fault;
+
+static const ts__fault ts__fine = { TS_OK, "" };
+static const ts__fault ts__no_memory = { TS_ERR_MEMORY, "out of memory" };
+static const ts__fault ts__too_large = {
+    TS_ERR_UNSUPPORTED, "the compressed chunk is larger than is inflated"
+};
+
+static ts__fault ts__corrupt(const char *text)
+{
+    const ts__fault fault = { TS_ERR_CORRUPT, text };
+    return fault;
+}
+
+static void *ts__mem_default(void *user, void *ptr, size_t old_size,
+                             size_t new_size)
+{
+    (void)user;
+    (void)old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+static void *ts__mem_get(const ts_allocator *allocator, size_t size)
+{
+    return allocator->resize(allocator->user, NULL, 0, size);
+}
+
+static void ts__mem_put(const ts_allocator *allocator, void *ptr, size_t size)
+{
+    if (ptr) allocator->resize(allocator->user, ptr, size, 0);
+}
+
+// Makes room for one more item of an array; NULL leaves the array as it is.
+static void *ts__mem_more(const ts_allocator *allocator, void *items,
+                          size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity) return items;
+    const size_t grown = *capacity ? *capacity * 2 : 16;
+    void *const bigger = allocator->resize(allocator->user, items,
+                                           *capacity * size, grown * size);
+    if (bigger) *capacity = grown;
+    return bigger;
+}
+
+static uint32_t ts__get32(const uint8_t *bytes)
+{
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+static inline uint64_t ts__get64(const uint8_t *bytes)
+{
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+static uint64_t ts__pad8(uint64_t size)
+{
+    return (size + 7) & ~UINT64_C(7);
+}
+
+typedef int ts__order(const void *a, const void *b);
+
+static int ts__order_u64(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static void ts__swap(uint8_t *a, uint8_t *b, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const uint8_t kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+static void ts__sift(uint8_t *items, size_t at, size_t count, size_t size,
+                     ts__order *order)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count) return;
+        uint8_t *big = items + child * size;
+        if (child + 1 < count && order(big, big + size) < 0) {
+            child++;
+            big += size;
+        }
+        if (order(items + at * size, big) >= 0) return;
+        ts__swap(items + at * size, big, size);
+        at = child;
+    }
+}
+
+// Heapsort: no memory, no bad case. `order` must be total. Most arrays come
+// sorted, which costs one pass.
+static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
+{
+    uint8_t *const base = items;
+    size_t sorted = 1;
+    while (sorted < count &&
+           order(base + (sorted - 1) * size, base + sorted * size) <= 0)
+        sorted++;
+    if (sorted >= count) return;
+    for (size_t i = count / 2; i-- > 0;)
+        ts__sift(base, i, count, size, order);
+    for (size_t i = count - 1; i > 0; i--) {
+        ts__swap(base, base + i * size, size);
+        ts__sift(base, 0, i, size, order);
+    }
+}
+
+// Work split over threads: run(user, item, thread) for every item.
+typedef struct ts__crew {
+    void (*run)(void *user, size_t item, uint32_t thread);
+    void *user;
+    size_t count, next;
+    uint32_t thread_count;
+} ts__crew;
+
+static void *ts__crew_work(void *argument)
+{
+    ts__crew *const crew = argument;
+    const uint32_t thread =
+        __atomic_fetch_add(&crew->thread_count, 1, __ATOMIC_RELAXED);
+    for (;;) {
+        const size_t item =
+            __atomic_fetch_add(&crew->next, 1, __ATOMIC_RELAXED);
+        if (item >= crew->count) return NULL;
+        crew->run(crew->user, item, thread);
+    }
+}
+
+// A thread that cannot be made leaves its share to the others.
+static void ts__crew_run(uint32_t threads, size_t count,
+                         void (*run)(void *, size_t, uint32_t), void *user)
+{
+    ts__crew crew = { run, user, count, 0, 0 };
+    pthread_t others[TS__THREADS_MAX];
+    uint32_t made = 0;
+    if (threads > count) threads = (uint32_t)count;
+    while (made + 1 < threads &&
+           pthread_create(&others[made], NULL, ts__crew_work, &crew) == 0)
+        made++;
+    ts__crew_work(&crew);
+    while (made > 0)
+        pthread_join(others[--made], NULL);
+}

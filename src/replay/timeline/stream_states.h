@@ -1,0 +1,154 @@
+/* ---- Timeline: states of a stream --------------------------------------- */
+
+// The operations of a stream lie anywhere: those to come are fetched ahead.
+static void ts__stays_load(ts_stays *s)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint32_t *const ops = ts__tl_u32(&t->by_lane);
+    if (s->at >= s->end) return;
+    if (s->at + 8 < s->end) {
+        const uint32_t ahead = ops[s->at + 8];
+        __builtin_prefetch(&ts__replay_time(t->replay)[ahead]);
+        __builtin_prefetch(&ts__replay_duration(t->replay)[ahead]);
+    }
+    s->next_op = ops[s->at];
+    s->begin_ns = ts__tl_begin(t, s->next_op);
+    s->finish_ns = ts__tl_finish(t, s->next_op);
+    s->issue_ns = ts__tl_i64(&t->lane_issues)[s->at];
+    s->next_kind = ((const uint8_t *)t->lane_kinds.data)[s->at];
+}
+
+TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
+{
+    const ts_replay *const r = timeline->replay;
+    ts_stays stays;
+    memset(&stays, 0, sizeof stays);
+    stays.timeline = timeline;
+    if (stream >= r->lane_results.count) return stays;
+    const uint32_t *const first =
+        ts__tl_u32(&timeline->lane_first) +
+        (r->lanes.count - r->lane_results.count + stream);
+    if (first[0] == first[1]) return stays;
+    stays.more = true;
+    stays.at = first[0];
+    stays.end = first[1];
+    ts__stays_load(&stays);
+    stays.now_ns = stays.issue_ns;
+    stays.busy_ns = stays.wait_ns = stays.now_ns;
+    stays.runs = stays.waits = TS_NODE_NONE;
+    return stays;
+}
+
+// Puts what a node waited for into a stay, until *until.
+static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
+                           ts_stay *stay)
+{
+    const int64_t at = ts__tl_bond_of(t, node)->at_ns;
+    if (at <= *until) return;
+    const ts__tl_root *const root = ts__tl_root_at(t, node);
+    *until = at;
+    stay->culprit = root->culprit;
+    stay->edge = root->edge;
+    stay->inferred = root->inferred;
+}
+
+// The next operation begins.
+static void ts__stays_begin(ts_stays *s)
+{
+    const uint8_t kind = s->next_kind & (TS__TL_BEGIN_HELD - 1);
+    if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
+        s->finish_ns > s->busy_ns) {
+        if (s->busy_ns <= s->now_ns) s->runs = s->next_op;
+        s->busy_ns = s->finish_ns;
+    }
+    if (kind == TS_EVENT_EVENT_WAIT && s->finish_ns > s->wait_ns) {
+        s->wait_ns = s->finish_ns;
+        s->waits = ts__replay_end_node(s->timeline->replay, s->next_op);
+    }
+    s->at++;
+    ts__stays_load(s);
+}
+
+// What a stream does while nothing of its runs and it has more to do.
+static int64_t ts__stays_before(ts_stays *s, ts_stay *stay)
+{
+    const ts_timeline *const t = s->timeline;
+    const uint32_t op = s->next_op;
+    int64_t until = s->now_ns;
+    stay->state = TS_STATE_IDLE;
+    // As many are begun as come before this one: the next to be issued.
+    if (s->issue_ns > until) return s->issue_ns;
+    if (s->next_kind & TS__TL_BEGIN_HELD) ts__stays_hold(t, op, &until, stay);
+    if (s->next_kind & TS__TL_END_HELD)
+        ts__stays_hold(t, ts__replay_end_node(t->replay, op), &until, stay);
+    stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
+    return until > s->now_ns ? until : s->begin_ns;
+}
+
+// One stay, not joined with the next; it may be empty. False at the end.
+static bool ts__stays_step(ts_stays *s, ts_stay *stay)
+{
+    const ts_timeline *const t = s->timeline;
+    const bool next = s->at < s->end;
+    const int64_t begin = next ? s->begin_ns : t->end_ns;
+    const ts_stay none = {
+        TS_STATE_FINISHED, s->now_ns, begin, next ? s->next_op : TS_NODE_NONE,
+        TS_NODE_NONE,      0,         false
+    };
+    *stay = none;
+    if (next && begin <= s->now_ns) {
+        ts__stays_begin(s);
+        stay->end_ns = s->now_ns;
+        return true;
+    }
+    int64_t until = begin;
+    if (s->busy_ns > s->now_ns) {
+        stay->state = TS_STATE_RUNNING;
+        stay->operation = s->runs;
+        until = s->busy_ns;
+    } else if (s->wait_ns > s->now_ns) {
+        stay->state = TS_STATE_WAITING;
+        stay->operation = ts__settle_owner(t->replay, s->waits);
+        until = s->wait_ns;
+        const ts__tl_root *const root = ts__tl_root_at(t, s->waits);
+        stay->culprit = root->culprit;
+        stay->edge = root->edge;
+        stay->inferred = root->inferred;
+    } else if (next) {
+        until = ts__stays_before(s, stay);
+    } else if (s->now_ns >= begin) {
+        return false;
+    }
+    if (next && until > begin) until = begin;
+    stay->end_ns = s->now_ns = until;
+    return true;
+}
+
+TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
+{
+    if (!stays->more) return false;
+    while (ts__stays_step(stays, stay)) {
+        if (stay->start_ns == stay->end_ns) continue;
+        ts_stay *const kept = &stays->next;
+        const bool same =
+            stays->kept && kept->state == stay->state &&
+            (stay->state != TS_STATE_WAITING ||
+             (kept->culprit == stay->culprit && kept->edge == stay->edge));
+        if (same) {
+            kept->end_ns = stay->end_ns;
+            // What they lead to is the last, what runs the first.
+            if (stay->state != TS_STATE_RUNNING)
+                kept->operation = stay->operation;
+            continue;
+        }
+        const ts_stay done = *kept;
+        const bool any = stays->kept;
+        *kept = *stay;
+        stays->kept = true;
+        *stay = done;
+        if (any) return true;
+    }
+    *stay = stays->next;
+    stays->more = false;
+    return stays->kept;
+}

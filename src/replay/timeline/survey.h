@@ -1,0 +1,301 @@
+/* ---- Timeline: windows -------------------------------------------------- */
+
+// Of one window and device.
+typedef struct ts__survey_part {
+    ts_timeline_figures figures;
+    int64_t own_ns;     // see ts__tl_device
+    ts__rvec latencies; // uint32_t, at most UINT32_MAX
+} ts__survey_part;
+
+typedef struct ts__survey_gap {
+    ts_gap gap;
+    uint32_t device;
+} ts__survey_gap;
+
+struct ts_survey {
+    ts_reader *reader;
+    ts_allocator allocator;
+    ts_survey_desc desc;
+    uint32_t threads, steps; // steps: borders from one window to the next
+    size_t window_count, device_count;
+    ts__rvec devices;     // uint32_t: tracks, in order of number
+    ts__rmap device_of;   // track to its device; 0 is the one not known
+    ts__rvec borders;     // int64_t, of all parts of windows
+    ts__rvec windows;     // ts_survey_window
+    ts__rvec failures;    // ts_result of each window
+    ts__rvec reach;       // int64_t of each window and device
+    ts__rvec counts;      // uint64_t of each window, while it is counted
+    ts__rvec parts;       // ts__survey_part of each window and device
+    ts__rvec gaps;        // ts__survey_gap
+    ts__rvec window_gaps; // ts__rvec of each window
+    ts__rvec figures;     // ts_timeline_figures of each device
+    ts_timeline_figures total;
+};
+
+static int64_t ts__survey_border(const ts_survey *s, int64_t index)
+{
+    const int64_t count = (int64_t)s->borders.count;
+    if (index <= 0) return -TS__REPLAY_TIME_MAX - 1;
+    if (index >= count - 1) return TS__REPLAY_TIME_MAX + 1;
+    return ts__tl_i64(&s->borders)[index];
+}
+
+static ts__survey_part *ts__survey_part_at(const ts_survey *s, size_t window,
+                                           size_t device)
+{
+    return (ts__survey_part *)s->parts.data + window * s->device_count + device;
+}
+
+/* ---- Devices ---- */
+
+static int ts__survey_compare_device(const void *left, const void *right)
+{
+    const ts_track *const a = (const ts_track *)left;
+    const ts_track *const b = (const ts_track *)right;
+    if (a->number != b->number) return a->number < b->number ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static bool ts__survey_tracks(ts_survey *s)
+{
+    const size_t count = ts_reader_info(s->reader)->track_count;
+    ts__rvec list = { 0 };
+    if (!ts__rvec_reserve(&s->allocator, &list, sizeof(ts_track), count + 1))
+        return false;
+    ts_track *const devices = (ts_track *)list.data;
+    ts_track track;
+    for (size_t i = 0; i < count; i++)
+        if (ts_reader_track_at(s->reader, i, &track) &&
+            track.type == TS_TRACK_DEVICE)
+            devices[list.count++] = track;
+    qsort(devices, list.count, sizeof *devices, ts__survey_compare_device);
+    s->device_count = list.count + 1; // and what belongs to none
+    bool ok = ts__rvec_fill(&s->allocator, &s->devices, sizeof(uint32_t),
+                            s->device_count, 0);
+    for (size_t i = 0; ok && i < list.count; i++) {
+        ((uint32_t *)s->devices.data)[i + 1] = devices[i].id;
+        ok = ts__rmap_put(&s->allocator, &s->device_of, devices[i].id,
+                          (uint32_t)i + 1);
+    }
+    ts__rvec_close(&s->allocator, &list);
+    for (size_t i = 0; ok && i < count; i++) {
+        if (!ts_reader_track_at(s->reader, i, &track) ||
+            track.type == TS_TRACK_DEVICE)
+            continue;
+        const uint32_t id = track.id;
+        for (int depth = 0; depth < 8 && track.type != TS_TRACK_DEVICE;)
+            if (!ts_reader_track(s->reader, track.parent, &track))
+                depth = 8;
+            else
+                depth++;
+        if (track.type == TS_TRACK_DEVICE)
+            ok = ts__rmap_put(&s->allocator, &s->device_of, id,
+                              ts__rmap_get(&s->device_of, track.id));
+    }
+    return ok;
+}
+
+static uint32_t ts__survey_device_of(const ts_survey *s, uint32_t track)
+{
+    const uint32_t device = ts__rmap_get(&s->device_of, track);
+    return device == TS_NODE_NONE ? 0 : device;
+}
+
+/* ---- Borders ---- */
+
+// Where a chunk begins or ends, and how dense its rows are: the number of them
+// in a nanosecond, times 2^32.
+typedef struct ts__survey_edge {
+    int64_t time;
+    uint64_t density;
+    bool ends;
+} ts__survey_edge;
+
+static int ts__survey_compare_edge(const void *left, const void *right)
+{
+    const ts__survey_edge *const a = (const ts__survey_edge *)left;
+    const ts__survey_edge *const b = (const ts__survey_edge *)right;
+    return (a->time > b->time) - (a->time < b->time);
+}
+
+static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
+{
+    ts_chunk_info info;
+    for (size_t i = 0; ts_reader_chunk(s->reader, i, &info); i++) {
+        if (!ts__chunk_is_gpu(&info) || !info.header.count ||
+            !ts__replay_time_ok(info.first_ns) ||
+            !ts__replay_time_ok(info.last_ns))
+            continue;
+        *rows += info.header.count;
+        int64_t long_ns = info.last_ns - info.first_ns;
+        if (long_ns < 1) long_ns = 1;
+        const uint64_t density =
+            ((uint64_t)info.header.count << 32) / (uint64_t)long_ns;
+        for (int ends = 0; ends < 2; ends++) {
+            ts__survey_edge *const edge = (ts__survey_edge *)ts__rvec_push(
+                &s->allocator, edges, sizeof *edge);
+            if (!edge) return false;
+            edge->time = info.first_ns + (ends ? long_ns : 0);
+            edge->density = density;
+            edge->ends = ends;
+        }
+    }
+    if (edges->count)
+        qsort(edges->data, edges->count, sizeof(ts__survey_edge),
+              ts__survey_compare_edge);
+    return true;
+}
+
+// Goes through time; with `every` notes a border where as much has passed.
+// Returns how much passes in all.
+static uint64_t ts__survey_walk(ts_survey *s, const ts__rvec *edges,
+                                uint64_t every)
+{
+    const ts__survey_edge *const list = (const ts__survey_edge *)edges->data;
+    uint64_t density = 0, passed = 0, noted = 1;
+    for (size_t i = 0; i + 1 < edges->count; i++) {
+        density +=
+            list[i].ends ? (uint64_t)0 - list[i].density : list[i].density;
+        const uint64_t time = (uint64_t)(list[i + 1].time - list[i].time);
+        const uint64_t end = passed + density * time;
+        while (every && density && every * noted <= end) {
+            const uint64_t at = (every * noted++ - passed) / density;
+            const int64_t border = list[i].time + (int64_t)at;
+            int64_t *const to = (int64_t *)s->borders.data;
+            if (s->borders.count < s->borders.capacity - 1 &&
+                border > to[s->borders.count - 1])
+                to[s->borders.count++] = border;
+        }
+        passed = end;
+    }
+    return passed;
+}
+
+// Cuts the trace into parts of margin_operations, about.
+static ts_result ts__survey_cut(ts_survey *s)
+{
+    ts__rvec edges = { 0 };
+    uint64_t rows = 0;
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__survey_edges(s, &edges, &rows)) {
+        const uint64_t parts = rows / s->desc.margin_operations + 1;
+        result = !rows ? TS_ERR_NOT_FOUND : TS_OK;
+        if (!ts__rvec_reserve(&s->allocator, &s->borders, sizeof(int64_t),
+                              (size_t)parts + 3))
+            result = TS_ERR_MEMORY;
+        if (result == TS_OK) {
+            ((int64_t *)s->borders.data)[0] = ts__survey_border(s, 0);
+            s->borders.count = 1;
+            const uint64_t all = ts__survey_walk(s, &edges, 0);
+            ts__survey_walk(s, &edges, all / parts + 1);
+            ((int64_t *)s->borders.data)[s->borders.count++] =
+                TS__REPLAY_TIME_MAX + 1;
+            s->window_count = (s->borders.count - 2) / s->steps + 1;
+        }
+    }
+    ts__rvec_close(&s->allocator, &edges);
+    return result;
+}
+
+/* ---- What a window cannot tell ---- */
+
+typedef struct ts__survey_scan {
+    const ts_survey *survey;
+    int64_t *reach;   // of each thread, window and device
+    uint64_t *counts; // of each thread and window
+} ts__survey_scan;
+
+static size_t ts__survey_window_of(const ts_survey *s, int64_t time,
+                                   size_t near)
+{
+    size_t low = 0, high = s->window_count;
+    const int64_t steps = s->steps;
+    if (time >= ts__survey_border(s, (int64_t)near * steps) &&
+        time < ts__survey_border(s, ((int64_t)near + 1) * steps))
+        return near;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (ts__survey_border(s, (int64_t)middle * steps) <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void ts__survey_take(const ts_columns *c, uint32_t thread, void *user)
+{
+    const ts__survey_scan *const scan = (const ts__survey_scan *)user;
+    const ts_survey *const s = scan->survey;
+    uint64_t *const counts = scan->counts + thread * s->window_count;
+    int64_t *const reach =
+        scan->reach + (size_t)thread * s->window_count * s->device_count;
+    size_t window = 0;
+    uint32_t track = c->track, device = ts__survey_device_of(s, track);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const int64_t start = c->start_ns[i], duration = c->duration_ns[i];
+        if (!ts__replay_time_ok(start) || !ts__replay_time_ok(duration) ||
+            duration < 0)
+            continue;
+        window = ts__survey_window_of(s, start, window);
+        counts[window]++;
+        if (!duration || !ts__kind_works((uint8_t)c->kind)) continue;
+        if (c->tracks && c->tracks[i] != track) {
+            track = c->tracks[i];
+            device = ts__survey_device_of(s, track);
+        }
+        int64_t *const to = &reach[window * s->device_count + device];
+        if (start + duration > *to) *to = start + duration;
+    }
+}
+
+// Counts the operations of each window, and finds out when all the work that
+// began before it had ended.
+static ts_result ts__survey_reach(ts_survey *s)
+{
+    const size_t cells = s->window_count * s->device_count;
+    ts__rvec reach = { 0 }, counts = { 0 };
+    ts_result result = TS_ERR_MEMORY;
+    if (ts__rvec_reserve(&s->allocator, &reach, sizeof(int64_t),
+                         cells * s->threads) &&
+        ts__rvec_fill(&s->allocator, &counts, sizeof(uint64_t),
+                      s->window_count * s->threads, 0)) {
+        int64_t *const of = (int64_t *)reach.data;
+        uint64_t *const count = (uint64_t *)counts.data;
+        for (size_t i = 0; i < cells * s->threads; i++)
+            of[i] = TS__NO_TIME;
+        ts__survey_scan scan = { s, of, count };
+        const ts_filter filter = { .kinds = ts__kinds_gpu() };
+        result = ts_reader_scan(s->reader, &filter, s->threads, ts__survey_take,
+                                &scan);
+        if (result != TS_ERR_MEMORY) result = TS_OK;
+        for (size_t t = 1; t < s->threads; t++) {
+            for (size_t i = 0; i < cells; i++)
+                if (of[t * cells + i] > of[i]) of[i] = of[t * cells + i];
+            for (size_t i = 0; i < s->window_count; i++)
+                count[i] += count[t * s->window_count + i];
+        }
+    }
+    s->reach = reach;
+    s->counts = counts;
+    return result;
+}
+
+// From what began in a window to what began before it; the last row is of all.
+static bool ts__survey_before(ts_survey *s)
+{
+    const size_t devices = s->device_count;
+    ts__rvec before = { 0 };
+    if (!ts__rvec_reserve(&s->allocator, &before, sizeof(int64_t),
+                          (s->window_count + 1) * devices))
+        return false;
+    int64_t *const to = (int64_t *)before.data;
+    const int64_t *const from = ts__tl_i64(&s->reach);
+    for (size_t d = 0; d < devices; d++)
+        to[d] = TS__NO_TIME;
+    for (size_t i = 0; i < s->window_count * devices; i++)
+        to[i + devices] = from[i] > to[i] ? from[i] : to[i];
+    ts__rvec_close(&s->allocator, &s->reach);
+    s->reach = before;
+    return true;
+}

@@ -1,0 +1,432 @@
+/* ---- Timeline: one window ----------------------------------------------- */
+
+// One more of the longest gaps: a heap, whose first is the shortest.
+static bool ts__survey_gap_before(const ts__survey_gap *a,
+                                  const ts__survey_gap *b)
+{
+    const int64_t of_a = a->gap.end_ns - a->gap.start_ns;
+    const int64_t of_b = b->gap.end_ns - b->gap.start_ns;
+    if (of_a != of_b) return of_a > of_b;
+    if (a->gap.start_ns != b->gap.start_ns)
+        return a->gap.start_ns < b->gap.start_ns;
+    return a->device < b->device;
+}
+
+static int ts__survey_compare_gap(const void *left, const void *right)
+{
+    const ts__survey_gap *const a = (const ts__survey_gap *)left;
+    const ts__survey_gap *const b = (const ts__survey_gap *)right;
+    return ts__survey_gap_before(b, a) - ts__survey_gap_before(a, b);
+}
+
+static void ts__survey_gap_sink(ts__survey_gap *heap, size_t count,
+                                ts__survey_gap item)
+{
+    size_t at = 0;
+    for (size_t next; (next = at * 2 + 1) < count; at = next) {
+        if (next + 1 < count &&
+            ts__survey_gap_before(&heap[next], &heap[next + 1]))
+            next++;
+        if (!ts__survey_gap_before(&item, &heap[next])) break;
+        heap[at] = heap[next];
+    }
+    heap[at] = item;
+}
+
+static bool ts__survey_gap_keep(const ts_survey *s, ts__rvec *heap,
+                                ts__survey_gap item)
+{
+    ts__survey_gap *list = (ts__survey_gap *)heap->data;
+    if (heap->count == s->desc.gap_count) {
+        if (ts__survey_gap_before(&item, &list[0]))
+            ts__survey_gap_sink(list, heap->count, item);
+        return true;
+    }
+    if (!ts__rvec_push(&s->allocator, heap, sizeof item)) return false;
+    list = (ts__survey_gap *)heap->data;
+    size_t at = heap->count - 1;
+    for (; at && ts__survey_gap_before(&list[(at - 1) / 2], &item);
+         at = (at - 1) / 2)
+        list[at] = list[(at - 1) / 2];
+    list[at] = item;
+    return true;
+}
+
+typedef struct ts__survey_view { // a window while it is looked at
+    ts_survey *survey;
+    size_t window;
+    ts_replay *replay;
+    ts_timeline *timeline;
+    uint64_t before; // operations of the trace before number 0 of the window
+    uint32_t known;  // from here on every operation is there
+} ts__survey_view;
+
+// The number in the whole trace of a node, if it is an operation.
+static uint32_t ts__survey_number(const ts__survey_view *v, uint32_t node)
+{
+    if (node == TS_NODE_NONE || node >= v->replay->op_count ||
+        node < v->known || v->before + node >= TS_NODE_NONE)
+        return TS_NODE_NONE;
+    return (uint32_t)(v->before + node);
+}
+
+// All operations from the beginning of what is loaded are there; how many
+// began before the window tells their numbers.
+static void ts__survey_numbers(ts__survey_view *v)
+{
+    const ts_replay *const r = v->replay;
+    const ts_survey_window *const all =
+        (const ts_survey_window *)v->survey->windows.data;
+    uint64_t begun = 0;
+    uint32_t earlier = 0;
+    for (size_t i = 0; i < v->window; i++)
+        begun += all[i].operations;
+    for (v->known = 0;
+         v->known < r->op_count && ts__replay_time(r)[v->known] < r->load_from;)
+        v->known++;
+    for (earlier = v->known;
+         earlier < r->op_count &&
+         ts__replay_time(r)[earlier] < all[v->window].from_ns;)
+        earlier++;
+    v->before = begun - earlier; // modulo 2^64: node numbers are added
+}
+
+static bool ts__survey_latencies(const ts__survey_view *v,
+                                 const ts__tl_device *d, ts__survey_part *part)
+{
+    const ts_timeline *const t = v->timeline;
+    if (!ts__rvec_reserve(&v->survey->allocator, &part->latencies,
+                          sizeof(uint32_t), (size_t)d->figures.launches))
+        return false;
+    uint32_t *const to = (uint32_t *)part->latencies.data;
+    for (uint32_t i = d->first; i < d[1].first; i++) {
+        const uint32_t op = ts__tl_u32(&t->by_device)[i];
+        const int64_t begin = ts__tl_begin(t, op), issue = ts__tl_issue(t, op);
+        if (!ts__kind_works(ts__replay_op(t->replay, op)->kind) ||
+            !ts__tl_inside(t, begin) || !ts__tl_by_launch(t, op, issue))
+            continue;
+        to[part->latencies.count++] =
+            begin - issue > UINT32_MAX ? UINT32_MAX : (uint32_t)(begin - issue);
+    }
+    return true;
+}
+
+static bool ts__survey_device_take(const ts__survey_view *v, size_t index)
+{
+    ts_survey *const s = v->survey;
+    const ts_timeline *const t = v->timeline;
+    const ts__tl_device *const d = ts__tl_device_at(t, index);
+    const uint32_t device = ts__survey_device_of(s, d->figures.track);
+    ts__survey_part *const part = ts__survey_part_at(s, v->window, device);
+    part->figures = d->figures;
+    part->own_ns = d->own_ns;
+    ts__rvec *const kept = (ts__rvec *)s->window_gaps.data + v->window;
+    for (size_t i = 0; i < d->gap_count; i++) {
+        ts__survey_gap item = {
+            ((const ts_gap *)t->gaps.data)[d->gap_first + i], device
+        };
+        item.gap.operation = ts__survey_number(v, item.gap.operation);
+        item.gap.culprit = ts__survey_number(v, item.gap.culprit);
+        if (!ts__survey_gap_keep(s, kept, item)) return false;
+    }
+    return ts__survey_latencies(v, d, part);
+}
+
+static ts_result ts__survey_load(ts__survey_view *v)
+{
+    ts_survey *const s = v->survey;
+    const int64_t first = (int64_t)v->window * s->steps;
+    ts_replay_desc desc = { 0 };
+    desc.threads = 1;
+    desc.allocator = s->allocator;
+    desc.queue_depth = s->desc.queue_depth;
+    desc.connections = s->desc.connections;
+    desc.no_inference = s->desc.no_inference;
+    desc.load_from_ns = ts__survey_border(s, first - 1);
+    desc.load_to_ns = ts__survey_border(s, first + s->steps + 1);
+    desc.load_before_ns =
+        desc.load_from_ns - ts__survey_border(s, first - 1 - s->steps);
+    return ts_replay_open(&v->replay, s->reader, &desc);
+}
+
+static ts_result ts__survey_look(ts__survey_view *v)
+{
+    ts_survey *const s = v->survey;
+    const int64_t first = (int64_t)v->window * s->steps;
+    ts_result result = ts__survey_load(v);
+    if (result != TS_OK) return result;
+    const ts_replay *const r = v->replay;
+    ts__rvec reach = { 0 };
+    const size_t devices = r->device_results.count;
+    if (!ts__rvec_reserve(&s->allocator, &reach, sizeof(int64_t), devices))
+        return TS_ERR_MEMORY;
+    for (size_t i = 0; i < devices; i++) {
+        const uint32_t device = ts__survey_device_of(
+            s, ((const ts_lane *)r->device_results.data)[i].track);
+        ((int64_t *)reach.data)[i] =
+            ts__tl_i64(&s->reach)[v->window * s->device_count + device];
+    }
+    ts_timeline_desc desc = { 0 };
+    desc.from_ns = ts__survey_border(s, first);
+    desc.to_ns = ts__survey_border(s, first + s->steps);
+    desc.allocator = s->allocator;
+    result =
+        ts__timeline_open(&v->timeline, v->replay, &desc, ts__tl_i64(&reach));
+    if (result == TS_OK) ts__survey_numbers(v);
+    for (size_t i = 0; result == TS_OK && i < devices; i++)
+        if (!ts__survey_device_take(v, i)) result = TS_ERR_MEMORY;
+    ts__rvec_close(&s->allocator, &reach);
+    return result;
+}
+
+static void ts__survey_window_run(void *user, size_t window, uint32_t thread)
+{
+    (void)thread;
+    ts_survey *const s = (ts_survey *)user;
+    ts_survey_window *const w = (ts_survey_window *)s->windows.data + window;
+    ts__survey_view v = { s, window, NULL, NULL, 0, 0 };
+    ts_result result = ts__survey_look(&v);
+    if (v.replay) w->plan = v.replay->stats;
+    ts_timeline_close(v.timeline);
+    ts_replay_close(v.replay);
+    // Windows may be empty.
+    if (result == TS_ERR_NOT_FOUND) result = TS_OK;
+    ((ts_result *)s->failures.data)[window] = result;
+}
+
+/* ---- All windows together ---- */
+
+// The value at a place of all latencies of a device, if they were sorted.
+static int64_t ts__survey_select(const ts_survey *s, size_t device,
+                                 uint64_t place)
+{
+    uint32_t prefix = 0, mask = 0;
+    for (int shift = 22; shift >= 0; shift -= 11) {
+        uint64_t counts[2048] = { 0 };
+        for (size_t w = 0; w < s->window_count; w++) {
+            const ts__rvec *const list =
+                &ts__survey_part_at(s, w, device)->latencies;
+            for (size_t i = 0; i < list->count; i++) {
+                const uint32_t value = ts__tl_u32(list)[i];
+                if ((value & mask) == prefix) counts[value >> shift & 2047]++;
+            }
+        }
+        uint32_t digit = 0;
+        while (place >= counts[digit])
+            place -= counts[digit++];
+        prefix |= digit << shift;
+        mask |= UINT32_C(2047) << shift;
+    }
+    return prefix;
+}
+
+static void ts__survey_add(ts_timeline_figures *to, ts__survey_part *part)
+{
+    ts_timeline_figures *const f = &part->figures;
+    bool any = true; // the span is worked out from more than the parts
+    f->start_ns = f->end_ns = 0;
+    ts__tl_sum(to, f, &any);
+}
+
+// A device's span: from its first work to the end of its last.
+static void ts__survey_span(const ts_survey *s, size_t device,
+                            ts_timeline_figures *to)
+{
+    for (size_t w = 0; w < s->window_count; w++) {
+        const int64_t own_ns = ts__survey_part_at(s, w, device)->own_ns;
+        if (own_ns == TS__NO_TIME) continue;
+        to->start_ns = own_ns;
+        to->end_ns =
+            ts__tl_i64(&s->reach)[s->window_count * s->device_count + device];
+        return;
+    }
+}
+
+static bool ts__survey_merge_device(ts_survey *s, size_t device)
+{
+    ts_timeline_figures f = { 0 };
+    for (size_t w = 0; w < s->window_count; w++)
+        ts__survey_add(&f, ts__survey_part_at(s, w, device));
+    ts__survey_span(s, device, &f);
+    f.track = ts__tl_u32(&s->devices)[device];
+    if (f.launches) {
+        f.launch_p50_ns =
+            ts__survey_select(s, device, (f.launches * 50 + 99) / 100 - 1);
+        f.launch_p95_ns =
+            ts__survey_select(s, device, (f.launches * 95 + 99) / 100 - 1);
+    }
+    ((ts_timeline_figures *)s->figures.data)[device] = f;
+    return ts__tl_adds_up(&f);
+}
+
+static bool ts__survey_merge_gaps(ts_survey *s)
+{
+    bool ok = true;
+    for (size_t w = 0; ok && w < s->window_count; w++) {
+        const ts__rvec *const list = (ts__rvec *)s->window_gaps.data + w;
+        for (size_t i = 0; ok && i < list->count; i++)
+            ok = ts__survey_gap_keep(s, &s->gaps,
+                                     ((const ts__survey_gap *)list->data)[i]);
+    }
+    if (s->gaps.count)
+        qsort(s->gaps.data, s->gaps.count, sizeof(ts__survey_gap),
+              ts__survey_compare_gap);
+    return ok;
+}
+
+// Devices on which nothing lies are left out.
+static bool ts__survey_has(const ts_survey *s, size_t device)
+{
+    for (size_t w = 0; w < s->window_count; w++)
+        if (ts__survey_part_at(s, w, device)->figures.queue_max ||
+            ts__survey_part_at(s, w, device)->figures.operations)
+            return true;
+    return ts__tl_i64(&s->reach)[s->window_count * s->device_count + device] !=
+           TS__NO_TIME;
+}
+
+static ts_result ts__survey_merge(ts_survey *s)
+{
+    ts_timeline_figures *const all = (ts_timeline_figures *)s->figures.data;
+    ts__rvec numbers = { 0 };
+    if (!ts__survey_merge_gaps(s) ||
+        !ts__rvec_fill(&s->allocator, &numbers, sizeof(uint32_t),
+                       s->device_count, 0))
+        return TS_ERR_MEMORY;
+    bool any = false, ok = true;
+    size_t kept = 0;
+    for (size_t i = 0; ok && i < s->device_count; i++) {
+        ok = ts__survey_merge_device(s, i);
+        if (!ts__survey_has(s, i)) continue;
+        ts__tl_sum(&s->total, &all[i], &any);
+        ((uint32_t *)numbers.data)[i] = (uint32_t)kept;
+        all[kept++] = all[i];
+    }
+    s->figures.count = kept;
+    for (size_t i = 0; i < s->gaps.count; i++) {
+        ts__survey_gap *const gap = (ts__survey_gap *)s->gaps.data + i;
+        gap->device = ts__tl_u32(&numbers)[gap->device];
+    }
+    ts__rvec_close(&s->allocator, &numbers);
+    return !ok ? TS_ERR_CORRUPT : kept ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+static ts_result ts__survey_all(ts_survey *s)
+{
+    const ts_allocator *const a = &s->allocator;
+    ts_result result = ts__survey_tracks(s) ? TS_OK : TS_ERR_MEMORY;
+    if (result == TS_OK) result = ts__survey_cut(s);
+    if (result == TS_OK) result = ts__survey_reach(s);
+    if (result != TS_OK) return result;
+    const size_t windows = s->window_count;
+    if (!ts__survey_before(s) ||
+        !ts__rvec_fill(a, &s->windows, sizeof(ts_survey_window), windows, 0) ||
+        !ts__rvec_fill(a, &s->failures, sizeof(ts_result), windows, 0) ||
+        !ts__rvec_fill(a, &s->window_gaps, sizeof(ts__rvec), windows, 0) ||
+        !ts__rvec_fill(a, &s->parts, sizeof(ts__survey_part),
+                       windows * s->device_count, 0) ||
+        !ts__rvec_fill(a, &s->figures, sizeof(ts_timeline_figures),
+                       s->device_count, 0))
+        return TS_ERR_MEMORY;
+    for (size_t i = 0; i < windows * s->device_count; i++)
+        ((ts__survey_part *)s->parts.data)[i].own_ns = TS__NO_TIME;
+    for (size_t i = 0; i < windows; i++) {
+        ts_survey_window *const w = (ts_survey_window *)s->windows.data + i;
+        w->from_ns = ts__survey_border(s, (int64_t)(i * s->steps));
+        w->to_ns = ts__survey_border(s, (int64_t)((i + 1) * s->steps));
+        w->operations = ((const uint64_t *)s->counts.data)[i];
+    }
+    ts__crew_run(s->threads, windows, ts__survey_window_run, s);
+    for (size_t i = 0; i < windows; i++) {
+        result = ((const ts_result *)s->failures.data)[i];
+        if (result != TS_OK) return result;
+    }
+    return ts__survey_merge(s);
+}
+
+TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
+                                const ts_survey_desc *desc)
+{
+    static const ts_survey_desc none = { 0 };
+    if (!survey) return TS_ERR_USAGE;
+    *survey = NULL;
+    if (!reader) return TS_ERR_USAGE;
+    if (!desc) desc = &none;
+    const ts_allocator allocator = ts__arena_open(&desc->allocator);
+    ts_survey *const s = (ts_survey *)allocator.resize(allocator.user, NULL, 0,
+                                                       sizeof(ts_survey));
+    if (!s) {
+        ts__arena_close(&allocator);
+        return TS_ERR_MEMORY;
+    }
+    memset(s, 0, sizeof *s);
+    s->reader = reader;
+    s->allocator = allocator;
+    s->desc = *desc;
+    ts_survey_desc *const d = &s->desc;
+    if (!d->window_operations) d->window_operations = 50000;
+    if (!d->margin_operations)
+        d->margin_operations = (d->window_operations + 9) / 10;
+    if (!d->gap_count) d->gap_count = 100;
+    s->steps = (d->window_operations - 1) / d->margin_operations + 1;
+    s->threads = d->threads ? d->threads : reader->threads;
+    if (s->threads > TS__THREADS_MAX) s->threads = TS__THREADS_MAX;
+    const ts_result result = ts__survey_all(s);
+    if (result == TS_OK)
+        *survey = s;
+    else
+        ts_survey_close(s);
+    return result;
+}
+
+TS_API void ts_survey_close(ts_survey *survey)
+{
+    if (!survey) return;
+    const ts_allocator a = survey->allocator;
+    for (size_t i = 0; i < survey->parts.count; i++)
+        ts__rvec_close(&a,
+                       &((ts__survey_part *)survey->parts.data)[i].latencies);
+    for (size_t i = 0; i < survey->window_gaps.count; i++)
+        ts__rvec_close(&a, (ts__rvec *)survey->window_gaps.data + i);
+    ts__rvec *const vecs[] = { &survey->devices,  &survey->device_of.entries,
+                               &survey->borders,  &survey->windows,
+                               &survey->failures, &survey->reach,
+                               &survey->counts,   &survey->parts,
+                               &survey->gaps,     &survey->window_gaps,
+                               &survey->figures };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&a, vecs[i]);
+    a.resize(a.user, survey, sizeof *survey, 0);
+    ts__arena_close(&a);
+}
+
+TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey)
+{
+    return &survey->total;
+}
+
+TS_API const ts_timeline_figures *ts_survey_device(const ts_survey *survey,
+                                                   size_t device)
+{
+    if (device >= survey->figures.count) return NULL;
+    return (const ts_timeline_figures *)survey->figures.data + device;
+}
+
+TS_API bool ts_survey_gap(const ts_survey *survey, size_t index, size_t *device,
+                          ts_gap *gap)
+{
+    if (index >= survey->gaps.count) return false;
+    const ts__survey_gap *const one =
+        (const ts__survey_gap *)survey->gaps.data + index;
+    *device = one->device;
+    *gap = one->gap;
+    return true;
+}
+
+TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
+                                ts_survey_window *window)
+{
+    if (index >= survey->window_count) return false;
+    *window = ((const ts_survey_window *)survey->windows.data)[index];
+    return true;
+}

@@ -1,0 +1,216 @@
+/* ---- Timeline: what each node waited for -------------------------------- */
+
+// The place of a node among all but the calls, which wait for nothing here.
+static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
+{
+    return node < r->op_count ? node : node - r->call_count;
+}
+static ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
+{
+    return (ts__tl_bond *)t->bonds.data + ts__tl_place(t->replay, node);
+}
+
+// Whether an edge satisfied at the same moment as another one goes first.
+static bool ts__tl_prefers(uint8_t kind, uint8_t other)
+{
+    const uint8_t guess = kind & TS_EDGE_INFERRED;
+    if (guess != (other & TS_EDGE_INFERRED)) return !guess;
+    return TS_EDGE_KIND(kind) > TS_EDGE_KIND(other);
+}
+
+// Notes which calls were held up by a wait or by a full queue.
+static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t first = r->op_count + r->call_count;
+    const uint8_t edge = TS_EDGE_KIND(kind);
+    if (node < first || node >= r->join_first ||
+        (edge != TS_EDGE_SYNC && edge != TS_EDGE_QUEUE))
+        return;
+    ((uint8_t *)t->held.data)[node - first] |=
+        edge == TS_EDGE_QUEUE     ? TS__HELD_QUEUE
+        : kind & TS_EDGE_INFERRED ? TS__HELD_GUESS
+                                  : TS__HELD_SYNC;
+}
+
+// An event wait that takes no time: it may stand where it was reached, or
+// where it was satisfied.
+static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
+{
+    return op < t->replay->op_count &&
+           ts__replay_op(t->replay, op)->kind == TS_EVENT_EVENT_WAIT &&
+           ts__tl_begin(t, op) == ts__tl_finish(t, op);
+}
+
+// Such a wait is bound by its event, unless what it came after is later. Its
+// own begin says nothing, and was left out.
+static void ts__tl_bind_moments(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    for (size_t i = 0; i < r->waiters.count; i++) {
+        const uint32_t op = ts__tl_u32(&r->waiters)[i];
+        if (!ts__tl_is_moment(t, op)) continue;
+        const ts__tl_bond *const own = ts__tl_bond_of(t, op);
+        ts__tl_bond *const end = ts__tl_bond_of(t, ts__replay_end_node(r, op));
+        if (end->source != TS_NODE_NONE &&
+            (own->source == TS_NODE_NONE || own->at_ns <= end->at_ns))
+            continue;
+        end->at_ns = ts__tl_begin(t, op);
+        end->source = op;
+        end->kind = TS_EDGE_SELF | TS_EDGE_FROM_START;
+    }
+}
+
+static bool ts__tl_bind(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond),
+                       r->node_count - r->call_count, 0xFF) ||
+        !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0))
+        return false;
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const int64_t begin = ts__tl_begin(t, i), end = ts__tl_finish(t, i);
+        for (uint32_t e = ts__replay_offsets(r)[i];
+             e < ts__replay_offsets(r)[i + 1]; e++) {
+            const uint32_t to = ts__replay_target(r, e);
+            if (ts__tl_is_call(r, to)) continue;
+            const uint8_t kind = ts__replay_kind(r, e);
+            const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
+            ts__tl_bond *const bond = ts__tl_bond_of(t, to);
+            ts__tl_hold(t, to, kind);
+            if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
+                continue;
+            if (bond->source != TS_NODE_NONE &&
+                (at < bond->at_ns ||
+                 (at == bond->at_ns && !ts__tl_prefers(kind, bond->kind))))
+                continue;
+            bond->at_ns = at;
+            bond->source = i;
+            bond->kind = kind;
+        }
+    }
+    ts__tl_bind_moments(t);
+    return true;
+}
+
+// The kind of edge that a node is bound by; SELF if there is none.
+static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
+{
+    const ts__tl_bond *const bond = ts__tl_bond_of(t, node);
+    return bond->source == TS_NODE_NONE ? TS_EDGE_SELF
+                                        : TS_EDGE_KIND(bond->kind);
+}
+
+// Where a way back ends: host calls, the host's own operations, and what
+// takes time on a stream.
+static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
+{
+    const ts_replay *const r = t->replay;
+    if (node >= r->op_count) return ts__tl_is_call(r, node);
+    const uint8_t kind = ts__replay_op(r, node)->kind;
+    const uint32_t lane = ts__replay_lanes(r)[node];
+    if (ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION)
+        return ts__tl_finish(t, node) > ts__tl_begin(t, node);
+    return ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
+}
+
+// The node behind the one that binds `node`: the owner of an end if the way
+// stops there. TS_NODE_NONE: there is none.
+static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
+{
+    const ts_replay *const r = t->replay;
+    *stops = true;
+    const uint32_t from = ts__tl_bond_of(t, node)->source;
+    if (from == TS_NODE_NONE) return TS_NODE_NONE;
+    const uint32_t owner = ts__settle_owner(r, from);
+    // The end of a synchronisation goes on to what that waited for.
+    const bool through = owner != from && owner < r->op_count &&
+                         ts__kind_syncs(ts__replay_op(r, owner)->kind) &&
+                         ts__tl_bound_by(t, from) != TS_EDGE_SELF;
+    if (!through && ts__tl_is_root(t, owner)) return owner;
+    *stops = false;
+    return from;
+}
+
+static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
+{
+    return (ts__tl_root *)t->roots.data + ts__tl_place(t->replay, node);
+}
+
+// What `node` goes back to, given what the node behind it does.
+static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
+                               uint32_t back, bool stops)
+{
+    ts__tl_root root = { TS_NODE_NONE, TS_EDGE_SELF, false, true };
+    if (back == TS_NODE_NONE) return root;
+    const uint8_t kind = ts__tl_bond_of(t, node)->kind;
+    const uint8_t edge = TS_EDGE_KIND(kind);
+    root.culprit = back;
+    root.edge = edge;
+    if (!stops) {
+        const ts__tl_root *const behind = ts__tl_root_at(t, back);
+        root.culprit = behind->culprit;
+        root.inferred = behind->inferred;
+        if (edge == TS_EDGE_SELF || edge == TS_EDGE_STREAM_ORDER)
+            root.edge = behind->edge;
+    }
+    root.inferred |= (kind & TS_EDGE_INFERRED) != 0;
+    return root;
+}
+
+// What an operation is bound by may lie anywhere; it is on its way soon.
+static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t from = ts__tl_bond_of(t, op)->source;
+    if (from >= r->op_count) return;
+    __builtin_prefetch(ts__replay_op(r, from));
+    __builtin_prefetch(&ts__replay_time(r)[from]);
+    __builtin_prefetch(&ts__replay_duration(r)[from]);
+}
+
+/*
+    Follows every node back. Each step is taken once: a way that meets an
+    earlier one ends there. A circle, which only damaged records make, ends
+    where it closes. What calls wait for is not asked.
+*/
+static bool ts__tl_follow(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    const ts_allocator *const a = &t->allocator;
+    ts__rvec path = { 0 };
+    if (!ts__rvec_fill(a, &t->roots, sizeof(ts__tl_root),
+                       r->node_count - r->call_count, 0))
+        return false;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->node_count; i++) {
+        uint32_t node = i;
+        if (ts__tl_is_call(r, i)) continue;
+        if (i + 16 < r->op_count) ts__tl_fetch(t, i + 16);
+        bool stops = false;
+        uint32_t back = ts__tl_back(t, node, &stops);
+        if (stops) { // as most do
+            *ts__tl_root_at(t, node) = ts__tl_join(t, node, back, true);
+            continue;
+        }
+        for (path.count = 0; ok && !stops && !ts__tl_root_at(t, node)->known;) {
+            uint32_t *const step =
+                (uint32_t *)ts__rvec_push(a, &path, sizeof *step);
+            ok = step != NULL;
+            if (!ok) break;
+            *step = node;
+            ts__tl_root_at(t, node)->known = true;
+            ts__tl_root_at(t, node)->culprit = TS_NODE_NONE;
+            back = ts__tl_back(t, node, &stops);
+            if (!stops) node = back;
+        }
+        while (ok && path.count) {
+            const uint32_t step = ts__tl_u32(&path)[--path.count];
+            back = ts__tl_back(t, step, &stops);
+            *ts__tl_root_at(t, step) = ts__tl_join(t, step, back, stops);
+        }
+    }
+    ts__rvec_close(a, &path);
+    return ok;
+}
