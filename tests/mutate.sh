@@ -50,22 +50,21 @@ done
 # Programs run first, the shortest of them first, until one fails.
 areas='
 record; src/record/base/*.h src/record/dictionary/*.h \
-    src/record/encode/*.h \
-    src/record/file/*.h src/record/rings/*.h src/record/salvage/*.h \
-    src/record/session/*.h src/record/writer/*.h; zone zone_end records \
-    events session policy \
-    thread signal writer writer_rows writer_file gpu_record clock blobs names \
-    snapshot salvage fork disk_full own_* crash;
+    src/record/encode/*.h src/record/file/*.h src/record/rings/*.h \
+    src/record/salvage/*.h src/record/session/*.h src/record/writer/*.h; \
+    zone zone_end records events session policy thread signal writer \
+    writer_rows writer_file gpu_record clock blobs names snapshot salvage \
+    sidecar fork clone disk_full own_* crash stack_store; fault
 reader; src/replay/reader/*.h; reader reader_* describe blobs modules \
-    own_golden; cli
+    own_golden own_arena sidecar; cli
 replay; src/replay/graph/*.h src/replay/model/*.h; replay replay_* whatif \
     survey;
 timeline; src/replay/timeline/*.h src/replay/races/*.h; timeline timeline_* \
     races races_host explore survey replay_figures;
 execute; src/replay/execute/*.h tools/replay/execute*.c; execute execute_* \
-    captures compare verify; execute
+    captures compare verify cuda_branches; execute
 vdev; backends/ts_vdev*.h backends/vdev/*.h; \
-    vdev vdev_* blank execute execute_parts; execute
+    vdev vdev_* blank captures execute execute_parts; execute
 cuda; backends/ts_cupti.h backends/ts_cuda*.h backends/cu*/*.h \
     backends/gpu/[!r]*.h; cupti cupti_* cuda_*;
 hip; backends/ts_hip.h backends/hip/*.h; hip_*; hip

@@ -142,6 +142,25 @@ static void a_path_that_cannot_be_made_is_an_error(void **state)
     rt_close(&trace);
 }
 
+// The longest of them is that of a snapshot, PATH.%n.sbt.
+static void a_path_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    enum { LONGEST = 4096 - (int)sizeof ".%n.sbt" };
+    char path[LONGEST + 20];
+    const ts_session_desc desc = { .path = path };
+    const size_t folder = strlen(rt_make_folder());
+    memset(path, '/', sizeof path);
+    memcpy(path, rt_make_folder(), folder);
+    for (size_t size = LONGEST - 3; size < sizeof path; size++) {
+        memcpy(path + size - 8, "long.sbt", 9);
+        assert_int_equal(ts_session_start(&desc),
+                         size <= LONGEST ? TS_OK : TS_ERR_USAGE);
+        if (size <= LONGEST) assert_int_equal(ts_session_stop(), TS_OK);
+        memset(path + size - 8, '/', 8);
+    }
+}
+
 static void patterns_in_the_path_are_filled_in(void **state)
 {
     (void)state;
@@ -408,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_nested_start_is_refused),
         cmocka_unit_test(bad_descs_are_refused),
         cmocka_unit_test(a_path_that_cannot_be_made_is_an_error),
+        cmocka_unit_test(a_path_that_does_not_fit_is_refused),
         cmocka_unit_test(patterns_in_the_path_are_filled_in),
         cmocka_unit_test(an_existing_file_is_replaced),
         cmocka_unit_test(ten_sessions_in_a_row_are_ten_traces),

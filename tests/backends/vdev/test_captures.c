@@ -82,7 +82,10 @@ static void launch_one(void *values, uint32_t blocks)
 static ts_capture capture_at(ts_reader *reader, size_t index)
 {
     ts_capture capture;
+    ts_track stream;
     assert_true(ts_reader_capture(reader, index, &capture));
+    assert_true(ts_reader_track(reader, capture.head.track, &stream));
+    assert_int_equal(TS_TRACK_STREAM, stream.type);
     return capture;
 }
 

@@ -222,6 +222,23 @@ static void a_call_that_blocks_by_its_name_is_a_sync(void **s)
     timeline_close(&x);
 }
 
+static void a_sync_that_comes_when_all_is_done_holds_up_nobody(void **s)
+{
+    (void)s;
+    const op ops[] = {
+        { K, S0, 10, 38, 5, 1, 0, 0, HOST },
+        { K, S0, 50, 60, 45, 2, 0, 0, HOST },
+    };
+    const call before[] = { { HOST, 37, 44, 77, "cudaDeviceSynchronize" } };
+    const call after[] = { { HOST, 38, 44, 77, "cudaDeviceSynchronize" } };
+    timeline x = TIMELINE_CALLS(ops, before);
+    gap_is(&x, 0, 38, 50, TS_IDLE_HOST_SYNC);
+    timeline_close(&x);
+    x = TIMELINE_CALLS(ops, after);
+    gap_is(&x, 0, 38, 50, TS_IDLE_HOST_LATE);
+    timeline_close(&x);
+}
+
 static void a_full_queue_holds_up_what_comes_after_it(void **s)
 {
     (void)s;
@@ -262,6 +279,7 @@ int main(void)
         cmocka_unit_test(what_nothing_explains_is_said_to_be_unexplained),
         cmocka_unit_test(a_long_call_is_done_when_it_returns),
         cmocka_unit_test(a_call_that_blocks_by_its_name_is_a_sync),
+        cmocka_unit_test(a_sync_that_comes_when_all_is_done_holds_up_nobody),
         cmocka_unit_test(a_full_queue_holds_up_what_comes_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,19 @@ static void check_queue(const ts_timeline *t, size_t device, const op *ops,
     assert_int_equal(most, f->queue_max);
 }
 
+// A stream waits for what its operation waits for.
+static void check_culprit(const ts_timeline *t, const ts_stay *stay)
+{
+    uint8_t edge;
+    bool inferred;
+    const uint32_t culprit =
+        ts_timeline_culprit(t, stay->operation, &edge, &inferred);
+    if (culprit == TS_NODE_NONE) return; // of an end that waited for itself
+    assert_int_equal(culprit, stay->culprit);
+    assert_int_equal(edge, stay->edge);
+    assert_int_equal(inferred, stay->inferred);
+}
+
 static void check_stream(const fixture *work, const ts_timeline *t,
                          size_t stream, const op *ops, size_t count)
 {
@@ -264,6 +277,7 @@ static void check_stream(const fixture *work, const ts_timeline *t,
             assert_int_equal(runs, stay.state == TS_STATE_RUNNING);
             if (stay.state == TS_STATE_FINISHED) assert_true(now >= last);
         }
+        if (stay.state == TS_STATE_WAITING) check_culprit(t, &stay);
     }
     if (first < INT64_MAX) assert_int_equal(end, at);
 }

@@ -331,6 +331,7 @@ static inline void read_head(read_trace *r, read_sequence *s,
         r->wrong = "a sequence without a clock or a track";
         return;
     }
+    const int64_t before_ns = s->begun ? s->time_ns : INT64_MIN;
     s->begun = true;
     s->track = (uint32_t)read_number(r, READ_EVENT, &event, 11);
     at = snapshot.bytes;
@@ -339,6 +340,7 @@ static inline void read_head(read_trace *r, read_sequence *s,
         if (clock.type == READ_CLOCK &&
             read_number(r, READ_CLOCK, &clock, 1) == 6)
             s->time_ns = (int64_t)read_number(r, READ_CLOCK, &clock, 2);
+    if (s->time_ns < before_ns) r->wrong = "a time before the one before";
     if (!s->track || s->track > r->track_count)
         r->wrong = "a track that is not defined";
 }

@@ -381,7 +381,7 @@ static void a_slice_takes_at_most_twenty_bytes(void **state)
     forge_close(&f);
 }
 
-// Whatever their order in the file.
+// Whatever their order in the file; each has a cause of its own.
 static void losses_keep_their_times(void **state)
 {
     (void)state;
@@ -394,7 +394,7 @@ static void losses_keep_their_times(void **state)
     begin_trace(&f);
     forge_begin(&f, FORGE_LOSS);
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
-        const uint64_t loss[] = { 1, 0, 5 + i, losses[i][0], losses[i][1], 0 };
+        const uint64_t loss[] = { 1 + i, 0, 5, losses[i][0], losses[i][1], 0 };
         forge_numbers(&f, 2, 2, 6, loss);
     }
     forge_end(&f);
