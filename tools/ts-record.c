@@ -172,9 +172,8 @@ static void own_traces(void)
     if (!*job.wish.capture) return;
     for (size_t i = 0; i < job.part_count; i++) {
         const record_part *const part = &job.parts[i];
-        const bool foreign = !part->own && record_spool_foreign(part->path);
-        if (no_merge && !foreign) cli_trace_own(part->path);
-        all = all && !foreign;
+        if (no_merge && !part->foreign) cli_trace_own(part->path);
+        all = all && !part->foreign;
     }
     if (!no_merge && all) cli_trace_own(job.out);
 }
@@ -197,6 +196,7 @@ static bool finish(void)
     if (no_merge) {
         const bool cut = !job.wish.flight_ns || record_cut_parts(&job);
         record_spool_remove(&job);
+        record_own_remove(&job);
         record_control_remove(&job);
         if (cut) own_traces();
         if (!job.quiet) record_say_parts(&job);
@@ -258,7 +258,6 @@ int main(int argc, char **argv)
     if (!record_prepare(&job)) return RECORD_FAILED;
     record_own_begin(&job);
     const int code = record_run(&job);
-    record_own_end();
     if (job.pid <= 0 || job.never_ran) {
         record_give_up(&job);
         return code;

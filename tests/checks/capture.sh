@@ -96,7 +96,7 @@ check "capture: a program with a session of its own is built" sh -c '
         -fvisibility=hidden -I. $HERE/own.c -o $0/own -pthread -ldl' \
     $folder
 for what in plain alone example pipeline same again moved child exec kill \
-    parts stale flight; do
+    parts stale user mounts flight; do
     check "capture: ts-record, a session of the program's own, $what" \
         $HERE/own.sh $folder $what
 done

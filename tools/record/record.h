@@ -80,10 +80,11 @@ typedef struct record_part {
     uint64_t events;
     record_launches launches;
     record_kept kept;
-    bool main; // of the program's own process
-    bool live; // still being written
-    bool own;  // the program recorded it itself: it stays where it is
-    bool left; // out of the trace: it has operations that are in another one
+    bool main;    // of the program's own process
+    bool live;    // still being written
+    bool own;     // the program recorded it itself: it stays where it is
+    bool foreign; // of another user's process: a copy, if it is `own`
+    bool left;    // out of the trace: it has operations that are in another one
     char link[96];     // of such a one, in the folder
     uint32_t backends; // bits of those that told of a GPU
     long process;
@@ -188,14 +189,21 @@ void record_spool_remove(const record_job *job);
 void record_spool_bring(const record_job *job);
 // Whether a trace in the folder is of another user's process.
 bool record_spool_foreign(const char *path);
+// Copies a complete trace that is a file of `owner`, who may change or replace
+// what is there at any moment.
+bool record_spool_copy(const record_job *job, const char *path, uid_t owner,
+                       const char *to, bool *live);
 
-// Lets sessions of the program's own be found; see ts__session_tell.
+// Lets sessions of the program's own be found; see ts__session_tell_to.
 void record_own_begin(const record_job *job);
-void record_own_end(void);
-// Where the trace is that a link in the folder tells of, into `path`; false: it
-// is gone, or another session's.
-bool record_own_path(const record_job *job, const char *name, char *path);
+void record_own_load(const record_job *job); // that of an earlier run
+void record_own_remove(const record_job *job);
+// What they told comes into the folder: links, and copies of other users'.
+void record_own_bring(record_job *job);
 bool record_own_is(const char *name);
+// Where that is, into `part`; false: it is gone, or another session's.
+bool record_own_find(const record_job *job, const char *name,
+                     record_part *part);
 // Marks those that would count operations twice.
 void record_own_compare(record_job *job);
 // The trace, of those before it, of the same process; its own number: none.

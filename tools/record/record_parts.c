@@ -68,11 +68,11 @@ static void forget(const record_job *job, const record_part *part)
 static bool find_path(record_job *job, const char *name, record_part *part)
 {
     part->own = record_own_is(name);
+    part->foreign = !part->own && record_spool_foreign(name);
     if (!part->own)
         return snprintf(part->path, sizeof part->path, "%s/%s", job->folder,
                         name) < (int)sizeof part->path;
-    snprintf(part->link, sizeof part->link, "%.90s", name);
-    if (record_own_path(job, name, part->path)) return true;
+    if (record_own_find(job, name, part)) return true;
     forget(job, part);
     job->gone++;
     return false;
@@ -123,6 +123,7 @@ static bool is_trace(const char *name, const char *prefix)
 bool record_parts_find(record_job *job, const char *prefix)
 {
     if (!*prefix) record_spool_bring(job);
+    if (!*prefix) record_own_bring(job);
     DIR *const folder = opendir(job->folder);
     if (!folder) {
         cli_error(job->tool, job->folder, "%s", strerror(errno));
@@ -153,6 +154,7 @@ void record_parts_remove(const record_job *job)
     for (size_t i = 0; i < job->part_count; i++)
         if (!job->parts[i].live) forget(job, &job->parts[i]);
     record_spool_remove(job);
+    record_own_remove(job);
     if (!job->awaited) rmdir(job->folder);
 }
 

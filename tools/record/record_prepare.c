@@ -116,6 +116,7 @@ bool record_collect(record_job *job, const char *folder)
     strcpy(job->folder, whole);
     job->collected = true;
     record_spool_load(job);
+    record_own_load(job);
     snprintf(control, sizeof control, "%s/control", whole);
     record_parts_await(job);
     if (!job->awaited) unlink(control);
@@ -126,5 +127,6 @@ void record_give_up(const record_job *job)
 {
     record_control_remove(job);
     record_spool_remove(job);
+    record_own_remove(job);
     if (!job->awaited) rmdir(job->folder);
 }

@@ -373,8 +373,8 @@ void record_say_nothing(const record_job *job)
                       "the driver of CUDA, HIP, OpenCL and NVTX do at their "
                       "first use, or none that can write to where traces go "
                       "or to /var/tmp; ts-devices tells what is there. What a "
-                      "program records itself as another user is where that "
-                      "one put it";
+                      "program records itself in a container, with a /dev/shm "
+                      "or numbers of processes of its own, is where it put it";
     if (!is_for_others(job->inject))
         why = "nothing in it or its children loaded the recorder; if it gives "
               "root up, it cannot read libtracesmith-inject.so: install that "

@@ -87,16 +87,19 @@ static bool bring(const spool_folder *spool, const char *name, const char *to,
 }
 
 // One that is complete: of a process that died its last records, too.
-static bool is_over(const record_job *job, const char *path)
+static bool is_over(const record_job *job, const char *path, uid_t owner,
+                    bool *live)
 {
     cli_trace trace;
     struct stat about;
+    *live = false;
     if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
+        about.st_uid != owner ||
         !cli_trace_open(&trace, job->tool, path, NULL, CLI_WARN_NONE))
         return false;
-    const bool over = !trace.info->live;
+    *live = trace.info->live;
     cli_trace_close(&trace);
-    return over;
+    return !*live;
 }
 
 /*
@@ -129,9 +132,10 @@ static void bring_one(const record_job *job, const spool_folder *spool,
     char from[RECORD_PATH], to[RECORD_PATH + 288];
     const size_t size = strlen(name);
     const bool log = !strcmp(name, "log");
+    bool live;
     snprintf(from, sizeof from, "%s/%s", spool->open, name);
-    if (!log &&
-        (size < 5 || strcmp(name + size - 4, ".sbt") || !is_over(job, from)))
+    if (!log && (size < 5 || strcmp(name + size - 4, ".sbt") ||
+                 !is_over(job, from, spool->owner, &live)))
         return;
     if (log)
         snprintf(to, sizeof to, "%s/log", job->folder);
@@ -145,6 +149,25 @@ static void bring_one(const record_job *job, const spool_folder *spool,
     snprintf(from, sizeof from, "%s/%s", spool->path, name);
     cli_error(job->tool, from, "is left there: %s",
               errno ? strerror(errno) : "not a regular file of its owner");
+}
+
+bool record_spool_copy(const record_job *job, const char *path, uid_t owner,
+                       const char *to, bool *live)
+{
+    char folder[RECORD_PATH], from[RECORD_PATH];
+    const char *const slash = strrchr(path, '/');
+    *live = false;
+    if (!slash) return false;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+    spool_folder spool = { .path = folder, .owner = owner };
+    spool.fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (spool.fd < 0) return false;
+    snprintf(spool.open, sizeof spool.open, "/proc/self/fd/%d", spool.fd);
+    snprintf(from, sizeof from, "%s%s", spool.open, slash);
+    const bool done =
+        is_over(job, from, owner, live) && bring(&spool, slash + 1, to, O_EXCL);
+    close(spool.fd);
+    return done;
 }
 
 // Anybody can make a folder of such a name once one is there: only root, whose

@@ -28,41 +28,34 @@ static void ts__sidecar_tell(ts__sidecar_head *head)
 
 /*
     Whether ts-record runs this process cannot be read from a variable, so that
-    leaves a link to its folder in /dev/shm, by its number and when it began.
-    Into the folder goes a link to the trace: ts-record puts what the program
-    records itself and what it heard from outside on one time axis.
+    leaves a folder in /dev/shm, by its number and when it began, for links to
+    traces: ts-record puts what the program records itself and what it heard
+    from outside on one time axis. Only its owner can rename what is in
+    /dev/shm, so what was looked at stays what it is.
 */
-static int ts__record_folders(void)
+static bool ts__session_tell_to(unsigned user, const ts_file_header *header)
 {
-    char path[64];
-    struct stat st;
-    const unsigned user = (unsigned)geteuid();
-    snprintf(path, sizeof path, "/dev/shm/tracesmith-record-%u", user);
-    const int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == user)) return fd;
-    close(fd);
-    return -1;
-}
-
-// The nearest ts-record among those that this process descends from is told.
-static void ts__session_tell(const ts_file_header *header)
-{
-    char text[128]; // a path, then what the link is called
+    char text[160];
     uint64_t session[2];
     ts__process_stat stat;
-    const int folders = ts__record_folders();
-    if (folders < 0) return;
+    struct stat st;
     memcpy(session, header->session, sizeof session);
+    const int size =
+        snprintf(text, sizeof text, "/dev/shm/tracesmith-record-%u", user);
+    if (lstat(text, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != user)
+        return false;
+    // The nearest of those that this process descends from.
     for (int process = getppid(); process > 0; process = stat.parent) {
-        snprintf(text, sizeof text, "/proc/%d/stat", process);
-        if (!ts__process_read(text, &stat)) break;
-        snprintf(text, sizeof text, "%d.%llu/own-%u-%016llx%016llx.sbt",
-                 process, stat.began, (unsigned)header->process,
-                 (unsigned long long)session[0],
+        snprintf(text + size, sizeof text - (size_t)size, "/proc/%d/stat",
+                 process);
+        if (!ts__process_read(text + size, &stat)) break;
+        snprintf(text + size, sizeof text - (size_t)size,
+                 "/%d.%llu/own-%u-%016llx%016llx.sbt", process, stat.began,
+                 (unsigned)header->process, (unsigned long long)session[0],
                  (unsigned long long)session[1]);
-        if (symlinkat(ts__c.path, folders, text) == 0 || errno != ENOENT) break;
+        if (symlink(ts__c.path, text) == 0) return true;
     }
-    close(folders);
+    return false;
 }
 
 static ts_result ts__session_open(const ts_session_desc *desc)
@@ -97,7 +90,9 @@ static ts_result ts__session_open(const ts_session_desc *desc)
         ts__session_close();
         return result;
     }
-    if (!TS__INJECTED) ts__session_tell(&header);
+    // That of root may have made this user of the process.
+    if (!TS__INJECTED && !ts__session_tell_to((unsigned)geteuid(), &header))
+        ts__session_tell_to(0, &header);
     ts__signal_take();
     __atomic_store_n(&ts__here.gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;

@@ -354,7 +354,7 @@ user) # a daemon that gives root up: with a fork, by a crash, into a folder
         exit 0
     fi
     record $other true
-    said "records itself as another user is where that one put it"
+    said "records itself in a container, .*, is where it put it"
     record $other "$PWD/$client" fork
     said "of 2 processes, .*nothing lost"
     test "$(stat -c %u "$trace")" = 0

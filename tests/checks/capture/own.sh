@@ -75,16 +75,16 @@ again) # two sessions, and two in one file
     test "$(threads)" = 3
     record 3 "$program" again own.sbt own.sbt
     has "2 mine" "4 theirs"
-    said "1 trace that the program recorded itself is no longer there"
+    said "1 trace that the program recorded itself is not there"
     ;;
 moved)
     record 3 "$program" moved own.sbt elsewhere.sbt
     has "2 theirs"
-    said "is no longer there: it has replaced, moved or removed it"
+    said "is not there: it has replaced, moved or removed it"
     rm all.sbt
     record 0 sh -c '"$0" alone own.sbt; rm own.sbt' "$program"
     test ! -e all.sbt
-    said "is no longer there"
+    said "is not there"
     ;;
 child)
     record 3 "$program" child own.%p.sbt
@@ -113,12 +113,67 @@ stale) # of a ts-record that was killed, whose folder is gone
     (exit 0) &
     dead=$!
     wait
-    ln -s "$PWD/gone" "$mine/$dead.1"
-    ln -s "$PWD" "$mine/$dead.2"
+    for at in 1 2; do
+        mkdir "$mine/$dead.$at"
+        ln -s "$PWD" "$mine/$dead.$at/own-1-2.sbt"
+        ln -s "$PWD/$at" "$mine/$dead.$at/traces"
+    done
+    mkdir 2
     record 3 "$program" alone own.sbt
-    test ! -L "$mine/$dead.1"
-    test -L "$mine/$dead.2"
-    rm "$mine/$dead.2"
+    test ! -e "$mine/$dead.1"
+    test -d "$mine/$dead.2"
+    rm -r "$mine/$dead.2"
+    ;;
+user) # a daemon of root's that gives that up
+    other="setpriv --reuid=65534 --clear-groups"
+    if ! $other test -x "$program"; then
+        echo "cannot become another user, or that one cannot run the program"
+        exit 77
+    fi
+    place=$(mktemp -d /var/tmp/ts-own-XXXXXX)
+    chown 65534 "$place"
+    record 3 $other "$program" plain "$place/own.sbt"
+    has "2 mine" "2 theirs"
+    said "$place/own.sbt, which the program .* itself as user 65534, is in it"
+    test "$(stat -c %u "$place/own.sbt" all.sbt | tr '\n' ' ')" = "65534 0 "
+    record 137 $other "$program" kill "$place/own.sbt"
+    has "2 mine" "2 theirs"
+    "$tools/ts-record" -o all.sbt --no-merge $other "$program" alone \
+        "$place/own.sbt" >out 2>said || test $? = 3
+    "$tools/ts-info" all.sbt.*/own-*.sbt | grep -q '^Lost: nothing'
+    rm -r all.sbt.*/
+    # What it names must be its own file, and a trace of that session.
+    for target in "$PWD/all.sbt" "$place/pipe" "$place/link" "$place/own.sbt"
+    do
+        rm -f "$place/pipe" "$place/link"
+        $other mkfifo "$place/pipe"
+        $other ln -s "$PWD/all.sbt" "$place/link"
+        record 0 $other sh -c 'began=$(cut -d " " -f 22 "/proc/$PPID/stat")
+            ln -s "$0" \
+                "/dev/shm/tracesmith-record-0/$PPID.$began/own-1-1.sbt"' \
+            "$target"
+        said "1 trace that the program recorded itself is not there"
+    done
+    rm -r "$place"
+    ;;
+mounts) # as in a container, whose own the folder of the traces is
+    how="unshare -m"
+    test "$(id -u)" = 0 || how="unshare -rm"
+    place=$(mktemp -d /var/tmp/ts-own-XXXXXX)
+    if ! $how mount -t tmpfs none "$place"; then
+        rmdir "$place"
+        echo "no namespaces of mounts"
+        exit 77
+    fi
+    cp "$program" "$place/own"
+    record 3 $how sh -c 'mount -t tmpfs none "$1" && exec "$0" plain "$2"' \
+        "$place/own" "$PWD" "$place/own.sbt"
+    has "2 mine" "2 theirs"
+    record 3 $how sh -c 'mount -t tmpfs none "$1" && exec "$0" plain "$2"' \
+        "$place/own" "$PWD" "$PWD/own.sbt"
+    has "2 theirs"
+    said "is not there: .* or made it in a file system that only it sees"
+    rm -r "$place"
     ;;
 flight) # what is left of it is cut as the rest
     record 3 --flight-recorder=60s "$program" plain own.sbt
