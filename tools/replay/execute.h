@@ -17,7 +17,8 @@ typedef struct execute_wish {
 // What held of what the process of kernels is confined by.
 typedef struct execute_confined {
     bool tried, privileges, limits, calls, files;
-    int landlock; // its version; 0: this kernel has none
+    bool shared_memory; // /dev/shm is its own
+    int landlock;       // its version; 0: this kernel has none
 } execute_confined;
 
 #define EXECUTE_NONE UINT32_MAX // no capture

@@ -12,19 +12,18 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
-#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "tools/replay/execute.h"
+#include "tools/replay/execute_filter.h"
 
 /* ---- Limits -------------------------------------------------------------- */
 
@@ -44,6 +43,70 @@ static bool set_limits(void)
     const bool size = limit(RLIMIT_FSIZE, (rlim_t)4 << 30);
     const bool files = limit(RLIMIT_NOFILE, 4096);
     return core && size && files;
+}
+
+/* ---- Shared memory ------------------------------------------------------- */
+
+static bool put(const char *path, const char *text)
+{
+    const int file = open(path, O_WRONLY | O_CLOEXEC);
+    const ssize_t size = (ssize_t)strlen(text);
+    const bool done = file >= 0 && write(file, text, (size_t)size) == size;
+    if (file >= 0) close(file);
+    return done;
+}
+
+// Who makes a space of users has all privileges in it: they go.
+static bool drop_privileges(void)
+{
+    struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+    const struct __user_cap_data_struct none[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
+    return syscall(SYS_capset, &head, none) == 0;
+}
+
+// A space of mounts, which root makes, and others in one of users in which they
+// are who they were.
+static bool leave_mounts(void)
+{
+    char users[64], groups[64];
+    snprintf(users, sizeof users, "%u %u 1", geteuid(), geteuid());
+    snprintf(groups, sizeof groups, "%u %u 1", getegid(), getegid());
+    if (unshare(CLONE_NEWNS) == 0) return true;
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+           put("/proc/self/uid_map", users) &&
+           put("/proc/self/setgroups", "deny") &&
+           put("/proc/self/gid_map", groups);
+}
+
+static bool own_shared_memory(void)
+{
+    const bool root = geteuid() == 0;
+    return leave_mounts() &&
+           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 "size=64m,mode=0700") == 0 &&
+           (root || drop_privileges());
+}
+
+/*
+    Drivers of GPUs make files in /dev/shm, where other programs share theirs,
+    and sidecars of recorders are: where the kernel lets us, this process has
+    one of its own. A child tries first, as half of it would be worse than none.
+*/
+static bool part_shared_memory(const execute_job *job)
+{
+    struct stat shared, folder;
+    int status = 1;
+    if (!strcmp(job->executor->name, "vdev")) return false; // it needs none
+    // What lies there is not to be hidden.
+    if (stat("/dev/shm", &shared) != 0 ||
+        (stat(job->folder, &folder) == 0 && folder.st_dev == shared.st_dev))
+        return false;
+    const pid_t child = fork();
+    if (child == 0) _exit(own_shared_memory() ? 0 : 1);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        return false;
+    return own_shared_memory();
 }
 
 /* ---- Files: Landlock ----------------------------------------------------- */
@@ -109,29 +172,24 @@ static void allow_all(int rules, const char *pattern, uint64_t rights)
     globfree(&found);
 }
 
-static bool is_there(const char *pattern)
-{
-    glob_t found;
-    if (glob(pattern, 0, NULL, &found) != 0) return false;
-    globfree(&found);
-    return true;
-}
-
 static bool is_opencl(const execute_job *job)
 {
     return !strcmp(job->executor->name, "opencl");
 }
 
-// What drivers need, by name.
-static void allow_drivers(int rules, const execute_job *job, uint64_t rights)
+// What drivers need, by name. shared: /dev/shm is this process's own.
+static void allow_drivers(int rules, const execute_job *job, uint64_t rights,
+                          bool shared)
 {
     static const char *const devices[] = {
         "/dev/null", "/dev/zero", "/dev/nvidia*",
         "/dev/kfd",  "/dev/dri",  "/dev/dxg",
     };
-    // Those of GPUs share memory in /dev/shm.
-    static const char *const gpus[] = { "/dev/nvidia*", "/dev/kfd",
-                                        "/dev/dxg" };
+    // Where that is everybody's: what CUDA and ROCm share, if it is there. Who
+    // may make files in a folder may write to all that are in it.
+    static const char *const gpus[] = { "/dev/shm/cuda.shm.*",
+                                        "/dev/shm/hsakmt_shared_mem",
+                                        "/dev/shm/sem.hsakmt_semaphore" };
     // PoCL links what it compiled, and the loader of programs starts those.
     static const char *const programs[] = {
         "/usr/bin/ld",           "/usr/bin/ld.*",    "/usr/local/bin/ld",
@@ -141,23 +199,23 @@ static void allow_drivers(int rules, const execute_job *job, uint64_t rights)
     if (!strcmp(job->executor->name, "vdev")) return;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         allow_all(rules, devices[i], rights & ~(uint64_t)MAY_EXECUTE);
-    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
-        if (is_there(gpus[i]))
-            allow(rules, "/dev/shm", rights & ~(uint64_t)MAY_EXECUTE);
+    if (shared) allow(rules, "/dev/shm", rights & ~(uint64_t)MAY_EXECUTE);
+    for (size_t i = 0; !shared && i < sizeof gpus / sizeof *gpus; i++)
+        allow_all(rules, gpus[i], rights & ~(uint64_t)MAY_EXECUTE);
     for (size_t i = 0; is_opencl(job) && i < sizeof programs / sizeof *programs;
          i++)
         allow_all(rules, programs[i], rights & MAY_EXECUTE);
 }
 
-static bool restrict_files(const execute_job *job, const char *folder,
-                           int version)
+static bool restrict_files(const execute_job *job, int version, bool shared)
 {
+    const char *const folder = job->folder;
     const uint64_t rights = rights_of(version);
     const ruleset_attr attr = { .files = rights };
     const int rules = (int)syscall(CREATE_RULESET, &attr, sizeof attr.files, 0);
     if (rules < 0) return false;
     if (*folder) allow(rules, folder, rights & ~(uint64_t)MAY_EXECUTE);
-    allow_drivers(rules, job, rights);
+    allow_drivers(rules, job, rights, shared);
     const bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
     return done;
@@ -165,227 +223,15 @@ static bool restrict_files(const execute_job *job, const char *folder,
 
 /* ---- System calls: seccomp ----------------------------------------------- */
 
-#if defined(__x86_64__)
-#define MACHINE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define MACHINE AUDIT_ARCH_AARCH64
-#endif
-
-#ifdef MACHINE
-// Never needed: they reach other machines, other processes, the system, or
-// undo the filter.
-static const uint16_t denied[] = {
-    SYS_socket,
-    SYS_connect,
-    SYS_bind,
-    SYS_listen,
-    SYS_accept,
-    SYS_accept4,
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_setns,
-    SYS_unshare,
-    SYS_keyctl,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_userfaultfd,
-    SYS_kexec_load,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_reboot,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_settimeofday,
-    SYS_clock_settime,
-    SYS_adjtimex,
-    SYS_acct,
-    SYS_quotactl,
-    SYS_open_by_handle_at,
-    SYS_rt_sigqueueinfo,
-    SYS_rt_tgsigqueueinfo,
-    SYS_tkill,
-    SYS_sethostname,
-    SYS_setdomainname,
-    SYS_setuid,
-    SYS_setgid,
-    SYS_setreuid,
-    SYS_setregid,
-    SYS_setresuid,
-    SYS_setresgid,
-    SYS_setgroups,
-    SYS_capset,
-    SYS_personality,
-    SYS_kcmp,
-    SYS_syslog,
-    SYS_nfsservctl,
-    SYS_vhangup,
-    SYS_setsid,
-    SYS_mknodat,
-    SYS_fchownat, // Landlock knows no owners, modes and attributes
-    SYS_fchown,
-    SYS_fchmodat,
-    SYS_fchmod,
-#ifdef SYS_chmod
-    SYS_chmod,
-    SYS_chown,
-    SYS_lchown,
-#endif
-    SYS_setxattr,
-    SYS_lsetxattr,
-    SYS_fsetxattr,
-    SYS_removexattr,
-    SYS_lremovexattr,
-    SYS_fremovexattr,
-    424, // pidfd_send_signal; from here on the same on all machines
-    425,
-    426,
-    427, // io_uring, which does other calls' work
-    428,
-    429,
-    430,
-    431,
-    432,
-    433, // mounts of the new kind
-    434,
-    438,
-    440,
-    442,
-    448, // pidfd_open, pidfd_getfd, process_madvise, ...
-    452, // fchmodat2
-    463, // setxattrat
-    466, // removexattrat
-    469, // file_setattr
-};
-// Of those that no driver needs but OpenCL's, which starts a linker.
-static const uint16_t programs_only[] = {
-    SYS_execve,
-    SYS_execveat,
-#ifdef SYS_fork
-    SYS_fork,
-    SYS_vfork,
-#endif
-};
-
-enum { FILTER_MOST = 256 };
-
-typedef struct filter {
-    struct sock_filter code[FILTER_MOST];
-    uint16_t count;
-} filter;
-
-#define AT(field)     ((uint32_t)offsetof(struct seccomp_data, field))
-#define REFUSE(error) (SECCOMP_RET_ERRNO | (error))
-
-static void add(filter *f, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
-{
-    const struct sock_filter one = { code, yes, no, k };
-    if (f->count < FILTER_MOST) f->code[f->count++] = one;
-}
-
-static void load(filter *f, uint32_t at)
-{
-    add(f, BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
-}
-
-static void refuse_call(filter *f, uint32_t number, uint32_t error)
-{
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
-    add(f, BPF_RET | BPF_K, REFUSE(error), 0, 0);
-}
-
-// Unless its first argument is this process, which 0 may mean as well. The
-// number of the call is in the register before and behind it.
-static void refuse_other(filter *f, uint32_t number, bool or_0)
-{
-    const uint32_t self = (uint32_t)getpid();
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 5);
-    load(f, AT(args[0]));
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, self, 2, 0);
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, or_0 ? 0 : self, 1, 0);
-    add(f, BPF_RET | BPF_K, REFUSE(EPERM), 0, 0);
-    load(f, AT(nr));
-}
-
-// If an argument has one of some bits, or none of them.
-static void refuse_bits(filter *f, uint32_t number, uint32_t argument,
-                        uint32_t bits, bool set)
-{
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
-    load(f, argument);
-    add(f, BPF_JMP | BPF_JSET | BPF_K, bits, set ? 0 : 1, set ? 1 : 0);
-    add(f, BPF_RET | BPF_K, REFUSE(EPERM), 0, 0);
-    load(f, AT(nr));
-}
-
-// If its second argument is a word.
-static void refuse_word(filter *f, uint32_t number, uint32_t word)
-{
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
-    load(f, AT(args[1]));
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, word, 0, 1);
-    add(f, BPF_RET | BPF_K, REFUSE(EPERM), 0, 0);
-    load(f, AT(nr));
-}
-
-// Typing into the terminal from which all this was started, and files that
-// send a signal to another process when something happens to them.
-static void refuse_words(filter *f)
-{
-    static const uint32_t words[][2] = {
-        { SYS_ioctl, TIOCSTI },   { SYS_ioctl, 0x541C }, // TIOCLINUX
-        { SYS_ioctl, FIOSETOWN }, { SYS_ioctl, SIOCSPGRP },
-        { SYS_fcntl, F_SETOWN },  { SYS_fcntl, F_SETOWN_EX },
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        refuse_word(f, words[i][0], words[i][1]);
-}
-
 static bool filter_calls(bool programs)
 {
-    const uint32_t spaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
-                            CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
-                            CLONE_NEWNET;
-    filter f = { .count = 0 };
-    load(&f, AT(arch));
-    add(&f, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
-    add(&f, BPF_RET | BPF_K, REFUSE(ENOSYS), 0, 0);
-    load(&f, AT(nr));
-    add(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); // x32 by x86-64
-    add(&f, BPF_RET | BPF_K, REFUSE(ENOSYS), 0, 0);
-    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
-        refuse_call(&f, denied[i], EPERM);
-    for (size_t i = 0;
-         !programs && i < sizeof programs_only / sizeof *programs_only; i++)
-        refuse_call(&f, programs_only[i], EPERM);
-    // Its flags are in memory: the C library then calls clone.
-    refuse_call(&f, 435, ENOSYS);
-    refuse_bits(&f, SYS_clone, AT(args[0]), spaces, true);
-    if (!programs) refuse_bits(&f, SYS_clone, AT(args[0]), CLONE_THREAD, false);
-    refuse_other(&f, SYS_kill, false);
-    refuse_other(&f, SYS_tgkill, false);
-    // A limit of processor time ends a process, as a signal does.
-    refuse_other(&f, SYS_prlimit64, true);
-    refuse_words(&f);
-    add(&f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-    const struct sock_fprog program = { f.count, f.code };
-    return f.count < FILTER_MOST &&
+    struct sock_filter code[EXECUTE_FILTER_MOST];
+    const struct sock_fprog program = { .len = execute_filter_make(
+                                            code, (uint32_t)getpid(), programs),
+                                        .filter = code };
+    return program.len &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
-#else
-static bool filter_calls(bool programs)
-{
-    (void)programs;
-    return false;
-}
-#endif
 
 /* ---- All ----------------------------------------------------------------- */
 
@@ -450,9 +296,10 @@ void execute_confine(const execute_job *job, execute_confined *held)
     }
     held->limits = set_limits();
     held->privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    held->shared_memory = part_shared_memory(job);
     held->landlock = landlock_version();
     held->files = held->landlock && held->privileges &&
-                  restrict_files(job, folder, held->landlock);
+                  restrict_files(job, held->landlock, held->shared_memory);
     held->calls = held->privileges && filter_calls(is_opencl(job));
 }
 
@@ -466,6 +313,7 @@ void execute_confined_text(const execute_confined *held)
            "filtered",
            held->privileges ? "" : "not: ", held->limits ? "" : "not: ",
            held->calls ? "" : "not: ");
+    if (held->shared_memory) fputs(", its own /dev/shm", stdout);
     if (held->files)
         printf(", files by Landlock %d\n", held->landlock);
     else
@@ -480,5 +328,6 @@ void execute_confined_json(cli_json *json, const execute_confined *held)
     cli_json_bool(json, "limits", held->limits);
     cli_json_bool(json, "seccomp", held->calls);
     cli_json_bool(json, "landlock", held->files);
+    cli_json_bool(json, "own_shared_memory", held->shared_memory);
     cli_json_close(json, '}');
 }

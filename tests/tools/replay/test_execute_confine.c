@@ -1,0 +1,132 @@
+/*
+    test_execute_confine.c - what of /dev/shm kernels may write to
+*/
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "tools/replay/execute.h"
+
+// What the process of kernels found.
+enum { OWN = 1, FILES = 2, MADE = 4, WROTE_OTHERS = 8, WROTE_CUDAS = 16 };
+
+static char others[64], cudas[64], made[64];
+static const ts_executor cuda = { .name = "cuda" }, vdev = { .name = "vdev" };
+
+static void put_file(const char *path)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(file >= 0);
+    close(file);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(others, sizeof others, "/dev/shm/ts-test-%d", getpid());
+    snprintf(cudas, sizeof cudas, "/dev/shm/cuda.shm.ts-test.%d", getpid());
+    snprintf(made, sizeof made, "/dev/shm/ts-test-made-%d", getpid());
+    if (access("/dev/shm", W_OK) != 0) return 0;
+    put_file(others);
+    put_file(cudas);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(others);
+    unlink(cudas);
+    unlink(made);
+    return 0;
+}
+
+// As in most containers.
+static void refuse_spaces(void)
+{
+    struct sock_filter code[] = {
+        { BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr) },
+        { BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_unshare },
+        { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM },
+        { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
+    };
+    const struct sock_fprog program = { sizeof code / sizeof *code, code };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+        _exit(128);
+}
+
+static bool writes(const char *path, int flags)
+{
+    const int file = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
+    if (file >= 0) close(file);
+    return file >= 0;
+}
+
+static int confined(const ts_executor *executor, bool spaces)
+{
+    static const execute_wish wish = { .execute = true };
+    execute_job job = { .wish = &wish, .executor = executor };
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        execute_confined held = { .tried = false };
+        if (!spaces) refuse_spaces();
+        execute_confine(&job, &held);
+        _exit((held.shared_memory ? OWN : 0) | (held.files ? FILES : 0) |
+              (writes(others, 0) ? WROTE_OTHERS : 0) |
+              (writes(cudas, 0) ? WROTE_CUDAS : 0) |
+              (writes(made, O_CREAT) ? MADE : 0));
+    }
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void drivers_have_a_dev_shm_of_their_own(void **state)
+{
+    (void)state;
+    const int found = confined(&cuda, true);
+    if (!(found & OWN)) skip();
+    assert_int_equal(OWN | MADE, found & ~FILES);
+    assert_int_not_equal(0, access(made, F_OK));
+}
+
+static void where_they_cannot_only_files_by_name_are_written(void **state)
+{
+    (void)state;
+    const int found = confined(&cuda, false);
+    if (found == 128) skip(); // no seccomp
+    assert_false(found & OWN);
+    if (!(found & FILES)) skip(); // no Landlock
+    assert_int_equal(FILES | WROTE_CUDAS, found);
+}
+
+static void the_vdev_has_nothing_to_write_there(void **state)
+{
+    (void)state;
+    const int found = confined(&vdev, true);
+    assert_false(found & OWN);
+    if (!(found & FILES)) skip();
+    assert_int_equal(FILES, found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drivers_have_a_dev_shm_of_their_own),
+        cmocka_unit_test(where_they_cannot_only_files_by_name_are_written),
+        cmocka_unit_test(the_vdev_has_nothing_to_write_there),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
