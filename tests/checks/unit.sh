@@ -8,7 +8,12 @@ else
 fi
 # Memory that nobody has written holds no zeros.
 export MALLOC_PERTURB_=165
+# What they leave behind is seen.
+TMPDIR=$(mktemp -d) && chmod 755 "$TMPDIR" && export TMPDIR || exit
 check_programs unit build
+check "unit: tests leave no folder behind" sh -c 'ls -R "$TMPDIR" &&
+    test -z "$(ls "$TMPDIR")"'
+rm -r "$TMPDIR"
 check "unit: make test runs one test, or says what is near" sh -c '
     make test NAME=a_cut_text_keeps_start_and_end >$0 2>&1 &&
         grep -q "^ok 1 - a_cut_text" $0 && ! grep -q "^ok 2" $0 &&

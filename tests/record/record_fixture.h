@@ -47,6 +47,7 @@
 static char rt_folder[256];
 static pid_t rt_owner;
 
+// With the folders in it.
 static void rt_empty(const char *folder)
 {
     DIR *const dir = opendir(folder);
@@ -57,7 +58,9 @@ static void rt_empty(const char *folder)
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        unlink(path);
+        if (unlink(path) == 0 || errno != EISDIR) continue;
+        rt_empty(path);
+        rmdir(path);
     }
     closedir(dir);
 }

@@ -1,8 +1,8 @@
 /*
     execute_filter.c - which system calls kernels of a trace may not make
 
-    A program for the kernel's machine of filters, by the numbers that calls have
-    on this processor.
+    A program for the kernel's machine of filters, by the numbers that calls
+    have on this processor.
     Source: seccomp(2), clone(2), and the kernel's include/uapi/linux/audit.h.
 */
 #define _GNU_SOURCE
