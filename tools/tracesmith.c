@@ -53,6 +53,7 @@ static const cli_tool tool = {
 
 static void help(void)
 {
+    cli_fold();
     printf("Usage: tracesmith [--no-color] COMMAND [ARGUMENT...]\n"
            "Runs the tool ts-COMMAND. COMMAND --help tells its options.\n\n");
     for (int i = 0; i < COMMANDS; i++)

@@ -186,6 +186,7 @@ static void tell(const benchmark_device *device, const result *alone,
                  const result *recorded, const benchmark_trace *trace)
 {
     const double more = recorded->launch_ns - alone->launch_ns;
+    cli_fold();
     printf("%s: ", device->backend);
     cli_put_text(stdout, alone->text, strlen(alone->text));
     printf("\n\n");

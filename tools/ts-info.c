@@ -353,6 +353,7 @@ static void print_chunks(const cli_trace *trace)
 static void print_text(const cli_trace *trace, const char *path)
 {
     const ts_info *const info = trace->info;
+    cli_fold();
     print_session(trace, path);
     print_events(info);
     print_tracks(trace);

@@ -247,6 +247,11 @@ uint32_t cli_width(void);
 // COLUMNS says so. A file has no width.
 bool cli_has_width(void);
 uint32_t cli_height(void);
+// Whether that is less than the 80 columns for which texts are written.
+bool cli_is_narrow(void);
+// From here on lines of stdout that are wider than a narrow terminal go on in
+// the next ones, but for commands to copy. For text alone.
+void cli_fold(void);
 
 /*
     One line on stderr while something takes long: on a terminal only, not

@@ -206,9 +206,24 @@ static const cli_option *find(const cli_tool *tool, const char *word,
     return NULL;
 }
 
+// Lines were broken for 80 columns.
+static void put_prose(const char *text)
+{
+    for (; *text; text++) {
+        const bool joined = *text == '\n' && text[1] > ' ' && cli_is_narrow();
+        putchar(joined ? ' ' : *text);
+    }
+}
+
 // Prints "  --name VALUE   help", the help's further lines below its first.
 static void help_line(const char *name, const char *help)
 {
+    if (cli_is_narrow()) {
+        printf("  %s\n      ", name);
+        put_prose(help);
+        putchar('\n');
+        return;
+    }
     if (strlen(name) > 20)
         printf("  %s\n%23s", name, "");
     else
@@ -222,7 +237,10 @@ static void help_line(const char *name, const char *help)
 
 static void help(const cli_tool *tool)
 {
-    printf("Usage: %s %s\n%s\n\n", tool->name, tool->usage, tool->about);
+    cli_fold();
+    printf("Usage: %s %s\n", tool->name, tool->usage);
+    put_prose(tool->about);
+    puts("\n");
     for (const cli_option *o = tool->options; o->name; o++)
         help_line(o->name, o->help);
     help_line("-h, --help", "print this and exit");

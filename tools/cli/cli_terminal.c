@@ -15,7 +15,9 @@ static const char *variable(const char *name)
 bool cli_terminal(FILE *stream)
 {
     const char *const term = variable("TERM");
-    return isatty(fileno(stream)) && *term && strcmp(term, "dumb") != 0;
+    // Of cli_fold there is no number.
+    const int number = stream == stdout ? STDOUT_FILENO : fileno(stream);
+    return isatty(number) && *term && strcmp(term, "dumb") != 0;
 }
 
 bool cli_color(FILE *stream)

@@ -12,7 +12,7 @@ static void put(const char *text)
     while (*text) {
         size_t blanks = strspn(text, " ");
         const size_t size = blanks + strcspn(text + blanks, " ");
-        if (cli_has_width() && column > INDENT &&
+        if (cli_has_width() && !cli_is_narrow() && column > INDENT &&
             column + cli_columns(text, size) > cli_width()) {
             printf("\n%*s", INDENT, "");
             column = INDENT;
@@ -86,6 +86,7 @@ static void put_item(const devices_item *item, uint32_t *device)
 
 void devices_text(const devices_answer *answers)
 {
+    cli_fold();
     for (size_t k = 0; k < devices_vendor_count; k++) {
         const devices_answer *const a = &answers[k];
         const devices_item *const none = find(a, DEVICES_NOTHING);

@@ -322,6 +322,7 @@ static void print_verdict(const execute_job *job)
 
 void execute_text(const execute_job *job)
 {
+    cli_fold();
     cli_put_text(stdout, job->replay->path, strlen(job->replay->path));
     printf(": executed on %s, %s\n\n", job->executor->name,
            job->wish->as_graph  ? "as one graph"

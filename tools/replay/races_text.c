@@ -221,6 +221,7 @@ void races_text(const races_job *job)
 {
     const ts_races_stats *const s = ts_races_result(job->races);
     ts_race race;
+    cli_fold();
     put_coverage(s);
     if (job->wish.races) {
         if (s->instances)

@@ -3,7 +3,8 @@
 */
 #include "tools/replay/replay.h"
 
-// As wide as the terminal: names, figures, and the picture in what is left.
+// As wide as the terminal: names, figures, and the picture in what is left,
+// of which a narrow one has nothing.
 typedef struct table {
     int name;
     int64_t cells;
@@ -53,6 +54,7 @@ static void print_track(const replay_job *job, const table *t,
 
 static void print_bar(const table *t, const replay_row *row, int64_t makespan)
 {
+    if (cli_is_narrow()) return;
     static const char *const blocks[] = { " ",      "\u2581", "\u2582",
                                           "\u2583", "\u2584", "\u2585",
                                           "\u2586", "\u2587", "\u2588" };
@@ -126,9 +128,10 @@ void replay_print_lanes(const replay_job *job)
     const table t = measure(job);
     replay_row *const rows = replay_rows(job, t.cells);
     if (!rows) return;
-    printf("\n  %-*s%s\n", t.name - 2, "streams",
+    printf("\n  %-*s%s%s\n", t.name - 2, "streams",
            job->dry_run ? " operations     skipped"
-                        : " operations       busy     share  schedule");
+                        : " operations       busy     share",
+           job->dry_run || cli_is_narrow() ? "" : "  schedule");
     ts_lane lane, last = { 0 };
     size_t first = 0; // lane of the device
     bool any = false;

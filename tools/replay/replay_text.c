@@ -21,7 +21,7 @@ static size_t part_of(const char *text, size_t most)
 static void put_fact(const char *name, const char *text)
 {
     enum { INDENT = 18, LEAST = 20 };
-    const size_t width = cli_width();
+    const size_t width = cli_is_narrow() ? SIZE_MAX : cli_width();
     const size_t most = width > INDENT + LEAST ? width - INDENT : LEAST;
     size_t at = 0;
     printf("  %-15s ", name);
@@ -358,6 +358,7 @@ static void print_verdict(const replay_job *job)
 
 void replay_text(const replay_job *job)
 {
+    cli_fold();
     print_figures(job);
     replay_print_lanes(job);
     if (job->dry_run) return;

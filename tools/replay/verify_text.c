@@ -340,6 +340,7 @@ static void print_timing(const verify_report *r)
 
 void verify_text(verify_report *r)
 {
+    cli_fold();
     printf("A: %s\nB: %s\n\n", r->side[0].path, r->side[1].path);
     label("operations");
     printf("%s in A, %s in B, %s the same\n", cli_count(r->side[0].op_count).s,

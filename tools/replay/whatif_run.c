@@ -3,6 +3,7 @@
     came of them
 */
 #include "tools/replay/whatif.h"
+#include <limits.h>
 #include <stdarg.h>
 
 static ts_result keep_steps(ts_replay *replay, whatif_report *report,
@@ -241,7 +242,7 @@ static bool is_shown(const whatif_figures *f, uint32_t cost)
 
 static void put_bound(FILE *out, const whatif_figures *f)
 {
-    enum { COLUMNS = 80 };
+    const int columns = cli_is_narrow() ? INT_MAX : 80;
     if (!f->makespan_ns) return; // nothing took any time
     int at = fprintf(out, "    bound by %s:", ts_cost_name(f->bound));
     const char *comma = "";
@@ -252,7 +253,7 @@ static void put_bound(FILE *out, const whatif_figures *f)
             cli_percent((double)f->cost_ns[i] / (double)f->makespan_ns).s);
         fputs(comma, out);
         at += (int)strlen(comma) + 1 + (int)strlen(part.s);
-        if (at >= COLUMNS) at = fprintf(out, "\n       ") + (int)strlen(part.s);
+        if (at >= columns) at = fprintf(out, "\n       ") + (int)strlen(part.s);
         fprintf(out, " %s", part.s);
         comma = ",";
     }
@@ -295,13 +296,13 @@ static cli_text deadlock_of(const whatif_figures *f)
 // "confidence low: why", in lines that fit.
 static void put_trust(FILE *out, const whatif_trust *trust)
 {
-    enum { COLUMNS = 80 };
+    const int columns = cli_is_narrow() ? INT_MAX : 80;
     const char *word = trust->because;
     int at = fprintf(out, "    confidence %s%s", trust->confidence,
                      *word ? ":" : "");
     while (*word) {
         const int size = (int)strcspn(word, " ");
-        if (at + 1 + size > COLUMNS) at = fprintf(out, "\n       ") - 1;
+        if (at + 1 + size > columns) at = fprintf(out, "\n       ") - 1;
         at += fprintf(out, " %.*s", size, word);
         word += size + (word[size] == ' ');
     }

@@ -211,6 +211,7 @@ static void list_fresh(view *v, size_t first_chunk)
 
 void view_events_begin(view *v)
 {
+    if (!v->json) cli_fold();
     v->out = (cli_json){ .out = stdout, .lines = 2 };
     if (!v->json) return;
     cli_json_open(&v->out, NULL, '{');
