@@ -6,6 +6,7 @@ for transcript in tests/cli/*.test; do
     name=${transcript#tests/cli/}
     LIMIT=60 check "cli: ${name%.test}" tests/transcript.sh "$transcript"
 done
+check "cli: a test names each key of JSON" node tests/cli/keys-asserted.mjs
 check "cli: one form of durations and shares" $HERE/durations.sh \
     tests/cli/*.out tests/cli/*.err docs/examples/*.md
 # shellcheck disable=SC2016 # for the inner shell and awk

@@ -122,7 +122,13 @@ check "devices: --json is JSON" sh -c '
 import json, sys
 vendors = json.load(sys.stdin)[\"vendors\"]
 assert [v[\"vendor\"] for v in vendors][:2] == [\"nvidia\", \"amd\"]
-assert vendors[-1][\"captured\"] is True"' "$folder"
+assert vendors[-1][\"captured\"] is True
+for v in vendors:
+    assert {\"vendor\", \"captured\", \"devices\", \"facts\", \"captures\",
+            \"problems\"} == set(v) - {\"absent\"}, v"' "$folder"
+check "devices: --json says what went wrong" sh -c '
+    LD_LIBRARY_PATH=$0/lib DOUBLE_NVML=crash build/ts-devices --json \
+        --root $0/whole | grep "\"trouble\": \".*crashed"' "$folder"
 check "devices: lines fit the terminal, broken between words" sh -c '
     export LD_LIBRARY_PATH=$0/lib COLUMNS=70
     for machine in whole boxed bare amd metax none; do

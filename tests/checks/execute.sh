@@ -13,7 +13,7 @@ LIMIT=600 check "execute: build" sh -c '
     gcc -std=c11 -O2 -g -I. -Wall -Wextra -Werror $HERE/app.c \
         -o $0/app -pthread
     for what in pipeline wrong pointers sums spin leave killed hungry hidden \
-        freed race far drift beside nothing count hostile; do
+        freed race far drift untold beside nothing count hostile; do
         $0/app $what $0/$what.sbt
     done
     $0/app pipeline $0/few.sbt "kernel:scale count:1"
@@ -228,7 +228,7 @@ replays "the values as JSON" 1 '"expected_value": 3000.0029' \
 replays "where it was launched as JSON" 1 "\"file\": \"$HERE/app.c\"" \
     $folder/wrong.sbt --json
 check "execute: the keys of JSON" sh -c '
-    for what in wrong "pipeline --overlap"; do
+    for what in wrong "pipeline --overlap" "hidden --overlap" untold; do
         set -- $what
         echo $1
         shift

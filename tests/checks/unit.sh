@@ -14,6 +14,7 @@ check_programs unit build
 check "unit: tests leave no folder behind" sh -c 'ls -R "$TMPDIR" &&
     test -z "$(ls "$TMPDIR")"'
 rm -r "$TMPDIR"
+unset TMPDIR
 check "unit: make test runs one test, or says what is near" sh -c '
     make test NAME=a_cut_text_keeps_start_and_end >$0 2>&1 &&
         grep -q "^ok 1 - a_cut_text" $0 && ! grep -q "^ok 2" $0 &&

@@ -416,11 +416,11 @@ static void racing(void)
     launch_on(streams[1], k, &b, 16);
 }
 
-// Each step is a little wrong, in a replay.
-static void drifting(void)
+// Each step is a little wrong, in a replay. told: which arguments are pointers.
+static void drifting(bool told)
 {
-    const ts_vdev_kernel k =
-        kernel("drift", scale_wrong, sizeof(scale_args), scale_roles, 2);
+    const ts_vdev_kernel k = kernel("drift", scale_wrong, sizeof(scale_args),
+                                    told ? scale_roles : NULL, told ? 2 : 0);
     float *const one = filled();
     unnamed = 1.001f;
     for (int i = 0; i < 8; i++)
@@ -529,7 +529,9 @@ static bool run(const char *what)
     else if (!strcmp(what, "race"))
         racing();
     else if (!strcmp(what, "drift"))
-        drifting();
+        drifting(true);
+    else if (!strcmp(what, "untold"))
+        drifting(false);
     else if (!strcmp(what, "far"))
         far_apart();
     else if (!strcmp(what, "vast"))
