@@ -21,6 +21,7 @@
 enum { OWN = 1, FILES = 2, MADE = 4, WROTE_OTHERS = 8, WROTE_CUDAS = 16 };
 
 static char others[64], cudas[64], made[64];
+static bool there; // /dev/shm
 static const ts_executor cuda = { .name = "cuda" }, vdev = { .name = "vdev" };
 
 static void put_file(const char *path)
@@ -36,7 +37,8 @@ static int set_up(void **state)
     snprintf(others, sizeof others, "/dev/shm/ts-test-%d", getpid());
     snprintf(cudas, sizeof cudas, "/dev/shm/cuda.shm.ts-test.%d", getpid());
     snprintf(made, sizeof made, "/dev/shm/ts-test-made-%d", getpid());
-    if (access("/dev/shm", W_OK) != 0) return 0;
+    there = access("/dev/shm", W_OK) == 0;
+    if (!there) return 0;
     put_file(others);
     put_file(cudas);
     return 0;
@@ -96,7 +98,7 @@ static int confined(const ts_executor *executor, bool spaces)
 static void drivers_have_a_dev_shm_of_their_own(void **state)
 {
     (void)state;
-    const int found = confined(&cuda, true);
+    const int found = there ? confined(&cuda, true) : 0;
     if (!(found & OWN)) skip();
     assert_int_equal(OWN | MADE, found & ~FILES);
     assert_int_not_equal(0, access(made, F_OK));
@@ -105,7 +107,7 @@ static void drivers_have_a_dev_shm_of_their_own(void **state)
 static void where_they_cannot_only_files_by_name_are_written(void **state)
 {
     (void)state;
-    const int found = confined(&cuda, false);
+    const int found = there ? confined(&cuda, false) : 128;
     if (found == 128) skip(); // no seccomp
     assert_false(found & OWN);
     if (!(found & FILES)) skip(); // no Landlock
@@ -115,7 +117,7 @@ static void where_they_cannot_only_files_by_name_are_written(void **state)
 static void the_vdev_has_nothing_to_write_there(void **state)
 {
     (void)state;
-    const int found = confined(&vdev, true);
+    const int found = there ? confined(&vdev, true) : 0;
     assert_false(found & OWN);
     if (!(found & FILES)) skip();
     assert_int_equal(FILES, found);
