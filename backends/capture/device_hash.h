@@ -9,8 +9,16 @@
     only those that the trace is to get are viewed. What is viewed is hashed
     again: a device that was wrong once is not asked again.
 */
-#if defined(TS_CAPTURE_H) && !defined(TS_SNAPSHOT_TOLD_H)
-#define TS_SNAPSHOT_TOLD_H
+#include "../ts_capture.h" // all of it, in its order
+
+#ifndef TS__CAPTURE_DEVICE_HASH_H
+#define TS__CAPTURE_DEVICE_HASH_H
+
+#include "tracesmith.h"
+#include "chunks.h"
+#include "memory.h"
+
+#include <pthread.h>
 
 typedef struct ts__cap_query { // of which chunks the device was asked
     uint64_t first, end;
@@ -76,4 +84,4 @@ static inline void ts__cap_hash_mismatch(ts_capture_memory *memory)
                         "was then copied");
 }
 
-#endif // TS_SNAPSHOT_TOLD_H
+#endif // TS__CAPTURE_DEVICE_HASH_H

@@ -6,7 +6,7 @@
     XXH3-128, seed 0, of each 64 KiB, as captures have it (docs/sbt-format.md,
     section 13), to the bit. One source for all: OpenCL C 1.2, from which a
     driver builds it (opencl/hash_text.h holds it as text) and clang makes
-    the PTX of gpu/hash_ptx.h; C++ as hiprtc compiles it for AMD's devices
+    the PTX of cupti/hash_ptx.h; C++ as hiprtc compiles it for AMD's devices
     (hip/hash_text.h); and C, which tests run on the host.
     `backends/capture/hash.sh` writes these headers.
 

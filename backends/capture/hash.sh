@@ -2,7 +2,7 @@
 # Writes the headers that hold backends/capture/hash.cl, as texts and as PTX:
 #   backends/capture/hash.sh cl >backends/opencl/hash_text.h
 #   backends/capture/hash.sh hip >backends/hip/hash_text.h
-#   backends/capture/hash.sh ptx >backends/gpu/hash_ptx.h
+#   backends/capture/hash.sh ptx >backends/cupti/hash_ptx.h
 # The PTX is clang 14's (clang-14 must have the target nvptx64), of ISA 6.0 for
 # sm_50, which drivers compile for whatever device they have; with a variable
 # for the hashes of 4,096 chunks.
@@ -38,7 +38,7 @@ hip)
     text=$(language __HIPCC_RTC__)
     ;;
 ptx)
-    file=gpu/hash_ptx.h
+    file=cupti/hash_ptx.h
     name=ts__cuda_hash_text
     about='hashes chunks: PTX'
     text=$(clang-14 -x cl -cl-std=CL1.2 --target=nvptx64-nvidia-cuda \

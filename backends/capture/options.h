@@ -18,8 +18,18 @@
         2. Words
         3. Which operations
 */
-#if defined(TS_CAPTURE_H) && !defined(TS_SNAPSHOT_WISHES_H)
-#define TS_SNAPSHOT_WISHES_H
+#include "../ts_capture.h" // all of it, in its order
+
+#ifndef TS__CAPTURE_OPTIONS_H
+#define TS__CAPTURE_OPTIONS_H
+
+#include "tracesmith.h"
+#include "../ts_filter.h"
+#include "memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ==== 1. Beginning and ending ============================================ */
 
@@ -451,4 +461,4 @@ TS__WEAK_API bool ts_capture_requested(ts_capture_op *op)
     return wanted && (!d.zone || ts_zone_inside(zone)) && ts__cap_admit(s, op);
 }
 
-#endif // TS_SNAPSHOT_WISHES_H
+#endif // TS__CAPTURE_OPTIONS_H

@@ -10,8 +10,15 @@
         shown by making it again. Textures are made again, with the handles
         that they had; where that is not to be had, a large one is replaced.
 */
-#if defined(TS__CUDA_EXEC_IMPLEMENTED) && !defined(TS_CUDA_EXEC_HANDLES_H)
-#define TS_CUDA_EXEC_HANDLES_H
+#ifndef TS__CUDA_EXEC_HANDLES_H
+#define TS__CUDA_EXEC_HANDLES_H
+
+#include "tracesmith_replay.h"
+#include "../gpu/cuda_abi.h"
+#include "exec_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 // Whether memory of the record lies elsewhere now.
 static bool ts__cx_is_moved(const ts__cx *x, uint64_t address)
@@ -159,4 +166,4 @@ static ts_result ts__cx_texture_use(ts__cx *x, const ts_executor_launch *l,
                : TS_ERR_UNSUPPORTED;
 }
 
-#endif // TS_CUDA_EXEC_HANDLES_H
+#endif // TS__CUDA_EXEC_HANDLES_H

@@ -8,8 +8,18 @@
         2. The driver
         3. Addresses
 */
-#if defined(TS__CUDA_EXEC_IMPLEMENTED) && !defined(TS_CUDA_EXEC_MEMORY_H)
-#define TS_CUDA_EXEC_MEMORY_H
+#ifndef TS__CUDA_EXEC_MEMORY_H
+#define TS__CUDA_EXEC_MEMORY_H
+
+#include "tracesmith_replay.h"
+#include "../gpu/cuda_abi.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* ==== 2. The driver ====================================================== */
 
@@ -373,104 +383,12 @@ static ts_result ts__cx_devices(ts__cx *x, uint32_t wanted, char *why,
     return error ? TS_ERR_UNSUPPORTED : TS_OK;
 }
 
-static void ts__cx_close(void *state);
-
-static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,
-                             const ts_executor_range *ranges, size_t count,
-                             char *why, size_t room)
-{
-    ts__cx *const x = calloc(1, sizeof *x);
-    size_t granule = 0;
-    *state = NULL;
-    if (!x) return TS_ERR_MEMORY;
-    x->is_hip = is_hip;
-    ts_result result = TS_ERR_UNSUPPORTED;
-    if (ts__cx_load(x, why, room)) {
-        const bool enough =
-            ts__cx_spans(x, ranges, count) &&
-            (x->modules = calloc(TS__CX_MODULES, sizeof *x->modules)) &&
-            (x->functions = calloc(TS__CX_FUNCTIONS, sizeof *x->functions)) &&
-            (x->streams = calloc(TS__CX_STREAMS, sizeof *x->streams)) &&
-            (x->events = calloc(TS__CX_EVENTS, sizeof *x->events));
-        ts__cx_keep_free(x);
-        result =
-            enough ? ts__cx_devices(x, device_count, why, room) : TS_ERR_MEMORY;
-    }
-    if (result != TS_OK) {
-        ts__cx_close(x);
-        return result;
-    }
-    const ts__cuda_memory memory = ts__cx_memory(x, 0);
-    x->call.granularity(&granule, &memory, 0);
-    for (size_t i = 0; granule && i < x->span_count; i++)
-        if (TS__CX_GRANULE % granule == 0) ts__cx_reserve(x, &x->spans[i]);
-    *state = x;
-    return TS_OK;
-}
-
-static ts_result ts__cx_open_cuda(void **state, uint32_t device_count,
-                                  const ts_executor_range *ranges, size_t count,
-                                  char *why, size_t room)
-{
-    return ts__cx_open(state, false, device_count, ranges, count, why, room);
-}
-
-static ts_result ts__cx_open_hip(void **state, uint32_t device_count,
-                                 const ts_executor_range *ranges, size_t count,
-                                 char *why, size_t room)
-{
-    return ts__cx_open(state, true, device_count, ranges, count, why, room);
-}
-
 static void ts__cx_unmap(ts__cx *x, ts__cx_span *s)
 {
     if (!s->handle) return;
     x->call.unmap(s->address, s->size);
     x->call.destroy(s->handle);
     s->handle = 0;
-}
-
-static void ts__cx_close(void *state)
-{
-    ts__cx *const x = state;
-    if (!x) return; // where it did not open there is nothing but the tables
-    for (size_t i = 0; i < x->span_count; i++) {
-        ts__cx_span *const s = &x->spans[i];
-        ts__cx_unmap(x, s);
-        if (s->ours) x->call.unreserve(s->address, s->size);
-        if (s->kept) munmap((void *)(uintptr_t)s->address, s->size);
-    }
-    for (size_t i = 0; i < x->texture_count; i++) {
-        ts__cx_use(x, x->textures[i].device);
-        x->call.texture_gone(x->textures[i].handle);
-    }
-    for (size_t i = 0; i < x->other_count; i++)
-        x->call.free(x->others[i].address);
-    for (size_t i = 0; i < x->module_count; i++) {
-        for (uint32_t d = 0; d < x->device_count; d++)
-            if (x->modules[i].loaded[d])
-                x->call.unload(x->modules[i].loaded[d]);
-        free(x->modules[i].bytes);
-    }
-    for (size_t i = 0; i < x->function_count; i++)
-        free(x->functions[i].name);
-    for (size_t i = 0; i < x->event_count; i++)
-        x->call.event_gone(x->events[i]);
-    for (size_t i = 0; i < x->stream_count; i++) {
-        ts__cx_use(x, x->streams[i].device);
-        if (!x->call.query(x->streams[i].recorded)) // else it may be waited for
-            x->call.stream_gone(x->streams[i].recorded);
-    }
-    for (uint32_t i = 0; !x->is_hip && i < x->device_count; i++)
-        x->call.context_release((int)i);
-    free(x->spans);
-    free(x->others);
-    free(x->textures);
-    free(x->modules);
-    free(x->functions);
-    free(x->streams);
-    free(x->events);
-    free(x); // the library stays: drivers do not like to go
 }
 
 static ts__cx_span *ts__cx_span_of(ts__cx *x, uint64_t address)
@@ -554,4 +472,94 @@ static ts_result ts__cx_release(void *state, uint64_t address)
     return TS_OK;
 }
 
-#endif // TS_CUDA_EXEC_MEMORY_H
+static void ts__cx_close(void *state)
+{
+    ts__cx *const x = state;
+    if (!x) return; // where it did not open there is nothing but the tables
+    for (size_t i = 0; i < x->span_count; i++) {
+        ts__cx_span *const s = &x->spans[i];
+        ts__cx_unmap(x, s);
+        if (s->ours) x->call.unreserve(s->address, s->size);
+        if (s->kept) munmap((void *)(uintptr_t)s->address, s->size);
+    }
+    for (size_t i = 0; i < x->texture_count; i++) {
+        ts__cx_use(x, x->textures[i].device);
+        x->call.texture_gone(x->textures[i].handle);
+    }
+    for (size_t i = 0; i < x->other_count; i++)
+        x->call.free(x->others[i].address);
+    for (size_t i = 0; i < x->module_count; i++) {
+        for (uint32_t d = 0; d < x->device_count; d++)
+            if (x->modules[i].loaded[d])
+                x->call.unload(x->modules[i].loaded[d]);
+        free(x->modules[i].bytes);
+    }
+    for (size_t i = 0; i < x->function_count; i++)
+        free(x->functions[i].name);
+    for (size_t i = 0; i < x->event_count; i++)
+        x->call.event_gone(x->events[i]);
+    for (size_t i = 0; i < x->stream_count; i++) {
+        ts__cx_use(x, x->streams[i].device);
+        if (!x->call.query(x->streams[i].recorded)) // else it may be waited for
+            x->call.stream_gone(x->streams[i].recorded);
+    }
+    for (uint32_t i = 0; !x->is_hip && i < x->device_count; i++)
+        x->call.context_release((int)i);
+    free(x->spans);
+    free(x->others);
+    free(x->textures);
+    free(x->modules);
+    free(x->functions);
+    free(x->streams);
+    free(x->events);
+    free(x); // the library stays: drivers do not like to go
+}
+
+static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,
+                             const ts_executor_range *ranges, size_t count,
+                             char *why, size_t room)
+{
+    ts__cx *const x = calloc(1, sizeof *x);
+    size_t granule = 0;
+    *state = NULL;
+    if (!x) return TS_ERR_MEMORY;
+    x->is_hip = is_hip;
+    ts_result result = TS_ERR_UNSUPPORTED;
+    if (ts__cx_load(x, why, room)) {
+        const bool enough =
+            ts__cx_spans(x, ranges, count) &&
+            (x->modules = calloc(TS__CX_MODULES, sizeof *x->modules)) &&
+            (x->functions = calloc(TS__CX_FUNCTIONS, sizeof *x->functions)) &&
+            (x->streams = calloc(TS__CX_STREAMS, sizeof *x->streams)) &&
+            (x->events = calloc(TS__CX_EVENTS, sizeof *x->events));
+        ts__cx_keep_free(x);
+        result =
+            enough ? ts__cx_devices(x, device_count, why, room) : TS_ERR_MEMORY;
+    }
+    if (result != TS_OK) {
+        ts__cx_close(x);
+        return result;
+    }
+    const ts__cuda_memory memory = ts__cx_memory(x, 0);
+    x->call.granularity(&granule, &memory, 0);
+    for (size_t i = 0; granule && i < x->span_count; i++)
+        if (TS__CX_GRANULE % granule == 0) ts__cx_reserve(x, &x->spans[i]);
+    *state = x;
+    return TS_OK;
+}
+
+static ts_result ts__cx_open_cuda(void **state, uint32_t device_count,
+                                  const ts_executor_range *ranges, size_t count,
+                                  char *why, size_t room)
+{
+    return ts__cx_open(state, false, device_count, ranges, count, why, room);
+}
+
+static ts_result ts__cx_open_hip(void **state, uint32_t device_count,
+                                 const ts_executor_range *ranges, size_t count,
+                                 char *why, size_t room)
+{
+    return ts__cx_open(state, true, device_count, ranges, count, why, room);
+}
+
+#endif // TS__CUDA_EXEC_MEMORY_H

@@ -8,10 +8,35 @@
         gpu/capture.h, and says on which track of the trace a stream's
         operations lie.
 */
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_KEEP_H)
-#define TS_CUPTI_KEEP_H
+#ifndef TS__CUPTI_CAPTURE_H
+#define TS__CUPTI_CAPTURE_H
 
-#include "../gpu/graph.h"
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "../gpu/callbacks.h"
+#include "../gpu/contexts.h"
+#include "../gpu/device_hash.h"
+#include "../gpu/driver.h"
+#include "../gpu/driver_requests.h"
+#include "../gpu/functions.h"
+#include "../gpu/graph_launch.h"
+#include "../gpu/memory.h"
+#include "../gpu/modules.h"
+#include "../gpu/operations.h"
+#include "../gpu/state.h"
+#include "../gpu/waiting.h"
+#include "callback_data.h"
+#include "device_hash.h"
+#include "engines.h"
+#include "origins.h"
+#include "records.h"
+#include "vendors.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 // CUPTI's numbers of a stream; false: it does not tell.
 static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
@@ -230,4 +255,4 @@ static void ts__cu_keep_functions(ts__cu *u)
     ts__cs_start(&ts__cu_keep_vendor, u->generation);
 }
 
-#endif // TS_CUPTI_KEEP_H
+#endif // TS__CUPTI_CAPTURE_H

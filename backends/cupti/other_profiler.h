@@ -24,12 +24,20 @@
         4. Looking up by name
         5. Looking for files
 */
+#ifndef TS__CUPTI_OTHER_PROFILER_H
+#define TS__CUPTI_OTHER_PROFILER_H
+
 #include "tracesmith.h"
-
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_APART_H)
-#define TS_CUPTI_APART_H
-
+#include "../ts_filter.h"
 #include "../gpu/patch.h"
+#include "../gpu/records.h"
+#include "functions.h"
+#include "vendors.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* ==== 1. Who ============================================================= */
 
@@ -501,4 +509,4 @@ static void ts__cu_go_apart(ts__cu *u)
     u->loaded = 0; // a file may have been loaded meanwhile: it is looked again
 }
 
-#endif // TS_CUPTI_APART_H
+#endif // TS__CUPTI_OTHER_PROFILER_H

@@ -22,10 +22,20 @@
         5. Memory, overhead
         6. Buffers
 */
-#include "tracesmith.h"
+#ifndef TS__CUPTI_RECORDS_H
+#define TS__CUPTI_RECORDS_H
 
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_RECORDS_H)
-#define TS_CUPTI_RECORDS_H
+#include "tracesmith.h"
+#include "../ts_filter.h"
+#include "../gpu/records.h"
+#include "origins.h"
+#include "vendors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 // A field that the record may not have: then 0.
 static inline uint64_t ts__cu_maybe64(const uint8_t *record, uint32_t at)
@@ -867,4 +877,4 @@ static void ts__cu_decode(ts__cu *u, uint32_t buffers)
     if (bytes) ts__lose(&u->lost, TS__CU_EXHAUSTED, 0, bytes / 200 + 1);
 }
 
-#endif // TS_CUPTI_RECORDS_H
+#endif // TS__CUPTI_RECORDS_H

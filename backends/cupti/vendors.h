@@ -18,10 +18,18 @@
         2. Library
         3. State
 */
-#include "tracesmith.h"
+#ifndef TS__CUPTI_VENDORS_H
+#define TS__CUPTI_VENDORS_H
 
-#if defined(TS__CUPTI_IMPLEMENTED) && !defined(TS_CUPTI_TABLES_H)
-#define TS_CUPTI_TABLES_H
+#include "tracesmith.h"
+#include "../ts_cupti.h"
+#include "../gpu/records.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ==== 1. Tables ========================================================== */
 
@@ -612,4 +620,4 @@ static void ts__cu_fact(const ts__cu *u, const char *key, const char *value)
     ts_metadata_text(0, name, value);
 }
 
-#endif // TS_CUPTI_TABLES_H
+#endif // TS__CUPTI_VENDORS_H

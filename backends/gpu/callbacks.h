@@ -8,9 +8,29 @@
         Between the two callbacks of a call: decides what it is and whether it
         is kept, takes the turn and gives it back. Begins and ends captures.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_CALLBACKS_H)
-#define TS_CUDA_SNAPSHOT_CALLBACKS_H
+#ifndef TS__GPU_CALLBACKS_H
+#define TS__GPU_CALLBACKS_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "completed_calls.h"
+#include "driver.h"
+#include "driver_queries.h"
+#include "driver_requests.h"
+#include "exclusive.h"
+#include "functions.h"
+#include "mapped_memory.h"
+#include "memory.h"
+#include "modules.h"
+#include "operations.h"
+#include "state.h"
+#include "streams.h"
+#include "tensor_maps.h"
+#include "waiting.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct ts__cs_here { // what the thread is in
     uint32_t depth, session;
@@ -312,4 +332,4 @@ static void ts__cs_forked(void)
     ts__cs.driver.running = false;
 }
 
-#endif // TS_CUDA_SNAPSHOT_CALLBACKS_H
+#endif // TS__GPU_CALLBACKS_H

@@ -8,9 +8,27 @@
         Follows what a program allocates, maps, opens, makes and sets, by the
         arguments of calls that have returned.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_HAPPENED_H)
-#define TS_CUDA_SNAPSHOT_HAPPENED_H
+#ifndef TS__GPU_COMPLETED_CALLS_H
+#define TS__GPU_COMPLETED_CALLS_H
+
+#include "tracesmith.h"
+#include "cuda_abi.h"
+#include "driver.h"
+#include "driver_requests.h"
+#include "exclusive.h"
+#include "functions.h"
+#include "mapped_memory.h"
+#include "memory.h"
+#include "modules.h"
+#include "operations.h"
+#include "state.h"
+#include "streams.h"
+#include "tensor_maps.h"
+#include "textures.h"
+#include "waiting.h"
+
+#include <pthread.h>
+#include <string.h>
 
 // Memory of the host first is declined: devices see it when it is attached.
 static ts__cs_managed ts__cs_managed_asked(const ts__cs_call *c)
@@ -212,4 +230,4 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
     if (ts__cs.vendor->graphs) ts__cs.vendor->graphs->happened(c);
 }
 
-#endif // TS_CUDA_SNAPSHOT_HAPPENED_H
+#endif // TS__GPU_COMPLETED_CALLS_H

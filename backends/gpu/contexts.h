@@ -14,9 +14,22 @@
         Tensor maps stay: they are bytes of the program's, of no context, and
         so is memory of pools, or mapped.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_CONTEXTS_H)
-#define TS_CUDA_SNAPSHOT_CONTEXTS_H
+#ifndef TS__GPU_CONTEXTS_H
+#define TS__GPU_CONTEXTS_H
+
+#include "../ts_capture.h"
+#include "driver.h"
+#include "driver_queries.h"
+#include "modules.h"
+#include "state.h"
+#include "waiting.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
 
 // Forgets what is kept of a context. Under the lock.
 static void ts__cs_context_forget(ts__cs_driver *d, const void *context)
@@ -141,4 +154,4 @@ static bool ts__cs_age(ts__cs_job *job)
     return true;
 }
 
-#endif // TS_CUDA_SNAPSHOT_CONTEXTS_H
+#endif // TS__GPU_CONTEXTS_H

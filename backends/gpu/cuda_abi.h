@@ -12,8 +12,8 @@
         1. Layouts
         2. Code                         symbols and parameters of a cubin
 */
-#ifndef TS_CUDA_ABI_H
-#define TS_CUDA_ABI_H
+#ifndef TS__GPU_CUDA_ABI_H
+#define TS__GPU_CUDA_ABI_H
 
 #include <elf.h>
 #include <stdbool.h>
@@ -383,4 +383,4 @@ static inline bool ts__cuda_parameters(const ts__cuda_code *c, const char *name,
     return false;
 }
 
-#endif // TS_CUDA_ABI_H
+#endif // TS__GPU_CUDA_ABI_H

@@ -13,9 +13,20 @@
     It leaves its hashes in a variable of its module, so that nothing is
     allocated that a trace would show.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_HASH_H)
-#define TS_CUDA_HASH_H
+#ifndef TS__GPU_DEVICE_HASH_H
+#define TS__GPU_DEVICE_HASH_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "driver.h"
+#include "driver_queries.h"
+#include "driver_requests.h"
+#include "memory.h"
+#include "state.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     TS__CS_PAYS = 4 * TS_CAPTURE_CHUNK, // a copy of less is faster
@@ -38,18 +49,6 @@ static char *ts__cs_text_of(const char *const *texts, size_t parts)
     }
     return text;
 }
-
-#ifdef TS__CUPTI_IMPLEMENTED
-#include "hash_ptx.h"
-
-// See ts__cs_vendor.
-static char *ts__cs_hash_code(ts__cs_own *own)
-{
-    const size_t one = sizeof *ts__cuda_hash_text;
-    (void)own;
-    return ts__cs_text_of(ts__cuda_hash_text, sizeof ts__cuda_hash_text / one);
-}
-#endif
 
 // A group for each chunk; leaves the hashes in `bounce`.
 static bool ts__cs_hash_run(ts__cs_driver *d, const ts__cs_own *own,
@@ -150,4 +149,4 @@ static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
     return told;
 }
 
-#endif // TS_CUDA_HASH_H
+#endif // TS__GPU_DEVICE_HASH_H

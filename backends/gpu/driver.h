@@ -1,30 +1,26 @@
 /*
-    gpu/driver.h - what captures ask CUDA's driver; a part of
-    gpu/capture.h, private to it
+    gpu/driver.h - CUDA's driver: its functions, and requests to it
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Calls of the driver while the program is inside one of its own. Nobody
-        promises that this works, so a thread of its own makes them, and who
-        asks waits for an answer for a bounded time. A driver that does not
-        answer, because it holds a lock over the callback, costs one such time:
-        from then on operations are declined.
+    The types of captures' requests to the driver, and the state of the thread
+    that makes them. Nobody promises that the driver can be called from inside
+    one of its own callbacks, so a thread of ours makes the calls
+    (driver_queries.h), and who needs an answer waits for a bounded time
+    (driver_requests.h).
 
-        A context that goes takes along what is kept of it; who asks about it
-        is told at once that there is no answer.
+    While a context is being destroyed, `going` lists it: no request enters it.
 
-    CONTENTS                            search for "==== 2." to jump
-        1. What it keeps
-        2. Questions                    gpu/driver_queries.h: on the
-                                        thread of its own
-        3. Asking
+    Vendor library: libcuda.so.1 and libamdhip64.so, as they are in the process.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_DRIVER_H)
-#define TS_CUDA_SNAPSHOT_DRIVER_H
+#ifndef TS__GPU_DRIVER_H
+#define TS__GPU_DRIVER_H
 
-/* ==== 1. What it keeps =================================================== */
+#include "tracesmith.h"
+#include "cuda_abi.h"
+
+#include <pthread.h>
+#include <time.h>
 
 #define TS__CS_CALLS(X) \
     X(context_set, "cuCtxSetCurrent", (void *)) \
@@ -187,163 +183,4 @@ static struct timespec ts__cs_time(uint64_t ns)
     return t;
 }
 
-#include "driver_queries.h" // 2
-
-/* ==== 3. Asking ========================================================== */
-
-static bool ts__cs_driver_ready(ts__cs_driver *d)
-{
-    if (!d->bounce)
-        d->bounce = (uint8_t *)malloc(TS_CAPTURE_CHUNK + TS_CAPTURE_HIDDEN);
-    return d->call.context_set && d->call.query && d->call.wait_all &&
-           d->call.stream && d->call.to_host && d->bounce;
-}
-
-// CUDA's driver, which the program has loaded.
-static inline bool ts__cs_driver_find(ts__cs_driver *d)
-{
-    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    if (!library) return false;
-    ts__cs_calls call;
-#define TS__X(name, symbol, arguments) \
-    { \
-        void *const found = dlsym(library, symbol); \
-        memcpy(&call.name, &found, sizeof found); \
-    }
-    TS__CS_CALLS(TS__X)
-#undef TS__X
-    // The thread that asks may be within one of them.
-    if (memcmp(&d->call, &call, sizeof call) != 0) d->call = call;
-    return ts__cs_driver_ready(d);
-}
-
-static bool ts__cs_driver_start(ts__cs_driver *d)
-{
-    sigset_t all, old;
-    if (d->running) return true;
-    d->leave = d->busy = false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
-    d->running = pthread_create(&d->thread, NULL, ts__cs_work, d) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return d->running;
-}
-
-// What was kept is of another vendor, or of another copy of the library.
-static void ts__cs_driver_anew(ts__cs_driver *d)
-{
-    pthread_mutex_lock(&d->lock);
-    memset(d->owns, 0, sizeof d->owns);
-    d->own_count = d->stream_count = 0;
-    pthread_mutex_unlock(&d->lock);
-}
-
-// A session begins.
-static void ts__cs_driver_begin(ts__cs_driver *d, uint32_t session, bool anew,
-                                void (*made)(void *context, void *stream))
-{
-    if (anew) ts__cs_driver_anew(d);
-    pthread_mutex_lock(&d->lock);
-    d->per_thread = 0;
-    d->same = false;
-    d->left++;
-    d->session = session;
-    d->made = made;
-    pthread_mutex_unlock(&d->lock);
-}
-
-static void ts__cs_driver_stop(ts__cs_driver *d)
-{
-    pthread_mutex_lock(&d->lock);
-    const bool running = d->running, busy = d->busy;
-    const pthread_t thread = d->thread; // a late call may start another one
-    d->leave = true;
-    pthread_cond_broadcast(&d->wake);
-    pthread_mutex_unlock(&d->lock);
-    if (running && !busy) pthread_join(thread, NULL);
-    if (running && busy) pthread_detach(thread);
-}
-
-// Asks on this thread, which is as the program had it when this is over. What
-// it calls is none of the program's.
-static inline bool ts__cs_answer_here(ts__cs_driver *d, ts__cs_job *job)
-{
-    void *before = NULL;
-    int relaxed = 2;
-    bool ok = false;
-    ts__cs_mine = true;
-    if (d->call.context_now(&before) == 0) {
-        if (d->call.mode) d->call.mode(&relaxed);
-        ok = ts__cs_answer(d, job);
-        if (d->call.mode) d->call.mode(&relaxed);
-        d->call.context_set(before);
-    }
-    ts__cs_mine = false;
-    return ok;
-}
-
-/*
-    Where the driver answers no other thread while a call is under way, as one
-    that holds a lock of the context: the thread of the call asks. Nothing is
-    called that waits by itself.
-*/
-static inline bool ts__cs_ask_here(ts__cs_driver *d, ts__cs_job *job,
-                                   uint64_t until_ns)
-{
-    const struct timespec until = ts__cs_time(until_ns);
-    bool in_time = true;
-    pthread_mutex_lock(&d->lock);
-    while (d->taken && in_time)
-        in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
-    const bool mine = !d->taken && !ts__cs_is_leaving(d, job->context);
-    if (mine) d->taken = true;
-    if (mine) d->silent = false;
-    if (mine) d->at = job->context;
-    pthread_mutex_unlock(&d->lock);
-    if (!mine) return false;
-    job->until_ns = until_ns;
-    job->ok = ts__cs_answer_here(d, job);
-    pthread_mutex_lock(&d->lock);
-    d->taken = false;
-    pthread_cond_broadcast(&d->done);
-    pthread_mutex_unlock(&d->lock);
-    return job->ok;
-}
-
-/*
-    Asks, and waits for at most so long. The answer is in *job. False: the
-    driver says no, or nothing. While it says nothing nobody else is asked.
-*/
-static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
-{
-    const struct timespec until = ts__cs_time(until_ns);
-    bool in_time = true, ok = false;
-    if (TS__LOAD(&d->same)) return ts__cs_ask_here(d, job, until_ns);
-    pthread_mutex_lock(&d->lock);
-    if (!d->busy) d->silent = false; // it came back
-    while ((d->busy || d->taken) && in_time && !d->silent)
-        in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
-    if (!d->busy && !d->taken && !d->silent &&
-        !ts__cs_is_leaving(d, job->context) && ts__cs_driver_start(d)) {
-        job->until_ns = until_ns;
-        job->ok = false;
-        d->job = *job;
-        d->at = job->context;
-        d->busy = d->taken = true;
-        pthread_cond_signal(&d->wake);
-        // A little longer than the thread itself tries.
-        const struct timespec end = ts__cs_time(until_ns + 200000000u);
-        in_time = true;
-        while (d->busy && in_time)
-            in_time = pthread_cond_timedwait(&d->done, &d->lock, &end) == 0;
-        if (d->busy) d->silent = true;
-        if (!d->busy) *job = d->job;
-        ok = !d->busy && job->ok;
-        d->taken = false;
-        pthread_cond_broadcast(&d->done);
-    }
-    pthread_mutex_unlock(&d->lock);
-    return ok;
-}
-
-#endif // TS_CUDA_SNAPSHOT_DRIVER_H
+#endif // TS__GPU_DRIVER_H

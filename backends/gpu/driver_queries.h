@@ -1,16 +1,20 @@
 /*
-    gpu/driver_queries.h - what the thread that asks CUDA's driver does;
-    a part of gpu/driver.h, private to it
+    gpu/driver_queries.h - what the thread that calls CUDA's driver does
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Answers one question after another: what is still under way, what a
-        context, a piece of memory or an attribute is, bytes of a device.
+    Answers one request after another: which work is in flight, what a context,
+    a piece of memory or an attribute is, bytes of a device.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_QUESTIONS_H)
-#define TS_CUDA_SNAPSHOT_QUESTIONS_H
+#ifndef TS__GPU_DRIVER_QUERIES_H
+#define TS__GPU_DRIVER_QUERIES_H
+
+#include "tracesmith.h"
+#include "cuda_abi.h"
+#include "driver.h"
+
+#include <pthread.h>
+#include <time.h>
 
 // Whether a context is being destroyed. Under the lock.
 static bool ts__cs_is_leaving(const ts__cs_driver *d, const void *context)
@@ -354,4 +358,4 @@ static void *ts__cs_work(void *user)
     return NULL;
 }
 
-#endif // TS_CUDA_SNAPSHOT_QUESTIONS_H
+#endif // TS__GPU_DRIVER_QUERIES_H

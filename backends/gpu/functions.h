@@ -8,9 +8,15 @@
         One table: names of functions, what each is to captures, and where its
         stream stands among its arguments. Others are of no interest.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_RULES_H)
-#define TS_CUDA_SNAPSHOT_RULES_H
+#ifndef TS__GPU_FUNCTIONS_H
+#define TS__GPU_FUNCTIONS_H
+
+#include "cuda_abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 typedef enum ts__cs_kind {
     TS__CS_NONE,
@@ -193,4 +199,4 @@ static inline uint8_t ts__cs_rule_of(const char *name)
     return 0;
 }
 
-#endif // TS_CUDA_SNAPSHOT_RULES_H
+#endif // TS__GPU_FUNCTIONS_H

@@ -8,9 +8,19 @@
         A batch of copies is kept as what it is to the device: a graph whose
         nodes wait for nobody, launched once.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_BATCH_H)
-#define TS_CUDA_SNAPSHOT_BATCH_H
+#ifndef TS__GPU_GRAPH_BATCH_H
+#define TS__GPU_GRAPH_BATCH_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "cuda_abi.h"
+#include "functions.h"
+#include "graph.h"
+#include "graph_record.h"
+#include "operations.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 // What an operand of a copy of CUDA 12.8 is to older ones. False: an array.
 static bool ts__cs_batch_end(const ts__cuda_operand *operand,
@@ -77,4 +87,4 @@ static void ts__cs_batch(const ts__cs_call *c, ts_capture_op *op,
     free(g.nodes);
 }
 
-#endif // TS_CUDA_SNAPSHOT_BATCH_H
+#endif // TS__GPU_GRAPH_BATCH_H

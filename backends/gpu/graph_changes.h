@@ -21,9 +21,24 @@
         3. Nodes
         4. Calls
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_CHANGES_H)
-#define TS_CUDA_SNAPSHOT_CHANGES_H
+#ifndef TS__GPU_GRAPH_CHANGES_H
+#define TS__GPU_GRAPH_CHANGES_H
+
+#include "tracesmith.h"
+#include "cuda_abi.h"
+#include "driver.h"
+#include "driver_requests.h"
+#include "exclusive.h"
+#include "functions.h"
+#include "graph.h"
+#include "modules.h"
+#include "operations.h"
+#include "state.h"
+#include "waiting.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ==== 1. Places ========================================================== */
 
@@ -443,4 +458,4 @@ static void ts__cs_graph_happened(const ts__cs_call *c)
         ts__cs_node_changed(c);
 }
 
-#endif // TS_CUDA_SNAPSHOT_CHANGES_H
+#endif // TS__GPU_GRAPH_CHANGES_H

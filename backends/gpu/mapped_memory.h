@@ -10,9 +10,17 @@
         other in one reservation are one range, as what reaches one of them may
         reach all.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_MAPS_H)
-#define TS_CUDA_SNAPSHOT_MAPS_H
+#ifndef TS__GPU_MAPPED_MEMORY_H
+#define TS__GPU_MAPPED_MEMORY_H
+
+#include "../ts_capture.h"
+#include "memory.h"
+#include "modules.h"
+#include "state.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 static void ts__cs_reserved(uint64_t address)
 {
@@ -81,4 +89,4 @@ static void ts__cs_unmapped(uint64_t address, uint64_t size)
     }
 }
 
-#endif // TS_CUDA_SNAPSHOT_MAPS_H
+#endif // TS__GPU_MAPPED_MEMORY_H

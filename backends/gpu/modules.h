@@ -14,9 +14,18 @@
         1. Modules
         2. Functions
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_CODE_H)
-#define TS_CUDA_SNAPSHOT_CODE_H
+#ifndef TS__GPU_MODULES_H
+#define TS__GPU_MODULES_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "cuda_abi.h"
+#include "driver.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ==== 1. Modules ========================================================= */
 
@@ -335,4 +344,4 @@ static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
     return true;
 }
 
-#endif // TS_CUDA_SNAPSHOT_CODE_H
+#endif // TS__GPU_MODULES_H

@@ -14,9 +14,25 @@
         3. Copies and sets
         4. All of them
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_OPS_H)
-#define TS_CUDA_SNAPSHOT_OPS_H
+#ifndef TS__GPU_OPERATIONS_H
+#define TS__GPU_OPERATIONS_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "cuda_abi.h"
+#include "driver.h"
+#include "driver_requests.h"
+#include "functions.h"
+#include "memory.h"
+#include "modules.h"
+#include "state.h"
+#include "streams.h"
+#include "textures.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ==== 1. Calls =========================================================== */
 
@@ -554,4 +570,4 @@ static void ts__cs_judge(ts_capture_op *op)
     }
 }
 
-#endif // TS_CUDA_SNAPSHOT_OPS_H
+#endif // TS__GPU_OPERATIONS_H

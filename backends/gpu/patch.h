@@ -16,9 +16,8 @@
         function of that name: of a second copy of the library, or of whoever
         stands in front of it.
 */
-#if !defined(TS_PATCH_H) && \
-    (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED))
-#define TS_PATCH_H
+#ifndef TS__GPU_PATCH_H
+#define TS__GPU_PATCH_H
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -26,6 +25,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -287,4 +287,4 @@ static inline void ts__patch_files(const ts__patch_set *set)
     }
 }
 
-#endif // TS_PATCH_H
+#endif // TS__GPU_PATCH_H

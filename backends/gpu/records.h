@@ -22,14 +22,11 @@
         6. Calls that may hang
         7. Launches
 */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // before the first system header
-#endif
-
-#ifndef TS_RECORDS_H
-#define TS_RECORDS_H
+#ifndef TS__GPU_RECORDS_H
+#define TS__GPU_RECORDS_H
 
 #include "tracesmith.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -43,6 +40,12 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#endif
+
+#ifndef TS_RECORDS_H
+#define TS_RECORDS_H
+
 #ifndef RTLD_NEXT
 #error "gpu/records.h: define _GNU_SOURCE before any #include"
 #endif
@@ -725,4 +728,4 @@ static inline bool ts__launch_is(const ts__launch *l, const uint64_t key[8],
              (l->key[6] ^ key[6]) | (l->key[7] ^ key[7]));
 }
 
-#endif // TS_RECORDS_H
+#endif // TS__GPU_RECORDS_H

@@ -4,9 +4,14 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_STREAMS_H)
-#define TS_CUDA_SNAPSHOT_STREAMS_H
+#ifndef TS__GPU_STREAMS_H
+#define TS__GPU_STREAMS_H
+
+#include "tracesmith.h"
+#include "driver.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 static void ts__cs_stream_add(ts__cs_driver *d, const ts__cs_stream *stream)
 {
@@ -71,4 +76,4 @@ static ts__cs_stream ts__cs_stream_of(ts__cs_driver *d, void *handle,
     return found;
 }
 
-#endif // TS_CUDA_SNAPSHOT_STREAMS_H
+#endif // TS__GPU_STREAMS_H

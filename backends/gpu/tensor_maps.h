@@ -14,9 +14,15 @@
         1. Those that are remembered
         2. What they were made of
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_TENSOR_H)
-#define TS_CUDA_SNAPSHOT_TENSOR_H
+#ifndef TS__GPU_TENSOR_MAPS_H
+#define TS__GPU_TENSOR_MAPS_H
+
+#include "cuda_abi.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ==== 1. Those that are remembered ======================================= */
 
@@ -201,4 +207,4 @@ static inline void ts__cs_tensor_of(uint32_t kind, const uint8_t *arguments,
 
 #undef TS__CS_TENSOR_END
 
-#endif // TS_CUDA_SNAPSHOT_TENSOR_H
+#endif // TS__GPU_TENSOR_MAPS_H

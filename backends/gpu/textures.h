@@ -13,9 +13,18 @@
         It looks for no handles in memory, where small numbers are everywhere.
         The contents of arrays are not kept.
 */
-#if (defined(TS__CUPTI_IMPLEMENTED) || defined(TS__HIP_IMPLEMENTED)) && \
-    !defined(TS_CUDA_SNAPSHOT_HANDLES_H)
-#define TS_CUDA_SNAPSHOT_HANDLES_H
+#ifndef TS__GPU_TEXTURES_H
+#define TS__GPU_TEXTURES_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "cuda_abi.h"
+#include "memory.h"
+#include "modules.h"
+#include "state.h"
+
+#include <string.h>
 
 static ts__cs_texture *ts__cs_texture_of(uint64_t handle)
 {
@@ -85,4 +94,4 @@ static inline void ts__cs_textures_used(ts_capture_op *op, const uint8_t *args,
     }
 }
 
-#endif // TS_CUDA_SNAPSHOT_HANDLES_H
+#endif // TS__GPU_TEXTURES_H

@@ -25,11 +25,12 @@
         2. Streams
         3. Bundles
 */
-#ifndef TS_HIP_BUNDLE_H
-#define TS_HIP_BUNDLE_H
+#ifndef TS__HIP_BUNDLE_H
+#define TS__HIP_BUNDLE_H
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,4 +199,4 @@ static inline uint8_t *ts__amd_unpack(const void *bytes, uint64_t size,
     return NULL;
 }
 
-#endif // TS_HIP_BUNDLE_H
+#endif // TS__HIP_BUNDLE_H

@@ -13,8 +13,20 @@
         2. Arguments
         3. Calls
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_CALLS_H)
-#define TS_HIP_CALLS_H
+#ifndef TS__HIP_CALLS_H
+#define TS__HIP_CALLS_H
+
+#include "tracesmith.h"
+#include "../ts_filter.h"
+#include "../gpu/records.h"
+#include "devices.h"
+#include "state.h"
+#include "streams.h"
+#include "taker.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 1. Functions ------------------------------------------------------- */
 
@@ -689,4 +701,4 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
         ts__hip_host_op(call, me, end);
 }
 
-#endif // TS_HIP_CALLS_H
+#endif // TS__HIP_CALLS_H

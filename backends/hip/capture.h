@@ -25,81 +25,39 @@
            and hashes                   hip/device_hash.h
         4. Calls
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_H)
-#define TS_HIP_SNAPSHOT_H
+#ifndef TS__HIP_CAPTURE_H
+#define TS__HIP_CAPTURE_H
 
-#include "../gpu/capture.h"
-#include "bundle.h"
-#include "code.h"
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "../gpu/callbacks.h"
+#include "../gpu/contexts.h"
+#include "../gpu/device_hash.h"
+#include "../gpu/driver.h"
+#include "../gpu/driver_requests.h"
+#include "../gpu/functions.h"
+#include "../gpu/memory.h"
+#include "../gpu/operations.h"
+#include "../gpu/records.h"
+#include "../gpu/state.h"
+#include "../gpu/waiting.h"
+#include "calls.h"
+#include "capture_arguments.h"
+#include "capture_calls.h"
+#include "capture_code.h"
+#include "capture_driver.h"
+#include "capture_functions.h"
+#include "capture_graph.h"
+#include "capture_launches.h"
+#include "capture_variables.h"
+#include "device_hash.h"
+#include "devices.h"
+#include "state.h"
+#include "streams.h"
 
-#include "capture_calls.h" // 1
-
-/* ==== 2. The driver ====================================================== */
-
-static struct {
-    int (*device_set)(int);
-    int (*about)(uint32_t *, int, uint64_t);
-    int (*symbol)(uint64_t *, const void *);
-    const char *(*name)(const void *, void *);
-    int (*version)(int *);
-    bool asked, renumbered; // types of memory, since HIP 6
-    uint32_t device;        // of the thread that asks
-} ts__hs_call;
-
-// A context is a device; NULL would be none.
-static void *ts__hs_context(uint32_t device)
-{
-    return (void *)((uintptr_t)device + 1);
-}
-
-static uint32_t ts__hs_device_of(const void *context)
-{
-    return (uint32_t)((uintptr_t)context - 1);
-}
-
-static int ts__hs_device_set(void *context)
-{
-    ts__hs_call.device = ts__hs_device_of(context);
-    return ts__hs_call.device_set((int)ts__hs_call.device);
-}
-
-// Devices stay what they are.
-static int ts__hs_device_id(void *context, uint64_t *id)
-{
-    *id = (uintptr_t)context;
-    return 0;
-}
-
-// The type of memory, as CUDA counts: HIP did not always. On the thread that
-// asks, as all of them.
-// Source: hipMemoryType of HIP 5 and 6.
-static int ts__hs_about(void *type, int what, uint64_t address)
-{
-    static const uint32_t types[2][5] = {
-        { TS__CUDA_HOST, TS__CUDA_DEVICE, 3, TS__CUDA_UNIFIED,
-          TS__CUDA_UNIFIED },
-        { 0, TS__CUDA_HOST, TS__CUDA_DEVICE, TS__CUDA_UNIFIED, 0 }
-    };
-    uint32_t value = 0;
-    int version = 0;
-    if (what != 2) return 1; // whose it is: contexts are devices
-    const int result = ts__hs_call.about(&value, what, address);
-    if (!ts__hs_call.asked && ts__hs_call.version)
-        ts__hs_call.version(&version);
-    ts__hs_call.renumbered |= version >= 60000000;
-    ts__hs_call.asked = true;
-    value = value < 5 ? types[ts__hs_call.renumbered][value] : 0;
-    memcpy(type, &value, sizeof value);
-    return result;
-}
-
-static void ts__hs_symbol(void *library, const char *name, void *to)
-{
-    void *const symbol = dlsym(library, name);
-    memcpy(to, &symbol, sizeof symbol);
-}
-
-static void ts__hs_find_graphs(void *library, ts__cs_calls *call);
+#include <pthread.h>
+#include <string.h>
 
 // The thread that asks may be within one of them: they are not written twice.
 static bool ts__hs_find(ts__cs_driver *d)
@@ -134,12 +92,6 @@ static bool ts__hs_find(ts__cs_driver *d)
     if (memcmp(&d->call, &call, sizeof call) != 0) d->call = call;
     return ts__cs_driver_ready(d);
 }
-
-#include "capture_code.h" // 3
-
-#include "capture_graph.h" // 3
-
-#include "device_hash.h" // 3
 
 /* ==== 4. Calls =========================================================== */
 
@@ -307,4 +259,4 @@ static void ts__hs_stop(void)
     ts__cs_stop(&ts__hs_vendor);
 }
 
-#endif // TS_HIP_SNAPSHOT_H
+#endif // TS__HIP_CAPTURE_H

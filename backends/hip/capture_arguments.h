@@ -14,8 +14,16 @@
         3. Nodes of graphs
         4. All of them
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_ARGUMENTS_H)
-#define TS_HIP_SNAPSHOT_ARGUMENTS_H
+#ifndef TS__HIP_CAPTURE_ARGUMENTS_H
+#define TS__HIP_CAPTURE_ARGUMENTS_H
+
+#include "tracesmith.h"
+#include "../gpu/cuda_abi.h"
+#include "../gpu/records.h"
+#include "capture_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* ==== 1. Launches, copies and sets ======================================== */
 
@@ -341,4 +349,4 @@ static bool ts__hs_translate(ts__hs_arguments *a, const ts__hs_rule *rule,
     }
 }
 
-#endif // TS_HIP_SNAPSHOT_ARGUMENTS_H
+#endif // TS__HIP_CAPTURE_ARGUMENTS_H

@@ -12,8 +12,16 @@
         1. Which functions
         2. Arguments                    hip/capture_arguments.h
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_CALLS_H)
-#define TS_HIP_SNAPSHOT_CALLS_H
+#ifndef TS__HIP_CAPTURE_CALLS_H
+#define TS__HIP_CAPTURE_CALLS_H
+
+#include "../gpu/functions.h"
+#include "calls.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /* ==== 1. Which functions ================================================= */
 
@@ -254,6 +262,4 @@ static bool ts__hs_define(uint32_t number, const char *name)
     return kept.rule != NULL;
 }
 
-#include "capture_arguments.h" // 2
-
-#endif // TS_HIP_SNAPSHOT_CALLS_H
+#endif // TS__HIP_CAPTURE_CALLS_H

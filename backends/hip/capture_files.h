@@ -15,13 +15,26 @@
         2. Its bundles
         3. What was unloaded
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_FILES_H)
-#define TS_HIP_SNAPSHOT_FILES_H
+#ifndef TS__HIP_CAPTURE_FILES_H
+#define TS__HIP_CAPTURE_FILES_H
 
+#include "../gpu/cuda_abi.h"
+#include "bundle.h"
+#include "capture_code.h"
+#include "code.h"
+
+#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ==== 1. A file ========================================================== */
 
@@ -268,4 +281,4 @@ static void ts__hs_functions_check(void)
     pthread_mutex_unlock(&ts__hs.lock);
 }
 
-#endif // TS_HIP_SNAPSHOT_FILES_H
+#endif // TS__HIP_CAPTURE_FILES_H

@@ -23,10 +23,36 @@
         3. Kernels
         4. What calls change
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_GRAPH_H)
-#define TS_HIP_SNAPSHOT_GRAPH_H
+#ifndef TS__HIP_CAPTURE_GRAPH_H
+#define TS__HIP_CAPTURE_GRAPH_H
 
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "../gpu/cuda_abi.h"
+#include "../gpu/driver.h"
+#include "../gpu/driver_requests.h"
+#include "../gpu/exclusive.h"
+#include "../gpu/functions.h"
 #include "../gpu/graph.h"
+#include "../gpu/graph_changes.h"
+#include "../gpu/graph_launch.h"
+#include "../gpu/modules.h"
+#include "../gpu/operations.h"
+#include "../gpu/state.h"
+#include "../gpu/textures.h"
+#include "../gpu/waiting.h"
+#include "capture_arguments.h"
+#include "capture_calls.h"
+#include "capture_code.h"
+#include "capture_driver.h"
+#include "capture_functions.h"
+#include "capture_launches.h"
+#include "capture_variables.h"
+#include "code.h"
+
+#include <pthread.h>
+#include <string.h>
 
 /* ==== 1. Nodes whose calls were seen ===================================== */
 
@@ -426,4 +452,4 @@ static const ts__cs_graph_calls ts__hs_graphs = {
     .put_kernel = ts__hs_put_kernel,
 };
 
-#endif // TS_HIP_SNAPSHOT_GRAPH_H
+#endif // TS__HIP_CAPTURE_GRAPH_H

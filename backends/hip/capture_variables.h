@@ -16,8 +16,28 @@
         3. Images
         4. Symbols of the host
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SNAPSHOT_VARIABLES_H)
-#define TS_HIP_SNAPSHOT_VARIABLES_H
+#ifndef TS__HIP_CAPTURE_VARIABLES_H
+#define TS__HIP_CAPTURE_VARIABLES_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../gpu/cuda_abi.h"
+#include "../gpu/driver.h"
+#include "../gpu/driver_requests.h"
+#include "../gpu/exclusive.h"
+#include "../gpu/memory.h"
+#include "../gpu/operations.h"
+#include "../gpu/state.h"
+#include "../gpu/waiting.h"
+#include "capture_code.h"
+#include "capture_driver.h"
+#include "capture_files.h"
+#include "capture_functions.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ==== 1. Where they lie =================================================== */
 
@@ -180,4 +200,4 @@ static uint64_t ts__hs_symbol_at(const ts__cs_call *c, const void *symbol)
     return ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()) ? job.address : 0;
 }
 
-#endif // TS_HIP_SNAPSHOT_VARIABLES_H
+#endif // TS__HIP_CAPTURE_VARIABLES_H

@@ -23,11 +23,12 @@
         2. Kernels
         3. Bundles
 */
-#ifndef TS_HIP_CODE_H
-#define TS_HIP_CODE_H
+#ifndef TS__HIP_CODE_H
+#define TS__HIP_CODE_H
 
 #include <elf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -341,4 +342,4 @@ static inline bool ts__amd_code_pick(const void *bytes, uint64_t size,
     return found == 1;
 }
 
-#endif // TS_HIP_CODE_H
+#endif // TS__HIP_CODE_H

@@ -15,10 +15,21 @@
         hiprtc that lies beside the runtime. What it makes is tried, as on
         other devices (gpu/device_hash.h).
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_HASH_H)
-#define TS_HIP_HASH_H
+#ifndef TS__HIP_DEVICE_HASH_H
+#define TS__HIP_DEVICE_HASH_H
 
+#include "../gpu/device_hash.h"
+#include "../gpu/driver.h"
+#include "capture_code.h"
+#include "capture_driver.h"
 #include "hash_text.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 // Source: hip/hiprtc.h.
 typedef struct ts__hs_compiler {
@@ -124,4 +135,4 @@ static char *ts__hs_hash_code(ts__cs_own *own)
     return code;
 }
 
-#endif // TS_HIP_HASH_H
+#endif // TS__HIP_DEVICE_HASH_H

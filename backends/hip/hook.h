@@ -20,8 +20,20 @@
         2. Callbacks                    before
         3. The choice
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_HOOK_H)
-#define TS_HIP_HOOK_H
+#ifndef TS__HIP_HOOK_H
+#define TS__HIP_HOOK_H
+
+#include "../gpu/records.h"
+#include "calls.h"
+#include "roctracer.h"
+#include "state.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct {
     const char *(*api_name)(uint32_t);
@@ -275,4 +287,4 @@ static const ts__hip_way ts__hook_way = { "hook",        ts__hook_start,
                                           ts__rt_gone,   ts__hip_boottime_ns,
                                           true };
 
-#endif // TS_HIP_HOOK_H
+#endif // TS__HIP_HOOK_H

@@ -14,33 +14,21 @@
         3. Copies and sets
         4. Kernels
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_OPERATIONS_H)
-#define TS_HIP_OPERATIONS_H
+#ifndef TS__HIP_OPERATIONS_H
+#define TS__HIP_OPERATIONS_H
+
+#include "tracesmith.h"
+#include "../ts_filter.h"
+#include "../gpu/records.h"
+#include "calls.h"
+#include "state.h"
+#include "streams.h"
+#include "taker.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 1. Those who take records ------------------------------------------ */
-
-enum { TS__HIP_LAUNCHES = 1024, TS__HIP_RECENT = 16 };
-
-typedef struct ts__hip_recent {   // a stream that is found without a search
-    const ts__hip_stream *stream; // NULL: none
-    uint32_t number, track;
-} ts__hip_recent;
-
-// A library hands records over on few threads. What such a thread has found
-// in the dictionaries it need not look for again.
-typedef struct ts__hip_taker {
-    ts__launch launches[TS__HIP_LAUNCHES]; // epoch: the session
-    char *names[TS__HIP_LAUNCHES];         // of each; NULL: it has an id
-    ts__hip_recent recent[TS__HIP_RECENT];
-    uint64_t kernels, ran, without_launch, before_launch; // not in ts__hip yet
-} ts__hip_taker;
-
-static void ts__hip_taker_free(ts__hip_taker *taker)
-{
-    for (uint32_t i = 0; taker && i < TS__HIP_LAUNCHES; i++)
-        free(taker->names[i]);
-    free(taker);
-}
 
 // NULL: out of memory.
 static ts__hip_taker *ts__hip_taker_get(void)
@@ -326,4 +314,4 @@ static void ts__hip_kernel_end(ts__hip_taker *t, const ts__hip_record *r,
     ts__hip_op_end(&op);
 }
 
-#endif // TS_HIP_OPERATIONS_H
+#endif // TS__HIP_OPERATIONS_H

@@ -27,8 +27,27 @@
         5. Records
         6. Coming in
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_ROCPROFILER_H)
-#define TS_HIP_ROCPROFILER_H
+#ifndef TS__HIP_ROCPROFILER_H
+#define TS__HIP_ROCPROFILER_H
+
+#include "tracesmith.h"
+#include "../ts_hip.h"
+#include "../gpu/driver.h"
+#include "../gpu/records.h"
+#include "../gpu/state.h"
+#include "calls.h"
+#include "capture.h"
+#include "capture_calls.h"
+#include "devices.h"
+#include "operations.h"
+#include "state.h"
+#include "streams.h"
+#include "taker.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 1. The library ----------------------------------------------------- */
 
@@ -738,4 +757,4 @@ void *ts_hip_configure(uint32_t version, const char *runtime_version,
     return result;
 }
 
-#endif // TS_HIP_ROCPROFILER_H
+#endif // TS__HIP_ROCPROFILER_H

@@ -18,8 +18,22 @@
         2. Activity records             also those of hip/hook.h
         3. The library
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_ROCTRACER_H)
-#define TS_HIP_ROCTRACER_H
+#ifndef TS__HIP_ROCTRACER_H
+#define TS__HIP_ROCTRACER_H
+
+#include "tracesmith.h"
+#include "../gpu/records.h"
+#include "calls.h"
+#include "devices.h"
+#include "operations.h"
+#include "state.h"
+#include "taker.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 1. Devices --------------------------------------------------------- */
 
@@ -358,4 +372,4 @@ static const ts__hip_way ts__rt_way = { "roctracer", ts__rt_start,
                                         ts__rt_gone, ts__rt_now_ns,
                                         true };
 
-#endif // TS_HIP_ROCTRACER_H
+#endif // TS__HIP_ROCTRACER_H

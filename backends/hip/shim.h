@@ -22,10 +22,20 @@
         1. Functions
         2. The way
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_SHIM_H)
-#define TS_HIP_SHIM_H
+#ifndef TS__HIP_SHIM_H
+#define TS__HIP_SHIM_H
 
 #include "../gpu/patch.h"
+#include "calls.h"
+#include "roctracer.h"
+#include "state.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- 1. Functions ------------------------------------------------------- */
 
@@ -168,4 +178,4 @@ static const ts__hip_way ts__shim_way = { "shim",
                                           ts__hip_boottime_ns,
                                           false };
 
-#endif // TS_HIP_SHIM_H
+#endif // TS__HIP_SHIM_H

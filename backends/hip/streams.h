@@ -15,8 +15,14 @@
         2. Making and destroying
         3. Tracks
 */
-#if defined(TS__HIP_IMPLEMENTED) && !defined(TS_HIP_STREAMS_H)
-#define TS_HIP_STREAMS_H
+#ifndef TS__HIP_STREAMS_H
+#define TS__HIP_STREAMS_H
+
+#include "tracesmith.h"
+#include "state.h"
+
+#include <pthread.h>
+#include <stdio.h>
 
 /* ---- 1. The table ------------------------------------------------------- */
 
@@ -238,4 +244,4 @@ static uint32_t ts__hip_stream_track(const ts__hip_place *place)
     return ts__hip_stream_of(place, &found, &number);
 }
 
-#endif // TS_HIP_STREAMS_H
+#endif // TS__HIP_STREAMS_H

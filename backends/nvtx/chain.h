@@ -21,8 +21,18 @@
         3. Both
         4. Beginning
 */
-#if defined(TS__NVTX_IMPLEMENTED) && !defined(TS_NVTX_CHAIN_H)
-#define TS_NVTX_CHAIN_H
+#ifndef TS__NVTX_CHAIN_H
+#define TS__NVTX_CHAIN_H
+
+#include "tracesmith.h"
+#include "../ts_nvtx.h"
+#include "callbacks.h"
+#include "ranges.h"
+#include "state.h"
+#include "tables.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 /* ---- 1. What the other one gave ----------------------------------------- */
 
@@ -292,12 +302,10 @@ static void *ts__nv_both_DomainResourceCreate(void *d, const void *a)
 
 /* ---- 4. Beginning ------------------------------------------------------- */
 
-#undef TS__NV
-#undef TS__NV2
-#define TS__NV(name) (ts__nv_function) ts__nv_both_##name
+#define TS__NV_TWO(name) (ts__nv_function) ts__nv_both_##name
 
-#define TS__O(result, name, parameters)               TS__NV(name),
-#define TS__X(result, name, parameters, ours, theirs) TS__NV(name),
+#define TS__O(result, name, parameters)               TS__NV_TWO(name),
+#define TS__X(result, name, parameters, ours, theirs) TS__NV_TWO(name),
 // clang-format off
 static const ts__nv_function ts__nv_both[] = {
     TS__NV_LIST_1(TS__X, TS__O)
@@ -305,7 +313,8 @@ static const ts__nv_function ts__nv_both[] = {
     TS__NV_LIST_3(TS__X, TS__O)
 #undef TS__X
 #undef TS__O
-#define TS__X(what, type, kind) TS__NV(Name##what##A), TS__NV(Name##what##W),
+#define TS__X(what, type, kind) \
+    TS__NV_TWO(Name##what##A), TS__NV_TWO(Name##what##W),
     TS__NV_NAMES(TS__X)
 #undef TS__X
 };
@@ -377,4 +386,4 @@ int ts_nvtx_initialize_both(ts_nvtx_get_table get_table,
     return ts__nv_begin(get_table, handles ? ts__nv_both : NULL);
 }
 
-#endif // TS_NVTX_CHAIN_H
+#endif // TS__NVTX_CHAIN_H

@@ -18,10 +18,17 @@
         1. Counters
         2. Handing them over
 */
-#if defined(TS__NVTX_IMPLEMENTED) && !defined(TS__NVTX_COUNTERS)
-#define TS__NVTX_COUNTERS
+#ifndef TS__NVTX_COUNTERS_H
+#define TS__NVTX_COUNTERS_H
 
-/* ==== 1. Counters ======================================================== */
+#include "tracesmith.h"
+#include "../ts_filter.h"
+#include "payload.h"
+#include "payload_events.h"
+#include "state.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static uint64_t ts__nv_CounterRegister(void *domain,
                                        const ts__nv_counter_attributes *a)
@@ -100,54 +107,4 @@ static void ts__nv_CounterBatchSubmit(void *domain, const void *batch)
     ts__np_lost("NVTX batches of samples");
 }
 
-/* ==== 2. Handing them over =============================================== */
-
-// By slot; NULL: the program's calls go nowhere.
-static const ts__nv_function ts__nv_payload_slots[] = {
-    TS__NV(SchemaRegister),
-    TS__NV(EnumRegister),
-    TS__NV(MarkPayload),
-    TS__NV(RangePushPayload),
-    TS__NV(RangePopPayload),
-    TS__NV(RangeStartPayload),
-    TS__NV(RangeEndPayload),
-    TS__NV(DomainIsEnabled),
-    TS__NV(TimestampGet),
-    TS__NV(TimeDomainRegister),
-    NULL,
-    NULL,
-    TS__NV(ScopeRegister),
-    NULL,
-    NULL,
-    NULL,
-    TS__NV(EventSubmit),
-    TS__NV(EventBatchSubmit)
-};
-static const ts__nv_function ts__nv_counter_slots[] = {
-    TS__NV(CounterRegister),      TS__NV(CounterSampleInt64),
-    TS__NV(CounterSampleFloat64), TS__NV(CounterSample),
-    TS__NV(CounterSampleNoValue), TS__NV(CounterBatchSubmit)
-};
-
-int ts_nvtx_extension(void *module_info)
-{
-    const ts__nv_module *const module = (const ts__nv_module *)module_info;
-    if (!module || module->size < sizeof *module || !module->segments ||
-        !module->segment_count)
-        return 0;
-    const ts__nv_function *slots = NULL;
-    size_t count = 0;
-    if (module->module == 2) {
-        slots = ts__nv_payload_slots;
-        count = sizeof ts__nv_payload_slots / sizeof *slots;
-    } else if (module->module == 4) {
-        slots = ts__nv_counter_slots;
-        count = sizeof ts__nv_counter_slots / sizeof *slots;
-    }
-    const ts__nv_segment *const segment = &module->segments[0];
-    for (size_t i = 0; i < count && i < segment->count; i++)
-        if (slots[i]) segment->slots[i] = (intptr_t)slots[i];
-    return count != 0;
-}
-
-#endif // within ts_nvtx.h
+#endif // TS__NVTX_COUNTERS_H

@@ -6,7 +6,11 @@
     where that is installed.
     Source: CL/cl.h, CL/cl_icd.h and CL/cl_layer.h of OpenCL 3.0.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_ABI_H
+#define TS__OPENCL_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* ---- 4.1 What OpenCL passes --------------------------------------------- */
 
@@ -388,4 +392,4 @@ typedef struct ts__cl_functions {
 #undef TS__X
 } ts__cl_functions;
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_ABI_H

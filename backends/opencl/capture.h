@@ -13,144 +13,30 @@
     the trace gave it, and its contents are read then. Objects that lie in a
     buffer (a part of one, an image made from one) are that buffer.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_CAPTURE_H
+#define TS__OPENCL_CAPTURE_H
 
-/* ---- 4.20 Captures: turns ------------------------------------------------ */
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "abi.h"
+#include "calls.h"
+#include "capture_contents.h"
+#include "capture_state.h"
+#include "capture_waits.h"
+#include "device_hash.h"
+#include "devices.h"
+#include "objects.h"
 
-// One end of a copy or fill: an object, SVM, or the host's memory.
-typedef struct ts__cl_end_of {
-    uint64_t address; // of its first byte
-    bool device, svm;
-    ts__cl_handle memory; // an object
-    uint64_t base;        // from where the origin counts
-    // Of a box: bytes, rows, slices. In images rows and slices are its own.
-    uint64_t origin[3], region[3], row, slice;
-} ts__cl_end_of;
-
-typedef struct ts__cl_object {   // memory that the command at work may reach
-    ts__cl_handle handle;        // what is read: a buffer or an image
-    uint64_t address, size;      // of all of that
-    uint64_t at, at_size;        // where the object itself lies
-    bool image, shared;          // shared: the host may write it at any time
-    bool unread;                 // kernels may not read it
-    uint64_t element, region[3]; // of an image: bytes; elements, rows, slices
-    ts_capture_object about;     // of an image, also of one in a buffer
-} ts__cl_object;
-
-typedef struct ts__cl_mapped { // by the host
-    ts__cl_handle memory;
-    const void *at;
-    bool writes;
-    ts__cl_end_of device, host;
-    uint64_t size;
-} ts__cl_mapped;
-
-// A command while something is kept.
-typedef struct ts__cl_seen {
-    bool turn, keeps;    // it has the turn, and is being kept
-    bool noted;          // it will stand in the trace, without contents
-    ts__cl_handle event; // if nobody else wants to know when it is done
-    uint8_t *args;
-    size_t arg_room;
-    ts_capture_op op;
-} ts__cl_seen;
-
-typedef struct ts__cl_code { // that the trace has
-    uint64_t hash[2];
-    uint32_t form, options, image;
-} ts__cl_code;
-
-typedef struct ts__cl_dead { // memory that was freed
-    struct ts__cl_dead *next;
-    uint64_t address, size;
-} ts__cl_dead;
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t idle; // CLOCK_MONOTONIC
-    bool busy;           // somebody has the turn
-    uint32_t disturbed;  // somebody did not wait for it
-    uint32_t late;       // waiting was in vain: do not, until it is idle once
-    uint32_t inside;     // commands being enqueued without the turn
-    uint32_t extended;   // the program may enqueue what nobody sees
-    uint32_t passed;     // queues that wait for the program are not followed
-    uint32_t opened;     // what one of them waited for was done
-    ts__cl_mapped *mapped;
-    size_t mapped_count, mapped_room;
-    ts__cl_handle *events; // of commands that nobody else follows, new ones
-    size_t event_count, event_room;
-    ts__cl_dead *dead; // a stack, without the lock
-    // Of who has the turn:
-    ts__cl_handle *followed; // `events` that were looked at
-    size_t followed_count, followed_room;
-    ts_capture_memory memory;
-    ts__cl_object *objects;
-    size_t object_count, object_room;
-    ts__cl_handle app_queue, queue; // the program's; our own, NULL: none yet
-    struct {                        // what was read last
-        const ts__cl_object *of;    // NULL: it may have changed since
-        uint64_t first, size, room;
-        uint8_t *bytes;
-    } shadow;
-    ts__cl_code *codes;
-    size_t code_count, code_room;
-    uint64_t binaries; // of them, which run on such a device alone
-} ts__cl_cap = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static void ts__cl_capture_once(void)
-{
-    ts__cl_cond_init(&ts__cl_cap.idle);
-}
-
-// Called by the driver, on any thread.
-static void ts__cl_capture_freed(uint64_t address, uint64_t size)
-{
-    ts__cl_dead *const d =
-        ts_capture_on() ? (ts__cl_dead *)malloc(sizeof *d) : NULL;
-    if (!d) return; // addresses are not used again
-    d->address = address;
-    d->size = size;
-    d->next = __atomic_load_n(&ts__cl_cap.dead, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&ts__cl_cap.dead, &d->next, d, false,
-                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
-}
-
-// Forgets what was freed. A part of a buffer is nothing by itself, unless it
-// is all of it: then the buffer's contents are read once more. Of an image the
-// driver may take more than there is to be kept.
-static void ts__cl_capture_bury(void)
-{
-    ts_capture_memory *const memory = &ts__cl_cap.memory;
-    ts__cl_dead *d =
-        __atomic_exchange_n(&ts__cl_cap.dead, NULL, __ATOMIC_ACQUIRE);
-    while (d) {
-        ts__cl_dead *const next = d->next;
-        if (ts_capture_size(memory, d->address) <= d->size)
-            ts_capture_free(memory, d->address);
-        free(d);
-        d = next;
-    }
-}
-
-static void ts__cl_touch_all(void)
-{
-    ts_capture_memory *const memory = &ts__cl_cap.memory;
-    for (size_t i = 0; i < memory->count; i++)
-        ts_capture_touch(memory, memory->ranges[i].address, 0);
-}
-
-static const void *ts__cl_view(void *user, uint64_t address, uint64_t size,
-                               void *scratch);
-static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
-                        uint64_t *hashes);
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 static const ts_capture_vendor ts__cl_vendor = { .name = "opencl",
                                                  .view = ts__cl_view,
                                                  .by_parameters = true,
                                                  .hash = ts__cl_hash };
-
-static void ts__cl_mark_all(void);
-static void ts__cl_open_gates(void);
 
 // With the turn: what a new capture begins with.
 static void ts__cl_capture_begin(void)
@@ -239,153 +125,6 @@ ts__cl_clGetExtensionFunctionAddressForPlatform(ts__cl_handle platform,
     ts__cl_extension(found, name);
     return found;
 }
-
-#include "capture_waits.h"
-
-/* ---- 4.22 Captures: memory ----------------------------------------------- */
-
-static uint64_t ts__cl_image_size(ts__cl_handle image, uint32_t what)
-{
-    size_t size = 0;
-    ts__cl.next.clGetImageInfo(image, what, sizeof size, &size, NULL);
-    return size;
-}
-
-// What an image is, and how its contents lie: without gaps, or as in the
-// buffer that it was made from.
-static bool ts__cl_image_about(ts__cl_object *o, uint32_t type, bool within)
-{
-    ts_capture_object *const a = &o->about;
-    uint32_t format[2] = { 0, 0 };
-    ts__cl.next.clGetImageInfo(o->handle, TS__CL_IMAGE_FORMAT, sizeof format,
-                               format, NULL);
-    a->order = format[0];
-    a->type = format[1];
-    a->object_type = type;
-    a->width = ts__cl_image_size(o->handle, TS__CL_IMAGE_WIDTH);
-    a->height = ts__cl_image_size(o->handle, TS__CL_IMAGE_HEIGHT);
-    a->depth = ts__cl_image_size(o->handle, TS__CL_IMAGE_DEPTH);
-    a->array_size = ts__cl_image_size(o->handle, TS__CL_IMAGE_ARRAY_SIZE);
-    const uint64_t element =
-        ts__cl_image_size(o->handle, TS__CL_IMAGE_ELEMENT_SIZE);
-    o->element = element;
-    const bool lines = type == TS__CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    o->region[0] = a->width;
-    o->region[1] = lines ? a->array_size : a->height;
-    o->region[2] =
-        type == TS__CL_MEM_OBJECT_IMAGE2D_ARRAY ? a->array_size : a->depth;
-    for (int i = 1; i < 3; i++)
-        if (!o->region[i]) o->region[i] = 1;
-    a->row_pitch = a->width * element;
-    if (within)
-        a->row_pitch = ts__cl_image_size(o->handle, TS__CL_IMAGE_ROW_PITCH);
-    if (a->row_pitch < a->width * element) a->row_pitch = a->width * element;
-    a->slice_pitch = a->row_pitch * (lines ? 1 : o->region[1]);
-    const uint64_t size = a->row_pitch * o->region[1] * o->region[2];
-    const bool fits = within || size <= o->at_size + 4096;
-    if (!within) o->at_size = size;
-    return a->width && element && fits;
-}
-
-// Whether there is more of it than elements in rows and slices.
-static bool ts__cl_image_layered(ts__cl_handle image)
-{
-    uint32_t levels = 0, samples = 0;
-    ts__cl.next.clGetImageInfo(image, TS__CL_IMAGE_NUM_MIP_LEVELS,
-                               sizeof levels, &levels, NULL);
-    ts__cl.next.clGetImageInfo(image, TS__CL_IMAGE_NUM_SAMPLES, sizeof samples,
-                               &samples, NULL);
-    return levels > 1 || samples > 1;
-}
-
-/*
-    What an object is, and what it lies in; or why it cannot be read: it was
-    made before anybody looked, or by an interface that nobody knows, or it is
-    an image of several levels or samples.
-*/
-static ts_reason ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
-{
-    ts__cl_memory m;
-    uint32_t type = 0;
-    uint64_t flags = 0;
-    memset(o, 0, sizeof *o);
-    if (!ts__cl_memory_get(TS__CL_MEMORY, handle, &m))
-        return TS_REASON_ATTACHED_LATE;
-    o->handle = handle;
-    o->at = m.address;
-    o->at_size = m.size;
-    ts__cl.next.clGetMemObjectInfo(handle, TS__CL_MEM_TYPE, sizeof type, &type,
-                                   NULL);
-    const bool image = type != TS__CL_MEM_OBJECT_BUFFER;
-    ts__cl_handle whole = handle;
-    for (int depth = 0; depth < 4; depth++) {
-        ts__cl_handle above = NULL;
-        ts__cl.next.clGetMemObjectInfo(whole, TS__CL_MEM_ASSOCIATED_MEMOBJECT,
-                                       sizeof above, &above, NULL);
-        if (!above) break;
-        whole = above;
-    }
-    if (image && ts__cl_image_layered(handle))
-        return TS_REASON_PARAM_LAYOUT_UNKNOWN;
-    if (type == TS__CL_MEM_OBJECT_PIPE ||
-        (image && !ts__cl_image_about(o, type, whole != handle)) ||
-        !ts__cl_memory_get(TS__CL_MEMORY, whole, &m))
-        return TS_REASON_ATTACHED_LATE;
-    o->about.address = o->at;
-    o->image = image && whole == handle;
-    o->handle = whole;
-    o->address = m.address;
-    o->size = o->image ? o->at_size : m.size;
-    ts__cl.next.clGetMemObjectInfo(whole, TS__CL_MEM_FLAGS, sizeof flags,
-                                   &flags, NULL);
-    o->shared = flags & TS__CL_MEM_USE_HOST_PTR;
-    o->unread = flags & TS__CL_MEM_WRITE_ONLY;
-    return o->at >= o->address && o->at - o->address <= o->size
-               ? TS_REASON_NONE
-               : TS_REASON_ATTACHED_LATE;
-}
-
-// Adds an object of the command at work; or why that cannot be kept. The first
-// ones stay where they are.
-static ts_reason ts__cl_object_add(const ts__cl_call *call,
-                                   ts__cl_handle handle,
-                                   const ts__cl_object **added)
-{
-    if (ts__cl_cap.object_count == ts__cl_cap.object_room) {
-        const size_t room = ts__cl_cap.object_room * 2 + 64;
-        ts__cl_object *const more =
-            (ts__cl_object *)realloc(ts__cl_cap.objects, room * sizeof *more);
-        if (!more) return TS_REASON_NO_MEMORY;
-        ts__cl_cap.objects = more;
-        ts__cl_cap.object_room = room;
-    }
-    ts__cl_object *const o = &ts__cl_cap.objects[ts__cl_cap.object_count];
-    const ts_reason reason = ts__cl_object_read(handle, o);
-    if (reason) return reason;
-    *added = o;
-    ts__cl_cap.object_count++;
-    ts_capture_memory *const memory = &ts__cl_cap.memory;
-    if (!ts_capture_size(memory, o->address))
-        ts_capture_alloc(memory, o->address, o->size,
-                         call->queue->device->track);
-    if (o->shared) ts_capture_touch(memory, o->address, 0);
-    return TS_REASON_NONE;
-}
-
-// An object that a command which is not kept may write.
-static void ts__cl_object_touch(ts__cl_handle handle)
-{
-    ts__cl_object o;
-    if (!handle) return;
-    if (!ts__cl_object_read(handle, &o))
-        ts_capture_touch(&ts__cl_cap.memory, o.address, 0);
-}
-
-#include "capture_contents.h"
-
-#include "device_hash.h"
-
-/* ---- 4.24 Captures: commands --------------------------------------------- */
 
 // Whether the command is to be kept, which then has a head. Else the turn is
 // for somebody else, when what it may write has been touched.
@@ -521,4 +260,4 @@ static void ts__cl_turn_end(ts__cl_call *call, int32_t result,
     call->seen = NULL;
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_CAPTURE_H

@@ -3,7 +3,18 @@
 
     Part of opencl/capture.h, which includes it.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by opencl/capture.h alone
+#ifndef TS__OPENCL_CAPTURE_CONTENTS_H
+#define TS__OPENCL_CAPTURE_CONTENTS_H
+
+#include "abi.h"
+#include "capture_state.h"
+#include "capture_waits.h"
+#include "objects.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 /* ---- 4.23 Captures: contents --------------------------------------------- */
 
@@ -149,4 +160,4 @@ static const void *ts__cl_view(void *user, uint64_t address, uint64_t size,
     return NULL; // of an earlier command: nobody asks
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_CAPTURE_CONTENTS_H

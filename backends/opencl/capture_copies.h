@@ -6,7 +6,20 @@
     An end of a copy is an address, or what a box counts from: the box, the
     images and the pattern of a fill are attributes.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_CAPTURE_COPIES_H
+#define TS__OPENCL_CAPTURE_COPIES_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "abi.h"
+#include "calls.h"
+#include "capture.h"
+#include "capture_objects.h"
+#include "capture_state.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 4.25 Captures: copies and fills ------------------------------------- */
 
@@ -242,4 +255,4 @@ static void ts__cl_seen_migrate(ts__cl_call *call, uint32_t count,
     ts__cl_seen_nothing(call);
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_CAPTURE_COPIES_H

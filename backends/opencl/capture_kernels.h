@@ -8,7 +8,23 @@
     or there is none (a program that was linked, or made from a binary). Of a
     binary that the process itself got from a program with a source it is that.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_CAPTURE_KERNELS_H
+#define TS__OPENCL_CAPTURE_KERNELS_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "abi.h"
+#include "calls.h"
+#include "capture.h"
+#include "capture_objects.h"
+#include "capture_state.h"
+#include "kernels.h"
+#include "objects.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 4.27 Captures: code ------------------------------------------------- */
 
@@ -424,4 +440,4 @@ static void ts__cl_seen_kernel(ts__cl_call *call, ts__cl_handle kernel,
     ts__cl_seen_begin(call);
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_CAPTURE_KERNELS_H

@@ -3,7 +3,22 @@
 
     Part of opencl/capture.h, which includes it.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by opencl/capture.h alone
+#ifndef TS__OPENCL_CAPTURE_WAITS_H
+#define TS__OPENCL_CAPTURE_WAITS_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "abi.h"
+#include "calls.h"
+#include "capture_state.h"
+#include "in_flight.h"
+#include "objects.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 /* ---- 4.21 Captures: waiting ---------------------------------------------- */
 
@@ -321,4 +336,4 @@ static int32_t ts__cl_wait(ts__cl_handle queue, ts__cl_handle event)
     return status;
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_CAPTURE_WAITS_H

@@ -8,7 +8,25 @@
     what it was is written into the command, and ts__cl_end keeps that and
     records the call.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_COMMANDS_H
+#define TS__OPENCL_COMMANDS_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../ts_filter.h"
+#include "abi.h"
+#include "calls.h"
+#include "capture.h"
+#include "capture_state.h"
+#include "capture_waits.h"
+#include "devices.h"
+#include "in_flight.h"
+#include "objects.h"
+#include "queues.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 4.9 Commands ------------------------------------------------------- */
 
@@ -503,4 +521,4 @@ static int32_t ts__cl_clGetEventProfilingInfo(ts__cl_handle event,
     return ts__cl.next.clGetEventProfilingInfo(event, what, room, value, size);
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_COMMANDS_H

@@ -3,7 +3,21 @@
 
     Part of ts_opencl.h, which includes it.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_COPIES_H
+#define TS__OPENCL_COPIES_H
+
+#include "tracesmith.h"
+#include "abi.h"
+#include "calls.h"
+#include "capture.h"
+#include "capture_copies.h"
+#include "capture_state.h"
+#include "commands.h"
+#include "memory.h"
+#include "objects.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 4.12 Copies and fills ---------------------------------------------- */
 
@@ -510,4 +524,4 @@ static int32_t ts__cl_clEnqueueSVMFree(ts__cl_handle queue, uint32_t count,
     TS__CL_END(result);
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_COPIES_H

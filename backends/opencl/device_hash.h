@@ -10,11 +10,24 @@
     the host. Who has the turn takes it out of the list for as long as it asks
     the driver, which may call the program, and that us: no lock is held then.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by opencl/capture.h alone
+#ifndef TS__OPENCL_DEVICE_HASH_H
+#define TS__OPENCL_DEVICE_HASH_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "abi.h"
+#include "capture_contents.h"
+#include "capture_state.h"
+#include "capture_waits.h"
+#include "hash_text.h"
+#include "objects.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 4.29 Captures: hashes ----------------------------------------------- */
-
-#include "hash_text.h"
 
 enum {
     TS__CL_HASHES = TS__CAP_HASHES_MAX * 16,
@@ -310,4 +323,4 @@ static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
     return false;
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_DEVICE_HASH_H

@@ -3,7 +3,17 @@
 
     Part of ts_opencl.h, which includes it.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_DEVICES_H
+#define TS__OPENCL_DEVICES_H
+
+#include "tracesmith.h"
+#include "abi.h"
+#include "objects.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 /* ---- 4.3 Devices and their clocks --------------------------------------- */
 
@@ -222,4 +232,4 @@ static uint32_t ts__cl_context_memory(ts__cl_handle context)
                : 0;
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_DEVICES_H

@@ -6,9 +6,11 @@
     Khronos' where that is installed.
     Source: CL/cl.h and CL/cl_ext.h of OpenCL 3.0.
 */
-// Included by ts_opencl_exec.h alone.
-#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_ABI_H)
+#ifndef TS__OPENCL_EXEC_ABI_H
 #define TS__OPENCL_EXEC_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 typedef void *ts__ox_handle; // of whatever the driver makes
 
@@ -244,4 +246,4 @@ typedef struct ts__ox_calls {
 #undef TS__X
 } ts__ox_calls;
 
-#endif // TS__OPENCL_EXEC_IMPLEMENTED
+#endif // TS__OPENCL_EXEC_ABI_H

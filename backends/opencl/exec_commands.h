@@ -3,9 +3,18 @@
 
     Part of ts_opencl_exec.h, which includes it.
 */
-// Included by ts_opencl_exec.h alone.
-#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_COMMANDS_H)
+#ifndef TS__OPENCL_EXEC_COMMANDS_H
 #define TS__OPENCL_EXEC_COMMANDS_H
+
+#include "tracesmith_replay.h"
+#include "exec_abi.h"
+#include "exec_graph.h"
+#include "exec_memory.h"
+#include "exec_programs.h"
+#include "exec_queues.h"
+#include "exec_state.h"
+
+#include <string.h>
 
 /* ---- 2.6 Images --------------------------------------------------------- */
 
@@ -562,4 +571,4 @@ static ts_result ts__ox_set(void *state, uint64_t stream,
                       (size_t)set->size);
 }
 
-#endif // TS__OPENCL_EXEC_IMPLEMENTED
+#endif // TS__OPENCL_EXEC_COMMANDS_H

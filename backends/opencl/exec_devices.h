@@ -3,9 +3,17 @@
 
     Part of ts_opencl_exec.h, which includes it.
 */
-// Included by ts_opencl_exec.h alone.
-#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_DEVICES_H)
+#ifndef TS__OPENCL_EXEC_DEVICES_H
 #define TS__OPENCL_EXEC_DEVICES_H
+
+#include "tracesmith_replay.h"
+#include "exec_abi.h"
+#include "exec_state.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 2.1 Library and devices -------------------------------------------- */
 
@@ -191,7 +199,13 @@ static void ts__ox_release_things(ts__ox *x)
     x->staged = 0;
 }
 
-static void ts__ox_hash_close(const ts__ox *x);
+static void ts__ox_hash_close(const ts__ox *x)
+{
+    const ts__ox_hasher *const h = &x->hasher;
+    if (h->queue) x->cl.clReleaseCommandQueue(h->queue);
+    if (h->hashes) x->cl.clReleaseMemObject(h->hashes);
+    if (h->kernel) x->cl.clReleaseKernel(h->kernel);
+}
 
 static void ts__ox_release_all(ts__ox *x)
 {

@@ -9,9 +9,17 @@
     and what one writes there is fetched from such a buffer when all is over.
     Source: cl_khr_command_buffer 0.9.
 */
-// Included by ts_opencl_exec.h alone.
-#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_GRAPH_H)
+#ifndef TS__OPENCL_EXEC_GRAPH_H
 #define TS__OPENCL_EXEC_GRAPH_H
+
+#include "tracesmith_replay.h"
+#include "exec_abi.h"
+#include "exec_memory.h"
+#include "exec_queues.h"
+#include "exec_state.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 2.5 Graphs --------------------------------------------------------- */
 

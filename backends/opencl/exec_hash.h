@@ -8,13 +8,20 @@
     nothing else runs meanwhile. On devices whose memory is the host's it saves
     nothing.
 */
-// Included by ts_opencl_exec.h alone.
-#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_HASH_H)
+#ifndef TS__OPENCL_EXEC_HASH_H
 #define TS__OPENCL_EXEC_HASH_H
 
-/* ---- 2.9 Hashes --------------------------------------------------------- */
-
+#include "tracesmith_replay.h"
+#include "exec_abi.h"
+#include "exec_memory.h"
+#include "exec_queues.h"
+#include "exec_state.h"
 #include "hash_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- 2.9 Hashes --------------------------------------------------------- */
 
 enum {
     TS__OX_HASH_CHUNKS = 1024,          // at once
@@ -105,14 +112,6 @@ static bool ts__ox_hash_tried(const ts__ox *x)
     if (memory) x->cl.clReleaseMemObject(memory);
     free(bytes);
     return ran && !memcmp(told, right, sizeof told);
-}
-
-static void ts__ox_hash_close(const ts__ox *x)
-{
-    const ts__ox_hasher *const h = &x->hasher;
-    if (h->queue) x->cl.clReleaseCommandQueue(h->queue);
-    if (h->hashes) x->cl.clReleaseMemObject(h->hashes);
-    if (h->kernel) x->cl.clReleaseKernel(h->kernel);
 }
 
 static ts_result ts__ox_hash(void *state, uint64_t address, uint64_t size,

@@ -3,9 +3,16 @@
 
     Part of ts_opencl_exec.h, which includes it.
 */
-// Included by ts_opencl_exec.h alone.
-#if defined(TS__OPENCL_EXEC_IMPLEMENTED) && !defined(TS__OPENCL_EXEC_PROGRAMS_H)
+#ifndef TS__OPENCL_EXEC_PROGRAMS_H
 #define TS__OPENCL_EXEC_PROGRAMS_H
+
+#include "tracesmith_replay.h"
+#include "exec_abi.h"
+#include "exec_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- 2.3 Programs ------------------------------------------------------- */
 

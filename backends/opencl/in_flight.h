@@ -12,7 +12,22 @@
     may call the program meanwhile, which calls us. Who enqueues waits for none
     of them.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_IN_FLIGHT_H
+#define TS__OPENCL_IN_FLIGHT_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../ts_filter.h"
+#include "abi.h"
+#include "devices.h"
+#include "objects.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 /* ---- 4.4 Commands under way --------------------------------------------- */
 
@@ -371,4 +386,4 @@ static void ts__cl_collect(void)
     }
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_IN_FLIGHT_H

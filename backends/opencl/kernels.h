@@ -3,124 +3,19 @@
 
     Part of ts_opencl.h, which includes it.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_KERNELS_H
+#define TS__OPENCL_KERNELS_H
 
-/* ---- 4.13 Contexts, programs, kernels ----------------------------------- */
+#include "tracesmith.h"
+#include "../ts_filter.h"
+#include "abi.h"
+#include "calls.h"
+#include "memory.h"
+#include "objects.h"
 
-// A context that was made, perhaps with the handle of one that is gone.
-static void ts__cl_context_new(ts__cl_handle handle)
-{
-    ts__cl_held_new(handle);
-    ts__cl_context *const c =
-        (ts__cl_context *)ts__cl_find(TS__CL_CONTEXT, handle);
-    if (!c) return;
-    pthread_mutex_lock(&ts__cl.define);
-    c->number = ts__cl_number(TS__CL_CONTEXT);
-    c->count = 0;
-    pthread_mutex_unlock(&ts__cl.define);
-}
-
-// A program that has the handle of one that was specialised.
-static void ts__cl_program_new(ts__cl_handle made)
-{
-    ts__cl_entry *const e = ts__cl_entry_find(TS__CL_PROGRAM, made);
-    if (e) ts__cl_set(e, NULL);
-}
-
-// Its constants do not stand in what it was made from.
-static int32_t ts__cl_clSetProgramSpecializationConstant(ts__cl_handle program,
-                                                         uint32_t id,
-                                                         size_t size,
-                                                         const void *value)
-{
-    const int32_t result = ts__cl.next.clSetProgramSpecializationConstant(
-        program, id, size, value);
-    ts__cl_entry *const e = result == TS__CL_SUCCESS && !TS__LOAD(&ts__cl.off)
-                                ? ts__cl_entry_make(TS__CL_PROGRAM, program)
-                                : NULL;
-    if (e) ts__cl_set(e, e);
-    return result;
-}
-
-// In opencl/capture_kernels.h. Without binaries: it was made otherwise.
-static void ts__cl_binary_new(ts__cl_handle made, uint32_t count,
-                              const size_t *sizes,
-                              const unsigned char **binaries);
-
-// A sampler, or another object with the handle of one that is gone: then a
-// kernel has an argument of that other kind there.
-static void ts__cl_sampler_new(ts__cl_handle made)
-{
-    ts__cl_entry *const e = ts__cl_entry_make(TS__CL_SAMPLER, made);
-    if (e) ts__cl_set(e, e);
-}
-
-TS__CL_MAKES(clCreateContext,
-             (const intptr_t *properties, uint32_t count,
-              const ts__cl_handle *devices, ts__cl_notify notify, void *user,
-              int32_t *error),
-             (properties, count, devices, notify, user, error),
-             ts__cl_context_new(made))
-TS__CL_MAKES(clCreateContextFromType,
-             (const intptr_t *properties, uint64_t type, ts__cl_notify notify,
-              void *user, int32_t *error),
-             (properties, type, notify, user, error), ts__cl_context_new(made))
-TS__CL_MAKES(clCreateProgramWithSource,
-             (ts__cl_handle context, uint32_t count, const char **texts,
-              const size_t *sizes, int32_t *error),
-             (context, count, texts, sizes, error), (void)made)
-TS__CL_MAKES(clCreateProgramWithBinary,
-             (ts__cl_handle context, uint32_t count,
-              const ts__cl_handle *devices, const size_t *sizes,
-              const unsigned char **binaries, int32_t *status, int32_t *error),
-             (context, count, devices, sizes, binaries, status, error),
-             ts__cl_binary_new(made, count, sizes, binaries))
-TS__CL_MAKES(clCreateProgramWithIL,
-             (ts__cl_handle context, const void *bytes, size_t size,
-              int32_t *error),
-             (context, bytes, size, error), ts__cl_program_new(made))
-TS__CL_MAKES(clLinkProgram,
-             (ts__cl_handle context, uint32_t count,
-              const ts__cl_handle *devices, const char *options,
-              uint32_t program_count, const ts__cl_handle *programs,
-              ts__cl_notify notify, void *user, int32_t *error),
-             (context, count, devices, options, program_count, programs, notify,
-              user, error),
-             ts__cl_binary_new(made, 0, NULL, NULL))
-
-TS__CL_MAKES(clCreateSampler,
-             (ts__cl_handle context, uint32_t normalized, uint32_t addressing,
-              uint32_t filter, int32_t *error),
-             (context, normalized, addressing, filter, error),
-             ts__cl_sampler_new(made))
-TS__CL_MAKES(clCreateSamplerWithProperties,
-             (ts__cl_handle context, const uint64_t *properties,
-              int32_t *error),
-             (context, properties, error), ts__cl_sampler_new(made))
-
-// Functions of which only the call is of interest.
-#define TS__CL_CALLS(name, params, args) \
-    static int32_t ts__cl_##name params \
-    { \
-        ts__cl_call call; \
-        ts__cl_enter(&call, TS__CL_##name); \
-        const int32_t result = ts__cl.next.name args; \
-        ts__cl_leave(&call, result); \
-        return result; \
-    }
-TS__CL_CALLS(clBuildProgram,
-             (ts__cl_handle program, uint32_t count,
-              const ts__cl_handle *devices, const char *options,
-              ts__cl_notify notify, void *user),
-             (program, count, devices, options, notify, user))
-TS__CL_CALLS(clCompileProgram,
-             (ts__cl_handle program, uint32_t count,
-              const ts__cl_handle *devices, const char *options,
-              uint32_t header_count, const ts__cl_handle *headers,
-              const char **names, ts__cl_notify notify, void *user),
-             (program, count, devices, options, header_count, headers, names,
-              notify, user))
-TS__CL_CALLS(clFlush, (ts__cl_handle queue), (queue))
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 // To be freed. Names that compilers make of templates have no bounds.
 static char *ts__cl_kernel_name(ts__cl_handle handle)
@@ -399,73 +294,4 @@ static void ts__cl_accesses(const ts__cl_kernel *k, const ts__cl_command *c)
     }
 }
 
-#include "capture_kernels.h"
-
-/* ---- 4.14 Launches ------------------------------------------------------ */
-
-// What is not wanted is enqueued as the program said.
-static ts__cl_handle *ts__cl_begin_kernel(ts__cl_call *call, uint32_t function,
-                                          ts__cl_handle queue,
-                                          ts__cl_handle kernel,
-                                          ts__cl_handle *event)
-{
-    ts__cl_handle *const at =
-        ts__cl_begin(call, function, queue, event, TS_EVENT_KERNEL);
-    if (!call->command && !call->missed) return at;
-    const ts__cl_kernel *const k = ts__cl_kernel_get(kernel);
-    const bool known = k && k->name;
-    if (known && ts_filter_name(k->name, strlen(k->name))) return at;
-    ts__cl_command_free(call->command);
-    call->command = NULL;
-    call->missed = !known;
-    return ts__cl_event_place(call, event);
-}
-
-static void ts__cl_kernel_enqueued(ts__cl_call *call, ts__cl_handle kernel,
-                                   uint32_t dimensions, const size_t *global,
-                                   const size_t *local)
-{
-    ts__cl_command *const c = call->command;
-    if (!c) return;
-    ts__cl_kernel *const k = ts__cl_kernel_get(kernel);
-    c->op.u.kernel.launch =
-        ts__cl_launch(k, c->queue->device, dimensions, global, local);
-    ts__cl_accesses(k, c);
-}
-
-static int32_t ts__cl_clEnqueueNDRangeKernel(ts__cl_handle queue,
-                                             ts__cl_handle kernel,
-                                             uint32_t dimensions,
-                                             const size_t *offset,
-                                             const size_t *global,
-                                             const size_t *local, TS__CL_QUEUED)
-{
-    ts__cl_call call;
-    ts__cl_handle *const at = ts__cl_begin_kernel(
-        &call, TS__CL_clEnqueueNDRangeKernel, queue, kernel, event);
-    ts__cl_waits(&call, queue, waits, list);
-    ts__cl_seen_kernel(&call, kernel, dimensions, offset, global, local);
-    const int32_t result = ts__cl.next.clEnqueueNDRangeKernel(
-        queue, kernel, dimensions, offset, global, local, waits, list, at);
-    if (result == TS__CL_SUCCESS)
-        ts__cl_kernel_enqueued(&call, kernel, dimensions, global, local);
-    TS__CL_END(result);
-}
-
-static int32_t ts__cl_clEnqueueTask(ts__cl_handle queue, ts__cl_handle kernel,
-                                    TS__CL_QUEUED)
-{
-    static const size_t one = 1;
-    ts__cl_call call;
-    ts__cl_handle *const at =
-        ts__cl_begin_kernel(&call, TS__CL_clEnqueueTask, queue, kernel, event);
-    ts__cl_waits(&call, queue, waits, list);
-    ts__cl_seen_kernel(&call, kernel, 1, NULL, &one, &one);
-    const int32_t result =
-        ts__cl.next.clEnqueueTask(queue, kernel, waits, list, at);
-    if (result == TS__CL_SUCCESS)
-        ts__cl_kernel_enqueued(&call, kernel, 1, &one, &one);
-    TS__CL_END(result);
-}
-
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_KERNELS_H

@@ -8,7 +8,14 @@
     object takes the place of the one that had its handle before. Lookups
     need no lock.
 */
-#ifdef TS__OPENCL_IMPLEMENTED // included by ts_opencl.h alone
+#ifndef TS__OPENCL_OBJECTS_H
+#define TS__OPENCL_OBJECTS_H
+
+#include "tracesmith.h"
+#include "abi.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 /* ---- 4.2 Objects -------------------------------------------------------- */
 
@@ -257,4 +264,4 @@ static bool ts__cl_on(void)
            !TS__LOAD(&ts__cl.off);
 }
 
-#endif // TS__OPENCL_IMPLEMENTED
+#endif // TS__OPENCL_OBJECTS_H

@@ -13,10 +13,16 @@
         that they aligned. Tables are those of modules that the program runs:
         they are believed, but not beyond the ends of the module.
 */
-#include "tracesmith.h"
+#ifndef TS__STACK_UNWIND_TABLES_H
+#define TS__STACK_UNWIND_TABLES_H
 
-#if defined(TS__STACK_IMPLEMENTED) && !defined(TS_STACK_TABLES_H)
-#define TS_STACK_TABLES_H
+#include "machine.h"
+#include "modules.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /*
     What the table of a module says of one address, as 64 bits:
@@ -444,4 +450,4 @@ static uint64_t ts__cfi_learn(const ts__stack_object *o, uint64_t pc,
     return common.bad || c.bad ? unknown : ts__cfi_rule(&c, &row, module);
 }
 
-#endif // implementation
+#endif // TS__STACK_UNWIND_TABLES_H

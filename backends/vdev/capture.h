@@ -15,30 +15,26 @@
         2. Code
         3. Operations
 */
-#if defined(TS__VDEV_IMPLEMENTED) && !defined(TS_VDEV_SNAPSHOT_H)
-#define TS_VDEV_SNAPSHOT_H
+#ifndef TS__VDEV_CAPTURE_H
+#define TS__VDEV_CAPTURE_H
 
-/* ==== 1. Turns =========================================================== */
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../capture/memory.h"
+#include "calls.h"
+#include "machine.h"
+#include "untouched_pages.h"
 
-/*
-    Waits until nobody else captures and, if something is to be captured,
-    nothing runs: then the call has its turn. Not forever: what runs may wait
-    for something that this thread has yet to do. After a drain in vain the
-    next ones do not wait until the device was idle once.
-*/
-static void ts__vd_turn(ts__vd_call *call)
-{
-    ts_vdev *const v = call->v;
-    const bool wanted = ts_capture_on() && call->origin.thread;
-    const struct timespec until =
-        ts_capture_deadline(v->late ? 0 : ts__cap_now.desc.drain_ms);
-    bool in_time = true;
-    while (in_time && (v->capturing || (wanted && v->pending)))
-        in_time = pthread_cond_timedwait(&v->idle, &v->lock, &until) == 0;
-    if (!wanted || v->capturing) return;
-    v->late = v->pending != 0;
-    call->turn = v->capturing = !v->late;
-}
+#include <elf.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ==== 2. Code ============================================================ */
 
@@ -350,4 +346,4 @@ static ts_result ts__vd_submit_seen(const ts__vd_call *call, ts__vd_op *op,
     return TS_OK;
 }
 
-#endif // TS_VDEV_SNAPSHOT_H
+#endif // TS__VDEV_CAPTURE_H

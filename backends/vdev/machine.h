@@ -20,10 +20,20 @@
         4. Memory
         5. Open and close
 */
-#include "tracesmith.h"
+#ifndef TS__VDEV_MACHINE_H
+#define TS__VDEV_MACHINE_H
 
-#if defined(TS__VDEV_IMPLEMENTED) && !defined(TS_VDEV_MACHINE_H)
-#define TS_VDEV_MACHINE_H
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "../ts_vdev.h"
+#include "../capture/memory.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 /* ==== 1. Objects ========================================================= */
 
@@ -652,4 +662,4 @@ static void ts__vd_machine_close(ts_vdev *v)
     free(v);
 }
 
-#endif // TS_VDEV_MACHINE_H
+#endif // TS__VDEV_MACHINE_H

@@ -3,8 +3,17 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
-#if defined(TS__VDEV_IMPLEMENTED) && !defined(TS_VDEV_MEMORY_H)
-#define TS_VDEV_MEMORY_H
+#ifndef TS__VDEV_MEMORY_H
+#define TS__VDEV_MEMORY_H
+
+#include "tracesmith.h"
+#include "../ts_capture.h"
+#include "calls.h"
+#include "machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 static void ts__vd_memory_report(const ts__vd_call *call, ts_event_kind kind,
                                  const ts__vd_device *device,
@@ -159,4 +168,4 @@ int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr)
     return owner ? (int32_t)(owner - vdev->devices) : -1;
 }
 
-#endif // TS_VDEV_MEMORY_H
+#endif // TS__VDEV_MEMORY_H

@@ -11,8 +11,17 @@
         known (no such file, an emulator with addresses of its own), nothing is
         known.
 */
-#if defined(TS__VDEV_IMPLEMENTED) && !defined(TS_VDEV_BLANK_H)
-#define TS_VDEV_BLANK_H
+#ifndef TS__VDEV_UNTOUCHED_PAGES_H
+#define TS__VDEV_UNTOUCHED_PAGES_H
+
+#include "machine.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 // Chunks that are looked at with one call.
 enum { TS__VD_BLANK_CHUNKS = 32 };
@@ -110,4 +119,4 @@ static uint64_t ts__vd_blank(const ts_vdev *v, uint64_t address, uint64_t size,
     return alike;
 }
 
-#endif // TS_VDEV_BLANK_H
+#endif // TS__VDEV_UNTOUCHED_PAGES_H

@@ -93,6 +93,18 @@ for compiler in "gcc -std=c11" "$CLANG -std=c11" \
             "$folder/static-${compiler%% *}"
     done
 done
+# A part of a backend has functions that only others of its room call.
+for cc in gcc $CLANG; do
+    check "cxx: each part of a backend, alone and twice, $cc" sh -c '
+        echo "#include <libunwind.h>" | $0 -E -xc - >$1 2>&1 || skip=libunwind
+        for header in backends/*/*.h; do
+            case $header in */${skip:-none}.h) continue ;; esac
+            { printf "#include \"%s\"\n" $header $header
+                echo "typedef int not_empty;"; } >$1.c
+            $0 -std=c11 -D_GNU_SOURCE '"$flags"' -Wno-unused -fsyntax-only \
+                $1.c || exit 1
+        done' $cc $folder/parts
+done
 check "cxx: each header says what it needs, tools/ts_cli.h too" sh -c '
     printf "#include \"tools/ts_cli.h\"\n#include \"tools/ts_cli.h\"\n" |
         gcc -std=c11 '"$flags"' -xc -fsyntax-only -'

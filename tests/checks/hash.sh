@@ -20,7 +20,7 @@ check "hash: the C++ of HIP is what compilers for AMD take" sh -c '
 check "hash: the PTX is made from its source" sh -c '
     clang-14 --print-targets 2>/dev/null | grep -q nvptx64 ||
         { echo "no clang-14 that makes PTX"; exit 77; }
-    backends/capture/hash.sh ptx | cmp - backends/gpu/hash_ptx.h'
+    backends/capture/hash.sh ptx | cmp - backends/cupti/hash_ptx.h'
 check "hash: the source as C, every size and offset" sh -c '
     gcc -std=c11 -O1 -I. -Wall -Wextra -Wpedantic -Wshadow -Werror \
         $HERE/hash_here.c -o $0/here && $0/here >$0/ptx' $folder

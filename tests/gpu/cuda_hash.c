@@ -1,6 +1,6 @@
 // How fast the device hashes chunks (backends/capture/hash.cl), in GB/s;
 // that its hashes are the host's. TS_GPU_DRY: a little memory.
-#include "backends/gpu/hash_ptx.h"
+#include "backends/cupti/hash_ptx.h"
 #define XXH_INLINE_ALL
 #include <dlfcn.h>
 #include <stdint.h>

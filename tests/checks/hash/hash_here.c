@@ -1,6 +1,6 @@
 // The kernel of backends/capture/hash.cl as C, beside the host's own
 // hash. Prints the PTX, as a driver is given it.
-#include "backends/gpu/hash_ptx.h"
+#include "backends/cupti/hash_ptx.h"
 #include "tests/doubles/hash_here.h"
 #define XXH_INLINE_ALL
 #include <stdio.h>

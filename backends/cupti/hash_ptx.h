@@ -1,11 +1,11 @@
 /*
-    gpu/hash_ptx.h - hashes chunks: PTX
+    cupti/hash_ptx.h - hashes chunks: PTX
 
     Made by capture/hash.sh from capture/hash.cl.
     Apache-2.0; the licence is in LICENSE.
 */
-#ifndef TS__GPU_HASH_PTX_H
-#define TS__GPU_HASH_PTX_H
+#ifndef TS__CUPTI_HASH_PTX_H
+#define TS__CUPTI_HASH_PTX_H
 // clang-format off
 static const char *const ts__cuda_hash_text[] = {
     ".version 6.0\n"

@@ -1,0 +1,156 @@
+/*
+    cupti/worker.h - buffers for the vendor, and the thread that reads them
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+*/
+#ifndef TS__CUPTI_WORKER_H
+#define TS__CUPTI_WORKER_H
+
+#include "tracesmith.h"
+#include "../ts_filter.h"
+#include "../gpu/records.h"
+#include "capture.h"
+#include "other_profiler.h"
+#include "records.h"
+#include "vendors.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define TS__CU_SILENCE_SAID UINT64_MAX
+static const char ts__cu_silent[] =
+    "kernels were launched, but none was reported: this version, or another "
+    "tool, keeps them";
+
+static const char ts__cu_unheard[] =
+    "beside the other profiler no call of CUDA was seen: those of a runtime "
+    "that is linked statically cannot be";
+
+// Of many launches no kernel has come for long: the trace says so now, as the
+// end of this process may never come. Under `decode`.
+static void ts__cu_silence(ts__cu *u)
+{
+    enum { MANY = 100, PATIENCE_MS = 10000 };
+    const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
+    const uint32_t ms = u->patience_ms ? u->patience_ms : PATIENCE_MS;
+    if (u->silent_ns == TS__CU_SILENCE_SAID || u->refused ||
+        TS__LOAD(&u->apart) || !ts_filter_kind(TS_EVENT_KERNEL))
+        return;
+    if (u->kernels || TS__LOAD(&u->launches) < MANY) {
+        u->silent_ns = 0;
+    } else if (!u->silent_ns) {
+        u->silent_ns = now;
+    } else if (now - u->silent_ns >= ms * UINT64_C(1000000)) {
+        ts__cu_fact(u, "warning", ts__cu_silent);
+        u->silent_ns = TS__CU_SILENCE_SAID;
+    }
+}
+
+static void ts__cu_decode_all(ts__cu *u)
+{
+    pthread_mutex_lock(&u->decode);
+    ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
+    ts__cu_silence(u);
+    const uint64_t unreported =
+        __atomic_exchange_n(&u->origins.unreported, 0, __ATOMIC_RELAXED);
+    if (unreported) ts__lose(&u->lost, TS__CU_UNREPORTED, 0, unreported);
+    ts__losses_report(&u->lost);
+    pthread_mutex_unlock(&u->decode);
+}
+
+// False: the vendor took so long that nobody waits for this worker any more.
+static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
+{
+    const bool ours = !TS__LOAD(&u->fatal) && !TS__LOAD(&u->apart);
+    size_t dropped = 0;
+    if (ours) u->call.flush(flags);
+    if (ts__worker_left(&u->worker)) return false;
+    if (u->call.dropped && ours && !TS__LOAD(&u->fatal) &&
+        u->call.dropped(NULL, 0, &dropped) == 0 && dropped)
+        ts__lose(&u->lost, TS__CU_DROPPED, 0, dropped);
+    if (ts__worker_left(&u->worker)) return false;
+    ts__cu_decode_all(u);
+    return true;
+}
+
+// Whether the version is one without records of waits for a device.
+static bool ts__cu_is_deaf(const ts__cu *u)
+{
+    return u->version >= u->table->deaf[0] && u->version < u->table->deaf[1];
+}
+
+static void ts__cu_let_go(ts__cu *u)
+{
+    // After an error that it did not survive it has let go by itself.
+    const bool there = !TS__LOAD(&u->fatal);
+    for (uint32_t i = 0; i < TS__CU_ROLES; i++)
+        if (there && u->kinds_on[i] &&
+            !(i == TS__CU_KERNEL && ts__cu_is_deaf(u)))
+            u->call.disable(u->table->kinds[i]);
+    memset(u->kinds_on, 0, sizeof u->kinds_on);
+    if (there && u->subscriber && u->call.unsubscribe)
+        u->call.unsubscribe(u->subscriber);
+    u->subscriber = NULL;
+}
+
+static uint64_t ts__cu_realtime_ns(void)
+{
+    return ts__clock_now_ns(CLOCK_REALTIME);
+}
+
+// Another profiler gets it as we found it, with the clock that is its own.
+// What still runs is told of without an end.
+static void ts__cu_yield(ts__cu *u)
+{
+    if (!ts__cu_fetch(u, 0) || !ts__cu_fetch(u, 1)) return;
+    // A launch between the two has a call, and is a loss: nobody reports it.
+    ts__ca_calls(u);
+    ts__cu_go_apart(u);
+    ts__cu_let_go(u);
+    ts__cu_keep_not(u);
+    if (u->clock_given && u->call.clock) u->call.clock(ts__cu_realtime_ns);
+    u->clock_given = false;
+}
+
+static void ts__cu_work_fetch(void *user)
+{
+    ts__cu *const u = (ts__cu *)user;
+    ts__cu_fetch(u, 0);
+    if (TS__LOAD(&u->yield) && !TS__LOAD(&u->apart) && !TS__LOAD(&u->fatal))
+        ts__cu_yield(u);
+    ts__cu_look(u);
+}
+
+static bool ts__cu_work_more(void *user)
+{
+    ts__cu *const u = (ts__cu *)user;
+    if (!TS__LOAD(&u->full)) return false;
+    ts__cu_decode_all(u);
+    return true;
+}
+
+// What is complete, then what is not: an operation that still runs comes
+// without an end. At exit the library may be half gone: nothing is undone. If
+// nobody waits any more it lets go: no session begins before that.
+static void ts__cu_work_finish(void *user)
+{
+    ts__cu *const u = (ts__cu *)user;
+    const bool waited = !ts__worker_left(&u->worker) && ts__cu_fetch(u, 0) &&
+                        ts__cu_fetch(u, 1);
+    if (waited ? u->exiting : TS__LOAD(&ts__cu_exiting)) return;
+    ts__cu_let_go(u);
+    if (waited) ts__cu_fetch(u, 0);
+}
+
+static bool ts__cu_work_start(ts__cu *u)
+{
+    u->worker.fetch = ts__cu_work_fetch;
+    u->worker.more = ts__cu_work_more;
+    u->worker.finish = ts__cu_work_finish;
+    u->worker.user = u;
+    u->worker.period_ms = ts__cu_desc.flush_ms;
+    u->worker.limit_ms = ts__cu_desc.stop_ms;
+    return ts__worker_start(&u->worker);
+}
+
+#endif // TS__CUPTI_WORKER_H

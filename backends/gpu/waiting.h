@@ -1,0 +1,78 @@
+/*
+    gpu/waiting.h - calls of the program wait while an operation is captured
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    A captured operation has the device to itself. Other calls wait until it is
+    over, for a bounded time: the capturing thread may itself wait for one of
+    them.
+*/
+#ifndef TS__GPU_WAITING_H
+#define TS__GPU_WAITING_H
+
+#include "../capture/memory.h"
+#include "driver.h"
+#include "state.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+static uint64_t ts__cs_until(void)
+{
+    const uint64_t ms = ts__cap_now.desc.drain_ms;
+    return ts__cs_now_ns() + (ms ? ms : 10000) * UINT64_C(1000000);
+}
+
+// Until nobody captures; in bounded time, because who does may wait for this
+// thread. Under `turn`.
+static bool ts__cs_wait_turn(const bool *busy, const uint32_t *count,
+                             uint64_t until_ns)
+{
+    const struct timespec until = ts__cs_time(until_ns);
+    bool in_time = true;
+    while (in_time && ((busy && *busy) || (count && *count)))
+        in_time =
+            pthread_cond_timedwait(&ts__cs.turned, &ts__cs.turn, &until) == 0;
+    return in_time;
+}
+
+static void ts__cs_inside(void)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    if (!ts__cs_wait_turn(&ts__cs.capturing, NULL, ts__cs_until()))
+        ts__cs.disturbed = true;
+    ts__cs.inside++;
+    pthread_mutex_unlock(&ts__cs.turn);
+}
+
+// The same of a call that a capture may wait for: it does not wait for that.
+static void ts__cs_beside(void)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    ts__cs.disturbed |= ts__cs.capturing;
+    ts__cs.inside++;
+    pthread_mutex_unlock(&ts__cs.turn);
+}
+
+// See ts_capture_vendor.
+static bool ts__cs_is_disturbed(void *user)
+{
+    (void)user;
+    pthread_mutex_lock(&ts__cs.turn);
+    const bool disturbed = ts__cs.disturbed;
+    pthread_mutex_unlock(&ts__cs.turn);
+    return disturbed;
+}
+
+static void ts__cs_outside(void)
+{
+    pthread_mutex_lock(&ts__cs.turn);
+    if (ts__cs.inside) ts__cs.inside--;
+    pthread_cond_broadcast(&ts__cs.turned);
+    pthread_mutex_unlock(&ts__cs.turn);
+}
+
+#endif // TS__GPU_WAITING_H

@@ -1,0 +1,144 @@
+/*
+    hip/state.h - the state of the backend, HIP's runtime and its clock
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+*/
+#ifndef TS__HIP_STATE_H
+#define TS__HIP_STATE_H
+
+#include "tracesmith.h"
+#include "../gpu/records.h"
+
+#include <pthread.h>
+
+typedef struct ts__hip_way { // one of the interfaces
+    const char *name;
+    // Begins to report. False: `why` says what is not there.
+    bool (*start)(char *why, size_t room);
+    void (*stop)(void);       // hands over what is complete, and ends
+    void (*flush)(void);      // hands over what is complete
+    bool (*gone)(void);       // the library has ended: it may not be called
+    uint64_t (*now_ns)(void); // the clock of its times
+    bool operations;          // it tells of them, not of calls alone
+} ts__hip_way;
+
+typedef enum ts__hip_cause {
+    TS__HIP_ZERO_TIMES,
+    TS__HIP_REVERSED,
+    TS__HIP_DROPPED,
+    TS__HIP_TOO_SHORT,
+    TS__HIP_TAIL,
+    TS__HIP_UNREPORTED,
+    TS__HIP_MEMORY,
+    TS__HIP_UNPLACED
+} ts__hip_cause;
+
+enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 4096, TS__HIP_NOTES = 1 << 15 };
+
+typedef struct ts__hip_device {
+    uint64_t id; // as the way knows it
+    uint32_t track;
+    char architecture[28]; // "": not known
+} ts__hip_device;
+
+typedef struct ts__hip_stream { // or a queue of the hardware
+    uint32_t number;            // of its own in a process; 0: the slot is free
+    uint32_t track;             // 0: nothing lay on it yet
+    uint64_t handle;
+    uint64_t born, gone; // ticks of the calls that are of it, gone: the end
+    uint32_t device, flags;
+    int32_t priority;
+    uint32_t is_queue;
+    uint32_t made; // its making was seen: it is of this device
+} ts__hip_stream;
+
+static struct {
+    const ts__hip_way *way;
+    uint32_t on;       // a session listens
+    uint32_t dead;     // this is a child made by fork
+    uint32_t handles;  // fork is heard of
+    uint32_t exits;    // a handler at exit is registered
+    uint32_t left;     // it has run
+    uint32_t session;  // counts them
+    uint32_t indices;  // the way knows devices by their indices
+    const char *lack;  // of what is on, NULL: nothing
+    uint32_t loaded;   // a runtime called that has no rocprofiler-sdk
+    uint32_t captures; // of streams into graphs, that go on
+    uint64_t launches, kernels, without_launch, before_launch, dropped;
+    uint64_t captured, ran; // launches during captures, and kernels of them
+    ts__notes notes;        // by correlation
+    ts__notes events;       // by handle: where it was recorded last
+    ts__worker worker;      // the library is called by
+    uint64_t clock_ns;      // when it was sampled last, CLOCK_BOOTTIME
+    pthread_mutex_t clock_lock;
+    ts__follower time;
+    ts__losses lost;
+    pthread_mutex_t lock;                // of what follows
+    uint32_t device_count, stream_count; // of streams: so far
+    uint32_t named[TS__HIP_DEVICES][2];  // streams, queues with a number
+    ts__hip_device devices[TS__HIP_DEVICES];
+    ts__hip_stream stream[TS__HIP_STREAMS];
+} ts__hip = { .clock_lock = PTHREAD_MUTEX_INITIALIZER,
+              .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const char *const ts__hip_texts[] = {
+    "operations without times",
+    "operations that end before they start",
+    "dropped by the profiling library",
+    "records of an unknown size",
+    "not handed over in time at the end",
+    "launches without a report of their kernel",
+    "records for which there was no memory",
+    "operations on streams beyond the number that is kept: on the device",
+    NULL
+};
+
+static bool ts__hip_listens(void)
+{
+    return TS__LOAD(&ts__hip.on) && !TS__LOAD(&ts__hip.dead);
+}
+
+static void ts__hip_lose(ts__hip_cause cause, uint64_t count)
+{
+    ts__lose(&ts__hip.lost, cause, 0, count);
+}
+
+// The child has none of the threads and may not touch the device.
+static void ts__hip_forked(void)
+{
+    ts__hip.dead = 1;
+    ts__worker_forked(&ts__hip.worker);
+}
+
+/* ---- 3.2 Library and clock ---------------------------------------------- */
+
+// HIP's own, which the program uses already.
+static void *ts__hip_runtime(void)
+{
+    return ts__library_present("libamdhip64.so");
+}
+
+static uint64_t ts__hip_boottime_ns(void)
+{
+    return ts__clock_now_ns(CLOCK_BOOTTIME);
+}
+
+static uint64_t ts__hip_now_ns(void *unused)
+{
+    (void)unused;
+    return ts__hip.way->gone() ? 0 : ts__hip.way->now_ns();
+}
+
+// Once a second, as records come, on any thread.
+static void ts__hip_clock_sample(bool always)
+{
+    const uint64_t now = ts__hip_boottime_ns();
+    if ((!always && now - TS__LOAD(&ts__hip.clock_ns) < 1000000000u) ||
+        pthread_mutex_trylock(&ts__hip.clock_lock) != 0)
+        return;
+    TS__STORE(&ts__hip.clock_ns, now);
+    ts__follow(&ts__hip.time, true);
+    pthread_mutex_unlock(&ts__hip.clock_lock);
+}
+
+#endif // TS__HIP_STATE_H
