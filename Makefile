@@ -238,7 +238,7 @@ $(OUT)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LINK) -o $@ $(LIBS)
 	$(TELL)
--include $(shell find $(OUT) -maxdepth 6 -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -maxdepth 6 -type f -name '*.d' 2>/dev/null)
 
 # What goes into which folder of PREFIX.
 BACKENDS = $(patsubst %/,include/tracesmith/%,$(sort $(dir \
