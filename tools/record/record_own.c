@@ -141,12 +141,25 @@ void record_own_load(const record_job *job)
         *links = 0;
 }
 
-// All of them go with the last ts-record of the user.
+// Whether one is left: to a trace of another user's that is still written.
+static bool is_left(void)
+{
+    const struct dirent *entry;
+    bool left = false;
+    DIR *const dir = *links ? opendir(links) : NULL;
+    while (dir && !left && (entry = readdir(dir)) != NULL)
+        left = record_own_is(entry->d_name);
+    if (dir) closedir(dir);
+    return left;
+}
+
+// All of them go with the last ts-record of the user. Who comes later finds
+// none: this process, by which it would, is over.
 void record_own_remove(const record_job *job)
 {
     char note[RECORD_PATH + 8];
     note_path(job, note, sizeof note);
-    if (job->awaited) return;
+    if (job->awaited && is_left()) return;
     unlink(note);
     if (*links) remove_links(links);
     rmdir(folders);

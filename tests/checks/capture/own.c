@@ -55,6 +55,12 @@ int main(int argc, char **argv)
     work_twice();
     if (is(what, "child")) run_child();
     if (is(what, "kill")) raise(SIGKILL);
+    if (is(what, "await")) {
+        puts("here");
+        fflush(stdout);
+        while (access(argv[3], F_OK) != 0)
+            usleep(10000);
+    }
     if (is(what, "exec")) {
         ts_session_stop();
         execl(argv[0], argv[0], "plain", argv[3], (char *)NULL);

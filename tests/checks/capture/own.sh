@@ -48,6 +48,12 @@ alone) # nothing is loaded into it
     record 3 "$program" alone own.sbt
     has "2 mine"
     said "2 events in .* of 1 process"
+    # Where children go on only their traces are awaited.
+    "$tools/ts-record" -o all.sbt sh -c 'sleep 1 &' >out 2>said
+    said "children still run"
+    test -z "$(find "/dev/shm/tracesmith-record-$(id -u)" -name traces \
+        -lname "$PWD/*" 2>&- || :)"
+    rm -r all.sbt.*/
     ;;
 example)
     record 0 "$tools/examples/hello"
@@ -142,6 +148,20 @@ user) # a daemon of root's that gives that up
         "$place/own.sbt" >out 2>said || test $? = 3
     "$tools/ts-info" all.sbt.*/own-*.sbt | grep -q '^Lost: nothing'
     rm -r all.sbt.*/
+    # One that is written still is brought later.
+    rm all.sbt
+    "$tools/ts-record" -o all.sbt $other sh -c '
+        "$0" await "$1/own.sbt" "$1/go" >"$1/said" &
+        until test -s "$1/said"; do sleep 0.05; done' "$program" "$place" \
+        >out 2>said
+    said "children still run"
+    $other touch "$place/go"
+    until "$tools/ts-info" "$place/own.sbt" | grep -q ", finished"; do
+        sleep 0.05
+    done
+    "$tools/ts-record" --collect all.sbt.*/ >out 2>said
+    has "2 mine" "2 theirs"
+    test ! -e all.sbt.*/
     # What it names must be its own file, and a trace of that session.
     for target in "$PWD/all.sbt" "$place/pipe" "$place/link" "$place/own.sbt"
     do
