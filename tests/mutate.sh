@@ -52,28 +52,29 @@ areas='
 record; src/record/base/*.h src/record/dictionary/*.h \
     src/record/encode/*.h src/record/file/*.h src/record/rings/*.h \
     src/record/salvage/*.h src/record/session/*.h src/record/writer/*.h; \
-    zone zone_end records events session policy thread signal writer \
-    writer_rows writer_file gpu_record clock blobs names snapshot salvage \
-    sidecar fork clone disk_full own_* crash stack_store; fault
+    zone zone_end events session ring_policy thread signal writer \
+    writer_rows writer_file gpu_record clock blobs function_names \
+    flight_recorder salvage sidecar fork clone disk_full golden long_times \
+    page_size crash stack_store; fault
 reader; src/replay/reader/*.h; reader reader_* describe blobs modules \
-    own_golden own_arena sidecar; cli
+    golden arena sidecar; cli
 replay; src/replay/graph/*.h src/replay/model/*.h; replay replay_* whatif \
     survey;
 timeline; src/replay/timeline/*.h src/replay/races/*.h; timeline timeline_* \
-    races races_host explore survey replay_figures;
+    races races_* survey replay_figures;
 execute; src/replay/execute/*.h tools/replay/execute*.c; execute execute_* \
-    captures compare verify cuda_branches; execute
+    vdev_captures verify cuda_branches; execute
 vdev; backends/ts_vdev*.h backends/vdev/*.h; \
-    vdev vdev_* blank captures execute execute_parts; execute
+    vdev vdev_* unwritten_memory execute execute_concurrent_failures; execute
 cuda; backends/ts_cupti.h backends/ts_cuda*.h backends/cu*/*.h \
     backends/gpu/[!r]*.h; cupti cupti_* cuda_*;
 hip; backends/ts_hip.h backends/hip/*.h; hip_*; hip
 opencl; backends/ts_opencl*.h backends/opencl/*.h; ; opencl opencl-execute
-stack; backends/ts_stack.h backends/stack/*.h; stack stack_* unwind steps;
+stack; backends/ts_stack.h backends/stack/*.h; stack stack_* signal_steps;
 nvtx; backends/ts_nvtx.h backends/nvtx/*.h; nvtx nvtx_*;
 capture; backends/ts_capture.h backends/ts_filter.h backends/capture/*.h \
-    backends/gpu/records.h; filter capture_core captures capture_trigger \
-    record_launches cuda_capture opencl_*;
+    backends/gpu/records.h; filter capture_* vdev_captures vendor_records \
+    record_launches cuda_capture;
 analyze; tools/analyze/[ac]*.c; analyze_* report; analyze
 diff; tools/analyze/diff*.c; diff diff_*; diff
 query; tools/query/*.c; query query_*; cli
@@ -81,10 +82,10 @@ view; tools/view/*.c tools/info/*.c; view view_trace; cli states
 import; tools/import/*.c; import_*; import
 export; tools/export/*.c; export export_*; cli
 copy; tools/cut/*.c tools/merge/*.c tools/copy/*.c; cut cut_steps merge \
-    copy_* anonymise; merge cli
+    rewrite_* anonymise; merge cli
 tools; tools/cli/*.c tools/symbolize/*.c tools/record/*.c \
-    tools/replay/replay*.c; cli cli_columns names symbols symbols_*; cli \
-    stacks capture replay'
+    tools/replay/replay*.c; cli cli_columns function_names own_traces \
+    symbols symbols_*; cli stacks capture replay'
 
 part() { # N of the area's line
     echo "$line" | cut -d';' -f"$1"

@@ -10,7 +10,8 @@ if test "${1:-}" = --shake; then
     shift
     exec tests/shake.sh "$@"
 fi
-all="build bare unit cli import replay execute analyze diff nsight held tasks
+all="build bare unit cli import replay execute analyze diff nsight definitions
+tasks
 select sanity truth merge states stacks capture fault nvidia devices hip
 hip-execute opencl opencl-execute hash scripts examples install disabled
 cxx strict docs man format asan tsan valgrind arm64 fuzz"

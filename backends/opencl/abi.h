@@ -2,7 +2,7 @@
     opencl/abi.h - the parts of OpenCL's interface that ts_opencl.h uses
 
     Part of ts_opencl.h, which includes it. No header of the vendor's is
-    needed; tests/checks/opencl/opencl_abi.c compares what is here with Khronos'
+    needed; tests/checks/opencl/abi.c compares what is here with Khronos'
     where that is installed.
     Source: CL/cl.h, CL/cl_icd.h and CL/cl_layer.h of OpenCL 3.0.
 */

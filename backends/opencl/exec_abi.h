@@ -2,7 +2,7 @@
     opencl/exec_abi.h - the parts of OpenCL that ts_opencl_exec.h uses
 
     Part of ts_opencl_exec.h, which includes it. No header of the vendor's is
-    needed; tests/checks/opencl-execute/opencl_abi.c compares what is here with
+    needed; tests/checks/opencl-execute/abi.c compares what is here with
     Khronos' where that is installed.
     Source: CL/cl.h and CL/cl_ext.h of OpenCL 3.0.
 */

@@ -34,14 +34,14 @@ test -e $root/usr/include/sqlite3.h || exit 0
 # What is not run there. test_modules compiles programs, for this machine.
 # Damage and golden traces are bytes in, rows out, for minutes under qemu; the
 # latter are replayed below, where all formats are imported, too. test_execute:
-# test_execute_parts has the same ways through.
+# test_execute_concurrent_failures has the same ways through.
 WITHOUT="test_modules test_reader_damage test_reader_golden test_execute
     test_whatif_real test_races test_cli_columns test_cut_steps
-    test_export_dot test_export_parts test_explore test_view_trace
-    test_analyze_* test_copy_* test_diff_* test_import_* test_query_*
+    test_export_dot test_export_blocks test_races_orders test_view_trace
+    test_analyze_* test_rewrite_* test_diff_* test_import_* test_query_*
     test_replay_* test_timeline_*"
-NEVERTHELESS="test_analyze_summary test_import_flow test_replay_semantics
-    test_replay_meet test_*_host test_*_hostile"
+NEVERTHELESS="test_analyze_summary test_import_threads test_replay_semantics
+    test_replay_collectives test_*_host test_*_hostile"
 programs=$(test_programs | sed 's,^,build/arm64/,')
 # -fno-ivopts: gcc 12 folds two arrays into one index whose base wraps around
 # below zero, which is right on the processor and stores nothing under qemu 7.2.

@@ -13,8 +13,8 @@ check_build "asan: build" OUT=build/asan CC=$CLANG CXX=$CLANGXX \
 # the sanitizer's allocator as they are, and waits for one for ever.
 # test_crash: LeakSanitizer reports what the parent of a child still holds.
 # test_modules: the programs that it compiles are not instrumented.
-# test_steps: it stops after each instruction, of which there are many more.
-WITHOUT="test_fork test_clone test_crash test_modules test_steps" \
+# test_signal_steps: it stops after each instruction; here there are many more.
+WITHOUT="test_fork test_clone test_crash test_modules test_signal_steps" \
     check_programs asan build/asan
 export ASAN_OPTIONS=detect_leaks=0
 check "asan: test_crash" build/asan/tests/record/process/test_crash

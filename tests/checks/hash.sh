@@ -23,7 +23,7 @@ check "hash: the PTX is made from its source" sh -c '
     backends/capture/hash.sh ptx | cmp - backends/cupti/hash_ptx.h'
 check "hash: the source as C, every size and offset" sh -c '
     gcc -std=c11 -O1 -I. -Wall -Wextra -Wpedantic -Wshadow -Werror \
-        $HERE/hash_here.c -o $0/here && $0/here >$0/ptx' $folder
+        $HERE/here.c -o $0/here && $0/here >$0/ptx' $folder
 check "hash: the PTX is what assemblers of devices take" sh -c '
     ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
     test -x $ptxas || { echo "no ptxas"; exit 77; }

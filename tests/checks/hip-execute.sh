@@ -21,7 +21,7 @@ check "hip-execute: doubles and program" sh -c '
     library amdhip64.c libamdhip64.so.6
     library rocprofiler.c librocprofiler-sdk.so.1 "$0/libamdhip64.so.6"
     gcc '"$flags"' "-DCODE_OBJECT=\"$0/libhsaco.so\"" \
-        $HERE/hip_kernels.c $HERE/hip_kernels.S \
+        $HERE/kernels.c $HERE/kernels.S \
         -o "$0/program" "$0/libamdhip64.so.6"' "$folder"
 # The same program, whose bundle is compressed.
 packed=no
@@ -30,11 +30,11 @@ if echo '#include <zlib.h>' | gcc -E - >"$folder/zlib.i" 2>&1; then
     check "hip-execute: a program with a compressed bundle" sh -c '
         set -e
         mkdir "$0/packed"
-        gcc '"$flags"' $HERE/hip_pack.c -o "$0/pack" -lz
+        gcc '"$flags"' $HERE/pack.c -o "$0/pack" -lz
         objcopy -O binary --only-section=.hip_fatbin "$0/program" "$0/bundle"
         "$0/pack" <"$0/bundle" >"$0/bundle.packed"
         gcc '"$flags"' "-DPACKED=\"$0/bundle.packed\"" \
-            $HERE/hip_kernels.c $HERE/hip_kernels.S \
+            $HERE/kernels.c $HERE/kernels.S \
             -o "$0/packed/program" "$0/libamdhip64.so.6"' "$folder"
 fi
 export LD_LIBRARY_PATH="$folder"

@@ -27,15 +27,15 @@ program() { # FOLDER [FLAG...]: what is recorded there
     local where
     where=$folder/$1
     shift
-    gcc $flags $HERE/hip_program.c -o "$where/program" "$@" \
+    gcc $flags $HERE/program.c -o "$where/program" "$@" \
         "$where/libamdhip64.so.6" -pthread
 }
 
 # usage: recorded NAME FOLDER [VARIABLE=VALUE...] WORD...: the program is as it
-# was; tests/checks/hip/hip_NAME.want, if it is there, is what its trace holds
+# was; tests/checks/hip/NAME.want, if it is there, is what its trace holds
 recorded() {
     local name where want
-    name=$1 where=$2 want=$HERE/hip_$1.want
+    name=$1 where=$2 want=$HERE/$1.want
     shift 2
     test -e "$want" || want=
     check "hip: $name" env "$@" "OPTIONS=${options:-}" \
@@ -178,10 +178,10 @@ app() { # NAME FLAG...
     name=$1
     shift
     check "hip: a program that records itself, $name" gcc $flags -O1 "$@" \
-        $HERE/hip_app.c "$folder/sdk/libamdhip64.so.6" \
+        $HERE/app.c "$folder/sdk/libamdhip64.so.6" \
         -o "$folder/app-$name" -pthread -ldl -lm
     for where in sdk roctracer new old; do
-        check "hip: $name, by $where" $HERE/hip_app.sh \
+        check "hip: $name, by $where" $HERE/app.sh \
             "$folder/$where" "$folder/app-$name"
     done
 }
@@ -196,8 +196,8 @@ test -n "${HIP_INCLUDE:-}" || test -e "$include/hip/hip_runtime_api.h" ||
 if test -e "$include/hip/amd_detail/hip_prof_str.h"; then
     check "hip: arguments lie where the headers of HIP say" sh -c '
         g++ -std=c++17 -w -include stdint.h -D__HIP_PLATFORM_AMD__ \
-            -isystem "$0" -c $HERE/hip_abi.cpp -o "$1/abi.o" &&
-            gcc -std=gnu11 -I. $HERE/hip_abi.c "$1/abi.o" -o "$1/abi" \
+            -isystem "$0" -c $HERE/abi.cpp -o "$1/abi.o" &&
+            gcc -std=gnu11 -I. $HERE/abi.c "$1/abi.o" -o "$1/abi" \
                 -pthread -ldl -lstdc++ && "$1/abi"' "$include" "$folder"
     check "hip: all functions of the header that write are known" sh -c '
         gcc -E -xc++ -D__HIP_PLATFORM_AMD__ -isystem "$0" \

@@ -20,7 +20,7 @@ fi
 check_build "opencl-execute: build" build/ts-record build/ts-replay \
     build/libtracesmith-inject.so
 check "opencl-execute: the interface is as the executor says" gcc -std=gnu11 \
-    -I. -fsyntax-only $HERE/opencl_abi.c
+    -I. -fsyntax-only $HERE/abi.c
 
 zstd=$(nm build/libtracesmith.a | sed -n '/U ZSTD_/{s/.*/-lzstd/p;q}')
 executor() { # what to call it, compiler and its flags

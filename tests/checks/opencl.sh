@@ -16,12 +16,12 @@ if ! echo '#include <CL/cl_layer.h>' | gcc -E -xc - >/dev/null 2>&1 ||
     exit 0
 fi
 check "opencl: the interface is laid out as the backend says" gcc -std=c11 \
-    -I. -fsyntax-only $HERE/opencl_abi.c
+    -I. -fsyntax-only $HERE/abi.c
 program=$folder/program
 check "opencl: a program is built" gcc -std=gnu11 -O2 -Wall -Wextra -Werror \
-    $HERE/opencl_program.c -o $program -lOpenCL -pthread
+    $HERE/program.c -o $program -lOpenCL -pthread
 check "opencl: ts-record, counts, output and order of a program" \
-    $HERE/opencl_counts.sh $folder/plain $program
+    $HERE/counts.sh $folder/plain $program
 check "opencl: without TRACESMITH_OUT nothing is recorded" sh -c '
     mkdir $0 && OPENCL_LAYERS=$TS_INJECT $1 >$0/out; test $? = 4 &&
         cmp $0/out $2/alone.out && test "$(ls $0)" = out' \
@@ -39,7 +39,7 @@ check "opencl: ts-replay --races, none and one" sh -c '
 
 end=$folder/end
 check "opencl: a program that ends is built" gcc -std=gnu11 -O2 -Wall -Wextra \
-    -Werror $HERE/opencl_end.c -o $end -lOpenCL
+    -Werror $HERE/end.c -o $end -lOpenCL
 export POCL_DEVICES="basic pthread"
 ends() { # how, operations that must be there
     check "opencl: ts-record, two devices, a program that does $1" sh -c '
@@ -57,7 +57,7 @@ ends release 100
 ends atexit 100
 unset POCL_DEVICES
 check "opencl: captures on a signal, replayed alone" sh -c '
-    gcc -std=gnu11 -O2 -Wall -Wextra -Werror $HERE/opencl_loop.c \
+    gcc -std=gnu11 -O2 -Wall -Wextra -Werror $HERE/loop.c \
         -o $0/loop -lOpenCL || exit 1
     build/ts-record -o $0/loop.sbt --capture operations:3 \
         --capture-on SIGUSR1 $0/loop $0/loop.stop >$0/loop.out 2>$0/loop.err &
@@ -96,7 +96,7 @@ check "opencl: captures on a key while one looks on, replayed alone" sh -c '
 check "opencl: ts-record, zones of the program's own session" sh -c '
     for also in "" -DTRACESMITH_OPENCL; do
         gcc -std=gnu11 -O2 -Wall -Wextra -Werror -fvisibility=hidden $also -I. \
-            $HERE/opencl_own.c -o $0/own$also -lOpenCL -pthread -ldl ||
+            $HERE/own.c -o $0/own$also -lOpenCL -pthread -ldl ||
             exit 1
     done
     build/ts-record -o $0/zones.sbt $0/own $0/its.sbt >$0/own.out 2>$0/own.err
@@ -120,7 +120,7 @@ check "opencl: ts-record, zones of the program's own session" sh -c '
         build/ts-info $0/both.sbt | grep "^  memset  *20 " &&
         build/ts-info $0/its.sbt | grep "^  memset  *20 "' $folder
 check "opencl: a program of many launches is built" gcc -std=gnu11 -O2 -Wall \
-    -Wextra -Werror $HERE/opencl_many.c -o $folder/many -lOpenCL
+    -Wextra -Werror $HERE/many.c -o $folder/many -lOpenCL
 check "opencl: ts-record, calls that failed are told" sh -c '
     build/ts-record -o $0/failed.sbt $0/many 40 3 >$0/failed.out 2>$0/failed.err
     test $? = 5 && cat $0/failed.err &&
@@ -184,14 +184,14 @@ check "opencl: ts-record, a full disk, launches agree with the ledger" sh -c '
         END { print lost + sum; exit lost + sum < 60007 ||
             lost + sum > 60020 }"' $folder
 check "opencl: ts-record with a layer of the user" sh -c '
-    gcc -shared -fPIC $HERE/opencl_layer.c -o $0/layer.so 2>$0/gcc.err
+    gcc -shared -fPIC $HERE/layer.c -o $0/layer.so 2>$0/gcc.err
     export OPENCL_LAYERS=$PWD/$0/layer.so
     tests/checks/capture/record.sh $0/layer "" $0/end finish &&
         grep -qx "other layer: 1" $0/layer/err &&
         build/ts-info $0/layer/trace.sbt | grep -q "^ *memset *50 "' $folder
 driver=$(cat /etc/OpenCL/vendors/pocl*.icd | head -n 1)
 check "opencl: ts-record, a loader that ends and unloads layers" sh -c '
-    gcc -std=gnu11 -O2 -Wall -Wextra -Werror $HERE/opencl_loader.c \
+    gcc -std=gnu11 -O2 -Wall -Wextra -Werror $HERE/loader.c \
         -o $0/loader -ldl &&
         tests/checks/capture/record.sh $0/unloads "" $0/loader $1 &&
         build/ts-info $0/unloads/trace.sbt >$0/unloads/info &&
@@ -200,7 +200,7 @@ check "opencl: ts-record, a loader that ends and unloads layers" sh -c '
 check "opencl: ts-record, a script that uses ctypes" sh -c '
     command -v python3 >/dev/null || { echo "no python3"; exit 77; }
     tests/checks/capture/record.sh $0/ctypes "" python3 \
-        $HERE/opencl_ctypes.py &&
+        $HERE/ctypes.py &&
         build/ts-info $0/ctypes/trace.sbt | grep -q "^ *memset *10 "' $folder
 check "opencl: ts-record --kinds and --filter" sh -c '
     build/ts-record -q -o $0/some.sbt --kinds kernel,memcpy --filter "*duce" \

@@ -143,7 +143,7 @@ check "stacks: an unfinished trace is not written to" sh -c '
 # A program that nobody annotated: no frame of the recorder is among them.
 if test -e /etc/OpenCL/vendors/pocl.icd; then
     check "stacks: ts-record --stacks tells who launched what" sh -ec '
-        gcc -std=gnu11 -O2 -g tests/checks/opencl/opencl_program.c \
+        gcc -std=gnu11 -O2 -g tests/checks/opencl/program.c \
             -o "$0/opencl" -lOpenCL -pthread
         # The program itself exits with 4.
         build/ts-record -q --stacks=12 -o "$0/opencl.sbt" "$0/opencl" \

@@ -1,7 +1,7 @@
 /*
     golden_record.h - what the golden traces hold: one function for each
 
-    Included by tests/record/test_own_golden.c, whose clock is tick_now.
+    Included by tests/record/test_golden.c, whose clock is tick_now.
 */
 #ifndef GOLDEN_RECORD_H
 #define GOLDEN_RECORD_H

@@ -7,7 +7,7 @@
 
 #include "tests/backends/cupti/cupti_fixture.h"
 
-#include "tests/backends/capture/capture_again.h"
+#include "tests/backends/capture/capture_fixture.h"
 
 enum { COUNT = 1024, BYTES = 4 * COUNT };
 

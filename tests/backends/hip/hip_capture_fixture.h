@@ -13,7 +13,7 @@
 
 #include "backends/ts_cuda_exec.h"
 #include "backends/ts_hip.h"
-#include "tests/backends/capture/capture_again.h"
+#include "tests/backends/capture/capture_fixture.h"
 #include "tests/doubles/double_file.h"
 #include "tests/doubles/hip.h"
 

@@ -1,5 +1,5 @@
 // A program with the OpenCL backend inside, on PoCL, and what its trace says.
-#include "tests/backends/opencl/opencl_inside.h"
+#include "tests/backends/opencl/opencl_fixture.h"
 
 static int64_t end_of(const rt_row *row)
 {

@@ -1,5 +1,5 @@
 // What a capture of OpenCL holds is what the program did, to the byte.
-#include "tests/backends/opencl/opencl_kept.h"
+#include "tests/backends/opencl/opencl_capture_fixture.h"
 
 static void a_kernel_is_kept_as_it_was_enqueued(void **state)
 {

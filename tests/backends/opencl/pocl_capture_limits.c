@@ -1,6 +1,6 @@
 // Captures of OpenCL where commands are declined, left out, or wait; and that
 // nothing which writes memory goes unseen.
-#include "tests/backends/opencl/opencl_kept.h"
+#include "tests/backends/opencl/opencl_capture_fixture.h"
 
 static void is_binary_of(ts_reader *reader, const ts_capture *c, cl_program of)
 {

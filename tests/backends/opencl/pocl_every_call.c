@@ -1,7 +1,7 @@
 // Every function of OpenCL that enqueues is in the trace with its time, and in
 // a capture whole or with a reason that docs/execution.md names.
 //   test_opencl_every list    the names of all that are tried
-#include "tests/backends/opencl/opencl_kept.h"
+#include "tests/backends/opencl/opencl_capture_fixture.h"
 
 enum { SIZE = 1024 };
 static cl_mem memory, other, image, second;

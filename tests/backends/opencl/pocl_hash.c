@@ -1,6 +1,6 @@
 // Hashes that a device tells are the host's, and captures are the same with
 // them as without, but less is copied. On PoCL, where it does not pay.
-#include "tests/backends/opencl/opencl_kept.h"
+#include "tests/backends/opencl/opencl_capture_fixture.h"
 
 enum { MOST = 200 * 1024, CHUNKS = 40, SIZE = CHUNKS * TS_CAPTURE_CHUNK };
 

@@ -1,6 +1,6 @@
 // OpenCL's rarer cases: threads that go on, old calls, defaults.
 #define TS__CL_SINCE_MAX 8
-#include "tests/backends/opencl/opencl_inside.h"
+#include "tests/backends/opencl/opencl_fixture.h"
 
 static void *enqueue_until_told(void *end)
 {

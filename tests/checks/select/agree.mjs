@@ -139,7 +139,7 @@ const about = (part, words) => {
 // Of several files times are those of the first: the other one here begins
 // 20 ms earlier, with a zone.
 const ranks = () => {
-    spawnSync('node', ['tests/checks/held/job.mjs', folder]);
+    spawnSync('node', ['tests/checks/tasks/job.mjs', folder]);
     const said = JSON.parse(readFileSync(`${folder}/rank1.json`));
     const events = said.traceEvents ?? said;
     const zone = events.find((e) => e.ph === 'X' && !e.args?.correlation);

@@ -12,7 +12,7 @@
     these changes (FOLDER/what-ifs). Nothing of what ts-analyze and ts-replay
     use is in here but the writer of traces.
 */
-#include "tests/checks/truth/tell.h"
+#include "tests/checks/truth/report.h"
 
 static FILE *create(const char *folder, const char *name)
 {

@@ -2,7 +2,7 @@
     test_analyze_advice.c - advice as a whole: what it says first, what it
     leaves out, and that its catalogue is complete
 */
-#include "tests/tools/analyze/analyze_advice.h"
+#include "tests/tools/analyze/advice_fixture.h"
 #include "tools/analyze/advice.h"
 #include "tools/analyze/report_parts.h"
 

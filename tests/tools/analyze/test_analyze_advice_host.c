@@ -1,7 +1,7 @@
 /*
     test_analyze_advice_host.c - advice about the host and its launches
 */
-#include "tests/tools/analyze/analyze_advice.h"
+#include "tests/tools/analyze/advice_fixture.h"
 #include "tools/analyze/advice.h"
 
 // Twenty kernels of 2 us, each launched after 16 us of something. Devices wait

@@ -2,7 +2,7 @@
     test_analyze_advice_ranks.c - advice about devices, ranks, memory, steps
     and the trace itself
 */
-#include "tests/tools/analyze/analyze_advice.h"
+#include "tests/tools/analyze/advice_fixture.h"
 #include "tools/analyze/advice.h"
 
 /* ---- Devices and ranks -------------------------------------------------- */

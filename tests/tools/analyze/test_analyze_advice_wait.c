@@ -2,7 +2,7 @@
     test_analyze_advice_wait.c - advice about waits of the host and of streams,
     and about preparations in the middle of the work
 */
-#include "tests/tools/analyze/analyze_advice.h"
+#include "tests/tools/analyze/advice_fixture.h"
 #include "tools/analyze/advice.h"
 
 /* ---- Preparations ------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
     test_analyze_advice_work.c - advice about copies and kernels
 */
-#include "tests/tools/analyze/analyze_advice.h"
+#include "tests/tools/analyze/advice_fixture.h"
 #include "tools/analyze/advice.h"
 
 /* ---- Copies ------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
     test_analyze_idle.c - idle time by cause, zone and call, worked out by hand
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_idle.h"
 
 /*

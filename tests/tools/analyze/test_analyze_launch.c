@@ -1,7 +1,7 @@
 /*
     test_analyze_launch.c - latencies, queues and tiny kernels by hand
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_launch.h"
 
 static const launch_function *function_of(const launch_result *r, const made *m,

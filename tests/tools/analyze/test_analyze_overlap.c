@@ -1,7 +1,7 @@
 /*
     test_analyze_overlap.c - what kernels hide, worked out by hand
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_overlap.h"
 
 static void collective(made *m, uint32_t stream, int64_t call, int64_t from,

@@ -1,7 +1,7 @@
 /*
     test_analyze_path.c - a critical path whose parts are known
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_path.h"
 
 static int64_t sum_of(const sums *s, uint64_t key)

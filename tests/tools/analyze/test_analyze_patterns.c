@@ -1,7 +1,7 @@
 /*
     test_analyze_patterns.c - sequences that repeat, each token counted once
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_patterns.h"
 
 // Letters as tokens, a bar for a break.

@@ -1,7 +1,7 @@
 /*
     test_analyze_ranks.c - arrivals at collectives, worked out by hand
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_ranks.h"
 
 static void collective(made *m, uint32_t stream, int64_t from, int64_t to,

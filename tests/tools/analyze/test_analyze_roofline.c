@@ -1,7 +1,7 @@
 /*
     test_analyze_roofline.c - what is computed, from rules and from shapes
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_roofline.h"
 
 static ts_text text_of(const char *string)

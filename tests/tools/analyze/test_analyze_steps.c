@@ -1,7 +1,7 @@
 /*
     test_analyze_steps.c - loops in sequences, and steps that are slow
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/analyze_private.h"
 #include "tools/analyze/calc_period.h"
 #include "tools/analyze/calc_steps.h"

@@ -1,7 +1,7 @@
 /*
     test_analyze_sync.c - synchronisations, needless and not, by hand
 */
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_sync.h"
 
 // A call that synchronises, and its row.

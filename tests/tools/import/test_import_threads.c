@@ -1,5 +1,5 @@
 /*
-    test_import_flow.c - parsing on one thread, importing on another
+    test_import_threads.c - parsing on one thread, importing on another
 
     Whether there is a second thread or not, what comes out has the same bytes.
 */

@@ -1,11 +1,11 @@
 /*
-    rt_dump.h - a trace as text that is the same on every machine
+    trace_dump.h - a trace as text that is the same on every machine
 
     Identifiers are replaced by what they stand for; what differs from run to
     run (process, session, Unix time, the machine's metadata) is left out.
 */
-#ifndef RT_DUMP_H
-#define RT_DUMP_H
+#ifndef TRACE_DUMP_H
+#define TRACE_DUMP_H
 
 #include "tests/record/record_fixture.h"
 
@@ -218,4 +218,4 @@ RT_UNUSED static void rt_dump(FILE *out, const rt_trace *trace)
     rt_dump_blobs(out, trace);
 }
 
-#endif // RT_DUMP_H
+#endif // TRACE_DUMP_H

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs hip_app with the doubles of a folder and counts what its traces hold.
-#   tests/checks/hip/hip_app.sh FOLDER PROGRAM
+#   tests/checks/hip/app.sh FOLDER PROGRAM
 set -eu
 trace=$1/${2##*/}
 LD_LIBRARY_PATH=$1 "$2" "$trace.1.sbt" "$trace.2.sbt"

@@ -3,7 +3,7 @@
 //     node tables.mjs DATABASE ANSWERS.json TRACE.sbt
 import { execFileSync } from 'node:child_process';
 import { by, done, json, query, same, sameRows, sameTable, sameWindow,
-    statistics, sum, union, window } from './held.mjs';
+    statistics, sum, union, window } from './figures.mjs';
 
 const [database, answersName, trace] = process.argv.slice(2);
 const { answers } = json(answersName);

@@ -1,5 +1,5 @@
 /*
-    test_names.c - names of functions: read, collapsed, made brief
+    test_function_names.c - names of functions: read, collapsed, made brief
 */
 #include "tools/ts_cli.h"
 #include <setjmp.h>

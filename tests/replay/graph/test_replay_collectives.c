@@ -1,5 +1,6 @@
 /*
-    test_replay_meet.c - collectives and point-to-point, worked out by hand
+    test_replay_collectives.c - collectives and point-to-point, computed by
+                                hand
 
     Each test first replays its trace as recorded, where every nanosecond must
     come out, and then with one operation longer or shorter: only what depends

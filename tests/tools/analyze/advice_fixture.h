@@ -1,14 +1,14 @@
 /*
-    analyze_advice.h - one rule of advice and the traces made for it
+    advice_fixture.h - one rule of advice and the traces made for it
 
     A *scene* writes a trace: with `bad` one in which the rule must fire, else
     the same without what it looks for. Of each: the gain, worked out by hand,
     and a threshold that silences it. Times of scenes are in microseconds.
 */
-#ifndef ANALYZE_ADVICE_H
-#define ANALYZE_ADVICE_H
+#ifndef ADVICE_FIXTURE_H
+#define ADVICE_FIXTURE_H
 
-#include "tests/tools/analyze/analyze_time.h"
+#include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/advice.h"
 
 enum { US = 1000, KIB = 1024, MIB = 1024 * 1024 };
@@ -244,4 +244,4 @@ static inline void check_families(const advice_case *cases, size_t count,
         }
 }
 
-#endif // ANALYZE_ADVICE_H
+#endif // ADVICE_FIXTURE_H

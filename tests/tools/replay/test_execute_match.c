@@ -1,5 +1,5 @@
 /*
-    test_execute_rows.c - which event of a trace is which captured operation
+    test_execute_match.c - which event of a trace is which captured operation
 
     Traces here have a device (track 3) with two streams (4, 5). Events are
     1 ns long, in the order in which they are written.

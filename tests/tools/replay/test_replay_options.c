@@ -1,5 +1,5 @@
 /*
-    test_replay_choose.c - ts-replay --ops and --zone
+    test_replay_options.c - ts-replay --ops and --zone
 
     A trace made by hand: thread 2 is in zone `step` twice, and in `inner`
     within the first; thread 3 in `other` meanwhile. Ten kernels are launched

@@ -1,5 +1,5 @@
 /*
-    test_explore.c - other legal orders
+    test_races_orders.c - other legal orders
 */
 #include "tests/replay/races/races_random.h"
 

@@ -88,7 +88,8 @@ static void who_asks_is_named_and_refused(void **state)
     assert_int_not_equal(ask(), 0);
     launch(NULL);
     rt_trace trace = cu_end(path);
-    CU_ASSERT_SAYS(&trace, "cupti.asked", "test_cupti_apart asked for CUPTI");
+    CU_ASSERT_SAYS(&trace, "cupti.asked",
+                   "test_cupti_other_profiler asked for CUPTI");
     CU_ASSERT_SAYS(&trace, "cupti.asked", "was refused; ts-record --yield");
     assert_int_equal(rt_rows(&trace, TS_EVENT_MESSAGE, NULL), 1);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 2);

@@ -2,7 +2,7 @@
 // profiler, against ts-analyze and the queries of docs/definitions.md:
 //     node kineto.mjs TRACE.json ANSWERS.json TRACE.sbt
 import { by, done, json, query, same, sameRows, sameTable, sameWindow,
-    statistics, sum, union, window } from './held.mjs';
+    statistics, sum, union, window } from './figures.mjs';
 
 const [source, answersName, trace] = process.argv.slice(2);
 const rows = json(source).traceEvents.filter((r) => r.ph === 'X');

@@ -1,6 +1,6 @@
 /*
-    test_replay_spare.c - what-ifs without some time of the host, and without
-    some edges, worked out by hand
+    test_replay_removed_time.c - what-ifs without some time of the host, and
+                                 without some edges, computed by hand
 
     Times are in microseconds. `synced` is a thread that launches a kernel of
     10 us (6 us after the call began), waits for it, and after 10 us of its own

@@ -1,10 +1,10 @@
 /*
-    opencl_inside.h - a program with the OpenCL backend inside, on PoCL
+    opencl_fixture.h - a program with the OpenCL backend inside, on PoCL
 
     For tests of what its trace says: a context, two queues, two kernels.
 */
-#ifndef OPENCL_INSIDE_H
-#define OPENCL_INSIDE_H
+#ifndef OPENCL_FIXTURE_H
+#define OPENCL_FIXTURE_H
 
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_OPENCL
@@ -140,4 +140,4 @@ RT_UNUSED static void work_enqueue(cl_command_queue on, cl_mem to, cl_mem from,
     clReleaseKernel(work);
 }
 
-#endif // OPENCL_INSIDE_H
+#endif // OPENCL_FIXTURE_H

@@ -1,12 +1,12 @@
 /*
-    opencl_kept.h - a program of OpenCL whose commands are kept
+    opencl_capture_fixture.h - a program of OpenCL whose commands are kept
 
     What tests of captures share: three kernels, sessions that keep, memory.
 */
-#ifndef OPENCL_KEPT_H
-#define OPENCL_KEPT_H
+#ifndef OPENCL_CAPTURE_FIXTURE_H
+#define OPENCL_CAPTURE_FIXTURE_H
 
-#include "tests/backends/opencl/opencl_inside.h"
+#include "tests/backends/opencl/opencl_fixture.h"
 
 #include "tests/backends/vdev/captures_fixture.h"
 
@@ -114,4 +114,4 @@ RT_UNUSED static cl_mem image_of(cl_mem_object_type type, size_t width,
     return made;
 }
 
-#endif // OPENCL_KEPT_H
+#endif // OPENCL_CAPTURE_FIXTURE_H

@@ -1,5 +1,5 @@
 /*
-    test_import_hold.c - what waits until a trace is imported lies in a file
+    test_import_spill.c - what waits until a trace is imported lies in a file
 */
 #include "tests/tools/import/import_fixture.h"
 #include "tools/import/import_pack.h"

@@ -1,5 +1,5 @@
 /*
-    test_own_arena.c - big blocks of a replay come from where others were
+    test_arena.c - big blocks of a replay come from where others were
 
     Looks at the allocator itself, which no public call names, through an
     implementation of its own.

@@ -1,11 +1,11 @@
 /*
-    capture_again.h - what tests of captures on doubles share: a trace, what was
-                      captured in it, and that it runs again
+    capture_fixture.h - tests of captures on doubles: a trace, what was captured
+                        in it, and its replay
 
     Whoever includes it defines EXECUTOR.
 */
-#ifndef CAPTURE_AGAIN_H
-#define CAPTURE_AGAIN_H
+#ifndef CAPTURE_FIXTURE_H
+#define CAPTURE_FIXTURE_H
 
 static rt_trace trace;
 
@@ -74,4 +74,4 @@ RT_UNUSED static void runs_the_same(size_t count, size_t which, uint32_t level)
 }
 #endif
 
-#endif // CAPTURE_AGAIN_H
+#endif // CAPTURE_FIXTURE_H

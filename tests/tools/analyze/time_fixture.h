@@ -1,11 +1,11 @@
 /*
-    analyze_time.h - traces made by hand for the questions about time
+    time_fixture.h - traces made by hand for the questions about time
 
     Written with ts_writer and read back. Tracks, by id: threads 2 and 3 of
     process 1; devices 10 and 20 with streams 11, 12 and 21, 22.
 */
-#ifndef ANALYZE_TIME_H
-#define ANALYZE_TIME_H
+#ifndef TIME_FIXTURE_H
+#define TIME_FIXTURE_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // mkstemp
@@ -163,4 +163,4 @@ static inline uint32_t made_group(const made *m, const char *name)
     return 0;
 }
 
-#endif // ANALYZE_TIME_H
+#endif // TIME_FIXTURE_H

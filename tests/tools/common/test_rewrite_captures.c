@@ -1,5 +1,5 @@
 /*
-    test_copy_captures.c - captures in parts of traces and in merged ones
+    test_rewrite_captures.c - captures in parts of traces and in merged ones
 
     Traces here have a kernel each at 10-20, 30-40 and 50-60, correlations 1, 2
     and 3, and the record of an event at 70 with that of the first. The first

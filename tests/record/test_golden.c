@@ -13,7 +13,7 @@ static uint64_t tick_now;
 #define TRACESMITH_TICK() (tick_now)
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_SALVAGE // the reader in the library uses it
-#include "tests/record/rt_dump.h"
+#include "tests/record/trace_dump.h"
 #include "tests/record/golden_record.h"
 
 // In a child: its dictionaries hold nothing of the goldens before.
