@@ -215,7 +215,7 @@ static void define_devices(void)
     ts_metadata_text(device, "vendor", "Golden Works");
 }
 
-// Three operations of a kind, the last one with little known about it.
+// Three operations of a kind; of the last one few fields are known.
 static void record_gpu(ts_event_kind kind, const ts_gpu_op *like)
 {
     TS_ZONE("launching");
@@ -334,7 +334,7 @@ static void record_gpu_free(void)
     record_gpu(TS_EVENT_GPU_FREE, &op);
 }
 
-// No recording call makes one: sources that are imported have them.
+// No recording call makes such an event; importers do.
 static void record_dependency(void)
 {
     const uint64_t control[] = { tick_now, TS_DEPENDENCY_CONTROL, 7, 3 };

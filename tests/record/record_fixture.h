@@ -85,7 +85,7 @@ static const char *rt_make_folder(void)
     return rt_folder;
 }
 
-// A path in the folder; good until the eighth call from here.
+// A path in the folder, valid until the eighth call after this one.
 RT_UNUSED static const char *rt_path(const char *name)
 {
     static char paths[8][512];
@@ -137,8 +137,9 @@ RT_UNUSED static uint64_t rt_now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// `ns`, or less on a machine that has just been started: no clock was at that
-// time yet. Clocks of one machine count from about the same moment, hence half.
+// `ns`, or less on a machine that has just started, whose clocks have not
+// reached it. All clocks of a machine count from about the same moment, hence
+// half.
 RT_UNUSED static uint64_t rt_past_ns(uint64_t ns)
 {
     const uint64_t half = rt_now_ns(CLOCK_MONOTONIC_RAW) / 2;
@@ -353,7 +354,7 @@ RT_UNUSED static const rt_row *rt_only(const rt_trace *trace,
     return rt_nth(trace, kind, name, 0);
 }
 
-// Sum of a cause in the ledger of the file. Only who waits stalls.
+// Sum of a cause in the loss ledger of the file. Only waiting counts as stall.
 RT_UNUSED static uint64_t rt_lost(const rt_trace *trace, ts_loss cause)
 {
     uint64_t count = 0;
@@ -409,7 +410,8 @@ RT_UNUSED static const char *rt_start(const char *name, ts_session_desc desc)
     return path;
 }
 
-// A test that fails stops where it is: what comes after it starts its own.
+// After a test that failed in the middle, so that the next one can start its
+// session.
 RT_UNUSED static int rt_stop(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 #include "tests/record/record_fixture.h"
 
 static const ts_session_desc plain;
-static char said[256]; // what was called, a letter each
+static char said[256]; // the calls so far, a letter each
 
 static void say(const char *what)
 {

@@ -1,4 +1,4 @@
-// Blobs of many threads at once, which share one room for what they write.
+// Blobs of many threads at once, which share one write buffer.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 

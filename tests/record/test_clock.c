@@ -157,7 +157,7 @@ static void a_device_clock_that_steps_back_is_no_damage(void **state)
     rt_close(&trace);
 }
 
-static uint64_t *lasts; // at least, at most; shared
+static uint64_t *lasts; // lower and upper bound; shared memory
 
 static void die_at_once(void *user)
 {

@@ -97,7 +97,7 @@ static void what_is_said_of_a_session_ends_with_it(void **state)
         assert_true(says(&trace, 0, clock_name));
         rt_close(&trace);
     }
-    // What is between the two is said of one of them.
+    // The metadata between the two sessions belongs to one of them.
     const char *const third = rt_start("third.sbt", plain);
     assert_int_equal(ts_session_stop(), TS_OK);
     trace = rt_read(third);

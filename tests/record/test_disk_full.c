@@ -170,8 +170,8 @@ static void a_full_disk_loses_exactly_and_the_program_goes_on(void **state)
     munmap(o, sizeof *o);
 }
 
-// With the sidecar on the full disk too, its pages must have been reserved:
-// a write into a hole there would be SIGBUS.
+// If the sidecar is on the full disk too, its pages must be reserved already:
+// writing into a hole would raise SIGBUS.
 static void record_with_rings_on_small_disk(void *user)
 {
     outcome *const o = user;
@@ -299,8 +299,8 @@ static void a_start_on_a_full_disk_says_so(void **state)
     assert_int_equal(status, 0);
 }
 
-// How often the recorder asks for disk space: this is its libc's, which returns
-// its error and leaves errno alone.
+// Counts how often the recorder asks for disk space. Like that of libc it
+// returns its error and does not set errno.
 static int asked;
 
 int posix_fallocate(int file, off_t offset, off_t size)
@@ -342,7 +342,7 @@ static void storm_without_rings(void *user)
         pthread_join(threads[i], NULL);
     RT_CHECK(asked < 200); // of 80,000 records
     unlink(ballast);
-    // There is room again, and it is found after a while.
+    // There is room again, which the recorder notices after a while.
     for (o->emitted = 2 * WRITERS * EACH; o->emitted < 100000; o->emitted++)
         TS_MARK("recorded in the end");
     o->stopped = ts_session_stop();
@@ -430,7 +430,7 @@ static int find_descriptor(const char *path)
     return -1;
 }
 
-// Writes fail while a descriptor that only reads stands in for the trace.
+// Writes fail while a read-only descriptor replaces that of the trace.
 static void write_errors_have_a_cause_of_their_own(void **state)
 {
     (void)state;
@@ -456,7 +456,7 @@ static void write_errors_have_a_cause_of_their_own(void **state)
     assert_all_accounted(path, &o, TS_LOSS_WRITE_ERROR);
 }
 
-// A loss happened while the program ran, whichever clock its records are of.
+// A loss has a time within the run, whichever clock its records are of.
 static void losses_have_times_of_the_session(void **state)
 {
     (void)state;

@@ -319,8 +319,8 @@ static void a_blob_is_stored_once(void **state)
     rt_close(&trace);
 }
 
-// A site or name used in an earlier session is good in a later one, and a
-// blob is stored again in each trace.
+// A site or name of an earlier session is valid in a later one, and a blob is
+// stored again in each trace.
 static void definitions_outlive_their_session(void **state)
 {
     (void)state;

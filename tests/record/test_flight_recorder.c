@@ -1,4 +1,4 @@
-// Flight recorder, snapshots, the bound on memory, compression.
+// Flight recorder and its dumps, the bound on memory, compression.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 
@@ -8,8 +8,8 @@ static void flows(uint64_t first, uint64_t count)
         TS_FLOW_STEP(first + i);
 }
 
-// Identifiers of the flows of a trace must run without a gap and end at
-// `last`; returns how many there are.
+// The identifiers of the flows of a trace must be consecutive and end at
+// `last`. Returns their number.
 static uint64_t assert_newest(const rt_trace *trace, uint64_t last)
 {
     uint64_t expected = last - trace->count + 1;
@@ -157,7 +157,7 @@ static void a_snapshot_has_the_clocks_of_devices(void **state)
     rt_close(&trace);
     trace = rt_read(copy);
     const rt_row *const row = rt_only(&trace, TS_EVENT_MEMCPY, NULL);
-    // Time 0 is the host's, whose rate is known to some nanoseconds.
+    // Time 0 is a time of the host, whose rate is known to a few nanoseconds.
     assert_true(llabs(row->start_ns - whole.start_ns) < 1000);
     assert_int_equal(row->duration_ns, whole.duration_ns);
     rt_close(&trace);

@@ -1,8 +1,8 @@
 /*
     One small trace for each kind of event, made with a clock of our own.
 
-    tests/golden/NAME.sbt was written once; reading it must give NAME.txt for
-    ever. What the recorder writes today must read the same. UPDATE=1 writes
+    tests/golden/NAME.sbt was written once, and reading it must always give
+    NAME.txt. What the recorder writes today must read the same. UPDATE=1 writes
     those that are missing; delete a pair to have it written anew, which only
     a new version of the format justifies.
 */
@@ -16,7 +16,7 @@ static uint64_t tick_now;
 #include "tests/record/trace_dump.h"
 #include "tests/record/golden_record.h"
 
-// In a child: its dictionaries hold nothing of the goldens before.
+// In a child, so that its dictionaries are empty.
 static void record_golden(void *user)
 {
     const golden *const g = user;
@@ -66,7 +66,7 @@ static char *dump_of(const char *path, size_t *size)
 
 /* ---- Written anew ------------------------------------------------------- */
 
-// Names that tell of the machine become dashes.
+// Names that depend on the machine become dashes.
 static bool tells_of_machine(const rt_trace *trace, const uint8_t *text,
                              size_t size)
 {

@@ -147,8 +147,8 @@ static void a_kernel_keeps_its_launch_and_origin(void **state)
     rt_close(&trace);
 }
 
-// Kernels of a queue that fills: starts drift away from the moments of issue,
-// which come at a steady pace. Some say nothing of theirs.
+// Kernels of a queue that fills up: they are issued at a steady pace, and their
+// starts fall behind. Some do not say when they were issued.
 static void issue(const card *c, ts_gpu_op *op, uint64_t base, uint32_t i,
                   bool gaps)
 {

@@ -1,4 +1,4 @@
-// With a clock of our own: times that a real one would take days to show.
+// Times that a real clock would take days to reach, with a clock of the test.
 #define _GNU_SOURCE
 #include <stdint.h>
 

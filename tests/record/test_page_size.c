@@ -1,5 +1,5 @@
-// The recorder on a kernel with pages of 64 KiB: what such a kernel refuses is
-// refused here, and what it maps begins where its pages do.
+// The recorder on a kernel with pages of 64 KiB: mmap is replaced by one that
+// refuses what such a kernel refuses and maps at multiples of its page size.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
@@ -92,7 +92,7 @@ static void assert_zones(const char *path, size_t count)
     rt_close(&trace);
 }
 
-// How much of sidecars that are gone this process still has.
+// The bytes of deleted sidecars that this process still has mapped.
 static size_t kept_of_sidecars(void)
 {
     char line[4600];
@@ -121,8 +121,8 @@ static void a_stop_gives_the_memory_of_the_session_back(void **state)
     assert_int_equal(refused, 0);
 }
 
-// A thread that is inside may look after the session has ended, or after
-// another one has begun.
+// A thread inside of a call may look at its rings after the session has ended,
+// or after another one has begun.
 static void memory_is_that_of_the_session_that_lasts(void **state)
 {
     (void)state;

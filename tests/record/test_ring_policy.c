@@ -32,7 +32,7 @@ static void run_producers(void)
         pthread_join(threads[i], NULL);
 }
 
-// Flows of each producer must be there, each once and in order.
+// All flows of each producer must be there, once and in order.
 static void assert_flows_complete(const rt_trace *trace)
 {
     const ts_filter filter = { .kinds = TS_FILTER(FLOW) };
@@ -219,7 +219,7 @@ static void *endless(void *user)
     return user;
 }
 
-// Producers that wait for the drain must not wait for ever.
+// Producers that wait for the drain thread are woken.
 static void a_stop_frees_producers_that_wait(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// The session as a whole: start, stop, pause, flush, snapshot, bounds.
+// The session as a whole: start, stop, pause, flush, dumps, limits.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 
@@ -35,7 +35,7 @@ static void a_stop_without_a_session_says_so(void **state)
     assert_int_equal(ts_session_stop(), TS_ERR_STATE);
 }
 
-// Programs check what the stop returns, if anything.
+// Many programs check only what the stop returns.
 static void a_stop_tells_that_the_start_failed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// Stacks that are new by the thousand: numbered, kept and written, whatever
-// happens meanwhile.
+// Thousands of new stacks are numbered, kept and written, during signals, forks
+// and starts and ends of sessions.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 
@@ -13,9 +13,9 @@ static const ts_session_desc follow = { .fork = TS_FORK_FOLLOW };
 
 enum { MANY = 6000, DEEPEST = 40 };
 
-// The stack that a number stands for: through several modules, some of them
-// large. Every 50th has offsets, every 70th modules that do not fit the packed
-// form; every 39th goes to its ends.
+// The stack of a number, through several modules, some of them large. Every
+// 50th has offsets and every 70th modules that do not fit the packed form;
+// every 39th reaches the limits of that form.
 static uint32_t stack_of(uint64_t seed, ts_frame_entry *frames)
 {
     const uint32_t count = 1 + (uint32_t)(seed % DEEPEST);
@@ -40,7 +40,7 @@ static uint32_t define(uint64_t seed)
     return ts_stack_define(frames, stack_of(seed, frames));
 }
 
-// An event that has the stack and says which it ought to be.
+// An event with a stack and the number of the stack that it must have.
 static uint32_t use(uint64_t seed)
 {
     const uint32_t stack = define(seed);
@@ -91,7 +91,7 @@ static void each_new_stack_has_a_number_of_its_own(void **state)
     const char *const copy = rt_path("copy.sbt");
     assert_int_equal(ts_session_snapshot(copy), TS_OK);
     assert_int_equal(ts_session_stop(), TS_OK);
-    // A number once given stays valid.
+    // A number remains valid.
     const char *const second = rt_start("second.sbt", plain);
     for (uint32_t i = 0; i < MANY; i++)
         assert_int_equal(use(i), numbers[i]);
@@ -130,7 +130,7 @@ static void a_child_goes_on_with_stacks_of_its_own(void **state)
 {
     (void)state;
 #ifdef UNDER_TSAN
-    skip(); // it knows no threads in such a child
+    skip(); // the sanitizer knows no threads in such a child
 #endif
     rt_start("fork-%p.sbt", follow);
     for (uint32_t i = 0; i < MANY; i++)
@@ -145,7 +145,7 @@ static void a_child_goes_on_with_stacks_of_its_own(void **state)
     assert_int_equal(assert_stacks(rt_path_of("fork-%d.sbt", child)), MANY);
 }
 
-static int (*pipes)[2]; // of the child that lives: it is there; it may go
+static int (*pipes)[2]; // of the child that lives: it has started; it may end
 
 static void dies_before_its_child(void *name)
 {
@@ -189,7 +189,7 @@ static void on_timer(int number)
     handled++;
 }
 
-// One signal soon; the next is asked for when it has come.
+// Requests one signal soon; the next is requested when it has come.
 static void timer(long us)
 {
     const struct itimerval once = { { 0, 0 }, { 0, us } };
@@ -278,7 +278,7 @@ static void threads_add_the_same_and_others(void **state)
     assert_int_equal(assert_stacks(path), THREADS * MANY);
 }
 
-// Of files that rings and logs lie in, those of sessions that are over too.
+// The mappings of files with rings and logs, of ended sessions too.
 static uint32_t mappings(void)
 {
     char line[512];
@@ -371,7 +371,7 @@ static void has_ranges(void *user)
                  mincore(ranges[i].start, ranges[i].size, pages) == 0);
 }
 
-// The parent's log grows before the child lets go of what it has of it.
+// The parent's log grows before the child unmaps its part of it.
 static void a_child_lets_go_of_the_log_alone(void **state)
 {
     (void)state;
@@ -420,8 +420,8 @@ static void *adds_stacks(void *user)
     return NULL;
 }
 
-// Lets each add some, and waits until it has added the first of them: it goes
-// on with the rest.
+// Lets each child add stacks and waits until it has added the first of them; it
+// goes on with the others.
 static void add_stacks(void)
 {
     const uint64_t from = allowed;
@@ -453,7 +453,7 @@ static void sessions_end_while_threads_add_stacks(void **state)
         pthread_join(threads[i], NULL);
     for (int session = 0; session < SESSIONS; session++) {
         snprintf(name, sizeof name, "under-%d.sbt", session);
-        // Those that were late in the session before may be there as well.
+        // Late ones of the session before may be there as well.
         assert_in_range(assert_stacks(rt_path(name)), ADDERS * AT_LEAST,
                         ADDERS * (AT_LEAST + 2 * BEYOND));
     }

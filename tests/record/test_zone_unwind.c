@@ -1,5 +1,4 @@
-// Ways out of a zone that pass by its end, and the end of threads and of the
-// program.
+// Jumps out of zones past their ends, and ends of threads and of the program.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 
@@ -19,7 +18,7 @@ __attribute__((noinline)) static void jump_out(void)
     }
 }
 
-// Apart from the zones, so that no compiler has to keep their variables.
+// In a function without zones, so that no compiler has to keep their variables.
 __attribute__((noinline)) static void jump_once(void)
 {
     if (!setjmp(back)) jump_out();

@@ -2,7 +2,7 @@
     capture_fixture.h - tests of captures on doubles: a trace, what was captured
                         in it, and its replay
 
-    Whoever includes it defines EXECUTOR.
+    The program that includes it defines EXECUTOR.
 */
 #ifndef CAPTURE_FIXTURE_H
 #define CAPTURE_FIXTURE_H
@@ -62,7 +62,7 @@ RT_UNUSED static ts_execution_item run_again(size_t count, size_t which)
     return item;
 }
 
-// It leaves what it left. level: of its addresses, 0 for any.
+// It leaves the same contents. level: how its addresses are given, 0 for any.
 RT_UNUSED static void runs_the_same(size_t count, size_t which, uint32_t level)
 {
     const ts_execution_item item = run_again(count, which);

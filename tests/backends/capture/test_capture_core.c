@@ -1,4 +1,4 @@
-// What captures of any vendor put into a trace, with a device made up here.
+// What captures of any vendor write into a trace, with a device of the test.
 #define _GNU_SOURCE
 #define TRACESMITH_WRITER
 #include "tests/record/record_fixture.h"
@@ -6,7 +6,7 @@
 
 #define ok(call) assert_int_equal(TS_OK, call)
 
-// A library whose memory the host cannot touch: versions tell what changed.
+// A library whose memory the host cannot read: versions tell what changed.
 static uint8_t fake[3 * TS_CAPTURE_CHUNK];
 static unsigned views;
 
@@ -83,7 +83,7 @@ static void only_what_was_written_is_looked_at_again(void **state)
     ts_capture_touch(&memory, (uintptr_t)fake, 0);
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1 + 1 + 3 + 1, views);
-    // One that nobody looked at writes, too.
+    // An operation that was not captured writes as well.
     fake_op(&memory, &op, TS_REASON_DRAIN_TIMEOUT);
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(3 + 1 + 1 + 3 + 1 + 3 + 1, views);
@@ -153,7 +153,7 @@ static void hashes_only_copies_nothing_where_the_device_hashes(void **state)
     ts_capture_op op;
     ok(ts_capture_start(&what));
     assert_true(ts_capture_fresh(&memory));
-    // The last bytes are fewer than devices hash.
+    // The last chunk is shorter than what devices hash.
     ts_capture_alloc(&memory, (uintptr_t)fake, 2 * TS_CAPTURE_CHUNK + 240, 1);
     views = 0;
     fake_op(&memory, &op, TS_REASON_NONE);
@@ -293,8 +293,8 @@ static void a_pointer_is_found_at_every_byte(void **state)
     ts_reader_close(reader);
 }
 
-// Bytes that somebody changes while they are kept: whatever of it is in the
-// trace, its hash is right.
+// Bytes that change while they are captured: whatever is in the trace, its hash
+// is right.
 static bool changing;
 
 static void *change(void *bytes)

@@ -40,7 +40,7 @@ static int close_all(void **state)
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
 
-// Operations are told apart by what they add.
+// Operations differ by what they add.
 static void launch(uint32_t value)
 {
     const add_args args = { (uintptr_t)sum, value };
@@ -123,7 +123,7 @@ static void a_trigger_captures_the_frames_that_begin_next(void **state)
     }
     ts_reader *const reader = stop_and_open(path);
     assert_string_equal("30 31 40 41 80 81 90 91", captured(reader));
-    // What the program did before is in what the first of them reads.
+    // The first one reads the results of what the program did before.
     assert_int_equal(10 + 11 + 20 + 21, found_first(reader));
     assert_int_equal(2, said(reader, "capture.captures"));
     assert_int_equal(8, said(reader, "capture.whole"));
@@ -226,7 +226,7 @@ static void a_session_that_ends_says_what_was_kept(void **state)
     ts_reader *reader = stop_and_open(path);
     assert_int_equal(1, said(reader, "capture.whole"));
     ts_reader_close(reader);
-    // And the next one tells of its own captures alone.
+    // The next session has only its own captures.
     const char *const next = rt_start("next.sbt", plain);
     ok(ts_capture_start(NULL));
     launch(2);

@@ -1,4 +1,4 @@
-// What backends are told to capture: kinds, names, stacks.
+// The filter of backends: kinds, names, stacks.
 #include "backends/ts_filter.h"
 #include <setjmp.h>
 #include <stdarg.h>

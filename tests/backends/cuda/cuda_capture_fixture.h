@@ -112,8 +112,8 @@ RT_UNUSED static void begin_with(const ts_capture_desc *what)
     ok(ts_capture_start(what));
 }
 
-// A loaded machine may take long: what is not to be waited for has a bound of
-// its own.
+// A busy machine may take long; tests of what must not be waited for set a
+// bound of their own.
 RT_UNUSED static void begin(void)
 {
     const ts_capture_desc patient = { .drain_ms = 60000 };
@@ -140,7 +140,7 @@ RT_UNUSED static int launch(void *function, uint64_t address, uint32_t value)
                           NULL);
 }
 
-// Its regions without the code's variables: a sanitizer adds some of its own.
+// Its regions without variables of the code, of which sanitizers add some.
 RT_UNUSED static int reached(const ts_capture *c)
 {
     int count = 0;

@@ -137,7 +137,7 @@ RT_UNUSED static uint32_t nodes_of(const ts_capture *c, uint32_t kind)
 
 /* ---- Running them again ------------------------------------------------- */
 
-// What was at the addresses of before is gone, or there again: the driver
+// The allocations at the earlier addresses are gone or exist again: the driver
 // gives the rest of these granules to others.
 RT_UNUSED static void set_free(bool is_free)
 {

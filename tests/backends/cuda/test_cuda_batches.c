@@ -1,4 +1,4 @@
-// Captures of CUDA: copies that one call makes together.
+// Captures of CUDA: batches of copies made by one call.
 #define _GNU_SOURCE
 #include "tests/backends/cuda/cuda_graph_fixture.h"
 
@@ -77,7 +77,7 @@ static void boxes_of_a_batch_keep_their_rows(void **user)
     memset(boxes, 0, sizeof boxes);
     for (int i = 0; i < 2; i++)
         boxes[i].order = 1;
-    // Two rows of 16 bytes of two slices; and what is as tight as can be.
+    // Two rows of 16 bytes of two slices, and a layout without padding.
     boxes[0].from = at_memory(numbers, 32, 4);
     boxes[0].to = at_memory(others, 64, 0);
     memcpy(boxes[0].extent, (const size_t[]){ 16, 2, 2 }, 24);

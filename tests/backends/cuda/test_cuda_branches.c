@@ -1,12 +1,12 @@
-// Branches of captured graphs of CUDA run beside each other: what waits for
-// what, told by an executor that listens to the real one.
+// Branches of captured CUDA graphs run concurrently: an executor around the
+// real one records what waits for what.
 #define _GNU_SOURCE
 #include "tests/backends/cuda/cuda_graph_fixture.h"
 
 enum { STREAMS = 64, EVENTS = 1024, MOST = 64 };
 
-// What is over before the next operation of a stream, or behind an event: a bit
-// for each kernel, which its value names.
+// The kernels that are over before the next operation of a stream, or before an
+// event: a bit for each, numbered by its value.
 static struct {
     uint64_t streams[STREAMS], events[EVENTS], before[MOST];
     uint64_t on[MOST]; // stream of a kernel
@@ -49,7 +49,7 @@ static ts_result hear_event_wait(void *state, uint64_t on, uint64_t event)
     return ts_cuda_executor.event_wait(state, on, event);
 }
 
-// Runs the captures one after another; all of them come out as they were.
+// Runs the captures one after another; all give their recorded results.
 static void hear(size_t count, uint32_t loops)
 {
     ts_executor listener = ts_cuda_executor;
@@ -185,7 +185,7 @@ static void a_launch_ends_when_all_of_its_branches_do(void **user)
     rt_close(&trace);
 }
 
-// Any graph: whoever waits for a node, by whatever way, comes behind it.
+// Random graphs: what waits for a node, directly or not, comes after it.
 static void every_edge_of_any_graph_is_kept(void **user)
 {
     uint64_t random = 88172645463325252u;

@@ -1,4 +1,4 @@
-// Captures of CUDA: what is kept.
+// Captures of CUDA: the contents and attributes that are captured.
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 static void a_kernel_is_kept_with_code_arguments_and_memory(void **user)
@@ -112,7 +112,7 @@ static void a_kernel_of_a_library_is_found_when_it_is_launched(void **user)
     rt_close(&trace);
 }
 
-// Nobody saw it being allocated; the driver knows it.
+// Its allocation was not seen; the driver knows it.
 static void memory_of_before_the_session_is_asked_for(void **user)
 {
     uint64_t old;
@@ -170,7 +170,7 @@ static void what_is_not_wanted_is_looked_at_again(void **user)
     rt_close(&trace);
 }
 
-// Its free was not seen: what was known of the contents is over.
+// Its free was not seen: the known contents are no longer valid.
 static void an_address_that_is_allocated_again_is_looked_at_again(void **user)
 {
     (void)user;

@@ -1,4 +1,4 @@
-// Captures of CUDA: what is declined, and threads, and drivers that hang.
+// Captures of CUDA: what is declined; threads; drivers that hang.
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 static void managed_memory_is_declined_and_what_is_recorded_passes(void **user)
@@ -24,7 +24,7 @@ static void managed_memory_is_declined_and_what_is_recorded_passes(void **user)
     rt_close(&trace);
 }
 
-// The host must not touch it while we look.
+// The host must not touch it while it is read.
 static void managed_memory_of_a_device_that_does_not_share_it(void **user)
 {
     uint64_t managed, unseen;
@@ -65,7 +65,7 @@ static void hurry(const char *kernels)
     ok(ts_capture_start(&hasty));
 }
 
-// It would stop for ever otherwise: the program goes on after a while.
+// The program goes on after a while instead of hanging.
 static void a_driver_that_locks_is_found_out_once(void **user)
 {
     (void)user;
@@ -81,7 +81,7 @@ static void a_driver_that_locks_is_found_out_once(void **user)
     rt_close(&trace);
 }
 
-// Then the thread of the call asks, and is left as it was.
+// Then the calling thread queries the driver, and its state is restored.
 static void a_driver_that_locks_is_asked_by_who_calls(void **user)
 {
     void *before, *after;
@@ -194,7 +194,7 @@ static void *allocate(void *user)
     return user;
 }
 
-// While memory is looked at, somebody else waits in vain for the turn.
+// While memory is read, another thread waits in vain for the lock.
 static int copy_beside(void *to, uint64_t from, size_t size, void *where)
 {
     ts__cs.driver.call.to_host = copy_down;

@@ -1,4 +1,4 @@
-// Captures of CUDA: what arguments hide.
+// Captures of CUDA: handles in arguments (textures, tensor maps).
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 /* ---- Tensor maps -------------------------------------------------------- */

@@ -1,4 +1,4 @@
-// Captures of CUDA: contexts that go, and what is of them.
+// Captures of CUDA: contexts that are destroyed, with all that belongs to them.
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 #define CONTEXT_CALLS(X) \
@@ -79,7 +79,7 @@ static void *graph_of(const scene *s)
     return ready;
 }
 
-typedef struct kept { // how much captures know
+typedef struct kept { // the size of what captures know
     size_t streams, owns, ranges, textures, graphs, modules, attributes;
     uint64_t bytes;
 } kept;
@@ -173,7 +173,7 @@ static void contexts_with_handles_of_before_are_others(void **user)
         assert_int_equal(first_of(c.regions[0].before), 10 * i);
         assert_int_equal(first_of(c.regions[0].after), 10 * i + 1);
     }
-    // What captures do themselves is none of the program's.
+    // Operations of the captures themselves are not recorded.
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 2 * MANY);
     assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 0);
     assert_string_equal(cu_text(&trace, "capture.hash.cuda"), "on the device");
@@ -239,7 +239,7 @@ static void *launch_for_ever(void *user)
     return NULL;
 }
 
-// The bound is longer than anybody would wait for this test.
+// The bound is longer than any run of this test.
 static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
 {
     const ts_capture_desc patient = { .drain_ms = 3600000 };
@@ -255,7 +255,7 @@ static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
     ok(cuCtxDestroy_v2(s.context));
     ok(pthread_join(thread, NULL));
     unsetenv("DOUBLE_CUDA_HANG");
-    assert_false(ts__cs.late); // nobody is in a hurry because of that
+    assert_false(ts__cs.late); // which hurries nothing else
     ok(launch(add, numbers, 1));
     end();
     assert_int_equal(capture_at(0).head.state, TS_CAPTURE_WHOLE);
@@ -264,8 +264,8 @@ static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
     rt_close(&trace);
 }
 
-// Others are launched behind it, on which it waits: it is not waited for. That
-// would be an hour.
+// It waits for operations that are launched after it, so it is not waited for,
+// which would take an hour.
 static void a_kernel_that_needs_others_is_let_through(void **user)
 {
     const ts_capture_desc patient = { .drain_ms = 3600000 };
@@ -299,8 +299,8 @@ static bool capture_goes_on(bool goes_on)
     return disturbed;
 }
 
-// A capture on another thread may wait for a kernel that waits for this one.
-// To wait for that capture would be an hour, too.
+// A capture on another thread may wait for a kernel that waits for this thread.
+// Waiting for that capture would take an hour, too.
 static void what_others_need_waits_for_no_capture(void **user)
 {
     const ts_capture_desc patient = { .drain_ms = 3600000 };
@@ -359,8 +359,7 @@ static void contexts_go_beside_what_is_captured(void **user)
     rt_close(&trace);
 }
 
-// A session in which something is captured in a context, which then goes:
-// nobody sees its end.
+// A session with a capture in a context that is then destroyed unseen.
 static scene scene_of_before(void)
 {
     begin();

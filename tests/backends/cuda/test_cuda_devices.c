@@ -1,4 +1,4 @@
-// Captures of CUDA: graphs whose nodes are of the contexts of two devices.
+// Captures of CUDA: graphs with nodes in contexts of two devices.
 #define _GNU_SOURCE
 #include "tests/backends/cuda/cuda_graph_fixture.h"
 
@@ -118,7 +118,7 @@ static void a_node_is_of_the_device_of_its_context(void **user)
     rt_close(&trace);
 }
 
-// Its context may be gone with it: nobody can be asked where it was.
+// Its context may be gone with it, so that its place cannot be queried.
 static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
 {
     (void)user;
@@ -133,8 +133,8 @@ static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
     rt_close(&trace);
 }
 
-// A kernel of a library is each context's own: a node says in which it runs,
-// and it need not have been needed there before.
+// A kernel of a library exists in each context. The node says in which one it
+// runs, where it may not have been loaded before.
 static void a_node_of_a_library_is_of_its_context(void **user)
 {
     void *library, *kernel, *node;
@@ -170,7 +170,7 @@ static void a_node_of_a_library_is_of_its_context(void **user)
     rt_close(&trace);
 }
 
-// Nor is it the thread's context that says so, but the stream's.
+// The context is that of the stream, not that of the thread.
 static void a_kernel_of_a_library_is_of_its_streams_context(void **user)
 {
     void *library, *kernel, *far;

@@ -1,5 +1,5 @@
-// The executor of CUDA, on a double of its driver whose kernels run; and that
-// of HIP, if test_hip_exec.c is what is compiled.
+// The executor of CUDA, on a double of its driver whose kernels run. Included
+// by test_hip_exec.c, it tests the executor of HIP.
 #define _GNU_SOURCE
 #define TRACESMITH_CUDA_EXEC_IMPLEMENTATION
 #include "backends/ts_cuda_exec.h"
@@ -309,7 +309,7 @@ static int count_peer_copy(uint64_t to, void *to_context, uint64_t from,
     return copy_peer(to, to_context, from, from_context, size, on);
 }
 
-// Devices that cannot reach each other's memory have this one way.
+// The only way of devices that cannot access each other's memory.
 static void a_copy_between_devices_is_one_of_peers(void **user)
 {
     const ts_executor_range ranges[] = {

@@ -1,4 +1,4 @@
-// Captures of CUDA: graphs that are ready and change between their launches.
+// Captures of CUDA: executable graphs that change between their launches.
 #define _GNU_SOURCE
 #include "tests/backends/cuda/cuda_graph_fixture.h"
 
@@ -106,7 +106,7 @@ static void a_graph_takes_what_another_one_has(void **user)
     rt_close(&trace);
 }
 
-// Two that nothing tells apart may each be either; a third one is itself.
+// Two identical nodes may be taken for each other; a third one may not.
 static void nodes_that_are_alike_are_known_together_only(void **user)
 {
     void *nodes[2][3];
@@ -137,7 +137,7 @@ static void nodes_that_are_alike_are_known_together_only(void **user)
     rt_close(&trace);
 }
 
-// Where one was turned off, nobody says whether it is on behind an update.
+// If one was disabled, an update leaves unknown whether it is enabled.
 static void an_update_of_a_graph_with_nodes_turned_off(void **user)
 {
     (void)user;

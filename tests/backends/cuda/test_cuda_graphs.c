@@ -1,4 +1,4 @@
-// Captures of CUDA: launches of graphs, kept and run again.
+// Captures of CUDA: launches of graphs, captured and run again.
 #define _GNU_SOURCE
 #include "tests/backends/cuda/cuda_graph_fixture.h"
 
@@ -33,7 +33,7 @@ static void a_graph_by_hand_is_one_operation_with_its_nodes(void **user)
     assert_int_equal(c.head.kind, TS_EVENT_GRAPH_LAUNCH);
     assert_int_equal(c.head.state, TS_CAPTURE_WHOLE);
     assert_int_equal(reached(&c), 2);
-    // Last first, says the driver; they come in an order that all allow.
+    // The driver lists them last first; they come in a valid order.
     for (uint32_t i = 0; i < 4; i++) {
         assert_true(ts_capture_node_next(&c, &node));
         assert_int_equal(node.after_count, i != 0);

@@ -1,4 +1,4 @@
-// Captures of CUDA where the device hashes: what is kept, and what is copied.
+// Captures of CUDA with hashes by the device: what is kept, what is copied.
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 enum { CHUNKS = 40, LARGE = CHUNKS * TS_CAPTURE_CHUNK + 100 };
@@ -10,9 +10,8 @@ typedef struct kept_run {
 
 static uint64_t large;
 
-// Three kernels that change one chunk of many, and what makes it as it was.
-// Where contexts were hashed
-// before is forgotten, so that the kernel is loaded again.
+// Three kernels that change one chunk of many, and one that restores it. Hashes
+// of earlier contexts are forgotten, so that the kernel is loaded again.
 static kept_run run_as(ts_capture_hash where)
 {
     const ts_capture_desc what = { .drain_ms = 60000, .hash = where };

@@ -1,4 +1,4 @@
-// Captures of CUDA: managed memory, which the host writes without a word.
+// Captures of CUDA: managed memory, which the host writes unseen.
 #define _GNU_SOURCE
 #include "tests/backends/cuda/cuda_graph_fixture.h"
 

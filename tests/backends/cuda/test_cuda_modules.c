@@ -1,4 +1,4 @@
-// Captures of CUDA: modules that go.
+// Captures of CUDA: modules that are unloaded.
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 #define MODULE_CALLS(X) \
@@ -85,7 +85,7 @@ static void modules_that_go_are_freed(void **user)
     rt_close(&trace);
 }
 
-// Nobody tells it twice; what the trace before has of it is not in this one.
+// It is reported once, and what an earlier trace has of it is not in this one.
 static void modules_of_an_earlier_session_are_known(void **user)
 {
     (void)user;
@@ -102,7 +102,7 @@ static void modules_of_an_earlier_session_are_known(void **user)
     rt_close(&trace);
 }
 
-// Its numbers are used again, for code that differs.
+// Its handles are used again, for other code.
 static void what_was_launched_before_keeps_its_code(void **user)
 {
     void *one, *other;
@@ -198,7 +198,7 @@ static void attributes_of_kernels_go_with_their_library(void **user)
     rt_close(&trace);
 }
 
-// As long as the driver runs it: whether it does is its business.
+// As long as the driver runs it.
 static void a_graph_that_is_ready_holds_its_code(void **user)
 {
     void *one, *graph, *ready;

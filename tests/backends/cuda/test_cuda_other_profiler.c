@@ -1,5 +1,5 @@
-// Captures of CUDA's operations where another profiler has CUPTI: they end, or
-// do not begin, and the trace says so.
+// Captures of CUDA while another profiler has CUPTI: they end or do not begin,
+// and the trace says so.
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 static void hear(void *user, uint32_t domain, uint32_t id, const void *data)
@@ -10,7 +10,7 @@ static void hear(void *user, uint32_t domain, uint32_t id, const void *data)
     (void)data;
 }
 
-// A session that gives CUPTI up, with an operation that is kept.
+// A session that gives CUPTI up, with one captured operation.
 static void begin_to_yield(void)
 {
     const ts_cupti_desc giving = { .operations = true,
@@ -49,7 +49,7 @@ static void who_gets_it_ends_captures(void **state)
     rt_close(&trace);
 }
 
-// A session that could keep operations and was not asked to lost nothing.
+// A session without captures loses nothing.
 static void what_nobody_asked_for_is_no_loss(void **state)
 {
     void *handle = NULL;

@@ -1,4 +1,4 @@
-// What a cubin says of the parameters of its kernels, as ptxas writes it.
+// Parameters of kernels as ptxas writes them into a cubin.
 #include "backends/gpu/cuda_abi.h"
 
 #include <setjmp.h>
@@ -93,7 +93,7 @@ static void more_than_4_kib_of_them_are_read(void **state)
     assert_memory_equal(found.at, expected, sizeof expected);
 }
 
-// By an attribute of tomorrow, or cut short: nobody knows.
+// By an attribute of a later version, or cut short: unknown.
 static void what_is_not_all_of_them_is_refused(void **state)
 {
     uint32_t other[sizeof small / 4];
@@ -108,7 +108,7 @@ static void what_is_not_all_of_them_is_refused(void **state)
         assert_false(parameters_of(small, size));
 }
 
-// A kernel without any has no such record, and neither have files of before.
+// A kernel without parameters has no such record; neither have older files.
 static void a_kernel_without_parameters_has_none(void **state)
 {
     static const uint32_t none[] = { 0x00005003 };

@@ -1,4 +1,4 @@
-// Captures of CUDA: what happens while streams are recorded into graphs.
+// Captures of CUDA while streams are captured into graphs.
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 #define RECORD_CALLS(X) \
@@ -61,7 +61,7 @@ static void others_are_captured_while_a_stream_is_recorded(void **user)
     rt_close(&trace);
 }
 
-// The default stream would wait for it: nobody can ask whether it is idle.
+// The default stream would wait for it and cannot be queried.
 static void a_stream_that_blocks_others_is_not_spoiled(void **user)
 {
     void *blocking;
@@ -106,7 +106,7 @@ static void a_stream_that_joined_a_recording_is_not_asked(void **user)
     rt_close(&trace);
 }
 
-// Nobody saw it begin: the driver is asked.
+// Its begin was not seen, so the driver is queried.
 static void a_recording_of_before_the_session_passes(void **user)
 {
     void *early;
@@ -125,8 +125,8 @@ static void a_recording_of_before_the_session_passes(void **user)
     rt_close(&trace);
 }
 
-// It began in the session, on a stream of before it, when nothing was captured
-// yet: nobody may wait for all of its context.
+// It began in the session, on an older stream, before any capture: its context
+// must not be synchronized.
 static void a_recording_on_an_unknown_stream_is_not_spoiled(void **user)
 {
     const ts_cupti_desc operations = { .operations = true };

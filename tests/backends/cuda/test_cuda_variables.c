@@ -1,4 +1,4 @@
-// Captures of CUDA: variables of code that the program itself writes.
+// Captures of CUDA: device variables that the host writes.
 #define _GNU_SOURCE
 #include "tests/backends/cuda/cuda_graph_fixture.h"
 
@@ -36,7 +36,7 @@ static void launch_biased(void *function)
                       NULL));
 }
 
-// Whether an operation has a variable among what it reaches.
+// Whether an operation reaches a variable.
 static bool has_variable(size_t index)
 {
     const ts_capture c = capture_at(index);

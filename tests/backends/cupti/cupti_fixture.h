@@ -1,8 +1,8 @@
 /*
     cupti_fixture.h - tests of the CUPTI backend against its double
 
-    The double of the file's choice is in the process before a session starts,
-    as CUPTI is in a program: the backend takes what is there.
+    The double that a file chooses is loaded before a session starts, as CUPTI
+    is in a program: the backend takes the library that is there.
 */
 #ifndef CUPTI_FIXTURE_H
 #define CUPTI_FIXTURE_H

@@ -1,5 +1,5 @@
-// The CUPTI backend: what a program does on the GPU is in its trace, by the
-// double of libcupti of CUDA 13.1.
+// The CUPTI backend on the double of libcupti of CUDA 13.1: what a program does
+// on the GPU is in its trace.
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #include "tests/backends/cupti/cupti_fixture.h"
 
@@ -112,9 +112,10 @@ static void copies_and_sets_have_sizes_and_kinds(void **state)
 }
 
 /*
-    A function of the runtime calls the driver: with its own number, with
-    another, or so that records have that one. Each operation has the number of
-    what the program called, and no launch waits for a kernel that has come.
+    A function of the runtime calls the driver, with the same correlation, with
+    another one, or so that records have that other one. Each operation has the
+    correlation of the call that the program made, and no launch waits for a
+    kernel that has been reported.
 */
 static void calls_within_calls_count_once(void **state)
 {
@@ -330,8 +331,8 @@ static void a_captured_launch_is_a_node_and_no_kernel(void **state)
     rt_close(&trace);
 }
 
-// A kernel of a graph has the stack of the call that made its node, also when
-// the graph that runs is a copy of the one that was made.
+// A kernel of a graph has the stack of the call that made its node, also in a
+// clone of the graph.
 static void a_node_has_the_stack_of_its_creation(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// The CUPTI backend when CUPTI misbehaves: each way that is known to happen
-// costs what it must, is counted, and is said.
+// The CUPTI backend when CUPTI misbehaves in the ways that are known: no more
+// is lost than must be, it is counted, and the trace says so.
 #include "tests/backends/cupti/cupti_fixture.h"
 
 static const char *begin(void)
@@ -129,7 +129,7 @@ static void every_version_of_the_records_is_read(void **state)
         const ts_launch_entry *const launch = ts_reader_launch(
             trace.reader, (uint32_t)node->values[TS_COLUMN_LAUNCH]);
         assert_int_equal(node->values[TS_COLUMN_GRAPH_NODE], 6);
-        // What a version appended is not read where it is not there.
+        // Fields that a later version appended are not read from older records.
         assert_int_equal(launch->cluster[0], versions[i] >= 18 ? 2 : 0);
         assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 3);
         assert_int_equal(rt_rows(&trace, TS_EVENT_MEMSET, NULL), 1);
@@ -255,7 +255,7 @@ static void that_none_is_reported_is_said_before_the_end(void **state)
     ts__cupti.patience_ms = 0;
 }
 
-// Who wants no kernels misses none.
+// A session without kernels loses none.
 static void that_none_is_asked_for_is_no_failure(void **state)
 {
     (void)state;
@@ -417,7 +417,7 @@ static void without_a_free_buffer_records_are_counted(void **state)
     assert_int_equal(ts_cupti_configure(NULL), TS_OK);
 }
 
-// A full buffer wakes who fetches: it is decoded, and no more is asked for.
+// A full buffer wakes the thread that fetches; it is decoded without a flush.
 static void it_is_fetched_as_often_as_is_asked_for(void **state)
 {
     (void)state;

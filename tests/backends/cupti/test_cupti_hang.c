@@ -1,4 +1,4 @@
-// The CUPTI backend when CUPTI does not come back, or ends itself.
+// The CUPTI backend when CUPTI hangs or finalizes itself.
 #include "tests/backends/cupti/cupti_fixture.h"
 
 static const char *begin(void)
@@ -22,7 +22,7 @@ static void a_flush_that_hangs_delays_the_end_by_its_bound(void **state)
     assert_int_equal(cu_lost(&trace, "did not answer in time"), 1);
     assert_int_equal(cu_lost(&trace, "launches without a report"), 2);
     rt_close(&trace);
-    // It hangs still: the next session does without.
+    // It still hangs: the next session does without CUPTI.
     path = begin();
     trace = cu_end(path);
     CU_ASSERT_SAYS(&trace, "backend.cupti", "has not come back");
@@ -39,8 +39,8 @@ static void a_flush_that_hangs_delays_the_end_by_its_bound(void **state)
     rt_close(&trace);
 }
 
-// 600 records of memory that the program hands over while the vendor hangs, of
-// which 512 fill a buffer; and then so does the walk through it, or not.
+// The program hands over 600 records while the vendor hangs, of which 512 fill
+// a buffer; then the walk through that buffer hangs too, or does not.
 static rt_trace hang_at_the_end(uint64_t next)
 {
     const ts_cupti_desc hasty = { .buffer_bytes = 64 << 10,
@@ -147,7 +147,7 @@ static void a_fatal_error_ends_the_capture_not_the_session(void **state)
     rt_close(&trace);
 }
 
-// A program that goes on when its recording has ended pays for it no more.
+// A program that continues after its recording has no further cost.
 static void after_the_end_the_vendor_records_nothing(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// The CUPTI backend when it is told less than there is: no call, no records,
-// not what was there before; and times that a stream should not have.
+// The CUPTI backend when reports are missing: calls, records, objects that
+// existed before; and times that a stream should not have.
 #include "tests/backends/cupti/cupti_fixture.h"
 
 static const char *begin(void)
@@ -7,7 +7,7 @@ static const char *begin(void)
     return rt_start("gaps.sbt", cu_plain);
 }
 
-// They are in the trace, with the thread and stack of nobody.
+// They are in the trace, without a thread and a stack.
 static void operations_whose_call_was_not_told_are_counted(void **state)
 {
     (void)state;
@@ -27,7 +27,7 @@ static void operations_whose_call_was_not_told_are_counted(void **state)
     rt_close(&trace);
 }
 
-// So says the device; whether that can be is not for us to say.
+// As the device reports it, plausible or not.
 static void kernels_that_overlap_on_a_stream_stay_so(void **state)
 {
     (void)state;
@@ -48,7 +48,7 @@ static void kernels_that_overlap_on_a_stream_stay_so(void **state)
     rt_close(&trace);
 }
 
-// What was there before is told to those who ask for it.
+// Objects that existed before are reported on request.
 static void who_comes_late_knows_the_device_as_well(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static void who_comes_late_knows_the_device_as_well(void **state)
     rt_close(&trace);
 }
 
-// Whose buffers never come: each of its launches is a loss.
+// Buffers that never come: each launch is a loss.
 static void a_flush_that_fails_is_a_loss_and_no_more(void **state)
 {
     (void)state;

@@ -1,13 +1,14 @@
-// Another profiler in the process: who asks for CUPTI is named and refused, or
-// gets it, and calls are recorded without it. The program's files are stood for
-// by calls of the functions that are put in front of CUDA's and CUPTI's.
+// Another profiler in the process asks for CUPTI: it is named and refused, or
+// gets CUPTI, and calls are then recorded without it. The test calls the
+// functions that are interposed before CUDA's and CUPTI's as the program's
+// files would.
 #include "tests/backends/cupti/cupti_fixture.h"
 
 enum { THREADS = 3 };
 
 static const char *begin(const char *yield)
 {
-    // However slow the machine is, it is given up.
+    // CUPTI is given up however slow the machine is.
     const ts_cupti_desc desc = { .yield = yield, .stop_ms = 60000 };
     assert_int_equal(ts_cupti_configure(&desc), TS_OK);
     const char *const path = rt_start("apart.sbt", cu_plain);
@@ -174,7 +175,7 @@ static void *launches(void *count)
     return NULL;
 }
 
-// Each launch is a kernel, a loss with its cause, or one that was under way.
+// Each launch is a kernel, a loss with its cause, or was in flight.
 static void threads_launch_while_it_is_given_up(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void threads_launch_while_it_is_given_up(void **state)
     rt_close(&trace);
 }
 
-// By every function that looks up, and only what we stand in front of.
+// By every function that looks up symbols, and only for interposed ones.
 static void what_is_looked_up_by_name_is_ours(void **state)
 {
     (void)state;
@@ -235,7 +236,7 @@ static void what_is_looked_up_by_name_is_ours(void **state)
     assert_ptr_equal(ts__ca_dlsym(RTLD_NEXT, "malloc"),
                      dlsym(RTLD_NEXT, "malloc"));
     dlclose(cupti);
-    // The one that was found records nothing that CUPTI tells of, but then.
+    // The interposed call records only what CUPTI does not report.
     assert_int_equal(found("", one, one, NULL, 0, NULL), 0);
     assert_int_equal(ask(), 0);
     assert_int_equal(found("", one, one, NULL, 0, NULL), 0);

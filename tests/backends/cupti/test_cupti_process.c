@@ -1,5 +1,5 @@
-// The CUPTI backend in processes that end in all ways, and that fork. Each
-// scene is a program of its own: this one, started again.
+// The CUPTI backend in processes that fork or end in every way. Each scene is a
+// process of its own: this program, started again.
 #include "tests/backends/cupti/cupti_fixture.h"
 
 extern char **environ;
@@ -29,7 +29,7 @@ static int scene_injected(const char *path)
     return cu_get("dumps") ? 101 : 8;
 }
 
-// What is there is to be told.
+// Existing objects are to be reported.
 static int scene_late(void)
 {
     CU_LAUNCH(.name = "k", .ns = 10, .stream = 2);
@@ -136,7 +136,7 @@ static void exit_hands_over_everything(void **state)
     rt_close(&trace);
 }
 
-// Nothing is there that could be told again, and the driver is not ready.
+// No objects exist yet, and the driver is not ready.
 static void a_driver_that_begins_is_asked_for_nothing(void **state)
 {
     (void)state;

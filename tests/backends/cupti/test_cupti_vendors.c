@@ -1,5 +1,5 @@
-// The engine of the CUPTI backend with other libraries: MetaX's, which is the
-// same by another table, and each is what is in the process.
+// The engine of the CUPTI backend with other vendors' libraries: that of MetaX
+// has the same interface with other layouts.
 #include "tests/backends/cupti/cupti_fixture.h"
 
 static void metax_is_cupti_by_another_table(void **state)
@@ -30,7 +30,7 @@ static void metax_is_cupti_by_another_table(void **state)
     assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 1);
     assert_int_equal(rt_rows(&trace, TS_EVENT_MEMSET, NULL), 1);
     assert_int_equal(rt_rows(&trace, TS_EVENT_STREAM_SYNC, NULL), 1);
-    // Beyond its table nothing is asked for.
+    // Functions that its table lacks are not called.
     assert_int_equal(rt_rows(&trace, TS_EVENT_GPU_ALLOC, NULL), 0);
     ts_track stream, context, device;
     assert_true(ts_reader_track(trace.reader, kernel->track, &stream));

@@ -1,4 +1,4 @@
-// What backends share that read a vendor's records.
+// What backends share that read records of a vendor's library.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 

@@ -21,7 +21,7 @@
 
 enum { COUNT = 1024, BYTES = 4 * COUNT };
 
-// What a test calls of HIP: its own CALLS(X), X(name).
+// The functions of HIP that a test calls: its CALLS(X) lists them as X(name).
 #define X(name) static __typeof__(name) *call_##name;
 CALLS(X)
 #undef X
@@ -60,7 +60,7 @@ static int finish(void **user)
     return 0;
 }
 
-// A session, and a capture in it. A loaded machine may take long.
+// A session with a capture. A busy machine may take long.
 static void begin(void)
 {
     static const ts_session_desc plain;

@@ -1,4 +1,4 @@
-// Captures of HIP: what is kept of compressed bundles.
+// Captures of HIP: compressed bundles of code.
 #define CALLS(X) \
     X(hipSetDevice) \
     X(hipModuleLoadData) \
@@ -57,7 +57,7 @@ typedef struct pack {
     size_t size;
 } pack;
 
-// What is packed for an architecture, where another one may have been.
+// The packed code of an architecture, in the place of another one.
 static void pack_put(pack *p, const char *architecture)
 {
     uint8_t *const plain = malloc(HEAD + object_size);
@@ -81,7 +81,7 @@ static bool has(const pack *p, bool *untold)
     return ts__hs_bundle_has(&file, p->bytes, p->size, "add", false, 0, untold);
 }
 
-// False: there is nothing to unpack it with.
+// False: this build has nothing to unpack it with.
 static bool set_up(void)
 {
     object_size = (size_t)ts__cuda_code_size(object);
@@ -105,7 +105,7 @@ static void a_bundle_is_unpacked_once_whatever_is_in_it(void **user)
     pack_put(&theirs, "gfx90a");
     assert_false(has(&theirs, &untold));
     assert_false(untold);
-    // Nobody looks at them again.
+    // They are not unpacked again.
     pack_put(&ours, "gfx90a");
     pack_put(&theirs, "gfx942");
     assert_true(has(&ours, &untold));
@@ -186,8 +186,8 @@ static void what_cannot_be_unpacked_is_not_guessed(void **user)
     free(one.bytes);
 }
 
-// Of this program, as compilers lay it out: nothing but the wrapper is in its
-// section, also where sanitizers make variables longer.
+// In this program, as compilers lay it out: its section has only the wrapper,
+// also where sanitizers make variables longer.
 __attribute__((used)) static uint8_t held[1 << 20];
 __asm__(".pushsection .hipFatBinSegment, \"aw\", %progbits\n"
         ".balign 8\n"
@@ -227,7 +227,7 @@ static void a_library_that_is_unloaded_takes_no_other_ones_code(void **user)
     assert_ptr_equal(launched(), packed); // not unpacked again
     assert_int_equal(ts__hs.code_count, count);
     assert_int_equal(ts__hs.kept, kept);
-    // Another file came to lie there: as its head tells.
+    // Another file is at that address, as its header tells.
     held[16] ^= 0xFF;
     ts__hs_code *const next = launched();
     assert_ptr_not_equal(next, packed);

@@ -1,5 +1,5 @@
-// Captures of HIP: every function that writes memory of devices, or launches
-// what does, and what becomes of it. With `list`: their names.
+// Captures of HIP: the operation that becomes of every function that writes
+// device memory or launches what does. With `list`: the names of all.
 #define _GNU_SOURCE
 #define TRACESMITH_HIP_IMPLEMENTATION
 #include "tests/record/record_fixture.h"
@@ -64,7 +64,7 @@ static const writer writers[] = {
     { "hipMemcpy3D", CAPTURED },
     { "hipMemcpy3D_spt", CAPTURED },
     { "hipMemcpy3DAsync", CAPTURED },
-    // Of arrays, or by structures that lie otherwise in each version.
+    // Copies of arrays, or by structures whose layout differs between versions.
     { "hipMemcpyAtoA", NOT_CAPTURED },
     { "hipMemcpyAtoD", NOT_CAPTURED },
     { "hipMemcpyAtoH", NOT_CAPTURED },
@@ -90,7 +90,7 @@ static const writer writers[] = {
     { "hipMemcpy3DPeerAsync", NOT_CAPTURED },
     { "hipMemcpyBatchAsync", NOT_CAPTURED },
     { "hipMemcpy3DBatchAsync", NOT_CAPTURED },
-    // Sets.
+    // Memsets.
     { "hipMemset", CAPTURED },
     { "hipMemset_spt", CAPTURED },
     { "hipMemsetAsync", CAPTURED },
@@ -121,7 +121,7 @@ enum { WRITERS = sizeof writers / sizeof *writers };
 
 static int what_becomes_of(const char *name)
 {
-    if (!ts__hs_define(1, name)) return -1; // nobody would see it
+    if (!ts__hs_define(1, name)) return -1; // it is not intercepted
     const uint8_t kind = ts__hs_keep[1].rule->like.kind;
     if (!ts__cs_is_operation((ts__cs_kind)kind)) return -1;
     return kind == TS__CS_HOST_FUNCTION ? HOST_CALLBACK
@@ -173,7 +173,7 @@ static void rules_name_whole_arguments(void **user)
     }
 }
 
-// As HIP's own tables hand on what functions are called with.
+// As HIP's own tables pass the arguments of functions on.
 static bool translated(ts__hs_arguments *a, const char *name,
                        const uint64_t *words, uint32_t session)
 {

@@ -1,4 +1,4 @@
-// What code objects of AMD's devices say of their kernels, and bundles of them.
+// Kernels of code objects for AMD's devices, and bundles of such objects.
 #define _GNU_SOURCE
 #include "backends/hip/bundle.h"
 #include "backends/hip/code.h"
@@ -49,7 +49,7 @@ static void a_note_tells_where_arguments_lie(void **user)
     assert_false(ts__amd_has_kernel(object, object_size, "add.kd"));
 }
 
-// Each copy has its own size, so that a reader of memory is found out.
+// Each copy has its exact size, so that reading beyond it is detected.
 static void what_is_cut_short_or_changed_is_no_code_but_no_harm(void **user)
 {
     static ts__amd_kernel k;
@@ -78,7 +78,7 @@ static void what_is_cut_short_or_changed_is_no_code_but_no_harm(void **user)
     free(copy);
 }
 
-// An item of each kind, then what is asked for.
+// An item of each kind, then the one that is looked for.
 static void items_of_all_kinds_are_passed(void **user)
 {
     static const struct {
@@ -196,7 +196,7 @@ static void the_code_of_the_device_is_picked(void **user)
 
 enum { CONTENTS = 300000, PAGE = 1 << 16 }; // several blocks of zstd
 
-// Text that is not worth nothing, but less than its size.
+// Text that can be compressed, but not to nothing.
 static uint8_t *contents(void)
 {
     uint8_t *const bytes = malloc(CONTENTS);
@@ -260,7 +260,7 @@ static bool pack_make(pack *p, uint16_t version, uint16_t method)
     put(&to, method, 2);
     if (version > 1) put(&to, p->size, wide);
     put(&to, CONTENTS, wide);
-    put(&to, 0x1122334455667788, 8); // nobody compares it
+    put(&to, 0x1122334455667788, 8); // not compared
     memcpy(to, stream, size);
     free(bytes);
     free(stream);
@@ -280,7 +280,7 @@ static void compressed_bundles_of_all_versions_are_unpacked(void **user)
             pack p;
             uint64_t size = 0;
             const bool can = pack_make(&p, version, method);
-            // Of a module nobody tells the size.
+            // The size of a module is not known.
             const uint64_t sizes[] = { p.size, UINT64_MAX / 2 };
             for (int i = 0; can && i < 2; i++) {
                 uint8_t *const want = contents();
@@ -311,7 +311,7 @@ static void a_damaged_or_hostile_bundle_is_none(void **user)
             pack p;
             const bool can = pack_make(&p, version, method);
             const size_t wide = version > 2 ? 8 : 4, at = p.header - 8 - wide;
-            // More, or less, than its header says; more than anybody takes.
+            // More, or less, than its header says; more than is accepted.
             static const uint64_t lies[] = { 0,
                                              1,
                                              CONTENTS - 1,

@@ -1,4 +1,4 @@
-// Captures of HIP: launches of graphs, kept and run again.
+// Captures of HIP: launches of graphs, captured and run again.
 #define CALLS(X) \
     X(hipSetDevice) \
     X(hipModuleLoadData) \
@@ -283,7 +283,8 @@ static void graphs_within_graphs_are_nodes_of_one(void **user)
     rt_close(&trace);
 }
 
-// Of a copy in a graph within HIP says nothing, nor of a cooperative kernel.
+// HIP tells nothing about copies in a child graph, nor about cooperative
+// kernels.
 static void what_hip_does_not_tell_is_declined(void **user)
 {
     void *inner, *node;
@@ -321,7 +322,7 @@ static void record_together(void)
     ok(call_hipStreamEndCapture(stream, &graph));
 }
 
-// Its node in a graph within is another one, of which HIP says no more.
+// The node in the child graph is a copy, of which HIP does not tell more.
 static void
 a_recorded_cooperative_kernel_is_declined_in_a_graph_within(void **user)
 {

@@ -1,4 +1,4 @@
-// Captures of HIP where the device hashes, by a kernel that hiprtc compiles.
+// Captures of HIP with hashes by the device, whose kernel hiprtc compiles.
 #define CALLS(X) \
     X(hipSetDevice) \
     X(hipModuleLoadData) \
@@ -37,8 +37,8 @@ static void say_how(kept_run *run)
             snprintf(run->how, sizeof run->how, "%s", m.text.text);
 }
 
-// Kernels that change one chunk of many. Contexts are as if nobody had hashed
-// in them yet.
+// Kernels that change one chunk of many. Contexts are as if nothing had been
+// hashed in them yet.
 static kept_run run_as(ts_capture_hash where)
 {
     const ts_capture_desc what = { .drain_ms = 60000, .hash = where };

@@ -1,4 +1,4 @@
-// Captures of HIP: a device is reset, and takes all of its own along.
+// Captures of HIP: a device is reset, which destroys all that belongs to it.
 #define CALLS(X) \
     X(hipSetDevice) \
     X(hipModuleLoadData) \
@@ -34,7 +34,7 @@ static bool it_waits(void)
     return waits;
 }
 
-// A capture waits for all who are inside: none of them may wait for it.
+// A capture waits for all calls in flight: none of these may wait for it.
 static void who_resets_is_not_inside_while_it_waits(void **user)
 {
     pthread_t thread;

@@ -1,5 +1,5 @@
-// The HIP backend's devices, streams and launches, where programs do what no
-// double does.
+// Devices, streams and launches of the HIP backend, in cases that no double
+// produces.
 #define _GNU_SOURCE
 #define TRACESMITH_HIP_IMPLEMENTATION
 #include "tests/record/record_fixture.h"
@@ -15,7 +15,7 @@ static bool never(void)
     return false;
 }
 
-// The session of a way that tells of operations, without its library.
+// The session of an interface that reports operations, without its library.
 static const char *begin(const char *name)
 {
     static const ts__hip_way way = { .name = "test",
@@ -36,7 +36,7 @@ static const char *begin(const char *name)
 
 /* ---- Devices, streams --------------------------------------------------- */
 
-// The kernel counts processors too: the first GPU may have the number 1.
+// The driver numbers processors too: the first GPU may have the number 1.
 static void a_device_that_is_not_there_is_one_of_its_own(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void an_address_that_is_used_again_is_another_stream(void **state)
     make_stream(HANDLE, 60); // the end of the second one was not seen
     assert_int_not_equal(track_of(HANDLE, 70), second);
     assert_int_equal(track_of(HANDLE, 55), second);
-    // One that was there before anybody listened, and the next one.
+    // A stream that existed before the session, and the next one.
     const uint32_t old = track_of(UNSEEN, 20);
     ts__hip_stream_destroyed(UNSEEN, 30);
     assert_int_not_equal(track_of(UNSEEN, 40), old);
@@ -286,7 +286,7 @@ static void names_at_an_address_that_is_used_again_are_read_again(void **state)
     rt_close(&trace);
 }
 
-// As firmware is known to time them: what to make of it is for those who read.
+// As firmware is known to time them; readers interpret these times.
 static void
 kernels_that_overlap_on_a_stream_stay_as_they_were_told(void **state)
 {
@@ -313,7 +313,7 @@ kernels_that_overlap_on_a_stream_stay_as_they_were_told(void **state)
     rt_close(&trace);
 }
 
-// Its kind is in the name of the function, and nothing else tells it.
+// Only the name of the function tells its kind.
 static void a_copy_by_a_kernel_of_the_runtime_has_its_direction(void **state)
 {
     (void)state;

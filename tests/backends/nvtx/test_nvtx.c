@@ -32,7 +32,7 @@ static void a_client_of_an_older_version_gets_what_it_has(void **state)
     assert_null(slots[CORE][11]);
     slots[CORE][11] = last;
     sizes[CORE] = 16;
-    // A table that ends before what is asked of it is as good as none.
+    // A table that ends before the functions that are needed is ignored.
     for (version_size = 0; version_size <= 16; version_size += 16) {
         handler_version = 0;
         assert_int_equal(ts_nvtx_initialize(get_table), 1);
@@ -116,7 +116,7 @@ static uint32_t color_of(const rt_trace *trace, const char *name)
     return site->color;
 }
 
-// No colour, or one of a kind that is not known, is none.
+// No colour, or one of an unknown type, is none.
 static void colours_stay(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void two_hundred_threads_lose_nothing(void **state)
     rt_close(&trace);
 }
 
-// What has no message is shown as that, and not by a number of ours.
+// What has no message is shown so, not by a number.
 static void what_says_nothing_has_a_name(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// Another tool that handles NVTX behind ours: both hear every call, each with
-// handles of its own.
+// Another NVTX tool behind ours: both receive every call, each with handles of
+// its own.
 #define _GNU_SOURCE
 #define TRACESMITH_NVTX_IMPLEMENTATION
 #include "tests/record/record_fixture.h"
@@ -107,7 +107,7 @@ static void each_has_handles_of_its_own(void **state)
     rt_close(&trace);
 }
 
-// Of which the other one knows no schema.
+// The other tool does not know its schema.
 static void a_payload_of_a_schema_stays_here(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// NVTX's extensions against a double of what they compile into a program: a
-// module with slots. Schemas that are wrong, endless or short of bytes.
+// Extensions of NVTX, against a double of what they compile into a program: a
+// module with slots. Schemas that are wrong, recursive or too short.
 #define _GNU_SOURCE
 #define TRACESMITH_NVTX_IMPLEMENTATION
 #include "tests/record/record_fixture.h"
@@ -118,7 +118,7 @@ static void half_floats_are_exact(void **state)
     assert_true(ts__np_half(0x7BFF) == 65504);
     assert_true(ts__np_half(0x0001) == 1.0 / (1 << 24));
     assert_true(ts__np_half(0) == 0);
-    // Infinities, and what is no number.
+    // Infinities and NaN.
     assert_true(ts__np_half(0x7C00) > 1e300 && ts__np_half(0xFC00) < -1e300);
     assert_true(ts__np_half(0x7E00) != ts__np_half(0x7E00));
 }

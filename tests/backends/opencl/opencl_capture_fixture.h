@@ -1,7 +1,7 @@
 /*
-    opencl_capture_fixture.h - a program of OpenCL whose commands are kept
+    opencl_capture_fixture.h - a program of OpenCL whose commands are captured
 
-    What tests of captures share: three kernels, sessions that keep, memory.
+    Tests of captures share it: three kernels, sessions with captures, memory.
 */
 #ifndef OPENCL_CAPTURE_FIXTURE_H
 #define OPENCL_CAPTURE_FIXTURE_H

@@ -1,4 +1,4 @@
-// What a capture of OpenCL holds is what the program did, to the byte.
+// A capture of OpenCL holds what the program did, to the byte.
 #include "tests/backends/opencl/opencl_capture_fixture.h"
 
 static void a_kernel_is_kept_as_it_was_enqueued(void **state)
@@ -292,7 +292,7 @@ static void images_and_samplers_are_described(void **state)
     clReleaseMemObject(out);
 }
 
-// Every type: a part is written, from a place of its own.
+// Every type: a part is written, at a different place of each.
 static void images_of_every_type_are_kept_to_the_byte(void **state)
 {
     (void)state;

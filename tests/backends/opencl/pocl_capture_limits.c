@@ -1,5 +1,5 @@
-// Captures of OpenCL where commands are declined, left out, or wait; and that
-// nothing which writes memory goes unseen.
+// Captures of OpenCL where commands are declined, left out or wait; nothing
+// that writes memory is missed.
 #include "tests/backends/opencl/opencl_capture_fixture.h"
 
 static void is_binary_of(ts_reader *reader, const ts_capture *c, cl_program of)
@@ -79,7 +79,7 @@ programs_without_all_of_their_source_are_kept_as_binaries(void **state)
     clReleaseProgram(headers);
 }
 
-// As one does that keeps what was compiled, and takes it from there.
+// As a program that caches its compiled binaries.
 static void a_binary_whose_source_was_here_is_kept_as_that(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void what_cannot_be_run_again_is_declined_with_a_reason(void **state)
     fine(clEnqueueNativeKernel(queue, nothing, NULL, 0, 0, NULL, NULL, 0, NULL,
                                NULL));
     fine(clFinish(queue));
-    // What fails is nothing.
+    // A command that fails is not captured.
     const cl_kernel unset = kept_kernel("bump");
     assert_int_not_equal(clEnqueueNDRangeKernel(queue, unset, 1, NULL, &count,
                                                 NULL, 0, NULL, NULL),
@@ -235,8 +235,8 @@ static void what_waits_for_the_program_is_not_waited_for(void **state)
 
 static ts__cl_functions driver; // as it is
 
-// What waits for a user event cannot run: what is kept meanwhile is right, and
-// what it writes when it is set is seen.
+// Commands that wait for a user event cannot run: what is captured meanwhile is
+// right, and what they write when the event is set is seen.
 static void what_was_there_before_the_session_spoils_nothing(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static int32_t late_status(ts__cl_handle event, uint32_t what, size_t room,
     return result;
 }
 
-// What a queue has from before the session is over before anything is kept.
+// Commands from before the session are over before anything is captured.
 static void what_ran_before_the_session_is_waited_for(void **state)
 {
     (void)state;
@@ -442,7 +442,7 @@ static void user_events_that_go_unset_hold_nobody_up(void **state)
     assert_int_equal(ts__cl.unset, unset);
 }
 
-// Somebody has the turn, for longer than anybody waits for it.
+// Another thread holds the lock for longer than anything waits for it.
 static void what_passes_by_is_counted(void **state)
 {
     (void)state;

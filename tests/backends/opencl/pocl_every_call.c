@@ -1,6 +1,6 @@
 // Every function of OpenCL that enqueues is in the trace with its time, and in
 // a capture whole or with a reason that docs/execution.md names.
-//   test_opencl_every list    the names of all that are tried
+//   pocl_every_call list    the names of all that are tried
 #include "tests/backends/opencl/opencl_capture_fixture.h"
 
 enum { SIZE = 1024 };
@@ -285,7 +285,7 @@ static bool is_tried(const char *name)
     return false;
 }
 
-// None that the backend listens to is missing here.
+// Every function that the backend intercepts is here.
 static void every_function_is_tried(void **state)
 {
     static const char *const hooked[] = {

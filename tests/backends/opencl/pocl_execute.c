@@ -66,7 +66,7 @@ static void finish(void)
     if (as_graph) {
         ok(x->graph_end(state, stream, &graph));
         ok(x->graph_launch(state, stream, graph));
-        ok(x->graph_launch(state, stream, graph)); // as often as one likes
+        ok(x->graph_launch(state, stream, graph)); // any number of times
     }
     ok(x->wait(state, 60000));
     if (as_graph) ok(x->graph_begin(state, stream));
@@ -489,7 +489,7 @@ static void a_graph_that_still_runs_is_not_launched_again(void **unused)
     ok(x->release(state, AT));
 }
 
-// A driver on the host's memory is read; so this one is told to hash.
+// Memory of the host is read rather than hashed; so hashing is forced.
 static void hashes_are_those_of_captures(void **unused)
 {
     enum { SIZE = 10 * TS_CAPTURE_CHUNK + 1234 };
@@ -605,7 +605,8 @@ static void a_device_is_chosen_by_its_name(void **unused)
     char why[200] = "";
     const ts_executor_range range = { .name = "no such device" };
     (void)unused;
-    // The only one will do, whatever its name; but not for a user's wish.
+    // The only device is taken, whatever its name, unless the user asks for
+    // another.
     ok(x->open(&another, 1, &range, 1, why, sizeof why));
     x->close(another);
     setenv("TRACESMITH_OPENCL_DEVICE", "abacus", 1);

@@ -1,5 +1,5 @@
-// Hashes that a device tells are the host's, and captures are the same with
-// them as without, but less is copied. On PoCL, where it does not pay.
+// Hashes by the device are those of the host, and captures with them are the
+// same but copy less. On PoCL, where that saves nothing.
 #include "tests/backends/opencl/opencl_capture_fixture.h"
 
 enum { MOST = 200 * 1024, CHUNKS = 40, SIZE = CHUNKS * TS_CAPTURE_CHUNK };
@@ -207,7 +207,7 @@ static void a_compiler_that_fails_leaves_it_to_the_host(void **state)
     assert_int_equal(run.told, 0);
     assert_string_equal(run.how,
                         "on the host: the driver does not build the kernel");
-    // It is not tried again, and said again.
+    // It is not tried again; the trace says so again.
     assert_string_equal(run_as("hash:device").how, run.how);
     forget_hashers();
 }
@@ -224,7 +224,7 @@ static void a_device_that_hashes_wrongly_is_found_out(void **state)
     forget_hashers();
 }
 
-// It was right when it was tried, but not later: the hashes are old ones.
+// Its hashes were right when it was tried, and later are old ones.
 static void what_is_copied_is_hashed_again(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static bool goes(const bool *over)
 static cl_context usual;
 static cl_command_queue usual_queue;
 
-// A context of its own, of which `over` is told when it is gone.
+// A context of its own; `over` is set when it is destroyed.
 static bool another_context(bool *over)
 {
     cl_int result;

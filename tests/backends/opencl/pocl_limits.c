@@ -1,4 +1,4 @@
-// OpenCL's rarer cases: threads that go on, old calls, defaults.
+// Rare cases of OpenCL: threads that go on, old calls, defaults.
 #define TS__CL_SINCE_MAX 8
 #include "tests/backends/opencl/opencl_fixture.h"
 
@@ -113,8 +113,7 @@ static void the_driver_is_asked_under_no_lock(void **state)
     clReleaseMemObject(a);
 }
 
-// As a driver that runs what is queued, and what the program wants to be
-// called for, when it is asked.
+// As a driver that runs queued commands and callbacks only when it is queried.
 static int32_t info_and_call(ts__cl_handle event, uint32_t what, size_t room,
                              void *value, size_t *size)
 {
@@ -148,7 +147,7 @@ static void a_driver_may_call_the_program_that_calls_it(void **state)
     clReleaseMemObject(a);
 }
 
-// Another thread looks, for longer than anybody waits for it.
+// Another thread looks for longer than anything waits for it.
 static void who_looks_is_not_waited_for_forever(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 // Stacks of the calling thread: frames are the return addresses that the
-// functions themselves know, wherever and however they are called.
+// functions themselves know, however they are called.
 #define _GNU_SOURCE
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #include "tests/record/record_fixture.h"
@@ -23,7 +23,7 @@
 // Keeps a call from being the last thing that a function does.
 #define NOT_LAST() __asm__ volatile("" ::: "memory")
 
-// What functions know of themselves, innermost last, and what was found.
+// The return addresses that functions know, innermost last, and those found.
 static __thread uint64_t known[512], found[256];
 static __thread uint32_t known_count, found_count;
 

@@ -1,12 +1,12 @@
-// Where modules lie, as stacks say it.
+// Paths of modules in stacks.
 #define _GNU_SOURCE
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #include "tests/record/record_fixture.h"
 
 #include "backends/ts_stack.h"
 
-// The loader was given a path that depended on the folder of then; the kernel
-// knows the whole one, in a list of which the library's line is one of many.
+// The loader was given a relative path; the kernel knows the absolute one, in a
+// list in which the library has one line of many.
 static void a_library_by_a_relative_path_has_a_whole_one(void **state)
 {
     (void)state;

@@ -31,7 +31,7 @@ static void handler(int signal)
     (void)signal;
     const int error = errno;
     ADD(&handled);
-    // Itself, what brought it here, what it interrupted.
+    // The handler, what called it, what it interrupted.
     if (ts_stack_addresses(addresses, 64, 0) < 3) ADD(&shallow);
     if (ts_stack_here(0, 16)) ADD(&taken);
     errno = error;

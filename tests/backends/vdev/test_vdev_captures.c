@@ -1,4 +1,4 @@
-// What captures of the virtual accelerator put into a trace.
+// What captures of the virtual accelerator write into a trace.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 #include "tests/backends/vdev/vdev_fixture.h"

@@ -60,7 +60,7 @@ static void bump(void *user)
     ++*(int *)user;
 }
 
-// Uses every call that allocates. What it could not get, it goes without.
+// Makes every call that allocates, and goes on without what failed.
 static void use_everything(void)
 {
     const ts_vdev_kernel_desc add_desc = { .name = "add",
@@ -119,7 +119,7 @@ static void every_allocation_may_fail(void **state)
     assert_true(n > 28); // what an open and all of the calls allocate
 }
 
-// A limit, not an attempt.
+// A size beyond the limit is refused without trying.
 static void too_many_threads_are_refused_cleanly(void **state)
 {
     (void)state;

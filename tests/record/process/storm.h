@@ -3,9 +3,9 @@
 
     Thread t of a victim calls storm_step(t, 0), storm_step(t, 1), ... Each
     call records one thing, whose kind follows from (t, step) and which carries
-    t and step. After each call the victim says so. Whatever kills it then, a
-    trace must hold every step that it has said, may hold the one that it was
-    at, and nothing else: storm_check fails the test otherwise.
+    t and step. After each call the victim reports the step. Whatever kills it
+    then, its trace must hold every step that was reported, may hold the next
+    one, and nothing else: otherwise storm_check fails the test.
 */
 #ifndef STORM_H
 #define STORM_H
@@ -54,7 +54,7 @@ static uint64_t storm_id(uint64_t thread, uint64_t step)
 static enum storm_kind storm_kind(uint64_t thread, uint64_t step)
 {
     const uint64_t mixed = storm_mix(thread << 40 | step);
-    if (mixed >> 32 & 1) return STORM_ZONE; // as in life, most are zones
+    if (mixed >> 32 & 1) return STORM_ZONE; // mostly zones, as in programs
     return (enum storm_kind)(mixed % STORM_KINDS);
 }
 
@@ -230,7 +230,7 @@ static void storm_count(const rt_trace *trace, const ts_event *event,
     if (event->kind == TS_EVENT_ZONE_OPEN) {
         if (thread < STORM_THREADS && storm_is(trace, event, "around"))
             all[thread].around++;
-        return; // what was in flight may be open
+        return; // the step in flight may be open
     }
     if (event->kind == TS_EVENT_MARK || event->kind == TS_EVENT_FRAME ||
         (event->kind == TS_EVENT_ZONE &&
@@ -282,7 +282,7 @@ static void storm_check_thread(const storm_seen *seen, uint64_t thread,
         fail_msg("the zone around is open %" PRIu64 " times", seen->around);
 }
 
-// said: steps that each thread has finished. Returns the number of records.
+// said: the steps that each thread has reported. Returns the number of records.
 RT_UNUSED static uint64_t storm_check(const char *path,
                                       const uint64_t said[STORM_THREADS])
 {

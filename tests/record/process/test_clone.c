@@ -1,4 +1,4 @@
-// Children that the kernel copies a process for without fork's handlers.
+// Children made by the clone system call, for which fork's handlers do not run.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 
@@ -18,7 +18,7 @@ static pid_t copy_process(void)
     return (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
 }
 
-// MADV_WIPEONFORK: Linux 4.14; emulators of a processor do without.
+// MADV_WIPEONFORK came with Linux 4.14; emulators of a processor ignore it.
 static bool the_kernel_wipes(void)
 {
     const size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -96,7 +96,7 @@ static void it_leaves_its_parents_trace_alone(void **state)
         if (child == 0) {
             TS_ZONE_END(outer);
             everything_of_a_child();
-            // A grandchild that is told is one of nobody.
+            // A grandchild is not taken for a child of the recording process.
             if (i % 3 == 0) {
                 const pid_t grandchild = fork();
                 if (grandchild == 0) {
@@ -126,7 +126,7 @@ static void it_leaves_its_parents_trace_alone(void **state)
     rt_close(&trace);
 }
 
-// A thread of such a child ends, and gives no ring of its parent's back.
+// A thread of such a child that ends does not give back a ring of the parent.
 static void a_thread_of_it_may_end(void **state)
 {
     (void)state;
@@ -155,8 +155,8 @@ static void count_around(void)
     if (counts_around) zones(2);
 }
 
-// Handlers of the program's that run in the child before ours: until then it
-// is such a child.
+// Handlers of the program may run in the child before the recorder's; until
+// then it is like a child made by clone.
 static void handlers_around_a_fork_leave_it_alone(void **state)
 {
     (void)state;

@@ -140,7 +140,7 @@ static bool says(const char *path, const char *key)
     return there;
 }
 
-// What is said of a session is not said of the one that a child begins.
+// The description of a session does not pass to the session of a child.
 static void a_following_child_has_facts_of_its_own(void **state)
 {
     (void)state;
@@ -260,8 +260,8 @@ static void a_child_does_not_hold_its_dead_parents_trace(void **state)
 
 /* ---- The program's own handlers ----------------------------------------- */
 
-// Asked for before the recorder asks: in the parent its handlers run around
-// the recorder's, in the child before.
+// Registered before the recorder's handlers: in the parent these run around the
+// recorder's, in the child before them.
 static void (*around)(void), (*in_child)(void);
 
 static void run_around(void)
@@ -276,7 +276,7 @@ static void run_in_child(void)
     in_child();
 }
 
-// Who waits for himself there has his signals blocked.
+// A thread that waits for itself there has its signals blocked.
 static int wait_a_minute(pid_t pid)
 {
     int status = 0;

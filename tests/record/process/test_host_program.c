@@ -1,5 +1,5 @@
-// What programs do around a recorder: close descriptors, change directories,
-// use one path twice, flush a thousand times.
+// What a program does around the recorder: close descriptors, change
+// directories, use one path twice, flush a thousand times.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 
@@ -48,7 +48,8 @@ static void closed_standard_streams_are_not_taken(void **state)
 
 enum { APP_FILES = 400 };
 
-// As a daemon does: closes all it does not know, then opens its own files.
+// As daemons do: closes all descriptors it does not know, then opens its own
+// files.
 static void close_everything(void *user)
 {
     const ts_session_desc desc = { .ring_bytes = 32768 };
@@ -172,7 +173,7 @@ static void record_until_killed(void *user)
     }
 }
 
-// Two runs of a program with one fixed path: the first one has it.
+// Two runs of a program with the same path: the first one owns it.
 static void a_path_in_use_is_left_alone(void **state)
 {
     (void)state;

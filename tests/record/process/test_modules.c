@@ -102,7 +102,7 @@ static const char *compiler(void)
     return name;
 }
 
-// How a program is put together: what defines the implementation.
+// How a program is linked, and which part defines the implementation.
 typedef struct build {
     const char *host, *plugin; // flags
     bool core;                 // a shared object of its own has it
@@ -193,7 +193,7 @@ static void the_program_implements_for_its_plugins(void **state)
     assert_traces();
 }
 
-// Nobody knew of the others; the dynamic linker makes one of them.
+// Each part has an implementation; the dynamic linker makes them one.
 static void implementations_in_every_object_share_one_session(void **state)
 {
     (void)state;

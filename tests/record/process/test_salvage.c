@@ -131,7 +131,7 @@ static void salvage_may_be_killed_and_begun_again(void **state)
             rt_wait(pid);
         }
         storm_check(path, said);
-        // killed between the end and the clean-up: only this cleans up then
+        // killed between the end and the clean-up: this call cleans up
         assert_int_equal(ts_salvage(path, NULL), TS_OK);
         unlink(path);
     }
@@ -139,7 +139,7 @@ static void salvage_may_be_killed_and_begun_again(void **state)
     munmap(said, sizeof(uint64_t) * STORM_THREADS);
 }
 
-// What salvage has moved already must not be taken for overwritten.
+// What salvage has already moved does not count as overwritten.
 static void salvage_of_a_flight_recorder_may_be_killed(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void a_damaged_sidecar_is_no_danger(void **state)
         size_t size = ring_size;
         memcpy(bad, good, ring_size);
         if (round % 5 == 0) size = next(ring_size);
-        // the header decides everything: most damage goes there
+        // the header matters most, so most damage is done there
         for (uint64_t i = 0; i < 1 + next(8); i++) {
             const uint64_t limit = next(3) ? 4096 : ring_size;
             bad[next(limit)] = (uint8_t)(next(4) ? next(256) : 255);

@@ -1,9 +1,9 @@
-// Sidecars that this user's recorder did not make, and what else may lie in the
-// place of one: nothing is waited for, taken over or removed.
+// A file in the place of a sidecar that this user's recorder did not make: the
+// recorder and readers do not wait for it, take it over or remove it.
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
 
-// What a removal looks at, and when, only a part of the header shows.
+// For the checks before a removal, which are private to the header.
 #pragma GCC diagnostic ignored "-Wunused-function"
 #define TRACESMITH_REPLAY_IMPLEMENTATION
 #include "src/record/base/sidecar.h"
@@ -35,8 +35,8 @@ static const char *folder_of_its_own(const char *name)
     return folder;
 }
 
-// What a test plays with: a trace without an end and its sidecar in a folder
-// of its own, which the link beside the trace leads to.
+// A trace without an end, and its sidecar in a folder of its own, to which the
+// link next to the trace leads.
 typedef struct scene {
     const char *trace, *folder;
     char ring[700], link[700];
@@ -245,8 +245,8 @@ static void copy(const char *from, const char *to)
     close(out);
 }
 
-// A trace that says it is of the same session does not get the records, nor
-// the sidecar taken away, as long as the one that was recorded is there.
+// A trace that claims to be of the same session does not get the records, and
+// the sidecar stays, as long as the recorded trace exists.
 static void a_copy_leaves_the_records_to_its_original(void **state)
 {
     (void)state;
@@ -281,8 +281,8 @@ static void a_trace_keeps_its_sidecar_under_another_name(void **state)
     tear_down(&s);
 }
 
-// Between the look at a sidecar and its removal: another file under its path,
-// and another folder. As `mv` in a folder of somebody else's would do it.
+// Between the check of a sidecar and its removal, its path or its folder is
+// exchanged, as `mv` in a folder of another user would do it.
 static void what_came_into_its_place_meanwhile_is_not_removed(void **state)
 {
     (void)state;

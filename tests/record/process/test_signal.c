@@ -4,7 +4,7 @@
 
 #include <sys/time.h>
 
-// Zones by the program's own count; handlers may run on several threads.
+// Zones as counted by the program; handlers may run on several threads.
 static uint64_t handled, interrupted;
 static bool errno_spoiled;
 
@@ -67,7 +67,7 @@ static void alarm_stop(void)
     assert_false(errno_spoiled);
 }
 
-// And longer, until there were enough signals.
+// Goes on until there were enough signals.
 static bool for_ms(uint64_t ms)
 {
     if (handled_so_far() <= 100) return true;

@@ -1,10 +1,10 @@
 /*
     What a signal handler does at any instruction of a record.
 
-    The processor stops after each instruction (its trap flag). At the N-th at
-    which a signal could come, the handler does something, once: N goes from
-    the first instruction to the last. What was recorded is read back whole,
-    by the parent and by its children.
+    The processor stops after each instruction (its trap flag). At the N-th
+    instruction the handler does something, once, as a signal could arrive
+    there; N goes from the first instruction to the last. All that was recorded
+    is read back, in the parent and in its children.
 */
 #define _GNU_SOURCE
 #include "tests/record/record_fixture.h"
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-// No threads of the recorder: there are thousands of sessions here.
+// Without threads of the recorder, because there are thousands of sessions.
 static const ts_session_desc quiet = { .drain = TS_DRAIN_MANUAL };
 static const ts_session_desc follow = { .drain = TS_DRAIN_MANUAL,
                                         .fork = TS_FORK_FOLLOW };
@@ -20,7 +20,7 @@ static const ts_session_desc follow = { .drain = TS_DRAIN_MANUAL,
 /* ---- Steps -------------------------------------------------------------- */
 
 static struct {
-    uint64_t now, last; // instructions; the one at which to act
+    uint64_t now, last; // instructions so far; the one at which to act
     void (*act)(void);
     bool acted;
 } steps;
@@ -63,7 +63,7 @@ static inline void trap_no_more(void)
 }
 #endif
 
-// Does `work`, and `act` at its instruction `last`. False: it has fewer.
+// Runs `work`, and `act` at its instruction `last`. False: `work` has fewer.
 static bool step(uint64_t last, void (*work)(uint64_t), uint64_t value,
                  void (*act)(void))
 {
@@ -121,7 +121,7 @@ static uint32_t define(uint64_t seed)
     return ts_stack_define(frames, FRAMES);
 }
 
-// An event that has the stack and says which it ought to be.
+// An event with a stack and the number of the stack that it must have.
 static void stack(uint64_t seed)
 {
     const uint32_t number = define(seed);
@@ -148,7 +148,7 @@ static void counter(uint64_t value) // takes more slots than one
     TS_COUNTER("steps", (double)value + 0.5);
 }
 
-// The slow ways have been gone: a ring, sites, a block for stacks.
+// So that the slow paths are done: a ring, sites, a block for stacks.
 static void warm(uint64_t seed)
 {
     zone(0);
@@ -161,7 +161,7 @@ typedef struct found {
     size_t zones, counters, stacks;
 } found;
 
-// Reads a trace whose every stack must be the one that it ought to be.
+// Reads a trace and checks that each event has the stack that it names.
 static found read_back(const char *path)
 {
     found f = { 0, 0, 0 };
@@ -230,8 +230,8 @@ static void child_records(const ts_session_desc *own, uint64_t seed)
     _exit(0);
 }
 
-// What the child has recorded: three of each; and of a session that began in
-// the handler what was interrupted, if it had not begun.
+// What the child has recorded: three of each; and, if its session began in the
+// handler, the interrupted record, unless that had begun before.
 static void assert_child(const char *name, size_t more)
 {
     const char *const path = rt_path(name);
@@ -243,10 +243,10 @@ static void assert_child(const char *name, size_t more)
 }
 
 /*
-    A child at each instruction of some work, every 16th with a session of its
-    own. All have one if they follow, which takes longer: at every seventh, or
-    at each if TS_STEPS is set. Returns how many there were; each leaves a stack
-    as well.
+    Forks at each instruction of some work; every 16th child starts a session.
+    With `follows` all children have one, which takes longer: then at every
+    seventh instruction, or at each if TS_STEPS is set. Each child records a
+    stack as well. Returns the number of children.
 */
 static uint64_t forks_of(void (*work)(uint64_t), bool follows, uint64_t seed)
 {
@@ -362,8 +362,8 @@ static void end_and_begin(void)
     begin_session();
 }
 
-// Its own records, and up to two that were interrupted: where the session
-// began and where it ended.
+// Its own records, and up to two that were interrupted: at the begin and at the
+// end of the session.
 static void assert_session(uint32_t number, void (*work)(uint64_t))
 {
     const found f = read_back(session_path(number));
@@ -382,7 +382,7 @@ static void sessions_of(void (*work)(uint64_t))
     next_seed = UINT64_C(1) << 34;
     begin_session();
     for (; step(n, work, next_seed++, end_and_begin); n++) {
-        // Where both sessions' stacks would go if they shared a shelf.
+        // Both sessions' stacks would collide here if they shared a shelf.
         stack(next_seed++);
         stack(next_seed++);
         assert_session(session - 1, work);
@@ -406,7 +406,7 @@ static void a_session_may_end_at_any_instruction_of_a_put(void **state)
 
 /* ---- Records ------------------------------------------------------------ */
 
-// The stack that was interrupted, too: it has one number.
+// The interrupted stack has one number as well.
 static void record_here(void)
 {
     zone(0);

@@ -3,11 +3,11 @@
 
     usage: full [rounds [seed]]
 
-    Each round mounts a memory file system of 2 to 16 MiB in a name space
-    of its own, records on it with several threads until far more was said
-    than fits, sometimes frees room in between, and compares: what is in the
-    trace and what its ledger says is lost must be all there was. Needs the
-    right to mount (root); without it, this is skipped.
+    Each round mounts a memory file system of 2 to 16 MiB in a name space of its
+    own, records on it with several threads far more than fits, sometimes frees
+    room in between, and compares: the records in the trace and those that its
+    ledger counts as lost must add up to all that were made. Needs the right to
+    mount (root); without it, this is skipped.
 */
 #define _GNU_SOURCE
 #include "tests/record/process/storm.h"

@@ -4,10 +4,10 @@
     usage: kill9 [rounds [seed]]
 
     Each round runs a victim with 1 to 4 threads that record every kind of
-    thing and say after each call that it is done, through a pipe or, faster,
-    through shared memory. It is killed after 0 to 40 ms. Its trace must hold
-    all it has said and nothing that it has not done, also when the salvage
-    is killed now and then.
+    thing and report each call, through a pipe or, faster, through shared
+    memory. It is killed after 0 to 40 ms. Its trace must hold everything that
+    was reported and nothing that was not done, also when the salvage is killed
+    now and then.
 */
 #define _GNU_SOURCE
 #include "tests/record/process/storm.h"

@@ -8,7 +8,7 @@
 
 enum { ROWS = 5 };
 
-// A value that says where it belongs; identifiers are of 32 bits.
+// A value that is unique to its row and column; identifiers have 32 bits.
 static uint64_t value_of(uint32_t kind, uint32_t column, uint32_t row)
 {
     return (uint64_t)kind << 16 | (uint64_t)column << 8 | row;
@@ -274,8 +274,8 @@ static void a_thousand_streams_of_three_rows_are_a_small_file(void **state)
     ts_reader_close(reader);
 }
 
-// 20,000 tracks with as many rows as fit no memory: the budget holds, and
-// every row is there.
+// 20,000 tracks with more rows than the memory budget: it is kept, and every
+// row is there.
 static void many_tracks_stay_within_the_memory(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static void many_tracks_stay_within_the_memory(void **state)
     for (uint64_t i = 0; i < 2000000; i++)
         kernel(writer, 1 + (uint32_t)(next(&(uint64_t){ i }) % 20000), i);
     getrusage(RUSAGE_SELF, &after);
-// The sanitizers keep for themselves what was freed.
+// Sanitizers do not give freed memory back.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     assert_true(after.ru_maxrss - before.ru_maxrss < 110 << 10); // KiB
 #endif

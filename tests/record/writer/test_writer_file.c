@@ -1,8 +1,8 @@
 /*
     test_writer_file.c - what a ts_writer leaves behind when something fails
 
-    A file appears under its name, or replaces the one of before, only when all
-    of it was written.
+    A file appears under its name, or replaces an older one, only when all of it
+    was written.
 */
 #include "tests/record/writer/writer_file.h"
 

@@ -135,7 +135,7 @@ static void columns_give_what_events_give(void **state)
     }
 }
 
-// Few rows wait for more; many come after them all the same.
+// Few rows are held back for more; many follow.
 static void few_and_many_keep_their_order(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /*
     execute_fixture.h - what the tests of executions share
 
-    A vdev is recorded on and closed; then its operations run again in this
-    process, whose kernels are the code.
+    Operations are recorded on a vdev, which is then closed; they run again in
+    this process, which has the code of their kernels.
 */
 #ifndef EXECUTE_FIXTURE_H
 #define EXECUTE_FIXTURE_H
@@ -18,7 +18,7 @@ typedef struct add_args {
     float value;
 } add_args;
 
-static float extra; // nobody names it: what replays do not know
+static float extra; // no argument names it: replays cannot know it
 
 static void add(const void *args, const ts_vdev_block *block)
 {
@@ -72,8 +72,7 @@ static ts_executor executor; // the vdev's, but code is this program's own
 static ts_execution *execution;
 static size_t positions[64];
 
-// First in `main`: a replay wants addresses again, which this sanitizer hands
-// out.
+// First in `main`: a replay needs addresses that this sanitizer would hand out.
 #ifdef UNDER_TSAN
 #define NEED_ADDRESSES() \
     do { \
@@ -116,14 +115,14 @@ static inline ts_result load_the_only(void *state, const ts_executor_code *code,
     return TS_OK;
 }
 
-// All that was recorded are launches of this.
+// All recorded operations are launches of this kernel.
 static inline void load_only(ts_vdev_function kernel)
 {
     the_only = kernel;
     executor.load = load_the_only;
 }
 
-// Ends the recording; what was recorded on is gone, its addresses are free.
+// Ends the recording and closes the vdev, so that its addresses are free.
 static inline void finish(const char *path)
 {
     vt_finish();
@@ -138,9 +137,9 @@ static inline void finish(const char *path)
         positions[i] = i;
 }
 
-// At the end a device that was lost is asked once more, for no time at all:
-// what it does by then depends on the machine. Before that time is over when a
-// kernel is stuck, not when others are slow.
+// Time is over when a kernel hangs, not when the machine is slow. At the end a
+// lost device is queried once more, without waiting: what it has done by then
+// depends on the machine.
 static inline ts_result wait_patiently(void *state, uint32_t timeout_ms)
 {
     if (!timeout_ms) return ts_vdev_executor.wait(state, 60000);

@@ -178,7 +178,7 @@ static void a_chain_takes_from_the_record_what_nobody_replayed(void **state)
     assert_int_equal(3, item.patched); // the chunks of `a`
     assert_same(run_one(3));
     close_execution();
-    desc.no_patches = true; // it does not exist: `a` is what the copy left
+    desc.no_patches = true; // no such operation: `a` is what the copy left
     ok(ts_execution_open(&execution, reader, some, 4, &desc, why, sizeof why));
     assert_same(run_one(0));
     assert_same(run_one(1));
@@ -249,7 +249,7 @@ memory_that_moves_is_rewritten_only_where_that_is_right(void **state)
     record_moved();
     ts_capture c;
     assert_true(ts_reader_capture(reader, 0, &c));
-    // Somebody else has the addresses.
+    // The addresses are taken.
     void *const wanted =
         (void *)(uintptr_t)(c.regions[0].address & ~UINT64_C(4095));
     void *const taken =
@@ -412,7 +412,7 @@ static void runs_that_differ_are_told(void **state)
     const ts_execution_item item = run_one(1);
     assert_true(item.unstable);
     assert_true(item.diverged);     // the second run
-    assert_int_equal(2, item.runs); // each is progress to who watches
+    assert_int_equal(2, item.runs); // each is reported as progress
     assert_int_equal(7 * 4, item.offset);
     assert_int_equal(3, item.chunks); // of one run
     close_all();
@@ -420,7 +420,7 @@ static void runs_that_differ_are_told(void **state)
 
 static unsigned refusals, waits;
 
-// As if an operation of several commands were refused in their midst.
+// As if one of several commands of an operation were refused.
 static ts_result launch_and_refuse(void *state, uint64_t stream,
                                    const ts_executor_launch *launch)
 {
@@ -512,7 +512,7 @@ static void no_more_memory_is_used_than_allowed(void **state)
     finish(path);
     ts_execution_desc desc = usual();
     desc.memory_bytes = COUNT * sizeof(float);
-    open_execution(desc); // what the others used makes place
+    open_execution(desc); // the memory of the others is freed for it
     for (size_t i = 0; i < 3; i++)
         assert_same(run_one(i));
     close_execution();

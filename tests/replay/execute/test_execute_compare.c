@@ -1,4 +1,4 @@
-// When a value passes for the expected one: rules, types, what is no number.
+// When a value counts as the expected one: tolerances, types, NaN and infinity.
 #define _GNU_SOURCE
 #include "tests/replay/execute/execute_fixture.h"
 #include <math.h>
@@ -11,7 +11,7 @@ static void fill(void *to, uint64_t bits, uint32_t width)
         memcpy((char *)to + i, &bits, width);
 }
 
-// Writes what is not known to the record.
+// Writes values that the record does not predict.
 static uint32_t element_width;
 
 static void put(const void *args, const ts_vdev_block *block)
@@ -152,8 +152,8 @@ static void absolute_or_representable_values(void **state)
     ts_reader_close(reader);
 }
 
-// Of each type a value, one that is two representable ones from it, and how
-// far that is.
+// Of each type a value, the value two representable ones further, and their
+// distance.
 static void every_type_has_its_distances(void **state)
 {
     (void)state;

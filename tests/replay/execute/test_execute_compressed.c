@@ -1,5 +1,5 @@
-// Operations of a trace whose contents are compressed: they are inflated one by
-// one, and none of a size that nobody can use.
+// Operations of a trace with compressed contents: these are inflated one by
+// one, and not at all if their size is absurd.
 #define _GNU_SOURCE
 #include "tests/replay/execute/concurrent_fixture.h"
 
@@ -39,7 +39,7 @@ static void add_chunk(const uint8_t *header, const void *payload, size_t size)
     forge_seal(packed.file.bytes, offset);
 }
 
-// A blob that says it has this hash, and has very many bytes.
+// A blob of very many bytes that claims to have this hash.
 static void add_vast(const uint8_t *header, const uint64_t hash[2])
 {
     uint8_t *const bytes = calloc(1, VAST);
@@ -49,8 +49,8 @@ static void add_vast(const uint8_t *header, const uint64_t hash[2])
     free(bytes);
 }
 
-// The same trace with every blob compressed, and that of one hash vast; without
-// an index, which would tell where they were.
+// The same trace with every blob compressed, and the blob of one hash vast; the
+// index, which would give their old places, is left out.
 static void pack(const uint64_t vast[2])
 {
     const int fd = ts_reader_file(reader);

@@ -1,10 +1,10 @@
-// Captured operations run again beside each other, and as a graph.
+// Captured operations run again concurrently, and as a graph.
 #define _GNU_SOURCE
 #include "tests/replay/execute/concurrent_fixture.h"
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-static int present, wanted; // how many kernels run, and have to at once
+static int present, wanted; // how many kernels run, and have to run at once
 
 static void meet(const void *args, const ts_vdev_block *block)
 {
@@ -37,7 +37,7 @@ static void quick(const void *args, const ts_vdev_block *block)
 
 /* ---- Running ------------------------------------------------------------- */
 
-// All of them are over alone: what they count begins again.
+// They have run alone: the counters start again.
 static ts_result release_and_reset(void *state, uint64_t address)
 {
     present = stage = seen[0] = seen[1] = 0;
@@ -83,7 +83,7 @@ static void launch_on(ts_vdev_stream stream, ts_vdev_kernel kernel, float *to,
     ok(ts_vdev_launch(vdev, stream, kernel, &desc));
 }
 
-// Two kernels on streams that nothing ties together.
+// Two kernels on independent streams.
 static void record_meeting(void)
 {
     begin();
@@ -175,8 +175,8 @@ static void an_edge_holds_an_operation_back(void **state)
     close_all();
 }
 
-// The same edges as by hand, from the events of the trace; without those that
-// only times suggest.
+// The same edges as by hand, from the events of the trace, without those that
+// are inferred from times.
 static void edges_are_what_the_trace_waited_for(void **state)
 {
     (void)state;
@@ -420,9 +420,9 @@ static void all_of_it_is_one_graph(void **state)
 
 static unsigned refusals; // left of the launch before
 static bool ends;         // it will be over
-static uint32_t told_ms;  // to who watches, while launches wait
+static uint32_t told_ms;  // reported while launches wait
 
-// As a device that runs a graph once at a time, and takes a while.
+// As a device on which launches of one graph run one after another.
 static ts_result list_run_alone(void *state, uint64_t stream, uint64_t graph)
 {
     if (graph_launches > 1) {
@@ -484,7 +484,7 @@ static void warms(const void *args, const ts_vdev_block *block)
     add(args, block);
 }
 
-// What a device does the first time is done before the clock runs.
+// What a device does only the first time is done before the time is taken.
 static void the_first_run_is_not_measured(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Operations that run together, of which some cannot, or do not end.
+// Operations that run concurrently, of which some fail or do not end.
 #define _GNU_SOURCE
 #include "tests/replay/execute/concurrent_fixture.h"
 
@@ -12,7 +12,7 @@ static ts_result write_some(void *state, uint64_t address, const void *bytes,
                : ts_vdev_executor.write(state, address, bytes, size);
 }
 
-// What was to be put in place for it is there for those behind it.
+// The contents that it needed are in place for the operations after it.
 static void one_that_cannot_run_takes_no_contents_along(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// Where a device tells hashes only what differs is read, and what comes of
-// operations is the same.
+// If a device reports hashes, only what differs is read, and the results of
+// operations are the same.
 #define _GNU_SOURCE
 #include "tests/replay/execute/execute_fixture.h"
 
@@ -90,7 +90,7 @@ static void only_what_differs_is_read(void **state)
     assert_true(with.items[1].diverged);
     assert_int_equal(0, without.asks);
     assert_int_equal(chunks, without.reads);
-    // And the one that is too short to be told.
+    // And the one that is too short for a hash.
     assert_int_equal(with.items[1].chunks_different + 1, with.reads);
     assert_in_range(with.asks, OPERATIONS, chunks);
     close_all();

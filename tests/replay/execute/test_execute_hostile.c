@@ -1,5 +1,5 @@
-// What a trace asks for that no machine has costs the operation that asks, and
-// none of the others.
+// An operation that needs more than any machine has is declined; the others are
+// not.
 #define _GNU_SOURCE
 #include "tests/replay/execute/execute_fixture.h"
 
@@ -29,8 +29,8 @@ static void assert_same(size_t index)
     assert_false(item.diverged);
 }
 
-// A record of a set, of memory that nobody ever had. Its contents are one chunk
-// again and again, as many as `listed` bytes take.
+// A record of a memset of memory that never existed. Its contents are one chunk
+// repeated for `listed` bytes.
 static void put_set(uint64_t address, uint64_t size, uint64_t listed,
                     uint32_t device)
 {

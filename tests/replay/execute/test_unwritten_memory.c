@@ -1,10 +1,10 @@
-// Memory that nobody has written costs nothing: it is neither looked at when it
-// is captured nor written when it is replayed, and it comes out as zeros.
+// Memory that was never written costs nothing: a capture does not read it, a
+// replay does not write it, and it is zeros.
 #define _GNU_SOURCE
 #include "tests/replay/execute/execute_fixture.h"
 
-// Pages may come by the 2 MiB, so that what lies around a byte that is written
-// counts as written: most of this does not.
+// Pages may have 2 MiB, and what shares a page with a written byte counts as
+// written: most of this memory does not.
 enum { CHUNKS = 192, MOST = 150 };
 static const uint64_t size = (uint64_t)CHUNKS * TS_CAPTURE_CHUNK;
 
@@ -13,7 +13,7 @@ typedef struct ends_args {
     uint64_t size;
 } ends_args;
 
-static uint64_t other; // a byte that only replays write, 0: none
+static uint64_t other; // the address of a byte that only replays write, 0: none
 
 static void bump_ends(const void *args, const ts_vdev_block *block)
 {
@@ -31,7 +31,7 @@ static void open_vast(void)
     other = 0;
 }
 
-// Of memory of a device; false: nobody can tell here.
+// Of memory of a device; false: unknown on this system.
 static bool is_blank(const void *at, uint64_t bytes)
 {
     bool blank;
@@ -173,7 +173,7 @@ static ts_result count_read(void *state, void *bytes, uint64_t address,
     return ts_vdev_executor.read(state, bytes, address, count);
 }
 
-// Records two launches; whether anybody can tell what is blank.
+// Records two launches; whether this system knows which pages are blank.
 static bool record(void)
 {
     open_vast();
@@ -236,7 +236,7 @@ static void what_nobody_wrote_is_not_written_by_a_replay(void **state)
     desc.chain = false;
     desc.loops = 3; // what a run left is put back, zeros too
     assert_same(run_both(desc));
-    // The digest does not depend on who knows what.
+    // The digest does not depend on what the system knows.
     executor.blank = NULL;
     desc.loops = 1;
     const ts_execution_item all = run_both(desc);

@@ -11,8 +11,8 @@
         190     legacy default stream of device 0, 191 a non-blocking one,
         192     one that is out of order
 
-    Operations are rows of `op`; how they are laid out in chunks is up to
-    replay_open, whose `turn` mixes them up in ways that must not matter.
+    Operations are rows of `op`. replay_open lays them out in chunks; its `turn`
+    permutes them in ways that must not matter.
 */
 #ifndef REPLAY_FORGE_H
 #define REPLAY_FORGE_H
@@ -93,7 +93,7 @@ static inline void add_column(forge *f, uint8_t column, uint64_t *values)
     forge_column(f, column, FORGE_PLANES, FORGE_PLAIN, values);
 }
 
-// One that is left out if it holds nothing.
+// A column that is left out if all of it is unknown.
 static inline void add_rare(forge *f, uint8_t column, uint64_t *values)
 {
     bool any = false;
@@ -203,7 +203,7 @@ static inline void add_calls(forge *f, const call *calls, uint32_t count)
     free(values);
 }
 
-// What the source says: `to` comes after `from`, which are correlations.
+// A dependency of the source: correlation `to` comes after `from`.
 typedef struct dependency {
     uint64_t from, to;
 } dependency;
@@ -344,7 +344,7 @@ static inline const ts_replay_stats *stats(const fixture *x)
     return ts_replay_result(x->replay);
 }
 
-// Runs as recorded: everything must come out as it was.
+// Replays as recorded: every time must be as it was.
 static inline void work_same(fixture *x)
 {
     assert_int_equal(TS_OK, ts_replay_run(x->replay, NULL));
@@ -402,9 +402,9 @@ static inline void work_expect(const fixture *x, uint32_t track, int64_t start,
     assert_int_equal(new_end, o.end_ns);
 }
 
-// An allocator that fails once, after `left` allocations: whoever does not look
-// at that is not helped by the failures that would follow. Nobody needs to look
-// where less memory was asked for than there is.
+// An allocator that fails once, after `left` allocations. Later ones succeed,
+// so that code that ignores the failure is not stopped by the next one. A
+// failure to shrink may be ignored.
 typedef struct budget {
     size_t left, held;
     bool refused, failed;

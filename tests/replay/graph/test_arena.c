@@ -1,10 +1,10 @@
 /*
-    test_arena.c - big blocks of a replay come from where others were
+    test_arena.c - big blocks of a replay reuse the memory of freed ones
 
-    Looks at the allocator itself, which no public call names, through an
-    implementation of its own.
+    Tests the allocator itself, which is private, in an implementation of the
+    test's own.
 */
-#define TRACESMITH_REPLAY_IMPLEMENTATION // it asks for what it needs of libc
+#define TRACESMITH_REPLAY_IMPLEMENTATION // first: it defines _GNU_SOURCE
 #include "tracesmith_replay.h"
 #if defined(__linux__) && !defined(MADV_HUGEPAGE)
 #error "regions would consist of small pages"
@@ -160,7 +160,7 @@ static void blocks_do_not_touch_each_other(void **state)
         if (at) assert_int_equal(i, blocks[i].at[0]);
         blocks[i].at[0] = blocks[i].at[size / 4 - 1] = (uint32_t)i;
     }
-    // As much as was ever held at once, about, and no more.
+    // About as much as was ever held at once, and no more.
     assert_in_range(arena_of(&a)->size, 0, BLOCKS * 6 * (uint64_t)MB);
     for (size_t i = 0; i < BLOCKS; i++)
         resize(&a, blocks[i].at, blocks[i].size, 0);

@@ -83,7 +83,7 @@ static void a_sync_waits_for_none_that_others_added_meanwhile(void **state)
                        HOSTS(TS_EVENT_STREAM_SYNC, ANY, 7, 90, 4, 92),
                        KERNEL(S0, 97, 99, 5) };
     const call calls[] = { { HOST, 1, 2, 1 },
-                           { OTHER, 3, 8, 2 }, // enqueued after the sync's turn
+                           { OTHER, 3, 8, 2 }, // enqueued after the sync
                            { HOST, 5, 6, 3 },
                            { HOST, 7, 90, 4, "clFinish" },
                            { HOST, 95, 96, 5 } };
@@ -129,7 +129,7 @@ static void a_sync_of_a_shared_stream_waits_for_its_threads_work(void **state)
                        HOSTS(TS_EVENT_STREAM_SYNC, S0, 5, 25, 3, 0),
                        KERNEL(S0 + 1, 30, 31, 4) };
     const call calls[] = { { HOST, 1, 2, 1 },
-                           { OTHER, 4, 6, 2 }, // enqueued after the sync's turn
+                           { OTHER, 4, 6, 2 }, // enqueued after the sync
                            { HOST, 5, 25, 3, "clFinish" },
                            { HOST, 26, 27, 4 } };
     fixture x = WORK_CALLS(ops, calls);

@@ -53,7 +53,7 @@ static void a_collective_ends_after_the_last_has_begun(void **state)
     work_close(&x);
 }
 
-// What the others recorded is mostly waiting.
+// Most of the time that the others recorded is waiting.
 static void a_collective_costs_what_the_shortest_took(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void without_numbers_they_meet_in_order(void **state)
         uint64_t meetings, edges;
     } cases[] = {
         { "reduce", { { 64, 64, 64 }, { 64, 64, 64 } }, 3, 12 },
-        // One rank has another in between, which nobody else has.
+        // One rank has another collective in between, which no other rank has.
         { "reduce", { { 64, 8, 64 }, { 64, 64, 99 } }, 3, 12 },
         // They send different amounts.
         { "all_to_all", { { 1, 2, 3 }, { 4, 5, 6 } }, 3, 12 },
@@ -241,7 +241,7 @@ static void who_ended_before_the_last_began_did_not_wait(void **state)
     work_close(&x);
 }
 
-// Waiting for each other crosswise, which a record cannot mean.
+// Collectives that would wait for each other, which a record cannot mean.
 static void a_wrong_match_is_no_circle(void **state)
 {
     (void)state;

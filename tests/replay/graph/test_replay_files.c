@@ -15,7 +15,7 @@ static void close_all(fixture *parts, size_t count)
         work_close(&parts[i]);
 }
 
-// The same tracks, correlations and events in both: they are not the same.
+// Equal numbers of tracks, correlations and events in two files are unrelated.
 static void tracks_correlations_and_events_belong_to_their_file(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /*
-    test_replay_host.c - host, default stream, circles, worked out by hand
+    test_replay_host.c - host, default stream, cycles, computed by hand
 
     Each test first replays its trace as recorded, where every nanosecond must
     come out, and then with one operation longer or shorter: only what depends

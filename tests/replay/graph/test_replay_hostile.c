@@ -1,5 +1,5 @@
 /*
-    test_replay_hostile.c - whatever the record says
+    test_replay_hostile.c - records that contradict themselves
 */
 #include "tests/replay/graph/replay_forge.h"
 #include <time.h>
@@ -23,7 +23,7 @@ static op random_op(uint64_t *seed, bool queued)
     op o = { 0 };
     o.kind = kinds[random_below(seed, sizeof kinds)];
     o.track = tracks[random_below(seed, 12)];
-    // Few moments, so that many are equal.
+    // Few distinct times, so that many are equal.
     o.queued = random_below(seed, 20);
     o.start = o.queued + random_below(seed, 3) * random_below(seed, 12);
     o.end = o.start + random_below(seed, 2) * random_below(seed, 20);
@@ -187,7 +187,7 @@ static void fail_each_allocation(ts_reader *reader)
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
-    const op circle[] = {
+    const op cycle[] = {
         { W, S0, 1, 5, 1, 11, 1, 12, HOST },
         { R, S0, 6, 6, 2, 12, 1, 0, HOST },
         { K, LEGACY, 7, 8, 3, 13, 1, 0, HOST },
@@ -195,7 +195,7 @@ static void every_failing_allocation_is_reported(void **state)
         { DS, D0, 9, 10, 9, 15, 1, 0, HOST },
     };
     const call calls[] = { { HOST, 0, 1, 11 }, { HOST, 1, 2, 12 } };
-    fixture x = WORK_CALLS(circle, calls);
+    fixture x = WORK_CALLS(cycle, calls);
     fail_each_allocation(x.reader);
     work_close(&x);
     // Many operations of one number wait for many of another.

@@ -1,8 +1,8 @@
 /*
-    test_replay_inferred.c - what times alone tell, worked out by hand
+    test_replay_inferred.c - edges inferred from times, computed by hand
 
-    Every guess is flagged and counted, and none is made where the record
-    explains what happened.
+    Every inference is flagged and counted, and none is made where the record
+    explains the time.
 */
 #include "tests/replay/graph/replay_forge.h"
 
@@ -48,7 +48,7 @@ static fixture usual(op last, uint64_t other_end, uint64_t launched,
     return usual_beside(S0 + 1, last, other_end, launched, no_inference);
 }
 
-// Neither for kernels nor for collectives: joins tell what these wait for.
+// Neither for kernels nor for collectives, whose joins are known.
 static void nothing_is_guessed_from_other_devices(void **state)
 {
     (void)state;
@@ -134,7 +134,8 @@ static void an_event_that_explains_leaves_nothing_to_guess(void **state)
     work_close(&x);
 }
 
-// The stream or event is not recorded: what ended before it returned tells.
+// The stream or event is not recorded; it is inferred from what ended before
+// the call returned.
 static void a_call_that_asks_waits_for_what_ended_before_it_returned(void **s)
 {
     (void)s;
@@ -207,8 +208,8 @@ static void calls_that_wait_tie_streams_that_work_in_turns(void **state)
     work_close(&x);
 }
 
-// What was recorded when counts, not what was launched by the time of the
-// wait; and what the record contradicts does not.
+// What was in the record of the event counts, not what was launched by the time
+// of the wait, and nothing that the record contradicts.
 static void calls_that_record_tell_what_is_waited_for(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /*
-    test_replay_random.c - whatever several files say together, it comes out
+    test_replay_random.c - several random files replay as recorded
 
-    Random traces with everything in them: few moments, so that many are
-    equal; few numbers, so that most are used again.
+    Random traces with everything in them; times and numbers are drawn from
+    small ranges, so that many are equal.
 */
 #include "tests/replay/graph/replay_forge.h"
 

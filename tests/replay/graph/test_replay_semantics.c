@@ -272,7 +272,8 @@ static void default_streams_of_threads_are_blocking_streams(void **state)
     work_close(&x);
 }
 
-// Nothing says that it is, but for once it ran beside the default stream.
+// That it is non-blocking is only seen from one overlap with the default
+// stream.
 static void a_stream_that_ever_ran_beside_it_is_non_blocking(void **state)
 {
     (void)state;
@@ -338,7 +339,7 @@ static void dependencies_that_the_source_says_are_kept(void **state)
     work_close(&x);
 }
 
-// Many names for many: edges stay as few as operations and dependencies are.
+// Many for many: there are no more edges than operations and dependencies.
 static void shared_dependencies_grow_no_faster_than_the_trace(void **state)
 {
     (void)state;
@@ -377,8 +378,7 @@ static void shared_dependencies_grow_no_faster_than_the_trace(void **state)
 
 /* ---- The order of the host ---------------------------------------------- */
 
-// Of one kernel nobody knows when it was launched: that of all others counts
-// all the same.
+// The launch of one kernel is unknown, which does not affect the others.
 static void a_gap_in_what_is_known_of_the_host_costs_only_itself(void **state)
 {
     (void)state;

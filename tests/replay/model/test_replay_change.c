@@ -17,8 +17,8 @@ static void slower_kernels_queue_up(void **state)
     work_close(&x);
 }
 
-// The tenth needed 5 us less than usual to begin. What it saves is not taken
-// from the end of what is before it on its stream.
+// The tenth kernel began 5 us sooner than usual. These are not subtracted from
+// the end of the kernel before it on its stream.
 static void what_once_began_early_still_waits_for_its_stream(void **state)
 {
     (void)state;
@@ -228,15 +228,15 @@ static void threads_that_take_turns_wait_for_each_other(void **state)
     work_expect(&x, S0, 306 * US, 606 * US, 616 * US);
     work_expect(&x, S0, 606 * US, 1206 * US, 1216 * US);
     work_close(&x);
-    for (uint32_t i = 0; i < 3 * RUN; i++) // both at the same time: no turns
+    for (uint32_t i = 0; i < 3 * RUN; i++) // both at the same time: no order
         calls[i].thread = i % 2 ? OTHER : HOST;
     x = WORK_CALLS(ops, calls);
     assert_int_equal(0, stats(&x)->inferred[TS_EDGE_HOST_ORDER]);
     work_close(&x);
 }
 
-// A thread that waited often asks for something before it launches: all that it
-// does comes after the other's last launch.
+// A thread that waited often makes a call before it launches: all its work
+// comes after the last launch of the other.
 static void the_first_call_of_a_turn_need_not_launch(void **state)
 {
     (void)state;

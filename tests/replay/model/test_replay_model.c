@@ -14,7 +14,7 @@ static void constants_of_a_regular_trace_give_its_own_times(void **state)
     assert_int_equal(0, stats(&x)->different);
     assert_int_equal(0, stats(&x)->unexplained);
     assert_int_equal(6 * US, delay_of(&x, TS_EDGE_LAUNCH).delay_ns);
-    // Nothing shows what the device alone would take between two kernels.
+    // No two kernels show the gap of the device alone.
     assert_true(delay_of(&x, TS_EDGE_STREAM_ORDER).assumed);
     work_close(&x);
     x = burst();

@@ -45,10 +45,10 @@ static void expect_at(const scene *s, size_t op, int64_t start, int64_t end)
 }
 
 /*
-    Three of four multiprocessors for a collective that takes 10 us once both
-    are there. On the second rank half the device is taken until 28, so that
-    both end at 38; the first rank's kernel has to wait for that, all but one
-    that fits beside.
+    A collective takes three of four multiprocessors, for 10 us once both ranks
+    are there. On the second rank half the device is busy until 28, so that both
+    end at 38; the first rank's kernels wait for that, except one that fits next
+    to the collective.
 */
 static void collectives_have_room_while_they_wait_for_others(void **state)
 {

@@ -5,8 +5,8 @@
     10 device 0 with context 11 and streams 100..., 190 its legacy default
     stream, 191 a non-blocking one; 20, 21, 200... those of device 1.
 
-    One row is one thing that happens. Rows with a queued time have a call of
-    their own on `thread`, from queued to queued + 1, or to `back`.
+    A row is an event. Rows with a queued time have a call of their own on
+    `thread`, from queued to queued + 1, or to `back`.
 */
 #ifndef RACES_FORGE_H
 #define RACES_FORGE_H
@@ -27,7 +27,7 @@
 enum { PROCESS = 1, HOST = 2, OTHER = 3, D0 = 10, C0 = 11, D1 = 20, C1 = 21 };
 enum { S0 = 100, S1, S2, S3, LEGACY = 190, FREE = 191, T0 = 200, T1 };
 
-// What is done to memory.
+// Accesses to memory.
 enum { RD = 1, WR = 2, RW = 3, COARSE = 4 };
 #define K  TS_EVENT_KERNEL
 #define M  TS_EVENT_MEMCPY

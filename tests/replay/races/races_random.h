@@ -18,7 +18,7 @@ static inline uint32_t dice(uint32_t sides)
 
 enum { MOST = 60 };
 
-// Kernels, sets, events and syncs of two threads on a few streams; not all
+// Kernels, memsets, events and syncs of two threads on a few streams; not all
 // in the order in which a device would run them.
 static inline size_t random_acts(act *acts)
 {

@@ -1,8 +1,8 @@
 /*
     test_races.c - races: one small trace for each rule
 
-    A: 0x1000 to 0x10FF. What overlaps in time never matters here, so most
-    rows do not overlap at all.
+    A: 0x1000 to 0x10FF. Whether two rows overlap in time never matters, so most
+    do not.
 */
 #include "tests/replay/races/races_random.h"
 
@@ -133,7 +133,7 @@ static void events_order_through_a_third_stream_and_another_device(void **s)
         { R, T0, 21, 21, 4, EVENT(2) },
         { W, S1, 21, 22, 5, EVENT(2), .record = 4 },
         { K, S1, 30, 40, 7, A, RW },
-        { K, S2, 50, 60, 8, A, RD }, // waits for nobody
+        { K, S2, 50, 60, 8, A, RD }, // waits for nothing
     };
     RACE(acts, READ_WRITE, 5, 6);
 }
@@ -285,7 +285,7 @@ static void a_trace_without_memory_has_nothing_to_look_at(void **state)
 
 typedef struct brute {
     bool reach[MOST][MOST]; // by operation
-    bool told[MOST][MOST];  // both ways
+    bool told[MOST][MOST];  // reported, in both directions
 } brute;
 
 static void brute_walk(const ts_graph *g, uint32_t node, bool *seen)
@@ -330,7 +330,7 @@ static bool brute_conflict(const act *a, const act *b)
            b->address < a->address + a->size;
 }
 
-// Whether b was told to race with a, or with somebody behind a.
+// Whether b was reported to race with a, or with an operation after a.
 static bool brute_told(const brute *b, uint32_t count, uint32_t first,
                        uint32_t second)
 {

@@ -1,5 +1,5 @@
 /*
-    test_races_orders.c - other legal orders
+    test_races_orders.c - races shown by running other legal orders
 */
 #include "tests/replay/races/races_random.h"
 
@@ -61,8 +61,8 @@ static void every_seed_finds_it_soon(void **state)
     scene_close(&x);
 }
 
-// Orders by chance seldom turn two operations round of which one waits for all
-// else: pairs that race are turned round on purpose.
+// Random orders seldom swap two operations of which one waits for all others,
+// so pairs that race are swapped on purpose.
 static void a_race_behind_much_else_is_found_soon(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void orders_that_differ_in_nothing_are_one(void **state)
 static void races_that_change_nothing_do_not_differ(void **state)
 {
     (void)state;
-    // Two sets of one value, and a reader of what both leave.
+    // Two memsets of one value, and a reader of the result.
     act acts[] = {
         { Z, S0, 10, 20, 1, BUFFER(1) },
         { Z, S1, 10, 20, 2, .address = 0x1800, .size = 4096 },
@@ -141,7 +141,8 @@ static void races_that_change_nothing_do_not_differ(void **state)
 static void copies_move_what_is_there(void **state)
 {
     (void)state;
-    // Half of 1 goes through 2, in two parts, to 3; turned round it does not.
+    // Half of 1 goes through 2, in two parts, to 3; in the other order it does
+    // not.
     const act acts[] = {
         { K, S0, 1, 5, 1, BUFFER(1), WR },
         { M, S0, 10, 11, 2, .address = 0x2000, .size = 1024, .source = 0x1000,

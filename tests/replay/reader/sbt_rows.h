@@ -22,7 +22,7 @@ typedef struct rows {
     uint64_t rest;
     uint64_t clocks; // a hash over what some ticks mean
     ts_result opened;
-    bool reported; // the reader said that something is wrong or missing
+    bool reported; // the reader reported that something is wrong or missing
 } rows;
 
 static inline uint64_t rows_mix(uint64_t hash, const void *bytes, size_t size)

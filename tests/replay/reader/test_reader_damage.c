@@ -27,7 +27,7 @@ static int forget(void **state)
     return 0;
 }
 
-// What was read must be true; if it is not all, the reader must say so.
+// Events that were read must be right; if some are missing, the reader says so.
 static void check_rows(const rows *all, const char *what, size_t offset)
 {
     if (!rows_within(all, &truth, all->reported))
@@ -257,8 +257,8 @@ static void garbage_between_chunks_is_skipped(void **state)
     }
 }
 
-// Headers every 64 bytes, each of which claims the rest of the file: to hash
-// what each claims would take minutes.
+// Headers every 64 bytes, each of which claims the rest of the file: hashing
+// all of these claims would take minutes.
 static void a_file_of_false_headers_is_given_up_in_time(void **state)
 {
     (void)state;

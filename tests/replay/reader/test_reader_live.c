@@ -225,7 +225,7 @@ static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
     return NULL;
 }
 
-// A trace that is watched for hours gets a sample of its clock every time.
+// A trace that is followed for hours gets more and more clock samples.
 static void watching_a_trace_for_long_takes_little_memory(void **state)
 {
     (void)state;
@@ -317,7 +317,8 @@ static void flip_payloads(const char *path, const forge *f)
     close(fd);
 }
 
-// Whoever owns a trace may do so at any time; nobody dies of SIGBUS.
+// The owner of a trace may truncate it at any time; readers do not die of
+// SIGBUS.
 static void a_file_that_is_cut_short_meanwhile_is_damaged(void **state)
 {
     (void)state;
@@ -331,7 +332,7 @@ static void a_file_that_is_cut_short_meanwhile_is_damaged(void **state)
     ts_reader_close(reader);
 }
 
-// What was right when the trace was opened is checked again where it is read.
+// What was valid when the trace was opened is checked again when it is read.
 static void a_file_that_changes_meanwhile_is_damaged(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ typedef struct meter {
     bool refused; // one has failed
 } meter;
 
-// Like realloc, but it counts, and it checks that sizes are told truly.
+// Like realloc, but counts, and checks that old sizes are right.
 static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
 {
     meter *const m = user;

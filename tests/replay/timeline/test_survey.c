@@ -1,5 +1,5 @@
 /*
-    test_survey.c - long traces, a window at a time
+    test_survey.c - windows of long traces
 
     What a window holds, and that the figures of all windows together are
     those of the whole trace, whatever the windows and threads.
@@ -312,8 +312,8 @@ static void causes_are_those_of_the_whole_trace(void **s)
     work_close(&x);
 }
 
-// One that goes through many windows in which other devices work counts once.
-// The span begins with the first work: no call for it, however early, counts.
+// A gap that spans many windows, in which other devices work, counts once. The
+// span begins with the first work, not with an earlier call.
 static void a_gap_may_be_longer_than_windows(void **s)
 {
     (void)s;

@@ -1,5 +1,5 @@
 /*
-    test_timeline.c - the causes of idle time, worked out by hand
+    test_timeline.c - the causes of idle time, computed by hand
 */
 #include "tests/replay/timeline/timeline_forge.h"
 

@@ -9,7 +9,7 @@ typedef struct want {
     int64_t end;
 } want;
 
-// The stays of a stream from `start` on.
+// The states of a stream from `start` on.
 static void stays_are(const timeline *x, uint32_t track, int64_t start,
                       const want *wanted, size_t count)
 {

@@ -2,7 +2,7 @@
     advice_fixture.h - one rule of advice and the traces made for it
 
     A *scene* writes a trace: with `bad` one in which the rule must fire, else
-    the same without what it looks for. Of each: the gain, worked out by hand,
+    the same without what it looks for. Of each: the gain, computed by hand,
     and a threshold that silences it. Times of scenes are in microseconds.
 */
 #ifndef ADVICE_FIXTURE_H

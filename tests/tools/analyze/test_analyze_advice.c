@@ -8,7 +8,7 @@
 
 extern const analyze_question ask_advice;
 
-// What the question says of a scene.
+// The advice on a scene.
 static report_section *ask_of(advised *x, advice_scene scene, const char *set,
                               report **r)
 {

@@ -39,8 +39,9 @@ static void data_loading(made *m, bool bad)
     }
 }
 
-// Two threads launch by turns, 4 us each, and then at once: 10 us each if bad.
-// Each of the 60 calls at once that come before the last kernel is 6 us longer.
+// Two threads launch alternately, 4 us each, and then at once: 10 us each if
+// bad. Each of the 60 calls at once that come before the last kernel is 6 us
+// longer.
 static void contended_launches(made *m, bool bad)
 {
     for (int64_t i = 0; i < 120; i++) {

@@ -96,7 +96,7 @@ static void bounced_copy(made *m, bool bad)
     queue_kernel(&q, "k", 10);
 }
 
-// Sets of 20 us, overwritten whole or in part.
+// Memsets of 20 us, overwritten whole or in part.
 static void overwritten_set(made *m, bool bad)
 {
     queue q = { .m = m };

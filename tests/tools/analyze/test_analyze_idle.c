@@ -1,5 +1,5 @@
 /*
-    test_analyze_idle.c - idle time by cause, zone and call, worked out by hand
+    test_analyze_idle.c - idle time by cause, zone and call, computed by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_idle.h"

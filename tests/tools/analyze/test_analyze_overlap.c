@@ -1,5 +1,5 @@
 /*
-    test_analyze_overlap.c - what kernels hide, worked out by hand
+    test_analyze_overlap.c - what kernels hide, computed by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_overlap.h"

@@ -1,5 +1,5 @@
 /*
-    test_analyze_ranks.c - arrivals at collectives, worked out by hand
+    test_analyze_ranks.c - arrivals at collectives, computed by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_ranks.h"

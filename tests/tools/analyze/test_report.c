@@ -1,5 +1,5 @@
 /*
-    test_report.c - reports: what is put in comes out, whatever texts hold
+    test_report.c - reports show what is put in, whatever texts hold
 */
 #include "tests/tools/analyze/story_forge.h"
 #include "tools/analyze/analyze.h"
@@ -138,7 +138,7 @@ static char *read_all(const char *path)
     return text;
 }
 
-// Every tag is closed in its turn, every attribute quoted, every & begins a
+// Tags are closed in order, every attribute is quoted, every & begins a
 // reference, every byte is UTF-8 and no control: what an XML parser wants.
 static void expect_well_formed(const char *text)
 {

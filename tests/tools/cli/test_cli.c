@@ -89,7 +89,7 @@ static void an_expression_matches_a_part_of_a_name(void **state)
     assert_true(matches("^gemm$", "gemm"));
     assert_false(matches("^gemm$", "gemms"));
     assert_true(matches("ge+m|relu", "my relu"));
-    // Only what was given counts, not what stands behind it.
+    // Only the given bytes count, not what follows them.
     regex_t compiled;
     cli_text why;
     assert_true(cli_regex_open(&compiled, "gemm=2", 4, &why));
@@ -180,7 +180,7 @@ static const char *shown(const char *text, bool html)
     return got;
 }
 
-// U+202E and its like turn what follows around; U+2028 is a line of its own.
+// U+202E and its like reverse what follows; U+2028 ends a line.
 static void nothing_turns_the_direction_of_a_text(void **state)
 {
     (void)state;

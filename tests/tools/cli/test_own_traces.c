@@ -1,4 +1,4 @@
-// Which traces may run code without a question: those on the user's own list.
+// Which traces may run code without --trust: those on the user's own list.
 #define _GNU_SOURCE
 #include "tools/cut/cut.h"
 
