@@ -2689,8 +2689,8 @@ typedef struct ts__ring_rest {
         uint32_t track;
     } owners[16];
     uint32_t owner_count;
-    uint32_t forgotten_told; // a flight recorder's loss is in the ledger
-    uint64_t kept;           // records that reached the trace
+    uint32_t forgotten_reported; // a flight recorder's loss is in the ledger
+    uint64_t kept;               // records that reached the trace
     ts__loss_total losses[TS__LOSS_SLOTS];
 } ts__ring_rest;
 
@@ -2782,10 +2782,10 @@ typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
     uint64_t size;
-    uint64_t past;    // up to here, of sessions that are over
-    uint64_t told;    // up to here, older than the session
-    uint64_t kept;    // `used` where its memory is not this process's alone
-    uint32_t session; // not 0: of its log, and of the process: see ts__shelf
+    uint64_t past;     // up to here, of sessions that are over
+    uint64_t reported; // up to here, older than the session
+    uint64_t kept;     // `used` where its memory is not this process's alone
+    uint32_t session;  // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
 // Kinds of entries beside those of chunks. PACKED: a stack in words, as in
 // ts__stack_get. The last two never leave the process.
@@ -2891,7 +2891,8 @@ TS__TLS ts__ring *ts__mine = &ts__none;
 #endif
 // This thread: inside the slow path; its track, name, and the session that
 // has been told of them.
-static TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+static TS__TLS uint32_t ts__inside, ts__track, ts__track_name,
+    ts__track_reported;
 static TS__TLS ts__ring *ts__before; // its ring in an earlier session
 
 // The dictionary's log in the sidecar, by block.
@@ -3489,14 +3490,14 @@ static uint32_t ts__process_track(void)
     return ts__c.process_track;
 }
 
-static uint32_t ts__thread_tell(uint32_t name)
+static uint32_t ts__thread_describe(uint32_t name)
 {
     const uint32_t session = TS__LOAD(&ts__here.session);
     const uint32_t process = ts__process_track();
-    if (session && ts__track_told != session)
+    if (session && ts__track_reported != session)
         __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
     ts__track_name = name;
-    ts__track_told = session;
+    ts__track_reported = session;
     ts__track = ts__track_put(ts__track, TS_TRACK_THREAD, process, name, 0,
                               (uint64_t)syscall(SYS_gettid), 0);
     return ts__track;
@@ -3506,19 +3507,19 @@ static uint32_t ts__thread_tell(uint32_t name)
 // each tells every session anew.
 uint32_t ts_thread_track(void)
 {
-    if (ts__track && ts__track_told == TS__LOAD(&ts__here.session))
+    if (ts__track && ts__track_reported == TS__LOAD(&ts__here.session))
         return ts__track;
     if (!ts__track_name) {
         char name[17] = { 0 };
         prctl(PR_GET_NAME, name);
         ts__track_name = ts_name_define(name);
     }
-    return ts__thread_tell(ts__track_name);
+    return ts__thread_describe(ts__track_name);
 }
 
 void ts_thread_name(const char *name)
 {
-    if (name) ts__thread_tell(ts_name_define(name));
+    if (name) ts__thread_describe(ts_name_define(name));
 }
 
 // A counter is known by its name: a key entry leads to its track.
@@ -3989,9 +3990,9 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     }
     // A track needs the slow path itself.
     ts__inside = 0;
-    const bool told = ts_thread_track() != 0;
+    const bool known = ts_thread_track() != 0;
     ts__inside = 1;
-    if (!told) {
+    if (!known) {
         ts__grow_failed(TS__GROW_RINGS);
         ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
         return NULL;
@@ -4530,7 +4531,7 @@ ts_result ts_frame_listen(void (*hook)(const char *name, bool sure))
 }
 
 // They fill up from the first.
-static void ts__frame_tell(const char *name, bool sure)
+static void ts__frame_report(const char *name, bool sure)
 {
     for (int i = 0; i < TS__FRAME_HOOKS; i++) {
         void (*const hook)(const char *name, bool sure) =
@@ -4542,7 +4543,7 @@ static void ts__frame_tell(const char *name, bool sure)
 
 void ts_frame_hint(const char *name)
 {
-    ts__frame_tell(name, false);
+    ts__frame_report(name, false);
 }
 
 void ts_frame(ts_site *site)
@@ -4554,7 +4555,7 @@ void ts_frame(ts_site *site)
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_FRAME);
-    ts__frame_tell(site->name, true);
+    ts__frame_report(site->name, true);
 }
 
 void ts_flow(uint64_t id, ts_phase phase)
@@ -6070,7 +6071,7 @@ static bool ts__entry_here(const ts__block *block, uint64_t at,
 {
     if (e->kind == TS_CHUNK_TRACKS && e->size &&
         ts__entry_bytes(e)[0] == TS_TRACK_THREAD)
-        return at >= block->told;
+        return at >= block->reported;
     return e->kind != TS_CHUNK_METADATA || e->id || at >= block->past;
 }
 
@@ -7203,7 +7204,7 @@ static ts_result ts__session_begin(void)
     ts__lock_take(&ts__c.names);
     // acquire: a thread that the last session did not wait for may still add
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].told =
+        ts__c.blocks[i].reported =
             __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
     // Of the log, from here on.
@@ -7230,7 +7231,7 @@ static bool ts__thread_start(void)
 }
 
 // Which trace it is of, for whoever finds it without one.
-static void ts__sidecar_tell(ts__sidecar_head *head)
+static void ts__sidecar_describe(ts__sidecar_head *head)
 {
     ts__path_whole(ts__c.path);
     memcpy(head->trace, ts__c.path, sizeof head->trace);
@@ -7249,7 +7250,7 @@ static void ts__sidecar_tell(ts__sidecar_head *head)
     from outside on one time axis. Only its owner can rename what is in
     /dev/shm, so what was looked at stays what it is.
 */
-static bool ts__session_tell_to(unsigned user, const ts_file_header *header)
+static bool ts__session_announce_to(unsigned user, const ts_file_header *header)
 {
     char text[160];
     uint64_t session[2];
@@ -7289,7 +7290,7 @@ static ts_result ts__session_open(const ts_session_desc *desc)
     ts__header_make(&header);
     result = ts__sidecar_create(&header);
     if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
-    if (result == TS_OK) ts__sidecar_tell(&w->sidecar->head);
+    if (result == TS_OK) ts__sidecar_describe(&w->sidecar->head);
     if (result == TS_OK) result = ts__session_begin();
     if (result == TS_OK) {
         ts__sidecar_link(true);
@@ -7307,8 +7308,8 @@ static ts_result ts__session_open(const ts_session_desc *desc)
         return result;
     }
     // That of root may have made this user of the process.
-    if (!TS__INJECTED && !ts__session_tell_to((unsigned)geteuid(), &header))
-        ts__session_tell_to(0, &header);
+    if (!TS__INJECTED && !ts__session_announce_to((unsigned)geteuid(), &header))
+        ts__session_announce_to(0, &header);
     ts__signal_take();
     __atomic_store_n(&ts__here.gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;
@@ -7760,7 +7761,7 @@ static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
 }
 
 // A clock lives as long as the process, what is said of a session does not.
-static void ts__clock_tell(uint32_t clock)
+static void ts__clock_describe(uint32_t clock)
 {
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     const uint32_t session = TS__LOAD(&ts__here.session);
@@ -7778,7 +7779,7 @@ uint32_t ts_clock_define(const char *name)
         __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
     if (clock >= TS__CLOCKS_MAX) return 0;
     ts__clocks_kept[clock].name = ts_name_define(name);
-    ts__clock_tell(clock);
+    ts__clock_describe(clock);
     return clock;
 }
 
@@ -7836,7 +7837,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     uint32_t before = 0, backwards = 0;
     ts__caller old;
-    ts__clock_tell(clock);
+    ts__clock_describe(clock);
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;
@@ -8236,8 +8237,8 @@ static void ts__rescue_rings(ts__rescue *r)
         while (ring->tail < view.head &&
                ts__move_batch(&m, ring, &view, r->encoder, view.head))
             ;
-        if (!s->head.overwrites || ts__rest(ring)->forgotten_told) continue;
-        ts__rest(ring)->forgotten_told = 1;
+        if (!s->head.overwrites || ts__rest(ring)->forgotten_reported) continue;
+        ts__rest(ring)->forgotten_reported = 1;
         ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
                       ts__overwritten(ring, ts__rest(ring)->kept),
                       s->head.header.start_tick, r->encoder->now);

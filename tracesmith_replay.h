@@ -671,7 +671,7 @@ typedef struct ts_replay_run_desc {
 /*
     Runs the selected operations (desc NULL: exactly as recorded). What waits
     takes as long as what it waits for, whatever its duration. Operations that
-    wait for each other in a circle do not run: see ts_replay_circle. May be
+    wait for each other in a circle do not run: see ts_replay_cycle. May be
     called again; the last schedule counts.
 
     Errors:  TS_ERR_NOT_FOUND (nothing is selected), TS_ERR_USAGE (a negative
@@ -698,16 +698,16 @@ typedef struct ts_replay_stats {
     uint64_t overlaps; // kernels that began before the one before them on
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
-    uint64_t meetings;         // collectives and pairs of send and receive
-    uint64_t meetings_partial; // ranks are missing: low confidence
-    uint64_t lost;             // records the ledger misses on what was selected
-    int64_t unknown_host_ns;   // of threads, summed up: between two calls while
-                               // another thread of the process called: they
-                               // may have waited for it, and no edge says so.
-                               // And before the first call, while there was
-                               // work that had been queued before
-    uint64_t shared_syncs; // waits for a device to which several threads had
-                           // launched: for what hangs on who came first
+    uint64_t rendezvous;         // collectives and pairs of send and receive
+    uint64_t rendezvous_partial; // ranks are missing: low confidence
+    uint64_t lost;           // records the ledger misses on what was selected
+    int64_t unknown_host_ns; // of threads, summed up: between two calls while
+                             // another thread of the process called: they
+                             // may have waited for it, and no edge says so.
+                             // And before the first call, while there was
+                             // work that had been queued before
+    uint64_t shared_syncs;   // waits for a device to which several threads had
+                             // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;
@@ -806,7 +806,7 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
 
 // After a run: operations and calls that wait for each other, each for the
 // one before it and the first for the last. Returns how many; 0: all ran.
-TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
+TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes);
 
 /* ==== 7. Models ========================================================== */
 // src/replay/public/model.h
@@ -1204,19 +1204,19 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
                                     uint8_t *edge, bool *inferred);
 
 // One stay of a stream in a state.
-typedef struct ts_stay {
+typedef struct ts_state_span {
     ts_state state;
     int64_t start_ns, end_ns;
     uint32_t operation; // that runs first, or comes next; TS_NODE_NONE: none
     uint32_t culprit;   // WAITING: the node waited for, or TS_NODE_NONE
     uint8_t edge;       // WAITING: ts_edge_kind that leads there
     bool inferred;
-} ts_stay;
+} ts_state_span;
 
 // Goes through the stays of a stream, numbered as by ts_replay_lane, in order
 // of time. They leave no gap; a stream without operations of its own has none.
 // They are not cut to [from, to).
-typedef struct ts_stays {
+typedef struct ts_state_spans {
     const ts_timeline *timeline; // private, as all of it
     size_t at, end;
     int64_t now_ns, busy_ns, wait_ns;
@@ -1225,10 +1225,11 @@ typedef struct ts_stays {
     uint8_t next_kind;
     uint32_t runs, waits;
     bool more, kept;
-    ts_stay next;
-} ts_stays;
-TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);
-TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
+    ts_state_span next;
+} ts_state_spans;
+TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
+                                              size_t stream);
+TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay);
 
 /*
     The figures of a whole trace of any length in little memory: window after
@@ -1247,7 +1248,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
     Windows are cut by the numbers of operations in the chunks, not by threads:
     the figures are the same for any number of these.
 */
-typedef struct ts_survey_desc {
+typedef struct ts_overview_desc {
     uint32_t window_operations TS__UNSET; // of each window, about (50,000)
     // before and after it, about (a tenth)
     uint32_t margin_operations TS__UNSET;
@@ -1257,12 +1258,12 @@ typedef struct ts_survey_desc {
     uint32_t queue_depth TS__UNSET, connections TS__UNSET;
     bool no_inference TS__UNSET;
     ts_allocator allocator TS__UNSET; // used by all threads (malloc and free)
-} ts_survey_desc;
+} ts_overview_desc;
 
-typedef struct ts_survey ts_survey;
+typedef struct ts_overview ts_overview;
 
 /*
-    *survey is NULL on failure.
+    *overview is NULL on failure.
 
     Memory:  about 350 bytes for each operation of a window and its margins
              on each thread, 4 for each operation of the trace.
@@ -1270,30 +1271,32 @@ typedef struct ts_survey ts_survey;
              TS_ERR_CORRUPT (parts do not add up: a bug), TS_ERR_MEMORY.
     Lifetime: the reader must outlive it.
 */
-TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
-                                const ts_survey_desc *desc);
-TS_API void ts_survey_close(ts_survey *survey); // NULL is allowed
+TS_API ts_result ts_overview_open(ts_overview **overview, ts_reader *reader,
+                                  const ts_overview_desc *desc);
+TS_API void ts_overview_close(ts_overview *overview); // NULL is allowed
 
 // As of a timeline; devices by their numbers. launch_p50_ns and launch_p95_ns
 // are at most 4 s. Lifetime: until close.
-TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey);
-TS_API const ts_timeline_figures *ts_survey_device(const ts_survey *survey,
-                                                   size_t device); // or NULL
+TS_API const ts_timeline_figures *
+ts_overview_total(const ts_overview *overview);
+TS_API const ts_timeline_figures *
+ts_overview_device(const ts_overview *overview,
+                   size_t device); // or NULL
 
 // The longest gaps of all devices, longest first; of equal ones the earlier.
 // operation, and culprit where it is an operation, are numbers in the whole
 // trace, as of ts_replay_operation. False past the end.
-TS_API bool ts_survey_gap(const ts_survey *survey, size_t index, size_t *device,
-                          ts_gap *gap);
+TS_API bool ts_overview_gap(const ts_overview *overview, size_t index,
+                            size_t *device, ts_gap *gap);
 
 // What was cut out of the trace, and what its graphs were.
-typedef struct ts_survey_window {
+typedef struct ts_overview_window {
     int64_t from_ns, to_ns; // the first has no beginning, the last no end
     uint64_t operations;    // that begin in it, whatever their kind
     ts_replay_stats plan;   // of the graph, margins included
-} ts_survey_window;
-TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
-                                ts_survey_window *window);
+} ts_overview_window;
+TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
+                                  ts_overview_window *window);
 
 /* ==== 9. Races =========================================================== */
 // src/replay/public/races.h
@@ -1845,12 +1848,12 @@ typedef struct ts_execution_whole {
             takes more than one part), TS_ERR_MEMORY, with a clause in `why`;
             what went wrong with an operation is in its item.
 */
-TS_API ts_result ts_execution_run_together(ts_execution *execution,
-                                           const ts_execution_edge *edges,
-                                           size_t edge_count, bool graph,
-                                           ts_execution_item *items,
-                                           ts_execution_whole *whole, char *why,
-                                           size_t room);
+TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
+                                             const ts_execution_edge *edges,
+                                             size_t edge_count, bool graph,
+                                             ts_execution_item *items,
+                                             ts_execution_whole *whole,
+                                             char *why, size_t room);
 
 #endif // TRACESMITH_REPLAY_H
 
@@ -5283,15 +5286,16 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
     read into `lent`, where it is until something else is put there, or, if
     that is NULL, stays until ts_reader_blobs_free.
 */
-typedef struct ts__blob_wish {
+typedef struct ts__blob_limits {
     uint64_t least, most; // bytes
     uint64_t inflated;    // those of a compressed one, at most
     ts__scratch *lent;
-} ts__blob_wish;
+} ts__blob_limits;
 
 // Checks a blob and gives its bytes.
 static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
-                               const ts__blob_wish *wish, const uint8_t **bytes)
+                               const ts__blob_limits *wish,
+                               const uint8_t **bytes)
 {
     ts__in_chunk *const chunk = &reader->chunks[blob->chunk];
     const uint8_t *payload;
@@ -5330,8 +5334,8 @@ static ts_result ts__blobs_list(ts_reader *reader)
 
 // The first blob of a hash that can be read and has a size that is wanted.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
-                               const ts__blob_wish *wish, const uint8_t **bytes,
-                               size_t *size)
+                               const ts__blob_limits *wish,
+                               const uint8_t **bytes, size_t *size)
 {
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
@@ -5363,7 +5367,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
 // The bytes are NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with a size:
 // it is there, and has another size than is wanted.
 static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
-                                 const ts__blob_wish *wish,
+                                 const ts__blob_limits *wish,
                                  const uint8_t **bytes, size_t *size)
 {
     *bytes = NULL;
@@ -5379,7 +5383,7 @@ static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size)
 {
-    static const ts__blob_wish any = { 0, UINT64_MAX, UINT64_MAX, NULL };
+    static const ts__blob_limits any = { 0, UINT64_MAX, UINT64_MAX, NULL };
     const uint8_t *found;
     const ts_result result = ts__reader_blob(reader, hash, &any, &found, size);
     *bytes = found;
@@ -6492,15 +6496,15 @@ typedef struct ts__coll_op {
     takes once all are there: the shortest of the recorded durations, that of
     the operation `cost`. The ends of the members depend on its end.
 */
-typedef struct ts__meeting {
+typedef struct ts__rendezvous {
     uint32_t first, count; // of ts_replay.members
     uint32_t expected;     // ranks that take part; 0 unknown
     uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
     uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
-} ts__meeting;
+} ts__rendezvous;
 
 typedef struct ts__met { // in order of op
-    uint32_t op, meeting;
+    uint32_t op, rendezvous;
 } ts__met;
 
 /*
@@ -6568,12 +6572,12 @@ struct ts_replay {
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
     ts__rvec collectives;  // ts__coll_op, by operation
-    ts__rvec meetings;     // ts__meeting
-    ts__rvec members;      // uint32_t: operations, by meeting
+    ts__rvec rendezvous;   // ts__rendezvous
+    ts__rvec members;      // uint32_t: operations, by rendezvous
     ts__rvec met;          // ts__met
-    ts__rvec joined;       // uint32_t: meetings, of join_first and those after
-    ts__rvec queued;       // ts__queued, while the graph is built
-    ts__rvec deps_named;   // ts__named_dep, while the graph is built
+    ts__rvec joined;     // uint32_t: rendezvous, of join_first and those after
+    ts__rvec queued;     // ts__queued, while the graph is built
+    ts__rvec deps_named; // ts__named_dep, while the graph is built
     ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending
@@ -6744,7 +6748,7 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
     uint32_t launch, name;
-    uint32_t meeting; // its number plus 1; 0: none
+    uint32_t rendezvous; // its number plus 1; 0: none
 } ts__coll;
 
 // What a part says about the job of which its process is one.
@@ -6822,7 +6826,7 @@ static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     coll->peer = ts__columns_get(c, TS_COLUMN_PEER, i);
     coll->launch = (uint32_t)ts__columns_get(c, TS_COLUMN_LAUNCH, i);
     coll->name = op->label;
-    coll->meeting = 0;
+    coll->rendezvous = 0;
     op->label = at;
 }
 
@@ -8000,13 +8004,14 @@ static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
     to->op = r->op_count;
     to->launch = coll->launch;
     to->communicator = coll->communicator;
-    if (!coll->meeting) return true;
+    if (!coll->rendezvous) return true;
     ts__met *const met =
         (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
     if (!met) return false;
     met->op = r->op_count;
-    met->meeting = coll->meeting - 1;
-    *waits = ((ts__meeting *)r->meetings.data + met->meeting)->count > 1;
+    met->rendezvous = coll->rendezvous - 1;
+    *waits =
+        ((ts__rendezvous *)r->rendezvous.data + met->rendezvous)->count > 1;
     return true;
 }
 
@@ -8185,44 +8190,45 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
     all ranks; what is left by communicator and name alone, because ranks may
     send different amounts.
 */
-typedef struct ts__meet_item {
+typedef struct ts__rendezvous_item {
     uint64_t key;
     uint32_t row, rank;
     uint32_t turn; // how many with this key the rank began before
     bool met;
-} ts__meet_item;
+} ts__rendezvous_item;
 
-typedef enum ts__meet_stage {
-    TS__MEET_SEQUENCE,
-    TS__MEET_SIZE,
-    TS__MEET_NAME
-} ts__meet_stage;
+typedef enum ts__rendezvous_stage {
+    TS__RENDEZVOUS_SEQUENCE,
+    TS__RENDEZVOUS_SIZE,
+    TS__RENDEZVOUS_NAME
+} ts__rendezvous_stage;
 
 static ts__coll *ts__loader_coll(const ts__loader *l, uint32_t row)
 {
     return (ts__coll *)l->colls.data + ts__loader_op(l, row)->label;
 }
 
-static const ts__replay_lane *ts__meet_lane(const ts__loader *l, uint32_t row)
+static const ts__replay_lane *ts__rendezvous_lane(const ts__loader *l,
+                                                  uint32_t row)
 {
     return ts__replay_lane_at(l->replay, ts__loader_row(l, row)->track);
 }
 
-static ts_text ts__meet_text(const ts__loader *l, uint32_t row)
+static ts_text ts__rendezvous_text(const ts__loader *l, uint32_t row)
 {
-    const uint32_t file = ts__meet_lane(l, row)->file;
+    const uint32_t file = ts__rendezvous_lane(l, row)->file;
     return ts_reader_name(ts__replay_file(l->replay, file)->reader,
                           ts__loader_coll(l, row)->name);
 }
 
-static uint64_t ts__meet_name(const ts__loader *l, uint32_t row)
+static uint64_t ts__rendezvous_name(const ts__loader *l, uint32_t row)
 {
-    const ts_text name = ts__meet_text(l, row);
+    const ts_text name = ts__rendezvous_text(l, row);
     return XXH3_64bits(name.text, name.size);
 }
 
-static uint64_t ts__meet_number(ts_reader *reader, uint32_t process,
-                                const char *key)
+static uint64_t ts__rendezvous_number(ts_reader *reader, uint32_t process,
+                                      const char *key)
 {
     ts_metadata found;
     if ((!ts_reader_metadata(reader, process, key, &found) &&
@@ -8238,7 +8244,7 @@ static uint64_t ts__meet_number(ts_reader *reader, uint32_t process,
     that does not say who takes part is of all processes of the job, unless
     the job has groups of them.
 */
-static bool ts__meet_jobs(ts__loader *l)
+static bool ts__rendezvous_jobs(ts__loader *l)
 {
     const size_t count = l->replay->parts.count;
     if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
@@ -8249,9 +8255,9 @@ static bool ts__meet_jobs(ts__loader *l)
             ts__replay_file(l->replay, part->file)->reader;
         ts__job *const job = (ts__job *)l->jobs.data + i;
         ts_metadata groups;
-        job->rank = ts__meet_number(reader, part->process, "rank") + 1;
+        job->rank = ts__rendezvous_number(reader, part->process, "rank") + 1;
         const uint64_t ranks =
-            ts__meet_number(reader, part->process, "world_size");
+            ts__rendezvous_number(reader, part->process, "world_size");
         if (ranks > 1 && ranks < UINT32_MAX &&
             !ts_reader_metadata(reader, part->process, "process_groups",
                                 &groups) &&
@@ -8261,21 +8267,22 @@ static bool ts__meet_jobs(ts__loader *l)
     return true;
 }
 
-static const ts__job *ts__meet_job(const ts__loader *l, uint32_t row)
+static const ts__job *ts__rendezvous_job(const ts__loader *l, uint32_t row)
 {
-    return (const ts__job *)l->jobs.data + ts__meet_lane(l, row)->part;
+    return (const ts__job *)l->jobs.data + ts__rendezvous_lane(l, row)->part;
 }
 
 /*
     Who sends to whom: a pair has a key of its own for each direction that the
     names tell. Kernels that send and receive at once have none.
 */
-static bool ts__meet_pair(const ts__loader *l, uint32_t row, uint64_t parts[2])
+static bool ts__rendezvous_pair(const ts__loader *l, uint32_t row,
+                                uint64_t parts[2])
 {
     const uint64_t peer = ts__loader_coll(l, row)->peer;
-    const uint64_t own = peer ? ts__meet_job(l, row)->rank : 0;
+    const uint64_t own = peer ? ts__rendezvous_job(l, row)->rank : 0;
     if (!own) return false;
-    const ts_text name = ts__meet_text(l, row);
+    const ts_text name = ts__rendezvous_text(l, row);
     const bool sends = ts__text_has(name, "Send") || ts__text_has(name, "send");
     const bool receives =
         ts__text_has(name, "Recv") || ts__text_has(name, "recv");
@@ -8285,23 +8292,24 @@ static bool ts__meet_pair(const ts__loader *l, uint32_t row, uint64_t parts[2])
     return true;
 }
 
-static uint64_t ts__meet_key(const ts__loader *l, uint32_t row,
-                             ts__meet_stage stage)
+static uint64_t ts__rendezvous_key(const ts__loader *l, uint32_t row,
+                                   ts__rendezvous_stage stage)
 {
     const ts__coll *const coll = ts__loader_coll(l, row);
     uint64_t parts[6] = { (uint64_t)stage, coll->communicator, 0, 0, 0, 0 };
-    if (stage == TS__MEET_SEQUENCE) parts[2] = coll->sequence;
-    if (stage == TS__MEET_SIZE) parts[2] = coll->size;
-    const bool pair = ts__meet_pair(l, row, parts + 4);
-    if (stage != TS__MEET_SEQUENCE && !pair) parts[3] = ts__meet_name(l, row);
+    if (stage == TS__RENDEZVOUS_SEQUENCE) parts[2] = coll->sequence;
+    if (stage == TS__RENDEZVOUS_SIZE) parts[2] = coll->size;
+    const bool pair = ts__rendezvous_pair(l, row, parts + 4);
+    if (stage != TS__RENDEZVOUS_SEQUENCE && !pair)
+        parts[3] = ts__rendezvous_name(l, row);
     return XXH3_64bits(parts, sizeof parts);
 }
 
 // Of equal keys by turn and rank.
-static int ts__meet_compare(const void *left, const void *right)
+static int ts__rendezvous_compare(const void *left, const void *right)
 {
-    const ts__meet_item *const a = (const ts__meet_item *)left;
-    const ts__meet_item *const b = (const ts__meet_item *)right;
+    const ts__rendezvous_item *const a = (const ts__rendezvous_item *)left;
+    const ts__rendezvous_item *const b = (const ts__rendezvous_item *)right;
     if (a->key != b->key) return a->key < b->key ? -1 : 1;
     if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
@@ -8309,24 +8317,24 @@ static int ts__meet_compare(const void *left, const void *right)
 }
 
 // All collectives that have not met yet, in order of rank and start.
-static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
+static bool ts__rendezvous_gather(ts__loader *l, ts__rvec *items)
 {
     for (size_t i = 0; i < l->rows.count; i++) {
         if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
-        ts__meet_item *const item =
-            (ts__meet_item *)ts__rvec_push(l->allocator, items, sizeof *item);
+        ts__rendezvous_item *const item = (ts__rendezvous_item *)ts__rvec_push(
+            l->allocator, items, sizeof *item);
         if (!item) return false;
         memset(item, 0, sizeof *item);
         item->row = (uint32_t)i;
-        item->rank = ts__meet_lane(l, item->row)->device;
+        item->rank = ts__rendezvous_lane(l, item->row)->device;
     }
     if (!ts__rsort_open(l->allocator, &l->sort, items->count)) return false;
-    ts__meet_item *const list = (ts__meet_item *)items->data;
+    ts__rendezvous_item *const list = (ts__rendezvous_item *)items->data;
     for (uint32_t i = 0; i < items->count; i++)
         ts__rsort_index(&l->sort)[i] = i;
     for (int key = 0; key < 3; key++) {
         for (size_t i = 0; i < items->count; i++) {
-            const ts__meet_item *const item =
+            const ts__rendezvous_item *const item =
                 &list[ts__rsort_index(&l->sort)[i]];
             const ts__row *const row = ts__loader_row(l, item->row);
             ts__rsort_keys(&l->sort)[i] =
@@ -8340,7 +8348,8 @@ static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
     if (!ts__rvec_reserve(l->allocator, &sorted, sizeof *list, items->count))
         return false;
     for (size_t i = 0; i < items->count; i++)
-        ((ts__meet_item *)sorted.data)[i] = list[ts__rsort_index(&l->sort)[i]];
+        ((ts__rendezvous_item *)sorted.data)[i] =
+            list[ts__rsort_index(&l->sort)[i]];
     sorted.count = items->count;
     ts__rvec_close(l->allocator, items);
     *items = sorted;
@@ -8348,10 +8357,11 @@ static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
 }
 
 // Ranks that are in the traces, of each communicator.
-static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
-                           ts__rmap *ranks)
+static bool ts__rendezvous_ranks(const ts__loader *l, const ts__rvec *items,
+                                 ts__rmap *ranks)
 {
-    const ts__meet_item *const list = (const ts__meet_item *)items->data;
+    const ts__rendezvous_item *const list =
+        (const ts__rendezvous_item *)items->data;
     ts__rmap last = { { 0 }, 0 }; // items come by rank
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
@@ -8366,85 +8376,87 @@ static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
     return ok;
 }
 
-// Puts items first to end - 1 down as one meeting.
-static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
-                          size_t end)
+// Puts items first to end - 1 down as one rendezvous.
+static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
+                                size_t first, size_t end)
 {
-    ts__meeting *const meeting = (ts__meeting *)ts__rvec_push(
-        l->allocator, &l->replay->meetings, sizeof *meeting);
-    if (!meeting) return false;
-    memset(meeting, 0, sizeof *meeting);
-    meeting->count = (uint32_t)(end - first);
-    meeting->join = meeting->cost = TS_NODE_NONE;
-    meeting->kind = TS_EDGE_COLLECTIVE;
+    ts__rendezvous *const rendezvous = (ts__rendezvous *)ts__rvec_push(
+        l->allocator, &l->replay->rendezvous, sizeof *rendezvous);
+    if (!rendezvous) return false;
+    memset(rendezvous, 0, sizeof *rendezvous);
+    rendezvous->count = (uint32_t)(end - first);
+    rendezvous->join = rendezvous->cost = TS_NODE_NONE;
+    rendezvous->kind = TS_EDGE_COLLECTIVE;
     for (size_t i = first; i < end; i++) {
         const uint32_t row = list[i].row;
         uint64_t parts[2];
         ts__coll *const coll = ts__loader_coll(l, row);
         const uint64_t ranks =
-            coll->ranks ? coll->ranks : ts__meet_job(l, row)->ranks;
-        if (ranks > meeting->expected && ranks < UINT32_MAX)
-            meeting->expected = (uint32_t)ranks;
-        if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
-        coll->meeting = (uint32_t)l->replay->meetings.count;
+            coll->ranks ? coll->ranks : ts__rendezvous_job(l, row)->ranks;
+        if (ranks > rendezvous->expected && ranks < UINT32_MAX)
+            rendezvous->expected = (uint32_t)ranks;
+        if (ts__rendezvous_pair(l, row, parts)) rendezvous->kind = TS_EDGE_P2P;
+        coll->rendezvous = (uint32_t)l->replay->rendezvous.count;
         list[i].met = true;
     }
-    if (meeting->kind == TS_EDGE_P2P) meeting->expected = 2;
+    if (rendezvous->kind == TS_EDGE_P2P) rendezvous->expected = 2;
     return true;
 }
 
 // Whether items of a key and turn are all that could be.
-static bool ts__meet_whole(const ts__loader *l, const ts__meet_item *list,
-                           size_t first, size_t end, const ts__rmap *ranks)
+static bool ts__rendezvous_whole(const ts__loader *l,
+                                 const ts__rendezvous_item *list, size_t first,
+                                 size_t end, const ts__rmap *ranks)
 {
     const uint32_t row = list[first].row;
     const ts__coll *const coll = ts__loader_coll(l, row);
     uint64_t parts[2];
-    if (ts__meet_pair(l, row, parts)) return end - first == 2;
+    if (ts__rendezvous_pair(l, row, parts)) return end - first == 2;
     return end - first >= ts__rmap_get(ranks, coll->communicator);
 }
 
 // One stage: the same keys and turns meet. What has no sequence number waits
 // for the later stages, what is not whole for the last.
-static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
-                               const ts__rmap *ranks, ts__meet_stage stage)
+static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
+                                     const ts__rmap *ranks,
+                                     ts__rendezvous_stage stage)
 {
-    ts__meet_item *const list = (ts__meet_item *)items->data;
+    ts__rendezvous_item *const list = (ts__rendezvous_item *)items->data;
     ts__rvec open = { 0 };
     ts__rmap turns = { { 0 }, 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
         const uint32_t row = list[i].row;
         const ts__coll *const coll = ts__loader_coll(l, row);
-        if (list[i].met || (stage == TS__MEET_SEQUENCE &&
+        if (list[i].met || (stage == TS__RENDEZVOUS_SEQUENCE &&
                             (!coll->communicator || !coll->sequence)))
             continue;
-        ts__meet_item item = list[i];
-        item.key = ts__meet_key(l, row, stage);
+        ts__rendezvous_item item = list[i];
+        item.key = ts__rendezvous_key(l, row, stage);
         const uint64_t of_rank =
             item.key ^ (uint64_t)item.rank * UINT64_C(0x9E3779B97F4A7C15);
         const uint32_t turn = ts__rmap_get(&turns, of_rank);
         item.turn = turn == TS_NODE_NONE ? 0 : turn;
-        ts__meet_item *const to =
-            (ts__meet_item *)ts__rvec_push(l->allocator, &open, sizeof *to);
+        ts__rendezvous_item *const to = (ts__rendezvous_item *)ts__rvec_push(
+            l->allocator, &open, sizeof *to);
         ok = to && ts__rmap_put(l->allocator, &turns, of_rank, item.turn + 1);
         if (to) *to = item;
         if (to) to->met = false;
     }
-    ts__meet_item *const sorted = (ts__meet_item *)open.data;
+    ts__rendezvous_item *const sorted = (ts__rendezvous_item *)open.data;
     if (ok && open.count)
-        qsort(sorted, open.count, sizeof *sorted, ts__meet_compare);
+        qsort(sorted, open.count, sizeof *sorted, ts__rendezvous_compare);
     for (size_t first = 0, end; ok && first < open.count; first = end) {
         for (end = first + 1; end < open.count; end++)
             if (sorted[end].key != sorted[first].key ||
                 sorted[end].turn != sorted[first].turn)
                 break;
-        if (stage != TS__MEET_SIZE ||
-            ts__meet_whole(l, sorted, first, end, ranks))
-            ok = ts__meet_note(l, sorted, first, end);
+        if (stage != TS__RENDEZVOUS_SIZE ||
+            ts__rendezvous_whole(l, sorted, first, end, ranks))
+            ok = ts__rendezvous_note(l, sorted, first, end);
     }
     for (size_t i = 0; ok && i < items->count; i++)
-        list[i].met = ts__loader_coll(l, list[i].row)->meeting != 0;
+        list[i].met = ts__loader_coll(l, list[i].row)->rendezvous != 0;
     ts__rvec_close(l->allocator, &open);
     ts__rvec_close(l->allocator, &turns.entries);
     return ok;
@@ -8453,87 +8465,91 @@ static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
 /* ---- 11.29 Graph: clocks of several files ------------------------------- */
 // src/replay/graph/file_clocks.h
 
-typedef struct ts__meet_gap { // between the ends of one meeting
+typedef struct ts__rendezvous_gap { // between the ends of one rendezvous
     int64_t gap;
     uint32_t file;
-} ts__meet_gap;
+} ts__rendezvous_gap;
 
-static int ts__meet_gap_compare(const void *left, const void *right)
+static int ts__rendezvous_gap_compare(const void *left, const void *right)
 {
-    const ts__meet_gap *const a = (const ts__meet_gap *)left;
-    const ts__meet_gap *const b = (const ts__meet_gap *)right;
+    const ts__rendezvous_gap *const a = (const ts__rendezvous_gap *)left;
+    const ts__rendezvous_gap *const b = (const ts__rendezvous_gap *)right;
     if (a->file != b->file) return a->file < b->file ? -1 : 1;
     return (a->gap > b->gap) - (a->gap < b->gap);
 }
 
-// Rows that met, by meeting: members[first of a meeting ...].
-static bool ts__meet_list(ts__loader *l, ts__rvec *members)
+// Rows that met, by rendezvous: members[first of a rendezvous ...].
+static bool ts__rendezvous_list(ts__loader *l, ts__rvec *members)
 {
     ts_replay *const r = l->replay;
     uint32_t sum = 0;
-    for (size_t i = 0; i < r->meetings.count; i++) {
-        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + i;
-        meeting->first = sum;
-        sum += meeting->count;
-        meeting->count = 0;
+    for (size_t i = 0; i < r->rendezvous.count; i++) {
+        ts__rendezvous *const rendezvous =
+            (ts__rendezvous *)r->rendezvous.data + i;
+        rendezvous->first = sum;
+        sum += rendezvous->count;
+        rendezvous->count = 0;
     }
     if (!ts__rvec_reserve(l->allocator, members, sizeof(uint32_t), sum))
         return false;
     for (size_t i = 0; i < l->rows.count; i++) {
         if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
-        const uint32_t of = ts__loader_coll(l, (uint32_t)i)->meeting;
+        const uint32_t of = ts__loader_coll(l, (uint32_t)i)->rendezvous;
         if (!of) continue;
-        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + of - 1;
-        ((uint32_t *)members->data)[meeting->first + meeting->count++] =
+        ts__rendezvous *const rendezvous =
+            (ts__rendezvous *)r->rendezvous.data + of - 1;
+        ((uint32_t *)members->data)[rendezvous->first + rendezvous->count++] =
             (uint32_t)i;
     }
     return true;
 }
 
 // The file whose clock a lane's times go by.
-static uint32_t ts__meet_clock(const ts__loader *l, uint32_t lane)
+static uint32_t ts__rendezvous_clock(const ts__loader *l, uint32_t lane)
 {
     const uint32_t file = ts__replay_lane_at(l->replay, lane)->file;
     return ts__replay_file(l->replay, file)->clock;
 }
 
-static uint32_t ts__meet_file(const ts__loader *l, uint32_t row)
+static uint32_t ts__rendezvous_file(const ts__loader *l, uint32_t row)
 {
-    return ts__meet_clock(l, ts__loader_row(l, row)->track);
+    return ts__rendezvous_clock(l, ts__loader_row(l, row)->track);
 }
 
 // How far members of files whose clock is not known yet end before one whose
 // clock is.
-static bool ts__meet_gaps(ts__loader *l, const ts__rvec *members,
-                          const bool *known, const int64_t *shift,
-                          ts__rvec *gaps)
+static bool ts__rendezvous_gaps(ts__loader *l, const ts__rvec *members,
+                                const bool *known, const int64_t *shift,
+                                ts__rvec *gaps)
 {
     const ts_replay *const r = l->replay;
     const uint32_t *const rows = (const uint32_t *)members->data;
-    for (size_t i = 0; i < r->meetings.count; i++) {
-        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
+    for (size_t i = 0; i < r->rendezvous.count; i++) {
+        const ts__rendezvous *const m =
+            (const ts__rendezvous *)r->rendezvous.data + i;
         uint32_t of = 0;
-        while (of < m->count && !known[ts__meet_file(l, rows[m->first + of])])
+        while (of < m->count &&
+               !known[ts__rendezvous_file(l, rows[m->first + of])])
             of++;
         if (of == m->count) continue;
         const ts__row *const sure = ts__loader_row(l, rows[m->first + of]);
         const int64_t end = sure->start + sure->duration +
-                            shift[ts__meet_file(l, rows[m->first + of])];
+                            shift[ts__rendezvous_file(l, rows[m->first + of])];
         for (uint32_t k = 0; k < m->count; k++) {
             const uint32_t row = rows[m->first + k];
             const ts__row *const other = ts__loader_row(l, row);
-            if (known[ts__meet_file(l, row)]) continue;
-            ts__meet_gap *const gap =
-                (ts__meet_gap *)ts__rvec_push(l->allocator, gaps, sizeof *gap);
+            if (known[ts__rendezvous_file(l, row)]) continue;
+            ts__rendezvous_gap *const gap = (ts__rendezvous_gap *)ts__rvec_push(
+                l->allocator, gaps, sizeof *gap);
             if (!gap) return false;
             gap->gap = end - (other->start + other->duration);
-            gap->file = ts__meet_file(l, row);
+            gap->file = ts__rendezvous_file(l, row);
         }
     }
     return true;
 }
 
-static int64_t ts__meet_distance(int64_t a, int64_t b)
+static int64_t ts__rendezvous_distance(int64_t a, int64_t b)
 {
     const uint64_t apart =
         a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
@@ -8541,8 +8557,8 @@ static int64_t ts__meet_distance(int64_t a, int64_t b)
 }
 
 // The median, and the median distance from it.
-static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
-                            int64_t *shift)
+static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
+                                  size_t count, int64_t *shift)
 {
     ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
     const int64_t median = gaps[(count - 1) / 2].gap;
@@ -8551,17 +8567,17 @@ static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
     *shift = ts__replay_time_ok(median) ? median : 0;
     file->matched = count;
     for (size_t i = 0; i < count; i++)
-        gaps[i].gap = ts__meet_distance(gaps[i].gap, median);
-    qsort(gaps, count, sizeof *gaps, ts__meet_gap_compare);
+        gaps[i].gap = ts__rendezvous_distance(gaps[i].gap, median);
+    qsort(gaps, count, sizeof *gaps, ts__rendezvous_gap_compare);
     file->residual_ns = gaps[(count - 1) / 2].gap;
 }
 
 // Moves everything of the files; what would leave the range of times stays.
-static void ts__meet_shift(ts__loader *l, int64_t *shift)
+static void ts__rendezvous_shift(ts__loader *l, int64_t *shift)
 {
     ts_replay *const r = l->replay;
     for (size_t i = 0; i < l->rows.count; i++) {
-        const uint32_t file = ts__meet_file(l, (uint32_t)i);
+        const uint32_t file = ts__rendezvous_file(l, (uint32_t)i);
         const int64_t issue = ts__loader_op(l, i)->issue;
         if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]) ||
             (issue != TS__NO_TIME && !ts__replay_time_ok(issue + shift[file])))
@@ -8569,18 +8585,18 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
-        const uint32_t file = ts__meet_clock(l, call->track);
+        const uint32_t file = ts__rendezvous_clock(l, call->track);
         if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
     }
     for (size_t i = 0; i < l->rows.count; i++) {
         ts__op *const op = ts__loader_op(l, i);
-        const int64_t by = shift[ts__meet_file(l, (uint32_t)i)];
+        const int64_t by = shift[ts__rendezvous_file(l, (uint32_t)i)];
         ts__loader_row(l, i)->start += by;
         if (op->issue != TS__NO_TIME) op->issue += by;
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        call->start += shift[ts__meet_clock(l, call->track)];
+        call->start += shift[ts__rendezvous_clock(l, call->track)];
     }
     for (uint32_t i = 0; i < r->files.count; i++) {
         ts_replay_file *const file = ts__replay_file(r, i);
@@ -8592,7 +8608,7 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
 
 // What shares nothing with files that are right is put right by the first of
 // its own kind.
-static bool ts__meet_next(const ts_replay *r, bool *right)
+static bool ts__rendezvous_next(const ts_replay *r, bool *right)
 {
     for (uint32_t i = 0; i < r->files.count; i++)
         if (!right[i] && ts__replay_file(r, i)->clock == i)
@@ -8605,12 +8621,12 @@ static bool ts__meet_next(const ts_replay *r, bool *right)
     files whose clocks are right, first of all the first one: a collective
     ends everywhere at about the same time.
 */
-static bool ts__meet_align(ts__loader *l)
+static bool ts__rendezvous_align(ts__loader *l)
 {
     ts_replay *const r = l->replay;
     ts__rvec members = { 0 }, known = { 0 }, shifts = { 0 }, gaps = { 0 };
     bool ok =
-        ts__meet_list(l, &members) &&
+        ts__rendezvous_list(l, &members) &&
         ts__rvec_fill(l->allocator, &known, sizeof(bool), r->files.count, 0) &&
         ts__rvec_fill(l->allocator, &shifts, sizeof(int64_t), r->files.count,
                       0);
@@ -8619,20 +8635,20 @@ static bool ts__meet_align(ts__loader *l)
     if (ok) right[0] = true;
     while (ok) {
         gaps.count = 0;
-        ok = ts__meet_gaps(l, &members, right, shift, &gaps);
-        if (!ok || (!gaps.count && !ts__meet_next(r, right))) break;
-        ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
+        ok = ts__rendezvous_gaps(l, &members, right, shift, &gaps);
+        if (!ok || (!gaps.count && !ts__rendezvous_next(r, right))) break;
+        ts__rendezvous_gap *const list = (ts__rendezvous_gap *)gaps.data;
         if (gaps.count)
-            qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
+            qsort(list, gaps.count, sizeof *list, ts__rendezvous_gap_compare);
         for (size_t first = 0, end; first < gaps.count; first = end) {
             for (end = first + 1; end < gaps.count; end++)
                 if (list[end].file != list[first].file) break;
             const uint32_t file = list[first].file;
-            ts__meet_settle(r, list + first, end - first, &shift[file]);
+            ts__rendezvous_settle(r, list + first, end - first, &shift[file]);
             right[file] = true;
         }
     }
-    if (ok) ts__meet_shift(l, shift);
+    if (ok) ts__rendezvous_shift(l, shift);
     ts__rvec_close(l->allocator, &members);
     ts__rvec_close(l->allocator, &known);
     ts__rvec_close(l->allocator, &shifts);
@@ -8641,15 +8657,18 @@ static bool ts__meet_align(ts__loader *l)
 }
 
 // All of it. Lanes know their devices by now.
-static bool ts__loader_meet(ts__loader *l)
+static bool ts__loader_rendezvous(ts__loader *l)
 {
     ts__rvec items = { 0 };
     ts__rmap ranks = { { 0 }, 0 };
-    bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks) &&
-              ts__meet_jobs(l);
-    for (int stage = 0; ok && items.count && stage <= TS__MEET_NAME; stage++)
-        ok = ts__meet_stage_run(l, &items, &ranks, (ts__meet_stage)stage);
-    if (ok && items.count && l->replay->files.count > 1) ok = ts__meet_align(l);
+    bool ok = ts__rendezvous_gather(l, &items) &&
+              ts__rendezvous_ranks(l, &items, &ranks) && ts__rendezvous_jobs(l);
+    for (int stage = 0; ok && items.count && stage <= TS__RENDEZVOUS_NAME;
+         stage++)
+        ok = ts__rendezvous_stage_run(l, &items, &ranks,
+                                      (ts__rendezvous_stage)stage);
+    if (ok && items.count && l->replay->files.count > 1)
+        ok = ts__rendezvous_align(l);
     ts__rvec_close(l->allocator, &items);
     ts__rvec_close(l->allocator, &ranks.entries);
     return ok;
@@ -8902,7 +8921,7 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     if (result == TS_OK && !r->stats.loaded && !r->clocks_only)
         result = TS_ERR_NOT_FOUND;
     if (result == TS_OK && !(ts__loader_lanes(&l) && ts__replay_results(r) &&
-                             ts__loader_meet(&l) && ts__loader_ops(&l) &&
+                             ts__loader_rendezvous(&l) && ts__loader_ops(&l) &&
                              ts__loader_add_calls(&l) && ts__replay_queue(r) &&
                              ts__replay_ends(r)))
         result = TS_ERR_MEMORY;
@@ -8945,7 +8964,7 @@ typedef struct ts__lane_state {
     bool free;         // not tied to the legacy default stream
     uint32_t used;     // a thread: lane that it last issued to
     uint32_t recent;   // and the operation
-    uint32_t noted[2]; // see ts__blind_note
+    uint32_t noted[2]; // see ts__unnamed_note
     bool records;      // noted when the thread recorded an event
     bool asked; // the next operation of a thread or stream may wait for that
 } ts__lane_state;
@@ -8961,9 +8980,9 @@ typedef struct ts__group { // a device or a context
 } ts__group;
 
 // A call that waits for something, and the last operation of its thread.
-typedef struct ts__ask {
+typedef struct ts__event_query {
     uint32_t call, recent;
-} ts__ask;
+} ts__event_query;
 
 // What an out-of-order stream was given: the join that it made, and the step
 // before.
@@ -8980,7 +8999,7 @@ typedef struct ts__builder {
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
     ts__rvec silent;   // bool of each part: of its records it has only calls
-    ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
+    ts__rvec asks;     // ts__event_query: calls that wait for what nobody tells
     ts__rvec steps;    // ts__step
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
@@ -9326,7 +9345,7 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
 }
 
 // Calls record events, but the source does not say which.
-static void ts__builder_silence(ts__builder *b)
+static void ts__builder_find_unnamed(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
     bool *const silent = (bool *)b->silent.data;
@@ -9345,7 +9364,7 @@ static void ts__builder_silence(ts__builder *b)
     }
 }
 
-static bool ts__builder_silent(const ts__builder *b, uint32_t op)
+static bool ts__builder_is_unnamed(const ts__builder *b, uint32_t op)
 {
     return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
 }
@@ -9370,7 +9389,7 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
     even the stream is known that waits, it is that of the next work of the
     thread. A guess, and none where the record contradicts it.
 */
-static void ts__blind_work(ts__builder *b, ts__group *device, uint32_t op)
+static void ts__unnamed_work(ts__builder *b, ts__group *device, uint32_t op)
 {
     const uint32_t *const lanes = ts__replay_lanes(b->replay);
     const uint32_t last = device->worked[0];
@@ -9379,8 +9398,8 @@ static void ts__blind_work(ts__builder *b, ts__group *device, uint32_t op)
     device->worked[0] = op;
 }
 
-static void ts__blind_edge(ts__builder *b, const uint32_t last[2],
-                           uint32_t lane, uint32_t to)
+static void ts__unnamed_edge(ts__builder *b, const uint32_t last[2],
+                             uint32_t lane, uint32_t to)
 {
     const ts_replay *const r = b->replay;
     if (r->no_inference || last[0] == TS_NODE_NONE) return;
@@ -9391,7 +9410,8 @@ static void ts__blind_edge(ts__builder *b, const uint32_t last[2],
 }
 
 // Notes what work there is on the device that a call is for.
-static void ts__blind_note(ts__builder *b, uint32_t call, ts__lane_state *host)
+static void ts__unnamed_note(ts__builder *b, uint32_t call,
+                             ts__lane_state *host)
 {
     const uint32_t used = ts__builder_used(b, call);
     host->noted[0] = TS_NODE_NONE;
@@ -9401,20 +9421,20 @@ static void ts__blind_note(ts__builder *b, uint32_t call, ts__lane_state *host)
     memcpy(host->noted, device->worked, sizeof host->noted);
 }
 
-static void ts__blind_call(ts__builder *b, uint32_t call, uint8_t type)
+static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
 {
     ts__lane_state *const host =
         ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
     host->asked |= type == TS__CALL_WAITS;
     b->replay->stats.missing_records += type == TS__CALL_WAITS;
     if (type == TS__CALL_RECORDS || !host->records)
-        ts__blind_note(b, call, host);
+        ts__unnamed_note(b, call, host);
     host->records |= type == TS__CALL_RECORDS;
 }
 
 // Sources may tell when the host asked for a wait, not when its turn came:
 // what is next on the stream waits.
-static void ts__blind_wait(ts__builder *b, uint32_t op)
+static void ts__unnamed_wait(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
     ts__lane_state *const state = ts__builder_lane(b, ts__replay_lanes(r)[op]);
@@ -9430,10 +9450,10 @@ static void ts__blind_wait(ts__builder *b, uint32_t op)
     state->asked = true;
 }
 
-static void ts__blind_next(ts__builder *b, ts__lane_state *asked, uint32_t lane,
-                           uint32_t op)
+static void ts__unnamed_next(ts__builder *b, ts__lane_state *asked,
+                             uint32_t lane, uint32_t op)
 {
-    if (asked->asked) ts__blind_edge(b, asked->noted, lane, op);
+    if (asked->asked) ts__unnamed_edge(b, asked->noted, lane, op);
     asked->asked = false;
 }
 
@@ -9448,14 +9468,14 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     if (wait->record) {
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
-    } else if (wait->id && !ts__builder_silent(b, op)) {
+    } else if (wait->id && !ts__builder_is_unnamed(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
         r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
     } else { // its event may well have been recorded: nobody knows
         found = TS_NODE_NONE;
         r->stats.missing_records++;
-        if (kind == TS_EDGE_EVENT) ts__blind_wait(b, op);
+        if (kind == TS_EDGE_EVENT) ts__unnamed_wait(b, op);
     }
     if (found == TS_NODE_NONE) return;
     const ts__event_op *const record = ts__replay_event(r, found);
@@ -9485,11 +9505,11 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
 /* ---- 11.35 Graph: edges, one operation after another -------------------- */
 // src/replay/graph/edges.h
 
-static void ts__builder_ask(ts__builder *b, uint32_t call)
+static void ts__builder_query(ts__builder *b, uint32_t call)
 {
     const uint32_t host = ts__replay_lanes(b->replay)[call];
-    ts__ask *const ask =
-        (ts__ask *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
+    ts__event_query *const ask =
+        (ts__event_query *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
     if (!ask) {
         b->failed = true;
         return;
@@ -9509,12 +9529,12 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
     const uint8_t type =
         ((const uint8_t *)r->call_classes.data)[call - r->op_count];
     if (type == TS__CALL_RECORDS || type == TS__CALL_WAITS)
-        ts__blind_call(b, call, type);
+        ts__unnamed_call(b, call, type);
     if (!(ts__replay_flags(r)[call] & TS__NODE_WAITS)) return;
     const bool all = type == TS__CALL_SYNCS_DEVICE || type == TS__CALL_FREES;
     const uint32_t used = all ? ts__builder_used(b, call) : TS_NODE_NONE;
     if (used == TS_NODE_NONE) {
-        if (type != TS__CALL_FREES) ts__builder_ask(b, call);
+        if (type != TS__CALL_FREES) ts__builder_query(b, call);
         return;
     }
     const uint32_t end = ts__replay_end_node(r, call);
@@ -9623,13 +9643,13 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
             ts__builder_lane(b, ts__replay_lanes(r)[call]);
         host->used = index;
         host->recent = op;
-        if (ts__kind_works(kind)) ts__blind_next(b, host, index, op);
+        if (ts__kind_works(kind)) ts__unnamed_next(b, host, index, op);
     }
     ts__group *const device =
         ts__builder_group(b, state->group[TS__REACH_DEVICE]);
     if (ts__kind_works(kind)) {
-        ts__blind_next(b, state, index, op);
-        ts__blind_work(b, device, op);
+        ts__unnamed_next(b, state, index, op);
+        ts__unnamed_work(b, device, op);
     }
     if (ts__replay_end(r, op) > device->latest)
         device->latest = ts__replay_end(r, op);
@@ -9701,7 +9721,7 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->device_results.count * r->connections, 0xFF))
         return false;
     ts__builder_only(b);
-    ts__builder_silence(b);
+    ts__builder_find_unnamed(b);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);
@@ -9722,7 +9742,7 @@ static bool ts__builder_lanes(ts__builder *b)
 }
 
 // Work on the legacy default streams of a context, in order of start.
-static bool ts__defy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
+static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
 {
     const ts_replay *const r = b->replay;
     const size_t groups = b->groups.count;
@@ -9757,8 +9777,8 @@ static bool ts__defy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
 
 // Whether an operation runs beside work of its legacy default stream, by more
 // than times are rounded. The last that began before it and the next count.
-static bool ts__defy_beside(const ts_replay *r, const uint32_t *legacy,
-                            size_t count, uint32_t op)
+static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
+                                size_t count, uint32_t op)
 {
     const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
     size_t low = 0, high = count;
@@ -9785,7 +9805,7 @@ static bool ts__defy_beside(const ts_replay *r, const uint32_t *legacy,
     Traces seldom say which streams are non-blocking. One whose work ever runs
     beside work of the legacy default stream of its context must be.
 */
-static bool ts__builder_defy(ts__builder *b)
+static bool ts__builder_non_blocking(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
     bool any = false;
@@ -9793,7 +9813,7 @@ static bool ts__builder_defy(ts__builder *b)
         any |= ts__builder_group(b, (uint32_t)i)->has_legacy;
     if (!any) return true;
     ts__rvec first = { 0 }, list = { 0 };
-    const bool ok = ts__defy_list(b, &first, &list);
+    const bool ok = ts__legacy_list(b, &first, &list);
     for (uint32_t i = 0; ok && i < r->op_count; i++) {
         const uint32_t lane = ts__replay_lanes(r)[i];
         ts__lane_state *const state = ts__builder_lane(b, lane);
@@ -9802,8 +9822,8 @@ static bool ts__builder_defy(ts__builder *b)
             continue;
         const uint32_t *const at =
             (const uint32_t *)first.data + state->group[TS__REACH_BLOCKING];
-        if (!ts__defy_beside(r, (const uint32_t *)list.data + at[0],
-                             at[1] - at[0], i))
+        if (!ts__legacy_overlaps(r, (const uint32_t *)list.data + at[0],
+                                 at[1] - at[0], i))
             continue;
         state->free = true;
         b->replay->stats.contradicted++;
@@ -9930,12 +9950,12 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
 /* ---- 11.37 Graph: collectives and point-to-point ------------------------ */
 // src/replay/graph/collectives.h
 
-// The members of every meeting, in total order.
-static bool ts__meetings_list(ts_replay *r)
+// The members of every rendezvous, in total order.
+static bool ts__rendezvous_all(ts_replay *r)
 {
     uint32_t sum = 0;
-    for (size_t i = 0; i < r->meetings.count; i++) {
-        ts__meeting *const m = (ts__meeting *)r->meetings.data + i;
+    for (size_t i = 0; i < r->rendezvous.count; i++) {
+        ts__rendezvous *const m = (ts__rendezvous *)r->rendezvous.data + i;
         m->first = sum;
         sum += m->count;
         m->count = 0;
@@ -9944,7 +9964,8 @@ static bool ts__meetings_list(ts_replay *r)
         return false;
     for (size_t i = 0; i < r->met.count; i++) {
         const ts__met *const met = (const ts__met *)r->met.data + i;
-        ts__meeting *const m = (ts__meeting *)r->meetings.data + met->meeting;
+        ts__rendezvous *const m =
+            (ts__rendezvous *)r->rendezvous.data + met->rendezvous;
         ((uint32_t *)r->members.data)[m->first + m->count++] = met->op;
     }
     r->members.count = sum;
@@ -9953,7 +9974,7 @@ static bool ts__meetings_list(ts_replay *r)
 
 // The last to arrive, and who had the least to do once all were there. Who
 // ended before did not wait for the last: it is of no use as a measure.
-static int64_t ts__meeting_measure(const ts_replay *r, ts__meeting *m)
+static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
 {
     const uint32_t *const members =
         (const uint32_t *)r->members.data + m->first;
@@ -9971,11 +9992,11 @@ static int64_t ts__meeting_measure(const ts_replay *r, ts__meeting *m)
     return latest; // its operation ends no earlier: there is a cost
 }
 
-static void ts__builder_meeting(ts__builder *b, uint32_t index)
+static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
 {
     ts_replay *const r = b->replay;
-    ts__meeting *const m = (ts__meeting *)r->meetings.data + index;
-    const int64_t latest = ts__meeting_measure(r, m);
+    ts__rendezvous *const m = (ts__rendezvous *)r->rendezvous.data + index;
+    const int64_t latest = ts__rendezvous_measure(r, m);
     uint32_t *const joined =
         (uint32_t *)ts__rvec_push(b->allocator, &r->joined, sizeof *joined);
     if (joined) *joined = index;
@@ -9997,16 +10018,17 @@ static void ts__builder_meeting(ts__builder *b, uint32_t index)
     }
 }
 
-// Joins of meetings are the first of all joins.
-static void ts__builder_meetings(ts__builder *b)
+// Joins of rendezvous are the first of all joins.
+static void ts__builder_rendezvous_all(ts__builder *b)
 {
     ts_replay *const r = b->replay;
-    if (!ts__meetings_list(r)) b->failed = true;
-    for (uint32_t i = 0; i < r->meetings.count && !b->failed; i++) {
-        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
-        r->stats.meetings++;
-        r->stats.meetings_partial += m->count < m->expected;
-        if (m->count > 1) ts__builder_meeting(b, i);
+    if (!ts__rendezvous_all(r)) b->failed = true;
+    for (uint32_t i = 0; i < r->rendezvous.count && !b->failed; i++) {
+        const ts__rendezvous *const m =
+            (const ts__rendezvous *)r->rendezvous.data + i;
+        r->stats.rendezvous++;
+        r->stats.rendezvous_partial += m->count < m->expected;
+        if (m->count > 1) ts__builder_rendezvous(b, i);
     }
 }
 
@@ -10015,13 +10037,13 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
 {
     const size_t at = (size_t)join - r->join_first;
     if (join < r->join_first || at >= r->joined.count) return TS_NODE_NONE;
-    const uint32_t meeting = ((const uint32_t *)r->joined.data)[at];
-    return ((const ts__meeting *)r->meetings.data + meeting)->cost;
+    const uint32_t rendezvous = ((const uint32_t *)r->joined.data)[at];
+    return ((const ts__rendezvous *)r->rendezvous.data + rendezvous)->cost;
 }
 
-// The meeting of a collective; NULL: it has met nobody.
-static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
-                                                    uint32_t op)
+// The rendezvous of a collective; NULL: it has met nobody.
+static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
+                                                          uint32_t op)
 {
     const ts__met *const met = (const ts__met *)r->met.data;
     size_t low = 0, high = r->met.count;
@@ -10033,7 +10055,7 @@ static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
             high = middle;
     }
     if (low == r->met.count || met[low].op != op) return NULL;
-    return (const ts__meeting *)r->meetings.data + met[low].meeting;
+    return (const ts__rendezvous *)r->rendezvous.data + met[low].rendezvous;
 }
 
 /* ---- 11.38 Graph: edges that the source names --------------------------- */
@@ -10868,7 +10890,7 @@ static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
 // What a call that asks waited for: asked for before, ended just before it
 // returned.
 static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
-                                 const ts__ask *ask)
+                                 const ts__event_query *ask)
 {
     const int64_t start = ts__replay_time(r)[ask->call];
     const int64_t end = ts__replay_end(r, ask->call);
@@ -10908,7 +10930,8 @@ static void ts__builder_infer(ts__builder *b)
     for (uint32_t i = 0; r->call_count && i < r->op_count && !b->failed; i++)
         ts__infer_operation(b, &f, i);
     for (size_t i = 0; i < b->asks.count && !b->failed; i++) {
-        const ts__ask *const ask = (const ts__ask *)b->asks.data + i;
+        const ts__event_query *const ask =
+            (const ts__event_query *)b->asks.data + i;
         const uint32_t from = ts__infer_answer(r, &f, ask);
         if (from != TS_NODE_NONE)
             ts__builder_edge(b, from, ts__replay_end_node(r, ask->call),
@@ -10935,15 +10958,15 @@ static void ts__builder_infer(ts__builder *b)
     asks before it launches. Threads that launch at the same time show no such
     runs: see unknown_host_ns.
 */
-#define TS__TURN_CALLS 8
+#define TS__ALTERNATION_CALLS 8
 
-typedef struct ts__turn {              // of each part
+typedef struct ts__alternation {       // of each part
     uint32_t lane, first, last, count; // the run of now: thread and calls
     uint32_t before;                   // last call of the long run before it
     uint32_t other, ahead; // another thread, and its first call since `last`
-} ts__turn;
+} ts__alternation;
 
-static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
+static bool ts__alternation_launching(const ts__builder *b, ts__rvec *launches)
 {
     const ts_replay *const r = b->replay;
     if (!ts__rvec_fill(b->allocator, launches, sizeof(bool), r->call_count, 0))
@@ -10957,7 +10980,8 @@ static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
 }
 
 // The run is long enough: what came before it, in a run as long, led to it.
-static void ts__turn_taken(ts__builder *b, const ts__turn *turn, bool *told)
+static void ts__alternation_found(ts__builder *b, const ts__alternation *turn,
+                                  bool *ordered)
 {
     const ts_replay *const r = b->replay;
     if (turn->before == TS_NODE_NONE ||
@@ -10965,27 +10989,29 @@ static void ts__turn_taken(ts__builder *b, const ts__turn *turn, bool *told)
         return;
     ts__builder_edge(b, turn->before, turn->first,
                      TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED);
-    told[turn->first - r->op_count] = true;
+    ordered[turn->first - r->op_count] = true;
 }
 
-static void ts__turn_call(ts__builder *b, ts__turn *turn, uint32_t call,
-                          bool *told)
+static void ts__alternation_call(ts__builder *b, ts__alternation *turn,
+                                 uint32_t call, bool *ordered)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
     if (lane != turn->lane) {
         turn->before =
-            turn->count >= TS__TURN_CALLS ? turn->last : TS_NODE_NONE;
+            turn->count >= TS__ALTERNATION_CALLS ? turn->last : TS_NODE_NONE;
         turn->first = turn->other == lane ? turn->ahead : call;
         turn->lane = lane;
         turn->count = 0;
     }
     turn->last = call;
     turn->other = TS_NODE_NONE;
-    if (++turn->count == TS__TURN_CALLS) ts__turn_taken(b, turn, told);
+    if (++turn->count == TS__ALTERNATION_CALLS)
+        ts__alternation_found(b, turn, ordered);
 }
 
 // A call that launches nothing: it may be the first of a run.
-static void ts__turn_ahead(const ts__builder *b, ts__turn *turn, uint32_t call)
+static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
+                                  uint32_t call)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
     if (lane == turn->lane)
@@ -11028,7 +11054,7 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
     so. Likewise the time before the first call of a process.
     ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
 */
-static void ts__pauses_add(ts__builder *b, const bool *told,
+static void ts__pauses_add(ts__builder *b, const bool *ordered,
                            ts__called *processes, int64_t *ended_ns)
 {
     const ts_replay *const r = b->replay;
@@ -11048,7 +11074,7 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
             p->other_ns = p->last_end_ns > start ? p->last_ns : p->last_end_ns;
         const int64_t from =
             ended_ns[lane] == TS__NO_TIME ? p->first_ns : ended_ns[lane];
-        if (!told[i] && start > from && p->other_ns != TS__NO_TIME &&
+        if (!ordered[i] && start > from && p->other_ns != TS__NO_TIME &&
             p->other_ns >= from)
             b->replay->stats.unknown_host_ns += start - from;
         p->lane = lane;
@@ -11085,7 +11111,7 @@ static void ts__builder_shared(ts__builder *b)
     ts__rvec_close(b->allocator, &threads);
 }
 
-static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
+static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered)
 {
     const ts_replay *const r = b->replay;
     ts__rvec processes = { 0 }, ended = { 0 };
@@ -11097,36 +11123,38 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
     for (size_t i = 0; i < r->lanes.count && !b->failed; i++)
         ((int64_t *)ended.data)[i] = TS__NO_TIME;
     if (!b->failed) ts__pauses_queued(r, processes.data);
-    if (!b->failed) ts__pauses_add(b, told->data, processes.data, ended.data);
+    if (!b->failed)
+        ts__pauses_add(b, ordered->data, processes.data, ended.data);
     ts__rvec_close(b->allocator, &processes);
     ts__rvec_close(b->allocator, &ended);
 }
 
-static void ts__builder_turns(ts__builder *b)
+static void ts__builder_alternations(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec launches = { 0 }, turns = { 0 }, told = { 0 };
-    if (!ts__turns_launching(b, &launches) ||
-        !ts__rvec_fill(b->allocator, &told, sizeof(bool), r->call_count, 0) ||
-        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->parts.count,
-                       0xFF))
+    ts__rvec launches = { 0 }, turns = { 0 }, ordered = { 0 };
+    if (!ts__alternation_launching(b, &launches) ||
+        !ts__rvec_fill(b->allocator, &ordered, sizeof(bool), r->call_count,
+                       0) ||
+        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__alternation),
+                       r->parts.count, 0xFF))
         b->failed = true;
     for (uint32_t i = 0; i < r->parts.count && !b->failed; i++)
-        ((ts__turn *)turns.data)[i].count = 0;
+        ((ts__alternation *)turns.data)[i].count = 0;
     for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
         const uint32_t call = r->op_count + i;
-        ts__turn *const turn =
-            (ts__turn *)turns.data + ts__replay_part_of(r, call);
+        ts__alternation *const turn =
+            (ts__alternation *)turns.data + ts__replay_part_of(r, call);
         if (((const bool *)launches.data)[i])
-            ts__turn_call(b, turn, call, told.data);
+            ts__alternation_call(b, turn, call, ordered.data);
         else
-            ts__turn_ahead(b, turn, call);
+            ts__alternation_ahead(b, turn, call);
     }
-    if (!b->failed) ts__builder_pauses(b, &told);
+    if (!b->failed) ts__builder_pauses(b, &ordered);
     if (!b->failed) ts__builder_shared(b);
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);
-    ts__rvec_close(b->allocator, &told);
+    ts__rvec_close(b->allocator, &ordered);
 }
 
 // Turns a list of edges between so many nodes into offsets, targets and kinds.
@@ -11308,10 +11336,10 @@ static void ts__builder_close(ts__builder *b)
 static bool ts__builder_edges(ts__builder *b)
 {
     if (!ts__builder_lanes(b) || !ts__builder_name_records(b) ||
-        !ts__builder_defy(b))
+        !ts__builder_non_blocking(b))
         return false;
     ts__graphs graphs = { 0 };
-    ts__builder_meetings(b);
+    ts__builder_rendezvous_all(b);
     ts__builder_hosts(b);
     if (!b->failed) ts__graphs_find(b, &graphs);
     if (!b->failed) ts__builder_launches(b, &graphs);
@@ -11322,7 +11350,7 @@ static bool ts__builder_edges(ts__builder *b)
     for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     if (!b->failed) ts__builder_users(b);
-    if (!b->failed) ts__builder_turns(b);
+    if (!b->failed) ts__builder_alternations(b);
     if (!b->failed) ts__builder_infer(b);
     return !b->failed;
 }
@@ -11797,7 +11825,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     ts__rvec *const vecs[] = { &replay->files,        &replay->ops,
                                &replay->call_names,   &replay->call_classes,
                                &replay->events,       &replay->places,
-                               &replay->meetings,     &replay->members,
+                               &replay->rendezvous,   &replay->members,
                                &replay->met,          &replay->collectives,
                                &replay->joined,       &replay->queued,
                                &replay->deps_named,   &replay->call_numbers,
@@ -11976,7 +12004,7 @@ static void ts__rrun_stuck(ts__rrun *run)
     Every stuck node waits for another stuck one, so following any such edge
     backwards comes round. `before` is filled with one of each node's.
 */
-static bool ts__rrun_circle(ts__rrun *run)
+static bool ts__rrun_cycle(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
     ts__rvec before = { 0 };
@@ -12016,7 +12044,7 @@ static bool ts__rrun_circle(ts__rrun *run)
     return ok;
 }
 
-static void ts__circle_turn(ts__rvec *circle)
+static void ts__cycle_reverse(ts__rvec *circle)
 {
     uint32_t *const list = (uint32_t *)circle->data;
     size_t count = circle->count, least = 0;
@@ -12314,8 +12342,8 @@ static void ts__rrun_close(ts__rrun *run)
     run->missing = NULL;
 }
 
-// A meeting takes as long as the operation that is its measure.
-static void ts__rrun_meet(const ts_replay *r)
+// A rendezvous takes as long as the operation that is its measure.
+static void ts__rrun_rendezvous(const ts_replay *r)
 {
     int64_t *const changed = (int64_t *)r->changed.data;
     for (size_t i = 0; i < r->joined.count; i++) {
@@ -12338,7 +12366,7 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
         changed[i] = durations_ns[i] < TS__REPLAY_SUM_MAX ? durations_ns[i]
                                                           : TS__REPLAY_SUM_MAX;
     r->changed.count = count;
-    ts__rrun_meet(r);
+    ts__rrun_rendezvous(r);
     return true;
 }
 
@@ -12351,8 +12379,8 @@ static bool ts__rrun_finish(ts__rrun *run)
         wanted += ts__replay_selected(r, i);
     ts__rrun_stuck(run);
     if (run->ran < wanted) {
-        if (!ts__rrun_circle(run)) return false;
-        ts__circle_turn(&r->circle);
+        if (!ts__rrun_cycle(run)) return false;
+        ts__cycle_reverse(&r->circle);
     }
     return ts__figures(r);
 }
@@ -12603,7 +12631,7 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
     return true;
 }
 
-TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes)
+TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes)
 {
     *nodes = (const uint32_t *)replay->circle.data;
     return replay->circle.count;
@@ -13576,9 +13604,9 @@ static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
 
 /* Durations. */
 
-// Those who met take as long as the meeting took: what they waited is none of
-// their own.
-static void ts__alter_meetings(const ts__alter *a)
+// Each member of a rendezvous takes as long as the rendezvous itself: the time
+// spent waiting for the others is not its own.
+static void ts__alter_rendezvous(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
     for (size_t i = 0; i < r->joined.count; i++) {
@@ -14361,7 +14389,7 @@ static bool ts__alter_all(ts__alter *a)
     const ts_replay *const r = a->replay;
     const ts_replay_run_desc *const desc = a->desc;
     if (!ts__alter_open(a)) return false;
-    ts__alter_meetings(a);
+    ts__alter_rendezvous(a);
     for (size_t i = 0; i < desc->change_count; i++)
         if (!ts__alter_times(a, &desc->changes[i], (uint32_t)i)) return false;
     ts__alter_spans_merge(a);
@@ -14370,7 +14398,7 @@ static bool ts__alter_all(ts__alter *a)
     const int64_t *const extra = (const int64_t *)a->model->extra.data;
     for (uint32_t i = 0; a->model->extra.count && i < r->op_count; i++)
         a->duration[i] = ts__replay_add(a->duration[i], extra[i]);
-    ts__rrun_meet(r);
+    ts__rrun_rendezvous(r);
     for (uint32_t i = 0; i < r->node_count; i++)
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++)
@@ -14923,7 +14951,7 @@ static bool ts__walk_bounds(ts__walk *w)
     return true;
 }
 
-// What stands for a node in a part: a meeting's measure for its join.
+// What stands for a node in a part: a rendezvous's measure for its join.
 static uint32_t ts__walk_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t cost = ts__replay_cost_of(r, node);
@@ -15104,7 +15132,7 @@ static void ts__walk_all(ts__walk *w)
                   true, TS_COST_UNEXPLAINED);
 }
 
-static void ts__walk_turn(ts__rvec *parts)
+static void ts__walk_reverse(ts__rvec *parts)
 {
     ts_path_part *const all = (ts_path_part *)parts->data;
     for (size_t i = 0, k = parts->count; i + 1 < k; i++) {
@@ -15165,7 +15193,7 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
         if (!w.failed) ts__walk_all(&w);
         ts__rvec_close(&replay->allocator, &w.bounds);
         if (w.failed) return TS_ERR_MEMORY;
-        ts__walk_turn(&m->parts);
+        ts__walk_reverse(&m->parts);
         for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
             if (m->path.cost_ns[i] > m->path.cost_ns[m->path.bound])
                 m->path.bound = (ts_cost)i;
@@ -15562,7 +15590,7 @@ typedef struct ts__tl_device {
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
     int64_t own_ns;           // its first work that begins in the window of
-                              // a survey; TS__NO_TIME: none
+                              // a overview; TS__NO_TIME: none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
@@ -15599,7 +15627,7 @@ struct ts_timeline {
     bool replayed;
     bool windowed;
     int64_t from_ns, to_ns;
-    const int64_t *reach;   // in a survey: when all work of each device that
+    const int64_t *reach;   // in a overview: when all work of each device that
                             // began before from_ns had ended, or TS__NO_TIME
     ts__rvec begin, finish; // int64_t of each node, if replayed
     ts__rvec bonds;         // ts__tl_bond of each node but calls
@@ -16251,7 +16279,7 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
 }
 
 // Whether a moment lies in the window. What happens as a whole belongs in a
-// survey to the window in which it ends: no other one has it.
+// overview to the window in which it ends: no other one has it.
 static bool ts__tl_inside(const ts_timeline *t, int64_t time)
 {
     return !t->windowed || (time >= t->from_ns && time < t->to_ns);
@@ -16431,8 +16459,8 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
     launch latencies. latencies: receives those of all, then those of the
     window, which are a part of them. Returns how many of each.
 */
-static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
-                          size_t counts[2])
+static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
+                            uint64_t *latencies, size_t counts[2])
 {
     int64_t *const issues = (int64_t *)t->issues.data;
     uint64_t *const inside = latencies + (d[1].first - d->first);
@@ -16459,7 +16487,7 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
 }
 
 // Time in queues within the span, of which it is the mean: not before the
-// first work, which in a survey may lie in an earlier window.
+// first work, which in a overview may lie in an earlier window.
 static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
 {
     const bool began = t->reach && t->reach[device] != TS__NO_TIME;
@@ -16511,7 +16539,7 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
     if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
                           ops * (t->windowed ? 2 : 1)))
         return false;
-    ts__tl_survey(t, d, (uint64_t *)values.data, counts);
+    ts__tl_overview(t, d, (uint64_t *)values.data, counts);
     ts__tl_queued(t, d, device);
     ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);
@@ -16765,7 +16793,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     return TS_OK;
 }
 
-// reach: of a survey, or NULL.
+// reach: of a overview, or NULL.
 static ts_result ts__timeline_open(ts_timeline **timeline,
                                    const ts_replay *replay,
                                    const ts_timeline_desc *desc,
@@ -16967,7 +16995,7 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
 // src/replay/timeline/stream_states.h
 
 // The operations of a stream lie anywhere: those to come are fetched ahead.
-static void ts__stays_load(ts_stays *s)
+static void ts__state_spans_load(ts_state_spans *s)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t *const ops = ts__tl_u32(&t->by_lane);
@@ -16984,10 +17012,11 @@ static void ts__stays_load(ts_stays *s)
     s->next_kind = ((const uint8_t *)t->lane_kinds.data)[s->at];
 }
 
-TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
+TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
+                                              size_t stream)
 {
     const ts_replay *const r = timeline->replay;
-    ts_stays stays;
+    ts_state_spans stays;
     memset(&stays, 0, sizeof stays);
     stays.timeline = timeline;
     if (stream >= r->lane_results.count) return stays;
@@ -16998,7 +17027,7 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     stays.more = true;
     stays.at = first[0];
     stays.end = first[1];
-    ts__stays_load(&stays);
+    ts__state_spans_load(&stays);
     stays.now_ns = stays.issue_ns;
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
@@ -17006,8 +17035,8 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
 }
 
 // Puts what a node waited for into a stay, until *until.
-static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
-                           ts_stay *stay)
+static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
+                                 int64_t *until, ts_state_span *stay)
 {
     const int64_t at = ts__tl_bond_of(t, node)->at_ns;
     if (at <= *until) return;
@@ -17019,7 +17048,7 @@ static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
 }
 
 // The next operation begins.
-static void ts__stays_begin(ts_stays *s)
+static void ts__state_spans_begin(ts_state_spans *s)
 {
     const uint8_t kind = s->next_kind & (TS__TL_BEGIN_HELD - 1);
     if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
@@ -17032,11 +17061,11 @@ static void ts__stays_begin(ts_stays *s)
         s->waits = ts__replay_end_node(s->timeline->replay, s->next_op);
     }
     s->at++;
-    ts__stays_load(s);
+    ts__state_spans_load(s);
 }
 
 // What a stream does while nothing of its runs and it has more to do.
-static int64_t ts__stays_before(ts_stays *s, ts_stay *stay)
+static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t op = s->next_op;
@@ -17044,26 +17073,28 @@ static int64_t ts__stays_before(ts_stays *s, ts_stay *stay)
     stay->state = TS_STATE_IDLE;
     // As many are begun as come before this one: the next to be issued.
     if (s->issue_ns > until) return s->issue_ns;
-    if (s->next_kind & TS__TL_BEGIN_HELD) ts__stays_hold(t, op, &until, stay);
+    if (s->next_kind & TS__TL_BEGIN_HELD)
+        ts__state_spans_hold(t, op, &until, stay);
     if (s->next_kind & TS__TL_END_HELD)
-        ts__stays_hold(t, ts__replay_end_node(t->replay, op), &until, stay);
+        ts__state_spans_hold(t, ts__replay_end_node(t->replay, op), &until,
+                             stay);
     stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
     return until > s->now_ns ? until : s->begin_ns;
 }
 
 // One stay, not joined with the next; it may be empty. False at the end.
-static bool ts__stays_step(ts_stays *s, ts_stay *stay)
+static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
     const bool next = s->at < s->end;
     const int64_t begin = next ? s->begin_ns : t->end_ns;
-    const ts_stay none = {
+    const ts_state_span none = {
         TS_STATE_FINISHED, s->now_ns, begin, next ? s->next_op : TS_NODE_NONE,
         TS_NODE_NONE,      0,         false
     };
     *stay = none;
     if (next && begin <= s->now_ns) {
-        ts__stays_begin(s);
+        ts__state_spans_begin(s);
         stay->end_ns = s->now_ns;
         return true;
     }
@@ -17081,7 +17112,7 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         stay->edge = root->edge;
         stay->inferred = root->inferred;
     } else if (next) {
-        until = ts__stays_before(s, stay);
+        until = ts__state_spans_before(s, stay);
     } else if (s->now_ns >= begin) {
         return false;
     }
@@ -17090,12 +17121,12 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
     return true;
 }
 
-TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
+TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay)
 {
     if (!stays->more) return false;
-    while (ts__stays_step(stays, stay)) {
+    while (ts__state_spans_step(stays, stay)) {
         if (stay->start_ns == stay->end_ns) continue;
-        ts_stay *const kept = &stays->next;
+        ts_state_span *const kept = &stays->next;
         const bool same =
             stays->kept && kept->state == stay->state &&
             (stay->state != TS_STATE_WAITING ||
@@ -17107,7 +17138,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
                 kept->operation = stay->operation;
             continue;
         }
-        const ts_stay done = *kept;
+        const ts_state_span done = *kept;
         const bool any = stays->kept;
         *kept = *stay;
         stays->kept = true;
@@ -17120,41 +17151,41 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
 }
 
 /* ---- 11.70 Timeline: windows -------------------------------------------- */
-// src/replay/timeline/survey.h
+// src/replay/timeline/overview.h
 
 // Of one window and device.
-typedef struct ts__survey_part {
+typedef struct ts__overview_part {
     ts_timeline_figures figures;
     int64_t own_ns;     // see ts__tl_device
     ts__rvec latencies; // uint32_t, at most UINT32_MAX
-} ts__survey_part;
+} ts__overview_part;
 
-typedef struct ts__survey_gap {
+typedef struct ts__overview_gap {
     ts_gap gap;
     uint32_t device;
-} ts__survey_gap;
+} ts__overview_gap;
 
-struct ts_survey {
+struct ts_overview {
     ts_reader *reader;
     ts_allocator allocator;
-    ts_survey_desc desc;
+    ts_overview_desc desc;
     uint32_t threads, steps; // steps: borders from one window to the next
     size_t window_count, device_count;
     ts__rvec devices;     // uint32_t: tracks, in order of number
     ts__rmap device_of;   // track to its device; 0 is the one not known
     ts__rvec borders;     // int64_t, of all parts of windows
-    ts__rvec windows;     // ts_survey_window
+    ts__rvec windows;     // ts_overview_window
     ts__rvec failures;    // ts_result of each window
     ts__rvec reach;       // int64_t of each window and device
     ts__rvec counts;      // uint64_t of each window, while it is counted
-    ts__rvec parts;       // ts__survey_part of each window and device
-    ts__rvec gaps;        // ts__survey_gap
+    ts__rvec parts;       // ts__overview_part of each window and device
+    ts__rvec gaps;        // ts__overview_gap
     ts__rvec window_gaps; // ts__rvec of each window
     ts__rvec figures;     // ts_timeline_figures of each device
     ts_timeline_figures total;
 };
 
-static int64_t ts__survey_border(const ts_survey *s, int64_t index)
+static int64_t ts__overview_border(const ts_overview *s, int64_t index)
 {
     const int64_t count = (int64_t)s->borders.count;
     if (index <= 0) return -TS__REPLAY_TIME_MAX - 1;
@@ -17162,15 +17193,16 @@ static int64_t ts__survey_border(const ts_survey *s, int64_t index)
     return ts__tl_i64(&s->borders)[index];
 }
 
-static ts__survey_part *ts__survey_part_at(const ts_survey *s, size_t window,
-                                           size_t device)
+static ts__overview_part *ts__overview_part_at(const ts_overview *s,
+                                               size_t window, size_t device)
 {
-    return (ts__survey_part *)s->parts.data + window * s->device_count + device;
+    return (ts__overview_part *)s->parts.data + window * s->device_count +
+           device;
 }
 
 /* ---- Devices ---- */
 
-static int ts__survey_compare_device(const void *left, const void *right)
+static int ts__overview_compare_device(const void *left, const void *right)
 {
     const ts_track *const a = (const ts_track *)left;
     const ts_track *const b = (const ts_track *)right;
@@ -17178,7 +17210,7 @@ static int ts__survey_compare_device(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static bool ts__survey_tracks(ts_survey *s)
+static bool ts__overview_tracks(ts_overview *s)
 {
     const size_t count = ts_reader_info(s->reader)->track_count;
     ts__rvec list = { 0 };
@@ -17190,7 +17222,7 @@ static bool ts__survey_tracks(ts_survey *s)
         if (ts_reader_track_at(s->reader, i, &track) &&
             track.type == TS_TRACK_DEVICE)
             devices[list.count++] = track;
-    qsort(devices, list.count, sizeof *devices, ts__survey_compare_device);
+    qsort(devices, list.count, sizeof *devices, ts__overview_compare_device);
     s->device_count = list.count + 1; // and what belongs to none
     bool ok = ts__rvec_fill(&s->allocator, &s->devices, sizeof(uint32_t),
                             s->device_count, 0);
@@ -17217,7 +17249,7 @@ static bool ts__survey_tracks(ts_survey *s)
     return ok;
 }
 
-static uint32_t ts__survey_device_of(const ts_survey *s, uint32_t track)
+static uint32_t ts__overview_device_of(const ts_overview *s, uint32_t track)
 {
     const uint32_t device = ts__rmap_get(&s->device_of, track);
     return device == TS_NODE_NONE ? 0 : device;
@@ -17227,20 +17259,20 @@ static uint32_t ts__survey_device_of(const ts_survey *s, uint32_t track)
 
 // Where a chunk begins or ends, and how dense its rows are: the number of them
 // in a nanosecond, times 2^32.
-typedef struct ts__survey_edge {
+typedef struct ts__overview_edge {
     int64_t time;
     uint64_t density;
     bool ends;
-} ts__survey_edge;
+} ts__overview_edge;
 
-static int ts__survey_compare_edge(const void *left, const void *right)
+static int ts__overview_compare_edge(const void *left, const void *right)
 {
-    const ts__survey_edge *const a = (const ts__survey_edge *)left;
-    const ts__survey_edge *const b = (const ts__survey_edge *)right;
+    const ts__overview_edge *const a = (const ts__overview_edge *)left;
+    const ts__overview_edge *const b = (const ts__overview_edge *)right;
     return (a->time > b->time) - (a->time < b->time);
 }
 
-static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
+static bool ts__overview_edges(ts_overview *s, ts__rvec *edges, uint64_t *rows)
 {
     ts_chunk_info info;
     for (size_t i = 0; ts_reader_chunk(s->reader, i, &info); i++) {
@@ -17254,7 +17286,7 @@ static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
         const uint64_t density =
             ((uint64_t)info.header.count << 32) / (uint64_t)long_ns;
         for (int ends = 0; ends < 2; ends++) {
-            ts__survey_edge *const edge = (ts__survey_edge *)ts__rvec_push(
+            ts__overview_edge *const edge = (ts__overview_edge *)ts__rvec_push(
                 &s->allocator, edges, sizeof *edge);
             if (!edge) return false;
             edge->time = info.first_ns + (ends ? long_ns : 0);
@@ -17263,17 +17295,18 @@ static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
         }
     }
     if (edges->count)
-        qsort(edges->data, edges->count, sizeof(ts__survey_edge),
-              ts__survey_compare_edge);
+        qsort(edges->data, edges->count, sizeof(ts__overview_edge),
+              ts__overview_compare_edge);
     return true;
 }
 
 // Goes through time; with `every` notes a border where as much has passed.
 // Returns how much passes in all.
-static uint64_t ts__survey_walk(ts_survey *s, const ts__rvec *edges,
-                                uint64_t every)
+static uint64_t ts__overview_walk(ts_overview *s, const ts__rvec *edges,
+                                  uint64_t every)
 {
-    const ts__survey_edge *const list = (const ts__survey_edge *)edges->data;
+    const ts__overview_edge *const list =
+        (const ts__overview_edge *)edges->data;
     uint64_t density = 0, passed = 0, noted = 1;
     for (size_t i = 0; i + 1 < edges->count; i++) {
         density +=
@@ -17294,22 +17327,22 @@ static uint64_t ts__survey_walk(ts_survey *s, const ts__rvec *edges,
 }
 
 // Cuts the trace into parts of margin_operations, about.
-static ts_result ts__survey_cut(ts_survey *s)
+static ts_result ts__overview_cut(ts_overview *s)
 {
     ts__rvec edges = { 0 };
     uint64_t rows = 0;
     ts_result result = TS_ERR_MEMORY;
-    if (ts__survey_edges(s, &edges, &rows)) {
+    if (ts__overview_edges(s, &edges, &rows)) {
         const uint64_t parts = rows / s->desc.margin_operations + 1;
         result = !rows ? TS_ERR_NOT_FOUND : TS_OK;
         if (!ts__rvec_reserve(&s->allocator, &s->borders, sizeof(int64_t),
                               (size_t)parts + 3))
             result = TS_ERR_MEMORY;
         if (result == TS_OK) {
-            ((int64_t *)s->borders.data)[0] = ts__survey_border(s, 0);
+            ((int64_t *)s->borders.data)[0] = ts__overview_border(s, 0);
             s->borders.count = 1;
-            const uint64_t all = ts__survey_walk(s, &edges, 0);
-            ts__survey_walk(s, &edges, all / parts + 1);
+            const uint64_t all = ts__overview_walk(s, &edges, 0);
+            ts__overview_walk(s, &edges, all / parts + 1);
             ((int64_t *)s->borders.data)[s->borders.count++] =
                 TS__REPLAY_TIME_MAX + 1;
             s->window_count = (s->borders.count - 2) / s->steps + 1;
@@ -17321,23 +17354,23 @@ static ts_result ts__survey_cut(ts_survey *s)
 
 /* ---- What a window cannot tell ---- */
 
-typedef struct ts__survey_scan {
-    const ts_survey *survey;
+typedef struct ts__overview_scan {
+    const ts_overview *overview;
     int64_t *reach;   // of each thread, window and device
     uint64_t *counts; // of each thread and window
-} ts__survey_scan;
+} ts__overview_scan;
 
-static size_t ts__survey_window_of(const ts_survey *s, int64_t time,
-                                   size_t near)
+static size_t ts__overview_window_of(const ts_overview *s, int64_t time,
+                                     size_t near)
 {
     size_t low = 0, high = s->window_count;
     const int64_t steps = s->steps;
-    if (time >= ts__survey_border(s, (int64_t)near * steps) &&
-        time < ts__survey_border(s, ((int64_t)near + 1) * steps))
+    if (time >= ts__overview_border(s, (int64_t)near * steps) &&
+        time < ts__overview_border(s, ((int64_t)near + 1) * steps))
         return near;
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
-        if (ts__survey_border(s, (int64_t)middle * steps) <= time)
+        if (ts__overview_border(s, (int64_t)middle * steps) <= time)
             low = middle;
         else
             high = middle;
@@ -17345,26 +17378,26 @@ static size_t ts__survey_window_of(const ts_survey *s, int64_t time,
     return low;
 }
 
-static void ts__survey_take(const ts_columns *c, uint32_t thread, void *user)
+static void ts__overview_take(const ts_columns *c, uint32_t thread, void *user)
 {
-    const ts__survey_scan *const scan = (const ts__survey_scan *)user;
-    const ts_survey *const s = scan->survey;
+    const ts__overview_scan *const scan = (const ts__overview_scan *)user;
+    const ts_overview *const s = scan->overview;
     uint64_t *const counts = scan->counts + thread * s->window_count;
     int64_t *const reach =
         scan->reach + (size_t)thread * s->window_count * s->device_count;
     size_t window = 0;
-    uint32_t track = c->track, device = ts__survey_device_of(s, track);
+    uint32_t track = c->track, device = ts__overview_device_of(s, track);
     for (uint32_t i = 0; i < c->count; i++) {
         const int64_t start = c->start_ns[i], duration = c->duration_ns[i];
         if (!ts__replay_time_ok(start) || !ts__replay_time_ok(duration) ||
             duration < 0)
             continue;
-        window = ts__survey_window_of(s, start, window);
+        window = ts__overview_window_of(s, start, window);
         counts[window]++;
         if (!duration || !ts__kind_works((uint8_t)c->kind)) continue;
         if (c->tracks && c->tracks[i] != track) {
             track = c->tracks[i];
-            device = ts__survey_device_of(s, track);
+            device = ts__overview_device_of(s, track);
         }
         int64_t *const to = &reach[window * s->device_count + device];
         if (start + duration > *to) *to = start + duration;
@@ -17373,7 +17406,7 @@ static void ts__survey_take(const ts_columns *c, uint32_t thread, void *user)
 
 // Counts the operations of each window, and finds out when all the work that
 // began before it had ended.
-static ts_result ts__survey_reach(ts_survey *s)
+static ts_result ts__overview_reach(ts_overview *s)
 {
     const size_t cells = s->window_count * s->device_count;
     ts__rvec reach = { 0 }, counts = { 0 };
@@ -17386,10 +17419,10 @@ static ts_result ts__survey_reach(ts_survey *s)
         uint64_t *const count = (uint64_t *)counts.data;
         for (size_t i = 0; i < cells * s->threads; i++)
             of[i] = TS__NO_TIME;
-        ts__survey_scan scan = { s, of, count };
+        ts__overview_scan scan = { s, of, count };
         const ts_filter filter = { .kinds = ts__kinds_gpu() };
-        result = ts_reader_scan(s->reader, &filter, s->threads, ts__survey_take,
-                                &scan);
+        result = ts_reader_scan(s->reader, &filter, s->threads,
+                                ts__overview_take, &scan);
         if (result != TS_ERR_MEMORY) result = TS_OK;
         for (size_t t = 1; t < s->threads; t++) {
             for (size_t i = 0; i < cells; i++)
@@ -17404,7 +17437,7 @@ static ts_result ts__survey_reach(ts_survey *s)
 }
 
 // From what began in a window to what began before it; the last row is of all.
-static bool ts__survey_before(ts_survey *s)
+static bool ts__overview_before(ts_overview *s)
 {
     const size_t devices = s->device_count;
     ts__rvec before = { 0 };
@@ -17423,11 +17456,11 @@ static bool ts__survey_before(ts_survey *s)
 }
 
 /* ---- 11.71 Timeline: one window ----------------------------------------- */
-// src/replay/timeline/survey_window.h
+// src/replay/timeline/overview_window.h
 
 // One more of the longest gaps: a heap, whose first is the shortest.
-static bool ts__survey_gap_before(const ts__survey_gap *a,
-                                  const ts__survey_gap *b)
+static bool ts__overview_gap_before(const ts__overview_gap *a,
+                                    const ts__overview_gap *b)
 {
     const int64_t of_a = a->gap.end_ns - a->gap.start_ns;
     const int64_t of_b = b->gap.end_ns - b->gap.start_ns;
@@ -17437,57 +17470,57 @@ static bool ts__survey_gap_before(const ts__survey_gap *a,
     return a->device < b->device;
 }
 
-static int ts__survey_compare_gap(const void *left, const void *right)
+static int ts__overview_compare_gap(const void *left, const void *right)
 {
-    const ts__survey_gap *const a = (const ts__survey_gap *)left;
-    const ts__survey_gap *const b = (const ts__survey_gap *)right;
-    return ts__survey_gap_before(b, a) - ts__survey_gap_before(a, b);
+    const ts__overview_gap *const a = (const ts__overview_gap *)left;
+    const ts__overview_gap *const b = (const ts__overview_gap *)right;
+    return ts__overview_gap_before(b, a) - ts__overview_gap_before(a, b);
 }
 
-static void ts__survey_gap_sink(ts__survey_gap *heap, size_t count,
-                                ts__survey_gap item)
+static void ts__overview_gap_sink(ts__overview_gap *heap, size_t count,
+                                  ts__overview_gap item)
 {
     size_t at = 0;
     for (size_t next; (next = at * 2 + 1) < count; at = next) {
         if (next + 1 < count &&
-            ts__survey_gap_before(&heap[next], &heap[next + 1]))
+            ts__overview_gap_before(&heap[next], &heap[next + 1]))
             next++;
-        if (!ts__survey_gap_before(&item, &heap[next])) break;
+        if (!ts__overview_gap_before(&item, &heap[next])) break;
         heap[at] = heap[next];
     }
     heap[at] = item;
 }
 
-static bool ts__survey_gap_keep(const ts_survey *s, ts__rvec *heap,
-                                ts__survey_gap item)
+static bool ts__overview_gap_keep(const ts_overview *s, ts__rvec *heap,
+                                  ts__overview_gap item)
 {
-    ts__survey_gap *list = (ts__survey_gap *)heap->data;
+    ts__overview_gap *list = (ts__overview_gap *)heap->data;
     if (heap->count == s->desc.gap_count) {
-        if (ts__survey_gap_before(&item, &list[0]))
-            ts__survey_gap_sink(list, heap->count, item);
+        if (ts__overview_gap_before(&item, &list[0]))
+            ts__overview_gap_sink(list, heap->count, item);
         return true;
     }
     if (!ts__rvec_push(&s->allocator, heap, sizeof item)) return false;
-    list = (ts__survey_gap *)heap->data;
+    list = (ts__overview_gap *)heap->data;
     size_t at = heap->count - 1;
-    for (; at && ts__survey_gap_before(&list[(at - 1) / 2], &item);
+    for (; at && ts__overview_gap_before(&list[(at - 1) / 2], &item);
          at = (at - 1) / 2)
         list[at] = list[(at - 1) / 2];
     list[at] = item;
     return true;
 }
 
-typedef struct ts__survey_view { // a window while it is looked at
-    ts_survey *survey;
+typedef struct ts__overview_view { // a window while it is looked at
+    ts_overview *overview;
     size_t window;
     ts_replay *replay;
     ts_timeline *timeline;
     uint64_t before; // operations of the trace before number 0 of the window
     uint32_t known;  // from here on every operation is there
-} ts__survey_view;
+} ts__overview_view;
 
 // The number in the whole trace of a node, if it is an operation.
-static uint32_t ts__survey_number(const ts__survey_view *v, uint32_t node)
+static uint32_t ts__overview_number(const ts__overview_view *v, uint32_t node)
 {
     if (node == TS_NODE_NONE || node >= v->replay->op_count ||
         node < v->known || v->before + node >= TS_NODE_NONE)
@@ -17497,11 +17530,11 @@ static uint32_t ts__survey_number(const ts__survey_view *v, uint32_t node)
 
 // All operations from the beginning of what is loaded are there; how many
 // began before the window tells their numbers.
-static void ts__survey_numbers(ts__survey_view *v)
+static void ts__overview_numbers(ts__overview_view *v)
 {
     const ts_replay *const r = v->replay;
-    const ts_survey_window *const all =
-        (const ts_survey_window *)v->survey->windows.data;
+    const ts_overview_window *const all =
+        (const ts_overview_window *)v->overview->windows.data;
     uint64_t begun = 0;
     uint32_t earlier = 0;
     for (size_t i = 0; i < v->window; i++)
@@ -17516,11 +17549,12 @@ static void ts__survey_numbers(ts__survey_view *v)
     v->before = begun - earlier; // modulo 2^64: node numbers are added
 }
 
-static bool ts__survey_latencies(const ts__survey_view *v,
-                                 const ts__tl_device *d, ts__survey_part *part)
+static bool ts__overview_latencies(const ts__overview_view *v,
+                                   const ts__tl_device *d,
+                                   ts__overview_part *part)
 {
     const ts_timeline *const t = v->timeline;
-    if (!ts__rvec_reserve(&v->survey->allocator, &part->latencies,
+    if (!ts__rvec_reserve(&v->overview->allocator, &part->latencies,
                           sizeof(uint32_t), (size_t)d->figures.launches))
         return false;
     uint32_t *const to = (uint32_t *)part->latencies.data;
@@ -17536,30 +17570,30 @@ static bool ts__survey_latencies(const ts__survey_view *v,
     return true;
 }
 
-static bool ts__survey_device_take(const ts__survey_view *v, size_t index)
+static bool ts__overview_device_take(const ts__overview_view *v, size_t index)
 {
-    ts_survey *const s = v->survey;
+    ts_overview *const s = v->overview;
     const ts_timeline *const t = v->timeline;
     const ts__tl_device *const d = ts__tl_device_at(t, index);
-    const uint32_t device = ts__survey_device_of(s, d->figures.track);
-    ts__survey_part *const part = ts__survey_part_at(s, v->window, device);
+    const uint32_t device = ts__overview_device_of(s, d->figures.track);
+    ts__overview_part *const part = ts__overview_part_at(s, v->window, device);
     part->figures = d->figures;
     part->own_ns = d->own_ns;
     ts__rvec *const kept = (ts__rvec *)s->window_gaps.data + v->window;
     for (size_t i = 0; i < d->gap_count; i++) {
-        ts__survey_gap item = {
+        ts__overview_gap item = {
             ((const ts_gap *)t->gaps.data)[d->gap_first + i], device
         };
-        item.gap.operation = ts__survey_number(v, item.gap.operation);
-        item.gap.culprit = ts__survey_number(v, item.gap.culprit);
-        if (!ts__survey_gap_keep(s, kept, item)) return false;
+        item.gap.operation = ts__overview_number(v, item.gap.operation);
+        item.gap.culprit = ts__overview_number(v, item.gap.culprit);
+        if (!ts__overview_gap_keep(s, kept, item)) return false;
     }
-    return ts__survey_latencies(v, d, part);
+    return ts__overview_latencies(v, d, part);
 }
 
-static ts_result ts__survey_load(ts__survey_view *v)
+static ts_result ts__overview_load(ts__overview_view *v)
 {
-    ts_survey *const s = v->survey;
+    ts_overview *const s = v->overview;
     const int64_t first = (int64_t)v->window * s->steps;
     ts_replay_desc desc = { 0 };
     desc.threads = 1;
@@ -17567,18 +17601,18 @@ static ts_result ts__survey_load(ts__survey_view *v)
     desc.queue_depth = s->desc.queue_depth;
     desc.connections = s->desc.connections;
     desc.no_inference = s->desc.no_inference;
-    desc.load_from_ns = ts__survey_border(s, first - 1);
-    desc.load_to_ns = ts__survey_border(s, first + s->steps + 1);
+    desc.load_from_ns = ts__overview_border(s, first - 1);
+    desc.load_to_ns = ts__overview_border(s, first + s->steps + 1);
     desc.load_before_ns =
-        desc.load_from_ns - ts__survey_border(s, first - 1 - s->steps);
+        desc.load_from_ns - ts__overview_border(s, first - 1 - s->steps);
     return ts_replay_open(&v->replay, s->reader, &desc);
 }
 
-static ts_result ts__survey_look(ts__survey_view *v)
+static ts_result ts__overview_look(ts__overview_view *v)
 {
-    ts_survey *const s = v->survey;
+    ts_overview *const s = v->overview;
     const int64_t first = (int64_t)v->window * s->steps;
-    ts_result result = ts__survey_load(v);
+    ts_result result = ts__overview_load(v);
     if (result != TS_OK) return result;
     const ts_replay *const r = v->replay;
     ts__rvec reach = { 0 };
@@ -17586,31 +17620,32 @@ static ts_result ts__survey_look(ts__survey_view *v)
     if (!ts__rvec_reserve(&s->allocator, &reach, sizeof(int64_t), devices))
         return TS_ERR_MEMORY;
     for (size_t i = 0; i < devices; i++) {
-        const uint32_t device = ts__survey_device_of(
+        const uint32_t device = ts__overview_device_of(
             s, ((const ts_lane *)r->device_results.data)[i].track);
         ((int64_t *)reach.data)[i] =
             ts__tl_i64(&s->reach)[v->window * s->device_count + device];
     }
     ts_timeline_desc desc = { 0 };
-    desc.from_ns = ts__survey_border(s, first);
-    desc.to_ns = ts__survey_border(s, first + s->steps);
+    desc.from_ns = ts__overview_border(s, first);
+    desc.to_ns = ts__overview_border(s, first + s->steps);
     desc.allocator = s->allocator;
     result =
         ts__timeline_open(&v->timeline, v->replay, &desc, ts__tl_i64(&reach));
-    if (result == TS_OK) ts__survey_numbers(v);
+    if (result == TS_OK) ts__overview_numbers(v);
     for (size_t i = 0; result == TS_OK && i < devices; i++)
-        if (!ts__survey_device_take(v, i)) result = TS_ERR_MEMORY;
+        if (!ts__overview_device_take(v, i)) result = TS_ERR_MEMORY;
     ts__rvec_close(&s->allocator, &reach);
     return result;
 }
 
-static void ts__survey_window_run(void *user, size_t window, uint32_t thread)
+static void ts__overview_window_run(void *user, size_t window, uint32_t thread)
 {
     (void)thread;
-    ts_survey *const s = (ts_survey *)user;
-    ts_survey_window *const w = (ts_survey_window *)s->windows.data + window;
-    ts__survey_view v = { s, window, NULL, NULL, 0, 0 };
-    ts_result result = ts__survey_look(&v);
+    ts_overview *const s = (ts_overview *)user;
+    ts_overview_window *const w =
+        (ts_overview_window *)s->windows.data + window;
+    ts__overview_view v = { s, window, NULL, NULL, 0, 0 };
+    ts_result result = ts__overview_look(&v);
     if (v.replay) w->plan = v.replay->stats;
     ts_timeline_close(v.timeline);
     ts_replay_close(v.replay);
@@ -17622,15 +17657,15 @@ static void ts__survey_window_run(void *user, size_t window, uint32_t thread)
 /* ---- All windows together ---- */
 
 // The value at a place of all latencies of a device, if they were sorted.
-static int64_t ts__survey_select(const ts_survey *s, size_t device,
-                                 uint64_t place)
+static int64_t ts__overview_select(const ts_overview *s, size_t device,
+                                   uint64_t place)
 {
     uint32_t prefix = 0, mask = 0;
     for (int shift = 22; shift >= 0; shift -= 11) {
         uint64_t counts[2048] = { 0 };
         for (size_t w = 0; w < s->window_count; w++) {
             const ts__rvec *const list =
-                &ts__survey_part_at(s, w, device)->latencies;
+                &ts__overview_part_at(s, w, device)->latencies;
             for (size_t i = 0; i < list->count; i++) {
                 const uint32_t value = ts__tl_u32(list)[i];
                 if ((value & mask) == prefix) counts[value >> shift & 2047]++;
@@ -17645,7 +17680,7 @@ static int64_t ts__survey_select(const ts_survey *s, size_t device,
     return prefix;
 }
 
-static void ts__survey_add(ts_timeline_figures *to, ts__survey_part *part)
+static void ts__overview_add(ts_timeline_figures *to, ts__overview_part *part)
 {
     ts_timeline_figures *const f = &part->figures;
     bool any = true; // the span is worked out from more than the parts
@@ -17654,11 +17689,11 @@ static void ts__survey_add(ts_timeline_figures *to, ts__survey_part *part)
 }
 
 // A device's span: from its first work to the end of its last.
-static void ts__survey_span(const ts_survey *s, size_t device,
-                            ts_timeline_figures *to)
+static void ts__overview_span(const ts_overview *s, size_t device,
+                              ts_timeline_figures *to)
 {
     for (size_t w = 0; w < s->window_count; w++) {
-        const int64_t own_ns = ts__survey_part_at(s, w, device)->own_ns;
+        const int64_t own_ns = ts__overview_part_at(s, w, device)->own_ns;
         if (own_ns == TS__NO_TIME) continue;
         to->start_ns = own_ns;
         to->end_ns =
@@ -17667,119 +17702,120 @@ static void ts__survey_span(const ts_survey *s, size_t device,
     }
 }
 
-static bool ts__survey_merge_device(ts_survey *s, size_t device)
+static bool ts__overview_merge_device(ts_overview *s, size_t device)
 {
     ts_timeline_figures f = { 0 };
     for (size_t w = 0; w < s->window_count; w++)
-        ts__survey_add(&f, ts__survey_part_at(s, w, device));
-    ts__survey_span(s, device, &f);
+        ts__overview_add(&f, ts__overview_part_at(s, w, device));
+    ts__overview_span(s, device, &f);
     f.track = ts__tl_u32(&s->devices)[device];
     if (f.launches) {
         f.launch_p50_ns =
-            ts__survey_select(s, device, (f.launches * 50 + 99) / 100 - 1);
+            ts__overview_select(s, device, (f.launches * 50 + 99) / 100 - 1);
         f.launch_p95_ns =
-            ts__survey_select(s, device, (f.launches * 95 + 99) / 100 - 1);
+            ts__overview_select(s, device, (f.launches * 95 + 99) / 100 - 1);
     }
     ((ts_timeline_figures *)s->figures.data)[device] = f;
     return ts__tl_adds_up(&f);
 }
 
-static bool ts__survey_merge_gaps(ts_survey *s)
+static bool ts__overview_merge_gaps(ts_overview *s)
 {
     bool ok = true;
     for (size_t w = 0; ok && w < s->window_count; w++) {
         const ts__rvec *const list = (ts__rvec *)s->window_gaps.data + w;
         for (size_t i = 0; ok && i < list->count; i++)
-            ok = ts__survey_gap_keep(s, &s->gaps,
-                                     ((const ts__survey_gap *)list->data)[i]);
+            ok = ts__overview_gap_keep(
+                s, &s->gaps, ((const ts__overview_gap *)list->data)[i]);
     }
     if (s->gaps.count)
-        qsort(s->gaps.data, s->gaps.count, sizeof(ts__survey_gap),
-              ts__survey_compare_gap);
+        qsort(s->gaps.data, s->gaps.count, sizeof(ts__overview_gap),
+              ts__overview_compare_gap);
     return ok;
 }
 
 // Devices on which nothing lies are left out.
-static bool ts__survey_has(const ts_survey *s, size_t device)
+static bool ts__overview_has(const ts_overview *s, size_t device)
 {
     for (size_t w = 0; w < s->window_count; w++)
-        if (ts__survey_part_at(s, w, device)->figures.queue_max ||
-            ts__survey_part_at(s, w, device)->figures.operations)
+        if (ts__overview_part_at(s, w, device)->figures.queue_max ||
+            ts__overview_part_at(s, w, device)->figures.operations)
             return true;
     return ts__tl_i64(&s->reach)[s->window_count * s->device_count + device] !=
            TS__NO_TIME;
 }
 
-static ts_result ts__survey_merge(ts_survey *s)
+static ts_result ts__overview_merge(ts_overview *s)
 {
     ts_timeline_figures *const all = (ts_timeline_figures *)s->figures.data;
     ts__rvec numbers = { 0 };
-    if (!ts__survey_merge_gaps(s) ||
+    if (!ts__overview_merge_gaps(s) ||
         !ts__rvec_fill(&s->allocator, &numbers, sizeof(uint32_t),
                        s->device_count, 0))
         return TS_ERR_MEMORY;
     bool any = false, ok = true;
     size_t kept = 0;
     for (size_t i = 0; ok && i < s->device_count; i++) {
-        ok = ts__survey_merge_device(s, i);
-        if (!ts__survey_has(s, i)) continue;
+        ok = ts__overview_merge_device(s, i);
+        if (!ts__overview_has(s, i)) continue;
         ts__tl_sum(&s->total, &all[i], &any);
         ((uint32_t *)numbers.data)[i] = (uint32_t)kept;
         all[kept++] = all[i];
     }
     s->figures.count = kept;
     for (size_t i = 0; i < s->gaps.count; i++) {
-        ts__survey_gap *const gap = (ts__survey_gap *)s->gaps.data + i;
+        ts__overview_gap *const gap = (ts__overview_gap *)s->gaps.data + i;
         gap->device = ts__tl_u32(&numbers)[gap->device];
     }
     ts__rvec_close(&s->allocator, &numbers);
     return !ok ? TS_ERR_CORRUPT : kept ? TS_OK : TS_ERR_NOT_FOUND;
 }
 
-static ts_result ts__survey_all(ts_survey *s)
+static ts_result ts__overview_all(ts_overview *s)
 {
     const ts_allocator *const a = &s->allocator;
-    ts_result result = ts__survey_tracks(s) ? TS_OK : TS_ERR_MEMORY;
-    if (result == TS_OK) result = ts__survey_cut(s);
-    if (result == TS_OK) result = ts__survey_reach(s);
+    ts_result result = ts__overview_tracks(s) ? TS_OK : TS_ERR_MEMORY;
+    if (result == TS_OK) result = ts__overview_cut(s);
+    if (result == TS_OK) result = ts__overview_reach(s);
     if (result != TS_OK) return result;
     const size_t windows = s->window_count;
-    if (!ts__survey_before(s) ||
-        !ts__rvec_fill(a, &s->windows, sizeof(ts_survey_window), windows, 0) ||
+    if (!ts__overview_before(s) ||
+        !ts__rvec_fill(a, &s->windows, sizeof(ts_overview_window), windows,
+                       0) ||
         !ts__rvec_fill(a, &s->failures, sizeof(ts_result), windows, 0) ||
         !ts__rvec_fill(a, &s->window_gaps, sizeof(ts__rvec), windows, 0) ||
-        !ts__rvec_fill(a, &s->parts, sizeof(ts__survey_part),
+        !ts__rvec_fill(a, &s->parts, sizeof(ts__overview_part),
                        windows * s->device_count, 0) ||
         !ts__rvec_fill(a, &s->figures, sizeof(ts_timeline_figures),
                        s->device_count, 0))
         return TS_ERR_MEMORY;
     for (size_t i = 0; i < windows * s->device_count; i++)
-        ((ts__survey_part *)s->parts.data)[i].own_ns = TS__NO_TIME;
+        ((ts__overview_part *)s->parts.data)[i].own_ns = TS__NO_TIME;
     for (size_t i = 0; i < windows; i++) {
-        ts_survey_window *const w = (ts_survey_window *)s->windows.data + i;
-        w->from_ns = ts__survey_border(s, (int64_t)(i * s->steps));
-        w->to_ns = ts__survey_border(s, (int64_t)((i + 1) * s->steps));
+        ts_overview_window *const w = (ts_overview_window *)s->windows.data + i;
+        w->from_ns = ts__overview_border(s, (int64_t)(i * s->steps));
+        w->to_ns = ts__overview_border(s, (int64_t)((i + 1) * s->steps));
         w->operations = ((const uint64_t *)s->counts.data)[i];
     }
-    ts__crew_run(s->threads, windows, ts__survey_window_run, s);
+    ts__crew_run(s->threads, windows, ts__overview_window_run, s);
     for (size_t i = 0; i < windows; i++) {
         result = ((const ts_result *)s->failures.data)[i];
         if (result != TS_OK) return result;
     }
-    return ts__survey_merge(s);
+    return ts__overview_merge(s);
 }
 
-TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
-                                const ts_survey_desc *desc)
+TS_API ts_result ts_overview_open(ts_overview **overview, ts_reader *reader,
+                                  const ts_overview_desc *desc)
 {
-    static const ts_survey_desc none = { 0 };
-    if (!survey) return TS_ERR_USAGE;
-    *survey = NULL;
+    static const ts_overview_desc none = { 0 };
+    if (!overview) return TS_ERR_USAGE;
+    *overview = NULL;
     if (!reader) return TS_ERR_USAGE;
     if (!desc) desc = &none;
     const ts_allocator allocator = ts__arena_open(&desc->allocator);
-    ts_survey *const s = (ts_survey *)allocator.resize(allocator.user, NULL, 0,
-                                                       sizeof(ts_survey));
+    ts_overview *const s = (ts_overview *)allocator.resize(
+        allocator.user, NULL, 0, sizeof(ts_overview));
     if (!s) {
         ts__arena_close(&allocator);
         return TS_ERR_MEMORY;
@@ -17788,7 +17824,7 @@ TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
     s->reader = reader;
     s->allocator = allocator;
     s->desc = *desc;
-    ts_survey_desc *const d = &s->desc;
+    ts_overview_desc *const d = &s->desc;
     if (!d->window_operations) d->window_operations = 50000;
     if (!d->margin_operations)
         d->margin_operations = (d->window_operations + 9) / 10;
@@ -17796,63 +17832,65 @@ TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
     s->steps = (d->window_operations - 1) / d->margin_operations + 1;
     s->threads = d->threads ? d->threads : reader->threads;
     if (s->threads > TS__THREADS_MAX) s->threads = TS__THREADS_MAX;
-    const ts_result result = ts__survey_all(s);
+    const ts_result result = ts__overview_all(s);
     if (result == TS_OK)
-        *survey = s;
+        *overview = s;
     else
-        ts_survey_close(s);
+        ts_overview_close(s);
     return result;
 }
 
-TS_API void ts_survey_close(ts_survey *survey)
+TS_API void ts_overview_close(ts_overview *overview)
 {
-    if (!survey) return;
-    const ts_allocator a = survey->allocator;
-    for (size_t i = 0; i < survey->parts.count; i++)
-        ts__rvec_close(&a,
-                       &((ts__survey_part *)survey->parts.data)[i].latencies);
-    for (size_t i = 0; i < survey->window_gaps.count; i++)
-        ts__rvec_close(&a, (ts__rvec *)survey->window_gaps.data + i);
-    ts__rvec *const vecs[] = { &survey->devices,  &survey->device_of.entries,
-                               &survey->borders,  &survey->windows,
-                               &survey->failures, &survey->reach,
-                               &survey->counts,   &survey->parts,
-                               &survey->gaps,     &survey->window_gaps,
-                               &survey->figures };
+    if (!overview) return;
+    const ts_allocator a = overview->allocator;
+    for (size_t i = 0; i < overview->parts.count; i++)
+        ts__rvec_close(
+            &a, &((ts__overview_part *)overview->parts.data)[i].latencies);
+    for (size_t i = 0; i < overview->window_gaps.count; i++)
+        ts__rvec_close(&a, (ts__rvec *)overview->window_gaps.data + i);
+    ts__rvec *const vecs[] = {
+        &overview->devices,  &overview->device_of.entries,
+        &overview->borders,  &overview->windows,
+        &overview->failures, &overview->reach,
+        &overview->counts,   &overview->parts,
+        &overview->gaps,     &overview->window_gaps,
+        &overview->figures
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
-    a.resize(a.user, survey, sizeof *survey, 0);
+    a.resize(a.user, overview, sizeof *overview, 0);
     ts__arena_close(&a);
 }
 
-TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey)
+TS_API const ts_timeline_figures *ts_overview_total(const ts_overview *overview)
 {
-    return &survey->total;
+    return &overview->total;
 }
 
-TS_API const ts_timeline_figures *ts_survey_device(const ts_survey *survey,
-                                                   size_t device)
+TS_API const ts_timeline_figures *
+ts_overview_device(const ts_overview *overview, size_t device)
 {
-    if (device >= survey->figures.count) return NULL;
-    return (const ts_timeline_figures *)survey->figures.data + device;
+    if (device >= overview->figures.count) return NULL;
+    return (const ts_timeline_figures *)overview->figures.data + device;
 }
 
-TS_API bool ts_survey_gap(const ts_survey *survey, size_t index, size_t *device,
-                          ts_gap *gap)
+TS_API bool ts_overview_gap(const ts_overview *overview, size_t index,
+                            size_t *device, ts_gap *gap)
 {
-    if (index >= survey->gaps.count) return false;
-    const ts__survey_gap *const one =
-        (const ts__survey_gap *)survey->gaps.data + index;
+    if (index >= overview->gaps.count) return false;
+    const ts__overview_gap *const one =
+        (const ts__overview_gap *)overview->gaps.data + index;
     *device = one->device;
     *gap = one->gap;
     return true;
 }
 
-TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
-                                ts_survey_window *window)
+TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
+                                  ts_overview_window *window)
 {
-    if (index >= survey->window_count) return false;
-    *window = ((const ts_survey_window *)survey->windows.data)[index];
+    if (index >= overview->window_count) return false;
+    *window = ((const ts_overview_window *)overview->windows.data)[index];
     return true;
 }
 
@@ -19422,8 +19460,8 @@ static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
 
 // Whether the second of two operations was launched first: what the program
 // says counts, not which of the two happened to run first.
-static bool ts__race_turned(const ts_races *x, const ts__strip *first,
-                            const ts__strip *second)
+static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
+                              const ts__strip *second)
 {
     const ts__actor *const a = ts__races_actor(x, first->actor);
     const ts__actor *const b = ts__races_actor(x, second->actor);
@@ -19461,7 +19499,7 @@ static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
         s->failed = true;
         return NULL;
     }
-    if (ts__race_turned(x, first, second)) {
+    if (ts__race_reversed(x, first, second)) {
         const ts__strip *const earlier = second;
         second = first;
         first = earlier;
@@ -19639,7 +19677,7 @@ static bool ts__look_kind(const ts__look *l, const ts__strip *a,
     return true;
 }
 
-static void ts__look_meet(const ts__look *l, const ts__mark *mark)
+static void ts__look_conflict(const ts__look *l, const ts__mark *mark)
 {
     ts__shadow *const s = l->shadow;
     const ts__strip *const a = ts__races_span(s->races, mark->span);
@@ -19666,7 +19704,7 @@ static void ts__look_list(const ts__look *l, ts__marks *m, bool prune)
             x->stats.capped += met == TS__RACES_OF_LIST + 1;
             if (!prune) return;
         } else if (!before && !own) {
-            ts__look_meet(l, &mark);
+            ts__look_conflict(l, &mark);
         }
         if (prune && !before) m->data[kept++] = mark;
     }
@@ -20476,8 +20514,8 @@ static void ts__trial_differs(const ts__trial *t, ts_exploration *result)
     result->size = first[high] - first[low];
 }
 
-static bool ts__trial_meet(const ts_races *x, uint32_t a, uint32_t b,
-                           ts_exploration *result)
+static bool ts__trial_conflict(const ts_races *x, uint32_t a, uint32_t b,
+                               ts_exploration *result)
 {
     const ts__actor *const first = ts__races_actor(x, a);
     const ts__actor *const second = ts__races_actor(x, b);
@@ -20503,7 +20541,7 @@ static void ts__trial_sides(const ts_races *x, uint32_t first, uint32_t second,
     for (; a != TS_NODE_NONE; a = ts__races_actor(x, a)->next)
         for (uint32_t b = head; b != TS_NODE_NONE;
              b = ts__races_actor(x, b)->next)
-            if (ts__trial_meet(x, a, b, result)) return;
+            if (ts__trial_conflict(x, a, b, result)) return;
 }
 
 /*
@@ -21086,7 +21124,7 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
 enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
 // Chunks of which a device tells the hashes at once.
-enum { TS__EX_TOLD = 1024 };
+enum { TS__EX_DEVICE_HASHES = 1024 };
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
@@ -21177,10 +21215,10 @@ struct ts_execution {
     size_t region_capacity;
     uint8_t *args;
     size_t args_capacity;
-    // What the device says of the memory that is looked at: see ts__ex_tell.
-    uint64_t told[2 * TS__EX_TOLD];
-    uint64_t told_first, told_end;
-    bool told_known, told_wrong;
+    // Hashes of the memory at hand, made by the device: see ts__ex_device_hash.
+    uint64_t device_hashes[2 * TS__EX_DEVICE_HASHES];
+    uint64_t device_hash_first, device_hash_end;
+    bool device_hash_known, device_hash_wrong;
 };
 
 static uint64_t ts__ex_chunks(uint64_t size)
@@ -21260,7 +21298,7 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
         return known->bytes;
     }
     ts__ex_listed *const next = &e->lists[!e->list_last];
-    const ts__blob_wish wish = { length, length, length, &next->scratch };
+    const ts__blob_limits wish = { length, length, length, &next->scratch };
     next->bytes = NULL;
     if (ts__reader_blob(e->reader, list, &wish, &next->bytes, &next->size) !=
         TS_OK)
@@ -21276,7 +21314,8 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size, bool kept)
 {
-    const ts__blob_wish wish = { size, size, size, kept ? NULL : &e->contents };
+    const ts__blob_limits wish = { size, size, size,
+                                   kept ? NULL : &e->contents };
     uint64_t key[2];
     const uint8_t *bytes;
     size_t have;
@@ -21342,7 +21381,7 @@ static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
     const uint64_t own = e->desc.memory_bytes;
     const uint64_t most =
         own && own < TS_EXECUTION_CODE_BYTES ? own : TS_EXECUTION_CODE_BYTES;
-    const ts__blob_wish wish = { 0, UINT64_MAX, most, scratch };
+    const ts__blob_limits wish = { 0, UINT64_MAX, most, scratch };
     const uint8_t *bytes;
     size_t size;
     const ts_result result =
@@ -21555,7 +21594,7 @@ static ts_reason ts__ex_find_host(ts_execution *e,
 }
 
 // It would take the place of what runs together with it.
-#define TS__EX_MEETS ((ts_reason)TS_REASON_LIMIT)
+#define TS__EX_OVERLAPS ((ts_reason)TS_REASON_LIMIT)
 
 // The range of a region. One that lies there no more makes place for it: the
 // program freed it.
@@ -21574,7 +21613,7 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
         if (same && e->desc.chain) return TS_REASON_NO_MEMORY;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
-        if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;
+        if (meets && e->batch && r->batch == e->batch) return TS__EX_OVERLAPS;
         if (meets)
             ts__ex_drop(e, i);
         else
@@ -22019,8 +22058,8 @@ static uint64_t ts__element_steps(const ts__element *t, const uint8_t *a,
 
 // How far two values are apart: whole numbers to the unit, as far as a double
 // goes; NaN if one of them is.
-static double ts__element_apart(uint32_t element, const uint8_t *a,
-                                const uint8_t *b)
+static double ts__element_distance(uint32_t element, const uint8_t *a,
+                                   const uint8_t *b)
 {
     const ts__element *const t = ts__element_of(element);
     if (!t->exponent) return (double)ts__element_steps(t, a, b);
@@ -22044,7 +22083,7 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
     if (a != a || b != b) return a != a && b != b;
     // Bytes that differ are different infinities, if both are.
     if (!ts__ex_is_finite(a) || !ts__ex_is_finite(b)) return false;
-    const double apart = ts__element_apart(d->element, expected, found);
+    const double apart = ts__element_distance(d->element, expected, found);
     if (d->compare == TS_COMPARE_RTOL)
         return apart <= d->absolute + d->tolerance * (a < 0 ? -a : a);
     return (double)ts__element_steps(t, expected, found) <= d->tolerance ||
@@ -22072,7 +22111,7 @@ static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
         any = true;
         if (bytes < width) continue;
         const double apart =
-            ts__element_apart(e->desc.element, expected + i, found + i);
+            ts__element_distance(e->desc.element, expected + i, found + i);
         if (apart > item->largest) item->largest = apart;
     }
     return passes;
@@ -22131,31 +22170,33 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
 }
 
 // Asks a device for the hashes of a chunk and those behind it.
-static void ts__ex_ask(ts_execution *e, const ts__ex_range *r, uint64_t first)
+static void ts__ex_request_hashes(ts_execution *e, const ts__ex_range *r,
+                                  uint64_t first)
 {
     const ts_executor *const x = e->desc.executor;
     uint64_t size = 0, end = first, one;
-    while (end < ts__ex_chunks(r->size) && end - first < TS__EX_TOLD &&
+    while (end < ts__ex_chunks(r->size) && end - first < TS__EX_DEVICE_HASHES &&
            (one = ts__ex_chunk_size(r->size, end)) > 240) {
         size += one;
         end++;
     }
-    e->told_first = first;
-    e->told_end = end;
-    e->told_known =
+    e->device_hash_first = first;
+    e->device_hash_end = end;
+    e->device_hash_known =
         size && x->hash(e->state, r->actual + first * TS_CAPTURE_CHUNK, size,
-                        e->told) == TS_OK;
+                        e->device_hashes) == TS_OK;
 }
 
 // What the device says of a chunk of memory that is looked at from its first
 // on; NULL: nothing. One that was wrong once is not asked again.
-static const uint64_t *ts__ex_tell(ts_execution *e, const ts__ex_range *r,
-                                   uint64_t chunk)
+static const uint64_t *ts__ex_device_hash(ts_execution *e,
+                                          const ts__ex_range *r, uint64_t chunk)
 {
-    if (!e->desc.executor->hash || !r->device || e->told_wrong) return NULL;
-    if (chunk >= e->told_end) ts__ex_ask(e, r, chunk);
-    if (!e->told_known || chunk >= e->told_end) return NULL;
-    return &e->told[2 * (chunk - e->told_first)];
+    if (!e->desc.executor->hash || !r->device || e->device_hash_wrong)
+        return NULL;
+    if (chunk >= e->device_hash_end) ts__ex_request_hashes(e, r, chunk);
+    if (!e->device_hash_known || chunk >= e->device_hash_end) return NULL;
+    return &e->device_hashes[2 * (chunk - e->device_hash_first)];
 }
 
 /*
@@ -22169,19 +22210,22 @@ static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
 {
     const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
     const bool zeros = ts__ex_is_blank(e, r, k, blank);
-    const uint64_t *const told = zeros ? NULL : ts__ex_tell(e, r, k);
+    const uint64_t *const device_hash =
+        zeros ? NULL : ts__ex_device_hash(e, r, k);
     uint64_t hash[2] = { e->zeros[0], e->zeros[1] };
     const bool same =
-        told && (!recorded || !memcmp(told, recorded, sizeof hash));
+        device_hash &&
+        (!recorded || !memcmp(device_hash, recorded, sizeof hash));
     *found = zeros ? ts__ex_zeros : NULL;
-    if (same) memcpy(hash, told, sizeof hash);
+    if (same) memcpy(hash, device_hash, sizeof hash);
     if (!zeros && !same) {
         *found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
         if (!*found) return TS_ERR_IO;
         const XXH128_hash_t sum = XXH3_128bits(*found, size);
         hash[0] = sum.low64;
         hash[1] = sum.high64;
-        e->told_wrong |= told && memcmp(told, hash, sizeof hash);
+        e->device_hash_wrong |=
+            device_hash && memcmp(device_hash, hash, sizeof hash);
     }
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
     memcpy(&r->is[2 * k], hash, sizeof hash);
@@ -22201,7 +22245,7 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
             ts__ex_list(e, region->after, region->size);
         if (!region->device && !(region->access & TS_ACCESS_WRITE)) continue;
         ts__ex_blank blank = { 0, false };
-        e->told_end = 0; // of other memory
+        e->device_hash_end = 0; // of other memory
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
@@ -22579,7 +22623,7 @@ TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
 
 // Whether a region of a device meets one before it: then one of them would
 // take the other's place.
-static bool ts__ex_meets(const ts_capture *c, uint32_t index)
+static bool ts__ex_overlaps(const ts_capture *c, uint32_t index)
 {
     const ts_capture_region *const r = &c->regions[index];
     for (uint32_t i = 0; r->device && i < index; i++) {
@@ -22618,7 +22662,7 @@ static bool ts__ex_is_sane(ts_execution *e)
         if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
             return false;
         if (r->device && !ts__ex_is_device(e, r->device)) return false;
-        if (ts__ex_meets(&e->now, i)) return false;
+        if (ts__ex_overlaps(&e->now, i)) return false;
     }
     return true;
 }
@@ -22670,7 +22714,8 @@ static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
     return TS_REASON_NONE;
 }
 
-static void ts__ex_say_short(const ts_execution *e, ts_execution_item *item)
+static void ts__ex_explain_shortage(const ts_execution *e,
+                                    ts_execution_item *item)
 {
     const double mib = 1024 * 1024;
     const size_t at = (size_t)snprintf(
@@ -22704,7 +22749,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     const ts_allocator *const a = &e->desc.allocator;
     e->short_of = 0;
     if (!ts__ex_has_room(e)) {
-        ts__ex_say_short(e, item);
+        ts__ex_explain_shortage(e, item);
         return TS_REASON_NO_MEMORY;
     }
     if (!ts__ex_is_sane(e))
@@ -22732,7 +22777,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
         e->held = i;
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
-        if (reason && e->short_of) ts__ex_say_short(e, item);
+        if (reason && e->short_of) ts__ex_explain_shortage(e, item);
         if (reason) return reason;
     }
     if (!ts__ex_have_all(e))
@@ -23132,12 +23177,12 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
     }
 }
 
-// One operation; TS__EX_MEETS: it belongs into the next part.
+// One operation; TS__EX_OVERLAPS: it belongs into the next part.
 static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
                                  ts_execution_item *item)
 {
     ts_reason reason = ts__ex_prepare(e, item);
-    if (reason != TS__EX_MEETS) ts__ex_advance(e);
+    if (reason != TS__EX_OVERLAPS) ts__ex_advance(e);
     item->digest = e->now.head.order;
     for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
         reason =
@@ -23161,7 +23206,7 @@ static size_t ts__ex_plan_part(ts_execution *e, ts__ex_plan *p, size_t from)
         }
         if (ts__ex_is_done(&e->now, item)) continue;
         const ts_reason reason = ts__ex_plan_one(e, p, item);
-        if (reason == TS__EX_MEETS) break;
+        if (reason == TS__EX_OVERLAPS) break;
         if (reason)
             ts__ex_settle(e, item, reason);
         else
@@ -23319,7 +23364,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     const uint64_t different = item->chunks_different;
     bool compared = false;
     ts__ex_blank blank = { 0, false };
-    e->told_end = 0; // of other memory
+    e->device_hash_end = 0; // of other memory
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;
@@ -23583,12 +23628,12 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
     return TS_OK;
 }
 
-TS_API ts_result ts_execution_run_together(ts_execution *e,
-                                           const ts_execution_edge *edges,
-                                           size_t edge_count, bool graph,
-                                           ts_execution_item *items,
-                                           ts_execution_whole *whole, char *why,
-                                           size_t room)
+TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
+                                             const ts_execution_edge *edges,
+                                             size_t edge_count, bool graph,
+                                             ts_execution_item *items,
+                                             ts_execution_whole *whole,
+                                             char *why, size_t room)
 {
     if (!e || !items || !whole || (edge_count && !edges)) return TS_ERR_USAGE;
     const ts_executor *const x = e->desc.executor;
@@ -23632,7 +23677,7 @@ TS_API ts_result ts_execution_run_together(ts_execution *e,
     of an operation has beyond that of the one before it on its stream is what
     it has to wait for.
 */
-typedef struct ts__apart {
+typedef struct ts__stream_order {
     const ts_replay *replay;
     const uint32_t *operations;
     size_t count;
@@ -23645,27 +23690,28 @@ typedef struct ts__apart {
     uint32_t *chain_of; // of each lane
     uint32_t chains;
     size_t ready_count, done;
-} ts__apart;
+} ts__stream_order;
 
-static void *ts__apart_fill(const ts__apart *a, size_t count, size_t size,
-                            int byte)
+static void *ts__stream_order_fill(const ts__stream_order *a, size_t count,
+                                   size_t size, int byte)
 {
     void *const made = ts__mem_get(&a->replay->allocator, (count + 1) * size);
     if (made) memset(made, byte, (count + 1) * size);
     return made;
 }
 
-static bool ts__apart_open(ts__apart *a)
+static bool ts__stream_order_open(ts__stream_order *a)
 {
     const ts_replay *const r = a->replay;
     const size_t nodes = r->node_count;
     a->clocks.allocator = &r->allocator;
-    a->in = ts__apart_fill(a, nodes, sizeof *a->in, 0);
-    a->at = ts__apart_fill(a, a->count, sizeof *a->at, 0);
-    a->missing = ts__apart_fill(a, nodes, sizeof *a->missing, 0);
-    a->ready = ts__apart_fill(a, nodes, sizeof *a->ready, 0);
-    a->place = ts__apart_fill(a, nodes, sizeof *a->place, 0xFF);
-    a->chain_of = ts__apart_fill(a, r->lanes.count, sizeof *a->chain_of, 0xFF);
+    a->in = ts__stream_order_fill(a, nodes, sizeof *a->in, 0);
+    a->at = ts__stream_order_fill(a, a->count, sizeof *a->at, 0);
+    a->missing = ts__stream_order_fill(a, nodes, sizeof *a->missing, 0);
+    a->ready = ts__stream_order_fill(a, nodes, sizeof *a->ready, 0);
+    a->place = ts__stream_order_fill(a, nodes, sizeof *a->place, 0xFF);
+    a->chain_of =
+        ts__stream_order_fill(a, r->lanes.count, sizeof *a->chain_of, 0xFF);
     if (!a->in || !a->at || !a->missing || !a->ready || !a->place ||
         !a->chain_of)
         return false;
@@ -23683,7 +23729,7 @@ static bool ts__apart_open(ts__apart *a)
     return true;
 }
 
-static void ts__apart_close(ts__apart *a)
+static void ts__stream_order_close(ts__stream_order *a)
 {
     const ts_allocator *const m = &a->replay->allocator;
     const size_t nodes = a->replay->node_count + (size_t)1;
@@ -23697,7 +23743,7 @@ static void ts__apart_close(ts__apart *a)
                 (a->replay->lanes.count + 1) * sizeof *a->chain_of);
 }
 
-static void ts__apart_step(ts__apart *a, uint32_t node)
+static void ts__stream_order_step(ts__stream_order *a, uint32_t node)
 {
     const ts_replay *const r = a->replay;
     ts__vclock *const in = a->in[node], *out = ts__vclock_ref(in);
@@ -23723,13 +23769,14 @@ static void ts__apart_step(ts__apart *a, uint32_t node)
     a->done++;
 }
 
-typedef struct ts__apart_list {
+typedef struct ts__stream_order_list {
     ts_execution_edge *edges;
     size_t count, capacity;
-} ts__apart_list;
+} ts__stream_order_list;
 
-static bool ts__apart_add(const ts__apart *a, ts__apart_list *list,
-                          size_t before, size_t after)
+static bool ts__stream_order_add(const ts__stream_order *a,
+                                 ts__stream_order_list *list, size_t before,
+                                 size_t after)
 {
     ts_execution_edge *const more =
         ts__mem_more(&a->replay->allocator, list->edges, &list->capacity,
@@ -23742,8 +23789,9 @@ static bool ts__apart_add(const ts__apart *a, ts__apart_list *list,
 }
 
 // The edges to one operation. last: that before it on its stream.
-static bool ts__apart_edges(const ts__apart *a, ts__apart_list *list,
-                            size_t index, size_t last)
+static bool ts__stream_order_edges(const ts__stream_order *a,
+                                   ts__stream_order_list *list, size_t index,
+                                   size_t last)
 {
     const uint32_t lane = ts__replay_lanes(a->replay)[a->operations[index]];
     const ts__vclock *const before = last < index ? a->at[last] : NULL;
@@ -23752,22 +23800,24 @@ static bool ts__apart_edges(const ts__apart *a, ts__apart_list *list,
         if (c == a->chain_of[lane] || !epoch || epoch > index ||
             epoch <= ts__vclock_get(before, c))
             continue;
-        if (!ts__apart_add(a, list, epoch - 1, index)) return false;
+        if (!ts__stream_order_add(a, list, epoch - 1, index)) return false;
     }
     // What waits in a circle waits for everything.
     return a->done == a->replay->node_count || !index ||
-           ts__apart_add(a, list, index - 1, index);
+           ts__stream_order_add(a, list, index - 1, index);
 }
 
-static bool ts__apart_collect(const ts__apart *a, ts__apart_list *list)
+static bool ts__stream_order_collect(const ts__stream_order *a,
+                                     ts__stream_order_list *list)
 {
-    size_t *const last = ts__apart_fill(a, a->chains, sizeof *last, 0xFF);
+    size_t *const last =
+        ts__stream_order_fill(a, a->chains, sizeof *last, 0xFF);
     bool ok = last != NULL;
     for (size_t i = 0; ok && i < a->count; i++) {
         if (a->operations[i] >= a->replay->op_count) continue;
         const uint32_t chain =
             a->chain_of[ts__replay_lanes(a->replay)[a->operations[i]]];
-        ok = ts__apart_edges(a, list, i, last[chain]);
+        ok = ts__stream_order_edges(a, list, i, last[chain]);
         last[chain] = i;
     }
     ts__mem_put(&a->replay->allocator, last, (a->chains + 1) * sizeof *last);
@@ -23781,15 +23831,15 @@ TS_API ts_result ts_execution_edges(const ts_replay *replay,
 {
     if (!replay || !edges || !edge_count || (count && !operations))
         return TS_ERR_USAGE;
-    ts__apart a = { .replay = replay,
-                    .operations = operations,
-                    .count = count };
-    ts__apart_list list = { 0 };
-    bool ok = count < TS_NODE_NONE && ts__apart_open(&a);
+    ts__stream_order a = { .replay = replay,
+                           .operations = operations,
+                           .count = count };
+    ts__stream_order_list list = { 0 };
+    bool ok = count < TS_NODE_NONE && ts__stream_order_open(&a);
     while (ok && a.ready_count && !a.clocks.failed)
-        ts__apart_step(&a, a.ready[--a.ready_count]);
-    ok = ok && !a.clocks.failed && ts__apart_collect(&a, &list);
-    ts__apart_close(&a);
+        ts__stream_order_step(&a, a.ready[--a.ready_count]);
+    ok = ok && !a.clocks.failed && ts__stream_order_collect(&a, &list);
+    ts__stream_order_close(&a);
     *edges = NULL;
     *edge_count = 0;
     if (ok && list.count) {

@@ -43,9 +43,9 @@ static void measure_once(ts_reader *reader, uint32_t threads, parts *least)
     bench_need(ts_timeline_open(&t, replay, NULL), "timeline");
     const double seen = bench_process_ns();
     for (size_t i = 0; i < ts_replay_lane_count(replay); i++) {
-        ts_stays stays = ts_timeline_stays(t, i);
-        ts_stay stay;
-        while (ts_stays_next(&stays, &stay))
+        ts_state_spans stays = ts_timeline_state_spans(t, i);
+        ts_state_span stay;
+        while (ts_state_spans_next(&stays, &stay))
             timeline_sink = (uint64_t)stay.end_ns;
     }
     const double ended = bench_process_ns();
@@ -218,12 +218,12 @@ static void survey(void)
     ts_reader *const reader = bench_open(path);
     double least = INFINITY;
     for (int round = 0; round < 3; round++) {
-        ts_survey *figures;
-        const ts_survey_desc desc = { .threads = 2 };
+        ts_overview *figures;
+        const ts_overview_desc desc = { .threads = 2 };
         const double begin = bench_process_ns();
-        bench_need(ts_survey_open(&figures, reader, &desc), "survey");
+        bench_need(ts_overview_open(&figures, reader, &desc), "survey");
         bench_keep_min(&least, bench_process_ns() - begin);
-        ts_survey_close(figures);
+        ts_overview_close(figures);
     }
     ts_reader_close(reader);
     const bench_row row = { .key = "timeline.survey",

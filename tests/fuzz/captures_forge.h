@@ -242,8 +242,8 @@ static void run_together(ts_execution *e, size_t count, bool graph)
         edges[i].before = i / 2;
         edges[i].after = i;
     }
-    if (ts_execution_run_together(e, edges + 1, count ? count - 1 : 0, graph,
-                                  items, &whole, why, sizeof why) != TS_OK)
+    if (ts_execution_run_concurrent(e, edges + 1, count ? count - 1 : 0, graph,
+                                    items, &whole, why, sizeof why) != TS_OK)
         return;
     for (size_t i = 0; i < count; i++)
         check_item(&items[i]);

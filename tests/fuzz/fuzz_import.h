@@ -48,7 +48,7 @@ static inline void fuzz_replay(ts_reader *reader)
     const ts_result result = ts_replay_run(replay, NULL);
     fuzz_check(result == TS_OK || result == TS_ERR_NOT_FOUND,
                "the replay failed");
-    fuzz_check(ts_replay_circle(replay, &(const uint32_t *){ NULL }) ||
+    fuzz_check(ts_replay_cycle(replay, &(const uint32_t *){ NULL }) ||
                    !ts_replay_result(replay)->different,
                "an operation moved");
     ts_replay_close(replay);

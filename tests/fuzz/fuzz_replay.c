@@ -89,10 +89,10 @@ static void timeline(const ts_replay *r, bool replayed)
     const ts_result result = ts_timeline_open(&t, r, &desc);
     check(result == TS_OK || result == TS_ERR_NOT_FOUND, "figures add up");
     for (size_t i = 0; t && i < ts_replay_lane_count(r); i++) {
-        ts_stays stays = ts_timeline_stays(t, i);
-        ts_stay stay;
+        ts_state_spans stays = ts_timeline_state_spans(t, i);
+        ts_state_span stay;
         int64_t at = INT64_MIN;
-        while (ts_stays_next(&stays, &stay)) {
+        while (ts_state_spans_next(&stays, &stay)) {
             check(stay.start_ns < stay.end_ns &&
                       (at == INT64_MIN || at == stay.start_ns),
                   "states leave no gap");
@@ -180,7 +180,7 @@ static void replay(fixture *files, size_t count, uint8_t how, ts_deps deps,
         const uint64_t unmet = s->skipped[TS_SKIP_UNMET];
         check(s->different == unmet, "an operation came out differently");
         check(named || !unmet, "a circle without a named record");
-        check(!unmet == !ts_replay_circle(r, &nodes), "a circle is missing");
+        check(!unmet == !ts_replay_cycle(r, &nodes), "a circle is missing");
         timeline(r, true);
         check_path(r);
         model(r, how, (uint8_t)(s->digest >> 8));

@@ -47,7 +47,7 @@ static void put_ranks(const ranks_ask *a)
         const int64_t span = f ? f->busy_ns + f->idle_ns : 0;
         const report_value row[] = {
             report_text(rank_of(a, i)),
-            report_count(k->meetings),
+            report_count(k->rendezvous),
             report_count(k->lasts),
             report_ns(k->caused_ns),
             report_ns(k->waited_ns),
@@ -83,8 +83,8 @@ static void put_pairs(const ranks_ask *a)
     report_rows_of(t, a->r.pairs.count);
 }
 
-// Why the last one of a meeting was late: the first event that was.
-static ts_text why_of(const ranks_ask *a, const ranks_meeting *m)
+// Why the last one of a rendezvous was late: the first event that was.
+static ts_text why_of(const ranks_ask *a, const ranks_rendezvous *m)
 {
     uint8_t edge;
     bool inferred;
@@ -104,17 +104,17 @@ static ts_text why_of(const ranks_ask *a, const ranks_meeting *m)
     return ask_node(a->job, a->replay, why, false);
 }
 
-// The meeting that cost most of those to which a rank came last.
-static const ranks_meeting *dearest_of(const ranks_result *r, size_t rank)
+// The rendezvous that cost most of those to which a rank came last.
+static const ranks_rendezvous *dearest_of(const ranks_result *r, size_t rank)
 {
     for (size_t i = 0; i < r->meeting_count; i++)
-        if (r->meetings[i].last == rank) return &r->meetings[i];
+        if (r->rendezvous[i].last == rank) return &r->rendezvous[i];
     return NULL;
 }
 
 static void answer_why(const ranks_ask *a, size_t worst)
 {
-    const ranks_meeting *const m = dearest_of(&a->r, worst);
+    const ranks_rendezvous *const m = dearest_of(&a->r, worst);
     if (!m || !m->waited_ns) return;
     const ts_text why = why_of(a, m);
     if (!why.size) return;
@@ -145,7 +145,7 @@ static void answer(const ranks_ask *a)
                   "%.*s makes the others wait most: %s, last in %s of %s.",
                   ASK_TEXT(name), cli_time(r->ranks[worst].caused_ns).s,
                   cli_count(r->ranks[worst].lasts).s,
-                  cli_count(r->ranks[worst].meetings).s);
+                  cli_count(r->ranks[worst].rendezvous).s);
     answer_why(a, worst);
 }
 
@@ -165,7 +165,7 @@ static void put_meetings(const ranks_ask *a)
                            columns, ASK_COUNT(columns));
     for (size_t i = 0; i < a->r.meeting_count && i < a->job->options.rows;
          i++) {
-        const ranks_meeting *const m = &a->r.meetings[i];
+        const ranks_rendezvous *const m = &a->r.rendezvous[i];
         const report_value row[] = {
             report_time(m->first_ns),
             report_text(ask_group(a->job, &a->names, m->group)),
@@ -248,13 +248,13 @@ static void put_clocks(ranks_ask *a)
 static void put_none(const ranks_ask *a)
 {
     const ts_replay_stats *const s = ts_replay_result(a->replay);
-    if (s->meetings_partial)
+    if (s->rendezvous_partial)
         report_not_applicable(
             a->s,
             "Of the %s collective%s the other ranks are not in the files: "
             "give the traces of all ranks together.",
-            cli_count(s->meetings_partial).s,
-            s->meetings_partial == 1 ? "" : "s");
+            cli_count(s->rendezvous_partial).s,
+            s->rendezvous_partial == 1 ? "" : "s");
     else
         report_not_applicable(a->s, "There is no collective in which two "
                                     "devices meet.");
@@ -272,10 +272,10 @@ static bool ask(analyze_job *job, report *r)
     } else if (ok) {
         const ts_replay_stats *const s = ts_replay_result(a.replay);
         answer(&a);
-        if (s->meetings_partial)
+        if (s->rendezvous_partial)
             report_trust(
                 a.s, REPORT_MEDIUM, "of %s some ranks are missing",
-                cli_counted(s->meetings_partial, "collective", "collectives")
+                cli_counted(s->rendezvous_partial, "collective", "collectives")
                     .s);
         report_figure(a.s, "waited_ns", "waited for other ranks",
                       report_ns(a.r.waited_ns));

@@ -183,7 +183,7 @@ void ask_trust_ranks(report_section *s, const ts_replay *replay,
 {
     const ts_replay_stats *const stats = ts_replay_result(replay);
     const int64_t whole = stats->recorded_end_ns - stats->recorded_start_ns;
-    if (stats->meetings_partial)
+    if (stats->rendezvous_partial)
         report_trust(s,
                      communication_ns > whole / 50 ? REPORT_LOW : REPORT_MEDIUM,
                      "of some ranks there is no trace: collectives take as "

@@ -16,7 +16,7 @@ static int by_join(const void *left, const void *right)
     return (a->operation > b->operation) - (a->operation < b->operation);
 }
 
-// Members lead to the join of their meeting.
+// Members lead to the join of their rendezvous.
 static ranks_member *list_members(const ts_replay *replay, size_t *count)
 {
     const ts_graph g = ts_replay_graph(replay);
@@ -63,7 +63,7 @@ static bool take_ranks(ranks_result *r, const ts_replay *replay)
 }
 
 // Arrivals and ends; what waits for what comes after, when the last is known.
-static void meet(ranks_meeting *m, const ts_replay *replay, const lanes *l,
+static void meet(ranks_rendezvous *m, const ts_replay *replay, const lanes *l,
                  const names_index *names, const ranks_member *members,
                  size_t count)
 {
@@ -92,7 +92,7 @@ static void meet(ranks_meeting *m, const ts_replay *replay, const lanes *l,
     m->end_spread_ns = m->end_ns - first_end;
 }
 
-static bool charge(ranks_result *r, ranks_meeting *m, size_t index,
+static bool charge(ranks_result *r, ranks_rendezvous *m, size_t index,
                    const ts_replay *replay, const lanes *l,
                    const ranks_member *members)
 {
@@ -102,7 +102,7 @@ static bool charge(ranks_result *r, ranks_meeting *m, size_t index,
         const size_t rank = lanes_device(l, op.file, op.device);
         ranks_rank *const of = &r->ranks[rank];
         const int64_t waited = m->last_ns - op.recorded_start_ns;
-        of->meetings++;
+        of->rendezvous++;
         of->in_ns += op.recorded_end_ns - op.recorded_start_ns;
         of->lasts += members[i].operation == m->operation;
         if (!waited) continue;
@@ -119,7 +119,7 @@ static bool charge(ranks_result *r, ranks_meeting *m, size_t index,
 
 static int dearest_first(const void *left, const void *right)
 {
-    const ranks_meeting *const a = left, *const b = right;
+    const ranks_rendezvous *const a = left, *const b = right;
     if (a->waited_ns != b->waited_ns)
         return a->waited_ns > b->waited_ns ? -1 : 1;
     return (a->operation > b->operation) - (a->operation < b->operation);
@@ -129,14 +129,14 @@ static bool take_meetings(ranks_result *r, const ts_replay *replay,
                           const lanes *l, const names_index *names,
                           const ranks_member *members, size_t count)
 {
-    r->meetings = malloc((count / 2 + 1) * sizeof *r->meetings);
-    if (!r->meetings) return false;
+    r->rendezvous = malloc((count / 2 + 1) * sizeof *r->rendezvous);
+    if (!r->rendezvous) return false;
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
         while (end < count && members[end].join == members[i].join)
             end++;
         if (end - i > 1) {
-            ranks_meeting *const m = &r->meetings[r->meeting_count];
+            ranks_rendezvous *const m = &r->rendezvous[r->meeting_count];
             meet(m, replay, l, names, members + i, end - i);
             if (!charge(r, m, r->meeting_count, replay, l, members + i))
                 return false;
@@ -144,7 +144,8 @@ static bool take_meetings(ranks_result *r, const ts_replay *replay,
         }
         i = end;
     }
-    qsort(r->meetings, r->meeting_count, sizeof *r->meetings, dearest_first);
+    qsort(r->rendezvous, r->meeting_count, sizeof *r->rendezvous,
+          dearest_first);
     sums_sort(&r->pairs);
     sums_sort(&r->names);
     return true;
@@ -159,7 +160,7 @@ static int64_t began_of(const ts_replay *replay, uint32_t file)
 
 // A span of the host that launched the last one, which was late from the
 // arrival of the first on. False: its thread is not known.
-static bool late_span(const ts_replay *replay, const ranks_meeting *m,
+static bool late_span(const ts_replay *replay, const ranks_rendezvous *m,
                       size_t index, const uint32_t *others, inside_span *span)
 {
     ts_operation op;
@@ -177,9 +178,9 @@ static bool late_span(const ts_replay *replay, const ranks_meeting *m,
     return true;
 }
 
-// How much of the skew of the first meeting is that the one began later than
+// How much of the skew of the first rendezvous is that the one began later than
 // the other, if that is most of it. Later on they are even.
-static int64_t head_of(const ts_replay *replay, const ranks_meeting *m)
+static int64_t head_of(const ts_replay *replay, const ranks_rendezvous *m)
 {
     ts_operation last, first;
     if (!ts_replay_operation(replay, m->operation, &last) ||
@@ -201,15 +202,16 @@ static bool explain(ranks_result *r, const ts_replay *replay,
     size_t count = 0;
     bool ok = spans && holds && others;
     for (size_t i = 0; ok && i < r->meeting_count; i++)
-        count += late_span(replay, &r->meetings[i], i, others, &spans[count]);
+        count += late_span(replay, &r->rendezvous[i], i, others, &spans[count]);
     ok = ok && hold_find(&tally, spans, count, holds, r->meeting_count);
     size_t first = 0;
     for (size_t i = 0; ok && i < r->meeting_count; i++) {
-        r->meetings[i].held = holds[i];
-        if (r->meetings[i].first_ns < r->meetings[first].first_ns) first = i;
+        r->rendezvous[i].held = holds[i];
+        if (r->rendezvous[i].first_ns < r->rendezvous[first].first_ns)
+            first = i;
     }
     if (ok && r->meeting_count)
-        r->meetings[first].head_ns = head_of(replay, &r->meetings[first]);
+        r->rendezvous[first].head_ns = head_of(replay, &r->rendezvous[first]);
     for (size_t i = 0; i < r->rank_count; i++)
         r->ranks[i].began_ns = began_of(replay, r->ranks[i].file);
     free(spans);
@@ -236,7 +238,7 @@ bool ranks_open(ranks_result *r, const ts_replay *replay, names_index *names)
 void ranks_close(ranks_result *r)
 {
     free(r->ranks);
-    free(r->meetings);
+    free(r->rendezvous);
     sums_close(&r->pairs);
     sums_close(&r->names);
     memset(r, 0, sizeof *r);

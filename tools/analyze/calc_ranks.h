@@ -1,7 +1,7 @@
 /*
     calc_ranks.h - who waits for whom in collectives
 
-    A rank is a device of a file, as ts_replay_device counts. A meeting is a
+    A rank is a device of a file, as ts_replay_device counts. A rendezvous is a
     collective, or a send and its receive, of which the traces of two ranks at
     least are there. A member waits from its own arrival to the last one.
 */
@@ -10,7 +10,7 @@
 
 #include "tools/analyze/calc_hold.h"
 
-typedef struct ranks_meeting {
+typedef struct ranks_rendezvous {
     uint32_t group;            // of names, of its first member
     uint32_t members;          // that are there
     int64_t first_ns, last_ns; // arrivals
@@ -23,25 +23,25 @@ typedef struct ranks_meeting {
     int64_t head_ns;           // of the skew: the last one's file began later
                                // than that of the first one; 0: not by half
     hold held;                 // between: what launched the last one was in
-} ranks_meeting;
+} ranks_rendezvous;
 
 typedef struct ranks_rank {
-    uint32_t file, device;    // track
-    uint64_t meetings, lasts; // took part in, came last
-    int64_t waited_ns;        // for others
-    int64_t caused_ns;        // others waited for it
-    int64_t in_ns;            // its collectives took
-    int64_t began_ns;         // first event of its file, on the common axis
+    uint32_t file, device;      // track
+    uint64_t rendezvous, lasts; // took part in, came last
+    int64_t waited_ns;          // for others
+    int64_t caused_ns;          // others waited for it
+    int64_t in_ns;              // its collectives took
+    int64_t began_ns;           // first event of its file, on the common axis
 } ranks_rank;
 
 typedef struct ranks_result {
     ranks_rank *ranks;
     size_t rank_count;
-    ranks_meeting *meetings; // the most waited in first
+    ranks_rendezvous *rendezvous; // the most waited in first
     size_t meeting_count;
     int64_t waited_ns; // by all
     sums pairs;        // rank that waited << 32 | rank it waited for
-    sums names;        // time waited in meetings, by group
+    sums names;        // time waited in rendezvous, by group
 } ranks_result;
 
 // False without memory. Close it in any case.

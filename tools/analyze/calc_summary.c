@@ -65,10 +65,10 @@ static bool take_timeline(summary_figures *f, analyze_job *job)
 
 static bool take_survey(summary_figures *f, analyze_job *job)
 {
-    const ts_survey_desc desc = { .window_operations = WINDOW };
+    const ts_overview_desc desc = { .window_operations = WINDOW };
     const ts_result result =
-        ts_survey_open(&f->survey, analyze_reader(job, 0), &desc);
-    ts_survey_window window;
+        ts_overview_open(&f->survey, analyze_reader(job, 0), &desc);
+    ts_overview_window window;
     ts_gap gap;
     size_t count = 0, device;
     if (result != TS_OK) {
@@ -77,16 +77,16 @@ static bool take_survey(summary_figures *f, analyze_job *job)
                                 : ts_result_text(result);
         return false;
     }
-    f->total = ts_survey_total(f->survey);
-    while (ts_survey_device(f->survey, count))
+    f->total = ts_overview_total(f->survey);
+    while (ts_overview_device(f->survey, count))
         count++;
     if (!make_devices(f, count)) return false;
     for (; f->device_count < count; f->device_count++)
         f->devices[f->device_count] =
-            ts_survey_device(f->survey, f->device_count);
-    for (size_t i = 0; ts_survey_gap(f->survey, i, &device, &gap); i++)
+            ts_overview_device(f->survey, f->device_count);
+    for (size_t i = 0; ts_overview_gap(f->survey, i, &device, &gap); i++)
         keep_longest(f, 0, &gap);
-    while (ts_survey_window_at(f->survey, f->windows, &window))
+    while (ts_overview_window_at(f->survey, f->windows, &window))
         f->windows++;
     return true;
 }
@@ -101,7 +101,7 @@ bool summary_open(summary_figures *f, analyze_job *job)
 
 void summary_close(summary_figures *f)
 {
-    ts_survey_close(f->survey);
+    ts_overview_close(f->survey);
     free((void *)f->devices);
 }
 

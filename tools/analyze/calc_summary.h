@@ -22,7 +22,7 @@ typedef struct summary_figures {
     int64_t level_ns[SUMMARY_LEVELS]; // devices with k operations at work
     ts_gap longest[TS_IDLE_LIMIT];    // of each cause; end_ns 0: none
     uint32_t longest_file[TS_IDLE_LIMIT];
-    ts_survey *survey; // private
+    ts_overview *survey; // private
 } summary_figures;
 
 /*

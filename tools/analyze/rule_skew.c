@@ -4,18 +4,18 @@
 #include "tools/analyze/calc_sums.h"
 #include "tools/analyze/rule.h"
 
-// A meeting of ranks: who came last, and how much later than the one before.
+// A rendezvous of ranks: who came last, and how much later than the one before.
 typedef struct met {
     uint32_t join, op;
     int64_t start_ns;
 } met;
 
 typedef struct rank_time {
-    uint64_t last;     // meetings to which it came last
+    uint64_t last;     // rendezvous to which it came last
     int64_t late_ns;   // that the others could have gone on before
     int64_t caused_ns; // that all others waited for it
-    int64_t work_ns;   // between meetings
-    int64_t from_ns;   // latest end of its meetings before
+    int64_t work_ns;   // between rendezvous
+    int64_t from_ns;   // latest end of its rendezvous before
     bool met;
     uint32_t latest; // operation of the worst case
     int64_t latest_ns;
@@ -29,7 +29,7 @@ static int by_meeting(const void *left, const void *right)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-// Those who meet have an edge from their start to what stands for the meeting.
+// Members have an edge from their start to the node of their rendezvous.
 static met *list_members(advice *a, size_t *count)
 {
     const ts_graph *const g = &a->graph;
@@ -72,7 +72,7 @@ static int by_start(const void *left, const void *right)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-// Time of each rank between its meetings; those of several streams may
+// Time of each rank between its rendezvous; those of several streams may
 // overlap.
 static void count_work(const advice *a, met *all, size_t count,
                        rank_time *ranks)
@@ -94,7 +94,7 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// The median of what the others do between meetings.
+// The median of what the others do between rendezvous.
 static int64_t usual_work(const advice *a, const rank_time *ranks,
                           uint32_t without)
 {
@@ -135,7 +135,7 @@ static void speed_up(advice *a, advice_finding *f, const rank_time *r,
 
 static void find_straggler(advice *a, const advice_rule *rule,
                            const rank_time *ranks, uint32_t file,
-                           uint64_t meetings)
+                           uint64_t rendezvous)
 {
     const rank_time *const r = &ranks[file];
     const int64_t usual = usual_work(a, ranks, file);
@@ -150,7 +150,7 @@ static void find_straggler(advice *a, const advice_rule *rule,
                "it, summed up. The last one of them comes %s before it in all, "
                "at most %s at once, and is waited for then. Between "
                "collectives it takes %s, the others %s in the median.",
-               cli_count(r->last).s, cli_count(meetings).s,
+               cli_count(r->last).s, cli_count(rendezvous).s,
                cli_time(r->caused_ns).s, cli_time(r->late_ns).s,
                cli_time(r->latest_ns).s, cli_time(r->work_ns).s,
                cli_time(usual).s);
@@ -179,24 +179,24 @@ void rule_straggler(advice *a, const advice_rule *rule)
     size_t count;
     met *const all = list_members(a, &count);
     rank_time *const ranks = calloc(a->job->file_count, sizeof *ranks);
-    uint64_t meetings = 0;
+    uint64_t rendezvous = 0;
     if (!ranks) a->failed = true;
     for (size_t first = 0, end; all && ranks && first < count; first = end) {
         for (end = first + 1; end < count && all[end].join == all[first].join;)
             end++;
         if (end - first < 2) continue;
         count_meeting(a, all + first, end - first, ranks);
-        meetings++;
+        rendezvous++;
     }
     if (all && ranks) count_work(a, all, count, ranks);
     uint32_t worst = 0;
     for (uint32_t i = 1; ranks && i < a->job->file_count; i++)
         if (ranks[i].caused_ns > ranks[worst].caused_ns) worst = i;
-    if (ranks && all && (int64_t)meetings >= advice_limit(a, rule, "count") &&
+    if (ranks && all && (int64_t)rendezvous >= advice_limit(a, rule, "count") &&
         advice_reaches(a, rule, "often", (int64_t)ranks[worst].last,
-                       (int64_t)meetings) &&
+                       (int64_t)rendezvous) &&
         advice_reaches(a, rule, "share", ranks[worst].late_ns, a->recorded_ns))
-        find_straggler(a, rule, ranks, worst, meetings);
+        find_straggler(a, rule, ranks, worst, rendezvous);
     free(all);
     free(ranks);
 }

@@ -25,7 +25,7 @@ typedef struct gap_row {
 } gap_row;
 
 typedef struct stay_row {
-    ts_stay stay;
+    ts_state_span stay;
     uint32_t lane;
 } stay_row;
 
@@ -108,9 +108,9 @@ static bool list_stays(query_graph *g)
 {
     size_t room = 0;
     for (size_t lane = 0; lane < ts_replay_lane_count(g->replay); lane++) {
-        ts_stays stays = ts_timeline_stays(g->timeline, lane);
-        ts_stay stay;
-        while (ts_stays_next(&stays, &stay)) {
+        ts_state_spans stays = ts_timeline_state_spans(g->timeline, lane);
+        ts_state_span stay;
+        while (ts_state_spans_next(&stays, &stay)) {
             if (g->stay_count == room) {
                 room = room ? 2 * room : 256;
                 stay_row *const more = realloc(g->stays, room * sizeof *more);

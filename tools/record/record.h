@@ -194,7 +194,7 @@ bool record_spool_foreign(const char *path);
 bool record_spool_copy(const record_job *job, const char *path, uid_t owner,
                        const char *to, bool *live);
 
-// Lets sessions of the program's own be found; see ts__session_tell_to.
+// Lets sessions of the program's own be found; see ts__session_announce_to.
 void record_own_begin(const record_job *job);
 void record_own_load(const record_job *job); // that of an earlier run
 void record_own_remove(const record_job *job);

@@ -2,10 +2,10 @@
     record_own.c - traces that the program records by itself
 
     A program with a session of its own chooses where its trace is, and leaves
-    a link to it where ts-record has made a folder for that: see
-    ts__session_tell_to in src/record. What is there is read and stays as it is.
-    Links come into the folder of the traces, and of another user's process,
-    which chose what the link leads to, a copy.
+    a link to it where ts-record has made a folder for such links: see
+    ts__session_announce_to in src/record. ts-record reads these traces and
+    never changes them. A link is moved into the folder of the traces; of a
+    trace of another user's process, who chose where the link leads, a copy is.
 */
 #define _DEFAULT_SOURCE // readlink, symlink
 #include "tools/record/record.h"

@@ -81,9 +81,9 @@ static void run_together(const execute_job *job, shared *s,
                          const process_part *part, ts_execution *e)
 {
     s->refused =
-        ts_execution_run_together(e, part->edges.edges, part->edges.count,
-                                  job->wish->as_graph, s->items, &s->whole,
-                                  s->why, sizeof s->why) != TS_OK;
+        ts_execution_run_concurrent(e, part->edges.edges, part->edges.count,
+                                    job->wish->as_graph, s->items, &s->whole,
+                                    s->why, sizeof s->why) != TS_OK;
     __atomic_store_n(&s->next, (uint32_t)part->count, __ATOMIC_RELEASE);
 }
 

@@ -77,8 +77,8 @@ static void put_plan(cli_json *json, const replay_job *job)
     cli_json_uint(json, "inferred_edges", inferred);
     cli_json_uint(json, "cut_edges", s->cut_edges);
     cli_json_uint(json, "overlaps", s->overlaps);
-    cli_json_uint(json, "meetings", s->meetings);
-    cli_json_uint(json, "meetings_partial", s->meetings_partial);
+    cli_json_uint(json, "meetings", s->rendezvous);
+    cli_json_uint(json, "meetings_partial", s->rendezvous_partial);
     cli_json_uint(json, "contradicted_edges", s->contradicted);
     cli_json_uint(json, "never_recorded_waits", s->never_recorded);
     cli_json_uint(json, "missing_records", s->missing_records);
@@ -234,7 +234,7 @@ static void put_devices(cli_json *json, const replay_job *job)
 static void put_circle(cli_json *json, const replay_job *job)
 {
     const uint32_t *nodes;
-    const size_t count = ts_replay_circle(job->replay, &nodes);
+    const size_t count = ts_replay_cycle(job->replay, &nodes);
     cli_json_open(json, "circle", '[');
     for (size_t i = 0; i < count; i++) {
         ts_operation op;

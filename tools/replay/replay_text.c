@@ -117,15 +117,15 @@ static void print_cut(const replay_job *job)
 
 static void print_collectives(const ts_replay_stats *s)
 {
-    if (!s->meetings) return;
-    if (s->meetings_partial)
+    if (!s->rendezvous) return;
+    if (s->rendezvous_partial)
         fact("collectives",
              "%s with pairs of send and receive, ranks are missing in %s",
-             cli_count(s->meetings).s, cli_count(s->meetings_partial).s);
+             cli_count(s->rendezvous).s, cli_count(s->rendezvous_partial).s);
     else
         fact("collectives",
              "%s with pairs of send and receive, all ranks are here",
-             cli_count(s->meetings).s);
+             cli_count(s->rendezvous).s);
 }
 
 static void print_odd(const char *name, uint64_t count, const char *what)
@@ -250,7 +250,7 @@ static void print_circle(const replay_job *job)
 {
     enum { SHOWN = 12 };
     const uint32_t *nodes;
-    const size_t count = ts_replay_circle(job->replay, &nodes);
+    const size_t count = ts_replay_cycle(job->replay, &nodes);
     if (!count) return;
     printf("  %s never ran. %s:\n",
            cli_count(ts_replay_result(job->replay)->skipped[TS_SKIP_UNMET]).s,
@@ -297,7 +297,7 @@ static void print_waiters(const replay_job *job)
 {
     enum { SHOWN = 3 };
     const uint32_t *circle;
-    const size_t size = ts_replay_circle(job->replay, &circle);
+    const size_t size = ts_replay_cycle(job->replay, &circle);
     const uint32_t all = ts_replay_graph(job->replay).operation_count;
     bool *const inside = calloc((size_t)all + 1, sizeof *inside);
     uint64_t count = 0;

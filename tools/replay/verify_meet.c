@@ -7,15 +7,15 @@
 */
 #include "tools/replay/verify.h"
 
-typedef struct meeting { // how often two communicators met
+typedef struct communicator_pair { // how often two communicators met
     uint32_t a, b;
     uint64_t count;
-} meeting;
+} communicator_pair;
 
-typedef struct meetings {
-    meeting *list;
+typedef struct communicator_pairs {
+    communicator_pair *list;
     size_t count;
-} meetings;
+} communicator_pairs;
 
 static bool are_on_some(const verify_report *r, uint32_t op)
 {
@@ -26,28 +26,29 @@ static bool are_on_some(const verify_report *r, uint32_t op)
 
 static int by_pair(const void *left, const void *right)
 {
-    const meeting *const x = left, *const y = right;
+    const communicator_pair *const x = left, *const y = right;
     if (x->a != y->a) return x->a < y->a ? -1 : 1;
     return (x->b > y->b) - (x->b < y->b);
 }
 
-// More meetings first; then what comes first in its file.
+// Those that met most often first; then what comes first in its file.
 static int by_count(const void *left, const void *right)
 {
-    const meeting *const x = left, *const y = right;
+    const communicator_pair *const x = left, *const y = right;
     if (x->count != y->count) return x->count > y->count ? -1 : 1;
     return by_pair(left, right);
 }
 
-static bool collect(const verify_report *r, meetings *m)
+static bool collect(const verify_report *r, communicator_pairs *m)
 {
     const verify_side *const a = &r->side[0], *const b = &r->side[1];
     m->list = malloc((a->op_count + 1) * sizeof *m->list);
     if (!m->list) return false;
     for (uint32_t i = 0; i < a->op_count; i++) {
         if (!are_on_some(r, i)) continue;
-        const meeting one = { a->ops[i].communicator,
-                              b->ops[a->ops[i].partner].communicator, 1 };
+        const communicator_pair one = { a->ops[i].communicator,
+                                        b->ops[a->ops[i].partner].communicator,
+                                        1 };
         m->list[m->count++] = one;
     }
     qsort(m->list, m->count, sizeof *m->list, by_pair);
@@ -73,7 +74,7 @@ static uint32_t most(const verify_side *side)
 }
 
 // Those of B get the numbers of A's that they correspond to, or further ones.
-static bool rename_those_of_b(verify_report *r, const meetings *m)
+static bool rename_those_of_b(verify_report *r, const communicator_pairs *m)
 {
     verify_side *const side = &r->side[1];
     const uint32_t a = most(&r->side[0]), b = most(side);
@@ -82,7 +83,7 @@ static bool rename_those_of_b(verify_report *r, const meetings *m)
     const bool ok = used && names;
     uint32_t next = a;
     for (size_t i = 0; ok && i < m->count; i++) {
-        const meeting *const one = &m->list[i];
+        const communicator_pair *const one = &m->list[i];
         if (used[one->a] || names[one->b]) continue;
         used[one->a] = true;
         names[one->b] = one->a;
@@ -98,7 +99,7 @@ static bool rename_those_of_b(verify_report *r, const meetings *m)
 
 bool verify_communicators(verify_report *r)
 {
-    meetings m = { 0 };
+    communicator_pairs m = { 0 };
     const bool ok = collect(r, &m) && rename_those_of_b(r, &m);
     free(m.list);
     return ok;

@@ -169,7 +169,7 @@ static void judge(whatif_report *report, const ts_replay *replay)
     else if (s->lost)
         distrust(&report->trust, "low", "%s lost",
                  cli_counted(s->lost, "record was", "records were").s);
-    else if (s->meetings_partial)
+    else if (s->rendezvous_partial)
         // They wait as long as they did, whatever is changed.
         distrust(&report->trust,
                  report->figures[0].cost_ns[TS_COST_COMMUNICATION] >

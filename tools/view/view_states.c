@@ -43,9 +43,9 @@ void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
                         view_shares *sum)
 {
     const view *const v = s->v;
-    ts_stays stays = ts_timeline_stays(s->timeline, stream);
-    ts_stay stay;
-    while (ts_stays_next(&stays, &stay)) {
+    ts_state_spans stays = ts_timeline_state_spans(s->timeline, stream);
+    ts_state_span stay;
+    while (ts_state_spans_next(&stays, &stay)) {
         const int64_t from =
             stay.start_ns > v->from_ns ? stay.start_ns : v->from_ns;
         const int64_t to = stay.end_ns < v->to_ns ? stay.end_ns : v->to_ns;
@@ -127,9 +127,9 @@ static void whole_range(view_states *s)
     view *const v = s->v;
     bool any = false;
     for (size_t i = 0; i < ts_replay_lane_count(s->replay); i++) {
-        ts_stays stays = ts_timeline_stays(s->timeline, i);
-        ts_stay stay;
-        while (ts_stays_next(&stays, &stay)) {
+        ts_state_spans stays = ts_timeline_state_spans(s->timeline, i);
+        ts_state_span stay;
+        while (ts_state_spans_next(&stays, &stay)) {
             if (!any || stay.start_ns < v->from_ns) v->from_ns = stay.start_ns;
             if (!any || stay.end_ns > v->to_ns) v->to_ns = stay.end_ns;
             any = true;

@@ -146,9 +146,9 @@ static void print_stream(view_states *s, size_t stream, const ts_lane *lane,
 
 static bool has_stays(const view_states *s, size_t stream)
 {
-    ts_stays stays = ts_timeline_stays(s->timeline, stream);
-    ts_stay stay;
-    return ts_stays_next(&stays, &stay);
+    ts_state_spans stays = ts_timeline_state_spans(s->timeline, stream);
+    ts_state_span stay;
+    return ts_state_spans_next(&stays, &stay);
 }
 
 static void print_legend(view_states *s)

@@ -114,7 +114,7 @@ static void put_gap(view_states *s, cli_json *json, const view_gap *gap)
     cli_json_close(json, '}');
 }
 
-static void put_stay(view_states *s, cli_json *json, const ts_stay *stay)
+static void put_stay(view_states *s, cli_json *json, const ts_state_span *stay)
 {
     cli_json_open(json, NULL, '{');
     cli_json_string(json, "state", ts_state_name((uint32_t)stay->state));
@@ -138,9 +138,9 @@ static void put_stream(view_states *s, cli_json *json, size_t stream,
     cli_json_uint(json, "device", lane->device);
     put_times(json, "state_ns", sum.state_ns, TS_STATE_LIMIT, ts_state_name);
     cli_json_open(json, "states", '[');
-    ts_stays stays = ts_timeline_stays(s->timeline, stream);
-    ts_stay stay;
-    while (ts_stays_next(&stays, &stay))
+    ts_state_spans stays = ts_timeline_state_spans(s->timeline, stream);
+    ts_state_span stay;
+    while (ts_state_spans_next(&stays, &stay))
         if (stay.start_ns < s->v->to_ns && stay.end_ns > s->v->from_ns)
             put_stay(s, json, &stay);
     cli_json_close(json, ']');

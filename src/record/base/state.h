@@ -51,8 +51,8 @@ typedef struct ts__ring_rest {
         uint32_t track;
     } owners[16];
     uint32_t owner_count;
-    uint32_t forgotten_told; // a flight recorder's loss is in the ledger
-    uint64_t kept;           // records that reached the trace
+    uint32_t forgotten_reported; // a flight recorder's loss is in the ledger
+    uint64_t kept;               // records that reached the trace
     ts__loss_total losses[TS__LOSS_SLOTS];
 } ts__ring_rest;
 
@@ -144,10 +144,10 @@ typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
     uint64_t size;
-    uint64_t past;    // up to here, of sessions that are over
-    uint64_t told;    // up to here, older than the session
-    uint64_t kept;    // `used` where its memory is not this process's alone
-    uint32_t session; // not 0: of its log, and of the process: see ts__shelf
+    uint64_t past;     // up to here, of sessions that are over
+    uint64_t reported; // up to here, older than the session
+    uint64_t kept;     // `used` where its memory is not this process's alone
+    uint32_t session;  // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
 // Kinds of entries beside those of chunks. PACKED: a stack in words, as in
 // ts__stack_get. The last two never leave the process.
@@ -253,7 +253,8 @@ TS__TLS ts__ring *ts__mine = &ts__none;
 #endif
 // This thread: inside the slow path; its track, name, and the session that
 // has been told of them.
-static TS__TLS uint32_t ts__inside, ts__track, ts__track_name, ts__track_told;
+static TS__TLS uint32_t ts__inside, ts__track, ts__track_name,
+    ts__track_reported;
 static TS__TLS ts__ring *ts__before; // its ring in an earlier session
 
 // The dictionary's log in the sidecar, by block.

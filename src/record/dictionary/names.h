@@ -96,14 +96,14 @@ static uint32_t ts__process_track(void)
     return ts__c.process_track;
 }
 
-static uint32_t ts__thread_tell(uint32_t name)
+static uint32_t ts__thread_describe(uint32_t name)
 {
     const uint32_t session = TS__LOAD(&ts__here.session);
     const uint32_t process = ts__process_track();
-    if (session && ts__track_told != session)
+    if (session && ts__track_reported != session)
         __atomic_fetch_add(&ts__c.threads, 1, __ATOMIC_RELAXED);
     ts__track_name = name;
-    ts__track_told = session;
+    ts__track_reported = session;
     ts__track = ts__track_put(ts__track, TS_TRACK_THREAD, process, name, 0,
                               (uint64_t)syscall(SYS_gettid), 0);
     return ts__track;
@@ -113,19 +113,19 @@ static uint32_t ts__thread_tell(uint32_t name)
 // each tells every session anew.
 uint32_t ts_thread_track(void)
 {
-    if (ts__track && ts__track_told == TS__LOAD(&ts__here.session))
+    if (ts__track && ts__track_reported == TS__LOAD(&ts__here.session))
         return ts__track;
     if (!ts__track_name) {
         char name[17] = { 0 };
         prctl(PR_GET_NAME, name);
         ts__track_name = ts_name_define(name);
     }
-    return ts__thread_tell(ts__track_name);
+    return ts__thread_describe(ts__track_name);
 }
 
 void ts_thread_name(const char *name)
 {
-    if (name) ts__thread_tell(ts_name_define(name));
+    if (name) ts__thread_describe(ts_name_define(name));
 }
 
 // A counter is known by its name: a key entry leads to its track.

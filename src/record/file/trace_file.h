@@ -237,7 +237,7 @@ static bool ts__entry_here(const ts__block *block, uint64_t at,
 {
     if (e->kind == TS_CHUNK_TRACKS && e->size &&
         ts__entry_bytes(e)[0] == TS_TRACK_THREAD)
-        return at >= block->told;
+        return at >= block->reported;
     return e->kind != TS_CHUNK_METADATA || e->id || at >= block->past;
 }
 

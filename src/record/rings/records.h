@@ -309,7 +309,7 @@ ts_result ts_frame_listen(void (*hook)(const char *name, bool sure))
 }
 
 // They fill up from the first.
-static void ts__frame_tell(const char *name, bool sure)
+static void ts__frame_report(const char *name, bool sure)
 {
     for (int i = 0; i < TS__FRAME_HOOKS; i++) {
         void (*const hook)(const char *name, bool sure) =
@@ -321,7 +321,7 @@ static void ts__frame_tell(const char *name, bool sure)
 
 void ts_frame_hint(const char *name)
 {
-    ts__frame_tell(name, false);
+    ts__frame_report(name, false);
 }
 
 void ts_frame(ts_site *site)
@@ -333,7 +333,7 @@ void ts_frame(ts_site *site)
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
                      (uint64_t)code << 6 | TS__REC_FRAME);
-    ts__frame_tell(site->name, true);
+    ts__frame_report(site->name, true);
 }
 
 void ts_flow(uint64_t id, ts_phase phase)

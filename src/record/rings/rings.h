@@ -143,9 +143,9 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     }
     // A track needs the slow path itself.
     ts__inside = 0;
-    const bool told = ts_thread_track() != 0;
+    const bool known = ts_thread_track() != 0;
     ts__inside = 1;
-    if (!told) {
+    if (!known) {
         ts__grow_failed(TS__GROW_RINGS);
         ts__loss_now(0, TS_LOSS_DICTIONARY_FULL);
         return NULL;

@@ -178,8 +178,8 @@ static void ts__rescue_rings(ts__rescue *r)
         while (ring->tail < view.head &&
                ts__move_batch(&m, ring, &view, r->encoder, view.head))
             ;
-        if (!s->head.overwrites || ts__rest(ring)->forgotten_told) continue;
-        ts__rest(ring)->forgotten_told = 1;
+        if (!s->head.overwrites || ts__rest(ring)->forgotten_reported) continue;
+        ts__rest(ring)->forgotten_reported = 1;
         ts__loss_note(s, ts__rest(ring)->owner, TS_LOSS_OVERWRITTEN, 0,
                       ts__overwritten(ring, ts__rest(ring)->kept),
                       s->head.header.start_tick, r->encoder->now);

@@ -33,7 +33,7 @@ static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
 }
 
 // A clock lives as long as the process, what is said of a session does not.
-static void ts__clock_tell(uint32_t clock)
+static void ts__clock_describe(uint32_t clock)
 {
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     const uint32_t session = TS__LOAD(&ts__here.session);
@@ -51,7 +51,7 @@ uint32_t ts_clock_define(const char *name)
         __atomic_add_fetch(&ts__c.clock_count, 1, __ATOMIC_RELAXED);
     if (clock >= TS__CLOCKS_MAX) return 0;
     ts__clocks_kept[clock].name = ts_name_define(name);
-    ts__clock_tell(clock);
+    ts__clock_describe(clock);
     return clock;
 }
 
@@ -109,7 +109,7 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     uint32_t before = 0, backwards = 0;
     ts__caller old;
-    ts__clock_tell(clock);
+    ts__clock_describe(clock);
     if (!ts__api_enter(&old)) return;
     if (ts__c.active) {
         sample.type = TS_CLOCK_OTHER;

@@ -14,7 +14,7 @@ static bool ts__thread_start(void)
 }
 
 // Which trace it is of, for whoever finds it without one.
-static void ts__sidecar_tell(ts__sidecar_head *head)
+static void ts__sidecar_describe(ts__sidecar_head *head)
 {
     ts__path_whole(ts__c.path);
     memcpy(head->trace, ts__c.path, sizeof head->trace);
@@ -33,7 +33,7 @@ static void ts__sidecar_tell(ts__sidecar_head *head)
     from outside on one time axis. Only its owner can rename what is in
     /dev/shm, so what was looked at stays what it is.
 */
-static bool ts__session_tell_to(unsigned user, const ts_file_header *header)
+static bool ts__session_announce_to(unsigned user, const ts_file_header *header)
 {
     char text[160];
     uint64_t session[2];
@@ -73,7 +73,7 @@ static ts_result ts__session_open(const ts_session_desc *desc)
     ts__header_make(&header);
     result = ts__sidecar_create(&header);
     if (result == TS_OK) result = ts__writer_create(w, ts__c.path);
-    if (result == TS_OK) ts__sidecar_tell(&w->sidecar->head);
+    if (result == TS_OK) ts__sidecar_describe(&w->sidecar->head);
     if (result == TS_OK) result = ts__session_begin();
     if (result == TS_OK) {
         ts__sidecar_link(true);
@@ -91,8 +91,8 @@ static ts_result ts__session_open(const ts_session_desc *desc)
         return result;
     }
     // That of root may have made this user of the process.
-    if (!TS__INJECTED && !ts__session_tell_to((unsigned)geteuid(), &header))
-        ts__session_tell_to(0, &header);
+    if (!TS__INJECTED && !ts__session_announce_to((unsigned)geteuid(), &header))
+        ts__session_announce_to(0, &header);
     ts__signal_take();
     __atomic_store_n(&ts__here.gate, ts__c.generation, __ATOMIC_RELEASE);
     return TS_OK;

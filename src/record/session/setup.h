@@ -336,7 +336,7 @@ static ts_result ts__session_begin(void)
     ts__lock_take(&ts__c.names);
     // acquire: a thread that the last session did not wait for may still add
     for (uint32_t i = 0; i < ts__c.block_count; i++)
-        ts__c.blocks[i].told =
+        ts__c.blocks[i].reported =
             __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
     // Of the log, from here on.

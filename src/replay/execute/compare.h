@@ -118,8 +118,8 @@ static uint64_t ts__element_steps(const ts__element *t, const uint8_t *a,
 
 // How far two values are apart: whole numbers to the unit, as far as a double
 // goes; NaN if one of them is.
-static double ts__element_apart(uint32_t element, const uint8_t *a,
-                                const uint8_t *b)
+static double ts__element_distance(uint32_t element, const uint8_t *a,
+                                   const uint8_t *b)
 {
     const ts__element *const t = ts__element_of(element);
     if (!t->exponent) return (double)ts__element_steps(t, a, b);
@@ -143,7 +143,7 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
     if (a != a || b != b) return a != a && b != b;
     // Bytes that differ are different infinities, if both are.
     if (!ts__ex_is_finite(a) || !ts__ex_is_finite(b)) return false;
-    const double apart = ts__element_apart(d->element, expected, found);
+    const double apart = ts__element_distance(d->element, expected, found);
     if (d->compare == TS_COMPARE_RTOL)
         return apart <= d->absolute + d->tolerance * (a < 0 ? -a : a);
     return (double)ts__element_steps(t, expected, found) <= d->tolerance ||
@@ -171,7 +171,7 @@ static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
         any = true;
         if (bytes < width) continue;
         const double apart =
-            ts__element_apart(e->desc.element, expected + i, found + i);
+            ts__element_distance(e->desc.element, expected + i, found + i);
         if (apart > item->largest) item->largest = apart;
     }
     return passes;
@@ -230,31 +230,33 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
 }
 
 // Asks a device for the hashes of a chunk and those behind it.
-static void ts__ex_ask(ts_execution *e, const ts__ex_range *r, uint64_t first)
+static void ts__ex_request_hashes(ts_execution *e, const ts__ex_range *r,
+                                  uint64_t first)
 {
     const ts_executor *const x = e->desc.executor;
     uint64_t size = 0, end = first, one;
-    while (end < ts__ex_chunks(r->size) && end - first < TS__EX_TOLD &&
+    while (end < ts__ex_chunks(r->size) && end - first < TS__EX_DEVICE_HASHES &&
            (one = ts__ex_chunk_size(r->size, end)) > 240) {
         size += one;
         end++;
     }
-    e->told_first = first;
-    e->told_end = end;
-    e->told_known =
+    e->device_hash_first = first;
+    e->device_hash_end = end;
+    e->device_hash_known =
         size && x->hash(e->state, r->actual + first * TS_CAPTURE_CHUNK, size,
-                        e->told) == TS_OK;
+                        e->device_hashes) == TS_OK;
 }
 
 // What the device says of a chunk of memory that is looked at from its first
 // on; NULL: nothing. One that was wrong once is not asked again.
-static const uint64_t *ts__ex_tell(ts_execution *e, const ts__ex_range *r,
-                                   uint64_t chunk)
+static const uint64_t *ts__ex_device_hash(ts_execution *e,
+                                          const ts__ex_range *r, uint64_t chunk)
 {
-    if (!e->desc.executor->hash || !r->device || e->told_wrong) return NULL;
-    if (chunk >= e->told_end) ts__ex_ask(e, r, chunk);
-    if (!e->told_known || chunk >= e->told_end) return NULL;
-    return &e->told[2 * (chunk - e->told_first)];
+    if (!e->desc.executor->hash || !r->device || e->device_hash_wrong)
+        return NULL;
+    if (chunk >= e->device_hash_end) ts__ex_request_hashes(e, r, chunk);
+    if (!e->device_hash_known || chunk >= e->device_hash_end) return NULL;
+    return &e->device_hashes[2 * (chunk - e->device_hash_first)];
 }
 
 /*
@@ -268,19 +270,22 @@ static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
 {
     const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
     const bool zeros = ts__ex_is_blank(e, r, k, blank);
-    const uint64_t *const told = zeros ? NULL : ts__ex_tell(e, r, k);
+    const uint64_t *const device_hash =
+        zeros ? NULL : ts__ex_device_hash(e, r, k);
     uint64_t hash[2] = { e->zeros[0], e->zeros[1] };
     const bool same =
-        told && (!recorded || !memcmp(told, recorded, sizeof hash));
+        device_hash &&
+        (!recorded || !memcmp(device_hash, recorded, sizeof hash));
     *found = zeros ? ts__ex_zeros : NULL;
-    if (same) memcpy(hash, told, sizeof hash);
+    if (same) memcpy(hash, device_hash, sizeof hash);
     if (!zeros && !same) {
         *found = ts__ex_get(e, r, k * TS_CAPTURE_CHUNK, size);
         if (!*found) return TS_ERR_IO;
         const XXH128_hash_t sum = XXH3_128bits(*found, size);
         hash[0] = sum.low64;
         hash[1] = sum.high64;
-        e->told_wrong |= told && memcmp(told, hash, sizeof hash);
+        e->device_hash_wrong |=
+            device_hash && memcmp(device_hash, hash, sizeof hash);
     }
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
     memcpy(&r->is[2 * k], hash, sizeof hash);
@@ -300,7 +305,7 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
             ts__ex_list(e, region->after, region->size);
         if (!region->device && !(region->access & TS_ACCESS_WRITE)) continue;
         ts__ex_blank blank = { 0, false };
-        e->told_end = 0; // of other memory
+        e->device_hash_end = 0; // of other memory
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);

@@ -241,12 +241,12 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
     return TS_OK;
 }
 
-TS_API ts_result ts_execution_run_together(ts_execution *e,
-                                           const ts_execution_edge *edges,
-                                           size_t edge_count, bool graph,
-                                           ts_execution_item *items,
-                                           ts_execution_whole *whole, char *why,
-                                           size_t room)
+TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
+                                             const ts_execution_edge *edges,
+                                             size_t edge_count, bool graph,
+                                             ts_execution_item *items,
+                                             ts_execution_whole *whole,
+                                             char *why, size_t room)
 {
     if (!e || !items || !whole || (edge_count && !edges)) return TS_ERR_USAGE;
     const ts_executor *const x = e->desc.executor;

@@ -124,12 +124,12 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
     }
 }
 
-// One operation; TS__EX_MEETS: it belongs into the next part.
+// One operation; TS__EX_OVERLAPS: it belongs into the next part.
 static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
                                  ts_execution_item *item)
 {
     ts_reason reason = ts__ex_prepare(e, item);
-    if (reason != TS__EX_MEETS) ts__ex_advance(e);
+    if (reason != TS__EX_OVERLAPS) ts__ex_advance(e);
     item->digest = e->now.head.order;
     for (uint32_t i = 0; !reason && i < e->now.head.region_count; i++)
         reason =
@@ -153,7 +153,7 @@ static size_t ts__ex_plan_part(ts_execution *e, ts__ex_plan *p, size_t from)
         }
         if (ts__ex_is_done(&e->now, item)) continue;
         const ts_reason reason = ts__ex_plan_one(e, p, item);
-        if (reason == TS__EX_MEETS) break;
+        if (reason == TS__EX_OVERLAPS) break;
         if (reason)
             ts__ex_settle(e, item, reason);
         else
@@ -311,7 +311,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     const uint64_t different = item->chunks_different;
     bool compared = false;
     ts__ex_blank blank = { 0, false };
-    e->told_end = 0; // of other memory
+    e->device_hash_end = 0; // of other memory
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;

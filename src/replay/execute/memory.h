@@ -8,7 +8,7 @@ static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
     const uint64_t own = e->desc.memory_bytes;
     const uint64_t most =
         own && own < TS_EXECUTION_CODE_BYTES ? own : TS_EXECUTION_CODE_BYTES;
-    const ts__blob_wish wish = { 0, UINT64_MAX, most, scratch };
+    const ts__blob_limits wish = { 0, UINT64_MAX, most, scratch };
     const uint8_t *bytes;
     size_t size;
     const ts_result result =
@@ -221,7 +221,7 @@ static ts_reason ts__ex_find_host(ts_execution *e,
 }
 
 // It would take the place of what runs together with it.
-#define TS__EX_MEETS ((ts_reason)TS_REASON_LIMIT)
+#define TS__EX_OVERLAPS ((ts_reason)TS_REASON_LIMIT)
 
 // The range of a region. One that lies there no more makes place for it: the
 // program freed it.
@@ -240,7 +240,7 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
         if (same && e->desc.chain) return TS_REASON_NO_MEMORY;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
-        if (meets && e->batch && r->batch == e->batch) return TS__EX_MEETS;
+        if (meets && e->batch && r->batch == e->batch) return TS__EX_OVERLAPS;
         if (meets)
             ts__ex_drop(e, i);
         else

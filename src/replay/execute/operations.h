@@ -22,7 +22,7 @@ TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
 
 // Whether a region of a device meets one before it: then one of them would
 // take the other's place.
-static bool ts__ex_meets(const ts_capture *c, uint32_t index)
+static bool ts__ex_overlaps(const ts_capture *c, uint32_t index)
 {
     const ts_capture_region *const r = &c->regions[index];
     for (uint32_t i = 0; r->device && i < index; i++) {
@@ -61,7 +61,7 @@ static bool ts__ex_is_sane(ts_execution *e)
         if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
             return false;
         if (r->device && !ts__ex_is_device(e, r->device)) return false;
-        if (ts__ex_meets(&e->now, i)) return false;
+        if (ts__ex_overlaps(&e->now, i)) return false;
     }
     return true;
 }
@@ -113,7 +113,8 @@ static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
     return TS_REASON_NONE;
 }
 
-static void ts__ex_say_short(const ts_execution *e, ts_execution_item *item)
+static void ts__ex_explain_shortage(const ts_execution *e,
+                                    ts_execution_item *item)
 {
     const double mib = 1024 * 1024;
     const size_t at = (size_t)snprintf(
@@ -147,7 +148,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     const ts_allocator *const a = &e->desc.allocator;
     e->short_of = 0;
     if (!ts__ex_has_room(e)) {
-        ts__ex_say_short(e, item);
+        ts__ex_explain_shortage(e, item);
         return TS_REASON_NO_MEMORY;
     }
     if (!ts__ex_is_sane(e))
@@ -175,7 +176,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
         e->held = i;
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
-        if (reason && e->short_of) ts__ex_say_short(e, item);
+        if (reason && e->short_of) ts__ex_explain_shortage(e, item);
         if (reason) return reason;
     }
     if (!ts__ex_have_all(e))

@@ -6,7 +6,7 @@
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
 enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
 // Chunks of which a device tells the hashes at once.
-enum { TS__EX_TOLD = 1024 };
+enum { TS__EX_DEVICE_HASHES = 1024 };
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
@@ -97,10 +97,10 @@ struct ts_execution {
     size_t region_capacity;
     uint8_t *args;
     size_t args_capacity;
-    // What the device says of the memory that is looked at: see ts__ex_tell.
-    uint64_t told[2 * TS__EX_TOLD];
-    uint64_t told_first, told_end;
-    bool told_known, told_wrong;
+    // Hashes of the memory at hand, made by the device: see ts__ex_device_hash.
+    uint64_t device_hashes[2 * TS__EX_DEVICE_HASHES];
+    uint64_t device_hash_first, device_hash_end;
+    bool device_hash_known, device_hash_wrong;
 };
 
 static uint64_t ts__ex_chunks(uint64_t size)
@@ -180,7 +180,7 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
         return known->bytes;
     }
     ts__ex_listed *const next = &e->lists[!e->list_last];
-    const ts__blob_wish wish = { length, length, length, &next->scratch };
+    const ts__blob_limits wish = { length, length, length, &next->scratch };
     next->bytes = NULL;
     if (ts__reader_blob(e->reader, list, &wish, &next->bytes, &next->size) !=
         TS_OK)
@@ -196,7 +196,8 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size, bool kept)
 {
-    const ts__blob_wish wish = { size, size, size, kept ? NULL : &e->contents };
+    const ts__blob_limits wish = { size, size, size,
+                                   kept ? NULL : &e->contents };
     uint64_t key[2];
     const uint8_t *bytes;
     size_t have;

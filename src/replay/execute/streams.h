@@ -6,7 +6,7 @@
     of an operation has beyond that of the one before it on its stream is what
     it has to wait for.
 */
-typedef struct ts__apart {
+typedef struct ts__stream_order {
     const ts_replay *replay;
     const uint32_t *operations;
     size_t count;
@@ -19,27 +19,28 @@ typedef struct ts__apart {
     uint32_t *chain_of; // of each lane
     uint32_t chains;
     size_t ready_count, done;
-} ts__apart;
+} ts__stream_order;
 
-static void *ts__apart_fill(const ts__apart *a, size_t count, size_t size,
-                            int byte)
+static void *ts__stream_order_fill(const ts__stream_order *a, size_t count,
+                                   size_t size, int byte)
 {
     void *const made = ts__mem_get(&a->replay->allocator, (count + 1) * size);
     if (made) memset(made, byte, (count + 1) * size);
     return made;
 }
 
-static bool ts__apart_open(ts__apart *a)
+static bool ts__stream_order_open(ts__stream_order *a)
 {
     const ts_replay *const r = a->replay;
     const size_t nodes = r->node_count;
     a->clocks.allocator = &r->allocator;
-    a->in = ts__apart_fill(a, nodes, sizeof *a->in, 0);
-    a->at = ts__apart_fill(a, a->count, sizeof *a->at, 0);
-    a->missing = ts__apart_fill(a, nodes, sizeof *a->missing, 0);
-    a->ready = ts__apart_fill(a, nodes, sizeof *a->ready, 0);
-    a->place = ts__apart_fill(a, nodes, sizeof *a->place, 0xFF);
-    a->chain_of = ts__apart_fill(a, r->lanes.count, sizeof *a->chain_of, 0xFF);
+    a->in = ts__stream_order_fill(a, nodes, sizeof *a->in, 0);
+    a->at = ts__stream_order_fill(a, a->count, sizeof *a->at, 0);
+    a->missing = ts__stream_order_fill(a, nodes, sizeof *a->missing, 0);
+    a->ready = ts__stream_order_fill(a, nodes, sizeof *a->ready, 0);
+    a->place = ts__stream_order_fill(a, nodes, sizeof *a->place, 0xFF);
+    a->chain_of =
+        ts__stream_order_fill(a, r->lanes.count, sizeof *a->chain_of, 0xFF);
     if (!a->in || !a->at || !a->missing || !a->ready || !a->place ||
         !a->chain_of)
         return false;
@@ -57,7 +58,7 @@ static bool ts__apart_open(ts__apart *a)
     return true;
 }
 
-static void ts__apart_close(ts__apart *a)
+static void ts__stream_order_close(ts__stream_order *a)
 {
     const ts_allocator *const m = &a->replay->allocator;
     const size_t nodes = a->replay->node_count + (size_t)1;
@@ -71,7 +72,7 @@ static void ts__apart_close(ts__apart *a)
                 (a->replay->lanes.count + 1) * sizeof *a->chain_of);
 }
 
-static void ts__apart_step(ts__apart *a, uint32_t node)
+static void ts__stream_order_step(ts__stream_order *a, uint32_t node)
 {
     const ts_replay *const r = a->replay;
     ts__vclock *const in = a->in[node], *out = ts__vclock_ref(in);
@@ -97,13 +98,14 @@ static void ts__apart_step(ts__apart *a, uint32_t node)
     a->done++;
 }
 
-typedef struct ts__apart_list {
+typedef struct ts__stream_order_list {
     ts_execution_edge *edges;
     size_t count, capacity;
-} ts__apart_list;
+} ts__stream_order_list;
 
-static bool ts__apart_add(const ts__apart *a, ts__apart_list *list,
-                          size_t before, size_t after)
+static bool ts__stream_order_add(const ts__stream_order *a,
+                                 ts__stream_order_list *list, size_t before,
+                                 size_t after)
 {
     ts_execution_edge *const more =
         ts__mem_more(&a->replay->allocator, list->edges, &list->capacity,
@@ -116,8 +118,9 @@ static bool ts__apart_add(const ts__apart *a, ts__apart_list *list,
 }
 
 // The edges to one operation. last: that before it on its stream.
-static bool ts__apart_edges(const ts__apart *a, ts__apart_list *list,
-                            size_t index, size_t last)
+static bool ts__stream_order_edges(const ts__stream_order *a,
+                                   ts__stream_order_list *list, size_t index,
+                                   size_t last)
 {
     const uint32_t lane = ts__replay_lanes(a->replay)[a->operations[index]];
     const ts__vclock *const before = last < index ? a->at[last] : NULL;
@@ -126,22 +129,24 @@ static bool ts__apart_edges(const ts__apart *a, ts__apart_list *list,
         if (c == a->chain_of[lane] || !epoch || epoch > index ||
             epoch <= ts__vclock_get(before, c))
             continue;
-        if (!ts__apart_add(a, list, epoch - 1, index)) return false;
+        if (!ts__stream_order_add(a, list, epoch - 1, index)) return false;
     }
     // What waits in a circle waits for everything.
     return a->done == a->replay->node_count || !index ||
-           ts__apart_add(a, list, index - 1, index);
+           ts__stream_order_add(a, list, index - 1, index);
 }
 
-static bool ts__apart_collect(const ts__apart *a, ts__apart_list *list)
+static bool ts__stream_order_collect(const ts__stream_order *a,
+                                     ts__stream_order_list *list)
 {
-    size_t *const last = ts__apart_fill(a, a->chains, sizeof *last, 0xFF);
+    size_t *const last =
+        ts__stream_order_fill(a, a->chains, sizeof *last, 0xFF);
     bool ok = last != NULL;
     for (size_t i = 0; ok && i < a->count; i++) {
         if (a->operations[i] >= a->replay->op_count) continue;
         const uint32_t chain =
             a->chain_of[ts__replay_lanes(a->replay)[a->operations[i]]];
-        ok = ts__apart_edges(a, list, i, last[chain]);
+        ok = ts__stream_order_edges(a, list, i, last[chain]);
         last[chain] = i;
     }
     ts__mem_put(&a->replay->allocator, last, (a->chains + 1) * sizeof *last);
@@ -155,15 +160,15 @@ TS_API ts_result ts_execution_edges(const ts_replay *replay,
 {
     if (!replay || !edges || !edge_count || (count && !operations))
         return TS_ERR_USAGE;
-    ts__apart a = { .replay = replay,
-                    .operations = operations,
-                    .count = count };
-    ts__apart_list list = { 0 };
-    bool ok = count < TS_NODE_NONE && ts__apart_open(&a);
+    ts__stream_order a = { .replay = replay,
+                           .operations = operations,
+                           .count = count };
+    ts__stream_order_list list = { 0 };
+    bool ok = count < TS_NODE_NONE && ts__stream_order_open(&a);
     while (ok && a.ready_count && !a.clocks.failed)
-        ts__apart_step(&a, a.ready[--a.ready_count]);
-    ok = ok && !a.clocks.failed && ts__apart_collect(&a, &list);
-    ts__apart_close(&a);
+        ts__stream_order_step(&a, a.ready[--a.ready_count]);
+    ok = ok && !a.clocks.failed && ts__stream_order_collect(&a, &list);
+    ts__stream_order_close(&a);
     *edges = NULL;
     *edge_count = 0;
     if (ok && list.count) {

@@ -32,7 +32,7 @@ typedef struct ts__lane_state {
     bool free;         // not tied to the legacy default stream
     uint32_t used;     // a thread: lane that it last issued to
     uint32_t recent;   // and the operation
-    uint32_t noted[2]; // see ts__blind_note
+    uint32_t noted[2]; // see ts__unnamed_note
     bool records;      // noted when the thread recorded an event
     bool asked; // the next operation of a thread or stream may wait for that
 } ts__lane_state;
@@ -48,9 +48,9 @@ typedef struct ts__group { // a device or a context
 } ts__group;
 
 // A call that waits for something, and the last operation of its thread.
-typedef struct ts__ask {
+typedef struct ts__event_query {
     uint32_t call, recent;
-} ts__ask;
+} ts__event_query;
 
 // What an out-of-order stream was given: the join that it made, and the step
 // before.
@@ -67,7 +67,7 @@ typedef struct ts__builder {
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
     ts__rvec silent;   // bool of each part: of its records it has only calls
-    ts__rvec asks;     // ts__ask: calls that wait for what nobody tells
+    ts__rvec asks;     // ts__event_query: calls that wait for what nobody tells
     ts__rvec steps;    // ts__step
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;

@@ -1,11 +1,11 @@
 /* ---- Graph: collectives and point-to-point ------------------------------ */
 
-// The members of every meeting, in total order.
-static bool ts__meetings_list(ts_replay *r)
+// The members of every rendezvous, in total order.
+static bool ts__rendezvous_all(ts_replay *r)
 {
     uint32_t sum = 0;
-    for (size_t i = 0; i < r->meetings.count; i++) {
-        ts__meeting *const m = (ts__meeting *)r->meetings.data + i;
+    for (size_t i = 0; i < r->rendezvous.count; i++) {
+        ts__rendezvous *const m = (ts__rendezvous *)r->rendezvous.data + i;
         m->first = sum;
         sum += m->count;
         m->count = 0;
@@ -14,7 +14,8 @@ static bool ts__meetings_list(ts_replay *r)
         return false;
     for (size_t i = 0; i < r->met.count; i++) {
         const ts__met *const met = (const ts__met *)r->met.data + i;
-        ts__meeting *const m = (ts__meeting *)r->meetings.data + met->meeting;
+        ts__rendezvous *const m =
+            (ts__rendezvous *)r->rendezvous.data + met->rendezvous;
         ((uint32_t *)r->members.data)[m->first + m->count++] = met->op;
     }
     r->members.count = sum;
@@ -23,7 +24,7 @@ static bool ts__meetings_list(ts_replay *r)
 
 // The last to arrive, and who had the least to do once all were there. Who
 // ended before did not wait for the last: it is of no use as a measure.
-static int64_t ts__meeting_measure(const ts_replay *r, ts__meeting *m)
+static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
 {
     const uint32_t *const members =
         (const uint32_t *)r->members.data + m->first;
@@ -41,11 +42,11 @@ static int64_t ts__meeting_measure(const ts_replay *r, ts__meeting *m)
     return latest; // its operation ends no earlier: there is a cost
 }
 
-static void ts__builder_meeting(ts__builder *b, uint32_t index)
+static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
 {
     ts_replay *const r = b->replay;
-    ts__meeting *const m = (ts__meeting *)r->meetings.data + index;
-    const int64_t latest = ts__meeting_measure(r, m);
+    ts__rendezvous *const m = (ts__rendezvous *)r->rendezvous.data + index;
+    const int64_t latest = ts__rendezvous_measure(r, m);
     uint32_t *const joined =
         (uint32_t *)ts__rvec_push(b->allocator, &r->joined, sizeof *joined);
     if (joined) *joined = index;
@@ -67,16 +68,17 @@ static void ts__builder_meeting(ts__builder *b, uint32_t index)
     }
 }
 
-// Joins of meetings are the first of all joins.
-static void ts__builder_meetings(ts__builder *b)
+// Joins of rendezvous are the first of all joins.
+static void ts__builder_rendezvous_all(ts__builder *b)
 {
     ts_replay *const r = b->replay;
-    if (!ts__meetings_list(r)) b->failed = true;
-    for (uint32_t i = 0; i < r->meetings.count && !b->failed; i++) {
-        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
-        r->stats.meetings++;
-        r->stats.meetings_partial += m->count < m->expected;
-        if (m->count > 1) ts__builder_meeting(b, i);
+    if (!ts__rendezvous_all(r)) b->failed = true;
+    for (uint32_t i = 0; i < r->rendezvous.count && !b->failed; i++) {
+        const ts__rendezvous *const m =
+            (const ts__rendezvous *)r->rendezvous.data + i;
+        r->stats.rendezvous++;
+        r->stats.rendezvous_partial += m->count < m->expected;
+        if (m->count > 1) ts__builder_rendezvous(b, i);
     }
 }
 
@@ -85,13 +87,13 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
 {
     const size_t at = (size_t)join - r->join_first;
     if (join < r->join_first || at >= r->joined.count) return TS_NODE_NONE;
-    const uint32_t meeting = ((const uint32_t *)r->joined.data)[at];
-    return ((const ts__meeting *)r->meetings.data + meeting)->cost;
+    const uint32_t rendezvous = ((const uint32_t *)r->joined.data)[at];
+    return ((const ts__rendezvous *)r->rendezvous.data + rendezvous)->cost;
 }
 
-// The meeting of a collective; NULL: it has met nobody.
-static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
-                                                    uint32_t op)
+// The rendezvous of a collective; NULL: it has met nobody.
+static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
+                                                          uint32_t op)
 {
     const ts__met *const met = (const ts__met *)r->met.data;
     size_t low = 0, high = r->met.count;
@@ -103,5 +105,5 @@ static inline const ts__meeting *ts__replay_meeting(const ts_replay *r,
             high = middle;
     }
     if (low == r->met.count || met[low].op != op) return NULL;
-    return (const ts__meeting *)r->meetings.data + met[low].meeting;
+    return (const ts__rendezvous *)r->rendezvous.data + met[low].rendezvous;
 }

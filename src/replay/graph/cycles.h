@@ -176,10 +176,10 @@ static void ts__builder_close(ts__builder *b)
 static bool ts__builder_edges(ts__builder *b)
 {
     if (!ts__builder_lanes(b) || !ts__builder_name_records(b) ||
-        !ts__builder_defy(b))
+        !ts__builder_non_blocking(b))
         return false;
     ts__graphs graphs = { 0 };
-    ts__builder_meetings(b);
+    ts__builder_rendezvous_all(b);
     ts__builder_hosts(b);
     if (!b->failed) ts__graphs_find(b, &graphs);
     if (!b->failed) ts__builder_launches(b, &graphs);
@@ -190,7 +190,7 @@ static bool ts__builder_edges(ts__builder *b)
     for (size_t i = 0; i < count && !b->failed; i++)
         ts__builder_step(b, ts__rsort_index(&b->sort)[i]);
     if (!b->failed) ts__builder_users(b);
-    if (!b->failed) ts__builder_turns(b);
+    if (!b->failed) ts__builder_alternations(b);
     if (!b->failed) ts__builder_infer(b);
     return !b->failed;
 }

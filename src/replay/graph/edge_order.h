@@ -56,7 +56,7 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->device_results.count * r->connections, 0xFF))
         return false;
     ts__builder_only(b);
-    ts__builder_silence(b);
+    ts__builder_find_unnamed(b);
     for (uint32_t i = 0; i < r->lanes.count && !b->failed; i++) {
         const ts__replay_lane *const lane = ts__replay_lane_at(r, i);
         ts__lane_state *const state = ts__builder_lane(b, i);
@@ -77,7 +77,7 @@ static bool ts__builder_lanes(ts__builder *b)
 }
 
 // Work on the legacy default streams of a context, in order of start.
-static bool ts__defy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
+static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
 {
     const ts_replay *const r = b->replay;
     const size_t groups = b->groups.count;
@@ -112,8 +112,8 @@ static bool ts__defy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
 
 // Whether an operation runs beside work of its legacy default stream, by more
 // than times are rounded. The last that began before it and the next count.
-static bool ts__defy_beside(const ts_replay *r, const uint32_t *legacy,
-                            size_t count, uint32_t op)
+static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
+                                size_t count, uint32_t op)
 {
     const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
     size_t low = 0, high = count;
@@ -140,7 +140,7 @@ static bool ts__defy_beside(const ts_replay *r, const uint32_t *legacy,
     Traces seldom say which streams are non-blocking. One whose work ever runs
     beside work of the legacy default stream of its context must be.
 */
-static bool ts__builder_defy(ts__builder *b)
+static bool ts__builder_non_blocking(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
     bool any = false;
@@ -148,7 +148,7 @@ static bool ts__builder_defy(ts__builder *b)
         any |= ts__builder_group(b, (uint32_t)i)->has_legacy;
     if (!any) return true;
     ts__rvec first = { 0 }, list = { 0 };
-    const bool ok = ts__defy_list(b, &first, &list);
+    const bool ok = ts__legacy_list(b, &first, &list);
     for (uint32_t i = 0; ok && i < r->op_count; i++) {
         const uint32_t lane = ts__replay_lanes(r)[i];
         ts__lane_state *const state = ts__builder_lane(b, lane);
@@ -157,8 +157,8 @@ static bool ts__builder_defy(ts__builder *b)
             continue;
         const uint32_t *const at =
             (const uint32_t *)first.data + state->group[TS__REACH_BLOCKING];
-        if (!ts__defy_beside(r, (const uint32_t *)list.data + at[0],
-                             at[1] - at[0], i))
+        if (!ts__legacy_overlaps(r, (const uint32_t *)list.data + at[0],
+                                 at[1] - at[0], i))
             continue;
         state->free = true;
         b->replay->stats.contradicted++;

@@ -1,10 +1,10 @@
 /* ---- Graph: edges, one operation after another -------------------------- */
 
-static void ts__builder_ask(ts__builder *b, uint32_t call)
+static void ts__builder_query(ts__builder *b, uint32_t call)
 {
     const uint32_t host = ts__replay_lanes(b->replay)[call];
-    ts__ask *const ask =
-        (ts__ask *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
+    ts__event_query *const ask =
+        (ts__event_query *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
     if (!ask) {
         b->failed = true;
         return;
@@ -24,12 +24,12 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
     const uint8_t type =
         ((const uint8_t *)r->call_classes.data)[call - r->op_count];
     if (type == TS__CALL_RECORDS || type == TS__CALL_WAITS)
-        ts__blind_call(b, call, type);
+        ts__unnamed_call(b, call, type);
     if (!(ts__replay_flags(r)[call] & TS__NODE_WAITS)) return;
     const bool all = type == TS__CALL_SYNCS_DEVICE || type == TS__CALL_FREES;
     const uint32_t used = all ? ts__builder_used(b, call) : TS_NODE_NONE;
     if (used == TS_NODE_NONE) {
-        if (type != TS__CALL_FREES) ts__builder_ask(b, call);
+        if (type != TS__CALL_FREES) ts__builder_query(b, call);
         return;
     }
     const uint32_t end = ts__replay_end_node(r, call);
@@ -138,13 +138,13 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
             ts__builder_lane(b, ts__replay_lanes(r)[call]);
         host->used = index;
         host->recent = op;
-        if (ts__kind_works(kind)) ts__blind_next(b, host, index, op);
+        if (ts__kind_works(kind)) ts__unnamed_next(b, host, index, op);
     }
     ts__group *const device =
         ts__builder_group(b, state->group[TS__REACH_DEVICE]);
     if (ts__kind_works(kind)) {
-        ts__blind_next(b, state, index, op);
-        ts__blind_work(b, device, op);
+        ts__unnamed_next(b, state, index, op);
+        ts__unnamed_work(b, device, op);
     }
     if (ts__replay_end(r, op) > device->latest)
         device->latest = ts__replay_end(r, op);

@@ -1,86 +1,90 @@
 /* ---- Graph: clocks of several files ------------------------------------- */
 
-typedef struct ts__meet_gap { // between the ends of one meeting
+typedef struct ts__rendezvous_gap { // between the ends of one rendezvous
     int64_t gap;
     uint32_t file;
-} ts__meet_gap;
+} ts__rendezvous_gap;
 
-static int ts__meet_gap_compare(const void *left, const void *right)
+static int ts__rendezvous_gap_compare(const void *left, const void *right)
 {
-    const ts__meet_gap *const a = (const ts__meet_gap *)left;
-    const ts__meet_gap *const b = (const ts__meet_gap *)right;
+    const ts__rendezvous_gap *const a = (const ts__rendezvous_gap *)left;
+    const ts__rendezvous_gap *const b = (const ts__rendezvous_gap *)right;
     if (a->file != b->file) return a->file < b->file ? -1 : 1;
     return (a->gap > b->gap) - (a->gap < b->gap);
 }
 
-// Rows that met, by meeting: members[first of a meeting ...].
-static bool ts__meet_list(ts__loader *l, ts__rvec *members)
+// Rows that met, by rendezvous: members[first of a rendezvous ...].
+static bool ts__rendezvous_list(ts__loader *l, ts__rvec *members)
 {
     ts_replay *const r = l->replay;
     uint32_t sum = 0;
-    for (size_t i = 0; i < r->meetings.count; i++) {
-        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + i;
-        meeting->first = sum;
-        sum += meeting->count;
-        meeting->count = 0;
+    for (size_t i = 0; i < r->rendezvous.count; i++) {
+        ts__rendezvous *const rendezvous =
+            (ts__rendezvous *)r->rendezvous.data + i;
+        rendezvous->first = sum;
+        sum += rendezvous->count;
+        rendezvous->count = 0;
     }
     if (!ts__rvec_reserve(l->allocator, members, sizeof(uint32_t), sum))
         return false;
     for (size_t i = 0; i < l->rows.count; i++) {
         if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
-        const uint32_t of = ts__loader_coll(l, (uint32_t)i)->meeting;
+        const uint32_t of = ts__loader_coll(l, (uint32_t)i)->rendezvous;
         if (!of) continue;
-        ts__meeting *const meeting = (ts__meeting *)r->meetings.data + of - 1;
-        ((uint32_t *)members->data)[meeting->first + meeting->count++] =
+        ts__rendezvous *const rendezvous =
+            (ts__rendezvous *)r->rendezvous.data + of - 1;
+        ((uint32_t *)members->data)[rendezvous->first + rendezvous->count++] =
             (uint32_t)i;
     }
     return true;
 }
 
 // The file whose clock a lane's times go by.
-static uint32_t ts__meet_clock(const ts__loader *l, uint32_t lane)
+static uint32_t ts__rendezvous_clock(const ts__loader *l, uint32_t lane)
 {
     const uint32_t file = ts__replay_lane_at(l->replay, lane)->file;
     return ts__replay_file(l->replay, file)->clock;
 }
 
-static uint32_t ts__meet_file(const ts__loader *l, uint32_t row)
+static uint32_t ts__rendezvous_file(const ts__loader *l, uint32_t row)
 {
-    return ts__meet_clock(l, ts__loader_row(l, row)->track);
+    return ts__rendezvous_clock(l, ts__loader_row(l, row)->track);
 }
 
 // How far members of files whose clock is not known yet end before one whose
 // clock is.
-static bool ts__meet_gaps(ts__loader *l, const ts__rvec *members,
-                          const bool *known, const int64_t *shift,
-                          ts__rvec *gaps)
+static bool ts__rendezvous_gaps(ts__loader *l, const ts__rvec *members,
+                                const bool *known, const int64_t *shift,
+                                ts__rvec *gaps)
 {
     const ts_replay *const r = l->replay;
     const uint32_t *const rows = (const uint32_t *)members->data;
-    for (size_t i = 0; i < r->meetings.count; i++) {
-        const ts__meeting *const m = (const ts__meeting *)r->meetings.data + i;
+    for (size_t i = 0; i < r->rendezvous.count; i++) {
+        const ts__rendezvous *const m =
+            (const ts__rendezvous *)r->rendezvous.data + i;
         uint32_t of = 0;
-        while (of < m->count && !known[ts__meet_file(l, rows[m->first + of])])
+        while (of < m->count &&
+               !known[ts__rendezvous_file(l, rows[m->first + of])])
             of++;
         if (of == m->count) continue;
         const ts__row *const sure = ts__loader_row(l, rows[m->first + of]);
         const int64_t end = sure->start + sure->duration +
-                            shift[ts__meet_file(l, rows[m->first + of])];
+                            shift[ts__rendezvous_file(l, rows[m->first + of])];
         for (uint32_t k = 0; k < m->count; k++) {
             const uint32_t row = rows[m->first + k];
             const ts__row *const other = ts__loader_row(l, row);
-            if (known[ts__meet_file(l, row)]) continue;
-            ts__meet_gap *const gap =
-                (ts__meet_gap *)ts__rvec_push(l->allocator, gaps, sizeof *gap);
+            if (known[ts__rendezvous_file(l, row)]) continue;
+            ts__rendezvous_gap *const gap = (ts__rendezvous_gap *)ts__rvec_push(
+                l->allocator, gaps, sizeof *gap);
             if (!gap) return false;
             gap->gap = end - (other->start + other->duration);
-            gap->file = ts__meet_file(l, row);
+            gap->file = ts__rendezvous_file(l, row);
         }
     }
     return true;
 }
 
-static int64_t ts__meet_distance(int64_t a, int64_t b)
+static int64_t ts__rendezvous_distance(int64_t a, int64_t b)
 {
     const uint64_t apart =
         a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
@@ -88,8 +92,8 @@ static int64_t ts__meet_distance(int64_t a, int64_t b)
 }
 
 // The median, and the median distance from it.
-static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
-                            int64_t *shift)
+static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
+                                  size_t count, int64_t *shift)
 {
     ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
     const int64_t median = gaps[(count - 1) / 2].gap;
@@ -98,17 +102,17 @@ static void ts__meet_settle(ts_replay *r, ts__meet_gap *gaps, size_t count,
     *shift = ts__replay_time_ok(median) ? median : 0;
     file->matched = count;
     for (size_t i = 0; i < count; i++)
-        gaps[i].gap = ts__meet_distance(gaps[i].gap, median);
-    qsort(gaps, count, sizeof *gaps, ts__meet_gap_compare);
+        gaps[i].gap = ts__rendezvous_distance(gaps[i].gap, median);
+    qsort(gaps, count, sizeof *gaps, ts__rendezvous_gap_compare);
     file->residual_ns = gaps[(count - 1) / 2].gap;
 }
 
 // Moves everything of the files; what would leave the range of times stays.
-static void ts__meet_shift(ts__loader *l, int64_t *shift)
+static void ts__rendezvous_shift(ts__loader *l, int64_t *shift)
 {
     ts_replay *const r = l->replay;
     for (size_t i = 0; i < l->rows.count; i++) {
-        const uint32_t file = ts__meet_file(l, (uint32_t)i);
+        const uint32_t file = ts__rendezvous_file(l, (uint32_t)i);
         const int64_t issue = ts__loader_op(l, i)->issue;
         if (!ts__replay_time_ok(ts__loader_row(l, i)->start + shift[file]) ||
             (issue != TS__NO_TIME && !ts__replay_time_ok(issue + shift[file])))
@@ -116,18 +120,18 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
-        const uint32_t file = ts__meet_clock(l, call->track);
+        const uint32_t file = ts__rendezvous_clock(l, call->track);
         if (!ts__replay_time_ok(call->start + shift[file])) shift[file] = 0;
     }
     for (size_t i = 0; i < l->rows.count; i++) {
         ts__op *const op = ts__loader_op(l, i);
-        const int64_t by = shift[ts__meet_file(l, (uint32_t)i)];
+        const int64_t by = shift[ts__rendezvous_file(l, (uint32_t)i)];
         ts__loader_row(l, i)->start += by;
         if (op->issue != TS__NO_TIME) op->issue += by;
     }
     for (size_t i = 0; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        call->start += shift[ts__meet_clock(l, call->track)];
+        call->start += shift[ts__rendezvous_clock(l, call->track)];
     }
     for (uint32_t i = 0; i < r->files.count; i++) {
         ts_replay_file *const file = ts__replay_file(r, i);
@@ -139,7 +143,7 @@ static void ts__meet_shift(ts__loader *l, int64_t *shift)
 
 // What shares nothing with files that are right is put right by the first of
 // its own kind.
-static bool ts__meet_next(const ts_replay *r, bool *right)
+static bool ts__rendezvous_next(const ts_replay *r, bool *right)
 {
     for (uint32_t i = 0; i < r->files.count; i++)
         if (!right[i] && ts__replay_file(r, i)->clock == i)
@@ -152,12 +156,12 @@ static bool ts__meet_next(const ts_replay *r, bool *right)
     files whose clocks are right, first of all the first one: a collective
     ends everywhere at about the same time.
 */
-static bool ts__meet_align(ts__loader *l)
+static bool ts__rendezvous_align(ts__loader *l)
 {
     ts_replay *const r = l->replay;
     ts__rvec members = { 0 }, known = { 0 }, shifts = { 0 }, gaps = { 0 };
     bool ok =
-        ts__meet_list(l, &members) &&
+        ts__rendezvous_list(l, &members) &&
         ts__rvec_fill(l->allocator, &known, sizeof(bool), r->files.count, 0) &&
         ts__rvec_fill(l->allocator, &shifts, sizeof(int64_t), r->files.count,
                       0);
@@ -166,20 +170,20 @@ static bool ts__meet_align(ts__loader *l)
     if (ok) right[0] = true;
     while (ok) {
         gaps.count = 0;
-        ok = ts__meet_gaps(l, &members, right, shift, &gaps);
-        if (!ok || (!gaps.count && !ts__meet_next(r, right))) break;
-        ts__meet_gap *const list = (ts__meet_gap *)gaps.data;
+        ok = ts__rendezvous_gaps(l, &members, right, shift, &gaps);
+        if (!ok || (!gaps.count && !ts__rendezvous_next(r, right))) break;
+        ts__rendezvous_gap *const list = (ts__rendezvous_gap *)gaps.data;
         if (gaps.count)
-            qsort(list, gaps.count, sizeof *list, ts__meet_gap_compare);
+            qsort(list, gaps.count, sizeof *list, ts__rendezvous_gap_compare);
         for (size_t first = 0, end; first < gaps.count; first = end) {
             for (end = first + 1; end < gaps.count; end++)
                 if (list[end].file != list[first].file) break;
             const uint32_t file = list[first].file;
-            ts__meet_settle(r, list + first, end - first, &shift[file]);
+            ts__rendezvous_settle(r, list + first, end - first, &shift[file]);
             right[file] = true;
         }
     }
-    if (ok) ts__meet_shift(l, shift);
+    if (ok) ts__rendezvous_shift(l, shift);
     ts__rvec_close(l->allocator, &members);
     ts__rvec_close(l->allocator, &known);
     ts__rvec_close(l->allocator, &shifts);
@@ -188,15 +192,18 @@ static bool ts__meet_align(ts__loader *l)
 }
 
 // All of it. Lanes know their devices by now.
-static bool ts__loader_meet(ts__loader *l)
+static bool ts__loader_rendezvous(ts__loader *l)
 {
     ts__rvec items = { 0 };
     ts__rmap ranks = { { 0 }, 0 };
-    bool ok = ts__meet_gather(l, &items) && ts__meet_ranks(l, &items, &ranks) &&
-              ts__meet_jobs(l);
-    for (int stage = 0; ok && items.count && stage <= TS__MEET_NAME; stage++)
-        ok = ts__meet_stage_run(l, &items, &ranks, (ts__meet_stage)stage);
-    if (ok && items.count && l->replay->files.count > 1) ok = ts__meet_align(l);
+    bool ok = ts__rendezvous_gather(l, &items) &&
+              ts__rendezvous_ranks(l, &items, &ranks) && ts__rendezvous_jobs(l);
+    for (int stage = 0; ok && items.count && stage <= TS__RENDEZVOUS_NAME;
+         stage++)
+        ok = ts__rendezvous_stage_run(l, &items, &ranks,
+                                      (ts__rendezvous_stage)stage);
+    if (ok && items.count && l->replay->files.count > 1)
+        ok = ts__rendezvous_align(l);
     ts__rvec_close(l->allocator, &items);
     ts__rvec_close(l->allocator, &ranks.entries);
     return ok;

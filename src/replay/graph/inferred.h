@@ -207,7 +207,7 @@ static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
 // What a call that asks waited for: asked for before, ended just before it
 // returned.
 static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
-                                 const ts__ask *ask)
+                                 const ts__event_query *ask)
 {
     const int64_t start = ts__replay_time(r)[ask->call];
     const int64_t end = ts__replay_end(r, ask->call);
@@ -247,7 +247,8 @@ static void ts__builder_infer(ts__builder *b)
     for (uint32_t i = 0; r->call_count && i < r->op_count && !b->failed; i++)
         ts__infer_operation(b, &f, i);
     for (size_t i = 0; i < b->asks.count && !b->failed; i++) {
-        const ts__ask *const ask = (const ts__ask *)b->asks.data + i;
+        const ts__event_query *const ask =
+            (const ts__event_query *)b->asks.data + i;
         const uint32_t from = ts__infer_answer(r, &f, ask);
         if (from != TS_NODE_NONE)
             ts__builder_edge(b, from, ts__replay_end_node(r, ask->call),

@@ -109,7 +109,7 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     if (result == TS_OK && !r->stats.loaded && !r->clocks_only)
         result = TS_ERR_NOT_FOUND;
     if (result == TS_OK && !(ts__loader_lanes(&l) && ts__replay_results(r) &&
-                             ts__loader_meet(&l) && ts__loader_ops(&l) &&
+                             ts__loader_rendezvous(&l) && ts__loader_ops(&l) &&
                              ts__loader_add_calls(&l) && ts__replay_queue(r) &&
                              ts__replay_ends(r)))
         result = TS_ERR_MEMORY;

@@ -293,13 +293,14 @@ static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
     to->op = r->op_count;
     to->launch = coll->launch;
     to->communicator = coll->communicator;
-    if (!coll->meeting) return true;
+    if (!coll->rendezvous) return true;
     ts__met *const met =
         (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
     if (!met) return false;
     met->op = r->op_count;
-    met->meeting = coll->meeting - 1;
-    *waits = ((ts__meeting *)r->meetings.data + met->meeting)->count > 1;
+    met->rendezvous = coll->rendezvous - 1;
+    *waits =
+        ((ts__rendezvous *)r->rendezvous.data + met->rendezvous)->count > 1;
     return true;
 }
 

@@ -74,7 +74,7 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
     uint32_t launch, name;
-    uint32_t meeting; // its number plus 1; 0: none
+    uint32_t rendezvous; // its number plus 1; 0: none
 } ts__coll;
 
 // What a part says about the job of which its process is one.
@@ -152,7 +152,7 @@ static void ts__coll_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     coll->peer = ts__columns_get(c, TS_COLUMN_PEER, i);
     coll->launch = (uint32_t)ts__columns_get(c, TS_COLUMN_LAUNCH, i);
     coll->name = op->label;
-    coll->meeting = 0;
+    coll->rendezvous = 0;
     op->label = at;
 }
 

@@ -8,44 +8,45 @@
     all ranks; what is left by communicator and name alone, because ranks may
     send different amounts.
 */
-typedef struct ts__meet_item {
+typedef struct ts__rendezvous_item {
     uint64_t key;
     uint32_t row, rank;
     uint32_t turn; // how many with this key the rank began before
     bool met;
-} ts__meet_item;
+} ts__rendezvous_item;
 
-typedef enum ts__meet_stage {
-    TS__MEET_SEQUENCE,
-    TS__MEET_SIZE,
-    TS__MEET_NAME
-} ts__meet_stage;
+typedef enum ts__rendezvous_stage {
+    TS__RENDEZVOUS_SEQUENCE,
+    TS__RENDEZVOUS_SIZE,
+    TS__RENDEZVOUS_NAME
+} ts__rendezvous_stage;
 
 static ts__coll *ts__loader_coll(const ts__loader *l, uint32_t row)
 {
     return (ts__coll *)l->colls.data + ts__loader_op(l, row)->label;
 }
 
-static const ts__replay_lane *ts__meet_lane(const ts__loader *l, uint32_t row)
+static const ts__replay_lane *ts__rendezvous_lane(const ts__loader *l,
+                                                  uint32_t row)
 {
     return ts__replay_lane_at(l->replay, ts__loader_row(l, row)->track);
 }
 
-static ts_text ts__meet_text(const ts__loader *l, uint32_t row)
+static ts_text ts__rendezvous_text(const ts__loader *l, uint32_t row)
 {
-    const uint32_t file = ts__meet_lane(l, row)->file;
+    const uint32_t file = ts__rendezvous_lane(l, row)->file;
     return ts_reader_name(ts__replay_file(l->replay, file)->reader,
                           ts__loader_coll(l, row)->name);
 }
 
-static uint64_t ts__meet_name(const ts__loader *l, uint32_t row)
+static uint64_t ts__rendezvous_name(const ts__loader *l, uint32_t row)
 {
-    const ts_text name = ts__meet_text(l, row);
+    const ts_text name = ts__rendezvous_text(l, row);
     return XXH3_64bits(name.text, name.size);
 }
 
-static uint64_t ts__meet_number(ts_reader *reader, uint32_t process,
-                                const char *key)
+static uint64_t ts__rendezvous_number(ts_reader *reader, uint32_t process,
+                                      const char *key)
 {
     ts_metadata found;
     if ((!ts_reader_metadata(reader, process, key, &found) &&
@@ -61,7 +62,7 @@ static uint64_t ts__meet_number(ts_reader *reader, uint32_t process,
     that does not say who takes part is of all processes of the job, unless
     the job has groups of them.
 */
-static bool ts__meet_jobs(ts__loader *l)
+static bool ts__rendezvous_jobs(ts__loader *l)
 {
     const size_t count = l->replay->parts.count;
     if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
@@ -72,9 +73,9 @@ static bool ts__meet_jobs(ts__loader *l)
             ts__replay_file(l->replay, part->file)->reader;
         ts__job *const job = (ts__job *)l->jobs.data + i;
         ts_metadata groups;
-        job->rank = ts__meet_number(reader, part->process, "rank") + 1;
+        job->rank = ts__rendezvous_number(reader, part->process, "rank") + 1;
         const uint64_t ranks =
-            ts__meet_number(reader, part->process, "world_size");
+            ts__rendezvous_number(reader, part->process, "world_size");
         if (ranks > 1 && ranks < UINT32_MAX &&
             !ts_reader_metadata(reader, part->process, "process_groups",
                                 &groups) &&
@@ -84,21 +85,22 @@ static bool ts__meet_jobs(ts__loader *l)
     return true;
 }
 
-static const ts__job *ts__meet_job(const ts__loader *l, uint32_t row)
+static const ts__job *ts__rendezvous_job(const ts__loader *l, uint32_t row)
 {
-    return (const ts__job *)l->jobs.data + ts__meet_lane(l, row)->part;
+    return (const ts__job *)l->jobs.data + ts__rendezvous_lane(l, row)->part;
 }
 
 /*
     Who sends to whom: a pair has a key of its own for each direction that the
     names tell. Kernels that send and receive at once have none.
 */
-static bool ts__meet_pair(const ts__loader *l, uint32_t row, uint64_t parts[2])
+static bool ts__rendezvous_pair(const ts__loader *l, uint32_t row,
+                                uint64_t parts[2])
 {
     const uint64_t peer = ts__loader_coll(l, row)->peer;
-    const uint64_t own = peer ? ts__meet_job(l, row)->rank : 0;
+    const uint64_t own = peer ? ts__rendezvous_job(l, row)->rank : 0;
     if (!own) return false;
-    const ts_text name = ts__meet_text(l, row);
+    const ts_text name = ts__rendezvous_text(l, row);
     const bool sends = ts__text_has(name, "Send") || ts__text_has(name, "send");
     const bool receives =
         ts__text_has(name, "Recv") || ts__text_has(name, "recv");
@@ -108,23 +110,24 @@ static bool ts__meet_pair(const ts__loader *l, uint32_t row, uint64_t parts[2])
     return true;
 }
 
-static uint64_t ts__meet_key(const ts__loader *l, uint32_t row,
-                             ts__meet_stage stage)
+static uint64_t ts__rendezvous_key(const ts__loader *l, uint32_t row,
+                                   ts__rendezvous_stage stage)
 {
     const ts__coll *const coll = ts__loader_coll(l, row);
     uint64_t parts[6] = { (uint64_t)stage, coll->communicator, 0, 0, 0, 0 };
-    if (stage == TS__MEET_SEQUENCE) parts[2] = coll->sequence;
-    if (stage == TS__MEET_SIZE) parts[2] = coll->size;
-    const bool pair = ts__meet_pair(l, row, parts + 4);
-    if (stage != TS__MEET_SEQUENCE && !pair) parts[3] = ts__meet_name(l, row);
+    if (stage == TS__RENDEZVOUS_SEQUENCE) parts[2] = coll->sequence;
+    if (stage == TS__RENDEZVOUS_SIZE) parts[2] = coll->size;
+    const bool pair = ts__rendezvous_pair(l, row, parts + 4);
+    if (stage != TS__RENDEZVOUS_SEQUENCE && !pair)
+        parts[3] = ts__rendezvous_name(l, row);
     return XXH3_64bits(parts, sizeof parts);
 }
 
 // Of equal keys by turn and rank.
-static int ts__meet_compare(const void *left, const void *right)
+static int ts__rendezvous_compare(const void *left, const void *right)
 {
-    const ts__meet_item *const a = (const ts__meet_item *)left;
-    const ts__meet_item *const b = (const ts__meet_item *)right;
+    const ts__rendezvous_item *const a = (const ts__rendezvous_item *)left;
+    const ts__rendezvous_item *const b = (const ts__rendezvous_item *)right;
     if (a->key != b->key) return a->key < b->key ? -1 : 1;
     if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
@@ -132,24 +135,24 @@ static int ts__meet_compare(const void *left, const void *right)
 }
 
 // All collectives that have not met yet, in order of rank and start.
-static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
+static bool ts__rendezvous_gather(ts__loader *l, ts__rvec *items)
 {
     for (size_t i = 0; i < l->rows.count; i++) {
         if (ts__loader_op(l, i)->kind != TS_EVENT_COLLECTIVE) continue;
-        ts__meet_item *const item =
-            (ts__meet_item *)ts__rvec_push(l->allocator, items, sizeof *item);
+        ts__rendezvous_item *const item = (ts__rendezvous_item *)ts__rvec_push(
+            l->allocator, items, sizeof *item);
         if (!item) return false;
         memset(item, 0, sizeof *item);
         item->row = (uint32_t)i;
-        item->rank = ts__meet_lane(l, item->row)->device;
+        item->rank = ts__rendezvous_lane(l, item->row)->device;
     }
     if (!ts__rsort_open(l->allocator, &l->sort, items->count)) return false;
-    ts__meet_item *const list = (ts__meet_item *)items->data;
+    ts__rendezvous_item *const list = (ts__rendezvous_item *)items->data;
     for (uint32_t i = 0; i < items->count; i++)
         ts__rsort_index(&l->sort)[i] = i;
     for (int key = 0; key < 3; key++) {
         for (size_t i = 0; i < items->count; i++) {
-            const ts__meet_item *const item =
+            const ts__rendezvous_item *const item =
                 &list[ts__rsort_index(&l->sort)[i]];
             const ts__row *const row = ts__loader_row(l, item->row);
             ts__rsort_keys(&l->sort)[i] =
@@ -163,7 +166,8 @@ static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
     if (!ts__rvec_reserve(l->allocator, &sorted, sizeof *list, items->count))
         return false;
     for (size_t i = 0; i < items->count; i++)
-        ((ts__meet_item *)sorted.data)[i] = list[ts__rsort_index(&l->sort)[i]];
+        ((ts__rendezvous_item *)sorted.data)[i] =
+            list[ts__rsort_index(&l->sort)[i]];
     sorted.count = items->count;
     ts__rvec_close(l->allocator, items);
     *items = sorted;
@@ -171,10 +175,11 @@ static bool ts__meet_gather(ts__loader *l, ts__rvec *items)
 }
 
 // Ranks that are in the traces, of each communicator.
-static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
-                           ts__rmap *ranks)
+static bool ts__rendezvous_ranks(const ts__loader *l, const ts__rvec *items,
+                                 ts__rmap *ranks)
 {
-    const ts__meet_item *const list = (const ts__meet_item *)items->data;
+    const ts__rendezvous_item *const list =
+        (const ts__rendezvous_item *)items->data;
     ts__rmap last = { { 0 }, 0 }; // items come by rank
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
@@ -189,85 +194,87 @@ static bool ts__meet_ranks(const ts__loader *l, const ts__rvec *items,
     return ok;
 }
 
-// Puts items first to end - 1 down as one meeting.
-static bool ts__meet_note(ts__loader *l, ts__meet_item *list, size_t first,
-                          size_t end)
+// Puts items first to end - 1 down as one rendezvous.
+static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
+                                size_t first, size_t end)
 {
-    ts__meeting *const meeting = (ts__meeting *)ts__rvec_push(
-        l->allocator, &l->replay->meetings, sizeof *meeting);
-    if (!meeting) return false;
-    memset(meeting, 0, sizeof *meeting);
-    meeting->count = (uint32_t)(end - first);
-    meeting->join = meeting->cost = TS_NODE_NONE;
-    meeting->kind = TS_EDGE_COLLECTIVE;
+    ts__rendezvous *const rendezvous = (ts__rendezvous *)ts__rvec_push(
+        l->allocator, &l->replay->rendezvous, sizeof *rendezvous);
+    if (!rendezvous) return false;
+    memset(rendezvous, 0, sizeof *rendezvous);
+    rendezvous->count = (uint32_t)(end - first);
+    rendezvous->join = rendezvous->cost = TS_NODE_NONE;
+    rendezvous->kind = TS_EDGE_COLLECTIVE;
     for (size_t i = first; i < end; i++) {
         const uint32_t row = list[i].row;
         uint64_t parts[2];
         ts__coll *const coll = ts__loader_coll(l, row);
         const uint64_t ranks =
-            coll->ranks ? coll->ranks : ts__meet_job(l, row)->ranks;
-        if (ranks > meeting->expected && ranks < UINT32_MAX)
-            meeting->expected = (uint32_t)ranks;
-        if (ts__meet_pair(l, row, parts)) meeting->kind = TS_EDGE_P2P;
-        coll->meeting = (uint32_t)l->replay->meetings.count;
+            coll->ranks ? coll->ranks : ts__rendezvous_job(l, row)->ranks;
+        if (ranks > rendezvous->expected && ranks < UINT32_MAX)
+            rendezvous->expected = (uint32_t)ranks;
+        if (ts__rendezvous_pair(l, row, parts)) rendezvous->kind = TS_EDGE_P2P;
+        coll->rendezvous = (uint32_t)l->replay->rendezvous.count;
         list[i].met = true;
     }
-    if (meeting->kind == TS_EDGE_P2P) meeting->expected = 2;
+    if (rendezvous->kind == TS_EDGE_P2P) rendezvous->expected = 2;
     return true;
 }
 
 // Whether items of a key and turn are all that could be.
-static bool ts__meet_whole(const ts__loader *l, const ts__meet_item *list,
-                           size_t first, size_t end, const ts__rmap *ranks)
+static bool ts__rendezvous_whole(const ts__loader *l,
+                                 const ts__rendezvous_item *list, size_t first,
+                                 size_t end, const ts__rmap *ranks)
 {
     const uint32_t row = list[first].row;
     const ts__coll *const coll = ts__loader_coll(l, row);
     uint64_t parts[2];
-    if (ts__meet_pair(l, row, parts)) return end - first == 2;
+    if (ts__rendezvous_pair(l, row, parts)) return end - first == 2;
     return end - first >= ts__rmap_get(ranks, coll->communicator);
 }
 
 // One stage: the same keys and turns meet. What has no sequence number waits
 // for the later stages, what is not whole for the last.
-static bool ts__meet_stage_run(ts__loader *l, ts__rvec *items,
-                               const ts__rmap *ranks, ts__meet_stage stage)
+static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
+                                     const ts__rmap *ranks,
+                                     ts__rendezvous_stage stage)
 {
-    ts__meet_item *const list = (ts__meet_item *)items->data;
+    ts__rendezvous_item *const list = (ts__rendezvous_item *)items->data;
     ts__rvec open = { 0 };
     ts__rmap turns = { { 0 }, 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
         const uint32_t row = list[i].row;
         const ts__coll *const coll = ts__loader_coll(l, row);
-        if (list[i].met || (stage == TS__MEET_SEQUENCE &&
+        if (list[i].met || (stage == TS__RENDEZVOUS_SEQUENCE &&
                             (!coll->communicator || !coll->sequence)))
             continue;
-        ts__meet_item item = list[i];
-        item.key = ts__meet_key(l, row, stage);
+        ts__rendezvous_item item = list[i];
+        item.key = ts__rendezvous_key(l, row, stage);
         const uint64_t of_rank =
             item.key ^ (uint64_t)item.rank * UINT64_C(0x9E3779B97F4A7C15);
         const uint32_t turn = ts__rmap_get(&turns, of_rank);
         item.turn = turn == TS_NODE_NONE ? 0 : turn;
-        ts__meet_item *const to =
-            (ts__meet_item *)ts__rvec_push(l->allocator, &open, sizeof *to);
+        ts__rendezvous_item *const to = (ts__rendezvous_item *)ts__rvec_push(
+            l->allocator, &open, sizeof *to);
         ok = to && ts__rmap_put(l->allocator, &turns, of_rank, item.turn + 1);
         if (to) *to = item;
         if (to) to->met = false;
     }
-    ts__meet_item *const sorted = (ts__meet_item *)open.data;
+    ts__rendezvous_item *const sorted = (ts__rendezvous_item *)open.data;
     if (ok && open.count)
-        qsort(sorted, open.count, sizeof *sorted, ts__meet_compare);
+        qsort(sorted, open.count, sizeof *sorted, ts__rendezvous_compare);
     for (size_t first = 0, end; ok && first < open.count; first = end) {
         for (end = first + 1; end < open.count; end++)
             if (sorted[end].key != sorted[first].key ||
                 sorted[end].turn != sorted[first].turn)
                 break;
-        if (stage != TS__MEET_SIZE ||
-            ts__meet_whole(l, sorted, first, end, ranks))
-            ok = ts__meet_note(l, sorted, first, end);
+        if (stage != TS__RENDEZVOUS_SIZE ||
+            ts__rendezvous_whole(l, sorted, first, end, ranks))
+            ok = ts__rendezvous_note(l, sorted, first, end);
     }
     for (size_t i = 0; ok && i < items->count; i++)
-        list[i].met = ts__loader_coll(l, list[i].row)->meeting != 0;
+        list[i].met = ts__loader_coll(l, list[i].row)->rendezvous != 0;
     ts__rvec_close(l->allocator, &open);
     ts__rvec_close(l->allocator, &turns.entries);
     return ok;

@@ -31,15 +31,15 @@ typedef struct ts__coll_op {
     takes once all are there: the shortest of the recorded durations, that of
     the operation `cost`. The ends of the members depend on its end.
 */
-typedef struct ts__meeting {
+typedef struct ts__rendezvous {
     uint32_t first, count; // of ts_replay.members
     uint32_t expected;     // ranks that take part; 0 unknown
     uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
     uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
-} ts__meeting;
+} ts__rendezvous;
 
 typedef struct ts__met { // in order of op
-    uint32_t op, meeting;
+    uint32_t op, rendezvous;
 } ts__met;
 
 /*
@@ -107,12 +107,12 @@ struct ts_replay {
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
     ts__rvec collectives;  // ts__coll_op, by operation
-    ts__rvec meetings;     // ts__meeting
-    ts__rvec members;      // uint32_t: operations, by meeting
+    ts__rvec rendezvous;   // ts__rendezvous
+    ts__rvec members;      // uint32_t: operations, by rendezvous
     ts__rvec met;          // ts__met
-    ts__rvec joined;       // uint32_t: meetings, of join_first and those after
-    ts__rvec queued;       // ts__queued, while the graph is built
-    ts__rvec deps_named;   // ts__named_dep, while the graph is built
+    ts__rvec joined;     // uint32_t: rendezvous, of join_first and those after
+    ts__rvec queued;     // ts__queued, while the graph is built
+    ts__rvec deps_named; // ts__named_dep, while the graph is built
     ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
     ts__rvec lanes;        // ts__replay_lane
     ts__rvec waiters;      // nodes that have an end of their own, ascending

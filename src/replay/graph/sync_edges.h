@@ -223,7 +223,7 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
 }
 
 // Calls record events, but the source does not say which.
-static void ts__builder_silence(ts__builder *b)
+static void ts__builder_find_unnamed(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
     bool *const silent = (bool *)b->silent.data;
@@ -242,7 +242,7 @@ static void ts__builder_silence(ts__builder *b)
     }
 }
 
-static bool ts__builder_silent(const ts__builder *b, uint32_t op)
+static bool ts__builder_is_unnamed(const ts__builder *b, uint32_t op)
 {
     return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
 }

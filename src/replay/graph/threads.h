@@ -9,15 +9,15 @@
     asks before it launches. Threads that launch at the same time show no such
     runs: see unknown_host_ns.
 */
-#define TS__TURN_CALLS 8
+#define TS__ALTERNATION_CALLS 8
 
-typedef struct ts__turn {              // of each part
+typedef struct ts__alternation {       // of each part
     uint32_t lane, first, last, count; // the run of now: thread and calls
     uint32_t before;                   // last call of the long run before it
     uint32_t other, ahead; // another thread, and its first call since `last`
-} ts__turn;
+} ts__alternation;
 
-static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
+static bool ts__alternation_launching(const ts__builder *b, ts__rvec *launches)
 {
     const ts_replay *const r = b->replay;
     if (!ts__rvec_fill(b->allocator, launches, sizeof(bool), r->call_count, 0))
@@ -31,7 +31,8 @@ static bool ts__turns_launching(const ts__builder *b, ts__rvec *launches)
 }
 
 // The run is long enough: what came before it, in a run as long, led to it.
-static void ts__turn_taken(ts__builder *b, const ts__turn *turn, bool *told)
+static void ts__alternation_found(ts__builder *b, const ts__alternation *turn,
+                                  bool *ordered)
 {
     const ts_replay *const r = b->replay;
     if (turn->before == TS_NODE_NONE ||
@@ -39,27 +40,29 @@ static void ts__turn_taken(ts__builder *b, const ts__turn *turn, bool *told)
         return;
     ts__builder_edge(b, turn->before, turn->first,
                      TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED);
-    told[turn->first - r->op_count] = true;
+    ordered[turn->first - r->op_count] = true;
 }
 
-static void ts__turn_call(ts__builder *b, ts__turn *turn, uint32_t call,
-                          bool *told)
+static void ts__alternation_call(ts__builder *b, ts__alternation *turn,
+                                 uint32_t call, bool *ordered)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
     if (lane != turn->lane) {
         turn->before =
-            turn->count >= TS__TURN_CALLS ? turn->last : TS_NODE_NONE;
+            turn->count >= TS__ALTERNATION_CALLS ? turn->last : TS_NODE_NONE;
         turn->first = turn->other == lane ? turn->ahead : call;
         turn->lane = lane;
         turn->count = 0;
     }
     turn->last = call;
     turn->other = TS_NODE_NONE;
-    if (++turn->count == TS__TURN_CALLS) ts__turn_taken(b, turn, told);
+    if (++turn->count == TS__ALTERNATION_CALLS)
+        ts__alternation_found(b, turn, ordered);
 }
 
 // A call that launches nothing: it may be the first of a run.
-static void ts__turn_ahead(const ts__builder *b, ts__turn *turn, uint32_t call)
+static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
+                                  uint32_t call)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
     if (lane == turn->lane)
@@ -102,7 +105,7 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
     so. Likewise the time before the first call of a process.
     ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
 */
-static void ts__pauses_add(ts__builder *b, const bool *told,
+static void ts__pauses_add(ts__builder *b, const bool *ordered,
                            ts__called *processes, int64_t *ended_ns)
 {
     const ts_replay *const r = b->replay;
@@ -122,7 +125,7 @@ static void ts__pauses_add(ts__builder *b, const bool *told,
             p->other_ns = p->last_end_ns > start ? p->last_ns : p->last_end_ns;
         const int64_t from =
             ended_ns[lane] == TS__NO_TIME ? p->first_ns : ended_ns[lane];
-        if (!told[i] && start > from && p->other_ns != TS__NO_TIME &&
+        if (!ordered[i] && start > from && p->other_ns != TS__NO_TIME &&
             p->other_ns >= from)
             b->replay->stats.unknown_host_ns += start - from;
         p->lane = lane;
@@ -159,7 +162,7 @@ static void ts__builder_shared(ts__builder *b)
     ts__rvec_close(b->allocator, &threads);
 }
 
-static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
+static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered)
 {
     const ts_replay *const r = b->replay;
     ts__rvec processes = { 0 }, ended = { 0 };
@@ -171,34 +174,36 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *told)
     for (size_t i = 0; i < r->lanes.count && !b->failed; i++)
         ((int64_t *)ended.data)[i] = TS__NO_TIME;
     if (!b->failed) ts__pauses_queued(r, processes.data);
-    if (!b->failed) ts__pauses_add(b, told->data, processes.data, ended.data);
+    if (!b->failed)
+        ts__pauses_add(b, ordered->data, processes.data, ended.data);
     ts__rvec_close(b->allocator, &processes);
     ts__rvec_close(b->allocator, &ended);
 }
 
-static void ts__builder_turns(ts__builder *b)
+static void ts__builder_alternations(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec launches = { 0 }, turns = { 0 }, told = { 0 };
-    if (!ts__turns_launching(b, &launches) ||
-        !ts__rvec_fill(b->allocator, &told, sizeof(bool), r->call_count, 0) ||
-        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__turn), r->parts.count,
-                       0xFF))
+    ts__rvec launches = { 0 }, turns = { 0 }, ordered = { 0 };
+    if (!ts__alternation_launching(b, &launches) ||
+        !ts__rvec_fill(b->allocator, &ordered, sizeof(bool), r->call_count,
+                       0) ||
+        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__alternation),
+                       r->parts.count, 0xFF))
         b->failed = true;
     for (uint32_t i = 0; i < r->parts.count && !b->failed; i++)
-        ((ts__turn *)turns.data)[i].count = 0;
+        ((ts__alternation *)turns.data)[i].count = 0;
     for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
         const uint32_t call = r->op_count + i;
-        ts__turn *const turn =
-            (ts__turn *)turns.data + ts__replay_part_of(r, call);
+        ts__alternation *const turn =
+            (ts__alternation *)turns.data + ts__replay_part_of(r, call);
         if (((const bool *)launches.data)[i])
-            ts__turn_call(b, turn, call, told.data);
+            ts__alternation_call(b, turn, call, ordered.data);
         else
-            ts__turn_ahead(b, turn, call);
+            ts__alternation_ahead(b, turn, call);
     }
-    if (!b->failed) ts__builder_pauses(b, &told);
+    if (!b->failed) ts__builder_pauses(b, &ordered);
     if (!b->failed) ts__builder_shared(b);
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);
-    ts__rvec_close(b->allocator, &told);
+    ts__rvec_close(b->allocator, &ordered);
 }

@@ -8,7 +8,7 @@
     even the stream is known that waits, it is that of the next work of the
     thread. A guess, and none where the record contradicts it.
 */
-static void ts__blind_work(ts__builder *b, ts__group *device, uint32_t op)
+static void ts__unnamed_work(ts__builder *b, ts__group *device, uint32_t op)
 {
     const uint32_t *const lanes = ts__replay_lanes(b->replay);
     const uint32_t last = device->worked[0];
@@ -17,8 +17,8 @@ static void ts__blind_work(ts__builder *b, ts__group *device, uint32_t op)
     device->worked[0] = op;
 }
 
-static void ts__blind_edge(ts__builder *b, const uint32_t last[2],
-                           uint32_t lane, uint32_t to)
+static void ts__unnamed_edge(ts__builder *b, const uint32_t last[2],
+                             uint32_t lane, uint32_t to)
 {
     const ts_replay *const r = b->replay;
     if (r->no_inference || last[0] == TS_NODE_NONE) return;
@@ -29,7 +29,8 @@ static void ts__blind_edge(ts__builder *b, const uint32_t last[2],
 }
 
 // Notes what work there is on the device that a call is for.
-static void ts__blind_note(ts__builder *b, uint32_t call, ts__lane_state *host)
+static void ts__unnamed_note(ts__builder *b, uint32_t call,
+                             ts__lane_state *host)
 {
     const uint32_t used = ts__builder_used(b, call);
     host->noted[0] = TS_NODE_NONE;
@@ -39,20 +40,20 @@ static void ts__blind_note(ts__builder *b, uint32_t call, ts__lane_state *host)
     memcpy(host->noted, device->worked, sizeof host->noted);
 }
 
-static void ts__blind_call(ts__builder *b, uint32_t call, uint8_t type)
+static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
 {
     ts__lane_state *const host =
         ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
     host->asked |= type == TS__CALL_WAITS;
     b->replay->stats.missing_records += type == TS__CALL_WAITS;
     if (type == TS__CALL_RECORDS || !host->records)
-        ts__blind_note(b, call, host);
+        ts__unnamed_note(b, call, host);
     host->records |= type == TS__CALL_RECORDS;
 }
 
 // Sources may tell when the host asked for a wait, not when its turn came:
 // what is next on the stream waits.
-static void ts__blind_wait(ts__builder *b, uint32_t op)
+static void ts__unnamed_wait(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
     ts__lane_state *const state = ts__builder_lane(b, ts__replay_lanes(r)[op]);
@@ -68,10 +69,10 @@ static void ts__blind_wait(ts__builder *b, uint32_t op)
     state->asked = true;
 }
 
-static void ts__blind_next(ts__builder *b, ts__lane_state *asked, uint32_t lane,
-                           uint32_t op)
+static void ts__unnamed_next(ts__builder *b, ts__lane_state *asked,
+                             uint32_t lane, uint32_t op)
 {
-    if (asked->asked) ts__blind_edge(b, asked->noted, lane, op);
+    if (asked->asked) ts__unnamed_edge(b, asked->noted, lane, op);
     asked->asked = false;
 }
 
@@ -86,14 +87,14 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     if (wait->record) {
         found = ts__builder_named(b, wait);
         r->stats.missing_records += found == TS_NODE_NONE;
-    } else if (wait->id && !ts__builder_silent(b, op)) {
+    } else if (wait->id && !ts__builder_is_unnamed(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
         r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
     } else { // its event may well have been recorded: nobody knows
         found = TS_NODE_NONE;
         r->stats.missing_records++;
-        if (kind == TS_EDGE_EVENT) ts__blind_wait(b, op);
+        if (kind == TS_EDGE_EVENT) ts__unnamed_wait(b, op);
     }
     if (found == TS_NODE_NONE) return;
     const ts__event_op *const record = ts__replay_event(r, found);

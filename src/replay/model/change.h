@@ -222,9 +222,9 @@ static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
 
 /* Durations. */
 
-// Those who met take as long as the meeting took: what they waited is none of
-// their own.
-static void ts__alter_meetings(const ts__alter *a)
+// Each member of a rendezvous takes as long as the rendezvous itself: the time
+// spent waiting for the others is not its own.
+static void ts__alter_rendezvous(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
     for (size_t i = 0; i < r->joined.count; i++) {

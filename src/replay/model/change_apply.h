@@ -86,7 +86,7 @@ static bool ts__alter_all(ts__alter *a)
     const ts_replay *const r = a->replay;
     const ts_replay_run_desc *const desc = a->desc;
     if (!ts__alter_open(a)) return false;
-    ts__alter_meetings(a);
+    ts__alter_rendezvous(a);
     for (size_t i = 0; i < desc->change_count; i++)
         if (!ts__alter_times(a, &desc->changes[i], (uint32_t)i)) return false;
     ts__alter_spans_merge(a);
@@ -95,7 +95,7 @@ static bool ts__alter_all(ts__alter *a)
     const int64_t *const extra = (const int64_t *)a->model->extra.data;
     for (uint32_t i = 0; a->model->extra.count && i < r->op_count; i++)
         a->duration[i] = ts__replay_add(a->duration[i], extra[i]);
-    ts__rrun_meet(r);
+    ts__rrun_rendezvous(r);
     for (uint32_t i = 0; i < r->node_count; i++)
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++)

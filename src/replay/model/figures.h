@@ -280,8 +280,8 @@ static void ts__rrun_close(ts__rrun *run)
     run->missing = NULL;
 }
 
-// A meeting takes as long as the operation that is its measure.
-static void ts__rrun_meet(const ts_replay *r)
+// A rendezvous takes as long as the operation that is its measure.
+static void ts__rrun_rendezvous(const ts_replay *r)
 {
     int64_t *const changed = (int64_t *)r->changed.data;
     for (size_t i = 0; i < r->joined.count; i++) {
@@ -304,7 +304,7 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
         changed[i] = durations_ns[i] < TS__REPLAY_SUM_MAX ? durations_ns[i]
                                                           : TS__REPLAY_SUM_MAX;
     r->changed.count = count;
-    ts__rrun_meet(r);
+    ts__rrun_rendezvous(r);
     return true;
 }
 
@@ -317,8 +317,8 @@ static bool ts__rrun_finish(ts__rrun *run)
         wanted += ts__replay_selected(r, i);
     ts__rrun_stuck(run);
     if (run->ran < wanted) {
-        if (!ts__rrun_circle(run)) return false;
-        ts__circle_turn(&r->circle);
+        if (!ts__rrun_cycle(run)) return false;
+        ts__cycle_reverse(&r->circle);
     }
     return ts__figures(r);
 }

@@ -77,7 +77,7 @@ static bool ts__walk_bounds(ts__walk *w)
     return true;
 }
 
-// What stands for a node in a part: a meeting's measure for its join.
+// What stands for a node in a part: a rendezvous's measure for its join.
 static uint32_t ts__walk_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t cost = ts__replay_cost_of(r, node);
@@ -258,7 +258,7 @@ static void ts__walk_all(ts__walk *w)
                   true, TS_COST_UNEXPLAINED);
 }
 
-static void ts__walk_turn(ts__rvec *parts)
+static void ts__walk_reverse(ts__rvec *parts)
 {
     ts_path_part *const all = (ts_path_part *)parts->data;
     for (size_t i = 0, k = parts->count; i + 1 < k; i++) {
@@ -319,7 +319,7 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
         if (!w.failed) ts__walk_all(&w);
         ts__rvec_close(&replay->allocator, &w.bounds);
         if (w.failed) return TS_ERR_MEMORY;
-        ts__walk_turn(&m->parts);
+        ts__walk_reverse(&m->parts);
         for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
             if (m->path.cost_ns[i] > m->path.cost_ns[m->path.bound])
                 m->path.bound = (ts_cost)i;

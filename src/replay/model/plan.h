@@ -169,7 +169,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     ts__rvec *const vecs[] = { &replay->files,        &replay->ops,
                                &replay->call_names,   &replay->call_classes,
                                &replay->events,       &replay->places,
-                               &replay->meetings,     &replay->members,
+                               &replay->rendezvous,   &replay->members,
                                &replay->met,          &replay->collectives,
                                &replay->joined,       &replay->queued,
                                &replay->deps_named,   &replay->call_numbers,

@@ -156,7 +156,7 @@ static void ts__rrun_stuck(ts__rrun *run)
     Every stuck node waits for another stuck one, so following any such edge
     backwards comes round. `before` is filled with one of each node's.
 */
-static bool ts__rrun_circle(ts__rrun *run)
+static bool ts__rrun_cycle(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
     ts__rvec before = { 0 };
@@ -196,7 +196,7 @@ static bool ts__rrun_circle(ts__rrun *run)
     return ok;
 }
 
-static void ts__circle_turn(ts__rvec *circle)
+static void ts__cycle_reverse(ts__rvec *circle)
 {
     uint32_t *const list = (uint32_t *)circle->data;
     size_t count = circle->count, least = 0;

@@ -359,11 +359,11 @@ typedef struct ts_execution_whole {
             takes more than one part), TS_ERR_MEMORY, with a clause in `why`;
             what went wrong with an operation is in its item.
 */
-TS_API ts_result ts_execution_run_together(ts_execution *execution,
-                                           const ts_execution_edge *edges,
-                                           size_t edge_count, bool graph,
-                                           ts_execution_item *items,
-                                           ts_execution_whole *whole, char *why,
-                                           size_t room);
+TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
+                                             const ts_execution_edge *edges,
+                                             size_t edge_count, bool graph,
+                                             ts_execution_item *items,
+                                             ts_execution_whole *whole,
+                                             char *why, size_t room);
 
 #endif // TRACESMITH_REPLAY_H

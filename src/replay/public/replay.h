@@ -234,7 +234,7 @@ typedef struct ts_replay_run_desc {
 /*
     Runs the selected operations (desc NULL: exactly as recorded). What waits
     takes as long as what it waits for, whatever its duration. Operations that
-    wait for each other in a circle do not run: see ts_replay_circle. May be
+    wait for each other in a circle do not run: see ts_replay_cycle. May be
     called again; the last schedule counts.
 
     Errors:  TS_ERR_NOT_FOUND (nothing is selected), TS_ERR_USAGE (a negative
@@ -261,16 +261,16 @@ typedef struct ts_replay_stats {
     uint64_t overlaps; // kernels that began before the one before them on
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
-    uint64_t meetings;         // collectives and pairs of send and receive
-    uint64_t meetings_partial; // ranks are missing: low confidence
-    uint64_t lost;             // records the ledger misses on what was selected
-    int64_t unknown_host_ns;   // of threads, summed up: between two calls while
-                               // another thread of the process called: they
-                               // may have waited for it, and no edge says so.
-                               // And before the first call, while there was
-                               // work that had been queued before
-    uint64_t shared_syncs; // waits for a device to which several threads had
-                           // launched: for what hangs on who came first
+    uint64_t rendezvous;         // collectives and pairs of send and receive
+    uint64_t rendezvous_partial; // ranks are missing: low confidence
+    uint64_t lost;           // records the ledger misses on what was selected
+    int64_t unknown_host_ns; // of threads, summed up: between two calls while
+                             // another thread of the process called: they
+                             // may have waited for it, and no edge says so.
+                             // And before the first call, while there was
+                             // work that had been queued before
+    uint64_t shared_syncs;   // waits for a device to which several threads had
+                             // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
     // The run.
     int64_t start_ns, end_ns;
@@ -369,4 +369,4 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
 
 // After a run: operations and calls that wait for each other, each for the
 // one before it and the first for the last. Returns how many; 0: all ran.
-TS_API size_t ts_replay_circle(const ts_replay *replay, const uint32_t **nodes);
+TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes);

@@ -197,19 +197,19 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
                                     uint8_t *edge, bool *inferred);
 
 // One stay of a stream in a state.
-typedef struct ts_stay {
+typedef struct ts_state_span {
     ts_state state;
     int64_t start_ns, end_ns;
     uint32_t operation; // that runs first, or comes next; TS_NODE_NONE: none
     uint32_t culprit;   // WAITING: the node waited for, or TS_NODE_NONE
     uint8_t edge;       // WAITING: ts_edge_kind that leads there
     bool inferred;
-} ts_stay;
+} ts_state_span;
 
 // Goes through the stays of a stream, numbered as by ts_replay_lane, in order
 // of time. They leave no gap; a stream without operations of its own has none.
 // They are not cut to [from, to).
-typedef struct ts_stays {
+typedef struct ts_state_spans {
     const ts_timeline *timeline; // private, as all of it
     size_t at, end;
     int64_t now_ns, busy_ns, wait_ns;
@@ -218,10 +218,11 @@ typedef struct ts_stays {
     uint8_t next_kind;
     uint32_t runs, waits;
     bool more, kept;
-    ts_stay next;
-} ts_stays;
-TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream);
-TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
+    ts_state_span next;
+} ts_state_spans;
+TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
+                                              size_t stream);
+TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay);
 
 /*
     The figures of a whole trace of any length in little memory: window after
@@ -240,7 +241,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay);
     Windows are cut by the numbers of operations in the chunks, not by threads:
     the figures are the same for any number of these.
 */
-typedef struct ts_survey_desc {
+typedef struct ts_overview_desc {
     uint32_t window_operations TS__UNSET; // of each window, about (50,000)
     // before and after it, about (a tenth)
     uint32_t margin_operations TS__UNSET;
@@ -250,12 +251,12 @@ typedef struct ts_survey_desc {
     uint32_t queue_depth TS__UNSET, connections TS__UNSET;
     bool no_inference TS__UNSET;
     ts_allocator allocator TS__UNSET; // used by all threads (malloc and free)
-} ts_survey_desc;
+} ts_overview_desc;
 
-typedef struct ts_survey ts_survey;
+typedef struct ts_overview ts_overview;
 
 /*
-    *survey is NULL on failure.
+    *overview is NULL on failure.
 
     Memory:  about 350 bytes for each operation of a window and its margins
              on each thread, 4 for each operation of the trace.
@@ -263,27 +264,29 @@ typedef struct ts_survey ts_survey;
              TS_ERR_CORRUPT (parts do not add up: a bug), TS_ERR_MEMORY.
     Lifetime: the reader must outlive it.
 */
-TS_API ts_result ts_survey_open(ts_survey **survey, ts_reader *reader,
-                                const ts_survey_desc *desc);
-TS_API void ts_survey_close(ts_survey *survey); // NULL is allowed
+TS_API ts_result ts_overview_open(ts_overview **overview, ts_reader *reader,
+                                  const ts_overview_desc *desc);
+TS_API void ts_overview_close(ts_overview *overview); // NULL is allowed
 
 // As of a timeline; devices by their numbers. launch_p50_ns and launch_p95_ns
 // are at most 4 s. Lifetime: until close.
-TS_API const ts_timeline_figures *ts_survey_total(const ts_survey *survey);
-TS_API const ts_timeline_figures *ts_survey_device(const ts_survey *survey,
-                                                   size_t device); // or NULL
+TS_API const ts_timeline_figures *
+ts_overview_total(const ts_overview *overview);
+TS_API const ts_timeline_figures *
+ts_overview_device(const ts_overview *overview,
+                   size_t device); // or NULL
 
 // The longest gaps of all devices, longest first; of equal ones the earlier.
 // operation, and culprit where it is an operation, are numbers in the whole
 // trace, as of ts_replay_operation. False past the end.
-TS_API bool ts_survey_gap(const ts_survey *survey, size_t index, size_t *device,
-                          ts_gap *gap);
+TS_API bool ts_overview_gap(const ts_overview *overview, size_t index,
+                            size_t *device, ts_gap *gap);
 
 // What was cut out of the trace, and what its graphs were.
-typedef struct ts_survey_window {
+typedef struct ts_overview_window {
     int64_t from_ns, to_ns; // the first has no beginning, the last no end
     uint64_t operations;    // that begin in it, whatever their kind
     ts_replay_stats plan;   // of the graph, margins included
-} ts_survey_window;
-TS_API bool ts_survey_window_at(const ts_survey *survey, size_t index,
-                                ts_survey_window *window);
+} ts_overview_window;
+TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
+                                  ts_overview_window *window);

@@ -41,7 +41,7 @@ static bool ts__look_kind(const ts__look *l, const ts__strip *a,
     return true;
 }
 
-static void ts__look_meet(const ts__look *l, const ts__mark *mark)
+static void ts__look_conflict(const ts__look *l, const ts__mark *mark)
 {
     ts__shadow *const s = l->shadow;
     const ts__strip *const a = ts__races_span(s->races, mark->span);
@@ -68,7 +68,7 @@ static void ts__look_list(const ts__look *l, ts__marks *m, bool prune)
             x->stats.capped += met == TS__RACES_OF_LIST + 1;
             if (!prune) return;
         } else if (!before && !own) {
-            ts__look_meet(l, &mark);
+            ts__look_conflict(l, &mark);
         }
         if (prune && !before) m->data[kept++] = mark;
     }

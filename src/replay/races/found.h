@@ -33,8 +33,8 @@ static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
 
 // Whether the second of two operations was launched first: what the program
 // says counts, not which of the two happened to run first.
-static bool ts__race_turned(const ts_races *x, const ts__strip *first,
-                            const ts__strip *second)
+static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
+                              const ts__strip *second)
 {
     const ts__actor *const a = ts__races_actor(x, first->actor);
     const ts__actor *const b = ts__races_actor(x, second->actor);
@@ -72,7 +72,7 @@ static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
         s->failed = true;
         return NULL;
     }
-    if (ts__race_turned(x, first, second)) {
+    if (ts__race_reversed(x, first, second)) {
         const ts__strip *const earlier = second;
         second = first;
         first = earlier;

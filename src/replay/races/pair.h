@@ -61,8 +61,8 @@ static void ts__trial_differs(const ts__trial *t, ts_exploration *result)
     result->size = first[high] - first[low];
 }
 
-static bool ts__trial_meet(const ts_races *x, uint32_t a, uint32_t b,
-                           ts_exploration *result)
+static bool ts__trial_conflict(const ts_races *x, uint32_t a, uint32_t b,
+                               ts_exploration *result)
 {
     const ts__actor *const first = ts__races_actor(x, a);
     const ts__actor *const second = ts__races_actor(x, b);
@@ -88,7 +88,7 @@ static void ts__trial_sides(const ts_races *x, uint32_t first, uint32_t second,
     for (; a != TS_NODE_NONE; a = ts__races_actor(x, a)->next)
         for (uint32_t b = head; b != TS_NODE_NONE;
              b = ts__races_actor(x, b)->next)
-            if (ts__trial_meet(x, a, b, result)) return;
+            if (ts__trial_conflict(x, a, b, result)) return;
 }
 
 /*

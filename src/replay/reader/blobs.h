@@ -38,15 +38,16 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
     read into `lent`, where it is until something else is put there, or, if
     that is NULL, stays until ts_reader_blobs_free.
 */
-typedef struct ts__blob_wish {
+typedef struct ts__blob_limits {
     uint64_t least, most; // bytes
     uint64_t inflated;    // those of a compressed one, at most
     ts__scratch *lent;
-} ts__blob_wish;
+} ts__blob_limits;
 
 // Checks a blob and gives its bytes.
 static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
-                               const ts__blob_wish *wish, const uint8_t **bytes)
+                               const ts__blob_limits *wish,
+                               const uint8_t **bytes)
 {
     ts__in_chunk *const chunk = &reader->chunks[blob->chunk];
     const uint8_t *payload;
@@ -85,8 +86,8 @@ static ts_result ts__blobs_list(ts_reader *reader)
 
 // The first blob of a hash that can be read and has a size that is wanted.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
-                               const ts__blob_wish *wish, const uint8_t **bytes,
-                               size_t *size)
+                               const ts__blob_limits *wish,
+                               const uint8_t **bytes, size_t *size)
 {
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
@@ -118,7 +119,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
 // The bytes are NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with a size:
 // it is there, and has another size than is wanted.
 static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
-                                 const ts__blob_wish *wish,
+                                 const ts__blob_limits *wish,
                                  const uint8_t **bytes, size_t *size)
 {
     *bytes = NULL;
@@ -134,7 +135,7 @@ static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size)
 {
-    static const ts__blob_wish any = { 0, UINT64_MAX, UINT64_MAX, NULL };
+    static const ts__blob_limits any = { 0, UINT64_MAX, UINT64_MAX, NULL };
     const uint8_t *found;
     const ts_result result = ts__reader_blob(reader, hash, &any, &found, size);
     *bytes = found;

@@ -18,7 +18,7 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
 }
 
 // Whether a moment lies in the window. What happens as a whole belongs in a
-// survey to the window in which it ends: no other one has it.
+// overview to the window in which it ends: no other one has it.
 static bool ts__tl_inside(const ts_timeline *t, int64_t time)
 {
     return !t->windowed || (time >= t->from_ns && time < t->to_ns);

@@ -71,7 +71,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     return TS_OK;
 }
 
-// reach: of a survey, or NULL.
+// reach: of a overview, or NULL.
 static ts_result ts__timeline_open(ts_timeline **timeline,
                                    const ts_replay *replay,
                                    const ts_timeline_desc *desc,

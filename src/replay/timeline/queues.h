@@ -53,8 +53,8 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
     launch latencies. latencies: receives those of all, then those of the
     window, which are a part of them. Returns how many of each.
 */
-static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
-                          size_t counts[2])
+static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
+                            uint64_t *latencies, size_t counts[2])
 {
     int64_t *const issues = (int64_t *)t->issues.data;
     uint64_t *const inside = latencies + (d[1].first - d->first);
@@ -81,7 +81,7 @@ static void ts__tl_survey(ts_timeline *t, ts__tl_device *d, uint64_t *latencies,
 }
 
 // Time in queues within the span, of which it is the mean: not before the
-// first work, which in a survey may lie in an earlier window.
+// first work, which in a overview may lie in an earlier window.
 static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
 {
     const bool began = t->reach && t->reach[device] != TS__NO_TIME;
@@ -133,7 +133,7 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
     if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
                           ops * (t->windowed ? 2 : 1)))
         return false;
-    ts__tl_survey(t, d, (uint64_t *)values.data, counts);
+    ts__tl_overview(t, d, (uint64_t *)values.data, counts);
     ts__tl_queued(t, d, device);
     ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);

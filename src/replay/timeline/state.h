@@ -7,7 +7,7 @@ typedef struct ts__tl_device {
     uint32_t first;           // of its operations in ts_timeline.by_device
     int64_t start_ns, end_ns; // of its work; equal: it has none
     int64_t own_ns;           // its first work that begins in the window of
-                              // a survey; TS__NO_TIME: none
+                              // a overview; TS__NO_TIME: none
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
@@ -44,7 +44,7 @@ struct ts_timeline {
     bool replayed;
     bool windowed;
     int64_t from_ns, to_ns;
-    const int64_t *reach;   // in a survey: when all work of each device that
+    const int64_t *reach;   // in a overview: when all work of each device that
                             // began before from_ns had ended, or TS__NO_TIME
     ts__rvec begin, finish; // int64_t of each node, if replayed
     ts__rvec bonds;         // ts__tl_bond of each node but calls

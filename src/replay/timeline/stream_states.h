@@ -1,7 +1,7 @@
 /* ---- Timeline: states of a stream --------------------------------------- */
 
 // The operations of a stream lie anywhere: those to come are fetched ahead.
-static void ts__stays_load(ts_stays *s)
+static void ts__state_spans_load(ts_state_spans *s)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t *const ops = ts__tl_u32(&t->by_lane);
@@ -18,10 +18,11 @@ static void ts__stays_load(ts_stays *s)
     s->next_kind = ((const uint8_t *)t->lane_kinds.data)[s->at];
 }
 
-TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
+TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
+                                              size_t stream)
 {
     const ts_replay *const r = timeline->replay;
-    ts_stays stays;
+    ts_state_spans stays;
     memset(&stays, 0, sizeof stays);
     stays.timeline = timeline;
     if (stream >= r->lane_results.count) return stays;
@@ -32,7 +33,7 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
     stays.more = true;
     stays.at = first[0];
     stays.end = first[1];
-    ts__stays_load(&stays);
+    ts__state_spans_load(&stays);
     stays.now_ns = stays.issue_ns;
     stays.busy_ns = stays.wait_ns = stays.now_ns;
     stays.runs = stays.waits = TS_NODE_NONE;
@@ -40,8 +41,8 @@ TS_API ts_stays ts_timeline_stays(const ts_timeline *timeline, size_t stream)
 }
 
 // Puts what a node waited for into a stay, until *until.
-static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
-                           ts_stay *stay)
+static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
+                                 int64_t *until, ts_state_span *stay)
 {
     const int64_t at = ts__tl_bond_of(t, node)->at_ns;
     if (at <= *until) return;
@@ -53,7 +54,7 @@ static void ts__stays_hold(const ts_timeline *t, uint32_t node, int64_t *until,
 }
 
 // The next operation begins.
-static void ts__stays_begin(ts_stays *s)
+static void ts__state_spans_begin(ts_state_spans *s)
 {
     const uint8_t kind = s->next_kind & (TS__TL_BEGIN_HELD - 1);
     if ((ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION) &&
@@ -66,11 +67,11 @@ static void ts__stays_begin(ts_stays *s)
         s->waits = ts__replay_end_node(s->timeline->replay, s->next_op);
     }
     s->at++;
-    ts__stays_load(s);
+    ts__state_spans_load(s);
 }
 
 // What a stream does while nothing of its runs and it has more to do.
-static int64_t ts__stays_before(ts_stays *s, ts_stay *stay)
+static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t op = s->next_op;
@@ -78,26 +79,28 @@ static int64_t ts__stays_before(ts_stays *s, ts_stay *stay)
     stay->state = TS_STATE_IDLE;
     // As many are begun as come before this one: the next to be issued.
     if (s->issue_ns > until) return s->issue_ns;
-    if (s->next_kind & TS__TL_BEGIN_HELD) ts__stays_hold(t, op, &until, stay);
+    if (s->next_kind & TS__TL_BEGIN_HELD)
+        ts__state_spans_hold(t, op, &until, stay);
     if (s->next_kind & TS__TL_END_HELD)
-        ts__stays_hold(t, ts__replay_end_node(t->replay, op), &until, stay);
+        ts__state_spans_hold(t, ts__replay_end_node(t->replay, op), &until,
+                             stay);
     stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
     return until > s->now_ns ? until : s->begin_ns;
 }
 
 // One stay, not joined with the next; it may be empty. False at the end.
-static bool ts__stays_step(ts_stays *s, ts_stay *stay)
+static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
     const bool next = s->at < s->end;
     const int64_t begin = next ? s->begin_ns : t->end_ns;
-    const ts_stay none = {
+    const ts_state_span none = {
         TS_STATE_FINISHED, s->now_ns, begin, next ? s->next_op : TS_NODE_NONE,
         TS_NODE_NONE,      0,         false
     };
     *stay = none;
     if (next && begin <= s->now_ns) {
-        ts__stays_begin(s);
+        ts__state_spans_begin(s);
         stay->end_ns = s->now_ns;
         return true;
     }
@@ -115,7 +118,7 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
         stay->edge = root->edge;
         stay->inferred = root->inferred;
     } else if (next) {
-        until = ts__stays_before(s, stay);
+        until = ts__state_spans_before(s, stay);
     } else if (s->now_ns >= begin) {
         return false;
     }
@@ -124,12 +127,12 @@ static bool ts__stays_step(ts_stays *s, ts_stay *stay)
     return true;
 }
 
-TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
+TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay)
 {
     if (!stays->more) return false;
-    while (ts__stays_step(stays, stay)) {
+    while (ts__state_spans_step(stays, stay)) {
         if (stay->start_ns == stay->end_ns) continue;
-        ts_stay *const kept = &stays->next;
+        ts_state_span *const kept = &stays->next;
         const bool same =
             stays->kept && kept->state == stay->state &&
             (stay->state != TS_STATE_WAITING ||
@@ -141,7 +144,7 @@ TS_API bool ts_stays_next(ts_stays *stays, ts_stay *stay)
                 kept->operation = stay->operation;
             continue;
         }
-        const ts_stay done = *kept;
+        const ts_state_span done = *kept;
         const bool any = stays->kept;
         *kept = *stay;
         stays->kept = true;

@@ -43,17 +43,17 @@ static bool check(ts_reader *reader)
     if (ts_timeline_open(&whole, replay, NULL) != TS_OK) return false;
     bool ok = true;
     for (uint32_t window = 100; window < 100000; window = window * 7 / 2) {
-        const ts_survey_desc desc = { .window_operations = window,
-                                      .threads = 2 };
-        ts_survey *survey;
-        if (ts_survey_open(&survey, reader, &desc) != TS_OK) return false;
+        const ts_overview_desc desc = { .window_operations = window,
+                                        .threads = 2 };
+        ts_overview *survey;
+        if (ts_overview_open(&survey, reader, &desc) != TS_OK) return false;
         size_t i = 0;
-        for (; ts_survey_device(survey, i); i++)
+        for (; ts_overview_device(survey, i); i++)
             ok &= ts_timeline_device(whole, i) &&
-                  same(ts_survey_device(survey, i),
+                  same(ts_overview_device(survey, i),
                        ts_timeline_device(whole, i), window);
         ok &= i == ts_replay_device_count(replay);
-        ts_survey_close(survey);
+        ts_overview_close(survey);
     }
     ts_timeline_close(whole);
     ts_replay_close(replay);

@@ -17,8 +17,8 @@ static ts_result run_together(ts_execution_desc desc, size_t count,
     ok(ts_execution_open(&execution, reader, positions, count, &desc, why,
                          sizeof why));
     memset(items, 0x55, sizeof items); // whatever is there
-    return ts_execution_run_together(execution, edges, edge_count, graph, items,
-                                     &whole, why, sizeof why);
+    return ts_execution_run_concurrent(execution, edges, edge_count, graph,
+                                       items, &whole, why, sizeof why);
 }
 
 #endif // CONCURRENT_FIXTURE_H

@@ -222,8 +222,8 @@ static void what_nobody_replayed_wrote_comes_between(void **state)
     desc.no_patches = true;
     ok(ts_execution_open(&execution, reader, positions, 4, &desc, why,
                          sizeof why));
-    ok(ts_execution_run_together(execution, edges, 2, false, items, &whole, why,
-                                 sizeof why));
+    ok(ts_execution_run_concurrent(execution, edges, 2, false, items, &whole,
+                                   why, sizeof why));
     assert_int_equal(0, whole.patched);
     assert_true(items[3].diverged);
     assert_int_equal(2, whole.regions_different); // `a`, and what came of it

@@ -48,8 +48,8 @@ static void a_collective_ends_after_the_last_has_begun(void **state)
     work_expect(&x, T0, 28, 8, 24);
     work_expect(&x, S0, 12, 12, 24);
     assert_int_equal(4, stats(&x)->edges[TS_EDGE_COLLECTIVE]);
-    assert_int_equal(1, stats(&x)->meetings);
-    assert_int_equal(0, stats(&x)->meetings_partial);
+    assert_int_equal(1, stats(&x)->rendezvous);
+    assert_int_equal(0, stats(&x)->rendezvous_partial);
     work_close(&x);
 }
 
@@ -90,7 +90,7 @@ static void ranks_of_several_files_meet(void **state)
     work_expect(&parts[0], S0, 50, 70, 100);
     work_expect(&parts[0], OF(1, S0), 60, 80, 100);
     work_expect(&parts[0], S0, 81, 101, 110);
-    assert_int_equal(2, stats(&parts[0])->meetings);
+    assert_int_equal(2, stats(&parts[0])->rendezvous);
     close_all(parts, 2);
 }
 
@@ -100,7 +100,7 @@ static void without_numbers_they_meet_in_order(void **state)
     const struct {
         const char *name;
         uint64_t sizes[2][3];
-        uint64_t meetings, edges;
+        uint64_t rendezvous, edges;
     } cases[] = {
         { "reduce", { { 64, 64, 64 }, { 64, 64, 64 } }, 3, 12 },
         // One rank has another collective in between, which no other rank has.
@@ -122,7 +122,7 @@ static void without_numbers_they_meet_in_order(void **state)
         }
         fixture x = WORK(ops);
         work_same(&x);
-        assert_int_equal(cases[i].meetings, stats(&x)->meetings);
+        assert_int_equal(cases[i].rendezvous, stats(&x)->rendezvous);
         assert_int_equal(cases[i].edges - stats(&x)->contradicted,
                          stats(&x)->edges[TS_EDGE_COLLECTIVE]);
         work_close(&x);
@@ -143,7 +143,7 @@ static void other_communicators_names_and_numbers_do_not_meet(void **state)
         fixture x = WORK(ops);
         work_same(&x);
         assert_int_equal(what ? 0 : 4, stats(&x)->edges[TS_EDGE_COLLECTIVE]);
-        assert_int_equal(what ? 2 : 1, stats(&x)->meetings);
+        assert_int_equal(what ? 2 : 1, stats(&x)->rendezvous);
         work_close(&x);
     }
 }
@@ -163,7 +163,7 @@ static void a_number_that_comes_twice_meets_in_order(void **state)
     work_expect(&x, S0, 10, 10, 30);
     work_expect(&x, S0, 21, 31, 40);
     work_expect(&x, T0, 25, 35, 40);
-    assert_int_equal(2, stats(&x)->meetings);
+    assert_int_equal(2, stats(&x)->rendezvous);
     work_close(&x);
 }
 
@@ -186,12 +186,12 @@ static void all_of_a_job_take_part_where_nothing_else_is_said(void **state)
     fixture parts[] = { job_part(ops, 2, 2), job_part(ops, 1, 2) };
     work_join(parts, 1, NULL);
     work_same(&parts[0]);
-    assert_int_equal(2, stats(&parts[0])->meetings);
-    assert_int_equal(1, stats(&parts[0])->meetings_partial);
+    assert_int_equal(2, stats(&parts[0])->rendezvous);
+    assert_int_equal(1, stats(&parts[0])->rendezvous_partial);
     ts_replay_close(parts[0].replay);
     work_join(parts, 2, NULL);
     work_same(&parts[0]);
-    assert_int_equal(0, stats(&parts[0])->meetings_partial);
+    assert_int_equal(0, stats(&parts[0])->rendezvous_partial);
     close_all(parts, 2);
 }
 
@@ -207,7 +207,7 @@ static void a_job_with_groups_does_not_say_who_takes_part(void **state)
     work_fact(&x, 902, "process_groups", 3);
     work_open(&x, NULL);
     work_same(&x);
-    assert_int_equal(0, stats(&x)->meetings_partial);
+    assert_int_equal(0, stats(&x)->rendezvous_partial);
     work_close(&x);
 }
 
@@ -219,8 +219,8 @@ static void missing_ranks_are_counted(void **state)
     for (size_t i = 0; i < 3; i++)
         ops[i].ranks = 4;
     fixture x = WORK(ops);
-    assert_int_equal(2, stats(&x)->meetings);
-    assert_int_equal(2, stats(&x)->meetings_partial);
+    assert_int_equal(2, stats(&x)->rendezvous);
+    assert_int_equal(2, stats(&x)->rendezvous_partial);
     work_change(&x, S0, 30, 30); // alone, it takes what it took
     work_expect(&x, S0, 30, 30, 60);
     work_expect(&x, S0, 40, 60, 70);
@@ -367,8 +367,8 @@ static void a_receive_ends_after_its_send_has_begun(void **state)
     fixture parts[] = { rank_part(0, zero, 4), rank_part(1, one, 3),
                         rank_part(2, two, 2) };
     work_join(parts, 3, NULL);
-    assert_int_equal(3, stats(&parts[0])->meetings);
-    assert_int_equal(0, stats(&parts[0])->meetings_partial);
+    assert_int_equal(3, stats(&parts[0])->rendezvous);
+    assert_int_equal(0, stats(&parts[0])->rendezvous_partial);
     work_change(&parts[0], OF(2, S0), 0, 150);
     work_expect(&parts[0], OF(2, S0), 55, 155, 160);
     work_expect(&parts[0], S0, 21, 21, 160);
@@ -391,8 +391,8 @@ static void a_send_whose_receiver_is_missing_is_counted(void **state)
     fixture parts[] = { rank_part(0, zero, 2), rank_part(1, one, 2) };
     work_join(parts, 2, NULL);
     work_same(&parts[0]);
-    assert_int_equal(3, stats(&parts[0])->meetings);
-    assert_int_equal(2, stats(&parts[0])->meetings_partial);
+    assert_int_equal(3, stats(&parts[0])->rendezvous);
+    assert_int_equal(2, stats(&parts[0])->rendezvous_partial);
     assert_int_equal(4, stats(&parts[0])->edges[TS_EDGE_P2P]);
     close_all(parts, 2);
 }

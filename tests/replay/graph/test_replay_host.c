@@ -185,7 +185,7 @@ static void a_circle_is_named_and_never_hangs(void **state)
     assert_int_equal(5, stats(&x)->skipped[TS_SKIP_UNMET]);
     assert_int_equal(5, stats(&x)->different);
     const uint32_t *nodes;
-    assert_int_equal(4, ts_replay_circle(x.replay, &nodes));
+    assert_int_equal(4, ts_replay_cycle(x.replay, &nodes));
     // Waits for the other's record, which comes after the other's wait, ...
     const uint64_t numbers[] = { 11, 24, 13, 12 };
     for (size_t i = 0; i < 4; i++) {
@@ -210,7 +210,7 @@ static void a_wait_for_a_record_behind_it_waits_for_itself(void **state)
     const uint32_t *nodes;
     for (int i = 0; i < 2; i++) { // still no hang
         assert_int_equal(TS_OK, ts_replay_run(x.replay, NULL));
-        assert_int_equal(2, ts_replay_circle(x.replay, &nodes));
+        assert_int_equal(2, ts_replay_cycle(x.replay, &nodes));
         assert_int_equal(0, nodes[0]); // the first of them leads
         assert_int_equal(1, nodes[1]);
     }

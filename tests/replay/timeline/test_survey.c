@@ -200,12 +200,12 @@ static void causes_equal(const ts_timeline_figures *a,
 }
 
 // The longest gaps are those of the whole trace, numbers included.
-static void gaps_equal(const ts_survey *survey, const ts_timeline *t)
+static void gaps_equal(const ts_overview *survey, const ts_timeline *t)
 {
     ts_gap gap, other;
     size_t device;
     int64_t last = INT64_MAX;
-    for (size_t i = 0; ts_survey_gap(survey, i, &device, &gap); i++) {
+    for (size_t i = 0; ts_overview_gap(survey, i, &device, &gap); i++) {
         size_t at = 0;
         while (ts_timeline_gap(t, device, at, &other) &&
                other.start_ns != gap.start_ns)
@@ -222,28 +222,29 @@ static void gaps_equal(const ts_survey *survey, const ts_timeline *t)
 static void survey_as_whole(fixture *x, uint32_t window, uint32_t threads,
                             bool causes)
 {
-    const ts_survey_desc desc = { .window_operations = window,
-                                  .gap_count = 7,
-                                  .threads = threads };
-    ts_survey *survey;
+    const ts_overview_desc desc = { .window_operations = window,
+                                    .gap_count = 7,
+                                    .threads = threads };
+    ts_overview *survey;
     ts_timeline *t;
-    assert_int_equal(TS_OK, ts_survey_open(&survey, x->reader, &desc));
+    assert_int_equal(TS_OK, ts_overview_open(&survey, x->reader, &desc));
     assert_int_equal(TS_OK, ts_timeline_open(&t, x->replay, NULL));
     size_t devices = 0;
-    for (; ts_survey_device(survey, devices); devices++) {
-        const ts_timeline_figures *const a = ts_survey_device(survey, devices);
+    for (; ts_overview_device(survey, devices); devices++) {
+        const ts_timeline_figures *const a =
+            ts_overview_device(survey, devices);
         const ts_timeline_figures *const b = ts_timeline_device(t, devices);
         figures_equal(a, b);
         if (causes) causes_equal(a, b);
     }
     assert_int_equal(ts_replay_device_count(x->replay), devices);
     assert_int_equal(ts_timeline_total(t)->idle_ns,
-                     ts_survey_total(survey)->idle_ns);
+                     ts_overview_total(survey)->idle_ns);
     gaps_equal(survey, t);
     uint64_t operations = 0;
-    ts_survey_window w;
+    ts_overview_window w;
     int64_t last = INT64_MIN;
-    for (size_t i = 0; ts_survey_window_at(survey, i, &w); i++) {
+    for (size_t i = 0; ts_overview_window_at(survey, i, &w); i++) {
         operations += w.operations;
         assert_true(!i || w.from_ns == last);
         assert_true(w.from_ns < w.to_ns);
@@ -251,7 +252,7 @@ static void survey_as_whole(fixture *x, uint32_t window, uint32_t threads,
     }
     assert_int_equal(stats(x)->loaded, operations);
     ts_timeline_close(t);
-    ts_survey_close(survey);
+    ts_overview_close(survey);
 }
 
 static void windows_add_up_to_the_whole_trace(void **s)
@@ -325,26 +326,26 @@ static void a_gap_may_be_longer_than_windows(void **s)
                   0, 0,  HOST };
     ops[101] = (op){ K, S0, 10200, 10300, 5, 201, 0, 0, HOST };
     fixture x = WORK(ops);
-    ts_survey *survey;
-    const ts_survey_desc desc = { .window_operations = 10, .gap_count = 2 };
-    assert_int_equal(TS_OK, ts_survey_open(&survey, x.reader, &desc));
-    const ts_timeline_figures *const f = ts_survey_device(survey, 0);
+    ts_overview *survey;
+    const ts_overview_desc desc = { .window_operations = 10, .gap_count = 2 };
+    assert_int_equal(TS_OK, ts_overview_open(&survey, x.reader, &desc));
+    const ts_timeline_figures *const f = ts_overview_device(survey, 0);
     assert_int_equal(50, f->start_ns);
     assert_int_equal(10300, f->end_ns);
     assert_int_equal(110, f->busy_ns);
     assert_int_equal(10200 - 60, f->idle_ns);
     ts_gap gap;
     size_t device = 9;
-    assert_true(ts_survey_gap(survey, 0, &device, &gap));
+    assert_true(ts_overview_gap(survey, 0, &device, &gap));
     assert_int_equal(0, device);
     assert_int_equal(60, gap.start_ns);
     assert_int_equal(10200, gap.end_ns);
     assert_int_equal(101, gap.operation);
-    assert_true(ts_survey_gap(survey, 1, &device, &gap));
+    assert_true(ts_overview_gap(survey, 1, &device, &gap));
     assert_int_equal(1, device);
     assert_int_equal(150, gap.start_ns);
-    assert_false(ts_survey_gap(survey, 2, &device, &gap));
-    ts_survey_close(survey);
+    assert_false(ts_overview_gap(survey, 2, &device, &gap));
+    ts_overview_close(survey);
     for (uint32_t window = 1; window < 200; window *= 2)
         survey_as_whole(&x, window, 1, false);
     work_close(&x);
@@ -354,14 +355,15 @@ static void wrong_calls_are_refused(void **s)
 {
     (void)s;
     fixture x;
-    ts_survey *survey;
+    ts_overview *survey;
     work_begin(&x, 0);
     work_read(&x);
-    assert_int_equal(TS_ERR_USAGE, ts_survey_open(NULL, x.reader, NULL));
-    assert_int_equal(TS_ERR_USAGE, ts_survey_open(&survey, NULL, NULL));
-    assert_int_equal(TS_ERR_NOT_FOUND, ts_survey_open(&survey, x.reader, NULL));
+    assert_int_equal(TS_ERR_USAGE, ts_overview_open(NULL, x.reader, NULL));
+    assert_int_equal(TS_ERR_USAGE, ts_overview_open(&survey, NULL, NULL));
+    assert_int_equal(TS_ERR_NOT_FOUND,
+                     ts_overview_open(&survey, x.reader, NULL));
     assert_null(survey);
-    ts_survey_close(NULL);
+    ts_overview_close(NULL);
     work_close(&x);
 }
 
@@ -376,12 +378,12 @@ static void every_failing_allocation_is_survived(void **s)
     size_t left = 0;
     for (; !done; left++) {
         budget b = { left, 0, false, false };
-        const ts_survey_desc desc = { .window_operations = 120,
-                                      .threads = 1,
-                                      .allocator = { budget_resize, &b } };
-        ts_survey *survey;
-        const ts_result result = ts_survey_open(&survey, x.reader, &desc);
-        ts_survey_close(survey);
+        const ts_overview_desc desc = { .window_operations = 120,
+                                        .threads = 1,
+                                        .allocator = { budget_resize, &b } };
+        ts_overview *survey;
+        const ts_result result = ts_overview_open(&survey, x.reader, &desc);
+        ts_overview_close(survey);
         done = !b.refused;
         assert_int_equal(b.failed ? TS_ERR_MEMORY : TS_OK, result);
         assert_int_equal(0, b.held);

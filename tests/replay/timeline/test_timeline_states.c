@@ -13,18 +13,19 @@ typedef struct want {
 static void stays_are(const timeline *x, uint32_t track, int64_t start,
                       const want *wanted, size_t count)
 {
-    ts_stays stays = ts_timeline_stays(x->timeline, stream_of(x, track));
-    ts_stay stay;
+    ts_state_spans stays =
+        ts_timeline_state_spans(x->timeline, stream_of(x, track));
+    ts_state_span stay;
     for (size_t i = 0; i < count; i++) {
-        assert_true(ts_stays_next(&stays, &stay));
+        assert_true(ts_state_spans_next(&stays, &stay));
         assert_string_equal(ts_state_name((uint32_t)wanted[i].state),
                             ts_state_name((uint32_t)stay.state));
         assert_int_equal(start, stay.start_ns);
         assert_int_equal(wanted[i].end, stay.end_ns);
         start = stay.end_ns;
     }
-    assert_false(ts_stays_next(&stays, &stay));
-    assert_false(ts_stays_next(&stays, &stay));
+    assert_false(ts_state_spans_next(&stays, &stay));
+    assert_false(ts_state_spans_next(&stays, &stay));
 }
 #define STAYS(x, track, start, wanted) \
     stays_are(x, track, start, wanted, sizeof(wanted) / sizeof *(wanted))
@@ -55,14 +56,15 @@ static void a_stream_passes_through_every_state(void **s)
     STAYS(&x, S0, 0, first);
     STAYS(&x, S0 + 1, 2, second);
     STAYS(&x, T0, 89, third);
-    ts_stays stays = ts_timeline_stays(x.timeline, stream_of(&x, S0 + 1));
-    ts_stay stay;
-    assert_true(ts_stays_next(&stays, &stay));
+    ts_state_spans stays =
+        ts_timeline_state_spans(x.timeline, stream_of(&x, S0 + 1));
+    ts_state_span stay;
+    assert_true(ts_state_spans_next(&stays, &stay));
     assert_int_equal(work_find(&x.work, S0, 2), stay.culprit);
     assert_int_equal(work_find(&x.work, S0 + 1, 5), stay.operation);
     assert_int_equal(TS_EDGE_EVENT, stay.edge);
-    stays = ts_timeline_stays(x.timeline, 99);
-    assert_false(ts_stays_next(&stays, &stay));
+    stays = ts_timeline_state_spans(x.timeline, 99);
+    assert_false(ts_state_spans_next(&stays, &stay));
     timeline_close(&x);
 }
 
@@ -239,7 +241,7 @@ static void check_queue(const ts_timeline *t, size_t device, const op *ops,
 }
 
 // A stream waits for what its operation waits for.
-static void check_culprit(const ts_timeline *t, const ts_stay *stay)
+static void check_culprit(const ts_timeline *t, const ts_state_span *stay)
 {
     uint8_t edge;
     bool inferred;
@@ -256,8 +258,8 @@ static void check_stream(const fixture *work, const ts_timeline *t,
 {
     ts_lane lane;
     assert_true(ts_replay_lane(work->replay, stream, &lane));
-    ts_stays stays = ts_timeline_stays(t, stream);
-    ts_stay stay;
+    ts_state_spans stays = ts_timeline_state_spans(t, stream);
+    ts_state_span stay;
     int64_t first = INT64_MAX, end = 0, last = 0, at = 0;
     for (size_t i = 0; i < count; i++) {
         const op *const o = &ops[i];
@@ -268,7 +270,7 @@ static void check_stream(const fixture *work, const ts_timeline *t,
         if ((int64_t)issue < first) first = (int64_t)issue;
         if ((int64_t)o->start > last) last = (int64_t)o->start;
     }
-    for (at = first; ts_stays_next(&stays, &stay); at = stay.end_ns) {
+    for (at = first; ts_state_spans_next(&stays, &stay); at = stay.end_ns) {
         assert_int_equal(at, stay.start_ns);
         assert_true(stay.end_ns > stay.start_ns);
         for (int64_t now = stay.start_ns; now < stay.end_ns; now++) {

@@ -37,19 +37,19 @@ static void who_comes_last_makes_the_others_wait(void **state)
     assert_int_equal(3, r.meeting_count);
     assert_int_equal(2, r.rank_count);
     assert_int_equal(70, r.waited_ns);
-    assert_int_equal(50, r.meetings[0].waited_ns);
-    assert_int_equal(100, r.meetings[0].first_ns);
-    assert_int_equal(150, r.meetings[0].last_ns);
-    assert_int_equal(2, r.meetings[0].members);
-    assert_int_equal(1, r.meetings[0].last); // device 1
-    assert_int_equal(0, r.meetings[1].last);
-    assert_int_equal(0, r.meetings[2].waited_ns);
+    assert_int_equal(50, r.rendezvous[0].waited_ns);
+    assert_int_equal(100, r.rendezvous[0].first_ns);
+    assert_int_equal(150, r.rendezvous[0].last_ns);
+    assert_int_equal(2, r.rendezvous[0].members);
+    assert_int_equal(1, r.rendezvous[0].last); // device 1
+    assert_int_equal(0, r.rendezvous[1].last);
+    assert_int_equal(0, r.rendezvous[2].waited_ns);
     assert_int_equal(50, r.ranks[0].waited_ns);
     assert_int_equal(20, r.ranks[0].caused_ns);
     assert_int_equal(20, r.ranks[1].waited_ns);
     assert_int_equal(50, r.ranks[1].caused_ns);
     assert_int_equal(100 + 80 + 100, r.ranks[0].in_ns);
-    assert_int_equal(3, r.ranks[0].meetings);
+    assert_int_equal(3, r.ranks[0].rendezvous);
     assert_int_equal(2, r.pairs.count);
     assert_int_equal(50, r.pairs.rows[0].ns);
     assert_int_equal((uint64_t)0 << 32 | 1, r.pairs.rows[0].key);
@@ -80,11 +80,12 @@ static void who_began_later_is_told_from_a_clock_that_is_off(void **state)
     made_join(&m, &other, 1);
     assert_true(ranks_open(&r, m.replay, &m.names));
     assert_int_equal(2, r.meeting_count);
-    assert_int_equal(HEAD + 10, r.meetings[0].last_ns - r.meetings[0].first_ns);
-    assert_int_equal(HEAD + 10, r.meetings[0].head_ns);
-    assert_int_equal(60, r.meetings[1].last_ns - r.meetings[1].first_ns);
-    assert_int_equal(0, r.meetings[1].head_ns);
-    assert_int_equal(made_group(&m, "resize"), r.meetings[1].held.zone);
+    assert_int_equal(HEAD + 10,
+                     r.rendezvous[0].last_ns - r.rendezvous[0].first_ns);
+    assert_int_equal(HEAD + 10, r.rendezvous[0].head_ns);
+    assert_int_equal(60, r.rendezvous[1].last_ns - r.rendezvous[1].first_ns);
+    assert_int_equal(0, r.rendezvous[1].head_ns);
+    assert_int_equal(made_group(&m, "resize"), r.rendezvous[1].held.zone);
     assert_int_equal(HEAD + 10, r.ranks[1].began_ns - r.ranks[0].began_ns);
     ranks_close(&r);
     made_close(&m);
@@ -114,7 +115,7 @@ static void ranks_in_files_of_their_own_meet_on_one_axis(void **state)
     assert_int_equal(70, r.ranks[0].waited_ns);
     assert_int_equal(2, r.ranks[1].lasts);
     assert_int_equal(1, r.ranks[1].file);
-    assert_int_equal(0, r.meetings[0].end_spread_ns);
+    assert_int_equal(0, r.rendezvous[0].end_spread_ns);
     ranks_close(&r);
     made_close(&m);
     ts_reader_close(other.reader);

@@ -292,7 +292,7 @@ static void it_replays_as_the_files_do_jointly(void **state)
     digest_of(readers, 1, &merged);
     ts_reader_close(readers[0]);
     assert_memory_equal(&joint, &merged, sizeof joint); // every figure
-    assert_int_equal(1, merged.meetings);
+    assert_int_equal(1, merged.rendezvous);
 }
 
 static void a_merge_of_merges_is_the_merge_of_all(void **state)

@@ -1,38 +1,38 @@
 /* ---- Timeline: windows -------------------------------------------------- */
 
 // Of one window and device.
-typedef struct ts__survey_part {
+typedef struct ts__overview_part {
     ts_timeline_figures figures;
     int64_t own_ns;     // see ts__tl_device
     ts__rvec latencies; // uint32_t, at most UINT32_MAX
-} ts__survey_part;
+} ts__overview_part;
 
-typedef struct ts__survey_gap {
+typedef struct ts__overview_gap {
     ts_gap gap;
     uint32_t device;
-} ts__survey_gap;
+} ts__overview_gap;
 
-struct ts_survey {
+struct ts_overview {
     ts_reader *reader;
     ts_allocator allocator;
-    ts_survey_desc desc;
+    ts_overview_desc desc;
     uint32_t threads, steps; // steps: borders from one window to the next
     size_t window_count, device_count;
     ts__rvec devices;     // uint32_t: tracks, in order of number
     ts__rmap device_of;   // track to its device; 0 is the one not known
     ts__rvec borders;     // int64_t, of all parts of windows
-    ts__rvec windows;     // ts_survey_window
+    ts__rvec windows;     // ts_overview_window
     ts__rvec failures;    // ts_result of each window
     ts__rvec reach;       // int64_t of each window and device
     ts__rvec counts;      // uint64_t of each window, while it is counted
-    ts__rvec parts;       // ts__survey_part of each window and device
-    ts__rvec gaps;        // ts__survey_gap
+    ts__rvec parts;       // ts__overview_part of each window and device
+    ts__rvec gaps;        // ts__overview_gap
     ts__rvec window_gaps; // ts__rvec of each window
     ts__rvec figures;     // ts_timeline_figures of each device
     ts_timeline_figures total;
 };
 
-static int64_t ts__survey_border(const ts_survey *s, int64_t index)
+static int64_t ts__overview_border(const ts_overview *s, int64_t index)
 {
     const int64_t count = (int64_t)s->borders.count;
     if (index <= 0) return -TS__REPLAY_TIME_MAX - 1;
@@ -40,15 +40,16 @@ static int64_t ts__survey_border(const ts_survey *s, int64_t index)
     return ts__tl_i64(&s->borders)[index];
 }
 
-static ts__survey_part *ts__survey_part_at(const ts_survey *s, size_t window,
-                                           size_t device)
+static ts__overview_part *ts__overview_part_at(const ts_overview *s,
+                                               size_t window, size_t device)
 {
-    return (ts__survey_part *)s->parts.data + window * s->device_count + device;
+    return (ts__overview_part *)s->parts.data + window * s->device_count +
+           device;
 }
 
 /* ---- Devices ---- */
 
-static int ts__survey_compare_device(const void *left, const void *right)
+static int ts__overview_compare_device(const void *left, const void *right)
 {
     const ts_track *const a = (const ts_track *)left;
     const ts_track *const b = (const ts_track *)right;
@@ -56,7 +57,7 @@ static int ts__survey_compare_device(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static bool ts__survey_tracks(ts_survey *s)
+static bool ts__overview_tracks(ts_overview *s)
 {
     const size_t count = ts_reader_info(s->reader)->track_count;
     ts__rvec list = { 0 };
@@ -68,7 +69,7 @@ static bool ts__survey_tracks(ts_survey *s)
         if (ts_reader_track_at(s->reader, i, &track) &&
             track.type == TS_TRACK_DEVICE)
             devices[list.count++] = track;
-    qsort(devices, list.count, sizeof *devices, ts__survey_compare_device);
+    qsort(devices, list.count, sizeof *devices, ts__overview_compare_device);
     s->device_count = list.count + 1; // and what belongs to none
     bool ok = ts__rvec_fill(&s->allocator, &s->devices, sizeof(uint32_t),
                             s->device_count, 0);
@@ -95,7 +96,7 @@ static bool ts__survey_tracks(ts_survey *s)
     return ok;
 }
 
-static uint32_t ts__survey_device_of(const ts_survey *s, uint32_t track)
+static uint32_t ts__overview_device_of(const ts_overview *s, uint32_t track)
 {
     const uint32_t device = ts__rmap_get(&s->device_of, track);
     return device == TS_NODE_NONE ? 0 : device;
@@ -105,20 +106,20 @@ static uint32_t ts__survey_device_of(const ts_survey *s, uint32_t track)
 
 // Where a chunk begins or ends, and how dense its rows are: the number of them
 // in a nanosecond, times 2^32.
-typedef struct ts__survey_edge {
+typedef struct ts__overview_edge {
     int64_t time;
     uint64_t density;
     bool ends;
-} ts__survey_edge;
+} ts__overview_edge;
 
-static int ts__survey_compare_edge(const void *left, const void *right)
+static int ts__overview_compare_edge(const void *left, const void *right)
 {
-    const ts__survey_edge *const a = (const ts__survey_edge *)left;
-    const ts__survey_edge *const b = (const ts__survey_edge *)right;
+    const ts__overview_edge *const a = (const ts__overview_edge *)left;
+    const ts__overview_edge *const b = (const ts__overview_edge *)right;
     return (a->time > b->time) - (a->time < b->time);
 }
 
-static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
+static bool ts__overview_edges(ts_overview *s, ts__rvec *edges, uint64_t *rows)
 {
     ts_chunk_info info;
     for (size_t i = 0; ts_reader_chunk(s->reader, i, &info); i++) {
@@ -132,7 +133,7 @@ static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
         const uint64_t density =
             ((uint64_t)info.header.count << 32) / (uint64_t)long_ns;
         for (int ends = 0; ends < 2; ends++) {
-            ts__survey_edge *const edge = (ts__survey_edge *)ts__rvec_push(
+            ts__overview_edge *const edge = (ts__overview_edge *)ts__rvec_push(
                 &s->allocator, edges, sizeof *edge);
             if (!edge) return false;
             edge->time = info.first_ns + (ends ? long_ns : 0);
@@ -141,17 +142,18 @@ static bool ts__survey_edges(ts_survey *s, ts__rvec *edges, uint64_t *rows)
         }
     }
     if (edges->count)
-        qsort(edges->data, edges->count, sizeof(ts__survey_edge),
-              ts__survey_compare_edge);
+        qsort(edges->data, edges->count, sizeof(ts__overview_edge),
+              ts__overview_compare_edge);
     return true;
 }
 
 // Goes through time; with `every` notes a border where as much has passed.
 // Returns how much passes in all.
-static uint64_t ts__survey_walk(ts_survey *s, const ts__rvec *edges,
-                                uint64_t every)
+static uint64_t ts__overview_walk(ts_overview *s, const ts__rvec *edges,
+                                  uint64_t every)
 {
-    const ts__survey_edge *const list = (const ts__survey_edge *)edges->data;
+    const ts__overview_edge *const list =
+        (const ts__overview_edge *)edges->data;
     uint64_t density = 0, passed = 0, noted = 1;
     for (size_t i = 0; i + 1 < edges->count; i++) {
         density +=
@@ -172,22 +174,22 @@ static uint64_t ts__survey_walk(ts_survey *s, const ts__rvec *edges,
 }
 
 // Cuts the trace into parts of margin_operations, about.
-static ts_result ts__survey_cut(ts_survey *s)
+static ts_result ts__overview_cut(ts_overview *s)
 {
     ts__rvec edges = { 0 };
     uint64_t rows = 0;
     ts_result result = TS_ERR_MEMORY;
-    if (ts__survey_edges(s, &edges, &rows)) {
+    if (ts__overview_edges(s, &edges, &rows)) {
         const uint64_t parts = rows / s->desc.margin_operations + 1;
         result = !rows ? TS_ERR_NOT_FOUND : TS_OK;
         if (!ts__rvec_reserve(&s->allocator, &s->borders, sizeof(int64_t),
                               (size_t)parts + 3))
             result = TS_ERR_MEMORY;
         if (result == TS_OK) {
-            ((int64_t *)s->borders.data)[0] = ts__survey_border(s, 0);
+            ((int64_t *)s->borders.data)[0] = ts__overview_border(s, 0);
             s->borders.count = 1;
-            const uint64_t all = ts__survey_walk(s, &edges, 0);
-            ts__survey_walk(s, &edges, all / parts + 1);
+            const uint64_t all = ts__overview_walk(s, &edges, 0);
+            ts__overview_walk(s, &edges, all / parts + 1);
             ((int64_t *)s->borders.data)[s->borders.count++] =
                 TS__REPLAY_TIME_MAX + 1;
             s->window_count = (s->borders.count - 2) / s->steps + 1;
@@ -199,23 +201,23 @@ static ts_result ts__survey_cut(ts_survey *s)
 
 /* ---- What a window cannot tell ---- */
 
-typedef struct ts__survey_scan {
-    const ts_survey *survey;
+typedef struct ts__overview_scan {
+    const ts_overview *overview;
     int64_t *reach;   // of each thread, window and device
     uint64_t *counts; // of each thread and window
-} ts__survey_scan;
+} ts__overview_scan;
 
-static size_t ts__survey_window_of(const ts_survey *s, int64_t time,
-                                   size_t near)
+static size_t ts__overview_window_of(const ts_overview *s, int64_t time,
+                                     size_t near)
 {
     size_t low = 0, high = s->window_count;
     const int64_t steps = s->steps;
-    if (time >= ts__survey_border(s, (int64_t)near * steps) &&
-        time < ts__survey_border(s, ((int64_t)near + 1) * steps))
+    if (time >= ts__overview_border(s, (int64_t)near * steps) &&
+        time < ts__overview_border(s, ((int64_t)near + 1) * steps))
         return near;
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
-        if (ts__survey_border(s, (int64_t)middle * steps) <= time)
+        if (ts__overview_border(s, (int64_t)middle * steps) <= time)
             low = middle;
         else
             high = middle;
@@ -223,26 +225,26 @@ static size_t ts__survey_window_of(const ts_survey *s, int64_t time,
     return low;
 }
 
-static void ts__survey_take(const ts_columns *c, uint32_t thread, void *user)
+static void ts__overview_take(const ts_columns *c, uint32_t thread, void *user)
 {
-    const ts__survey_scan *const scan = (const ts__survey_scan *)user;
-    const ts_survey *const s = scan->survey;
+    const ts__overview_scan *const scan = (const ts__overview_scan *)user;
+    const ts_overview *const s = scan->overview;
     uint64_t *const counts = scan->counts + thread * s->window_count;
     int64_t *const reach =
         scan->reach + (size_t)thread * s->window_count * s->device_count;
     size_t window = 0;
-    uint32_t track = c->track, device = ts__survey_device_of(s, track);
+    uint32_t track = c->track, device = ts__overview_device_of(s, track);
     for (uint32_t i = 0; i < c->count; i++) {
         const int64_t start = c->start_ns[i], duration = c->duration_ns[i];
         if (!ts__replay_time_ok(start) || !ts__replay_time_ok(duration) ||
             duration < 0)
             continue;
-        window = ts__survey_window_of(s, start, window);
+        window = ts__overview_window_of(s, start, window);
         counts[window]++;
         if (!duration || !ts__kind_works((uint8_t)c->kind)) continue;
         if (c->tracks && c->tracks[i] != track) {
             track = c->tracks[i];
-            device = ts__survey_device_of(s, track);
+            device = ts__overview_device_of(s, track);
         }
         int64_t *const to = &reach[window * s->device_count + device];
         if (start + duration > *to) *to = start + duration;
@@ -251,7 +253,7 @@ static void ts__survey_take(const ts_columns *c, uint32_t thread, void *user)
 
 // Counts the operations of each window, and finds out when all the work that
 // began before it had ended.
-static ts_result ts__survey_reach(ts_survey *s)
+static ts_result ts__overview_reach(ts_overview *s)
 {
     const size_t cells = s->window_count * s->device_count;
     ts__rvec reach = { 0 }, counts = { 0 };
@@ -264,10 +266,10 @@ static ts_result ts__survey_reach(ts_survey *s)
         uint64_t *const count = (uint64_t *)counts.data;
         for (size_t i = 0; i < cells * s->threads; i++)
             of[i] = TS__NO_TIME;
-        ts__survey_scan scan = { s, of, count };
+        ts__overview_scan scan = { s, of, count };
         const ts_filter filter = { .kinds = ts__kinds_gpu() };
-        result = ts_reader_scan(s->reader, &filter, s->threads, ts__survey_take,
-                                &scan);
+        result = ts_reader_scan(s->reader, &filter, s->threads,
+                                ts__overview_take, &scan);
         if (result != TS_ERR_MEMORY) result = TS_OK;
         for (size_t t = 1; t < s->threads; t++) {
             for (size_t i = 0; i < cells; i++)
@@ -282,7 +284,7 @@ static ts_result ts__survey_reach(ts_survey *s)
 }
 
 // From what began in a window to what began before it; the last row is of all.
-static bool ts__survey_before(ts_survey *s)
+static bool ts__overview_before(ts_overview *s)
 {
     const size_t devices = s->device_count;
     ts__rvec before = { 0 };
