@@ -410,6 +410,23 @@ RT_UNUSED static const char *rt_start(const char *name, ts_session_desc desc)
     return path;
 }
 
+// Records `count` zones named "counted".
+RT_UNUSED static void rt_zones(int count)
+{
+    for (int i = 0; i < count; i++) {
+        TS_ZONE("counted");
+    }
+}
+
+// The trace has that many of them, and no losses.
+RT_UNUSED static void rt_assert_zones(const char *path, size_t count)
+{
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), count);
+    assert_int_equal(trace.info->lost, 0);
+    rt_close(&trace);
+}
+
 // After a test that failed in the middle, so that the next one can start its
 // session.
 RT_UNUSED static int rt_stop(void **state)

@@ -77,21 +77,6 @@ static long page_config(int name)
 
 static const ts_session_desc plain;
 
-static void zones(int count)
-{
-    for (int i = 0; i < count; i++) {
-        TS_ZONE("counted");
-    }
-}
-
-static void assert_zones(const char *path, size_t count)
-{
-    rt_trace trace = rt_read(path);
-    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), count);
-    assert_int_equal(trace.info->lost, 0);
-    rt_close(&trace);
-}
-
 // The bytes of deleted sidecars that this process still has mapped.
 static size_t kept_of_sidecars(void)
 {
@@ -113,10 +98,10 @@ static void a_stop_gives_the_memory_of_the_session_back(void **state)
 {
     (void)state;
     const char *const path = rt_start("one.sbt", plain);
-    zones(300000);
+    rt_zones(300000);
     assert_true(kept_of_sidecars() > (1 << 20));
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_zones(path, 300000);
+    rt_assert_zones(path, 300000);
     assert_in_range(kept_of_sidecars(), 0, 8 * PAGE); // a page of each ring
     assert_int_equal(refused, 0);
 }
@@ -140,7 +125,7 @@ static void memory_is_that_of_the_session_that_lasts(void **state)
 
 static void *short_thread(void *unused)
 {
-    zones(10);
+    rt_zones(10);
     return unused;
 }
 
@@ -154,14 +139,14 @@ static void rings_are_reused_and_freed(void **state)
         pthread_join(thread, NULL);
     }
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_zones(path, 200);
+    rt_assert_zones(path, 200);
     assert_int_equal(refused, 0);
 }
 
 static void record_more(void *user)
 {
     (void)user;
-    zones(1000);
+    rt_zones(1000);
     RT_CHECK(refused == 0);
     exit(0);
 }
@@ -170,11 +155,11 @@ static void a_child_has_rings_of_its_own(void **state)
 {
     (void)state;
     const char *const path = rt_start("three.sbt", plain);
-    zones(1000);
+    rt_zones(1000);
     rt_in_child(record_more, NULL);
-    zones(1000);
+    rt_zones(1000);
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_zones(path, 2000);
+    rt_assert_zones(path, 2000);
     assert_int_equal(refused, 0);
 }
 
@@ -182,7 +167,7 @@ static void record_and_die(void *user)
 {
     const ts_session_desc desc = { .path = user, .drain = TS_DRAIN_MANUAL };
     RT_CHECK(ts_session_start(&desc) == TS_OK);
-    zones(1000);
+    rt_zones(1000);
     kill(getpid(), SIGKILL);
 }
 

@@ -4,13 +4,6 @@
 
 static const ts_session_desc plain;
 
-static void zones(int count)
-{
-    for (int i = 0; i < count; i++) {
-        TS_ZONE("counted");
-    }
-}
-
 static void an_empty_session_is_a_valid_trace(void **state)
 {
     (void)state;
@@ -43,7 +36,7 @@ static void a_stop_tells_that_the_start_failed(void **state)
     const ts_session_desc no_file = { .path = rt_make_folder() };
     assert_int_equal(ts_session_start(&no_folder), TS_ERR_IO);
     assert_int_equal(ts_session_start(&no_file), TS_ERR_NOT_FILE);
-    zones(1);
+    rt_zones(1);
     assert_int_equal(ts_session_stop(), TS_ERR_NOT_FILE); // the last one
     assert_int_equal(ts_session_stop(), TS_ERR_STATE);    // once
     // A start that works makes good for those before it, and one that fails
@@ -69,7 +62,7 @@ static void calls_without_a_session_say_so(void **state)
 static void recording_without_a_session_does_nothing(void **state)
 {
     (void)state;
-    zones(10);
+    rt_zones(10);
     TS_MARK("nothing");
     TS_COUNTER("nothing", 1);
     TS_MESSAGE("nothing");
@@ -93,7 +86,7 @@ static void a_nested_start_is_refused(void **state)
     const ts_session_desc inner = { .path = rt_path("inner.sbt") };
     assert_int_equal(ts_session_start(&inner), TS_ERR_STATE);
     assert_int_equal(access(inner.path, F_OK), -1);
-    zones(3);
+    rt_zones(3);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 3);
@@ -135,7 +128,7 @@ static void a_path_that_cannot_be_made_is_an_error(void **state)
     assert_int_equal(ts_session_start(&folder), TS_ERR_NOT_FILE);
     // and the next one works
     const char *const path = rt_start("then.sbt", plain);
-    zones(1);
+    rt_zones(1);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, NULL), 1);
@@ -168,7 +161,7 @@ static void patterns_in_the_path_are_filled_in(void **state)
     gethostname(host, sizeof host - 1);
     const ts_session_desc desc = { .rank = 17 };
     rt_start("p%p-r%r-%h-100%%.sbt", desc);
-    zones(1);
+    rt_zones(1);
     assert_int_equal(ts_session_stop(), TS_OK);
     snprintf(expected, sizeof expected, "%s/p%d-r17-%s-100%%.sbt",
              rt_make_folder(), (int)getpid(), host);
@@ -184,10 +177,10 @@ static void an_existing_file_is_replaced(void **state)
 {
     (void)state;
     const char *const path = rt_start("twice.sbt", plain);
-    zones(1000);
+    rt_zones(1000);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_start("twice.sbt", plain);
-    zones(2);
+    rt_zones(2);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, NULL), 2);
@@ -204,7 +197,7 @@ static void ten_sessions_in_a_row_are_ten_traces(void **state)
         char name[32];
         snprintf(name, sizeof name, "row-%d.sbt", i);
         rt_start(name, plain);
-        zones(i + 1);
+        rt_zones(i + 1);
         for (int k = 0; k < 5; k++)
             TS_COUNTER("row", k);
         TS_MARK("row mark");
@@ -246,7 +239,7 @@ static void many_sessions_leave_nothing_behind(void **state)
             files = rt_files("/proc/self/fd", "");
         }
         rt_start("again.sbt", plain);
-        zones(1);
+        rt_zones(1);
         assert_int_equal(ts_session_stop(), TS_OK);
     }
     assert_true(count_lines("/proc/self/maps") <= maps + 10);
@@ -267,7 +260,7 @@ static void a_pause_records_nothing_and_a_resume_goes_on(void **state)
     ts_session_stats(&stats);
     assert_false(stats.recording);
     TS_MARK("during");
-    zones(100);
+    rt_zones(100);
     assert_int_equal(ts_session_flush(), TS_OK);
     assert_int_equal(ts_session_resume(), TS_OK);
     assert_int_equal(ts_session_resume(), TS_OK);
@@ -287,7 +280,7 @@ static void a_session_may_be_stopped_while_paused(void **state)
 {
     (void)state;
     const char *const path = rt_start("paused.sbt", plain);
-    zones(5);
+    rt_zones(5);
     assert_int_equal(ts_session_pause(), TS_OK);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
@@ -301,7 +294,7 @@ static void a_flush_puts_everything_into_the_file(void **state)
     const ts_session_desc slow = { .flush_ms = 600000 };
     const char *const path = rt_start("flush.sbt", slow);
     for (int i = 1; i <= 5; i++) {
-        zones(100);
+        rt_zones(100);
         assert_int_equal(ts_session_flush(), TS_OK);
         const ts_reader_desc desc = { .path = path, .threads = 1 };
         ts_reader *reader;
@@ -324,7 +317,7 @@ static void the_drain_thread_writes_without_being_asked(void **state)
     (void)state;
     const ts_session_desc quick = { .flush_ms = 20 };
     const char *const path = rt_start("quick.sbt", quick);
-    zones(77);
+    rt_zones(77);
     uint64_t seen = 0;
     for (int i = 0; i < 3000 && seen < 77; i++) {
         rt_sleep_ms(10);
@@ -346,7 +339,7 @@ static void a_manual_drain_writes_only_when_asked(void **state)
                                      .ring_bytes = 1 << 20 };
     const char *const path = rt_start("manual.sbt", manual);
     ts_stats before, after;
-    zones(50);
+    rt_zones(50);
     ts_session_stats(&before);
     rt_sleep_ms(30);
     ts_session_stats(&after);
@@ -356,7 +349,7 @@ static void a_manual_drain_writes_only_when_asked(void **state)
     ts_session_stats(&after);
     assert_true(after.file_bytes > before.file_bytes);
     assert_int_equal(after.records - before.records, 50);
-    zones(200000); // far more than a ring: the producer helps itself
+    rt_zones(200000); // far more than a ring: the producer helps itself
     assert_int_equal(ts_session_stop(), TS_OK);
     ts_session_stats(&after);
     assert_true(after.helped > 0);
@@ -375,7 +368,7 @@ static void stats_agree_with_the_trace(void **state)
     const char *const path = rt_start("stats.sbt", plain);
     ts_session_stats(&stats);
     assert_true(stats.recording);
-    zones(1234);
+    rt_zones(1234);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_int_equal(ts_session_stats(&stats), TS_OK);
     assert_false(stats.recording);
@@ -400,7 +393,7 @@ static void a_clean_stop_leaves_only_the_trace(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
     const ts_session_desc desc = { .sidecar_dir = folder };
     rt_start("clean.sbt", desc);
-    zones(10);
+    rt_zones(10);
     assert_int_equal(rt_files(folder, ".ring"), 1);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_int_equal(rt_files(folder, ""), 0);

@@ -61,9 +61,14 @@ enum { COUNT = 1024, BYTES = 4 * COUNT };
     X(cuSurfObjectCreate, (uint64_t *, const void *)) \
     X(cuSurfObjectDestroy, (uint64_t))
 
-#define X(name, parameters) static int(*name) parameters;
-CALLS(X)
-#undef X
+// Pointers to the functions of a list like CALLS, and their values.
+#define CU_DECLARE(name, parameters) static int(*name) parameters;
+#define CU_FIND(name, parameters) \
+    { \
+        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
+        memcpy(&name, &symbol, sizeof name); \
+    }
+CALLS(CU_DECLARE)
 
 static const char *path;
 static void *cubin, *module, *add, *stream;

@@ -44,9 +44,7 @@
     X(cuGraphExecUpdate_v2, (void *, void *, void *)) \
     X(cuGraphExecDestroy, (void *)) \
     X(cuGraphLaunch, (void *, void *))
-#define X(name, parameters) static int(*name) parameters;
-GRAPH_CALLS(X)
-#undef X
+GRAPH_CALLS(CU_DECLARE)
 
 static void *graph, *ready, *biased;
 static uint64_t others;
@@ -54,13 +52,7 @@ static uint64_t others;
 static int start_graphs(void **user)
 {
     if (start(user)) return -1;
-#define X(name, parameters) \
-    { \
-        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
-        memcpy(&name, &symbol, sizeof name); \
-    }
-    GRAPH_CALLS(X)
-#undef X
+    GRAPH_CALLS(CU_FIND)
     return 0;
 }
 

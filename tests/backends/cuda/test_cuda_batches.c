@@ -9,20 +9,12 @@
                               const void *, size_t *, size_t, void *)) \
     X(cuMemcpy3DBatchAsync_v2, \
       (size_t, const ts__cuda_batch *, unsigned long long, void *))
-#define X(name, parameters) static int(*name) parameters;
-BATCH_CALLS(X)
-#undef X
+BATCH_CALLS(CU_DECLARE)
 
 static int start_batches(void **user)
 {
     if (start_graphs(user)) return -1;
-#define X(name, parameters) \
-    { \
-        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
-        memcpy(&name, &symbol, sizeof name); \
-    }
-    BATCH_CALLS(X)
-#undef X
+    BATCH_CALLS(CU_FIND)
     return 0;
 }
 

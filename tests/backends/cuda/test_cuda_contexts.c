@@ -11,20 +11,12 @@
     X(cuStreamQuery, (void *)) \
     X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
     X(cuGraphLaunch, (void *, void *))
-#define X(name, parameters) static int(*name) parameters;
-CONTEXT_CALLS(X)
-#undef X
+CONTEXT_CALLS(CU_DECLARE)
 
 static int start_contexts(void **user)
 {
     if (start(user)) return -1;
-#define X(name, parameters) \
-    { \
-        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
-        memcpy(&name, &symbol, sizeof name); \
-    }
-    CONTEXT_CALLS(X)
-#undef X
+    CONTEXT_CALLS(CU_FIND)
     return 0;
 }
 

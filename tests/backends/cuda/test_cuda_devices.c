@@ -11,9 +11,7 @@
     X(cuModuleUnload, (void *)) \
     X(cuLibraryUnload, (void *)) \
     X(cuModuleGetGlobal_v2, (uint64_t *, size_t *, void *, const char *))
-#define X(name, parameters) static int(*name) parameters;
-DEVICE_CALLS(X)
-#undef X
+DEVICE_CALLS(CU_DECLARE)
 
 static void *first, *second, *far_module, *far_biased;
 static uint64_t far_numbers;
@@ -22,13 +20,7 @@ static int start_devices(void **user)
 {
     setenv("DOUBLE_CUDA_DEVICES", "2", 1);
     if (start_graphs(user)) return -1;
-#define X(name, parameters) \
-    { \
-        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
-        memcpy(&name, &symbol, sizeof name); \
-    }
-    DEVICE_CALLS(X)
-#undef X
+    DEVICE_CALLS(CU_FIND)
     return cuDevicePrimaryCtxRetain(&first, 0);
 }
 

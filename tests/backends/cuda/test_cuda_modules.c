@@ -9,9 +9,7 @@
     X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
     X(cuGraphLaunch, (void *, void *)) \
     X(cuGraphExecDestroy, (void *))
-#define X(name, parameters) static int(*name) parameters;
-MODULE_CALLS(X)
-#undef X
+MODULE_CALLS(CU_DECLARE)
 
 static char *changed; // the cubin, but for a byte that does not matter
 static size_t cubin_size;
@@ -20,13 +18,7 @@ static int start_modules(void **user)
 {
     static const uint32_t about[] = { 0x000C1704, 0, 0, 8 << 18 };
     if (start(user)) return -1;
-#define X(name, parameters) \
-    { \
-        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
-        memcpy(&name, &symbol, sizeof name); \
-    }
-    MODULE_CALLS(X)
-#undef X
+    MODULE_CALLS(CU_FIND)
     cubin_size = ts__cuda_code_size(cubin);
     changed = malloc(cubin_size);
     if (!changed) return -1;

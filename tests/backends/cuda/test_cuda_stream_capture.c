@@ -6,22 +6,14 @@
     X(cuEventCreate, (void **, unsigned)) \
     X(cuEventRecord, (void *, void *)) \
     X(cuGraphGetNodes, (void *, void **, size_t *))
-#define X(name, parameters) static int(*name) parameters;
-RECORD_CALLS(X)
-#undef X
+RECORD_CALLS(CU_DECLARE)
 
 static void *other;
 
 static int start_recorded(void **user)
 {
     if (start(user)) return -1;
-#define X(name, parameters) \
-    { \
-        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
-        memcpy(&name, &symbol, sizeof name); \
-    }
-    RECORD_CALLS(X)
-#undef X
+    RECORD_CALLS(CU_FIND)
     return 0;
 }
 

@@ -6,20 +6,12 @@
     X(cuModuleGetGlobal_v2, (uint64_t *, size_t *, void *, const char *)) \
     X(cuLibraryGetGlobal, (uint64_t *, size_t *, void *, const char *)) \
     X(cuLibraryUnload, (void *))
-#define X(name, parameters) static int(*name) parameters;
-VARIABLE_CALLS(X)
-#undef X
+VARIABLE_CALLS(CU_DECLARE)
 
 static int start_variables(void **user)
 {
     if (start_graphs(user)) return -1;
-#define X(name, parameters) \
-    { \
-        void *const symbol = cu_symbol(RTLD_DEFAULT, #name); \
-        memcpy(&name, &symbol, sizeof name); \
-    }
-    VARIABLE_CALLS(X)
-#undef X
+    VARIABLE_CALLS(CU_FIND)
     return 0;
 }
 

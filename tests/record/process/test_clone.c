@@ -34,16 +34,9 @@ static bool the_kernel_wipes(void)
     return knows && wiped;
 }
 
-static void zones(int count)
-{
-    for (int i = 0; i < count; i++) {
-        TS_ZONE("counted");
-    }
-}
-
 static void everything_of_a_child(void)
 {
-    zones(1000);
+    rt_zones(1000);
     TS_ZONE("new in the child");
     TS_MARK("new in the child");
     TS_COUNTER("new in the child", 1);
@@ -72,7 +65,7 @@ static bool done;
 static void *record(void *count)
 {
     while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
-        zones(100);
+        rt_zones(100);
         *(size_t *)count += 100;
         usleep(100);
     }
@@ -89,7 +82,7 @@ static void it_leaves_its_parents_trace_alone(void **state)
     pthread_t thread;
     done = false;
     assert_int_equal(pthread_create(&thread, NULL, record, counts), 0);
-    zones(1000);
+    rt_zones(1000);
     for (int i = 0; i < 20; i++) {
         TS_ZONE_BEGIN(outer, "outer");
         const pid_t child = copy_process();
@@ -100,7 +93,7 @@ static void it_leaves_its_parents_trace_alone(void **state)
             if (i % 3 == 0) {
                 const pid_t grandchild = fork();
                 if (grandchild == 0) {
-                    zones(10);
+                    rt_zones(10);
                     _exit(0);
                 }
                 RT_CHECK(rt_wait(grandchild) == 0);
@@ -109,7 +102,7 @@ static void it_leaves_its_parents_trace_alone(void **state)
             _exit(0);
         }
         assert_true(child > 0);
-        zones(50);
+        rt_zones(50);
         counts[1] += 50;
         assert_int_equal(rt_wait(child), 0);
         TS_ZONE_END(outer);
@@ -132,15 +125,15 @@ static void a_thread_of_it_may_end(void **state)
     (void)state;
     if (!the_kernel_wipes()) skip();
     const char *const path = start();
-    zones(100);
+    rt_zones(100);
     const pid_t child = copy_process();
     if (child == 0) {
-        zones(100);
+        rt_zones(100);
         pthread_exit(NULL); // the last one: ends the process
     }
-    zones(100);
+    rt_zones(100);
     assert_int_equal(rt_wait(child), 0);
-    zones(100);
+    rt_zones(100);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 300);
@@ -152,7 +145,7 @@ static bool counts_around;
 
 static void count_around(void)
 {
-    if (counts_around) zones(2);
+    if (counts_around) rt_zones(2);
 }
 
 // Handlers of the program may run in the child before the recorder's; until
@@ -162,11 +155,11 @@ static void handlers_around_a_fork_leave_it_alone(void **state)
     (void)state;
     if (!the_kernel_wipes()) skip();
     const char *const path = start();
-    zones(10);
+    rt_zones(10);
     counts_around = true;
     const pid_t child = fork();
     if (child == 0) {
-        zones(1000);
+        rt_zones(1000);
         RT_CHECK(ts_session_stop() == TS_OK);
         _exit(0);
     }

@@ -4,40 +4,33 @@
 
 static const ts_session_desc plain;
 
-static void zones(int count)
-{
-    for (int i = 0; i < count; i++) {
-        TS_ZONE("counted");
-    }
-}
-
 /* ---- Ways to die -------------------------------------------------------- */
 
 static void die_by_exit(void *user)
 {
     rt_start(user, plain);
-    zones(1000);
+    rt_zones(1000);
     exit(0); // the session stops by itself
 }
 
 static void die_by_immediate_exit(void *user)
 {
     rt_start(user, plain);
-    zones(1000);
+    rt_zones(1000);
     _exit(0);
 }
 
 static void die_by_abort(void *user)
 {
     rt_start(user, plain);
-    zones(1000);
+    rt_zones(1000);
     abort();
 }
 
 static void die_by_fault(void *user)
 {
     rt_start(user, plain);
-    zones(1000);
+    rt_zones(1000);
     signal(SIGSEGV, SIG_DFL); // not a sanitizer's
     raise(SIGSEGV);
 }
@@ -45,14 +38,14 @@ static void die_by_fault(void *user)
 static void die_by_kill(void *user)
 {
     rt_start(user, plain);
-    zones(1000);
+    rt_zones(1000);
     raise(SIGKILL);
 }
 
 static void die_by_exec(void *user)
 {
     rt_start(user, plain);
-    zones(1000);
+    rt_zones(1000);
     execl("/bin/true", "true", (char *)NULL);
     _exit(1);
 }
@@ -104,7 +97,7 @@ static void leave_behind(void *user)
     TS_ZONE("outer");
     TS_ZONE_VALUE("argument", 5);
     TS_ZONE("inner", "category", 0x010203);
-    zones(10);
+    rt_zones(10);
     TS_MESSAGE("last words");
     ts_metadata_text(0, "left", "behind");
     raise(SIGKILL);
@@ -174,7 +167,7 @@ static void record_and_wait(void *user)
 {
     const int *const pipe = user;
     rt_start("busy.sbt", plain);
-    zones(5);
+    rt_zones(5);
     RT_CHECK(write(pipe[1], "x", 1) == 1);
     for (;;)
         pause();
@@ -209,19 +202,19 @@ static void a_process_reads_its_own_live_trace(void **state)
 {
     (void)state;
     const char *const path = rt_start("own.sbt", plain);
-    zones(5);
+    rt_zones(5);
     assert_int_equal(ts_session_flush(), TS_OK);
     assert_int_equal(ts_salvage(path, NULL), TS_ERR_BUSY);
     const ts_reader_desc desc = { .path = path, .threads = 1 };
     ts_reader *reader;
     assert_int_equal(ts_reader_open(&reader, &desc), TS_OK);
     assert_true(ts_reader_info(reader)->live);
-    zones(5);
+    rt_zones(5);
     assert_int_equal(ts_session_flush(), TS_OK);
     assert_true(ts_reader_refresh(reader));
     assert_int_equal(ts_reader_info(reader)->counts[TS_EVENT_ZONE], 10);
     ts_reader_close(reader);
-    zones(5);
+    rt_zones(5);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_trace trace = rt_read(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 15);
@@ -238,7 +231,7 @@ static void reading_ones_own_trace_keeps_the_lock(void **state)
 {
     (void)state;
     const char *const path = rt_start("lock.sbt", plain);
-    zones(5);
+    rt_zones(5);
     assert_int_equal(ts_session_flush(), TS_OK);
     const ts_reader_desc desc = { .path = path, .threads = 1 };
     ts_reader *reader;

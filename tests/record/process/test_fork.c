@@ -8,13 +8,6 @@
 static const ts_session_desc quiet;
 static const ts_session_desc follow = { .fork = TS_FORK_FOLLOW };
 
-static void zones(int count)
-{
-    for (int i = 0; i < count; i++) {
-        TS_ZONE("counted");
-    }
-}
-
 static void assert_zones(const char *path, pid_t pid, size_t count)
 {
     rt_trace trace = rt_read(path);
@@ -29,14 +22,14 @@ static void assert_zones(const char *path, pid_t pid, size_t count)
 static void record_and_exit(void *user)
 {
     (void)user;
-    zones(1000);
+    rt_zones(1000);
     exit(0); // handlers of exit run in the child too
 }
 
 static void record_and_stop(void *user)
 {
     (void)user;
-    zones(1000);
+    rt_zones(1000);
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
@@ -44,9 +37,9 @@ static void a_quiet_child_records_nothing(void **state)
 {
     (void)state;
     const char *const path = rt_start("quiet.sbt", quiet);
-    zones(1000);
+    rt_zones(1000);
     rt_in_child(record_and_exit, NULL);
-    zones(1000);
+    rt_zones(1000);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_zones(path, getpid(), 2000);
 }
@@ -58,7 +51,7 @@ static void look_at_state(void *user)
     RT_CHECK(ts_session_stats(&stats) == TS_OK && !stats.recording);
     RT_CHECK(ts_session_flush() == TS_ERR_STATE);
     RT_CHECK(ts_session_pause() == TS_ERR_STATE);
-    zones(10);
+    rt_zones(10);
     RT_CHECK(ts_session_stop() == TS_ERR_STATE);
 }
 
@@ -66,9 +59,9 @@ static void a_quiet_child_has_no_session(void **state)
 {
     (void)state;
     const char *const path = rt_start("none.sbt", quiet);
-    zones(10);
+    rt_zones(10);
     rt_in_child(look_at_state, NULL);
-    zones(10);
+    rt_zones(10);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_zones(path, getpid(), 20);
 }
@@ -77,7 +70,7 @@ static void start_own(void *user)
 {
     (void)user;
     rt_start("own-%p.sbt", quiet);
-    zones(77);
+    rt_zones(77);
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
@@ -85,10 +78,10 @@ static void a_quiet_child_may_start_its_own_session(void **state)
 {
     (void)state;
     const char *const path = rt_start("parent.sbt", quiet);
-    zones(10);
+    rt_zones(10);
     const pid_t pid = rt_fork(start_own, NULL);
     assert_int_equal(rt_wait(pid), 0);
-    zones(10);
+    rt_zones(10);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_zones(path, getpid(), 20);
     assert_zones(rt_path_of("own-%d.sbt", pid), pid, 77);
@@ -98,10 +91,10 @@ static void a_following_child_has_a_trace_of_its_own(void **state)
 {
     (void)state;
     rt_start("follow-%p.sbt", follow);
-    zones(1000);
+    rt_zones(1000);
     const pid_t pid = rt_fork(record_and_exit, NULL);
     assert_int_equal(rt_wait(pid), 0);
-    zones(1000);
+    rt_zones(1000);
     assert_int_equal(ts_session_stop(), TS_OK);
     // 3,000 in all, each in the file of the process that recorded it
     assert_zones(rt_path_of("follow-%d.sbt", getpid()), getpid(), 2000);
@@ -111,7 +104,7 @@ static void a_following_child_has_a_trace_of_its_own(void **state)
 static void stop_what_did_not_start(void *user)
 {
     (void)user;
-    zones(10);
+    rt_zones(10);
     RT_CHECK(ts_session_stop() == TS_ERR_IO);
     RT_CHECK(ts_session_stop() == TS_ERR_STATE);
 }
@@ -157,7 +150,7 @@ static void a_following_child_has_facts_of_its_own(void **state)
 static void record_and_die(void *user)
 {
     (void)user;
-    zones(1000);
+    rt_zones(1000);
     raise(SIGKILL);
 }
 
@@ -165,7 +158,7 @@ static void a_following_child_may_be_killed(void **state)
 {
     (void)state;
     rt_start("killed-%p.sbt", follow);
-    zones(10);
+    rt_zones(10);
     const pid_t pid = rt_fork(record_and_die, NULL);
     rt_wait(pid);
     assert_int_equal(ts_session_stop(), TS_OK);
@@ -176,10 +169,10 @@ static void a_following_child_may_be_killed(void **state)
 static void grandchild_too(void *user)
 {
     pid_t *const pids = user;
-    zones(20);
+    rt_zones(20);
     pids[1] = rt_fork(record_and_exit, NULL);
     RT_CHECK(rt_wait(pids[1]) == 0);
-    zones(20);
+    rt_zones(20);
     exit(0);
 }
 
@@ -188,7 +181,7 @@ static void grandchildren_follow_as_well(void **state)
     (void)state;
     pid_t *const pids = rt_shared(2 * sizeof *pids);
     rt_start("grand-%p.sbt", follow);
-    zones(10);
+    rt_zones(10);
     pids[0] = rt_fork(grandchild_too, pids);
     assert_int_equal(rt_wait(pids[0]), 0);
     assert_int_equal(ts_session_stop(), TS_OK);
@@ -208,7 +201,7 @@ static void a_zone_open_at_the_fork_is_the_parents(void **state)
     assert_true(pid >= 0);
     if (!pid) {
         TS_ZONE_END(open);
-        zones(5);
+        rt_zones(5);
         _exit(ts_session_stop() != TS_OK);
     }
     assert_int_equal(rt_wait(pid), 0);
@@ -228,7 +221,7 @@ static void fork_and_die(void *user)
 {
     const int *const ends = user;
     rt_start("widow.sbt", quiet);
-    zones(1000);
+    rt_zones(1000);
     if (!fork()) { // lives on, and tells the test who it is
         alarm(120);
         const pid_t self = getpid();
@@ -291,19 +284,19 @@ static int wait_a_minute(pid_t pid)
 static void start_early(void)
 {
     rt_start("early-%p.sbt", quiet);
-    zones(3);
+    rt_zones(3);
 }
 
 static void a_handler_may_start_the_childs_session(void **state)
 {
     (void)state;
     const char *const path = rt_start("late.sbt", quiet);
-    zones(10);
+    rt_zones(10);
     in_child = start_early;
     const pid_t pid = rt_fork(record_and_stop, NULL);
     in_child = NULL;
     assert_int_equal(wait_a_minute(pid), 0);
-    zones(10);
+    rt_zones(10);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_zones(path, getpid(), 20);
     assert_zones(rt_path_of("early-%d.sbt", pid), pid, 1003);
@@ -322,12 +315,12 @@ static void fork_with_handlers(void *user)
 {
     pid_t *const pid = user;
     rt_start("around-%p.sbt", follow);
-    zones(10);
+    rt_zones(10);
     around = in_child = call_all;
     *pid = rt_fork(record_and_stop, NULL);
     around = in_child = NULL;
     RT_CHECK(rt_wait(*pid) == 0);
-    zones(10);
+    rt_zones(10);
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
@@ -388,7 +381,7 @@ static void forks_under_load_lose_nothing(void **state)
         } else {
             pids[i] = rt_fork(record_and_exit, NULL);
         }
-        zones(1);
+        rt_zones(1);
         if (i % 4 == 3)
             for (int k = i - 3; k <= i; k++)
                 assert_int_equal(rt_wait(pids[k]), 0);
@@ -413,7 +406,7 @@ static void programs_started_inherit_nothing(void **state)
 {
     (void)state;
     const char *const path = rt_start("popen.sbt", quiet);
-    zones(10);
+    rt_zones(10);
     FILE *const list = popen("ls -l /proc/self/fd", "r");
     assert_non_null(list);
     char line[512];
@@ -421,7 +414,7 @@ static void programs_started_inherit_nothing(void **state)
         if (strstr(line, "popen.sbt") || strstr(line, ".ring"))
             fail_msg("inherited: %s", line);
     pclose(list);
-    zones(10);
+    rt_zones(10);
     assert_int_equal(ts_session_stop(), TS_OK);
     assert_zones(path, getpid(), 20);
 }
@@ -433,13 +426,13 @@ static void vfork_and_spawn_do_no_harm(void **state)
     (void)state;
     rt_start("spawn-%p.sbt", follow);
     for (int i = 0; i < 5; i++) {
-        zones(10);
+        rt_zones(10);
         char name[] = "true";
         char *const arguments[] = { name, NULL };
         pid_t pid;
         assert_int_equal(
             posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ), 0);
-        zones(10);
+        rt_zones(10);
         assert_int_equal(rt_wait(pid), 0);
         assert_int_not_equal(access(rt_path_of("spawn-%d.sbt", pid), F_OK), 0);
     }
@@ -450,7 +443,7 @@ static void vfork_and_spawn_do_no_harm(void **state)
 static void sleep_after_exec(void *user)
 {
     rt_start(user, quiet);
-    zones(1000);
+    rt_zones(1000);
     execl("/bin/sleep", "sleep", "30", (char *)NULL);
     _exit(1);
 }

@@ -7,21 +7,6 @@
 
 static const ts_session_desc plain;
 
-static void zones(int count)
-{
-    for (int i = 0; i < count; i++) {
-        TS_ZONE("counted");
-    }
-}
-
-static void assert_zones(const char *path, size_t count)
-{
-    rt_trace trace = rt_read(path);
-    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), count);
-    assert_int_equal(trace.info->lost, 0);
-    rt_close(&trace);
-}
-
 /* ---- Descriptors -------------------------------------------------------- */
 
 static void record_without_standard_streams(void *user)
@@ -30,11 +15,11 @@ static void record_without_standard_streams(void *user)
     close(1);
     close(2);
     rt_start(user, plain);
-    zones(10);
+    rt_zones(10);
     // what is printed must not land in the trace
     for (int fd = 0; fd < 3; fd++)
         if (write(fd, "garbage", 7) >= 0) _exit(10 + fd);
-    zones(10);
+    rt_zones(10);
     if (ts_session_stop() != TS_OK) _exit(20);
 }
 
@@ -43,7 +28,7 @@ static void closed_standard_streams_are_not_taken(void **state)
     (void)state;
     const char *const path = rt_path("streams.sbt");
     rt_in_child(record_without_standard_streams, "streams.sbt");
-    assert_zones(path, 20);
+    rt_assert_zones(path, 20);
 }
 
 enum { APP_FILES = 400 };
@@ -57,7 +42,7 @@ static void close_everything(void *user)
     struct stat status;
     char name[32];
     rt_start(user, desc);
-    zones(10);
+    rt_zones(10);
     for (int fd = 3; fd < 1024; fd++)
         close(fd);
     for (int i = 0; i < APP_FILES; i++) {
@@ -65,7 +50,7 @@ static void close_everything(void *user)
         files[i] = open(rt_path(name), O_RDWR | O_CREAT | O_TRUNC, 0600);
         if (files[i] < 0) _exit(10);
     }
-    zones(20000);
+    rt_zones(20000);
     ts_session_flush();
     ts_session_stop();
     for (int i = 0; i < APP_FILES; i++) // still open, still empty
@@ -90,7 +75,7 @@ static void start_without_descriptors(void *user)
         const ts_session_desc desc = { .path = rt_path(user) };
         const ts_result result = ts_session_start(&desc);
         RT_CHECK(result == TS_OK || result == TS_ERR_IO);
-        zones(10);
+        rt_zones(10);
         RT_CHECK(ts_session_stop() == result);
     }
 }
@@ -109,9 +94,9 @@ static void change_directory(void *user)
     RT_CHECK(!chdir(rt_make_folder()));
     const ts_session_desc desc = { .path = user, .sidecar_dir = "." };
     RT_CHECK(ts_session_start(&desc) == TS_OK);
-    zones(10);
+    rt_zones(10);
     RT_CHECK(!chdir("/"));
-    zones(10);
+    rt_zones(10);
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
@@ -120,9 +105,9 @@ static void change_directory_and_die(void *user)
     RT_CHECK(!chdir(rt_make_folder()));
     const ts_session_desc desc = { .path = user, .sidecar_dir = "." };
     RT_CHECK(ts_session_start(&desc) == TS_OK);
-    zones(10);
+    rt_zones(10);
     RT_CHECK(!chdir("/"));
-    zones(10);
+    rt_zones(10);
     raise(SIGKILL);
 }
 
@@ -131,9 +116,9 @@ static void the_directory_may_change(void **state)
     (void)state;
     rt_empty(rt_make_folder());
     rt_in_child(change_directory, "moved.sbt");
-    assert_zones(rt_path("moved.sbt"), 20);
+    rt_assert_zones(rt_path("moved.sbt"), 20);
     rt_wait(rt_fork(change_directory_and_die, "died.sbt"));
-    assert_zones(rt_path("died.sbt"), 20);
+    rt_assert_zones(rt_path("died.sbt"), 20);
     assert_int_equal(rt_files(rt_make_folder(), ".ring"), 0);
 }
 
@@ -150,7 +135,7 @@ static void a_trace_may_be_moved_before_it_is_salvaged(void **state)
     snprintf(moved, sizeof moved, "mv %s/*.* %s/", rt_make_folder(), folder);
     assert_int_equal(system(moved), 0);
     snprintf(moved, sizeof moved, "%s/died.sbt", folder);
-    assert_zones(moved, 20);
+    rt_assert_zones(moved, 20);
     rt_empty(folder);
     rmdir(folder);
 }
@@ -162,13 +147,13 @@ static void record_until_killed(void *user)
     const int *const ends = user;
     const ts_session_desc desc = { .flush_ms = 1 };
     rt_start("shared.sbt", desc);
-    zones(100);
+    rt_zones(100);
     RT_CHECK(ts_session_flush() == TS_OK);
     RT_CHECK(write(ends[1], "x", 1) == 1);
-    zones(10);
+    rt_zones(10);
     RT_CHECK(write(ends[1], "y", 1) == 1);
     for (;;) {
-        zones(10);
+        rt_zones(10);
         rt_sleep_ms(1);
     }
 }
@@ -184,7 +169,7 @@ static void a_path_in_use_is_left_alone(void **state)
     const pid_t pid = rt_fork(record_until_killed, ends);
     const ssize_t said = read(ends[0], &byte, 1);
     const ts_result result = ts_session_start(&desc);
-    zones(7);
+    rt_zones(7);
     ts_session_stop();
     const ssize_t more = read(ends[0], &byte, 1); // it goes on writing
     kill(pid, SIGKILL);
@@ -199,9 +184,9 @@ static void a_path_in_use_is_left_alone(void **state)
     assert_int_equal(trace.info->process, (uint32_t)pid);
     rt_close(&trace);
     assert_int_equal(ts_session_start(&desc), TS_OK); // now it is free
-    zones(7);
+    rt_zones(7);
     assert_int_equal(ts_session_stop(), TS_OK);
-    assert_zones(desc.path, 7);
+    rt_assert_zones(desc.path, 7);
 }
 
 static void odd_paths_are_no_harm(void **state)
@@ -234,7 +219,7 @@ static void flush_often(const char *name)
 {
     rt_start(name, plain);
     for (int i = 0; i < FLUSHES; i++) {
-        zones(1);
+        rt_zones(1);
         rt_next_tick();
         TS_COUNTER("flushes", i);
         RT_CHECK(ts_session_flush() == TS_OK);
