@@ -198,7 +198,7 @@ touched() { # FILE
     src/*) rm -f build/TRACESMITH_IMPLEMENTATION.o build/*-inject.so ;;
     *) return ;;
     esac
-    src/amalgamate.sh "$(dirname "$1")" >amalgamated
+    src/amalgamate.sh "$(echo "$1" | cut -d/ -f1,2)" >amalgamated
     touch -r $header amalgamated
     mv amalgamated $header
     xargs rm -f <"$work/own"

@@ -55,11 +55,19 @@ static void cu_load(const char *name)
     } while (0)
 #define CU_LAUNCH(...) CU_RUN(.what = DOUBLE_LAUNCH, __VA_ARGS__)
 
-// Ends the session and reads its trace.
+// Ends the session and reads its trace, whose calls are of threads.
 RT_UNUSED static rt_trace cu_end(const char *path)
 {
     assert_int_equal(ts_session_stop(), TS_OK);
-    return rt_read(path);
+    const rt_trace trace = rt_read(path);
+    ts_track thread;
+    for (size_t i = 0; i < trace.count; i++) {
+        if (trace.rows[i].kind != TS_EVENT_API_CALL) continue;
+        assert_true(
+            ts_reader_track(trace.reader, trace.rows[i].track, &thread));
+        assert_int_equal(thread.type, TS_TRACK_THREAD);
+    }
+    return trace;
 }
 
 RT_UNUSED static int64_t cu_fact(const rt_trace *trace, const char *key)

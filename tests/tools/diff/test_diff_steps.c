@@ -31,6 +31,42 @@ static void runs_of_other_lengths_are_compared_by_step(void **state)
     }
 }
 
+// A kernel in each step, and one in every second.
+static story with_rare(int steps)
+{
+    story s = story_begin();
+    for (int i = 0; i < steps; i++) {
+        char name[32];
+        const int64_t at = 1000 + i * 20000;
+        snprintf(name, sizeof name, "ProfilerStep#%d", i);
+        story_kernel(&s, S0, at + 100, at + 10100, "gemm", HOST, at + 10);
+        if (i % 2 == 1)
+            story_kernel(&s, S0, at + 11000, at + 11500, "rare", HOST, at + 20);
+        story_zone(&s, HOST, at, at + 19000, name);
+    }
+    return s;
+}
+
+static void steps_without_a_kernel_are_samples_too(void **state)
+{
+    (void)state;
+    story a = with_rare(21), b = with_rare(31);
+    diff d;
+    compare(&d, &a, &b);
+    const diff_row *const gemm = row_of(&d, DIFF_KERNEL, "gemm");
+    const diff_row *const rare = row_of(&d, DIFF_KERNEL, "rare");
+    assert_true(gemm->by_step && rare->by_step);
+    for (int side = 0; side < 2; side++) {
+        const diff_part *const p = &rare->parts[side];
+        assert_int_equal(side ? 31 : 21, p->sample_count);
+        assert_int_equal(10000, gemm->parts[side].center);
+        assert_int_equal(500, p->median);
+        assert_int_equal(0, p->center);
+        assert_int_equal(0, p->deviation);
+    }
+    done(&d, &a, &b);
+}
+
 // Two windows of the same length, fewer steps in the second: each takes longer,
 // and the makespan cannot tell.
 static void a_gate_that_cannot_see_a_change_does_not_hold(void **state)
@@ -285,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_of_other_lengths_are_compared_by_step),
+        cmocka_unit_test(steps_without_a_kernel_are_samples_too),
         cmocka_unit_test(what_lies_outside_of_steps_is_compared_as_a_whole),
         cmocka_unit_test(a_step_begins_with_its_first_moment),
         cmocka_unit_test(few_steps_are_no_samples),
