@@ -293,8 +293,8 @@ static inline size_t forge_index(forge *f)
             forge_number(&f->payload, cell, 2);
         }
     }
-    f->indexed = f->chunk_count;
     f->index = forge_end(f);
+    f->indexed = f->chunk_count; // parts list no parts
     return f->index;
 }
 

@@ -164,6 +164,27 @@ static void pictures_come_from_the_index(void **state)
     forge_close(&f);
 }
 
+static void the_first_chunk_of_a_part_of_the_index_has_its_picture(void **state)
+{
+    (void)state;
+    const forge_zone zones[] = { { 1000, 1010, 1 } };
+    forge f;
+    forge_open(&f, 1000);
+    forge_sample(&f, 0, 4, 1000, 1000, 0);
+    forge_index(&f);
+    forge_zones(&f, 2, FORGE_PACK, zones, 1);
+    forge_finish(&f);
+    for (int no_index = 0; no_index < 2; no_index++) {
+        ts_reader *const reader = open_bytes(&f, no_index);
+        ts_lod_cell cells[TS_LOD_CELLS];
+        assert_true(
+            ts_reader_lod(reader, chunk_of(reader, TS_EVENT_ZONE), cells));
+        assert_int_equal(cells[5].id, 1005);
+        ts_reader_close(reader);
+    }
+    forge_close(&f);
+}
+
 // Marks with one column of `count` values in one encoding.
 static void check_encoding(uint8_t encoding, uint8_t transform, uint32_t bits,
                            uint32_t count)
@@ -364,6 +385,8 @@ int main(void)
         cmocka_unit_test(info_counts_what_is_there),
         cmocka_unit_test(a_walk_finds_what_the_index_tells),
         cmocka_unit_test(pictures_come_from_the_index),
+        cmocka_unit_test(
+            the_first_chunk_of_a_part_of_the_index_has_its_picture),
         cmocka_unit_test(every_width_of_every_encoding_comes_back),
         cmocka_unit_test(starts_and_submissions_may_lean_on_other_columns),
         cmocka_unit_test(zones_get_the_times_they_had),
