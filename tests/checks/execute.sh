@@ -202,6 +202,8 @@ replays "streams beside each other" 0 'same: 2 regions' \
     $folder/beside.sbt --overlap
 replays "what streams wait for" 0 '2 streams in 1 parts, 2 events' \
     $folder/beside.sbt --overlap
+replays "how long it took in the record" 0 '"recorded_span_ns": [1-9]' \
+    $folder/beside.sbt --overlap --json
 replays "wrong beside each other" 1 'diverged: 3 of 8' \
     $folder/wrong.sbt --overlap
 replays "a crash beside each other" 3 'kernel leave on .*: ESCAPE$' \
