@@ -705,7 +705,8 @@ typedef struct ts_replay_stats {
                              // another thread of the process called: they
                              // may have waited for it, and no edge says so.
                              // And before the first call, while there was
-                             // work that had been queued before
+                             // work that had been queued before, and in
+                             // synchronisations with what is not recorded
     uint64_t shared_syncs;   // waits for a device to which several threads had
                              // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
@@ -1057,9 +1058,9 @@ typedef enum ts_state {
                     culprit is a call that was made, before it began.
     The culprit is the call that launched X, and
     LAUNCH_LATENCY  it began before the gap or as the gap did;
-    HOST_SYNC       it began in the gap, by no more than the time that its
-                    thread had spent blocked in synchronisations which ended
-                    in the gap: without them it would not have been late;
+    HOST_SYNC       it began in the gap, and its thread had been blocked in
+                    synchronisations which ended in the gap for half as long
+                    or more: without them it would have been half as late;
     QUEUE_FULL      likewise, in launches that waited for room in a queue.
                     Such a launch counts as made when it had room;
     HOST_LATE       it began later than that. So does X if it waited for a
@@ -11111,6 +11112,50 @@ static void ts__builder_shared(ts__builder *b)
     ts__rvec_close(b->allocator, &threads);
 }
 
+// When what a node waited for was done, of all that edges say; its own begin
+// tells nothing. TS__NO_TIME: no edge leads to it.
+static bool ts__unmet_latest(const ts__builder *b, ts__rvec *latest)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_reserve(b->allocator, latest, sizeof(int64_t), r->node_count))
+        return false;
+    int64_t *const all = (int64_t *)latest->data;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        all[i] = TS__NO_TIME;
+    for (size_t i = 0; i < b->edges.count; i++) {
+        const ts__edge *const edge = (const ts__edge *)b->edges.data + i;
+        if (TS_EDGE_KIND(edge->kind) == TS_EDGE_SELF) continue;
+        const int64_t at = ts__infer_source(r, edge);
+        if (at > all[edge->to]) all[edge->to] = at;
+    }
+    return true;
+}
+
+/*
+    Synchronisations that took longer than one that returns at once, and of
+    which no edge says what they waited for: work that was queued before the
+    record, or that the record lacks.
+*/
+static void ts__builder_unmet(ts__builder *b)
+{
+    ts_replay *const r = b->replay;
+    ts__rvec latest = { 0 };
+    if (!ts__unmet_latest(b, &latest)) {
+        b->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__kind_syncs(ts__replay_op(r, i)->kind)) continue;
+        const uint32_t end = ts__replay_end_node(r, i);
+        const int64_t start = ts__replay_time(r)[i];
+        const int64_t ns = ts__replay_time(r)[end] - start;
+        if (end != i && ns > TS__INFER_RETURN_NS &&
+            ((const int64_t *)latest.data)[end] <= start)
+            r->stats.unknown_host_ns += ns;
+    }
+    ts__rvec_close(b->allocator, &latest);
+}
+
 static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered)
 {
     const ts_replay *const r = b->replay;
@@ -11352,6 +11397,7 @@ static bool ts__builder_edges(ts__builder *b)
     if (!b->failed) ts__builder_users(b);
     if (!b->failed) ts__builder_alternations(b);
     if (!b->failed) ts__builder_infer(b);
+    if (!b->failed) ts__builder_unmet(b);
     return !b->failed;
 }
 
@@ -11699,20 +11745,38 @@ static void ts__plan_operations(ts_replay *r)
 }
 
 /*
+    When what was lost may belong to the selection: from the last operation of
+    its streams that comes before it to the first that comes after. With none,
+    what was lost may have been the first or the last of all.
+*/
+static void ts__plan_window(const ts_replay *r, int64_t *from, int64_t *to)
+{
+    const ts_replay_stats *const s = &r->stats;
+    *from = r->windowed ? r->load_from : INT64_MIN;
+    *to = r->windowed ? r->load_to : INT64_MAX;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (ts__replay_selected(r, i) ||
+            !ts__replay_lane_at(r, ts__replay_lanes(r)[i])->selected)
+            continue;
+        const int64_t start = ts__replay_time(r)[i], end = ts__replay_end(r, i);
+        if (end <= s->recorded_start_ns && end > *from) *from = end;
+        if (start >= s->recorded_end_ns && start < *to) *to = start;
+    }
+}
+
+/*
     A loss of one stream or device touches only that. A loss of a thread may
     have hit any operation, since threads of the vendor's library report them.
 */
 static bool ts__plan_touches(const ts_replay *r, uint32_t file,
-                             const ts_loss_row *loss)
+                             const ts_loss_row *loss, int64_t from, int64_t to)
 {
-    const ts_replay_stats *const s = &r->stats;
     if (loss->cause >= TS_LOSS_STALL_FIRST) return false;
     const ts_replay_file *const f = ts__replay_file(r, file);
     const int64_t first = ts__replay_add(loss->first_ns, f->offset_ns);
     const int64_t last = ts__replay_add(loss->last_ns, f->offset_ns);
     const bool timed = loss->first_ns || loss->last_ns;
-    if (timed && (last < s->recorded_start_ns || first > s->recorded_end_ns))
-        return false;
+    if (timed && (last < from || first > to)) return false;
     ts_track track;
     if (!ts_reader_track(f->reader, loss->track, &track) ||
         (track.type != TS_TRACK_STREAM && track.type != TS_TRACK_CONTEXT &&
@@ -11731,10 +11795,13 @@ static bool ts__plan_touches(const ts_replay *r, uint32_t file,
 static void ts__plan_losses(ts_replay *r)
 {
     ts_loss_row loss;
+    int64_t from, to;
+    ts__plan_window(r, &from, &to);
     for (uint32_t file = 0; file < r->files.count; file++)
         for (size_t i = 0;
              ts_reader_loss(ts__replay_file(r, file)->reader, i, &loss); i++)
-            if (ts__plan_touches(r, file, &loss)) r->stats.lost += loss.count;
+            if (ts__plan_touches(r, file, &loss, from, to))
+                r->stats.lost += loss.count;
 }
 
 static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)
@@ -16069,7 +16136,7 @@ static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
     for (size_t i = 0; ok && i < count; i++) {
         const ts__tl_block b = from[ts__rsort_index(&sort)[i]];
         ts__tl_block *const last = kept ? &to[kept - 1] : NULL;
-        if (last && last->lane == b.lane && b.start_ns <= last->end_ns) {
+        if (last && last->lane == b.lane && b.start_ns < last->end_ns) {
             last->inferred &= b.inferred;
             if (b.end_ns > last->end_ns) last->end_ns = b.end_ns;
             continue;
@@ -16634,7 +16701,8 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
     for (int i = 0; i < TS__BLOCKS; i++)
         blocked[i] = ts__tl_blocked(t, i, ts__replay_lanes(r)[call],
                                     gap->start_ns, made, &longest[i]);
-    if (ts__replay_add(blocked[0], blocked[1]) < late) return TS_IDLE_HOST_LATE;
+    if (ts__replay_add(blocked[0], blocked[1]) < late - late / 2)
+        return TS_IDLE_HOST_LATE;
     const int sort = blocked[TS__BLOCK_QUEUE] > blocked[TS__BLOCK_SYNC];
     gap->culprit = longest[sort]->node;
     gap->inferred |= longest[sort]->inferred;

@@ -192,6 +192,7 @@ static bool ts__builder_edges(ts__builder *b)
     if (!b->failed) ts__builder_users(b);
     if (!b->failed) ts__builder_alternations(b);
     if (!b->failed) ts__builder_infer(b);
+    if (!b->failed) ts__builder_unmet(b);
     return !b->failed;
 }
 

@@ -162,6 +162,50 @@ static void ts__builder_shared(ts__builder *b)
     ts__rvec_close(b->allocator, &threads);
 }
 
+// When what a node waited for was done, of all that edges say; its own begin
+// tells nothing. TS__NO_TIME: no edge leads to it.
+static bool ts__unmet_latest(const ts__builder *b, ts__rvec *latest)
+{
+    const ts_replay *const r = b->replay;
+    if (!ts__rvec_reserve(b->allocator, latest, sizeof(int64_t), r->node_count))
+        return false;
+    int64_t *const all = (int64_t *)latest->data;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        all[i] = TS__NO_TIME;
+    for (size_t i = 0; i < b->edges.count; i++) {
+        const ts__edge *const edge = (const ts__edge *)b->edges.data + i;
+        if (TS_EDGE_KIND(edge->kind) == TS_EDGE_SELF) continue;
+        const int64_t at = ts__infer_source(r, edge);
+        if (at > all[edge->to]) all[edge->to] = at;
+    }
+    return true;
+}
+
+/*
+    Synchronisations that took longer than one that returns at once, and of
+    which no edge says what they waited for: work that was queued before the
+    record, or that the record lacks.
+*/
+static void ts__builder_unmet(ts__builder *b)
+{
+    ts_replay *const r = b->replay;
+    ts__rvec latest = { 0 };
+    if (!ts__unmet_latest(b, &latest)) {
+        b->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__kind_syncs(ts__replay_op(r, i)->kind)) continue;
+        const uint32_t end = ts__replay_end_node(r, i);
+        const int64_t start = ts__replay_time(r)[i];
+        const int64_t ns = ts__replay_time(r)[end] - start;
+        if (end != i && ns > TS__INFER_RETURN_NS &&
+            ((const int64_t *)latest.data)[end] <= start)
+            r->stats.unknown_host_ns += ns;
+    }
+    ts__rvec_close(b->allocator, &latest);
+}
+
 static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered)
 {
     const ts_replay *const r = b->replay;

@@ -43,20 +43,38 @@ static void ts__plan_operations(ts_replay *r)
 }
 
 /*
+    When what was lost may belong to the selection: from the last operation of
+    its streams that comes before it to the first that comes after. With none,
+    what was lost may have been the first or the last of all.
+*/
+static void ts__plan_window(const ts_replay *r, int64_t *from, int64_t *to)
+{
+    const ts_replay_stats *const s = &r->stats;
+    *from = r->windowed ? r->load_from : INT64_MIN;
+    *to = r->windowed ? r->load_to : INT64_MAX;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (ts__replay_selected(r, i) ||
+            !ts__replay_lane_at(r, ts__replay_lanes(r)[i])->selected)
+            continue;
+        const int64_t start = ts__replay_time(r)[i], end = ts__replay_end(r, i);
+        if (end <= s->recorded_start_ns && end > *from) *from = end;
+        if (start >= s->recorded_end_ns && start < *to) *to = start;
+    }
+}
+
+/*
     A loss of one stream or device touches only that. A loss of a thread may
     have hit any operation, since threads of the vendor's library report them.
 */
 static bool ts__plan_touches(const ts_replay *r, uint32_t file,
-                             const ts_loss_row *loss)
+                             const ts_loss_row *loss, int64_t from, int64_t to)
 {
-    const ts_replay_stats *const s = &r->stats;
     if (loss->cause >= TS_LOSS_STALL_FIRST) return false;
     const ts_replay_file *const f = ts__replay_file(r, file);
     const int64_t first = ts__replay_add(loss->first_ns, f->offset_ns);
     const int64_t last = ts__replay_add(loss->last_ns, f->offset_ns);
     const bool timed = loss->first_ns || loss->last_ns;
-    if (timed && (last < s->recorded_start_ns || first > s->recorded_end_ns))
-        return false;
+    if (timed && (last < from || first > to)) return false;
     ts_track track;
     if (!ts_reader_track(f->reader, loss->track, &track) ||
         (track.type != TS_TRACK_STREAM && track.type != TS_TRACK_CONTEXT &&
@@ -75,10 +93,13 @@ static bool ts__plan_touches(const ts_replay *r, uint32_t file,
 static void ts__plan_losses(ts_replay *r)
 {
     ts_loss_row loss;
+    int64_t from, to;
+    ts__plan_window(r, &from, &to);
     for (uint32_t file = 0; file < r->files.count; file++)
         for (size_t i = 0;
              ts_reader_loss(ts__replay_file(r, file)->reader, i, &loss); i++)
-            if (ts__plan_touches(r, file, &loss)) r->stats.lost += loss.count;
+            if (ts__plan_touches(r, file, &loss, from, to))
+                r->stats.lost += loss.count;
 }
 
 static bool ts__replay_files(ts_replay *r, const ts_replay_desc *desc)

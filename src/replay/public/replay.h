@@ -268,7 +268,8 @@ typedef struct ts_replay_stats {
                              // another thread of the process called: they
                              // may have waited for it, and no edge says so.
                              // And before the first call, while there was
-                             // work that had been queued before
+                             // work that had been queued before, and in
+                             // synchronisations with what is not recorded
     uint64_t shared_syncs;   // waits for a device to which several threads had
                              // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection

@@ -50,9 +50,9 @@ typedef enum ts_state {
                     culprit is a call that was made, before it began.
     The culprit is the call that launched X, and
     LAUNCH_LATENCY  it began before the gap or as the gap did;
-    HOST_SYNC       it began in the gap, by no more than the time that its
-                    thread had spent blocked in synchronisations which ended
-                    in the gap: without them it would not have been late;
+    HOST_SYNC       it began in the gap, and its thread had been blocked in
+                    synchronisations which ended in the gap for half as long
+                    or more: without them it would have been half as late;
     QUEUE_FULL      likewise, in launches that waited for room in a queue.
                     Such a launch counts as made when it had room;
     HOST_LATE       it began later than that. So does X if it waited for a

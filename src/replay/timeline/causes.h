@@ -32,7 +32,8 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
     for (int i = 0; i < TS__BLOCKS; i++)
         blocked[i] = ts__tl_blocked(t, i, ts__replay_lanes(r)[call],
                                     gap->start_ns, made, &longest[i]);
-    if (ts__replay_add(blocked[0], blocked[1]) < late) return TS_IDLE_HOST_LATE;
+    if (ts__replay_add(blocked[0], blocked[1]) < late - late / 2)
+        return TS_IDLE_HOST_LATE;
     const int sort = blocked[TS__BLOCK_QUEUE] > blocked[TS__BLOCK_SYNC];
     gap->culprit = longest[sort]->node;
     gap->inferred |= longest[sort]->inferred;

@@ -76,7 +76,7 @@ static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
     for (size_t i = 0; ok && i < count; i++) {
         const ts__tl_block b = from[ts__rsort_index(&sort)[i]];
         ts__tl_block *const last = kept ? &to[kept - 1] : NULL;
-        if (last && last->lane == b.lane && b.start_ns <= last->end_ns) {
+        if (last && last->lane == b.lane && b.start_ns < last->end_ns) {
             last->inferred &= b.inferred;
             if (b.end_ns > last->end_ns) last->end_ns = b.end_ns;
             continue;

@@ -24,7 +24,7 @@ const first = {
   v100_nccl_22k_ops: "graph-capture",
   h100_owlv2: "data-loading",
   h100_2gpu_1s: "copy-bound",
-  mytrace: "hot-kernel",
+  mytrace: "sync-bound",
   dlrm_8ranks_v100: "late-begin",
   event_sync_multi_stream: "host-bound",
   feeder_tests_trace: "estimated-times",

@@ -61,6 +61,7 @@ typedef struct ran {        // a step
     int woke;   // SYNC, DRAIN, AWAIT: step that it waited for; NONE: for none
     int next;   // of its stream
     bool ended; // whether `end` is known
+    bool fused; // it goes on in the kernel before it
 } ran;
 
 enum { CALLED = 1, OPERATED = 2 }; // what of a step is in the window
@@ -246,10 +247,10 @@ static void enqueue(int i)
         return;
     }
     const bool early = applies(i, OPERATED);
-    const bool fused = s->kind == LAUNCH && is_fused(i);
     lane *const l = &lanes[s->rank][lane_of(i)];
     r->ready = r->call + scaled(LATENCY_NS, early ? 1 + now->launch_more : 1);
-    if (fused) r->ready = 0;
+    r->fused = s->kind == LAUNCH && is_fused(i);
+    if (r->fused) r->ready = 0;
     r->next = NONE;
     if (l->tail == NONE)
         l->head = i;
@@ -400,8 +401,7 @@ static int64_t lane_when(int rank, int stream)
         return later(r->start, runs[s->pair].end + EVENT_NS);
     }
     const int hidden = hidden_kind(l->head);
-    const bool fused = is_kernel(s) && r->ready == 0;
-    int64_t at = later(r->ready, fused ? l->free_at - PAUSE_NS : l->free_at);
+    int64_t at = later(r->ready, r->fused ? l->free_at - PAUSE_NS : l->free_at);
     if (hidden < 2) {
         if (l->hidden_at[hidden] == FOREVER) return FOREVER;
         at = later(at, l->hidden_at[hidden]);

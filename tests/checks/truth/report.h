@@ -134,7 +134,7 @@ static void charge_call(device *d, int why, int64_t from, int64_t to)
     const step *const s = &p.steps[why];
     const int64_t call = runs[why].call;
     const bool before = call <= from;
-    if (before || call - from > blocked(s->thread, s->rank, from, call)) {
+    if (before || call - from > 2 * blocked(s->thread, s->rank, from, call)) {
         const int64_t late = before ? from : call;
         const int64_t launches =
             to - late + launching(s->thread, s->rank, from, late);

@@ -116,15 +116,19 @@ static void losses_count_where_they_touch_the_selection(void **state)
     const struct {
         uint64_t track, cause, first, last;
         bool counts;
+        int64_t to; // of the selection; 0: all that the stream has
     } cases[] = {
-        { 0, 1, 0, 0, true },        { HOST, 1, 40, 70, true },
-        { HOST, 1, 61, 70, false },  { HOST, 64, 40, 70, false },
-        { S0 + 1, 10, 1, 99, true }, { S0, 10, 1, 99, false },
-        { D0, 10, 1, 99, true },     { D1, 10, 1, 99, false },
+        { 0, 1, 0, 0, true, 0 },        { HOST, 1, 40, 70, true, 0 },
+        { HOST, 1, 61, 70, true, 0 },   { HOST, 64, 40, 70, false, 0 },
+        { S0 + 1, 10, 1, 99, true, 0 }, { S0, 10, 1, 99, false, 0 },
+        { D0, 10, 1, 99, true, 0 },     { D1, 10, 1, 99, false, 0 },
+        { HOST, 1, 53, 54, true, 53 },  { HOST, 1, 56, 70, false, 53 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint32_t streams[] = { S0 + 1 };
-        const ts_replay_desc desc = { .streams = streams, .stream_count = 1 };
+        const ts_replay_desc desc = { .streams = streams,
+                                      .stream_count = 1,
+                                      .to_ns = cases[i].to };
         fixture x;
         work_begin(&x, 0);
         for (uint8_t kind = K; kind <= W; kind++)
