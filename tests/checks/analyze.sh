@@ -22,6 +22,12 @@ agree "the pipeline" $folder/pipeline.sbt
 check "analyze: the page does what its policy allows" sh -c '
     build/ts-analyze --html $0/policy.html $0/pipeline.sbt >/dev/null &&
         node $HERE/page.mjs $0/policy.html' $folder
+check "analyze: text, object and page suggest the same commands" sh -c '
+    build/ts-analyze --html $0/next.html $0/pipeline.sbt &&
+        build/ts-analyze $0/pipeline.sbt >$0/next.text &&
+        build/ts-analyze --json $0/pipeline.sbt >$0/next.json &&
+        node $HERE/next.mjs $0/next.text $0/next.json $0/next.html' \
+    $folder
 check "analyze: a trace of the host opens with what there is" sh -c '
     cd $0 && ../examples/hello && ../ts-analyze hello.sbt | tee hello.text &&
         sed -n 4p hello.text | grep -q "^  A program of the host: 3 zones" &&

@@ -289,6 +289,7 @@ static bool load_path(advice *a)
     a->path_ns = calloc(nodes + 1, sizeof *a->path_ns);
     a->wait_ns = calloc(nodes + 1, sizeof *a->wait_ns);
     if (!a->stuck && ts_replay_path(a->model, &path) != TS_OK) return false;
+    a->assumed_ns = path.assumed_ns;
     a->parts = calloc(path.count + 1, sizeof *a->parts);
     if (!a->path_ns || !a->wait_ns || !a->parts) return false;
     for (size_t i = 0; i < path.count; i++) {

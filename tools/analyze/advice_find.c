@@ -171,6 +171,17 @@ void advice_spare(advice *a, advice_finding *f, advice_spans *spans)
 
 /* ---- Gains --------------------------------------------------------------- */
 
+// A gain is worth less where it brings delays onto the critical path that the
+// record hardly shows.
+static bool doubt(const advice *a, advice_finding *f)
+{
+    ts_path path;
+    if (ts_replay_path(a->model, &path) != TS_OK) return false;
+    if (path.assumed_ns - a->assumed_ns > a->makespan_ns / 50)
+        f->confidence = REPORT_LOW;
+    return true;
+}
+
 static bool run_finding(advice *a, advice_finding *f)
 {
     const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
@@ -183,8 +194,9 @@ static bool run_finding(advice *a, advice_finding *f)
     a->runs++;
     f->never_ran = s->skipped[TS_SKIP_UNMET] != 0;
     f->has_gain = !f->never_ran;
-    if (f->has_gain) f->gain_ns = a->makespan_ns - (s->end_ns - s->start_ns);
-    return true;
+    if (!f->has_gain) return true;
+    f->gain_ns = a->makespan_ns - (s->end_ns - s->start_ns);
+    return doubt(a, f);
 }
 
 // What it would gain if the host took no time at all.

@@ -147,6 +147,22 @@ void analyze_close(analyze_job *job);
 
 /* ---- Renderers ---------------------------------------------------------- */
 
+// A command to go on with, as it is typed, and what it shows.
+typedef struct analyze_command {
+    char *text;
+    const char *purpose;
+} analyze_command;
+enum { ANALYZE_COMMANDS = 7 };
+typedef struct analyze_commands {
+    analyze_command list[ANALYZE_COMMANDS];
+    size_t count; // 0: a file has no name that a command could take
+} analyze_commands;
+
+// Those that follow from a whole report. Close them.
+void analyze_next(analyze_commands *next, const analyze_job *job,
+                  const report *r);
+void analyze_next_close(analyze_commands *next);
+
 void analyze_text(const analyze_job *job, const report *r);
 void analyze_json(const analyze_job *job, const report *r);
 // False, with the reason on stderr, if it cannot be written.

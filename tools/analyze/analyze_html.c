@@ -239,6 +239,26 @@ static void put_sections(FILE *out, const analyze_job *job, const report *r)
                 put_section(out, job, s);
 }
 
+// The first command makes this page.
+static void put_next(FILE *out, const analyze_job *job, const report *r)
+{
+    analyze_commands next;
+    analyze_next(&next, job, r);
+    if (next.count > 1)
+        fputs("<section id=\"next\"><div class=\"head\"><h2>Next</h2></div>\n"
+              "<dl class=\"next\">",
+              out);
+    for (size_t i = 1; i < next.count; i++) {
+        fputs("<dt><code>", out);
+        html_string(out, next.list[i].text);
+        fputs("</code></dt><dd>", out);
+        html_string(out, next.list[i].purpose);
+        fputs("</dd>\n", out);
+    }
+    if (next.count > 1) fputs("</dl></section>\n", out);
+    analyze_next_close(&next);
+}
+
 static void put_page(FILE *out, const analyze_job *job, const report *r)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
@@ -255,6 +275,7 @@ static void put_page(FILE *out, const analyze_job *job, const report *r)
     put_contents(out, r);
     fputs("<main>\n", out);
     put_sections(out, job, r);
+    if (r->all) put_next(out, job, r);
     fprintf(out,
             "</main>\n<footer>ts-analyze %d.%d.%d. A time such as "
             "<code>1.234567s +20us</code> is where to look with "

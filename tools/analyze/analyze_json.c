@@ -204,6 +204,21 @@ static void put_window(cli_json *json, const report_window *w)
     cli_json_close(json, '}');
 }
 
+static void put_next(cli_json *json, const analyze_job *job, const report *r)
+{
+    analyze_commands next;
+    analyze_next(&next, job, r);
+    cli_json_open(json, "next", '[');
+    for (size_t i = 0; i < next.count; i++) {
+        cli_json_open(json, NULL, '{');
+        cli_json_string(json, "command", next.list[i].text);
+        cli_json_string(json, "purpose", next.list[i].purpose);
+        cli_json_close(json, '}');
+    }
+    cli_json_close(json, ']');
+    analyze_next_close(&next);
+}
+
 void analyze_json(const analyze_job *job, const report *r)
 {
     cli_json json = { .out = stdout, .lines = 5 };
@@ -226,5 +241,6 @@ void analyze_json(const analyze_job *job, const report *r)
     for (const report_section *s = r->sections; s; s = s->next)
         put_section(&json, s, job->options.rows);
     cli_json_close(&json, '}');
+    if (r->all) put_next(&json, job, r);
     cli_json_close(&json, '}');
 }

@@ -1,56 +1,51 @@
 /*
     analyze_next.c - commands to go on with, at the end of a whole report
 */
-#include "tools/analyze/analyze_text.h"
+#include "tools/analyze/analyze.h"
+#include "tools/analyze/report_parts.h"
 
-static void put_files(const analyze_job *job)
+static void put_files(FILE *out, const analyze_job *job)
 {
     for (uint32_t i = 0; i < job->file_count; i++) {
-        putchar(' ');
-        cli_put_word(stdout, job->files[i].path);
+        fputc(' ', out);
+        cli_put_word(out, job->files[i].path);
     }
 }
 
 // Its figures are those of the same part of the trace.
-static void put_tool(const analyze_job *job, const char *command)
+static void put_tool(FILE *out, const analyze_job *job, const char *command)
 {
     const char *const selected = job->options.selected;
     const size_t name = strcspn(command, " ");
     const bool all =
         !selected || !*selected || !strncmp(command, "ts-merge", 8);
-    printf("  %.*s", (int)name, command);
-    if (!all) putchar(' ');
-    if (!all) cli_put_text(stdout, selected, strlen(selected));
-    fputs(command + name, stdout);
+    fprintf(out, "%.*s", (int)name, command);
+    if (!all) fputc(' ', out);
+    if (!all) cli_put_text(out, selected, strlen(selected));
+    fputs(command + name, out);
 }
 
-// Commands stay on one line, for who copies them.
-static void put_purpose(const char *purpose)
+// With all files; after: with the one trace that the command takes (of several,
+// what ts-merge makes), and that behind it.
+static void add(analyze_commands *c, const analyze_job *job,
+                const char *command, const char *after, const char *purpose)
 {
-    fputs("      ", stdout);
-    cli_put_wrapped(stdout, (ts_text){ purpose, strlen(purpose) }, 6, 6,
-                    text_fit());
-}
-
-// With the one trace that a command takes: of several, what ts-merge makes.
-static void put_command(const analyze_job *job, const char *command,
-                        const char *after, const char *purpose)
-{
-    put_tool(job, command);
-    putchar(' ');
-    cli_put_word(stdout,
-                 job->file_count > 1 ? "merged.sbt" : job->files[0].path);
-    puts(after);
-    put_purpose(purpose);
-}
-
-static void put_whole(const analyze_job *job, const char *command,
-                      const char *purpose)
-{
-    put_tool(job, command);
-    put_files(job);
-    putchar('\n');
-    put_purpose(purpose);
+    analyze_command *const to = &c->list[c->count];
+    size_t size = 0;
+    FILE *const out = open_memstream(&to->text, &size);
+    if (!out) return;
+    put_tool(out, job, command);
+    if (after) {
+        fputc(' ', out);
+        cli_put_word(out,
+                     job->file_count > 1 ? "merged.sbt" : job->files[0].path);
+        fputs(after, out);
+    } else {
+        put_files(out, job);
+    }
+    fclose(out);
+    to->purpose = purpose;
+    c->count += to->text != NULL;
 }
 
 static const report_table *find_table(const report *r, const char *question,
@@ -94,7 +89,8 @@ static size_t largest(const report_table *t, const char *key)
 
 // The place to look at first: a slow step, else the longest gap, else what ran
 // longest.
-static void put_zoom(const analyze_job *job, const report *r)
+static void add_zoom(analyze_commands *c, const analyze_job *job,
+                     const report *r)
 {
     static const struct {
         const char *question, *table, *key, *purpose;
@@ -115,13 +111,14 @@ static void put_zoom(const analyze_job *job, const report *r)
         char command[128];
         snprintf(command, sizeof command, "ts-view --from %s --to %s",
                  moment(e->from_ns).s, moment(e->to_ns).s);
-        put_command(job, command, "", places[i].purpose);
+        add(c, job, command, "", places[i].purpose);
         return;
     }
 }
 
 // The rank for which the others wait longest.
-static void put_rank(const analyze_job *job, const report *r)
+static void add_rank(analyze_commands *c, const analyze_job *job,
+                     const report *r)
 {
     const report_table *const t = find_table(r, "ranks", "ranks");
     const size_t row = t ? largest(t, "caused_ns") : 0;
@@ -133,11 +130,12 @@ static void put_rank(const analyze_job *job, const report *r)
         sscanf(rank->text.text, "rank %" SCNd64, &number) != 1)
         return;
     snprintf(command, sizeof command, "ts-analyze --rank %" PRId64, number);
-    put_whole(job, command, "the rank for which the others wait, alone");
+    add(c, job, command, NULL, "the rank for which the others wait, alone");
 }
 
 // The change that promises most: what the critical path gains without it.
-static void put_what_if(const analyze_job *job, const report *r)
+static void add_what_if(analyze_commands *c, const analyze_job *job,
+                        const report *r)
 {
     static const struct {
         const char *cost, *command, *purpose;
@@ -166,24 +164,30 @@ static void put_what_if(const analyze_job *job, const report *r)
     }
     for (size_t i = 0; best && i < sizeof changes / sizeof *changes; i++)
         if (!strcmp(best, changes[i].cost))
-            put_command(job, changes[i].command, "", changes[i].purpose);
+            add(c, job, changes[i].command, "", changes[i].purpose);
 }
 
-void analyze_next(const analyze_job *job, const report *r)
+void analyze_next(analyze_commands *c, const analyze_job *job, const report *r)
 {
+    memset(c, 0, sizeof *c);
     for (uint32_t i = 0; i < job->file_count; i++)
         if (job->files[i].path[0] == '-') return; // stdin, or like an option
-    puts("\nNext");
-    put_whole(job, "ts-analyze --html report.html",
-              "all of this as one page, to look at or to send");
-    put_rank(job, r);
+    add(c, job, "ts-analyze --html report.html", NULL,
+        "all of this as one page, to look at or to send");
+    add_rank(c, job, r);
     if (job->file_count > 1)
-        put_whole(job, "ts-merge -o merged.sbt",
-                  "all of them in one trace on one clock, for what follows");
-    put_zoom(job, r);
-    put_what_if(job, r);
-    put_command(job, "ts-diff", " OTHER.sbt",
-                "what another run does differently");
-    put_command(job, "ts-diff --gate 'makespan +3%'", " OTHER.sbt",
-                "the same as a check: it fails if that run is slower");
+        add(c, job, "ts-merge -o merged.sbt", NULL,
+            "all of them in one trace on one clock, for what follows");
+    add_zoom(c, job, r);
+    add_what_if(c, job, r);
+    add(c, job, "ts-diff", " OTHER.sbt", "what another run does differently");
+    add(c, job, "ts-diff --gate 'makespan +3%'", " OTHER.sbt",
+        "the same as a check: it fails if that run is slower");
+}
+
+void analyze_next_close(analyze_commands *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        free(c->list[i].text);
+    c->count = 0;
 }

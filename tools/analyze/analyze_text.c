@@ -382,6 +382,21 @@ static uint32_t path_width(const analyze_job *job)
     return text_width((ts_text){ path, strlen(path) }) + 1;
 }
 
+// Commands stay on one line, for who copies them.
+static void put_next(const analyze_job *job, const report *r)
+{
+    analyze_commands next;
+    analyze_next(&next, job, r);
+    if (next.count) puts("\nNext");
+    for (size_t i = 0; i < next.count; i++) {
+        const char *const purpose = next.list[i].purpose;
+        printf("  %s\n      ", next.list[i].text);
+        cli_put_wrapped(stdout, (ts_text){ purpose, strlen(purpose) }, 6, 6,
+                        text_fit());
+    }
+    analyze_next_close(&next);
+}
+
 void analyze_text(const analyze_job *job, const report *r)
 {
     const uint32_t width = text_fit();
@@ -398,5 +413,5 @@ void analyze_text(const analyze_job *job, const report *r)
     for (const report_section *s = r->sections; s; s = s->next)
         if (!r->all || !s->not_applicable) put_section(job, s, width);
     if (r->all) put_unanswered(r, width);
-    if (r->all) analyze_next(job, r);
+    if (r->all) put_next(job, r);
 }

@@ -17,7 +17,4 @@ void text_put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
 // Prints nothing for a chart without items.
 void text_chart(const report_chart *c, uint64_t top, uint32_t width);
 
-// Commands to go on with.
-void analyze_next(const analyze_job *job, const report *r);
-
 #endif // TS_ANALYZE_TEXT_H

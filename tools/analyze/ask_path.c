@@ -128,6 +128,18 @@ static report_evidence evidence_of(const path_ask *a, size_t part)
     return e;
 }
 
+// Of the length without a category. What threads waited for orders their work
+// and that of devices: without it, orders come up that nobody has seen.
+static report_confidence trust_in_free(const path_ask *a, ts_cost cost)
+{
+    const report_confidence whole = report_trusted(a->s);
+    const report_confidence own = model_assumes(&a->r.model, &a->r.free[cost])
+                                      ? REPORT_LOW
+                                  : cost == TS_COST_SYNC ? REPORT_MEDIUM
+                                                         : REPORT_HIGH;
+    return own > whole ? own : whole;
+}
+
 static void put_costs(const path_ask *a)
 {
     static const report_column columns[] = {
@@ -136,7 +148,8 @@ static void put_costs(const path_ask *a)
         { "share", "of it", REPORT_SHARE },
         { "free_ns", "run if free", REPORT_NS },
         { "gain", "gain", REPORT_SHARE },
-        { "then", "then bound by", REPORT_TEXT }
+        { "then", "then bound by", REPORT_TEXT },
+        { "confidence", "confidence", REPORT_TEXT }
     };
     const path_result *const r = &a->r;
     report_table *const t =
@@ -154,7 +167,8 @@ static void put_costs(const path_ask *a)
                                     r->model.makespan_ns)
                      : report_unknown(REPORT_SHARE),
             report_string(f->known && f->makespan_ns ? ts_cost_name(f->bound)
-                                                     : "-")
+                                                     : "-"),
+            report_string(report_confidence_name(trust_in_free(a, (ts_cost)i)))
         };
         report_row(t, row, NULL);
     }
@@ -304,6 +318,15 @@ static void put_trust(const path_ask *a)
     const ts_timeline *const timeline = analyze_timeline(a->job);
     if (timeline) ask_trust_graph(a->s, a->replay, timeline);
     ask_trust_ranks(a->s, a->replay, r->cost_ns[TS_COST_COMMUNICATION]);
+    if (r->cost_ns[TS_COST_UNEXPLAINED] > r->makespan_ns / 50)
+        report_trust(a->s, REPORT_MEDIUM,
+                     "what %s of the path waited for is not recorded",
+                     cli_time(r->cost_ns[TS_COST_UNEXPLAINED]).s);
+    if (r->model.known && r->model.assumed_ns > r->makespan_ns / 50)
+        report_trust(a->s, REPORT_MEDIUM,
+                     "%s of the path are delays of which the record shows "
+                     "fewer than eight",
+                     cli_time(r->model.assumed_ns).s);
     if (!r->model.known) {
         report_trust(a->s, REPORT_LOW,
                      "operations wait for each other in the model, so what "

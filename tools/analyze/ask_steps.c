@@ -97,11 +97,22 @@ static void trust_outside(const steps_ask *a)
                      cli_time(whole).s);
 }
 
+static bool clocks_differ(analyze_job *job)
+{
+    for (uint32_t i = 1; i < job->file_count; i++)
+        if (analyze_offset(job, i) != analyze_offset(job, 0)) return true;
+    return false;
+}
+
 static void put_how(const steps_ask *a)
 {
     const steps_result *const r = &a->r;
     if (r->marked) {
         report_trust(a->s, REPORT_HIGH, "the trace marks its steps");
+        if (clocks_differ(a->job))
+            report_trust(a->s, REPORT_MEDIUM,
+                         "work of the other files belongs to them by its time, "
+                         "which is as good as their clocks agree");
         if (r->left_out)
             report_note(a->s,
                         "%s of %s marked steps are left out here: no work that "

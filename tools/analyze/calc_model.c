@@ -19,5 +19,12 @@ bool model_run(ts_replay *model, const ts_change *changes, size_t count,
     figures->known = true;
     figures->makespan_ns = s->end_ns - s->start_ns;
     figures->bound = path.bound;
+    figures->assumed_ns = path.assumed_ns;
     return true;
+}
+
+bool model_assumes(const model_figures *base, const model_figures *changed)
+{
+    return changed->known &&
+           changed->assumed_ns - base->assumed_ns > base->makespan_ns / 50;
 }

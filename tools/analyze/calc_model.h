@@ -10,6 +10,7 @@ typedef struct model_figures {
     bool known; // all of it ran
     int64_t makespan_ns;
     ts_cost bound;
+    int64_t assumed_ns; // of its critical path: see ts_path
 } model_figures;
 
 // changes: count of them; none: the model as it is. False without memory.
@@ -24,5 +25,9 @@ static inline int64_t model_gain(const model_figures *base,
                ? base->makespan_ns - changed->makespan_ns
                : 0;
 }
+
+// Whether so much more of the path than of `base`, one part in 50, is delays
+// that the record hardly shows that what is said of it is often wrong.
+bool model_assumes(const model_figures *base, const model_figures *changed);
 
 #endif // TS_CALC_MODEL_H

@@ -172,6 +172,11 @@ void report_trust(report_section *s, report_confidence confidence,
     if (why.size) add_line(s->owner, &s->reasons, why);
 }
 
+report_confidence report_trusted(const report_section *s)
+{
+    return s->trusted ? s->confidence : REPORT_HIGH;
+}
+
 void report_note(report_section *s, const char *format, ...)
 {
     if (!s) return;

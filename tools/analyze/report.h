@@ -157,6 +157,9 @@ report_answer(report_section *s, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void
 report_trust(report_section *s, report_confidence confidence,
              const char *format, ...);
+// As it is so far, for a row that is trusted less; and as a word.
+report_confidence report_trusted(const report_section *s);
+const char *report_confidence_name(report_confidence confidence);
 __attribute__((format(printf, 2, 3))) void report_note(report_section *s,
                                                        const char *format, ...);
 // The question does not apply to this trace: the only sentence of its section

@@ -128,7 +128,6 @@ void report_window_set(report *r, report_window window);
 bool report_sort(report *r, const char *key);
 
 // "high", "medium", "low"; "info", "warning", "severe"; "ns", "bytes", ...
-const char *report_confidence_name(report_confidence confidence);
 const char *report_severity_name(report_severity severity);
 const char *report_unit_name(report_unit unit);
 

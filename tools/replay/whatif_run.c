@@ -89,14 +89,69 @@ static bool moves(const whatif_changes *changes)
     return false;
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+// Which calls launched work (NULL: no memory), and their names, sorted.
+static bool *find_launches(const ts_replay *replay, uint64_t *names,
+                           size_t *count)
+{
+    const ts_graph graph = ts_replay_graph(replay);
+    bool *const launched = calloc((size_t)graph.call_count + 1, 1);
+    ts_operation o;
+    ts_node call;
+    *count = 0;
+    for (size_t i = 0; launched && ts_replay_operation(replay, i, &o); i++) {
+        if (o.call == TS_NODE_NONE || !ts_replay_node(replay, o.call, &call) ||
+            launched[o.call - graph.operation_count])
+            continue;
+        launched[o.call - graph.operation_count] = true;
+        names[(*count)++] = (uint64_t)call.file << 32 | call.name;
+    }
+    if (launched) qsort(names, *count, sizeof *names, by_number);
+    return launched;
+}
+
+// Launches whose work lies behind the record: after a move it might come
+// between what is in it. 0 without memory, too.
+static uint64_t count_beyond(const ts_replay *replay)
+{
+    const ts_graph graph = ts_replay_graph(replay);
+    uint64_t *const names = calloc((size_t)graph.call_count + 1, sizeof *names);
+    size_t count = 0;
+    bool *const launched = names ? find_launches(replay, names, &count) : NULL;
+    uint64_t beyond = 0;
+    ts_node call;
+    for (uint32_t i = 0; launched && i < graph.call_count; i++) {
+        if (launched[i] ||
+            !ts_replay_node(replay, graph.operation_count + i, &call))
+            continue;
+        const uint64_t name = (uint64_t)call.file << 32 | call.name;
+        beyond += bsearch(&name, names, count, sizeof name, by_number) != NULL;
+    }
+    free(launched);
+    free(names);
+    return beyond;
+}
+
 // What is said of a change may rest on less than the model does.
 static void judge_what_if(const whatif_report *report,
                           const whatif_changes *changes,
                           const ts_replay *replay, whatif_figures *f)
 {
     const int64_t assumed = f->assumed_ns - report->figures[0].assumed_ns;
+    const bool moved = moves(changes);
+    const uint64_t beyond = moved ? count_beyond(replay) : 0;
     f->trust.confidence = report->trust.confidence;
-    if (moves(changes) && ts_replay_result(replay)->edges[TS_EDGE_SYNC])
+    if (moved && beyond)
+        distrust(&f->trust, "low",
+                 "the work of %s is not in the record: it may come between "
+                 "what moves",
+                 cli_counted(beyond, "launch", "launches").s);
+    else if (moved && ts_replay_result(replay)->edges[TS_EDGE_SYNC])
         distrust(&f->trust, "low",
                  "threads wait for what they waited for, not for what "
                  "is on these streams then");
@@ -193,6 +248,11 @@ static void judge(whatif_report *report, const ts_replay *replay)
                  cli_counted(s->shared_syncs, "device sync waits",
                              "device syncs wait")
                      .s);
+    else if (report->figures[0].cost_ns[TS_COST_UNEXPLAINED] >
+             report->recorded_ns / 50)
+        distrust(&report->trust, "medium",
+                 "what %s of the critical path waited for is not recorded",
+                 cli_time(report->figures[0].cost_ns[TS_COST_UNEXPLAINED]).s);
     else if (inferred * 20 > edges || report->unexplained * 20 > report->nodes)
         distrust(&report->trust, "medium",
                  "%s of %s edges are inferred from times",

@@ -98,7 +98,7 @@ function path(c) {
         c.close('critical path of a category', confidence, row.path_ns, so,
             truth.makespan_ns, row.cost)
         if (row.free_ns !== null)
-            c.close('length if a category took no time', confidence,
+            c.close('length if a category took no time', row.confidence,
                 row.free_ns, truth.free[row.cost], truth.makespan_ns, row.cost)
     }
 }
