@@ -58,7 +58,7 @@ static void a_sync_is_to_blame_for_half_of_how_late_a_call_was(void **s)
     assert_int_equal(work_find(&x.work, D0, 8), gap.culprit);
     timeline_close(&x);
     // The call is 7 ns late: blocked for 3 of these, the host was late anyway.
-    for (int64_t start = 36; start <= 37; start++) {
+    for (uint64_t start = 36; start <= 37; start++) {
         ops[1].start = start;
         ops[1].queued = start;
         x = TIMELINE(ops);
