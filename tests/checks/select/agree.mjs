@@ -100,7 +100,8 @@ const without = (said, ...keys) => {
     return said;
 };
 const bare = (said) => JSON.parse(JSON.stringify(said, (key, value) =>
-    key === 'path' || key === 'file' && typeof value === 'string'
+    key === 'path' || key === 'next' ||
+        key === 'file' && typeof value === 'string'
         ? undefined : value));
 
 const about = (part, words) => {
