@@ -116,7 +116,7 @@ static bool take_times(void)
     if (flight && !job.wish.flight_ns)
         wrong = "--flight-recorder: less than 1 ms";
     if (job.wish.flight_memory && !flight)
-        wrong = "--flight-memory is of --flight-recorder TIME";
+        wrong = "--flight-memory goes with --flight-recorder TIME";
     if (job.wish.flight_memory > TS_INJECT_FLIGHT_MOST)
         wrong = "--flight-memory: at most 64MiB";
     if (wrong) cli_error(&tool, NULL, "%s", wrong);

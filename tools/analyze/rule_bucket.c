@@ -190,8 +190,8 @@ void rule_small_collectives(advice *a, const advice_rule *rule)
         if (zones) advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title, "many small collectives follow each other");
         ADVICE_SAY(a, f, what,
-                   "%s of %s or less, directly behind another of their kind, "
-                   "take %s, %s each.",
+                   "%s of %s or less, directly behind another of the same "
+                   "kind: %s in all, %s each on average.",
                    cli_counted(count, "collective", "collectives").s,
                    bytes ? cli_bytes(most).s : cli_time(time_ns).s,
                    cli_time(ns).s, cli_time(ns / (int64_t)count).s);

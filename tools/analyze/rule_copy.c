@@ -104,10 +104,12 @@ static void find_pageable(advice *a, const advice_rule *rule, uint8_t type)
         if (spans.count) advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title, "copies use pageable memory");
         ADVICE_SAY(a, f, what,
-                   "%s copies %s of %s or more, %s in all, go through "
-                   "pageable memory at %s; %s %s.",
-                   cli_count(count).s, direction(type), cli_bytes(least).s,
-                   cli_bytes(bytes).s, report_words(report_rate(bytes, ns)).s,
+                   "%s %s of %s or more, %s in all, %s through pageable "
+                   "memory at %s; %s %s.",
+                   cli_counted(count, "copy", "copies").s, direction(type),
+                   cli_bytes(least).s, cli_bytes(bytes).s,
+                   count == 1 ? "goes" : "go",
+                   report_words(report_rate(bytes, ns)).s,
                    measured ? "pinned ones in this trace reach"
                             : "pinned memory is taken to reach",
                    report_words(report_rate(to.bytes, to.ns)).s);
@@ -185,12 +187,13 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "copies set the pace");
         ADVICE_SAY(
             a, f, what,
-            "%s of the critical path (%s) are copies. %s copies bring "
-            "%s to devices at %s.",
+            "%s of the critical path (%s) are copies. %s %s %s to devices at "
+            "%s.",
             cli_time(a->cost_ns[TS_COST_COPY]).s,
             report_words(report_share(a->cost_ns[TS_COST_COPY], a->recorded_ns))
                 .s,
-            cli_count(count).s, cli_bytes(bytes).s,
+            cli_counted(count, "copy", "copies").s,
+            count == 1 ? "brings" : "bring", cli_bytes(bytes).s,
             report_words(report_rate(bytes, ns)).s);
         ADVICE_SAY(a, f, todo,
                    "Keep on the device what is used again (weights, tables), "
@@ -236,10 +239,10 @@ void rule_small_copies(advice *a, const advice_rule *rule)
         advice_change(a, f, TS_CHANGE_FUSE, &mask);
         ADVICE_SAY(a, f, title, "many small copies follow each other");
         ADVICE_SAY(a, f, what,
-                   "%s copies of %s or less, directly behind another of their "
-                   "direction on their stream, move %s in %s.",
-                   cli_count(count).s, cli_bytes(most).s, cli_bytes(bytes).s,
-                   cli_time(ns).s);
+                   "%s of %s or less, directly behind another of the same "
+                   "direction on the same stream: %s in %s.",
+                   cli_counted(count, "copy", "copies").s, cli_bytes(most).s,
+                   cli_bytes(bytes).s, cli_time(ns).s);
         ADVICE_SAY(a, f, todo,
                    "Put the data into one buffer and copy that, or use a "
                    "batched copy; small arguments can go with the launch.");
@@ -328,10 +331,10 @@ void rule_bounced_copy(advice *a, const advice_rule *rule)
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "data goes to the host and back");
         ADVICE_SAY(a, f, what,
-                   "%s times a copy to a device reads just what was copied to "
-                   "the host before, %s in all; %s times from another device.",
-                   cli_count(pairs).s, cli_bytes(bytes).s,
-                   cli_count(devices).s);
+                   "%s a copy to a device reads just what was copied to the "
+                   "host before, %s in all; %s from another device.",
+                   cli_counted(pairs, "time", "times").s, cli_bytes(bytes).s,
+                   cli_counted(devices, "time", "times").s);
         ADVICE_SAY(a, f, todo,
                    "Copy within the device, or from device to device "
                    "(cudaMemcpyPeerAsync, with peer access enabled), unless "
@@ -374,9 +377,10 @@ void rule_overwritten_set(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "memory is set and then overwritten");
         ADVICE_SAY(
             a, f, what,
-            "%s memsets of %s in all take %s and are overwritten whole by "
-            "the next operation of their stream.",
-            cli_count(count).s, cli_bytes(bytes).s, cli_time(ns).s);
+            "%s, %s and %s in all: the next operation of the stream overwrites "
+            "all that was set.",
+            cli_counted(count, "memset", "memsets").s, cli_bytes(bytes).s,
+            cli_time(ns).s);
         ADVICE_SAY(a, f, todo, "Leave the memsets out.");
         ADVICE_SAY(a, f, how, "replay without them and their calls");
     }

@@ -252,9 +252,10 @@ static void find_zone(advice *a, const advice_rule *rule, names_index *names,
         ADVICE_SAY(
             a, f, what,
             "What the host does in '%.*s' itself, outside of zones and "
-            "allocations within it, holds up the critical path for %s in %s "
-            "places, at most %s at once.",
-            (int)name.size, name.text, cli_time(zone->ns).s, cli_count(count).s,
+            "allocations within it, holds up the critical path for %s, %s, at "
+            "most %s at once.",
+            (int)name.size, name.text, cli_time(zone->ns).s,
+            cli_counted(count, "time", "times").s,
             cli_time(longest.end_ns - longest.start_ns).s);
         ADVICE_SAY(a, f, todo,
                    "Make it faster, do it on the device, or do it ahead of "

@@ -246,14 +246,15 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
         advice_show_mask(a, f, &mask);
         f->durations_ns = durations;
         f->at_most_ns = advice_path_of(a, &mask);
-        const cli_text kernels = cli_count(mask.count),
+        const char *const have = mask.count == 1 ? "has" : "have";
+        const cli_text kernels = cli_counted(mask.count, "kernel", "kernels"),
                        time = cli_time(mask.ns);
         if (waves) {
             ADVICE_SAY(a, f, title, "the last wave of blocks is nearly empty");
             ADVICE_SAY(a, f, what,
-                       "%s kernels (%s) have a little more blocks than fit at "
-                       "once, mostly %.*s: %s blocks, of which %s fit.",
-                       kernels.s, time.s, (int)name.size, name.text,
+                       "%s (%s) %s a few more blocks than fit at once, mostly "
+                       "%.*s: %s blocks, of which %s fit.",
+                       kernels.s, time.s, have, (int)name.size, name.text,
                        cli_count(o.grid_blocks).s, cli_count(o.wave_blocks).s);
             ADVICE_SAY(a, f, todo,
                        "Choose a block size or tile that fills whole waves, "
@@ -266,10 +267,10 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
             ADVICE_SAY(a, f, title, "kernels use few multiprocessors");
             ADVICE_SAY(
                 a, f, what,
-                "%s kernels (%s) have too few blocks for their device, "
-                "mostly %.*s: %s blocks for %s multiprocessors.",
-                kernels.s, time.s, (int)name.size, name.text,
-                cli_count(o.grid_blocks).s,
+                "%s (%s) %s too few blocks to fill the device, mostly %.*s: %s "
+                "for %s multiprocessors.",
+                kernels.s, time.s, have, (int)name.size, name.text,
+                cli_counted(o.grid_blocks, "block", "blocks").s,
                 cli_count(a->devices[a->ops[first].device].multiprocessors).s);
             ADVICE_SAY(a, f, todo,
                        "Split the work into more blocks (split-k, smaller "

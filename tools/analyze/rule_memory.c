@@ -259,10 +259,11 @@ void rule_slow_step(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "some steps are much slower than others");
         ADVICE_SAY(
             a, f, what,
-            "%s of %s steps take longer than the median of %s by more than "
+            "%s of %s steps %s longer than the median of %s by more than "
             "%s, by %s in all; the slowest is %s with %s, mostly bound "
             "by %s.",
-            cli_count(slow).s, cli_count(steps.count).s, cli_time(usual).s,
+            cli_count(slow).s, cli_count(steps.count).s,
+            slow == 1 ? "takes" : "take", cli_time(usual).s,
             report_words(report_share(advice_limit(a, rule, "excess"), 10000))
                 .s,
             cli_time(excess).s, steps_words(s).s,

@@ -23,9 +23,10 @@ void rule_exposed_communication(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "communication is not hidden");
         ADVICE_SAY(
             a, f, what,
-            "%s collectives take %s; for %s (%s of the devices' time) "
-            "no kernel runs beside them.",
-            cli_count(count).s, cli_time(ns).s, cli_time(alone).s,
+            "%s, %s in all: for %s of that (%s of the devices' time) no kernel "
+            "runs beside.",
+            cli_counted(count, "collective", "collectives").s, cli_time(ns).s,
+            cli_time(alone).s,
             report_words(report_share(alone, t->busy_ns + t->idle_ns)).s);
         ADVICE_SAY(a, f, todo,
                    "Start collectives as soon as their data is there and let "
@@ -141,9 +142,10 @@ void rule_collective_skew(advice *a, const advice_rule *rule)
         f->at_most_ns = advice_path_of(a, &mask);
         ADVICE_SAY(a, f, title, "collectives wait for other ranks");
         ADVICE_SAY(a, f, what,
-                   "%s collectives take %s longer than the quickest tenth of "
-                   "the same size on the same communicator.",
-                   cli_count(count).s, cli_time(waited).s);
+                   "%s %s %s longer than the quickest tenth of the same size "
+                   "on the same communicator.",
+                   cli_counted(count, "collective", "collectives").s,
+                   count == 1 ? "takes" : "take", cli_time(waited).s);
         ADVICE_SAY(a, f, todo,
                    "Ranks arrive at different times: balance their work. Give "
                    "ts-analyze the traces of all ranks to see who is late.");

@@ -147,9 +147,9 @@ static void find_straggler(advice *a, const advice_rule *rule,
                analyze_file_name(a->job, file).s);
     ADVICE_SAY(a, f, what,
                "It comes last to %s of %s collectives: the others wait %s for "
-               "it, summed up. The last one of them comes %s before it in all, "
-               "at most %s at once, and is waited for then. Between "
-               "collectives it takes %s, the others %s in the median.",
+               "it, summed up. It comes %s after the last of the others in "
+               "all, at most %s at once. Between collectives it takes %s, the "
+               "others %s in the median.",
                cli_count(r->last).s, cli_count(rendezvous).s,
                cli_time(r->caused_ns).s, cli_time(r->late_ns).s,
                cli_time(r->latest_ns).s, cli_time(r->work_ns).s,

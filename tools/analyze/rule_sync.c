@@ -84,10 +84,10 @@ void rule_blocking_readback(advice *a, const advice_rule *rule)
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title, "the host waits for small results");
         ADVICE_SAY(a, f, what,
-                   "%s times the host copied %s or less to itself and waited "
-                   "for it, %s in all; the longest wait is %s%s.",
-                   cli_count(copies).s, cli_bytes(most).s, time.s,
-                   cli_time(f->evidence.to_ns - f->evidence.from_ns).s,
+                   "%s the host copied %s or less to itself and waited for it, "
+                   "%s in all; the longest wait is %s%s.",
+                   cli_counted(copies, "time", "times").s, cli_bytes(most).s,
+                   time.s, cli_time(f->evidence.to_ns - f->evidence.from_ns).s,
                    advice_in_zone(a, op).text);
         ADVICE_SAY(a, f, todo,
                    "Keep the value on the device (.item(), .cpu(), nonzero() "
@@ -190,11 +190,12 @@ void rule_unread_sync(advice *a, const advice_rule *rule)
         const int64_t ns = sum.ns;
         const ts_text name = call_name(a, sum.longest->call);
         advice_finding *const f = find_waits(a, rule, &sum);
-        ADVICE_SAY(a, f, title, "the host waits although nothing came to it");
+        ADVICE_SAY(a, f, title, "the host waits although no data came to it");
         ADVICE_SAY(a, f, what,
-                   "%s synchronisations (%s in all, the longest %s in %.*s) "
-                   "with no copy to the host since the one before.",
-                   cli_count(count).s, cli_time(ns).s,
+                   "%s (%s in all, the longest %s in %.*s) with no copy to "
+                   "the host since the one before.",
+                   cli_counted(count, "synchronisation", "synchronisations").s,
+                   cli_time(ns).s,
                    cli_time(f->evidence.to_ns - f->evidence.from_ns).s,
                    (int)name.size, name.text);
         ADVICE_SAY(a, f, todo,
@@ -234,9 +235,12 @@ void rule_wide_sync(advice *a, const advice_rule *rule)
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title, "the host waits for the whole device");
         ADVICE_SAY(a, f, what,
-                   "%s device synchronisations went on for %s after the copy "
-                   "to the host that came before them was done.",
-                   cli_count(count).s, cli_time(ns).s);
+                   "%s went on for %s after the copy to the host before was "
+                   "done.",
+                   cli_counted(count, "device synchronisation",
+                               "device synchronisations")
+                       .s,
+                   cli_time(ns).s);
         ADVICE_SAY(a, f, todo,
                    "Wait for the copy's stream, or for an event behind the "
                    "copy, instead of the whole device.");
@@ -265,9 +269,10 @@ void rule_sync_bound(advice *a, const advice_rule *rule)
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title, "devices idle after the host waited for them");
         ADVICE_SAY(a, f, what,
-                   "The host waited %s times, %s in all; devices then idled "
-                   "for %s (%s) until it launched more.",
-                   cli_count(count).s, cli_time(ns).s, cli_time(idle).s,
+                   "The host waited %s, %s in all; devices then idled for %s "
+                   "(%s) until it launched more.",
+                   cli_counted(count, "time", "times").s, cli_time(ns).s,
+                   cli_time(idle).s,
                    report_words(report_share(idle, t->busy_ns + t->idle_ns)).s);
         ADVICE_SAY(a, f, todo,
                    "Launch the next work before waiting for the last: read "
@@ -304,8 +309,8 @@ void rule_polling(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title,
                    "the host asks again and again whether work "
                    "is done");
-        ADVICE_SAY(a, f, what, "%s queries of streams and events take %s.",
-                   cli_count(count).s, cli_time(ns).s);
+        ADVICE_SAY(a, f, what, "%s of streams and events, %s in all.",
+                   cli_counted(count, "query", "queries").s, cli_time(ns).s);
         ADVICE_SAY(a, f, todo,
                    "Wait for an event, blocking, or let a host function tell; "
                    "an allocator that polls its events may hold fewer.");

@@ -127,9 +127,9 @@ void rule_profiler_overhead(advice *a, const advice_rule *rule)
                    cli_counted(times, "time", "times").s,
                    cli_time(at.end_ns - at.start_ns).s);
         ADVICE_SAY(a, f, todo,
-                   "Not a gain of the program: without the profiler it is as "
-                   "much faster. Record with fewer activities, or after a "
-                   "warm-up.");
+                   "This is what recording costs: without the profiler the "
+                   "program is that much faster anyway. Record fewer kinds of "
+                   "activity, or after a warm-up.");
         ADVICE_SAY(a, f, how,
                    "replay without what the host did in these times");
     }

@@ -145,7 +145,7 @@ void record_say_kept(const record_job *job, ts_reader *trace)
               "the program up for less\n",
               stderr);
     if (kept.hashes)
-        fprintf(stderr, "ts-record: of %s %s hashes only are kept%s\n",
+        fprintf(stderr, "ts-record: of %s %s only hashes are kept%s\n",
                 cli_count(kept.hashes).s, operations(kept.hashes),
                 budget ? cli_format(": the budget of %s was reached",
                                     cli_bytes(budget).s)

@@ -94,7 +94,7 @@ static void say_wishes(const record_job *job, bool duration, bool size)
     if (size)
         fprintf(stderr,
                 "ts-record: recording ended when the traces had %s "
-                "(--size-limit): what came after is not there\n",
+                "(--size-limit): what came after was not recorded\n",
                 cli_bytes(w->size_limit).s);
     if (duration)
         fprintf(stderr, "ts-record: recording ended after %s (--duration)\n",
@@ -105,9 +105,9 @@ static void say_wishes(const record_job *job, bool duration, bool size)
                 "to begin (--delay %s)\n",
                 cli_time(job->ran_ns).s, cli_time(w->delay_ns).s);
     else if (w->kinds || w->names)
-        fprintf(stderr, "ts-record: only what %s%s%s let%s in is there\n",
+        fprintf(stderr, "ts-record: %s%s%s left other events out\n",
                 w->kinds ? "--kinds" : "", w->kinds && w->names ? " and " : "",
-                w->names ? "--filter" : "", w->kinds && w->names ? "" : "s");
+                w->names ? "--filter" : "");
 }
 
 static record_launches all_launches(const record_job *job)
@@ -159,12 +159,13 @@ static void say_launches(const record_job *job)
         fputs("; those captured into graphs run when the graph does", stderr);
     const char *const others = called - sum.recorded == 1 ? "other" : "others";
     if (sum.recorded < called && job->wish.flight_ns)
-        fprintf(stderr, "; of the %s the operation was forgotten, or is lost",
+        fprintf(stderr,
+                "; the work of the %s is older than what is kept, or lost",
                 others);
     else if (sum.recorded < called && !filtered &&
              (sum.into_graphs || !sum.graphs))
         fprintf(stderr,
-                "; of the %s no operation was seen: ts-info says what was lost",
+                "; of the %s no work was reported: ts-info says what was lost",
                 others);
     fputc('\n', stderr);
 }
@@ -369,16 +370,16 @@ void record_say_nothing(const record_job *job)
                 job->folder);
         return;
     }
-    const char *why = "nothing in it or its children loaded the recorder, as "
-                      "the driver of CUDA, HIP, OpenCL and NVTX do at their "
-                      "first use, or none that can write to where traces go "
-                      "or to /var/tmp; ts-devices tells what is there. What a "
+    const char *why = "neither it nor its children loaded the recorder, which "
+                      "CUDA, HIP, OpenCL and NVTX do at their first use, or it "
+                      "could write neither where traces go nor to /var/tmp; "
+                      "ts-devices tells what this machine has. What a "
                       "program records itself in a container, with a /dev/shm "
                       "or numbers of processes of its own, is where it put it";
     if (!is_for_others(job->inject))
-        why = "nothing in it or its children loaded the recorder; if it gives "
-              "root up, it cannot read libtracesmith-inject.so: install that "
-              "where all users can";
+        why = "neither it nor its children loaded the recorder; a program "
+              "that gives root up cannot read libtracesmith-inject.so where it "
+              "is: install that where all users can read it";
     if (w->duration_ns && w->delay_ns + w->duration_ns < job->ran_ns)
         why = "no library that can be captured was used before recording "
               "ended (--duration)";

@@ -127,14 +127,14 @@ delay) # and a duration, from the start of ts-record
 kinds)
     record --kinds mark,span "$client"
     test -z "$(zones "$trace")"
-    said "only what --kinds lets in is there"
+    said "ts-record: --kinds left other events out"
     record --kinds -mark "$client"
     has begin
     ;;
 filter)
     record --filter 'step 1?,end,-step 15' "$client" steps 30
     test "$(zones "$trace" | wc -l)" = 10
-    said "only what --filter lets in is there"
+    said "ts-record: --filter left other events out"
     hasnt "step 15"
     hasnt "begin"
     has "step 19"
