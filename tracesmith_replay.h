@@ -1114,6 +1114,10 @@ typedef struct ts_timeline_desc {
     bool replayed TS__UNSET; // the times of the last run (false: the record's)
     // figures are of [from, to) (both 0: of all)
     int64_t from_ns TS__UNSET, to_ns TS__UNSET;
+    // of each file: since when its devices had nothing else to do, if that is
+    // before what is selected; INT64_MAX: not known (NULL: what the metadata
+    // cut.begin_ns says, which parts of a step have)
+    const int64_t *begin_ns TS__UNSET;
     ts_allocator allocator TS__UNSET; // (malloc and free)
 } ts_timeline_desc;
 
@@ -15694,6 +15698,7 @@ struct ts_timeline {
     bool replayed;
     bool windowed;
     int64_t from_ns, to_ns;
+    const int64_t *file_begin; // see ts_timeline_desc.begin_ns
     const int64_t *reach;   // in a overview: when all work of each device that
                             // began before from_ns had ended, or TS__NO_TIME
     ts__rvec begin, finish; // int64_t of each node, if replayed
@@ -16437,14 +16442,33 @@ static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
     return ts__ready_push(&t->allocator, &s->ends, item);
 }
 
+// When the span of a device begins: with its first work, or since when it could
+// have worked for what is selected.
+static int64_t ts__tl_span_start(const ts_timeline *t, const ts__tl_device *d,
+                                 uint32_t file)
+{
+    const ts_replay_file *const f = ts__replay_file(t->replay, file);
+    ts_metadata m;
+    int64_t begin = INT64_MAX;
+    if (t->file_begin)
+        begin = t->file_begin[file];
+    else if (ts_reader_metadata(f->reader, 0, "cut.begin_ns", &m) &&
+             m.type == TS_VALUE_INT && ts__replay_time_ok((int64_t)m.number))
+        begin = (int64_t)m.number;
+    if (t->replayed || t->reach || begin == INT64_MAX) return d->start_ns;
+    begin = ts__replay_add(begin, f->offset_ns);
+    return begin < d->start_ns ? begin : d->start_ns;
+}
+
 static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
 {
     ts__tl_device *const d = ts__tl_device_at(t, index);
     ts_timeline_figures *const f = &d->figures;
     const ts_lane *const lane =
         (const ts_lane *)t->replay->device_results.data + index;
-    ts__tl_sweep s = { t, d, d->start_ns, { 0 }, 0, { 0 } };
     int64_t start = d->start_ns, end = d->end_ns;
+    if (start != end) start = ts__tl_span_start(t, d, lane->file);
+    ts__tl_sweep s = { t, d, start, { 0 }, 0, { 0 } };
     if (t->reach && t->reach[index] != TS__NO_TIME) s.now = t->reach[index];
     f->file = lane->file;
     f->track = lane->track;
@@ -16893,6 +16917,7 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     t->windowed = windowed;
     t->from_ns = desc->from_ns;
     t->to_ns = desc->to_ns;
+    t->file_begin = desc->begin_ns;
     t->reach = reach;
     ts_result result = TS_ERR_MEMORY;
     if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&

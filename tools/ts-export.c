@@ -138,7 +138,8 @@ static cli_kind kind_of(const export_format *format)
     return format == &export_chrome ? CLI_CHROME : CLI_PERFETTO;
 }
 
-// Of the window; both 0: all.
+// Of the window; both 0: all. Other formats get the part of the trace, which
+// has the calls of what is in the window, too.
 static int64_t from_ns(void)
 {
     return selected.has_from ? selected.from_ns
@@ -290,9 +291,7 @@ static int export_trace(const cli_trace *trace, const char *input,
     meter m = { .bar = { .what = "exporting" },
                 .first_ns = trace->info->first_ns,
                 .last_ns = trace->info->last_ns };
-    const export_options wanted = { .from_ns = from_ns(),
-                                    .to_ns = to_ns(),
-                                    .no_args = no_args,
+    const export_options wanted = { .no_args = no_args,
                                     .no_flows = no_flows,
                                     .progress = show_progress,
                                     .user = &m };
@@ -346,7 +345,10 @@ int main(int argc, char **argv)
     if (!cli_replace_check(&tool, output, kind_of(format))) return CLI_USAGE;
     cli_trace trace;
     const ts_reader_desc desc = { .no_salvage = no_salvage };
-    select_install_window();
+    if (format == &dot_format)
+        select_install_window();
+    else
+        select_install();
     if (!cli_trace_open(&trace, &tool, input, &desc, CLI_WARN_ALL))
         return CLI_FAILED;
     const bool inside = cli_window_check(

@@ -432,6 +432,8 @@ static int select_and_replay(replay_job *job)
             .choose = c.choice || c.rows ? choose : NULL,
             .choose_user = &c,
         };
+        // Of a part of the work nobody can tell when a device has none.
+        if (!c.choice) job->begin_ns = select_rows_begin(c.rows);
         code = replay(job, &desc);
     }
     ts_replay_close(job->replay);

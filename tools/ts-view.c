@@ -143,13 +143,22 @@ static void set_range(view *v)
     const ts_info *const info = v->trace.info;
     int64_t from_ns = info->first_ns;
     int64_t to_ns = info->last_ns + (info->last_ns < FAR);
-    const bool cut_from = cut_at(v, "cut.from_ns", &from_ns);
+    // Sums are clipped to the time that a part was cut to.
+    int64_t clip_from, clip_to;
+    const bool clips =
+        want_stats && cli_clip(v->trace.reader, &clip_from, &clip_to);
+    if (clips && clip_from > from_ns) from_ns = clip_from;
+    if (clips && clip_to < to_ns) to_ns = clip_to;
+    const bool cut_from = cut_at(v, "cut.from_ns", &from_ns) || clips;
     const bool cut_to = cut_at(v, "cut.to_ns", &to_ns);
-    v->zoomed = cut_from || cut_to || selected.has_from || selected.has_to;
-    v->from_ns = within_far(selected.has_from ? selected.from_ns : from_ns);
+    // Of events the part is listed, with the calls of what is in the time.
+    const bool has_from = selected.has_from && !want_events && !want_stats;
+    const bool has_to = selected.has_to && !want_events && !want_stats;
+    v->zoomed = cut_from || cut_to || has_from || has_to;
+    v->from_ns = within_far(has_from ? selected.from_ns : from_ns);
     // The range ends after the last event.
-    v->to_ns = within_far(selected.has_to ? selected.to_ns : to_ns);
-    if (!selected.has_to && v->to_ns <= v->from_ns) v->to_ns = v->from_ns + 1;
+    v->to_ns = within_far(has_to ? selected.to_ns : to_ns);
+    if (!has_to && v->to_ns <= v->from_ns) v->to_ns = v->from_ns + 1;
 }
 
 typedef struct search {
@@ -428,7 +437,10 @@ int main(int argc, char **argv)
     }
     uint32_t count = (uint32_t)argc - 1;
     if (!select_files(&tool, argv + 1, &count)) return CLI_FAILED;
-    select_install_window();
+    if (want_events || want_stats)
+        select_install();
+    else
+        select_install_window();
     if (!open_one(&v, argv[1])) return CLI_FAILED;
     const bool shown = open_more(&v, argv + 2, (size_t)count - 1) &&
                        check_selected(&v) && view_all(&v);

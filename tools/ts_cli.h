@@ -323,6 +323,9 @@ void cli_digest_end(cli_digest *d, uint8_t digest[CLI_DIGEST_BYTES]);
 // (NULL: not given): a window outside of the trace shows nothing.
 bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
                       const int64_t *from_ns, const int64_t *to_ns);
+// Of a part that a time was cut out of, whose operations are whole: that time,
+// to which shares and sums are clipped. Else false.
+bool cli_clip(const ts_reader *reader, int64_t *from_ns, int64_t *to_ns);
 
 // "ring_full 1,234, disk_full 5": how many records each cause has cost, but for
 // one that is no loss here (-1: each is).

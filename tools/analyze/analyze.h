@@ -91,6 +91,8 @@ ts_timeline *analyze_timeline(analyze_job *job); // of the record
 const char *analyze_why(const analyze_job *job);
 // What is added to times of a file to put them on the axis of the first.
 int64_t analyze_offset(analyze_job *job, uint32_t file);
+// The time that the traces were cut to, on the axis of all: see cli_clip.
+bool analyze_clip(analyze_job *job, int64_t *from_ns, int64_t *to_ns);
 // "--step 5 (1,033 of 5,165 events)": how the files were cut, if all alike;
 // else empty.
 ts_text analyze_selected(analyze_job *job);

@@ -129,13 +129,24 @@ ts_replay *analyze_model(analyze_job *job)
     return p->model;
 }
 
+bool analyze_clip(analyze_job *job, int64_t *from_ns, int64_t *to_ns)
+{
+    const bool clips = cli_clip(analyze_reader(job, 0), from_ns, to_ns);
+    const int64_t offset = clips ? analyze_offset(job, 0) : 0;
+    *from_ns += offset;
+    *to_ns += offset;
+    return clips;
+}
+
 ts_timeline *analyze_timeline(analyze_job *job)
 {
     struct analyze_private *const p = job->private;
     if (p->tried_timeline) return p->timeline;
     p->tried_timeline = true;
-    const ts_timeline_desc desc = { 0 };
+    ts_timeline_desc desc = { 0 };
     if (!analyze_replay(job)) return NULL;
+    if (!analyze_clip(job, &desc.from_ns, &desc.to_ns))
+        desc.from_ns = desc.to_ns = 0;
     const ts_result result = ts_timeline_open(&p->timeline, p->replay, &desc);
     if (result != TS_OK) p->why = ts_result_text(result);
     return p->timeline;

@@ -173,7 +173,11 @@ static void answer(const summary_ask *a)
 static void answer_rest(const summary_ask *a)
 {
     const cut_figures *const cut = analyze_cut(a->job);
-    const int64_t before = cut->work_from_ns - cut->from_ns;
+    // The span of a step begins when the one before it was done.
+    const int64_t first = a->f.total->start_ns < cut->work_from_ns
+                              ? a->f.total->start_ns
+                              : cut->work_from_ns;
+    const int64_t before = first - cut->from_ns;
     const int64_t after = cut->to_ns - cut->work_to_ns;
     const int64_t rest = (before > 0 ? before : 0) + (after > 0 ? after : 0);
     if (!cut->works || rest < (cut->to_ns - cut->from_ns) / 10) return;
@@ -247,7 +251,11 @@ static void put_figures(const summary_ask *a)
     const cut_figures *const cut = analyze_cut(a->job);
     report_figure(s, "recorded_ns", "recorded",
                   report_ns(cut->to_ns - cut->from_ns));
-    report_figure(s, "duration_ns", "first to last work of devices",
+    // Of a step, since the work of the steps before was done.
+    report_figure(s, "duration_ns",
+                  cut->works && f->start_ns < cut->work_from_ns
+                      ? "span of devices"
+                      : "first to last work of devices",
                   report_ns(f->end_ns - f->start_ns));
     report_figure(s, "start_ns", "which starts at", report_time(f->start_ns));
     report_figure(s, "busy_share", "busy",

@@ -230,9 +230,14 @@ static void widen(cut_figures *cut, const cut_rows *r, const ts_reader *reader,
     last = stats_sum(last, offset);
     if (first < cut->from_ns) cut->from_ns = first;
     if (last > cut->to_ns) cut->to_ns = last;
-    if (r->work_from_ns > r->work_to_ns) return;
-    const int64_t from = stats_sum(r->work_from_ns, offset);
-    const int64_t to = stats_sum(r->work_to_ns, offset);
+    int64_t work_from = r->work_from_ns, work_to = r->work_to_ns, from, to;
+    if (work_from > work_to) return;
+    if (cli_clip(reader, &from, &to)) {
+        if (work_from < from) work_from = from;
+        if (work_to > to) work_to = to;
+    }
+    from = stats_sum(work_from, offset);
+    to = stats_sum(work_to, offset);
     if (!cut->works || from < cut->work_from_ns) cut->work_from_ns = from;
     if (!cut->works || to > cut->work_to_ns) cut->work_to_ns = to;
     cut->works = true;

@@ -91,11 +91,20 @@ static bool take_survey(summary_figures *f, analyze_job *job)
     return true;
 }
 
+// Of a part only the timeline knows when spans begin and end.
+static bool is_part(analyze_job *job)
+{
+    int64_t from_ns, to_ns;
+    ts_metadata m;
+    return analyze_clip(job, &from_ns, &to_ns) ||
+           ts_reader_metadata(analyze_reader(job, 0), 0, "cut.begin_ns", &m);
+}
+
 bool summary_open(summary_figures *f, analyze_job *job)
 {
     *f = (summary_figures){ 0 };
     const bool whole = job->file_count > 1 || job->private->wants_graph ||
-                       operations_of(job) <= WHOLE_MOST;
+                       operations_of(job) <= WHOLE_MOST || is_part(job);
     return whole ? take_timeline(f, job) : take_survey(f, job);
 }
 

@@ -211,6 +211,24 @@ bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
     return false;
 }
 
+static int64_t time_noted(const ts_reader *reader, const char *key, int64_t ns)
+{
+    const int64_t far = INT64_C(1) << 60;
+    ts_metadata m;
+    if (!ts_reader_metadata(reader, 0, key, &m) || m.type != TS_VALUE_INT ||
+        (int64_t)m.number > far || (int64_t)m.number < -far)
+        return ns;
+    return (int64_t)m.number;
+}
+
+bool cli_clip(const ts_reader *reader, int64_t *from_ns, int64_t *to_ns)
+{
+    const int64_t far = INT64_C(1) << 60;
+    *from_ns = time_noted(reader, "cut.from_ns", -far);
+    *to_ns = time_noted(reader, "cut.to_ns", far);
+    return time_noted(reader, "cut.clip", 0) == 1 && *from_ns < *to_ns;
+}
+
 uint64_t cli_event_count(const ts_info *info)
 {
     uint64_t count = 0;

@@ -56,6 +56,7 @@ typedef struct cut_job {
     uint64_t added; // of the kept ones, because of cut_wish.deps
     uint64_t undefined, replaced;
     int64_t offset_ns; // of times of the file to those of the selection
+    int64_t begin_ns;  // see cut_choice
     bool temporary;    // the part is for this process alone
     bool other_files;  // a rank that is not here is in one of them
 } cut_job;
@@ -139,10 +140,13 @@ typedef struct cut_choice {
     bool on_tracks;  // only these
     cut_spans zones; // of wish->zones
     cut_memo zone_names;
-    cut_memo names[5];      // see cut_names.c
-    cut_set zone_calls;     // correlations of calls inside them
-    cut_set issued, known;  // of calls in the time, of any
-    cut_set open;           // when the time began or ended: see cut_open.c
+    cut_memo names[5];     // see cut_names.c
+    cut_set zone_calls;    // correlations of calls inside them
+    cut_set issued, known; // of calls in the time, of any
+    cut_set earlier;       // of those before
+    int64_t begin_ns; // with wish->issued: the end of the work on wanted tracks
+                      // that was issued before; INT64_MIN: none
+    cut_set open;     // when the time began or ended: see cut_open.c
     cut_set calls, waiting; // correlations of wanted calls, operations
     uint64_t *added;        // counts
 } cut_choice;
@@ -169,7 +173,11 @@ bool cut_find_zones(cut_choice *choice);
 // Whether the site of a row, if it has one, is a zone of the wanted names.
 bool cut_is_zone(cut_choice *choice, const cut_row *row);
 bool cut_find_issued(cut_choice *choice);
+// By its call; else by when it was queued; else by when it began.
 bool cut_is_issued(cut_choice *choice, const cut_row *row);
+// Of a row that is not wanted: see cut_choice.begin_ns.
+void cut_note_earlier(cut_choice *choice, const cut_row *row);
+bool cut_has_track(const cut_choice *choice, uint32_t track);
 bool cut_find_open(cut_choice *choice);
 bool cut_find_deps(cut_choice *choice);
 bool cut_is_dep(cut_choice *choice, const cut_row *row);

@@ -196,6 +196,8 @@ static const char *const keys[] = {
     "compute_major",
     "compute_minor",
     "cut.added",
+    "cut.begin_ns",
+    "cut.clip",
     "cut.from_ns",
     "cut.kept",
     "cut.left_out",

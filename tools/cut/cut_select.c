@@ -56,7 +56,7 @@ static bool find_tracks(cut_choice *choice)
     return true;
 }
 
-static bool has_track(const cut_choice *choice, uint32_t track)
+bool cut_has_track(const cut_choice *choice, uint32_t track)
 {
     return !choice->on_tracks ||
            (choice->track_count &&
@@ -116,7 +116,7 @@ bool cut_is_wanted(cut_choice *choice, const cut_row *row)
 {
     const cut_wish *const w = choice->wish;
     return kinds_of(w) >> row->columns->kind & 1 &&
-           has_track(choice, row->track) && is_in_time(choice, row) &&
+           cut_has_track(choice, row->track) && is_in_time(choice, row) &&
            (!w->name || cut_has_name(choice, row)) && is_in_zone(choice, row);
 }
 
@@ -140,7 +140,7 @@ bool cut_wants_chunk(void *user, const ts_chunk_info *info)
          (w->deps == CUT_DEPS_BOTH && kind >= TS_EVENT_GPU_FIRST)))
         return true;
     if (!(kinds_of(w) >> kind & 1)) return false;
-    if (track != TS_TRACK_MIXED && !has_track(choice, track)) return false;
+    if (track != TS_TRACK_MIXED && !cut_has_track(choice, track)) return false;
     if (kind == TS_EVENT_ZONE_OPEN) return true;
     if (kind == TS_EVENT_ZONE_ARG)
         return choice->open.count ? !w->timed || info->first_ns < w->to_ns
@@ -158,6 +158,7 @@ bool cut_edit(void *user, copy_batch *batch)
                               batch->start_ns[i] + batch->duration_ns[i] };
         batch->keep[i] = cut_is_wanted(choice, &row);
         if (batch->keep[i]) continue;
+        cut_note_earlier(choice, &row);
         batch->keep[i] = cut_is_dep(choice, &row);
         *choice->added += batch->keep[i];
     }
@@ -197,7 +198,8 @@ bool cut_each(cut_choice *choice, uint64_t kinds,
 bool cut_choice_open(cut_choice *choice, ts_reader *reader,
                      const cut_wish *wish)
 {
-    *choice = (cut_choice){ .reader = reader, .wish = wish };
+    *choice =
+        (cut_choice){ .reader = reader, .wish = wish, .begin_ns = INT64_MIN };
     return find_tracks(choice) && cut_find_zones(choice) &&
            cut_find_issued(choice) && cut_find_open(choice) &&
            cut_find_deps(choice);
@@ -207,7 +209,8 @@ void cut_choice_close(cut_choice *choice)
 {
     cut_set *const sets[] = { &choice->zone_calls, &choice->open,
                               &choice->calls,      &choice->waiting,
-                              &choice->issued,     &choice->known };
+                              &choice->issued,     &choice->known,
+                              &choice->earlier };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         cut_set_close(sets[i]);
     for (size_t i = 0; i < sizeof choice->names / sizeof *choice->names; i++)

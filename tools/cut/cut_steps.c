@@ -125,7 +125,9 @@ static void take_call(cut_choice *choice, const cut_row *row)
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
     if (!correlation) return;
     cut_set_add(&choice->known, correlation);
-    if (row->start_ns >= w->from_ns && row->start_ns < w->to_ns)
+    if (row->start_ns < w->from_ns)
+        cut_set_add(&choice->earlier, correlation);
+    else if (row->start_ns < w->to_ns)
         cut_set_add(&choice->issued, correlation);
 }
 
@@ -133,20 +135,42 @@ bool cut_find_issued(cut_choice *choice)
 {
     return !choice->wish->issued ||
            (cut_each(choice, TS_FILTER(API_CALL), NULL, take_call) &&
-            !choice->known.no_memory && !choice->issued.no_memory);
+            !choice->known.no_memory && !choice->issued.no_memory &&
+            !choice->earlier.no_memory);
 }
 
-// By its call; else by when it was queued; else by when it began.
-bool cut_is_issued(cut_choice *choice, const cut_row *row)
+// When work without a call was queued; else when it began.
+static int64_t queued_at(const cut_choice *choice, const cut_row *row)
 {
     const ts_columns *const c = row->columns;
+    const uint64_t queued = cut_value(row, TS_COLUMN_QUEUED);
+    return queued ? ts_reader_time_ns(choice->reader, c->clock,
+                                      c->start_ticks[row->row] - (queued - 1))
+                  : row->start_ns;
+}
+
+bool cut_is_issued(cut_choice *choice, const cut_row *row)
+{
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
     if (correlation && cut_set_has(&choice->known, correlation))
         return cut_set_has(&choice->issued, correlation);
-    const uint64_t queued = cut_value(row, TS_COLUMN_QUEUED);
-    const int64_t then =
-        queued ? ts_reader_time_ns(choice->reader, c->clock,
-                                   c->start_ticks[row->row] - (queued - 1))
-               : row->start_ns;
+    const int64_t then = queued_at(choice, row);
     return then >= choice->wish->from_ns && then < choice->wish->to_ns;
+}
+
+void cut_note_earlier(cut_choice *choice, const cut_row *row)
+{
+    const uint64_t works = TS_FILTER(KERNEL) | TS_FILTER(MEMCPY) |
+                           TS_FILTER(MEMSET) | TS_FILTER(COLLECTIVE);
+    const cut_wish *const w = choice->wish;
+    const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
+    // Of a part of the work nobody can tell when a device has none.
+    if (!w->issued || w->zones || w->name || w->kinds ||
+        row->end_ns <= choice->begin_ns || !(works >> row->columns->kind & 1) ||
+        !cut_has_track(choice, row->track))
+        return;
+    if (correlation && cut_set_has(&choice->known, correlation)
+            ? cut_set_has(&choice->earlier, correlation)
+            : queued_at(choice, row) < w->from_ns)
+        choice->begin_ns = row->end_ns;
 }

@@ -82,6 +82,10 @@ static void note(const cut_job *job, ts_writer *writer)
     if (from_ns != INT64_MIN)
         copy_note_number(writer, 0, "cut.from_ns", from_ns);
     if (to_ns != INT64_MAX) copy_note_number(writer, 0, "cut.to_ns", to_ns);
+    if (w->timed && !w->issued && !w->begun)
+        copy_note_number(writer, 0, "cut.clip", 1);
+    if (job->begin_ns != INT64_MIN)
+        copy_note_number(writer, 0, "cut.begin_ns", job->begin_ns);
     copy_note_number(writer, 0, "cut.kept", (int64_t)job->counts.kept);
     copy_note_number(writer, 0, "cut.left_out", left_out);
     copy_note_number(writer, 0, "cut.added", (int64_t)job->added);
@@ -118,6 +122,7 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
         if (result == TS_OK && named) result = copy_captures_write(&c, whole);
     }
     if (job->aliases && job->aliases->no_memory) result = TS_ERR_MEMORY;
+    job->begin_ns = choice->begin_ns;
     note(job, writer);
     cli_progress_end(&progress);
     job->undefined = c.undefined;

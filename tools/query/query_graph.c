@@ -69,7 +69,10 @@ static ts_result open_replay(query *q, query_graph *g)
         ts_replay_open(&g->replay, q->files[0].trace.reader, &desc);
     free(more);
     if (result == TS_OK) result = ts_replay_run(g->replay, NULL);
-    const ts_timeline_desc timeline = { 0 };
+    ts_timeline_desc timeline = { 0 };
+    if (!cli_clip(q->files[0].trace.reader, &timeline.from_ns,
+                  &timeline.to_ns))
+        timeline.from_ns = timeline.to_ns = 0;
     if (result == TS_OK)
         result = ts_timeline_open(&g->timeline, g->replay, &timeline);
     if (result == TS_OK)

@@ -48,6 +48,7 @@ typedef struct replay_job {
     // See replay_measure.
     ts_timeline_figures total; // of the record
     int64_t *spans_ns;         // of each device in the schedule
+    const int64_t *begin_ns;   // of each file: see ts_timeline_desc
 } replay_job;
 
 // The reader of a file.

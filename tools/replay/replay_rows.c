@@ -58,10 +58,11 @@ static void take_spans(replay_job *job, const ts_timeline *timeline)
 
 void replay_measure(replay_job *job)
 {
+    const ts_timeline_desc recorded = { .begin_ns = job->begin_ns };
     const ts_timeline_desc replayed = { .replayed = true };
     const bool same = job->mode == TS_REPLAY_EXACT && replay_is_same(job);
     ts_timeline *timeline;
-    if (ts_timeline_open(&timeline, job->replay, NULL) == TS_OK) {
+    if (ts_timeline_open(&timeline, job->replay, &recorded) == TS_OK) {
         job->total = *ts_timeline_total(timeline);
         if (same) take_spans(job, timeline);
         ts_timeline_close(timeline);

@@ -8,6 +8,7 @@
 
 struct select_rows {
     uint32_t file_count;
+    int64_t *begin_ns; // of each file
     struct {
         uint8_t *bits; // by ts_operation.row
         uint64_t count;
@@ -28,7 +29,10 @@ static bool mark(uint8_t **bits, uint64_t *count, cut_choice *choice,
             columns->start_ns[i], columns->start_ns[i] + columns->duration_ns[i]
         };
         const uint64_t at = *count + i;
-        if (cut_is_wanted(choice, &row)) more[at / 8] |= (uint8_t)(1 << at % 8);
+        if (cut_is_wanted(choice, &row))
+            more[at / 8] |= (uint8_t)(1 << at % 8);
+        else
+            cut_note_earlier(choice, &row);
     }
     *count += rows;
     return true;
@@ -69,6 +73,7 @@ static bool take_file(select_rows *rows, uint32_t f, const cli_tool *tool,
         ok = cut_choice_open(&choice, file->trace.reader, &job.wish) &&
              mark_all(&rows->files[f].bits, &rows->files[f].count, &choice);
         if (!ok) cli_error(tool, NULL, "out of memory");
+        if (choice.begin_ns != INT64_MIN) rows->begin_ns[f] = choice.begin_ns;
         cut_choice_close(&choice);
     }
     free((void *)(uintptr_t)job.wish.processes);
@@ -85,11 +90,23 @@ bool select_rows_open(select_rows **to, const replay_job *job)
         cli_error(job->tool, NULL, "out of memory");
         return false;
     }
-    rows->file_count = job->file_count;
     *to = rows;
+    rows->begin_ns = calloc(job->file_count, sizeof *rows->begin_ns);
+    if (!rows->begin_ns) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    rows->file_count = job->file_count;
+    for (uint32_t f = 0; f < job->file_count; f++)
+        rows->begin_ns[f] = INT64_MAX;
     for (uint32_t f = 0; f < job->file_count; f++)
         if (!take_file(rows, f, job->tool, &job->files[f])) return false;
     return true;
+}
+
+const int64_t *select_rows_begin(const select_rows *rows)
+{
+    return rows ? rows->begin_ns : NULL;
 }
 
 bool select_rows_have(const select_rows *rows, uint32_t file, uint64_t row)
@@ -102,5 +119,6 @@ void select_rows_close(select_rows *rows)
 {
     for (uint32_t f = 0; rows && f < rows->file_count; f++)
         free(rows->files[f].bits);
+    if (rows) free(rows->begin_ns);
     free(rows);
 }

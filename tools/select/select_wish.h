@@ -27,6 +27,9 @@ bool select_steps(cut_job *job, const char *text);
 // the reason on stderr, if there are none such. Close them in any case.
 typedef struct select_rows select_rows;
 bool select_rows_open(select_rows **rows, const replay_job *job);
+// Since when the devices of each file had nothing else to do; NULL: all is
+// selected. See ts_timeline_desc.
+const int64_t *select_rows_begin(const select_rows *rows);
 bool select_rows_have(const select_rows *rows, uint32_t file, uint64_t row);
 void select_rows_close(select_rows *rows);
 

@@ -159,6 +159,8 @@ bool view_states_show(view *v)
     if (v->zoomed) {
         desc.from_ns = v->from_ns;
         desc.to_ns = v->to_ns;
+    } else if (!cli_clip(v->trace.reader, &desc.from_ns, &desc.to_ns)) {
+        desc.from_ns = desc.to_ns = 0;
     }
     const bool opened = say(v, ts_timeline_open(&s.timeline, s.replay, &desc));
     if (opened) {

@@ -106,6 +106,10 @@ typedef struct ts_timeline_desc {
     bool replayed TS__UNSET; // the times of the last run (false: the record's)
     // figures are of [from, to) (both 0: of all)
     int64_t from_ns TS__UNSET, to_ns TS__UNSET;
+    // of each file: since when its devices had nothing else to do, if that is
+    // before what is selected; INT64_MAX: not known (NULL: what the metadata
+    // cut.begin_ns says, which parts of a step have)
+    const int64_t *begin_ns TS__UNSET;
     ts_allocator allocator TS__UNSET; // (malloc and free)
 } ts_timeline_desc;
 

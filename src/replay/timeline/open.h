@@ -103,6 +103,7 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     t->windowed = windowed;
     t->from_ns = desc->from_ns;
     t->to_ns = desc->to_ns;
+    t->file_begin = desc->begin_ns;
     t->reach = reach;
     ts_result result = TS_ERR_MEMORY;
     if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&

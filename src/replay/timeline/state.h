@@ -44,6 +44,7 @@ struct ts_timeline {
     bool replayed;
     bool windowed;
     int64_t from_ns, to_ns;
+    const int64_t *file_begin; // see ts_timeline_desc.begin_ns
     const int64_t *reach;   // in a overview: when all work of each device that
                             // began before from_ns had ended, or TS__NO_TIME
     ts__rvec begin, finish; // int64_t of each node, if replayed

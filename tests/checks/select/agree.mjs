@@ -54,11 +54,13 @@ const help = () => {
 /* ---- Selections ---------------------------------------------------------- */
 
 // The first and one in the middle.
+let steps_rows = [];
 const steps_of = () => {
     const said = json('analyze', '--only', 'steps', trace).answers?.steps;
     const rows = said?.tables?.steps?.rows ?? [];
-    return [rows[0], rows[rows.length >> 1]].filter((row) => row)
+    steps_rows = [rows[0], rows[rows.length >> 1]].filter((row) => row)
         .map((row) => ({ ...row, found: said.figures.marked === 'no' }));
+    return steps_rows;
 };
 
 const selections = () => {
@@ -104,9 +106,29 @@ const bare = (said) => JSON.parse(JSON.stringify(said, (key, value) =>
         key === 'file' && typeof value === 'string'
         ? undefined : value));
 
+// Operations of a window are whole, but nothing that is said of its time is
+// more than the window. Of a step nothing is less than the step.
+const clipped = ({ window, answers }, words) => {
+    const what = words.join(' ');
+    const { duration_ns, busy_ns, idle_ns } = answers.summary.figures;
+    const row = steps_rows.find((step, i) => i && !step.found &&
+        words.length === 2 && words[1] === String(step.number));
+    if (row && duration_ns < row.duration_ns)
+        same(`length of the step ${what}`, duration_ns, row.duration_ns);
+    if (!words.includes('--from')) return;
+    const [from, to] = ['--from', '--to'].map((word) =>
+        parseInt(words[words.indexOf(word) + 1]));
+    const devices = answers.idle?.tables?.devices?.rows ?? [];
+    for (const [key, ns] of [['work', window.work_to_ns - window.work_from_ns],
+        ['duration', duration_ns],
+        ...devices.map((d) => ['span', d.span_ns])])
+        if (ns > to - from) same(`${key} ${what}`, ns, to - from);
+    same(`busy and idle ${what}`, busy_ns + idle_ns,
+        devices.reduce((sum, d) => sum + d.span_ns, 0));
+};
+
 const about = (part, words) => {
     const what = words.join(' ');
-    const timed = words.includes('--from') || words.includes('--to');
     const both = (name, ask) => {
         const of_part = ask([], part);
         same(`${name} ${what}`, ask(words, trace), of_part);
@@ -116,12 +138,13 @@ const about = (part, words) => {
     both('info', (w, t) => without(bare(json('info', ...w, t)), 'bytes'));
     const rows = both('query', (w, t) => query(counts, ...w, t));
     both('query, host', (w, t) => query(others, ...w, t));
-    if (!timed) both('export', (w, t) => without(json('export', '-o',
+    both('export', (w, t) => without(json('export', '-o',
         `${folder}/${basename(trace)}.json`, ...w, t), 'bytes'));
-    // A window of these two is of what is in it alone.
-    if (!timed) both('view', (w, t) => bare(json('view', '--stats', ...w, t)));
+    both('view', (w, t) => bare(json('view', '--stats', ...w, t)));
+    both('view, events', (w, t) => json('view', '--events', '--limit', '1000',
+        ...w, t).events);
     both('view, kernels', (w, t) => json('view', '--stats', '--kind', 'kernel',
-        ...(w.length || !timed ? w : words), t).durations);
+        ...w, t).durations);
     both('diff', (w, t) => JSON.parse(JSON.stringify(bare(json('diff', ...w,
         t, t)).answers ?? {}).replaceAll(t, '')));
     const count = rows?.reduce((sum, row) => sum + row[1], 0);
@@ -130,6 +153,7 @@ const about = (part, words) => {
     const works = rows.filter(([kind]) => ['kernel', 'memcpy', 'memset',
         'collective'].includes(kind)).reduce((sum, row) => sum + row[1], 0);
     same(`operations ${what}`, summary?.figures?.operations ?? 0, works);
+    if (works) clipped(analyzed, words);
     const kinds = json('info', ...words, trace).counts;
     for (const [kind, n] of rows)
         same(`${kind} of ts-info ${what}`, kinds[kind], n);
