@@ -192,8 +192,8 @@ typedef struct ts_capture_memory {
     uint64_t freed[64][2]; // the last ones: address, size
     uint32_t freed_at;
     uint8_t *scratch;
-    uint64_t *told;  // hashes by the device, NULL: it does not hash
-    bool told_wrong; // it did so wrongly
+    uint64_t *reported; // hashes by the device, NULL: it does not hash
+    bool told_wrong;    // it did so wrongly
 } ts_capture_memory;
 
 // An operation, all zeros at first. The backend fills in `head` (all but

@@ -87,11 +87,11 @@ TS__WEAK_API uint64_t ts_filter_kinds(const char *list);
 
 // With TRACESMITH_DISABLE nothing is.
 #ifdef TRACESMITH_DISABLE
-#define TS__UNLESS_DISABLED(asked) false
-#define TS__FILTER_DEPTH()         0
+#define TS__UNLESS_DISABLED(requested) false
+#define TS__FILTER_DEPTH()             0
 #else
-#define TS__UNLESS_DISABLED(asked) (asked)
-#define TS__FILTER_DEPTH()         TS__LOAD(&ts__filter.stack_depth)
+#define TS__UNLESS_DISABLED(requested) (requested)
+#define TS__FILTER_DEPTH()             TS__LOAD(&ts__filter.stack_depth)
 #endif
 
 typedef struct ts__filter_state { // private
@@ -238,21 +238,28 @@ static inline bool ts__filter_match(const char *pattern, const char *end,
     return pattern == end;
 }
 
-TS__WEAK_API bool ts__filter_name_slow(const char *text, size_t size)
+// Whether a list of patterns selects a text: one of them matches it and none
+// with - in front does. A list of exclusions alone selects all others.
+static inline bool ts__filter_selects(const char *list, const char *text,
+                                      size_t size)
 {
-    const char *list = ts__filter.names;
-    bool asked = false, wanted = false;
+    bool any = false, selected = false;
     while (*list) {
         size_t item_size = 0;
         const char *const item = ts__filter_item(&list, &item_size);
         const bool out = item_size && *item == '-';
-        asked = asked || !out;
+        any = any || !out;
         if (!ts__filter_match(item + out, item + item_size, text, size))
             continue;
         if (out) return false;
-        wanted = true;
+        selected = true;
     }
-    return wanted || !asked;
+    return selected || !any;
+}
+
+TS__WEAK_API bool ts__filter_name_slow(const char *text, size_t size)
+{
+    return ts__filter_selects(ts__filter.names, text, size);
 }
 
 #endif // !TRACESMITH_DISABLE

@@ -169,7 +169,7 @@ static const char *spool_open(const char *out)
 
 // What operations are kept with all that they need: TRACESMITH_CAPTURE.
 static struct {
-    bool wanted;
+    bool requested;
     bool on_trigger; // TRACESMITH_CAPTURE_ON: when ts-record says so
     ts_capture_desc what;
     char room[8192]; // of its texts
@@ -177,7 +177,7 @@ static struct {
 
 static void keep_begin(void)
 {
-    if (!keep.wanted) return;
+    if (!keep.requested) return;
     if (keep.on_trigger)
         ts_capture_arm(&keep.what);
     else
@@ -263,7 +263,7 @@ static uint64_t give_figures(void)
     TS__STORE(&mine->lost, stats.lost);
     TS__STORE(&mine->bytes, stats.file_bytes);
     TS__STORE(&mine->threads, stats.threads);
-    if (keep.wanted) give_kept(mine);
+    if (keep.requested) give_kept(mine);
     // release: pairs with the acquire in record_control.c
     __atomic_store_n(&mine->state, watch.state, __ATOMIC_RELEASE);
     return stats.file_bytes;
@@ -429,10 +429,10 @@ static bool set_keep(void)
 {
     const char *const text = secure_getenv("TRACESMITH_CAPTURE");
     const char *const on = secure_getenv("TRACESMITH_CAPTURE_ON");
-    keep.wanted = text && *text;
+    keep.requested = text && *text;
     keep.on_trigger = on && *on;
-    if (!keep.wanted || ts_capture_parse(&keep.what, keep.room,
-                                         sizeof keep.room, text) == TS_OK)
+    if (!keep.requested || ts_capture_parse(&keep.what, keep.room,
+                                            sizeof keep.room, text) == TS_OK)
         return true;
     say("not recorded", "TRACESMITH_CAPTURE is wrong");
     return false;
@@ -457,7 +457,7 @@ static void set_flight(ts_session_desc *desc)
 }
 
 // What was left out on purpose is said in the trace.
-static void note_wishes(void)
+static void note_options(void)
 {
     static const char *const wishes[][2] = {
         { "TRACESMITH_KINDS", "capture.kinds" },
@@ -490,10 +490,10 @@ static void take_name(ts_nvtx_kind kind, uint64_t handle, const char *name)
 static void start_once(void)
 {
     ts_session_desc desc;
-    const char *const wanted = secure_getenv("TRACESMITH_OUT");
+    const char *const requested = secure_getenv("TRACESMITH_OUT");
     memset(&desc, 0, sizeof desc);
-    if (!wanted || !*wanted) return;
-    const char *const out = spool_open(wanted);
+    if (!requested || !*requested) return;
+    const char *const out = spool_open(requested);
     log_open();
     if (!set_capture() || !set_keep()) return;
     if (!control_open()) {
@@ -511,7 +511,7 @@ static void start_once(void)
     ts_nvtx_named = take_name;
     ts_backend_add(&ts_nvtx_backend);
     // Handlers in a child run in the order in which they were registered.
-    if (follow && ts__copy_text(out_pattern, sizeof out_pattern, wanted))
+    if (follow && ts__copy_text(out_pattern, sizeof out_pattern, requested))
         pthread_atfork(NULL, NULL, child_path);
     const ts_result result = ts_session_start(&desc);
     if (result != TS_OK) {
@@ -519,10 +519,10 @@ static void start_once(void)
         return;
     }
     say("recorded", desc.path);
-    note_wishes();
+    note_options();
     // Now, though a delay may put off the captures: what a child does here
     // comes after their own handler, which gives their lock back.
-    if (keep.wanted) ts__cap_hook(&ts__cap_now);
+    if (keep.requested) ts__cap_hook(&ts__cap_now);
     watch_start();
     // After the session's own, which starts the child's.
     if (follow) pthread_atfork(NULL, NULL, child_began);

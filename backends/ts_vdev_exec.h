@@ -173,7 +173,7 @@ static bool ts__vx_split(const ts_executor_range *ranges, ts__vx_part *parts)
 }
 
 // Whether two devices want the same place.
-static bool ts__vx_meet(const uint64_t *at, uint64_t size)
+static bool ts__vx_overlaps(const uint64_t *at, uint64_t size)
 {
     for (int i = 0; i < TS__VX_DEVICES; i++)
         for (int j = 0; j < i; j++)
@@ -196,7 +196,7 @@ static ts_result ts__vx_open_placed(ts__vx *x, ts_vdev_desc desc,
     for (int i = 0; i < TRIES && result != TS_OK; i++) {
         if (i && !ts__vx_split(ranges, parts)) break;
         desc.memory_bytes = ts__vx_places(ranges, parts, at);
-        if (!ts__vx_meet(at, desc.memory_bytes))
+        if (!ts__vx_overlaps(at, desc.memory_bytes))
             result = ts_vdev_open(&x->vdev, &desc);
     }
     return result;
@@ -310,7 +310,7 @@ static ts_result ts__vx_read(void *state, void *bytes, uint64_t address,
     it from being loaded as a library. TS_ERR_UNSUPPORTED: it is for another
     machine, or not position independent.
 */
-static ts_result ts__vx_as_library(uint8_t *bytes, uint64_t size)
+static ts_result ts_vdev_exec_library(uint8_t *bytes, uint64_t size)
 {
     Elf64_Ehdr own, *const e = (void *)bytes;
     const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -402,7 +402,7 @@ static ts_result ts__vx_load(void *state, const ts_executor_code *code,
         code->bytes ? malloc((size_t)code->size + 1) : ts__vx_file(code);
     if (!bytes) return code->bytes ? TS_ERR_MEMORY : TS_ERR_NOT_FOUND;
     if (code->bytes) memcpy(bytes, code->bytes, (size_t)code->size);
-    ts_result result = ts__vx_as_library(bytes, code->size);
+    ts_result result = ts_vdev_exec_library(bytes, code->size);
     void *const handle =
         result == TS_OK ? ts__vx_dlopen(bytes, code->size) : NULL;
     free(bytes);
@@ -498,7 +498,7 @@ static ts_result ts__vx_set(void *state, uint64_t stream,
                                 (uint8_t)set->value, set->size);
 }
 
-static ts_result ts__vx_ask(void *state)
+static ts_result ts__vx_poll(void *state)
 {
     const ts__vx *const x = state;
     bool done = true;
@@ -510,7 +510,7 @@ static ts_result ts__vx_ask(void *state)
 
 static ts_result ts__vx_wait(void *state, uint32_t timeout_ms)
 {
-    return ts_executor_poll(ts__vx_ask, state, timeout_ms);
+    return ts_executor_poll(ts__vx_poll, state, timeout_ms);
 }
 
 static ts_result ts__vx_event(void *state, uint64_t stream, uint64_t *event)

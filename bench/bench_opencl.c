@@ -39,7 +39,7 @@ static bool load(void)
     found = dlsym(library, #name); \
     memcpy(&cl.name, &found, sizeof found);
     TS__CL_HOOKED(TS__X)
-    TS__CL_ASKED(TS__X)
+    TS__CL_QUERIED(TS__X)
 #undef TS__X
     found = dlsym(library, "clGetPlatformIDs");
     memcpy(&get_platforms, &found, sizeof found);

@@ -61,7 +61,7 @@ static inline bool ts__cap_look(ts_capture_memory *memory, ts__cap_range *range,
                                 bool *kept)
 {
     const uint64_t chunks = ts__cap_chunks(range->size);
-    ts__cap_query told = { 0, 0, false };
+    ts__cap_query reported = { 0, 0, false };
     ts__cap_blank blank;
     memset(&blank, 0, sizeof blank);
     if (!memory->scratch || !ts__cap_tables(range)) return false;
@@ -78,7 +78,7 @@ static inline bool ts__cap_look(ts_capture_memory *memory, ts__cap_range *range,
             ts__cap_note(range, i, blank.hash, blank.state, kept);
             continue;
         }
-        const uint64_t *const by = ts__cap_hash_of(memory, range, i, &told);
+        const uint64_t *const by = ts__cap_hash_of(memory, range, i, &reported);
         if (by) memcpy(hash, by, sizeof hash);
         if (!by || ts__cap_bytes_requested((size_t)size, hash)) {
             bytes = memory->vendor->view(memory->user, range->address + at,

@@ -34,7 +34,7 @@ static inline uint64_t ts__cap_size(const ts__cap_range *range, uint64_t chunk)
 // Asks for those from `first` on.
 static inline void ts__cap_hash_request(ts_capture_memory *memory,
                                         const ts__cap_range *range,
-                                        uint64_t first, ts__cap_query *told)
+                                        uint64_t first, ts__cap_query *reported)
 {
     const uint64_t chunks = ts__cap_chunks(range->size);
     uint64_t end = first, size = 0;
@@ -43,24 +43,25 @@ static inline void ts__cap_hash_request(ts_capture_memory *memory,
            ts__cap_size(range, end) > 240 &&
            ts__cap_stale(memory, range, end, &held))
         size += ts__cap_size(range, end++);
-    told->first = first;
-    told->end = end;
-    told->known =
+    reported->first = first;
+    reported->end = end;
+    reported->known =
         size && memory->vendor->hash(memory->user,
                                      range->address + first * TS_CAPTURE_CHUNK,
-                                     size, memory->told);
+                                     size, memory->reported);
 }
 
 // What the device says of a chunk; NULL: nothing.
 static inline const uint64_t *ts__cap_hash_of(ts_capture_memory *memory,
                                               const ts__cap_range *range,
                                               uint64_t chunk,
-                                              ts__cap_query *told)
+                                              ts__cap_query *reported)
 {
-    if (!memory->told || memory->told_wrong) return NULL;
-    if (chunk >= told->end) ts__cap_hash_request(memory, range, chunk, told);
-    if (!told->known || chunk >= told->end) return NULL;
-    return &memory->told[2 * (chunk - told->first)];
+    if (!memory->reported || memory->told_wrong) return NULL;
+    if (chunk >= reported->end)
+        ts__cap_hash_request(memory, range, chunk, reported);
+    if (!reported->known || chunk >= reported->end) return NULL;
+    return &memory->reported[2 * (chunk - reported->first)];
 }
 
 // Whether the trace is to get the bytes of this hash.

@@ -165,12 +165,12 @@ static ts_u64 ts_end(ts_u32 size, TS_GROUP const ts_u64 *sums, ts_u32 high)
 #define TS_ITEM  (ts_u32) __nvvm_read_ptx_sreg_tid_x()
 #define TS_ITEMS (ts_u32) __nvvm_read_ptx_sreg_ntid_x()
 #define TS_INDEX (ts_u32) __nvvm_read_ptx_sreg_ctaid_x()
-#define TS_MEET  __nvvm_bar_sync(0)
+#define TS_BARRIER  __nvvm_bar_sync(0)
 #else
 #define TS_ITEM  (ts_u32) get_local_id(0)
 #define TS_ITEMS (ts_u32) get_local_size(0)
 #define TS_INDEX (ts_u32) get_group_id(0)
-#define TS_MEET  barrier(CLK_LOCAL_MEM_FENCE)
+#define TS_BARRIER  barrier(CLK_LOCAL_MEM_FENCE)
 #endif
 #elif defined(__HIPCC_RTC__)
 #pragma clang force_cuda_host_device end
@@ -179,7 +179,7 @@ static ts_u64 ts_end(ts_u32 size, TS_GROUP const ts_u64 *sums, ts_u32 high)
 #define TS_ITEM   threadIdx.x
 #define TS_ITEMS  blockDim.x
 #define TS_INDEX  blockIdx.x
-#define TS_MEET   __syncthreads()
+#define TS_BARRIER   __syncthreads()
 __device__ __attribute__((used)) ts_u64 ts_hashes[8192]; // of 4,096 chunks
 #endif
 
@@ -195,9 +195,9 @@ TS_KERNEL void ts_hash_chunks(TS_MEMORY const ts_u8 *memory, ts_u64 offset,
     const ts_u32 own = size - at < TS_CHUNK ? (ts_u32)(size - at) : TS_CHUNK;
     if (own <= TS_SHORT) return;
     ts_add(memory + offset + at, own, sums, item, TS_ITEMS);
-    TS_MEET;
+    TS_BARRIER;
     if (item < 8) ts_fold(own, sums, item);
-    TS_MEET;
+    TS_BARRIER;
     if (item < 2) hashes[2 * chunk + item] = ts_end(own, sums, item);
 }
 #endif

@@ -60,10 +60,10 @@ TS__WEAK_API void ts_capture_close(ts_capture_memory *memory)
         ts__cap_forget(&memory->ranges[i]);
     free(memory->ranges);
     free(memory->scratch);
-    free(memory->told);
+    free(memory->reported);
     memory->ranges = NULL;
     memory->scratch = NULL;
-    memory->told = NULL;
+    memory->reported = NULL;
     memory->count = memory->capacity = 0;
     memory->low = memory->high = 0;
     memory->capture = 0;
@@ -85,7 +85,7 @@ static inline void ts__cap_hash_open(ts_capture_memory *memory)
     if (!memory->vendor->hash) return;
     ts__cap_hash_report(memory, "on the host");
     if (ts__cap_now.desc.hash != TS_CAPTURE_HASH_HOST)
-        memory->told = malloc((size_t)TS__CAP_HASHES_MAX * 16);
+        memory->reported = malloc((size_t)TS__CAP_HASHES_MAX * 16);
 }
 
 TS__WEAK_API bool ts_capture_fresh(ts_capture_memory *memory)

@@ -214,18 +214,7 @@ static inline ts_result ts__cap_session(char *why, size_t room)
 #else
 static inline bool ts__cap_listed(const char *list, const char *name)
 {
-    bool asked = false, wanted = false;
-    while (*list) {
-        size_t size = 0;
-        const char *const item = ts__filter_item(&list, &size);
-        const bool out = size && *item == '-';
-        asked = asked || !out;
-        if (!ts__filter_match(item + out, item + size, name, strlen(name)))
-            continue;
-        if (out) return false;
-        wanted = true;
-    }
-    return wanted || !asked;
+    return ts__filter_selects(list, name, strlen(name));
 }
 #endif
 
@@ -450,15 +439,17 @@ TS__WEAK_API bool ts_capture_requested(ts_capture_op *op)
     const ts_capture_desc d = s->desc;
     if (d.zone) memcpy(zone, s->zone, sizeof zone);
     const bool few = d.kernels || d.first || d.count;
-    bool wanted = s->on && (kernel || !few);
-    if (wanted && kernel && d.kernels)
-        wanted = ts__cap_is_named(s->kernels, op);
-    if (wanted && kernel && (d.first || d.count)) {
-        wanted = ts__cap_launch(s, op->head.name, &number) &&
-                 number >= d.first && (!d.count || number - d.first < d.count);
+    bool requested = s->on && (kernel || !few);
+    if (requested && kernel && d.kernels)
+        requested = ts__cap_is_named(s->kernels, op);
+    if (requested && kernel && (d.first || d.count)) {
+        requested = ts__cap_launch(s, op->head.name, &number) &&
+                    number >= d.first &&
+                    (!d.count || number - d.first < d.count);
     }
     pthread_mutex_unlock(&s->lock);
-    return wanted && (!d.zone || ts_zone_inside(zone)) && ts__cap_admit(s, op);
+    return requested && (!d.zone || ts_zone_inside(zone)) &&
+           ts__cap_admit(s, op);
 }
 
 #endif // TS__CAPTURE_OPTIONS_H

@@ -24,7 +24,7 @@
 static bool ts__cx_is_moved(const ts__cx *x, uint64_t address)
 {
     for (size_t i = 0; i < x->other_count; i++)
-        if (address - x->others[i].wanted < x->others[i].size) return true;
+        if (address - x->others[i].requested < x->others[i].size) return true;
     return false;
 }
 

@@ -143,7 +143,7 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
 }
 
 // Whether a launch is cooperative and has no other attribute.
-static bool ts__cx_is_together(const ts__cx_how *how)
+static bool ts__cx_is_cooperative(const ts__cx_how *how)
 {
     return how->count == 1 && how->attributes[0].id == TS__CUDA_COOPERATIVE &&
            how->attributes[0].value.number == 1;
@@ -151,20 +151,20 @@ static bool ts__cx_is_together(const ts__cx_how *how)
 
 // By a function that takes arguments one by one: versions of HIP without
 // hipDrvLaunchKernelEx have no other one.
-static ts_result ts__cx_launch_together(ts__cx *x, void *on, void *function,
-                                        const ts_executor_launch *l,
-                                        uint8_t *args)
+static ts_result ts__cx_launch_cooperative(ts__cx *x, void *on, void *function,
+                                           const ts_executor_launch *l,
+                                           uint8_t *args)
 {
-    if (!x->call.launch_together || (l->args_size && !l->param_count))
+    if (!x->call.launch_cooperative || (l->args_size && !l->param_count))
         return TS_ERR_UNSUPPORTED;
     void **const each = (void **)malloc((l->param_count + 1) * sizeof *each);
     if (!each) return TS_ERR_MEMORY;
     for (uint32_t i = 0; i < l->param_count; i++)
         each[i] = args + l->params[i].offset;
     const ts_result result = ts__cx_result(
-        x, x->call.launch_together(function, l->grid[0], l->grid[1], l->grid[2],
-                                   l->block[0], l->block[1], l->block[2],
-                                   l->shared, on, each));
+        x, x->call.launch_cooperative(function, l->grid[0], l->grid[1],
+                                      l->grid[2], l->block[0], l->block[1],
+                                      l->block[2], l->shared, on, each));
     free(each);
     return result;
 }
@@ -188,8 +188,8 @@ static ts_result ts__cx_launch_now(ts__cx *x, void *on, void *function,
                                .attribute_count = how.count };
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
-    if (!x->call.launch_how && ts__cx_is_together(&how))
-        return ts__cx_launch_together(x, on, function, l, (uint8_t *)args);
+    if (!x->call.launch_how && ts__cx_is_cooperative(&how))
+        return ts__cx_launch_cooperative(x, on, function, l, (uint8_t *)args);
     if (!x->call.launch_how) return TS_ERR_UNSUPPORTED;
     return ts__cx_result(
         x, x->call.launch_how(&launch, function, NULL, size ? more : NULL));

@@ -91,7 +91,7 @@
     X(box, "cuMemcpy3DAsync_v2", NULL, (const ts__cuda_box *, void *)) \
     X(peer, "cuMemcpyPeerAsync", NULL, \
       (uint64_t, void *, uint64_t, void *, size_t, void *)) \
-    X(launch_together, NULL, "hipModuleLaunchCooperativeKernel", \
+    X(launch_cooperative, NULL, "hipModuleLaunchCooperativeKernel", \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
        unsigned, void *, void **)) \
     X(rows, NULL, "hipMemcpy2DAsync", \
@@ -151,7 +151,7 @@ typedef struct ts__cx_span { // granules that captured memory lies in
 } ts__cx_span;
 
 typedef struct ts__cx_other { // memory that lies elsewhere
-    uint64_t address, size, wanted;
+    uint64_t address, size, requested;
     uint32_t device;
 } ts__cx_other;
 
@@ -354,7 +354,7 @@ static ts__cuda_memory ts__cx_memory(const ts__cx *x, uint32_t device)
     return memory;
 }
 
-static ts_result ts__cx_devices(ts__cx *x, uint32_t wanted, char *why,
+static ts_result ts__cx_devices(ts__cx *x, uint32_t requested, char *why,
                                 size_t room)
 {
     int count = 0, error = x->call.init(0);
@@ -364,12 +364,12 @@ static ts_result ts__cx_devices(ts__cx *x, uint32_t wanted, char *why,
                  ts__cx_error(x, error ? error : TS__CUDA_NO_DEVICE));
         return TS_ERR_UNSUPPORTED;
     }
-    if (wanted > (uint32_t)count || wanted > TS__CX_DEVICES) {
+    if (requested > (uint32_t)count || requested > TS__CX_DEVICES) {
         snprintf(why, room, "the trace is of %u devices, and here are %d",
-                 (unsigned)wanted, count);
+                 (unsigned)requested, count);
         return TS_ERR_UNSUPPORTED;
     }
-    for (uint32_t i = 0; i < wanted && !error; i++) {
+    for (uint32_t i = 0; i < requested && !error; i++) {
         int device = 0;
         if (!x->is_hip) error = x->call.device(&device, (int)i);
         if (!x->is_hip && !error)
@@ -432,12 +432,12 @@ static ts_result ts__cx_elsewhere(ts__cx *x, uint32_t device, uint64_t *address,
         x->others = more;
         x->other_capacity = capacity;
     }
-    const uint64_t wanted = *address;
+    const uint64_t requested = *address;
     ts__cx_use(x, device);
     const int error = x->call.alloc(address, size);
     if (error) return ts__cx_result(x, error);
     x->others[x->other_count++] =
-        (ts__cx_other){ *address, size, wanted, device };
+        (ts__cx_other){ *address, size, requested, device };
     return TS_OK;
 }
 

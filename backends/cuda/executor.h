@@ -13,7 +13,7 @@
 #include "exec_launch.h"
 #include "exec_memory.h"
 
-static ts_result ts__cx_ask(void *state)
+static ts_result ts__cx_poll(void *state)
 {
     ts__cx *const x = state;
     for (size_t i = 0; i < x->stream_count; i++) {
@@ -31,7 +31,7 @@ static ts_result ts__cx_wait(void *state, uint32_t timeout_ms)
 {
     ts__cx *const x = state;
     if (x->failed) return ts__cx_result(x, x->failed);
-    return ts_executor_poll(ts__cx_ask, x, timeout_ms);
+    return ts_executor_poll(ts__cx_poll, x, timeout_ms);
 }
 
 // One that is new, behind what the stream has so far.

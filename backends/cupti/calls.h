@@ -162,8 +162,8 @@ static void ts__cu_own_put(ts__cu *u, uint32_t correlation)
 }
 
 // Of the driver's functions some matter to captures only.
-static void ts__cu_told_call(ts__cu *u, uint32_t domain, uint32_t id,
-                             const ts__cu_call_data *call, uint32_t session)
+static void ts__cu_call_reported(ts__cu *u, uint32_t domain, uint32_t id,
+                                 const ts__cu_call_data *call, uint32_t session)
 {
     const bool kept = domain == TS__CU_DRIVER && id < TS__CU_IDS && u->keep[id];
     const bool only = kept && u->rules[domain][id] == TS__CU_QUIET;
@@ -185,10 +185,10 @@ static void ts__cu_callback(void *user, uint32_t domain, uint32_t id,
     ts__cu *const u = (ts__cu *)user;
     // acquire: pairs with the release in ts__cu_open
     const uint32_t session = __atomic_load_n(&u->on, __ATOMIC_ACQUIRE);
-    if (!session || !data || TS__LOAD(&u->apart)) return;
+    if (!session || !data || TS__LOAD(&u->standalone)) return;
     if (domain == TS__CU_RUNTIME || domain == TS__CU_DRIVER) {
-        ts__cu_told_call(u, domain, id, (const ts__cu_call_data *)data,
-                         session);
+        ts__cu_call_reported(u, domain, id, (const ts__cu_call_data *)data,
+                             session);
     } else if (domain == TS__CU_RESOURCE) {
         if (u->keeps) ts__cu_keep_resource(id, (const ts__cu_resource *)data);
         if (id == TS__CU_MODULE_UNLOADED)

@@ -219,14 +219,15 @@ static void ts__cu_keep_not(ts__cu *u)
     if (u != &ts__cupti) return;
     const bool kept = ts__cs_is_on() && ts__cs.vendor == &ts__cu_keep_vendor;
     ts__cs_stop(&ts__cu_keep_vendor);
-    const bool wanted = ts_capture_on() || TS__LOAD(&ts__cap_now.armed);
+    const bool requested = ts_capture_on() || TS__LOAD(&ts__cap_now.armed);
     const char *const said = kept ? "ended: another profiler got CUPTI"
                                   : "declined: another profiler has CUPTI";
     const uint64_t now = ts_tick_now();
     char text[96];
-    if (kept || wanted) ts_metadata_text(0, ts__cu_keep_vendor.refusal, said);
+    if (kept || requested)
+        ts_metadata_text(0, ts__cu_keep_vendor.refusal, said);
     snprintf(text, sizeof text, "captures of operations %s", said);
-    if (wanted) ts_loss_report(0, TS_LOSS_BACKEND, text, 1, now, now);
+    if (requested) ts_loss_report(0, TS_LOSS_BACKEND, text, 1, now, now);
 }
 
 // Turns on the callbacks that a capture needs, if there is one, or may be.

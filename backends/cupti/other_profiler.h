@@ -167,7 +167,7 @@ typedef struct ts__ca_dim3 { // passed as CUDA's is
     X(cudaGetDriverEntryPoint_ptsz) \
     X(cudaGetDriverEntryPointByVersion) \
     X(cudaGetDriverEntryPointByVersion_ptsz)
-#define TS__CA_ASKS(X) \
+#define TS__CA_REQUESTS(X) \
     X(cuptiSubscribe) \
     X(cuptiSubscribe_v2) \
     X(cuptiActivityRegisterCallbacks)
@@ -175,12 +175,12 @@ typedef struct ts__ca_dim3 { // passed as CUDA's is
 enum {
 #define TS__X(name, rule, parameters, call) TS__CA_##name,
 #define TS__Y(name)                         TS__CA_##name,
-    TS__CA_FUNCTIONS(TS__X) TS__CA_LOOKUPS(TS__Y) TS__CA_ASKS(TS__Y)
+    TS__CA_FUNCTIONS(TS__X) TS__CA_LOOKUPS(TS__Y) TS__CA_REQUESTS(TS__Y)
 #undef TS__X
 #undef TS__Y
         TS__CA_COUNT,
     TS__CA_LOOKUPS_AT = TS__CA_cuGetProcAddress,
-    TS__CA_ASKS_AT = TS__CA_cuptiSubscribe
+    TS__CA_REQUESTS_AT = TS__CA_cuptiSubscribe
 };
 
 static ts__cu *ts__ca_engine;                    // of the process; there is one
@@ -203,9 +203,9 @@ typedef struct ts__ca_call {
 static void ts__ca_begin(ts__ca_call *c)
 {
     ts__cu *const u = __atomic_load_n(&ts__ca_engine, __ATOMIC_ACQUIRE);
-    // acquire: pairs with the release in ts__cu_go_apart
-    c->recorded =
-        u && TS__LOAD(&u->on) && __atomic_load_n(&u->apart, __ATOMIC_ACQUIRE);
+    // acquire: pairs with the release in ts__cu_go_standalone
+    c->recorded = u && TS__LOAD(&u->on) &&
+                  __atomic_load_n(&u->standalone, __ATOMIC_ACQUIRE);
     if (!c->recorded) return;
     if (TS__UNLIKELY(!TS__LOAD(&u->heard))) TS__STORE(&u->heard, 1);
     c->start = ts_tick_now();
@@ -220,7 +220,8 @@ static int ts__ca_end(const ts__ca_call *c, uint32_t number, const char *name,
     if (!result && rule == TS__CU_LAUNCH)
         __atomic_fetch_add(&u->launches, 1, __ATOMIC_RELAXED);
     // What it had the device do nobody tells us.
-    if (!result && rule != TS__CU_CALL) ts__lose(&u->lost, TS__CU_APART, 0, 1);
+    if (!result && rule != TS__CU_CALL)
+        ts__lose(&u->lost, TS__CU_STANDALONE, 0, 1);
     if (!ts_filter_kind(TS_EVENT_API_CALL)) return result;
     uint32_t code = TS__CODE(&ts__ca_codes[number]);
     if (!code) {
@@ -262,11 +263,11 @@ static bool ts__cu_yields(const char *owner)
 
 // A function of somebody's is to get what ours gets. The worker lets go, within
 // its time: this may be a thread of the program that holds anything.
-static void ts__cu_asked(const void *function)
+static void ts__cu_note_request(const void *function)
 {
     ts__cu *const u = __atomic_load_n(&ts__ca_engine, __ATOMIC_ACQUIRE);
     char owner[128], text[256];
-    if (!u || !TS__LOAD(&u->on) || TS__LOAD(&u->apart) ||
+    if (!u || !TS__LOAD(&u->on) || TS__LOAD(&u->standalone) ||
         ts__cu_forbidden == getpid())
         return;
     ts__cu_owner(function, owner, sizeof owner);
@@ -274,15 +275,16 @@ static void ts__cu_asked(const void *function)
     if (yields) {
         TS__STORE(&u->yield, 1);
         ts__worker_flush(&u->worker);
-    } else if (__atomic_exchange_n(&u->asked, 1, __ATOMIC_RELAXED)) {
+    } else if (__atomic_exchange_n(&u->contended, 1, __ATOMIC_RELAXED)) {
         return; // that was said
     }
     snprintf(text, sizeof text, "%s asked for %s %s", owner, u->table->product,
-             !yields               ? "and was refused; ts-record --yield gives "
-                                     "it up"
-             : TS__LOAD(&u->apart) ? "and has it until the end: from then on "
-                                     "calls are recorded, not what they start"
-                                   : "and did not get it in time");
+             !yields ? "and was refused; ts-record --yield gives "
+                       "it up"
+             : TS__LOAD(&u->standalone)
+                 ? "and has it until the end: from then on "
+                   "calls are recorded, not what they start"
+                 : "and did not get it in time");
     ts__cu_fact(u, "asked", text);
     ts_message(text);
 }
@@ -295,7 +297,7 @@ static int ts__ca_cuptiSubscribe(void **handle, ts__cu_called function,
     const void *whose;
     memcpy(&whose, &function, sizeof whose);
     memcpy(&real, &found, sizeof real);
-    ts__cu_asked(whose);
+    ts__cu_note_request(whose);
     return real(handle, function, user);
 }
 
@@ -307,7 +309,7 @@ static int ts__ca_cuptiSubscribe_v2(void **handle, ts__cu_called function,
     const void *whose;
     memcpy(&whose, &function, sizeof whose);
     memcpy(&real, &found, sizeof real);
-    ts__cu_asked(whose);
+    ts__cu_note_request(whose);
     return real(handle, function, user, how);
 }
 
@@ -319,7 +321,7 @@ static int ts__ca_cuptiActivityRegisterCallbacks(ts__cu_requested requested,
     const void *whose;
     memcpy(&whose, &requested, sizeof whose);
     memcpy(&real, &found, sizeof real);
-    ts__cu_asked(whose);
+    ts__cu_note_request(whose);
     return real(requested, completed);
 }
 
@@ -413,7 +415,7 @@ __asm__(".text\n"
 static const ts__patch ts__ca_own[TS__CA_COUNT] = {
 #define TS__X(name, rule, parameters, call) TS__Y(name)
 #define TS__Y(name)                         TS__CA_OWN(#name, ts__ca_##name)
-    TS__CA_FUNCTIONS(TS__X) TS__CA_LOOKUPS(TS__Y) TS__CA_ASKS(TS__Y)
+    TS__CA_FUNCTIONS(TS__X) TS__CA_LOOKUPS(TS__Y) TS__CA_REQUESTS(TS__Y)
 #undef TS__X
 #undef TS__Y
 };
@@ -433,7 +435,7 @@ static void ts__ca_find(const ts__cu *u, ts__patch_set *set)
 {
     void *const libraries[] = { ts__library_present("libcuda.so"),
                                 ts__library_present("libcudart") };
-    for (uint32_t i = 0; i < TS__CA_ASKS_AT; i++) {
+    for (uint32_t i = 0; i < TS__CA_REQUESTS_AT; i++) {
         const bool runtime = strstr(ts__ca_own[i].name, "cuda") != NULL;
         void *const library = libraries[runtime];
         void *const found = library ? dlsym(library, ts__ca_own[i].name) : NULL;
@@ -462,7 +464,7 @@ static bool ts__ca_put(const ts__cu *u, uint32_t first, uint32_t end,
     for (uint32_t i = 0; i < TS__CA_COUNT; i++)
         if (ts__ca_real[i] &&
             ((i >= first && i < end) ||
-             (by_name && i >= TS__CA_LOOKUPS_AT && i < TS__CA_ASKS_AT))) {
+             (by_name && i >= TS__CA_LOOKUPS_AT && i < TS__CA_REQUESTS_AT))) {
             real[set.count] = ts__ca_real[i];
             there[set.count++] = ts__ca_own[i];
         }
@@ -494,18 +496,19 @@ static void ts__cu_look(ts__cu *u)
     const uint64_t loaded = ts__patch_loaded();
     if (loaded == u->loaded) return;
     u->loaded = loaded;
-    if (TS__LOAD(&u->apart))
+    if (TS__LOAD(&u->standalone))
         ts__ca_calls(u);
     else
-        ts__ca_put(u, TS__CA_ASKS_AT, TS__CA_COUNT, ts__cu_desc.yield != NULL);
+        ts__ca_put(u, TS__CA_REQUESTS_AT, TS__CA_COUNT,
+                   ts__cu_desc.yield != NULL);
 }
 
 // From now on calls are recorded without CUPTI.
-static void ts__cu_go_apart(ts__cu *u)
+static void ts__cu_go_standalone(ts__cu *u)
 {
     // release: the table of real functions; pairs with the acquire in
     // ts__ca_begin
-    __atomic_store_n(&u->apart, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&u->standalone, 1, __ATOMIC_RELEASE);
     u->loaded = 0; // a file may have been loaded meanwhile: it is looked again
 }
 

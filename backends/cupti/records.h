@@ -299,7 +299,7 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__launch *l)
     desc.dynamic_shared = ts__read32(r, at[TS__CU_DYNAMIC_SHARED]);
     desc.local = ts__read32(r, at[TS__CU_LOCAL]);
     const char *const name = desc.name ? desc.name : "";
-    l->unwanted = !ts_filter_name(name, strlen(name));
+    l->unrequested = !ts_filter_name(name, strlen(name));
     l->launch = ts_gpu_launch_define(&desc);
 }
 
@@ -379,7 +379,7 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
         if (made) op.origin.stack = made;
     }
     ts__cu_stream_went(u, s, &op);
-    if (!l->unwanted) ts_gpu_op_record(&op);
+    if (!l->unrequested) ts_gpu_op_record(&op);
 }
 
 static uint32_t ts__cu_memory_kind(uint32_t kind)
@@ -858,7 +858,7 @@ static void ts__cu_decode(ts__cu *u, uint32_t buffers)
     const bool refused = u->refused;
     u->batch = buffers;
     u->learned = false;
-    if (!TS__LOAD(&u->apart)) ts__cu_clock_sample(u, false);
+    if (!TS__LOAD(&u->standalone)) ts__cu_clock_sample(u, false);
     for (uint32_t i = 0; i < TS__CU_BUFFERS && !u->judged; i++)
         if (buffers >> i & 1) ts__cu_walk(u, i, ts__cu_judge);
     if (u->refused && !refused) ts__cu_refuse(u);

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 // Another profiler was first: what can be had without CUPTI.
-static bool ts__cu_open_apart(ts__cu *u, char *why, size_t room)
+static bool ts__cu_open_standalone(ts__cu *u, char *why, size_t room)
 {
     if (u != ts__ca_engine || !ts__ca_calls(u)) return false;
     snprintf(why, room,
@@ -32,7 +32,7 @@ static bool ts__cu_open_apart(ts__cu *u, char *why, size_t room)
              "recorded, not what they start",
              u->owner, u->table->product);
     __atomic_store_n(&u->on, ++u->generation, __ATOMIC_RELEASE);
-    ts__cu_go_apart(u);
+    ts__cu_go_standalone(u);
     ts__cu_keep_not(u);
     if (ts__cu_work_start(u)) return true;
     snprintf(why, room, "there is no thread for it");
@@ -44,7 +44,7 @@ static bool ts__cu_open_apart(ts__cu *u, char *why, size_t room)
 static bool ts__cu_open(ts__cu *u, char *why, size_t room)
 {
     if (!ts__cu_subscribe(u, why, room))
-        return u->owner[0] && ts__cu_open_apart(u, why, room);
+        return u->owner[0] && ts__cu_open_standalone(u, why, room);
     ts__cu_attributes(u);
     ts__cu_clock_choose(u);
     ts__cu_clock_sample(u, true);
@@ -126,7 +126,7 @@ static void ts__cu_sum_up(ts__cu *u)
         ts__cu_fact_int(u, "into_graphs", TS__LOAD(&u->into_graphs));
     if (u->early) ts__cu_fact_int(u, "kernels_before_launch", u->early);
     if (u->time.steps) ts__cu_fact_int(u, "clock_steps", u->time.steps);
-    if (TS__LOAD(&u->apart)) {
+    if (TS__LOAD(&u->standalone)) {
         if (!TS__LOAD(&u->heard)) ts__cu_fact(u, "warning", ts__cu_unheard);
         return;
     }
@@ -175,7 +175,7 @@ static void ts__cu_stop(ts__cu *u)
     }
     pthread_mutex_lock(&u->decode);
     ts__cu_decode(u, __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE));
-    if (!TS__LOAD(&u->apart)) ts__cu_clock_sample(u, true);
+    if (!TS__LOAD(&u->standalone)) ts__cu_clock_sample(u, true);
     ts__cu_sum_up(u);
     pthread_mutex_unlock(&u->decode);
 }

@@ -62,7 +62,7 @@ static void ts__cu_forked(void)
     for (size_t i = 0; i < 2; i++) {
         ts__cu *const u = engines[i];
         if (!u->memory) continue;
-        u->on = u->apart = 0;
+        u->on = u->standalone = 0;
         ts__worker_forked(&u->worker);
         u->subscriber = NULL;
         memset(u->kinds_on, 0, sizeof u->kinds_on);
@@ -136,8 +136,8 @@ static void ts__cu_reset(ts__cu *u)
     u->kernels = u->early = u->silent_ns = u->of_graphs = u->device_syncs = 0;
     u->refused = false;
     u->exiting = false;
-    TS__STORE(&u->apart, 0);
-    u->yield = u->asked = u->heard = 0;
+    TS__STORE(&u->standalone, 0);
+    u->yield = u->contended = u->heard = 0;
     u->loaded = 0;
     u->owner[0] = 0;
     u->lost.vendor = u->table->product;
@@ -212,13 +212,14 @@ static bool ts__cu_taken(int result)
 static int ts__cu_subscribe_by(ts__cu *u, char *other, size_t room)
 {
     ts__cu_subscription how = { sizeof how, "tracesmith", other, room };
-    void *asked = NULL;
+    void *second = NULL;
     int result = 999;
     if (u->call.subscribe) {
         result = u->call.subscribe(&u->subscriber, ts__cu_callback, u);
         if (!ts__cu_taken(result) || !u->call.subscribe2) return result;
-        const int answer = u->call.subscribe2(&asked, ts__cu_callback, u, &how);
-        if (answer == 0 && u->call.unsubscribe) u->call.unsubscribe(asked);
+        const int answer =
+            u->call.subscribe2(&second, ts__cu_callback, u, &how);
+        if (answer == 0 && u->call.unsubscribe) u->call.unsubscribe(second);
     } else if (u->call.subscribe2) {
         result = u->call.subscribe2(&u->subscriber, ts__cu_callback, u, &how);
     }
@@ -293,7 +294,7 @@ static void ts__cu_attributes(ts__cu *u)
     u->latency = ts__cu_desc.latency;
 }
 
-static bool ts__cu_kind_wanted(ts__cu_role role)
+static bool ts__cu_kind_requested(ts__cu_role role)
 {
     static const uint8_t events[TS__CU_ROLES] = {
         [TS__CU_KERNEL] = TS_EVENT_KERNEL, [TS__CU_MEMCPY] = TS_EVENT_MEMCPY,
@@ -333,7 +334,7 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
     char missing[192] = "";
     for (uint32_t i = TS__CU_ROLES - 1; i > TS__CU_NONE; i--) {
         const uint32_t kind = u->table->kinds[i];
-        if (!kind || !ts__cu_kind_wanted((ts__cu_role)i)) continue;
+        if (!kind || !ts__cu_kind_requested((ts__cu_role)i)) continue;
         int result = 11;
         if (i >= TS__CU_DEVICE && u->call.enable_dump && !ts__cu_injecting)
             result = u->call.enable_dump(kind);
@@ -372,7 +373,7 @@ void ts_cupti_stream_name(void *stream, const char *name)
 {
     ts__cu *const u = &ts__cupti;
     uint32_t ids[3];
-    if (!name || !TS__LOAD(&u->on) || TS__LOAD(&u->apart) ||
+    if (!name || !TS__LOAD(&u->on) || TS__LOAD(&u->standalone) ||
         ts__cu_forbidden == getpid())
         return;
     void *const context = ts__cu_stream_context(stream);

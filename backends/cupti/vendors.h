@@ -319,7 +319,7 @@ typedef void (*ts__cu_completed)(void *context, uint32_t stream,
                                  uint8_t *buffer, size_t size, size_t valid);
 typedef void (*ts__cu_called)(void *user, uint32_t domain, uint32_t id,
                               const void *data);
-typedef uint64_t (*ts__cu_told)(void);
+typedef uint64_t (*ts__cu_clock_function)(void);
 typedef struct ts__cu_subscription { // CUpti_SubscriberParams
     size_t size;
     const char *name;
@@ -339,7 +339,7 @@ typedef struct ts__cu_calls { // in the order of ts__cu_call_names
     int (*call_on)(uint32_t on, void *subscriber, uint32_t domain, uint32_t id);
     int (*domain_on)(uint32_t on, void *subscriber, uint32_t domain);
     int (*thread_ids)(uint32_t type);
-    int (*clock)(ts__cu_told);
+    int (*clock)(ts__cu_clock_function);
     int (*attribute)(uint32_t attribute, size_t *size, void *value);
     int (*callbacks)(ts__cu_requested, ts__cu_completed);
     int (*latency)(uint8_t on);
@@ -385,7 +385,7 @@ static const char *const ts__cu_call_names[] = {
 };
 
 // Where Python's packages and toolkits keep it, seen from the runtime.
-static void *ts__cu_beside(const ts__cu_table *table)
+static void *ts__cu_next_to_runtime(const ts__cu_table *table)
 {
     static const char *const places[] = { "/", "/../../cuda_cupti/lib/",
                                           "/../extras/CUPTI/lib64/", NULL };
@@ -407,7 +407,7 @@ static void *ts__cu_beside(const ts__cu_table *table)
 static void *ts__cu_find(const ts__cu_table *table)
 {
     void *library = ts__library_present(table->library);
-    if (!library) library = ts__cu_beside(table);
+    if (!library) library = ts__cu_next_to_runtime(table);
     return library ? library : ts__library_load(table->names);
 }
 
@@ -501,7 +501,7 @@ typedef enum ts__cu_cause { // why something is not in the trace
     TS__CU_UNPLACED,
     TS__CU_CUT,
     TS__CU_FATAL,
-    TS__CU_APART,
+    TS__CU_STANDALONE,
     TS__CU_DEAF,
     TS__CU_CAUSES
 } ts__cu_cause;
@@ -555,10 +555,10 @@ typedef struct ts__cu {
     uint32_t epoch;      // counts modules that were unloaded
     uint32_t first_correlation;
     uint32_t fatal;
-    uint32_t apart;           // another profiler has it: calls come without it
+    uint32_t standalone;      // another profiler has it: calls come without it
     uint32_t yield;           // it is to be given up
     uint32_t heard;           // a call has come so
-    uint32_t asked;           // somebody was refused, and that was said
+    uint32_t contended;       // somebody was refused, and that was said
     uint64_t loaded;          // files, at the last look at them
     char owner[64];           // the other one, if it was first
     ts__notes origins, moves; // ts__cu_origin, ts__cu_move

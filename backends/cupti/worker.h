@@ -34,7 +34,7 @@ static void ts__cu_silence(ts__cu *u)
     const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
     const uint32_t ms = u->patience_ms ? u->patience_ms : PATIENCE_MS;
     if (u->silent_ns == TS__CU_SILENCE_SAID || u->refused ||
-        TS__LOAD(&u->apart) || !ts_filter_kind(TS_EVENT_KERNEL))
+        TS__LOAD(&u->standalone) || !ts_filter_kind(TS_EVENT_KERNEL))
         return;
     if (u->kernels || TS__LOAD(&u->launches) < MANY) {
         u->silent_ns = 0;
@@ -61,7 +61,7 @@ static void ts__cu_decode_all(ts__cu *u)
 // False: the vendor took so long that nobody waits for this worker any more.
 static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
 {
-    const bool ours = !TS__LOAD(&u->fatal) && !TS__LOAD(&u->apart);
+    const bool ours = !TS__LOAD(&u->fatal) && !TS__LOAD(&u->standalone);
     size_t dropped = 0;
     if (ours) u->call.flush(flags);
     if (ts__worker_left(&u->worker)) return false;
@@ -105,7 +105,7 @@ static void ts__cu_yield(ts__cu *u)
     if (!ts__cu_fetch(u, 0) || !ts__cu_fetch(u, 1)) return;
     // A launch between the two has a call, and is a loss: nobody reports it.
     ts__ca_calls(u);
-    ts__cu_go_apart(u);
+    ts__cu_go_standalone(u);
     ts__cu_let_go(u);
     ts__cu_keep_not(u);
     if (u->clock_given && u->call.clock) u->call.clock(ts__cu_realtime_ns);
@@ -116,7 +116,8 @@ static void ts__cu_work_fetch(void *user)
 {
     ts__cu *const u = (ts__cu *)user;
     ts__cu_fetch(u, 0);
-    if (TS__LOAD(&u->yield) && !TS__LOAD(&u->apart) && !TS__LOAD(&u->fatal))
+    if (TS__LOAD(&u->yield) && !TS__LOAD(&u->standalone) &&
+        !TS__LOAD(&u->fatal))
         ts__cu_yield(u);
     ts__cu_look(u);
 }

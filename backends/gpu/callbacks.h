@@ -34,8 +34,8 @@
 
 typedef struct ts__cs_here { // what the thread is in
     uint32_t depth, session;
-    bool turn;     // has the device to itself
-    bool recorded; // it runs when its graph is launched, if ever
+    bool exclusive; // has the device to itself
+    bool recorded;  // it runs when its graph is launched, if ever
     ts_capture_op *op;
     ts__cs_range goes; // is being freed
     uint64_t map[16];  // whose address is being replaced
@@ -82,22 +82,23 @@ static void ts__cs_begin(const ts__cs_call *c)
     uint8_t *args = NULL;
     bool recording = false;
     const bool collective = ts__cs_needs_others(op);
-    if (collective) ts__cs_beside();
-    h->turn = !collective && ts__cs_turn(c->context, &recording);
+    if (collective) ts__cs_inside_at_once();
+    h->exclusive =
+        !collective && ts__cs_exclusive_begin(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs.context = c->context;
     ts__cs.device = c->device;
     ts__cs.reads_until_ns = ts__cs_until();
     ts__cs_fresh();
     ts__cs_variables_go(&ts__cs.code, &ts__cs.memory);
-    if (!h->turn)
+    if (!h->exclusive)
         ts_capture_decline(op, collective      ? TS_REASON_COLLECTIVE
                                : recording     ? TS_REASON_IN_CAPTURE
                                : ts__cs.unsafe ? TS_REASON_DEVICE_FAILED
                                                : TS_REASON_DRAIN_TIMEOUT);
     ts__cs_touch();
     ts__cs.call = c;
-    ts__cs_describe(c, op, h->turn, &args);
+    ts__cs_describe(c, op, h->exclusive, &args);
     ts__cs.call = NULL;
     ts_capture_begin(&ts__cs.memory, op); // copies the arguments
     free(args);
@@ -109,24 +110,24 @@ static void ts__cs_end(const ts__cs_call *c)
 {
     ts__cs_here *const h = &ts__cs_this;
     bool recording = false;
-    const bool done = h->turn && ts__cs_drained(c->context, &recording);
+    const bool done = h->exclusive && ts__cs_drained(c->context, &recording);
     pthread_mutex_lock(&ts__cs.memory_lock);
     if (c->result)
         ts_capture_decline(h->op, TS_REASON_DEVICE_FAILED);
-    else if (h->turn && !done && h->op->head.state != TS_CAPTURE_DECLINED)
+    else if (h->exclusive && !done && h->op->head.state != TS_CAPTURE_DECLINED)
         ts_capture_decline(h->op, recording ? TS_REASON_IN_CAPTURE
                                             : TS_REASON_DRAIN_TIMEOUT);
-    if (h->turn && !done && !recording &&
+    if (h->exclusive && !done && !recording &&
         !ts__cs_is_going(&ts__cs.driver, c->context))
         ts__cs.late = true;
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
     ts_capture_end(&ts__cs.memory, h->op);
     // What ran beside it may write after somebody looked.
-    if (h->turn && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
+    if (h->exclusive && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
     pthread_mutex_unlock(&ts__cs.memory_lock);
-    if (h->turn)
-        ts__cs_turn_end();
+    if (h->exclusive)
+        ts__cs_exclusive_end();
     else
         ts__cs_outside();
     free(h->op);
@@ -151,8 +152,8 @@ static bool ts__cs_is_recorded(const ts__cs_call *c)
     job.context = c->context;
     job.object = stream;
     if (!ts__cs_is_safe(c->context) ||
-        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
-        return false; // nobody knows: ts__cs_turn declines it
+        !ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
+        return false; // nobody knows: ts__cs_exclusive_begin declines it
     const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
     if (!known) ts__cs_stream_add(&ts__cs.driver, &seen);
     return job.recorded;
@@ -171,7 +172,7 @@ static void ts__cs_record(const ts__cs_call *c)
     job.what = TS__CS_QUIET;
     job.context = c->context;
     job.object = stream;
-    const bool quiet = ts__cs_ask(&ts__cs.driver, &job, ts__cs_until());
+    const bool quiet = ts__cs_request(&ts__cs.driver, &job, ts__cs_until());
     const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
     if (!ts__cs_stream_is_known(&ts__cs.driver, stream))
         ts__cs_stream_add(&ts__cs.driver, &seen);
@@ -209,7 +210,7 @@ static void ts__cs_goes(const ts__cs_call *c)
 }
 
 // The driver did not free it.
-static void ts__cs_stays(void)
+static void ts__cs_free_failed(void)
 {
     pthread_mutex_lock(&ts__cs.memory_lock);
     ts__cs_range_add(&ts__cs_this.goes);
@@ -268,8 +269,9 @@ static void ts__cs_leave(const ts__cs_call *c)
     if (kind == TS__CS_RECORD || kind == TS__CS_RECORDED) ts__cs_recorded(c);
     if (!c->result && ts__cs_is_operation(kind) && !h->recorded)
         ts__cs_unkept(c);
-    if (!c->result && !ts__cs_is_operation(kind)) ts__cs_happened(c, h->map);
-    if (c->result && kind == TS__CS_FREE) ts__cs_stays();
+    if (!c->result && !ts__cs_is_operation(kind))
+        ts__cs_call_completed(c, h->map);
+    if (c->result && kind == TS__CS_FREE) ts__cs_free_failed();
     ts__cs_outside();
 }
 
@@ -278,7 +280,7 @@ static void ts__cs_conditions(void)
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&ts__cs.turned, &steady);
+    pthread_cond_init(&ts__cs.exclusive_change, &steady);
     pthread_cond_init(&ts__cs.driver.wake, &steady);
     pthread_cond_init(&ts__cs.driver.done, &steady);
     pthread_condattr_destroy(&steady);

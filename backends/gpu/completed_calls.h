@@ -31,7 +31,7 @@
 #include <string.h>
 
 // Memory of the host first is declined: devices see it when it is attached.
-static ts__cs_managed ts__cs_managed_asked(const ts__cs_call *c)
+static ts__cs_managed ts__cs_managed_of(const ts__cs_call *c)
 {
     ts__cs_job job;
     job.what = TS__CS_ALLOCATION;
@@ -40,7 +40,7 @@ static ts__cs_managed ts__cs_managed_asked(const ts__cs_call *c)
     return ts__cs.vendor->managed &&
                    ts__cs_argument32(c, 16) == TS__CUDA_GLOBAL &&
                    ts__cs_is_safe(c->context) &&
-                   ts__cs_ask(&ts__cs.driver, &job, ts__cs_until())
+                   ts__cs_request(&ts__cs.driver, &job, ts__cs_until())
                ? job.managed
                : TS__CS_MANAGED_ALONE;
 }
@@ -64,7 +64,7 @@ static void ts__cs_allocated(const ts__cs_call *c)
     if (kind == TS__CS_ALLOC_ROWS)
         range.size = ts__cs_pointed(c, 8) * ts__cs_argument(c, 24);
     if (kind == TS__CS_ALLOC_MANAGED)
-        ts__cs_range_manage(&range, ts__cs_managed_asked(c));
+        ts__cs_range_manage(&range, ts__cs_managed_of(c));
     range.host = kind == TS__CS_ALLOC_HOST || kind == TS__CS_REGISTER_HOST;
     if (range.host) range.reason = TS_REASON_EXTERNAL_MEMORY;
     if (kind == TS__CS_MAP)
@@ -83,7 +83,7 @@ static void ts__cs_opened(const ts__cs_call *c)
     job.address = ts__cs_pointed(c, 0);
     const uint64_t address = job.address;
     if (!ts__cs_is_safe(c->context) ||
-        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until())) {
+        !ts__cs_request(&ts__cs.driver, &job, ts__cs_until())) {
         job.address = address;
         job.size = 1;
     }
@@ -150,7 +150,7 @@ static void ts__cs_library_variable(const ts__cs_call *c)
     job.context = c->context;
     job.object = (void *)(uintptr_t)ts__cs_argument(c, 16);
     if (ts__cs_is_safe(c->context) &&
-        ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
         ts__cs_module_named(&ts__cs.code, job.module, &ts__cs_here_too);
 }
 
@@ -175,13 +175,13 @@ static void ts__cs_attribute_set(const ts__cs_call *c)
     job.object = given.function;
     job.is_kernel = kernel;
     if (ts__cs_is_safe(c->context) &&
-        ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
         given.owner = job.module;
     ts__cs_attribute_add(&ts__cs.code, &given);
 }
 
 // A call that is no operation has returned, and did what it was asked.
-static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
+static void ts__cs_call_completed(const ts__cs_call *c, const uint64_t map[16])
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     pthread_mutex_lock(&ts__cs.memory_lock);
@@ -227,7 +227,7 @@ static void ts__cs_happened(const ts__cs_call *c, const uint64_t map[16])
     } else if (kind == TS__CS_FUNCTION_SET || kind == TS__CS_KERNEL_SET) {
         ts__cs_attribute_set(c);
     }
-    if (ts__cs.vendor->graphs) ts__cs.vendor->graphs->happened(c);
+    if (ts__cs.vendor->graphs) ts__cs.vendor->graphs->completed(c);
 }
 
 #endif // TS__GPU_COMPLETED_CALLS_H

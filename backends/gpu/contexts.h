@@ -97,9 +97,9 @@ static inline void ts__cs_context_left(void *context)
     if (!context || !ts__cs_is_on() || ts__cs_mine) return;
     const uint64_t until = ts__cs_until();
     ts__cs_going_begin(&ts__cs.driver, &going, until);
-    pthread_mutex_lock(&ts__cs.turn);
-    ts__cs_wait_turn(&ts__cs.capturing, NULL, until);
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
+    ts__cs_wait_while(&ts__cs.capturing, NULL, until);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
     const ts__cs_graph_calls *const graphs = ts__cs.vendor->graphs;
     if (graphs && graphs->left) graphs->left(context);
     pthread_mutex_lock(&ts__cs.memory_lock);
@@ -141,7 +141,7 @@ static bool ts__cs_age(ts__cs_job *job)
         same[known++] = own.context;
     }
     pthread_mutex_lock(&d->lock);
-    ts__cs_turn_to(d, job->context);
+    ts__cs_context_enter(d, job->context);
     for (size_t i = 0; i < d->own_count; i++)
         if (!ts__cs_is_among(same, known, d->owns[i].context))
             memset(&d->owns[i], 0, sizeof d->owns[i]);

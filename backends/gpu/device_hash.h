@@ -139,14 +139,16 @@ static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
     job.address = address;
     job.size = size;
     job.name = NULL;
-    const bool told = ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
-    if (ts__cs.hashed != ts__cs.memory.capture && (told || job.name)) {
-        ts__cap_hash_report(&ts__cs.memory, told ? "on the device" : job.name);
+    const bool reported =
+        ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns);
+    if (ts__cs.hashed != ts__cs.memory.capture && (reported || job.name)) {
+        ts__cap_hash_report(&ts__cs.memory,
+                            reported ? "on the device" : job.name);
         ts__cs.hashed = ts__cs.memory.capture;
     }
-    if (told)
+    if (reported)
         memcpy(hashes, ts__cs.driver.bounce, (size_t)ts__cap_chunks(size) * 16);
-    return told;
+    return reported;
 }
 
 #endif // TS__GPU_DEVICE_HASH_H

@@ -34,7 +34,7 @@ static inline bool ts__cs_is_going(ts__cs_driver *d, const void *context)
 }
 
 // From now on this context is asked. Under the lock.
-static void ts__cs_turn_to(ts__cs_driver *d, void *context)
+static void ts__cs_context_enter(ts__cs_driver *d, void *context)
 {
     d->at = context;
     if (d->going) pthread_cond_broadcast(&d->done); // it may be waited for
@@ -49,7 +49,7 @@ static bool ts__cs_stream_next(ts__cs_driver *d, size_t *at, ts__cs_stream *s)
         ++*at;
     const bool there = *at < d->stream_count;
     if (there) *s = d->streams[(*at)++];
-    ts__cs_turn_to(d, there ? s->context : d->job.context);
+    ts__cs_context_enter(d, there ? s->context : d->job.context);
     pthread_mutex_unlock(&d->lock);
     return there;
 }
@@ -134,7 +134,7 @@ static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
     pthread_mutex_lock(&d->lock);
     ts__cs_own own = d->owns[at];
     if (ts__cs_is_leaving(d, own.context)) own.stream = NULL;
-    ts__cs_turn_to(d, own.stream ? own.context : d->job.context);
+    ts__cs_context_enter(d, own.stream ? own.context : d->job.context);
     pthread_mutex_unlock(&d->lock);
     return own;
 }

@@ -117,8 +117,8 @@ static inline bool ts__cs_answer_here(ts__cs_driver *d, ts__cs_job *job)
     that holds a lock of the context: the thread of the call asks. Nothing is
     called that waits by itself.
 */
-static inline bool ts__cs_ask_here(ts__cs_driver *d, ts__cs_job *job,
-                                   uint64_t until_ns)
+static inline bool ts__cs_request_here(ts__cs_driver *d, ts__cs_job *job,
+                                       uint64_t until_ns)
 {
     const struct timespec until = ts__cs_time(until_ns);
     bool in_time = true;
@@ -144,11 +144,11 @@ static inline bool ts__cs_ask_here(ts__cs_driver *d, ts__cs_job *job,
     Asks, and waits for at most so long. The answer is in *job. False: the
     driver says no, or nothing. While it says nothing nobody else is asked.
 */
-static bool ts__cs_ask(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
+static bool ts__cs_request(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
 {
     const struct timespec until = ts__cs_time(until_ns);
     bool in_time = true, ok = false;
-    if (TS__LOAD(&d->same)) return ts__cs_ask_here(d, job, until_ns);
+    if (TS__LOAD(&d->same)) return ts__cs_request_here(d, job, until_ns);
     pthread_mutex_lock(&d->lock);
     if (!d->busy) d->silent = false; // it came back
     while ((d->busy || d->taken) && in_time && !d->silent)

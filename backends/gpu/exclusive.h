@@ -30,7 +30,7 @@ static bool ts__cs_answers(void *context)
     age.context = job.context = context;
     const uint64_t most = ts__cs_now_ns() + UINT64_C(3000000000);
     const uint64_t until = ts__cs_until(), end = until < most ? until : most;
-    return ts__cs_ask(d, &age, end) && ts__cs_ask(d, &job, end);
+    return ts__cs_request(d, &age, end) && ts__cs_request(d, &job, end);
 }
 
 // On the thread that is there for it, else on that of the call.
@@ -71,8 +71,8 @@ static bool ts__cs_drained(void *context, bool *recording)
     job.context = context;
     job.recording = TS__LOAD(&ts__cs.recording) != 0;
     job.recorded = false;
-    const bool ok = ts__cs_ask(&ts__cs.driver, &job,
-                               ts__cs.late ? ts__cs_now_ns() : ts__cs_until());
+    const bool ok = ts__cs_request(
+        &ts__cs.driver, &job, ts__cs.late ? ts__cs_now_ns() : ts__cs_until());
     *recording = job.recorded;
     return ok;
 }
@@ -93,42 +93,42 @@ static bool ts__cs_may_spoil(bool *recording)
     nobody waits again until it was once. Or a stream is recorded that nobody
     can wait for without spoiling that.
 */
-static bool ts__cs_turn(void *context, bool *recording)
+static bool ts__cs_exclusive_begin(void *context, bool *recording)
 {
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     const uint64_t until = ts__cs.late ? ts__cs_now_ns() : ts__cs_until();
-    const bool mine = ts__cs_wait_turn(&ts__cs.capturing, NULL, until);
+    const bool mine = ts__cs_wait_while(&ts__cs.capturing, NULL, until);
     ts__cs.disturbed = !mine;
     if (mine) ts__cs.capturing = true;
-    const bool alone = mine && ts__cs_wait_turn(NULL, &ts__cs.inside, until);
+    const bool alone = mine && ts__cs_wait_while(NULL, &ts__cs.inside, until);
     *recording = false;
     if (mine && !alone) {
         ts__cs.capturing = false;
-        pthread_cond_broadcast(&ts__cs.turned);
+        pthread_cond_broadcast(&ts__cs.exclusive_change);
     }
     if (!alone) ts__cs.inside++;
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
     if (!alone) return false;
     const bool drained = ts__cs_is_safe(context) &&
                          !ts__cs_may_spoil(recording) &&
                          ts__cs_drained(context, recording);
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     if (drained || !*recording) ts__cs.late = !drained;
     if (!drained) {
         ts__cs.capturing = false;
         ts__cs.inside++; // it runs beside the others
-        pthread_cond_broadcast(&ts__cs.turned);
+        pthread_cond_broadcast(&ts__cs.exclusive_change);
     }
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
     return drained;
 }
 
-static void ts__cs_turn_end(void)
+static void ts__cs_exclusive_end(void)
 {
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     ts__cs.capturing = false;
-    pthread_cond_broadcast(&ts__cs.turned);
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_cond_broadcast(&ts__cs.exclusive_change);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
 }
 
 #endif // TS__GPU_EXCLUSIVE_H

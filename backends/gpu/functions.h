@@ -23,7 +23,7 @@ typedef enum ts__cs_kind {
     // Operations.
     TS__CS_LAUNCH,
     TS__CS_LAUNCH_HOW,
-    TS__CS_LAUNCH_TOGETHER, // cooperative
+    TS__CS_LAUNCH_COOPERATIVE, // cooperative
     TS__CS_GRAPH,
     TS__CS_COPY, // to, from, size
     TS__CS_COPY_PEER,
@@ -82,7 +82,7 @@ enum { TS__CS_OF_NONE = 1 }; // width of an allocation: of no context
 static const ts__cs_rule ts__cs_rules[] = {
     { "LaunchKernel", TS__CS_LAUNCH, 0, 40 },
     { "LaunchKernelEx", TS__CS_LAUNCH_HOW, 0, 0 },
-    { "LaunchCooperativeKernel", TS__CS_LAUNCH_TOGETHER, 0, 40 },
+    { "LaunchCooperativeKernel", TS__CS_LAUNCH_COOPERATIVE, 0, 40 },
     { "LaunchHostFunc*", TS__CS_HOST_FUNCTION, 0, 0 },
     { "Launch*", TS__CS_OTHER, 0, 0 },
     { "GraphLaunch", TS__CS_GRAPH, 0, 8 },

@@ -263,18 +263,18 @@ static void ts__cs_kernel_job(const ts__cuda_kernel_node *k, void *context,
 }
 
 // Asks it at once, within another question. False: there is no answer.
-static bool ts__cs_kernel_ask(ts__cs_driver *d, ts__cs_job *job)
+static bool ts__cs_kernel_request(ts__cs_driver *d, ts__cs_job *job)
 {
     void *const before = d->job.context;
     if (job->context == before) return ts__cs_function(d, job);
     pthread_mutex_lock(&d->lock);
     const bool leaving = ts__cs_is_leaving(d, job->context);
-    if (!leaving) ts__cs_turn_to(d, job->context);
+    if (!leaving) ts__cs_context_enter(d, job->context);
     pthread_mutex_unlock(&d->lock);
     const bool ok = !leaving && d->call.context_set(job->context) == 0 &&
                     ts__cs_function(d, job);
     pthread_mutex_lock(&d->lock);
-    ts__cs_turn_to(d, before);
+    ts__cs_context_enter(d, before);
     pthread_mutex_unlock(&d->lock);
     d->call.context_set(before);
     return ok;
@@ -291,7 +291,7 @@ static void ts__cs_kernel_read(ts__cs_driver *d, ts__cs_node *n)
         return;
     n->attributes_reason = TS_REASON_NONE;
     ts__cs_kernel_job(&kernel, d->job.context, &job);
-    const bool answered = ts__cs_kernel_ask(d, &job);
+    const bool answered = ts__cs_kernel_request(d, &job);
     ts__cs_node_attributes(d, n);
     ts__cs_node_kernel(n, &kernel, &job, answered);
 }

@@ -198,7 +198,7 @@ static void ts__cs_graphs_forget(void)
 }
 
 // What a graph is now; NULL: the driver does not say.
-static ts__cs_graph *ts__cs_graph_ask(const ts__cs_call *c, uint64_t source)
+static ts__cs_graph *ts__cs_graph_request(const ts__cs_call *c, uint64_t source)
 {
     ts__cs_job job;
     job.what = TS__CS_OWN;
@@ -208,7 +208,7 @@ static ts__cs_graph *ts__cs_graph_ask(const ts__cs_call *c, uint64_t source)
     job.found = NULL;
     job.drop = ts__cs_graph_drop;
     if (!ts__cs_is_safe(c->context) ||
-        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        !ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
         return NULL;
     return (ts__cs_graph *)job.found;
 }
@@ -217,7 +217,7 @@ static void ts__cs_graph_made(const ts__cs_call *c)
 {
     const uint64_t ready = ts__cs_pointed(c, 0), source = ts__cs_argument(c, 8);
     ts__cs_graph_gone(ready);
-    ts__cs_graph *const g = ts__cs_graph_ask(c, source);
+    ts__cs_graph *const g = ts__cs_graph_request(c, source);
     if (!g) return; // its launches are declined
     g->ready = (void *)(uintptr_t)ready;
     g->source = (void *)(uintptr_t)source;
@@ -249,7 +249,7 @@ static void ts__cs_graph_updated(const ts__cs_call *c)
 {
     const uint64_t ready = ts__cs_argument(c, 0),
                    source = ts__cs_argument(c, 8);
-    ts__cs_graph *const now = ts__cs_graph_ask(c, source);
+    ts__cs_graph *const now = ts__cs_graph_request(c, source);
     pthread_mutex_lock(&ts__cs_ready.lock);
     ts__cs_graph *const g = ts__cs_graph_of(ready, NULL);
     if (g && (!now || ts__cs_any_off(g, 0, UINT32_MAX))) {
@@ -395,14 +395,15 @@ static bool ts__cs_given_read(const ts__cs_call *c, ts__cs_given *given)
 }
 
 // Asks the driver what it is.
-static void ts__cs_given_ask(const ts__cs_call *c, ts__cs_given *given)
+static void ts__cs_given_request(const ts__cs_call *c, ts__cs_given *given)
 {
     if (given->type == TS__CUDA_NODE_CHILD)
-        given->graph = ts__cs_graph_ask(c, (uintptr_t)given->what);
+        given->graph = ts__cs_graph_request(c, (uintptr_t)given->what);
     if (given->type != TS__CUDA_NODE_KERNEL) return;
     ts__cs_kernel_job(&given->kernel, c->context, &given->job);
-    given->answered = ts__cs_is_safe(c->context) &&
-                      ts__cs_ask(&ts__cs.driver, &given->job, ts__cs_until());
+    given->answered =
+        ts__cs_is_safe(c->context) &&
+        ts__cs_request(&ts__cs.driver, &given->job, ts__cs_until());
 }
 
 static void ts__cs_node_give(ts__cs_graph *g, size_t at, ts__cs_given *given)
@@ -432,7 +433,7 @@ static void ts__cs_node_changed(const ts__cs_call *c)
     const void *const handle = (const void *)(uintptr_t)ts__cs_argument(c, 8);
     ts__cs_given given;
     if (!ts__cs_given_read(c, &given)) return;
-    ts__cs_given_ask(c, &given);
+    ts__cs_given_request(c, &given);
     pthread_mutex_lock(&ts__cs_ready.lock);
     ts__cs_graph *const g = ts__cs_graph_of(ts__cs_argument(c, 0), NULL);
     size_t at = 0;
@@ -449,7 +450,7 @@ static void ts__cs_node_changed(const ts__cs_call *c)
 }
 
 // A call that concerns graphs has returned, and did what it was asked.
-static void ts__cs_graph_happened(const ts__cs_call *c)
+static void ts__cs_graph_call_completed(const ts__cs_call *c)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     if (kind == TS__CS_GRAPH_READY) ts__cs_graph_made(c);

@@ -29,9 +29,9 @@ static void ts__cs_graph_named(const ts__cs_call *c, ts_capture_op *op)
 }
 
 static void ts__cs_graph_launch(const ts__cs_call *c, ts_capture_op *op,
-                                bool turn, uint8_t **args)
+                                bool exclusive, uint8_t **args)
 {
-    if (!turn) return;
+    if (!exclusive) return;
     if (c->rule->kind != TS__CS_GRAPH) {
         ts__cs_batch(c, op, args);
         return;
@@ -48,7 +48,7 @@ static void ts__cs_graph_launch(const ts__cs_call *c, ts_capture_op *op,
 static const ts__cs_graph_calls ts__cs_graphs = {
     .named = ts__cs_graph_named,
     .launch = ts__cs_graph_launch,
-    .happened = ts__cs_graph_happened,
+    .completed = ts__cs_graph_call_completed,
     .gone = ts__cs_graph_gone,
     .forget = ts__cs_graphs_forget,
     .arguments = ts__cs_node_arguments,

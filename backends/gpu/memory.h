@@ -103,7 +103,8 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
     if (!job.context) job.context = ts__cs.context; // copies reach everything
     job.address = address;
     job.size = size;
-    if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return NULL;
+    if (!ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
+        return NULL;
     memcpy(scratch, ts__cs.driver.bounce, (size_t)size);
     return scratch;
 }
@@ -122,16 +123,17 @@ static void ts__cs_look_up(uint64_t address)
     job.what = TS__CS_ALLOCATION;
     job.context = ts__cs.context;
     job.address = address;
-    if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
+    if (!ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns)) return;
     if (ts__cs.call && ts__cs.vendor->variable &&
         ts__cs.vendor->variable(ts__cs.call, address))
         return;
-    const bool told = job.device >= 0 && ts__cs.vendor->device;
+    const bool reported = job.device >= 0 && ts__cs.vendor->device;
     ts__cs_range range = { job.address,
                            job.size,
                            job.owner,
-                           told ? ts__cs.vendor->device((uint32_t)job.device)
-                                : ts__cs.device,
+                           reported
+                               ? ts__cs.vendor->device((uint32_t)job.device)
+                               : ts__cs.device,
                            TS_REASON_NONE,
                            false,
                            false,

@@ -76,9 +76,9 @@ static void *ts__cs_more(void *list, size_t *capacity, size_t count,
                          size_t size)
 {
     if (count < *capacity) return list;
-    const size_t wanted = *capacity * 2 + 16;
-    void *const more = realloc(list, wanted * size);
-    if (more) *capacity = wanted;
+    const size_t requested = *capacity * 2 + 16;
+    void *const more = realloc(list, requested * size);
+    if (more) *capacity = requested;
     return more;
 }
 

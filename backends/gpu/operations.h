@@ -124,7 +124,7 @@ static bool ts__cs_name(const ts__cs_call *c, ts_capture_op *op)
     switch ((ts__cs_kind)c->rule->kind) {
     case TS__CS_LAUNCH:
     case TS__CS_LAUNCH_HOW:
-    case TS__CS_LAUNCH_TOGETHER:
+    case TS__CS_LAUNCH_COOPERATIVE:
         op->head.kind = TS_EVENT_KERNEL;
         op->name = c->symbol ? c->symbol : "";
         op->head.name = ts_name_define(op->name);
@@ -186,7 +186,8 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
         job.context = device == c->device ? c->context : m->context;
         job.object = m->module;
         job.name = ts__cuda_symbol(&m->code, i);
-        if (!ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns)) continue;
+        if (!ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
+            continue;
         ts_capture_free(&ts__cs.memory, job.address); // of a module that went
         ts__cs_address_add(&m->variables, job.address);
         if (job.managed) ts__cs_address_add(&ts__cs.code.shared, job.address);
@@ -226,7 +227,7 @@ static bool ts__cs_has_variable(const ts__cs_call *c, const ts__cs_module *m,
         job.context = m->context ? m->context : c->context;
         job.object = m->module;
         job.name = ts__cuda_symbol(&m->code, i);
-        has = ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns) &&
+        has = ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns) &&
               address - job.address < job.size;
     }
     return has;
@@ -310,19 +311,19 @@ static void ts__cs_how(const ts__cuda_launch *how, ts_capture_op *op)
 }
 
 static inline void ts__cs_kernel(const ts__cs_call *c, ts_capture_op *op,
-                                 bool turn, void *function, void **each,
+                                 bool exclusive, void *function, void **each,
                                  void **more, uint8_t **args)
 {
     ts__cs_job job;
     ts__cs_layout layout;
-    if (!turn) return;
+    if (!exclusive) return;
     job.what = TS__CS_FUNCTION;
     job.context = ts__cs_where(c);
     job.object = function;
     job.is_kernel = false;
     job.module = NULL;
     const bool answered =
-        ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
+        ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns);
     // What it loaded because it was asked is the function's.
     if (job.module) ts__cs_module_named(&ts__cs.code, job.module, job.loader);
     ts__cs_module *const m =
@@ -341,23 +342,24 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_capture_op *op,
     ts__cs_module_done(&ts__cs.code, m);
 }
 
-static void ts__cs_launch(const ts__cs_call *c, ts_capture_op *op, bool turn,
-                          uint8_t **args)
+static void ts__cs_launch(const ts__cs_call *c, ts_capture_op *op,
+                          bool exclusive, uint8_t **args)
 {
     void *const function = (void *)(uintptr_t)ts__cs_argument(c, 0);
-    const bool together = c->rule->kind == TS__CS_LAUNCH_TOGETHER;
+    const bool cooperative = c->rule->kind == TS__CS_LAUNCH_COOPERATIVE;
     memcpy(op->head.grid, c->arguments + 8, sizeof op->head.grid);
     memcpy(op->head.block, c->arguments + 20, sizeof op->head.block);
     op->head.shared = ts__cs_argument32(c, 32);
     ts__cs_place(c, op, ts__cs_argument(c, 40));
-    if (together) ts_capture_attribute_add(op, TS_ATTRIBUTE_COOPERATIVE, "", 0);
+    if (cooperative)
+        ts_capture_attribute_add(op, TS_ATTRIBUTE_COOPERATIVE, "", 0);
     ts__cs.vendor->kernel(
-        c, op, turn, function, (void **)(uintptr_t)ts__cs_argument(c, 48),
-        together ? NULL : (void **)(uintptr_t)ts__cs_argument(c, 56), args);
+        c, op, exclusive, function, (void **)(uintptr_t)ts__cs_argument(c, 48),
+        cooperative ? NULL : (void **)(uintptr_t)ts__cs_argument(c, 56), args);
 }
 
 static void ts__cs_launch_how(const ts__cs_call *c, ts_capture_op *op,
-                              bool turn, uint8_t **args)
+                              bool exclusive, uint8_t **args)
 {
     const ts__cuda_launch *const how =
         (const ts__cuda_launch *)(uintptr_t)ts__cs_argument(c, 0);
@@ -366,7 +368,8 @@ static void ts__cs_launch_how(const ts__cs_call *c, ts_capture_op *op,
     memcpy(op->head.block, how->block, sizeof how->block);
     op->head.shared = how->shared;
     ts__cs_place(c, op, (uintptr_t)how->stream);
-    ts__cs.vendor->kernel(c, op, turn, (void *)(uintptr_t)ts__cs_argument(c, 8),
+    ts__cs.vendor->kernel(c, op, exclusive,
+                          (void *)(uintptr_t)ts__cs_argument(c, 8),
                           (void **)(uintptr_t)ts__cs_argument(c, 16),
                           (void **)(uintptr_t)ts__cs_argument(c, 24), args);
     ts__cs_how(how, op);
@@ -379,31 +382,31 @@ static void ts__cs_launch_how(const ts__cs_call *c, ts_capture_op *op,
     the device's, which must not be read as if it were the host's.
 */
 static void ts__cs_check_end(const ts__cs_call *c, ts_capture_op *op,
-                             uint64_t address, bool turn)
+                             uint64_t address, bool exclusive)
 {
     ts__cs_job job;
-    if (!turn || !address || ts__cs_is_known(address)) return;
+    if (!exclusive || !address || ts__cs_is_known(address)) return;
     ts__cs_look_up(address);
     if (ts__cs_is_known(address)) return;
     job.what = TS__CS_ALLOCATION;
     job.context = c->context;
     job.address = address;
     job.memory_type = UINT32_MAX; // until it answers
-    ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns);
+    ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns);
     if (job.memory_type == UINT32_MAX)
         ts_capture_decline(op, TS_REASON_DRAIN_TIMEOUT);
     if (job.memory_type == TS__CUDA_DEVICE)
         ts_capture_decline(op, TS_REASON_ATTACHED_LATE);
 }
 
-static void ts__cs_copy(const ts__cs_call *c, ts_capture_op *op, bool turn)
+static void ts__cs_copy(const ts__cs_call *c, ts_capture_op *op, bool exclusive)
 {
     const bool peer = c->rule->kind == TS__CS_COPY_PEER;
     op->head.destination = ts__cs_argument(c, 0);
     op->head.source = ts__cs_argument(c, peer ? 16 : 8);
     op->head.size = ts__cs_argument(c, peer ? 32 : 16);
-    ts__cs_check_end(c, op, op->head.source, turn);
-    ts__cs_check_end(c, op, op->head.destination, turn);
+    ts__cs_check_end(c, op, op->head.source, exclusive);
+    ts__cs_check_end(c, op, op->head.destination, exclusive);
 }
 
 typedef struct ts__cs_flat { // CUDA_MEMCPY2D, one end of it
@@ -445,7 +448,7 @@ static bool ts__cs_box_read(const ts__cuda_box *box, ts_capture_operation *head,
     return true;
 }
 
-static void ts__cs_box(const ts__cs_call *c, ts_capture_op *op, bool turn,
+static void ts__cs_box(const ts__cs_call *c, ts_capture_op *op, bool exclusive,
                        const ts__cuda_box *box)
 {
     ts_capture_geometry g;
@@ -454,11 +457,11 @@ static void ts__cs_box(const ts__cs_call *c, ts_capture_op *op, bool turn,
         return;
     }
     ts_capture_attribute_add(op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
-    ts__cs_check_end(c, op, op->head.source, turn);
-    ts__cs_check_end(c, op, op->head.destination, turn);
+    ts__cs_check_end(c, op, op->head.source, exclusive);
+    ts__cs_check_end(c, op, op->head.destination, exclusive);
 }
 
-static void ts__cs_rows(const ts__cs_call *c, ts_capture_op *op, bool turn)
+static void ts__cs_rows(const ts__cs_call *c, ts_capture_op *op, bool exclusive)
 {
     struct {
         ts__cs_flat from, to;
@@ -482,10 +485,10 @@ static void ts__cs_rows(const ts__cs_call *c, ts_capture_op *op, bool turn)
     box.width = flat.width;
     box.height = flat.height;
     box.depth = 1;
-    ts__cs_box(c, op, turn, &box);
+    ts__cs_box(c, op, exclusive, &box);
 }
 
-static void ts__cs_set(const ts__cs_call *c, ts_capture_op *op, bool turn)
+static void ts__cs_set(const ts__cs_call *c, ts_capture_op *op, bool exclusive)
 {
     const bool rows = c->rule->kind == TS__CS_SET_ROWS;
     const uint32_t width = c->rule->width;
@@ -508,35 +511,35 @@ static void ts__cs_set(const ts__cs_call *c, ts_capture_op *op, bool turn)
         count *= g.region[1];
     }
     op->head.size = count * width;
-    ts__cs_check_end(c, op, op->head.destination, turn);
+    ts__cs_check_end(c, op, op->head.destination, exclusive);
 }
 
 /* ==== 4. All of them ===================================================== */
 
 // Everything about an operation but the contents of memory. args: what is to
 // be freed when they are taken.
-static void ts__cs_describe(const ts__cs_call *c, ts_capture_op *op, bool turn,
-                            uint8_t **args)
+static void ts__cs_describe(const ts__cs_call *c, ts_capture_op *op,
+                            bool exclusive, uint8_t **args)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     const uint8_t at = c->rule->stream_at;
     const bool first = kind == TS__CS_HOST_FUNCTION; // its stream, at 0
     ts__cs_place(c, op, at || first ? ts__cs_argument(c, at) : 0);
-    if (kind == TS__CS_LAUNCH || kind == TS__CS_LAUNCH_TOGETHER)
-        ts__cs_launch(c, op, turn, args);
+    if (kind == TS__CS_LAUNCH || kind == TS__CS_LAUNCH_COOPERATIVE)
+        ts__cs_launch(c, op, exclusive, args);
     else if (kind == TS__CS_LAUNCH_HOW)
-        ts__cs_launch_how(c, op, turn, args);
+        ts__cs_launch_how(c, op, exclusive, args);
     else if (kind == TS__CS_COPY || kind == TS__CS_COPY_PEER)
-        ts__cs_copy(c, op, turn);
+        ts__cs_copy(c, op, exclusive);
     else if (kind == TS__CS_COPY_ROWS)
-        ts__cs_rows(c, op, turn);
+        ts__cs_rows(c, op, exclusive);
     else if (kind == TS__CS_COPY_BOX && ts__cs_argument(c, 0))
-        ts__cs_box(c, op, turn,
+        ts__cs_box(c, op, exclusive,
                    (const ts__cuda_box *)(uintptr_t)ts__cs_argument(c, 0));
     else if (kind == TS__CS_SET || kind == TS__CS_SET_ROWS)
-        ts__cs_set(c, op, turn);
+        ts__cs_set(c, op, exclusive);
     else if (op->head.kind == TS_EVENT_GRAPH_LAUNCH && ts__cs.vendor->graphs)
-        ts__cs.vendor->graphs->launch(c, op, turn, args);
+        ts__cs.vendor->graphs->launch(c, op, exclusive, args);
     else
         ts_capture_decline(op, kind == TS__CS_HOST_FUNCTION
                                    ? TS_REASON_HOST_CALLBACK

@@ -79,8 +79,8 @@ enum {
 // Another copy of a library has functions of the same names, and somebody else
 // may be in between already: those stay. What is not bound yet leads into the
 // file itself.
-static inline bool ts__patch_stays(const ts__patch_file *file, uintptr_t now,
-                                   const void *real)
+static inline bool ts__patch_is_retained(const ts__patch_file *file,
+                                         uintptr_t now, const void *real)
 {
     return real && now != (uintptr_t)real &&
            (now < file->first || now >= file->end);
@@ -93,7 +93,7 @@ static inline void ts__patch_put(const ts__patch_file *file, uintptr_t at,
     const size_t size = at + sizeof own - page;
     const bool fixed = at >= file->fixed && at < file->fixed_end;
     const uintptr_t now = __atomic_load_n((uintptr_t *)at, __ATOMIC_RELAXED);
-    if (now == (uintptr_t)own || ts__patch_stays(file, now, real)) return;
+    if (now == (uintptr_t)own || ts__patch_is_retained(file, now, real)) return;
     if (fixed && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
         return;
     // Another thread may call through it at this moment.
@@ -203,14 +203,14 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
     looks, and looks for forks; but for no more than a second, as what others do
     in between may wait for one of them.
 */
-static pthread_mutex_t ts__patch_turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t ts__patch_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool ts__patch_forks; // this thread, and it has the turn
 
 static inline bool ts__patch_take(void)
 {
     const struct timespec pause = { 0, 100000 };
     for (int i = 0; i < 10000; i++) {
-        if (pthread_mutex_trylock(&ts__patch_turn) == 0) return true;
+        if (pthread_mutex_trylock(&ts__patch_lock) == 0) return true;
         nanosleep(&pause, NULL);
     }
     return false;
@@ -225,12 +225,12 @@ static void ts__patch_fork_prepare(void)
 
 static void ts__patch_fork_parent(void)
 {
-    if (ts__patch_forks) pthread_mutex_unlock(&ts__patch_turn);
+    if (ts__patch_forks) pthread_mutex_unlock(&ts__patch_lock);
 }
 
 static void ts__patch_fork_child(void)
 {
-    pthread_mutex_init(&ts__patch_turn, NULL); // whoever had it is not here
+    pthread_mutex_init(&ts__patch_lock, NULL); // whoever had it is not here
 }
 
 static void ts__patch_once(void)
@@ -245,9 +245,9 @@ static inline int ts__patch_walk_files(int (*take)(struct dl_phdr_info *,
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, ts__patch_once);
-    const bool turn = ts__patch_take();
+    const bool locked = ts__patch_take();
     const int result = dl_iterate_phdr(take, user);
-    if (turn) pthread_mutex_unlock(&ts__patch_turn);
+    if (locked) pthread_mutex_unlock(&ts__patch_lock);
     return result;
 }
 

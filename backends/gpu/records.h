@@ -159,13 +159,13 @@ static inline const char *ts__read_text(const void *record, size_t offset)
 
         slot: turn, waits, tag | the note
 
-    `turn` is odd while the slot is being written. A reader copies the note
-    and looks at `turn` again. `waits` is 1 while the note is of a launch whose
-    operation has not been reported. `tag` is the part of the correlation that
-    the place does not tell: all of it up to 44 bits, as addresses are.
+    `sequence` is odd while the slot is being written. A reader copies the note
+    and looks at `sequence` again. `waits` is 1 while the note is of a launch
+    whose operation has not been reported. `tag` is the part of the correlation
+    that the place does not tell: all of it up to 44 bits, as addresses are.
 */
 typedef struct ts__note_head { // short: programs make millions of calls
-    uint16_t turn, waits;
+    uint16_t sequence, waits;
     uint32_t tag; // 0: free
 } ts__note_head;
 
@@ -223,9 +223,10 @@ static inline void ts__notes_put(ts__notes *notes, uint64_t key,
     ts__note_head *const head = ts__notes_slot(notes, size, key);
     uint64_t *const words = (uint64_t *)(head + 1);
     // Who finds it odd leaves it so: the one that writes knows what comes.
-    const uint16_t turn = __atomic_exchange_n(&head->turn, 1, __ATOMIC_RELAXED);
+    const uint16_t sequence =
+        __atomic_exchange_n(&head->sequence, 1, __ATOMIC_RELAXED);
     const uint32_t tag = ts__notes_tag(notes, key);
-    if (TS__UNLIKELY(turn & 1)) {
+    if (TS__UNLIKELY(sequence & 1)) {
         __atomic_add_fetch(&notes->lost, 1, __ATOMIC_RELAXED);
         return;
     }
@@ -241,7 +242,8 @@ static inline void ts__notes_put(ts__notes *notes, uint64_t key,
         memcpy(&word, (const char *)note + i * 8, 8);
         __atomic_store_n(&words[i], word, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&head->turn, (uint16_t)(turn + 2), __ATOMIC_RELEASE);
+    __atomic_store_n(&head->sequence, (uint16_t)(sequence + 2),
+                     __ATOMIC_RELEASE);
 }
 
 // False: it is not known, or no longer. reported: its operation is, so it
@@ -252,9 +254,10 @@ static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
     if (!key || !notes->slots) return false;
     ts__note_head *const head = ts__notes_slot(notes, size, key);
     const uint64_t *const words = (const uint64_t *)(head + 1);
-    const uint16_t turn = __atomic_load_n(&head->turn, __ATOMIC_ACQUIRE);
-    if ((turn & 1) || __atomic_load_n(&head->tag, __ATOMIC_ACQUIRE) !=
-                          ts__notes_tag(notes, key))
+    const uint16_t sequence =
+        __atomic_load_n(&head->sequence, __ATOMIC_ACQUIRE);
+    if ((sequence & 1) || __atomic_load_n(&head->tag, __ATOMIC_ACQUIRE) !=
+                              ts__notes_tag(notes, key))
         return false;
     TS__NOTE_UNROLL
     for (size_t i = 0; i < size / 8; i++) {
@@ -262,7 +265,7 @@ static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
         memcpy((char *)note + i * 8, &word, 8);
     }
     if (reported) TS__STORE(&head->waits, 0);
-    return TS__LOAD(&head->turn) == turn;
+    return TS__LOAD(&head->sequence) == sequence;
 }
 
 // There will be no operation.
@@ -353,9 +356,9 @@ typedef struct ts__follower {
     double rate;     // ticks of clock 0 in a nanosecond
     uint64_t narrow; // ticks that the quickest look took, 0: none yet
     uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
-    uint64_t told_ns;               // of the last sample that was given
+    uint64_t reported_ns;           // of the last sample that was given
     uint32_t steps;                 // it was set so often
-    uint32_t turn;                  // odd while `shown` changes
+    uint32_t sequence;              // odd while `shown` changes
     uint64_t shown[3];              // for other threads: a ts__line
 } ts__follower;
 
@@ -372,16 +375,16 @@ TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
     memset(&f->first, 0, sizeof f->first);
     memset(&f->last, 0, sizeof f->last);
     f->steps = f->before = 0;
-    f->told_ns = 0;
+    f->reported_ns = 0;
     if (f->rate <= 0) f->rate = 1;
 }
 
 // Gives a sample to the trace, in which a clock only goes on. The trace's own
 // is told once: its times are exact.
-static void ts__follow_tell(ts__follower *f, const ts__pair *pair)
+static void ts__follow_report(ts__follower *f, const ts__pair *pair)
 {
-    if (pair->ns <= f->told_ns || (f->exact && f->told_ns)) return;
-    f->told_ns = pair->ns;
+    if (pair->ns <= f->reported_ns || (f->exact && f->reported_ns)) return;
+    f->reported_ns = pair->ns;
     const double half_ns = (double)pair->width / 2 / f->rate;
     ts_clock_sample(f->clock, pair->ns, f->exact ? 0 : pair->tick,
                     f->exact ? 0 : (uint64_t)half_ns);
@@ -403,7 +406,7 @@ static void ts__follow_lost(const ts__follower *f)
 // set back, it is another one from here on.
 static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
 {
-    ts__follow_tell(f, &f->last);
+    ts__follow_report(f, &f->last);
     f->steps++;
     f->first.tick = 0;
     if (now_ns > f->last.ns) return false;
@@ -414,7 +417,7 @@ static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
     }
     f->before = f->clock;
     TS__STORE(&f->clock, other);
-    f->told_ns = 0;
+    f->reported_ns = 0;
     return true;
 }
 
@@ -448,11 +451,11 @@ static void ts__follow_show(ts__follower *f)
     const ts__line line = { f->last.tick, f->last.ns, f->rate };
     uint64_t words[3];
     memcpy(words, &line, sizeof words);
-    __atomic_store_n(&f->turn, f->turn + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELAXED);
     // release: who sees a word sees that the turn was odd
     for (int i = 0; i < 3; i++)
         __atomic_store_n(&f->shown[i], words[i], __ATOMIC_RELEASE);
-    __atomic_store_n(&f->turn, f->turn + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELEASE);
 }
 
 // Looks where it is, and tells the trace once a second. True: it was set back,
@@ -481,7 +484,7 @@ TS__RECORDS bool ts__follow(ts__follower *f, bool always)
     ts__follow_show(f);
     if (!always && now - f->sampled_ns < 1000000000u) return back;
     f->sampled_ns = now;
-    ts__follow_tell(f, &pair);
+    ts__follow_report(f, &pair);
     return back;
 }
 
@@ -525,11 +528,11 @@ static inline bool ts__follow_line(const ts__follower *f, ts__line *line)
 {
     uint64_t words[3];
     // acquire: pair with the releases in ts__follow_show
-    const uint32_t turn = __atomic_load_n(&f->turn, __ATOMIC_ACQUIRE);
+    const uint32_t sequence = __atomic_load_n(&f->sequence, __ATOMIC_ACQUIRE);
     for (int i = 0; i < 3; i++)
         words[i] = __atomic_load_n(&f->shown[i], __ATOMIC_ACQUIRE);
     memcpy(line, words, sizeof *line);
-    return !(turn & 1) && TS__LOAD(&f->turn) == turn;
+    return !(sequence & 1) && TS__LOAD(&f->sequence) == sequence;
 }
 
 /* ==== 6. Calls that may hang ============================================= */
@@ -549,12 +552,12 @@ typedef struct ts__worker {
     uint32_t period_ms; // it fetches so often
     uint32_t limit_ms;  // that somebody waits for it
     pthread_t thread;
-    uint32_t number;          // the thread that is waited for, 0: none
-    uint32_t count;           // of threads so far
-    uint32_t finished;        // the one that came to its end
-    uint32_t hung;            // the one that was left behind
-    uint32_t wake, done;      // counters: for it, and for those who wait
-    uint32_t asked, answered; // fetches
+    uint32_t number;              // the thread that is waited for, 0: none
+    uint32_t count;               // of threads so far
+    uint32_t finished;            // the one that came to its end
+    uint32_t hung;                // the one that was left behind
+    uint32_t wake, done;          // counters: for it, and for those who wait
+    uint32_t requested, answered; // fetches
     uint32_t stopping;
 } ts__worker;
 
@@ -588,14 +591,15 @@ static void ts__worker_rounds(ts__worker *w)
     uint64_t fetched = ts__clock_now_ns(CLOCK_MONOTONIC);
     while (!ts__worker_left(w)) {
         const uint32_t seen = __atomic_load_n(&w->wake, __ATOMIC_ACQUIRE);
-        const uint32_t asked = __atomic_load_n(&w->asked, __ATOMIC_ACQUIRE);
+        const uint32_t requested =
+            __atomic_load_n(&w->requested, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&w->stopping, __ATOMIC_ACQUIRE)) break;
         const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
-        if (asked != w->answered ||
+        if (requested != w->answered ||
             now - fetched >= w->period_ms * UINT64_C(1000000)) {
             w->fetch(w->user);
             fetched = now;
-            TS__STORE(&w->answered, asked);
+            TS__STORE(&w->answered, requested);
             ts__worker_wake(&w->done);
         } else if (!w->more || !w->more(w->user)) {
             ts__worker_wait(&w->wake, seen, w->period_ms);
@@ -653,9 +657,10 @@ TS__RECORDS bool ts__worker_start(ts__worker *w)
 TS__RECORDS bool ts__worker_flush(ts__worker *w)
 {
     if (!TS__LOAD(&w->number)) return false;
-    const uint32_t asked = __atomic_add_fetch(&w->asked, 1, __ATOMIC_RELEASE);
+    const uint32_t requested =
+        __atomic_add_fetch(&w->requested, 1, __ATOMIC_RELEASE);
     ts__worker_wake(&w->wake);
-    return ts__worker_await(w, &w->answered, asked);
+    return ts__worker_await(w, &w->answered, requested);
 }
 
 // Has it finish. False: it was left behind, or does not run.
@@ -704,7 +709,7 @@ typedef struct ts__launch { // a kernel as it was launched last
     uint64_t key[8];
     uint32_t epoch; // of what the words mean; 0: free
     uint32_t launch;
-    uint32_t unwanted; // its name is not to be captured
+    uint32_t unrequested; // its name is not to be captured
 } ts__launch;
 
 // Where in a table it belongs: take the low bits.

@@ -29,8 +29,9 @@ typedef struct ts__cs_vendor {
     bool (*find)(ts__cs_driver *d); // the driver's functions
     void (*fresh)(void);            // a capture begins: it has no images
     // Code and arguments of a launch; each, more: as the call has them.
-    void (*kernel)(const struct ts__cs_call *c, ts_capture_op *op, bool turn,
-                   void *function, void **each, void **more, uint8_t **args);
+    void (*kernel)(const struct ts__cs_call *c, ts_capture_op *op,
+                   bool exclusive, void *function, void **each, void **more,
+                   uint8_t **args);
     const struct ts__cs_graph_calls *graphs;   // NULL: they are not captured
     void (*made)(void *context, void *stream); // a stream of our own, or NULL
     // The kernel that hashes, as the driver loads it; NULL: there is none, and
@@ -47,9 +48,9 @@ typedef struct ts__cs_vendor {
 
 typedef struct ts__cs_graph_calls {
     void (*named)(const struct ts__cs_call *c, ts_capture_op *op);
-    void (*launch)(const struct ts__cs_call *c, ts_capture_op *op, bool turn,
-                   uint8_t **args);
-    void (*happened)(const struct ts__cs_call *c); // a call has returned
+    void (*launch)(const struct ts__cs_call *c, ts_capture_op *op,
+                   bool exclusive, uint8_t **args);
+    void (*completed)(const struct ts__cs_call *c); // a call has returned
     void (*gone)(uint64_t ready);
     void (*forget)(void);
     // Of a node that is a kernel: its arguments and what tells their layout
@@ -82,9 +83,9 @@ static struct {
     ts__cs_driver driver;
     ts__cs_code code;
     pthread_mutex_t testing; // of the two above
-    // Under `turn`.
-    pthread_mutex_t turn;
-    pthread_cond_t turned;
+    // Under `exclusive_lock`.
+    pthread_mutex_t exclusive_lock;
+    pthread_cond_t exclusive_change;
     bool capturing, late;
     bool disturbed; // the capture under way: who waited in vain runs beside
     uint32_t inside, recording;
@@ -106,7 +107,7 @@ static struct {
     uint32_t device;                // track
     uint32_t hashed;                // the capture in whose metadata it stands
 } ts__cs = { .testing = PTHREAD_MUTEX_INITIALIZER,
-             .turn = PTHREAD_MUTEX_INITIALIZER,
+             .exclusive_lock = PTHREAD_MUTEX_INITIALIZER,
              .memory_lock = PTHREAD_MUTEX_INITIALIZER,
              .driver = { .lock = PTHREAD_MUTEX_INITIALIZER },
              .code = { .lock = PTHREAD_MUTEX_INITIALIZER } };

@@ -27,52 +27,52 @@ static uint64_t ts__cs_until(void)
 }
 
 // Until nobody captures; in bounded time, because who does may wait for this
-// thread. Under `turn`.
-static bool ts__cs_wait_turn(const bool *busy, const uint32_t *count,
-                             uint64_t until_ns)
+// thread. Under `exclusive_lock`.
+static bool ts__cs_wait_while(const bool *busy, const uint32_t *count,
+                              uint64_t until_ns)
 {
     const struct timespec until = ts__cs_time(until_ns);
     bool in_time = true;
     while (in_time && ((busy && *busy) || (count && *count)))
-        in_time =
-            pthread_cond_timedwait(&ts__cs.turned, &ts__cs.turn, &until) == 0;
+        in_time = pthread_cond_timedwait(&ts__cs.exclusive_change,
+                                         &ts__cs.exclusive_lock, &until) == 0;
     return in_time;
 }
 
 static void ts__cs_inside(void)
 {
-    pthread_mutex_lock(&ts__cs.turn);
-    if (!ts__cs_wait_turn(&ts__cs.capturing, NULL, ts__cs_until()))
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
+    if (!ts__cs_wait_while(&ts__cs.capturing, NULL, ts__cs_until()))
         ts__cs.disturbed = true;
     ts__cs.inside++;
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
 }
 
 // The same of a call that a capture may wait for: it does not wait for that.
-static void ts__cs_beside(void)
+static void ts__cs_inside_at_once(void)
 {
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     ts__cs.disturbed |= ts__cs.capturing;
     ts__cs.inside++;
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
 }
 
 // See ts_capture_vendor.
 static bool ts__cs_is_disturbed(void *user)
 {
     (void)user;
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     const bool disturbed = ts__cs.disturbed;
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
     return disturbed;
 }
 
 static void ts__cs_outside(void)
 {
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     if (ts__cs.inside) ts__cs.inside--;
-    pthread_cond_broadcast(&ts__cs.turned);
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_cond_broadcast(&ts__cs.exclusive_change);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
 }
 
 #endif // TS__GPU_WAITING_H

@@ -211,7 +211,7 @@ typedef struct ts__hip_plan { // how the arguments of a function are read
 typedef struct ts__hip_api {       // a function by its number in an interface
     const ts__hip_function *known; // NULL: only its name is
     uint32_t name;                 // 0: not recorded
-    uint32_t wanted;
+    uint32_t requested;
     ts__hip_plan plain, valued; // without and with values behind pointers
 } ts__hip_api;
 
@@ -379,7 +379,7 @@ static bool ts__hip_api_define(uint32_t number, const char *name)
     api->known = ts__hip_function_find(name);
     const bool quiet = api->known && api->known->role == TS__HIP_SET_DEVICE;
     api->name = quiet ? 0 : ts_name_define(name);
-    api->wanted = 1;
+    api->requested = 1;
     ts__hip_plan_make(&api->plain, api->known, false);
     ts__hip_plan_make(&api->valued, api->known, true);
     return true;
@@ -519,7 +519,8 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
                           const void *arguments, bool with_values)
 {
     ts__hip_thread *const me = ts__hip_thread_get();
-    if (!me || number >= TS__HIP_APIS || !ts__hip_apis[number].wanted) return;
+    if (!me || number >= TS__HIP_APIS || !ts__hip_apis[number].requested)
+        return;
     const uint32_t session = TS__LOAD(&ts__hip.session);
     if (me->session != session) me->depth = 0; // left with the last one
     me->session = session;
@@ -657,7 +658,7 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
     const uint64_t end = ts_tick_now();
     ts__hip_thread *const me = ts__hip_me;
     if (!me || !me->depth || number >= TS__HIP_APIS ||
-        !ts__hip_apis[number].wanted)
+        !ts__hip_apis[number].requested)
         return;
     if (me->depth > TS__HIP_DEPTH) {
         me->depth--;

@@ -219,7 +219,7 @@ static void ts__hs_enter(uint32_t number, uint64_t correlation,
     ts__cs_call c;
     if (!ts__hs_call_of(&c, &a, number, correlation, arguments, true)) return;
     const uint8_t kind = c.rule->kind;
-    if (kind >= TS__CS_LAUNCH && kind <= TS__CS_LAUNCH_TOGETHER &&
+    if (kind >= TS__CS_LAUNCH && kind <= TS__CS_LAUNCH_COOPERATIVE &&
         ts_capture_on())
         c.symbol = ts__hs_name(&c);
     // It waits for a capture, which waits for all who have entered.
@@ -237,7 +237,7 @@ static void ts__hs_leave(uint32_t number, uint64_t correlation,
     const ts__hs_rule *const rule = ts__hs_keep[number % TS__HIP_APIS].rule;
     c.result = (int)result;
     ts__cs_leave(&c);
-    if (!result) ts__hs_happened(&c);
+    if (!result) ts__hs_call_completed(&c);
     ts__hs_graph_returned(&c, rule, &a.box);
     if (rule->how == TS__HS_BEFORE) ts__hs_before_drop();
 }

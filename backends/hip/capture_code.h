@@ -47,7 +47,7 @@ typedef struct ts__hs_code {
     uint8_t head[32];               // what the bundle begins with
     bool gone;                      // its file was unloaded
     bool stays;                     // it was not, as far as was looked
-    bool untold;                    // what is in it nobody knows
+    bool not_reported;              // what is in it nobody knows
     char path[256];                 // of the file
 } ts__hs_code;
 
@@ -57,7 +57,7 @@ typedef struct ts__hs_function {
     char *name;
     uint32_t device;
     bool of_host;
-    bool untold; // it may be in a bundle that could not be kept
+    bool not_reported; // it may be in a bundle that could not be kept
 } ts__hs_function;
 
 // Nothing is taken out while a session goes on: others may look at it.
@@ -146,7 +146,7 @@ static ts__hs_code *ts__hs_code_unpack(const void *image, uint64_t size,
     const bool fits = c.size <= TS__HS_KEPT - ts__hs.kept;
     TS__STORE(&ts__hs.kept, fits ? ts__hs.kept + c.size : TS__HS_KEPT);
     pthread_mutex_unlock(&ts__hs.lock);
-    c.untold = !unpacked || !fits || (c.size && !c.bytes);
+    c.not_reported = !unpacked || !fits || (c.size && !c.bytes);
     if (!fits) free(c.bytes);
     if (!fits) c.bytes = NULL;
     return ts__hs_code_put(&c);

@@ -22,8 +22,8 @@ static struct {
     int (*symbol)(uint64_t *, const void *);
     const char *(*name)(const void *, void *);
     int (*version)(int *);
-    bool asked, renumbered; // types of memory, since HIP 6
-    uint32_t device;        // of the thread that asks
+    bool requested, renumbered; // types of memory, since HIP 6
+    uint32_t device;            // of the thread that asks
 } ts__hs_call;
 
 // A context is a device; NULL would be none.
@@ -64,10 +64,10 @@ static int ts__hs_about(void *type, int what, uint64_t address)
     int version = 0;
     if (what != 2) return 1; // whose it is: contexts are devices
     const int result = ts__hs_call.about(&value, what, address);
-    if (!ts__hs_call.asked && ts__hs_call.version)
+    if (!ts__hs_call.requested && ts__hs_call.version)
         ts__hs_call.version(&version);
     ts__hs_call.renumbered |= version >= 60000000;
-    ts__hs_call.asked = true;
+    ts__hs_call.requested = true;
     value = value < 5 ? types[ts__hs_call.renumbered][value] : 0;
     memcpy(type, &value, sizeof value);
     return result;

@@ -157,10 +157,10 @@ static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
 
 // Whether a bundle has a kernel, or variable, of that name for a device. One
 // that is compressed is kept for the next question, others are only looked at.
-// untold: set if nobody knows.
+// not_reported: set if nobody knows.
 static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
                               uint64_t size, const char *name, bool variable,
-                              uint32_t device, bool *untold)
+                              uint32_t device, bool *not_reported)
 {
     ts__amd_packed packed;
     const uint8_t *code;
@@ -168,7 +168,7 @@ static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
     const ts__hs_code *c = ts__hs_code_from(from, device);
     const bool pack = ts__amd_packed_read(&packed, from, size);
     if (!c && pack) c = ts__hs_code_keep(f, from, size, device);
-    if (c ? c->untold : pack) *untold = true;
+    if (c ? c->not_reported : pack) *not_reported = true;
     if (c)
         return c->bytes && ts__hs_code_has(c->bytes, c->size, name, variable);
     return ts__amd_code_pick(from, size, ts__hs_architecture(device), &code,
@@ -180,7 +180,7 @@ static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
 // NULL: nothing, or several, or nobody knows what is in some of them.
 static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
                                        bool variable, uint32_t device,
-                                       bool *untold)
+                                       bool *not_reported)
 {
     const struct { // what compilers put into the section
         uint32_t magic, version;
@@ -206,14 +206,14 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
                 ts__hs_file_left(f, (uintptr_t)wrapper->image);
             if (wrapper->magic != MAGIC || !left ||
                 !ts__hs_bundle_has(f, wrapper->image, left, name, variable,
-                                   device, untold))
+                                   device, not_reported))
                 continue;
             found = wrapper->image;
             found_size = left;
             matches++;
         }
     }
-    if (matches != 1 || *untold) return NULL;
+    if (matches != 1 || *not_reported) return NULL;
     ts__hs_code *const c = ts__hs_code_from(found, device);
     return c ? c : ts__hs_code_keep(f, found, found_size, device);
 }
@@ -239,7 +239,8 @@ static bool ts__hs_is_same(const ts__hs_code *c, const ts__hs_file *f)
 }
 
 // Under the lock of dl_iterate_phdr no file goes while it is read.
-static int ts__hs_stays_take(struct dl_phdr_info *info, size_t size, void *user)
+static int ts__hs_retained_take(struct dl_phdr_info *info, size_t size,
+                                void *user)
 {
     ts__hs_file f;
     (void)size;
@@ -272,7 +273,7 @@ static void ts__hs_functions_check(void)
         if (ts__hs.functions[i]->of_host) ts__hs.functions[i]->handle = NULL;
     for (size_t i = 0; stale && i < ts__hs.code_count; i++)
         ts__hs.codes[i]->stays = false;
-    if (stale) dl_iterate_phdr(ts__hs_stays_take, NULL);
+    if (stale) dl_iterate_phdr(ts__hs_retained_take, NULL);
     for (size_t i = 0; stale && i < ts__hs.code_count; i++) {
         ts__hs_code *const c = ts__hs.codes[i];
         c->gone = c->from && !c->stays;

@@ -75,7 +75,7 @@ static ts__hs_function *ts__hs_function_put(const ts__hs_function *function,
     return f;
 }
 
-static bool ts__hs_ask_name(ts__cs_job *job)
+static bool ts__hs_query_name(ts__cs_job *job)
 {
     job->name = ts__hs_call.name
                     ? ts__hs_call.name(job->object, (void *)job->module)
@@ -90,7 +90,8 @@ static ts__hs_function *ts__hs_of_file(void *handle, const char *name,
     ts__hs_file file;
     ts__hs_function f = { handle, NULL, NULL, device, true, false };
     if (ts__hs_file_open(&file, (uintptr_t)handle))
-        f.code = ts__hs_file_search(&file, name, false, device, &f.untold);
+        f.code =
+            ts__hs_file_search(&file, name, false, device, &f.not_reported);
     ts__hs_file_close(&file);
     return ts__hs_function_put(&f, name);
 }
@@ -108,10 +109,10 @@ static ts__hs_function *ts__hs_function_at(void *handle, uint32_t device)
 }
 
 // Once in a session, on a thread of the program's.
-static ts__hs_function *ts__hs_told(ts__hs_function *f)
+static ts__hs_function *ts__hs_function_current(ts__hs_function *f)
 {
     const uint32_t session = TS__LOAD(&ts__cs.on);
-    if (!f || !f->untold ||
+    if (!f || !f->not_reported ||
         __atomic_exchange_n(&ts__hs.said, session, __ATOMIC_RELAXED) == session)
         return f;
     ts_metadata_text(0, "capture.hip",
@@ -130,18 +131,18 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     const uint32_t device = ts__hs_device_of(c->context);
     ts__hs_functions_check();
     ts__hs_function *const known = ts__hs_function_find(handle, true, device);
-    if (known) return ts__hs_told(known);
+    if (known) return ts__hs_function_current(known);
     ts__cs_job job;
     memset(&job, 0, sizeof job);
     job.what = TS__CS_OWN;
-    job.own = ts__hs_ask_name;
+    job.own = ts__hs_query_name;
     job.context = c->context;
     job.object = handle;
     job.module = stream;
     if (!ts__cs_is_safe(c->context) ||
-        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        !ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
         return NULL;
-    return ts__hs_told(ts__hs_of_file(handle, job.name, device));
+    return ts__hs_function_current(ts__hs_of_file(handle, job.name, device));
 }
 
 // The function of a launch; NULL: nobody knows it.

@@ -10,8 +10,8 @@
         of a copy of plain bytes it leaves the answer as it was, of a kernel not
         that it is cooperative. So copies are known by the calls that made them:
         by hand they have their node, and what is recorded from a stream is its
-        last node then. What such a node does not tell stays untold in copies of
-        it, which are other nodes: the kernel itself is remembered.
+        last node then. What such a node does not tell stays not_reported in
+        copies of it, which are other nodes: the kernel itself is remembered.
 
     WHAT IT DOES NOT DO
         It guesses nothing: copies in graphs that HIP itself made of others
@@ -70,9 +70,9 @@ static struct {
     size_t count, capacity;
     // Functions of kernels, and where sets begin, that were recorded by calls
     // of which HIP does not tell all.
-    uint64_t *untold;
-    size_t untold_count, untold_capacity;
-    bool all_untold; // there was no memory for one
+    uint64_t *not_reported;
+    size_t unreported_count, unreported_capacity;
+    bool all_unreported; // there was no memory for one
 } ts__hs_nodes = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 // Under the lock; NULL: it was not seen.
@@ -125,32 +125,32 @@ static void ts__hs_seen_put(const ts__hs_seen *seen)
 }
 
 // Of copies of its node, too, HIP does not tell all.
-static void ts__hs_untold_put(uint64_t object)
+static void ts__hs_unreported_put(uint64_t object)
 {
     bool known = false;
     pthread_mutex_lock(&ts__hs_nodes.lock);
-    for (size_t i = 0; i < ts__hs_nodes.untold_count && !known; i++)
-        known = ts__hs_nodes.untold[i] == object;
+    for (size_t i = 0; i < ts__hs_nodes.unreported_count && !known; i++)
+        known = ts__hs_nodes.not_reported[i] == object;
     uint64_t *const more =
-        known
-            ? NULL
-            : (uint64_t *)ts__cs_more(ts__hs_nodes.untold,
-                                      &ts__hs_nodes.untold_capacity,
-                                      ts__hs_nodes.untold_count, sizeof *more);
+        known ? NULL
+              : (uint64_t *)ts__cs_more(ts__hs_nodes.not_reported,
+                                        &ts__hs_nodes.unreported_capacity,
+                                        ts__hs_nodes.unreported_count,
+                                        sizeof *more);
     if (more) {
-        ts__hs_nodes.untold = more;
-        more[ts__hs_nodes.untold_count++] = object;
+        ts__hs_nodes.not_reported = more;
+        more[ts__hs_nodes.unreported_count++] = object;
     }
-    ts__hs_nodes.all_untold |= !known && !more;
+    ts__hs_nodes.all_unreported |= !known && !more;
     pthread_mutex_unlock(&ts__hs_nodes.lock);
 }
 
-static bool ts__hs_is_untold(const void *object)
+static bool ts__hs_is_unreported(const void *object)
 {
     pthread_mutex_lock(&ts__hs_nodes.lock);
-    bool is = ts__hs_nodes.all_untold;
-    for (size_t i = 0; i < ts__hs_nodes.untold_count && !is; i++)
-        is = ts__hs_nodes.untold[i] == (uintptr_t)object;
+    bool is = ts__hs_nodes.all_unreported;
+    for (size_t i = 0; i < ts__hs_nodes.unreported_count && !is; i++)
+        is = ts__hs_nodes.not_reported[i] == (uintptr_t)object;
     pthread_mutex_unlock(&ts__hs_nodes.lock);
     return is;
 }
@@ -213,7 +213,7 @@ static int ts__hs_node_kernel(void *node, ts__cuda_kernel_node *kernel)
     ts__hs_kernel_node k;
     memset(&k, 0, sizeof k);
     if (ts__hs_is_unlike(node) || ts__hs_graph_call.kernel(node, &k) != 0 ||
-        ts__hs_is_untold(k.function))
+        ts__hs_is_unreported(k.function))
         return 1;
     ts__hs_kernel_of(kernel, &k);
     return 0;
@@ -224,7 +224,7 @@ static int ts__hs_node_set(void *node, ts__cuda_set_node *set)
     ts__hs_set_node s;
     memset(&s, 0, sizeof s);
     if (ts__hs_is_unlike(node) || ts__hs_graph_call.set(node, &s) != 0 ||
-        ts__hs_is_untold((const void *)(uintptr_t)s.to))
+        ts__hs_is_unreported((const void *)(uintptr_t)s.to))
         return 1;
     ts__hs_set_of(set, &s);
     return 0;
@@ -247,7 +247,7 @@ static int ts__hs_node_attribute(void *node, int id, void *value)
 }
 
 // What `module` stands for is the function, which knows its code.
-static int ts__hs_function_ask(void **module, void *handle)
+static int ts__hs_function_query(void **module, void *handle)
 {
     *module = ts__hs_function_at(handle, ts__hs_call.device);
     return *module ? 0 : 1;
@@ -277,7 +277,7 @@ static void ts__hs_find_graphs(void *library, ts__cs_calls *call)
     ts__hs_symbol(library, "hipGraphGetNodes", &call->nodes);
     ts__hs_symbol(library, "hipGraphGetEdges", &call->edges_old);
     ts__hs_symbol(library, "hipGraphChildGraphNodeGetGraph", &call->node_child);
-    call->module = ts__hs_function_ask;
+    call->module = ts__hs_function_query;
     call->name = ts__hs_function_name;
     call->node_copy = ts__hs_node_copy;
     if (ts__hs_graph_call.type) call->node_type = ts__hs_node_type;
@@ -331,7 +331,7 @@ static void ts__hs_put_kernel(const ts__cs_call *c, ts_capture_op *op,
 
 /* ==== 4. What calls change =============================================== */
 
-static bool ts__hs_ask_recorded(ts__cs_job *job)
+static bool ts__hs_query_recorded(ts__cs_job *job)
 {
     int status = 0;
     unsigned long long id = 0;
@@ -384,15 +384,15 @@ static void ts__hs_recorded(const ts__cs_call *c)
     seen.unlike = !ts__hs_box_of(c, &seen.box);
     if (!TS__LOAD(&ts__cs.recording)) return;
     // Whether it is this stream that is recorded may stay unknown.
-    if (seen.unlike) ts__hs_untold_put(ts__cs_argument(c, how ? 8 : 0));
+    if (seen.unlike) ts__hs_unreported_put(ts__cs_argument(c, how ? 8 : 0));
     if (!seen.unlike && ts__hs_is_nothing(&seen.box)) return;
     if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream <= 2) return;
     job.what = TS__CS_OWN;
-    job.own = ts__hs_ask_recorded;
+    job.own = ts__hs_query_recorded;
     job.context = c->context;
     job.object = stream;
     if (!ts__cs_is_safe(c->context) ||
-        !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()))
+        !ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
         return;
     seen.node = job.address;
     seen.graph = (uintptr_t)job.module;
@@ -428,7 +428,7 @@ static void ts__hs_graph_returned(const ts__cs_call *c, const ts__hs_rule *rule,
     else if (kind == TS__HS_COPY_ADDED || kind == TS__HS_COPY_CHANGED)
         ts__hs_node_made(c, box);
     else if (kind == TS__CS_COPY || kind == TS__CS_COPY_BOX ||
-             kind == TS__CS_LAUNCH_TOGETHER || kind == TS__CS_LAUNCH_HOW ||
+             kind == TS__CS_LAUNCH_COOPERATIVE || kind == TS__CS_LAUNCH_HOW ||
              rule->how == TS__HS_CUBE) // a node does not say how deep it is
         ts__hs_recorded(c);
 }
@@ -437,15 +437,15 @@ static void ts__hs_graphs_forget(void)
 {
     ts__cs_graphs_forget();
     pthread_mutex_lock(&ts__hs_nodes.lock);
-    ts__hs_nodes.count = ts__hs_nodes.untold_count = 0;
-    ts__hs_nodes.all_untold = false;
+    ts__hs_nodes.count = ts__hs_nodes.unreported_count = 0;
+    ts__hs_nodes.all_unreported = false;
     pthread_mutex_unlock(&ts__hs_nodes.lock);
 }
 
 static const ts__cs_graph_calls ts__hs_graphs = {
     .named = ts__cs_graph_named,
     .launch = ts__cs_graph_launch,
-    .happened = ts__cs_graph_happened,
+    .completed = ts__cs_graph_call_completed,
     .gone = ts__cs_graph_gone,
     .forget = ts__hs_graphs_forget,
     .arguments = ts__hs_node_arguments,

@@ -59,13 +59,13 @@ static ts__cs_layout ts__hs_layout(ts__amd_kernel *k)
     return layout;
 }
 
-static void ts__hs_kernel(const ts__cs_call *c, ts_capture_op *op, bool turn,
-                          void *function, void **each, void **more,
-                          uint8_t **args)
+static void ts__hs_kernel(const ts__cs_call *c, ts_capture_op *op,
+                          bool exclusive, void *function, void **each,
+                          void **more, uint8_t **args)
 {
     ts__amd_kernel k;
     (void)function;
-    if (!turn) return;
+    if (!exclusive) return;
     const ts__hs_function *const f = ts__hs_function_of(c);
     ts__hs_code *const code = f ? f->code : NULL;
     if (code) op->head.image = ts__hs_image(c, code);
@@ -73,9 +73,10 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_capture_op *op, bool turn,
         ts_capture_decline(op, TS_REASON_IMAGE_MISSING);
         return;
     }
-    const bool told = ts__amd_kernel_read(&k, code->bytes, code->size, f->name);
+    const bool reported =
+        ts__amd_kernel_read(&k, code->bytes, code->size, f->name);
     const ts__cs_layout layout = ts__hs_layout(&k);
-    if (!told || !ts__cs_flatten(&layout, each, more, op, args))
+    if (!reported || !ts__cs_flatten(&layout, each, more, op, args))
         ts_capture_decline(op, TS_REASON_PARAM_LAYOUT_UNKNOWN);
     else
         ts__hs_parameters(op, &k, *args, 0);
@@ -152,7 +153,7 @@ static void ts__hs_function_got(const ts__cs_call *c)
 }
 
 // A call that only HIP has has returned, and did what it was asked.
-static void ts__hs_happened(const ts__cs_call *c)
+static void ts__hs_call_completed(const ts__cs_call *c)
 {
     switch (c->rule->kind) {
     case TS__HS_MODULE: // its size nobody tells

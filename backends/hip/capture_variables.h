@@ -41,7 +41,7 @@
 
 /* ==== 1. Where they lie =================================================== */
 
-static bool ts__hs_ask_symbol(ts__cs_job *job)
+static bool ts__hs_query_symbol(ts__cs_job *job)
 {
     return ts__hs_call.symbol &&
            ts__hs_call.symbol(&job->address, job->object) == 0;
@@ -74,7 +74,7 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
         if (!ts__hs_is_variable(&elf, i)) continue;
         memset(&job, 0, sizeof job);
         job.what = code->from ? TS__CS_OWN : TS__CS_GLOBAL;
-        job.own = ts__hs_ask_symbol;
+        job.own = ts__hs_query_symbol;
         job.context = c->context;
         job.name = ts__cuda_symbol(&elf, i);
         job.size = elf.symbols[i].st_size;
@@ -83,7 +83,7 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
             job.object =
                 (void *)(uintptr_t)ts__hs_shadow(&host, code->base, job.name);
         if (!job.object ||
-            !ts__cs_ask(&ts__cs.driver, &job, ts__cs.reads_until_ns))
+            !ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
             continue;
         ts_capture_free(&ts__cs.memory, job.address); // of code that went
         ts_capture_global(&ts__cs.memory, job.address, job.size, c->device,
@@ -170,7 +170,8 @@ static ts__hs_function *ts__hs_variable_of(const void *symbol, uint32_t device)
         if (ELF64_ST_TYPE(host.symbols[i].st_info) == STT_OBJECT &&
             host.symbols[i].st_value == (uintptr_t)symbol - file.base)
             name = ts__cuda_symbol(&host, i);
-    if (name) f.code = ts__hs_file_search(&file, name, true, device, &f.untold);
+    if (name)
+        f.code = ts__hs_file_search(&file, name, true, device, &f.not_reported);
     ts__hs_function *const known = name ? ts__hs_function_put(&f, name) : NULL;
     ts__hs_file_close(&file);
     return known;
@@ -194,10 +195,11 @@ static uint64_t ts__hs_symbol_at(const ts__cs_call *c, const void *symbol)
     pthread_mutex_unlock(&ts__cs.memory_lock);
     memset(&job, 0, sizeof job);
     job.what = TS__CS_OWN;
-    job.own = ts__hs_ask_symbol;
+    job.own = ts__hs_query_symbol;
     job.context = c->context;
     memcpy(&job.object, &symbol, sizeof symbol);
-    return ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()) ? job.address : 0;
+    return ts__cs_request(&ts__cs.driver, &job, ts__cs_until()) ? job.address
+                                                                : 0;
 }
 
 #endif // TS__HIP_CAPTURE_VARIABLES_H

@@ -295,13 +295,13 @@ static inline bool ts__amd_kernel_read(ts__amd_kernel *k, const void *bytes,
 static inline bool ts__amd_target_is(const char *name, uint64_t size,
                                      const char *architecture)
 {
-    const size_t wanted = strlen(architecture);
+    const size_t requested = strlen(architecture);
     uint64_t end = 0;
     while (end < size && name[end] != ':')
         end++;
-    return size > 3 && !memcmp(name, "hip", 3) && wanted && end > wanted &&
-           name[end - wanted - 1] == '-' &&
-           !memcmp(name + end - wanted, architecture, wanted);
+    return size > 3 && !memcmp(name, "hip", 3) && requested &&
+           end > requested && name[end - requested - 1] == '-' &&
+           !memcmp(name + end - requested, architecture, requested);
 }
 
 /*

@@ -124,7 +124,7 @@ static const char *const ts__hip_hash_text[] = {
     "#define TS_ITEMS  blockDim.x\n"
     ,
     "#define TS_INDEX  blockIdx.x\n"
-    "#define TS_MEET   __syncthreads()\n"
+    "#define TS_BARRIER   __syncthreads()\n"
     "__device__ __attribute__((used)) ts_u64 ts_hashes[8192];\n"
     "TS_KERNEL void ts_hash_chunks(TS_MEMORY const ts_u8 *memory, ts_u64 \n"
     "offset,\n"
@@ -137,9 +137,9 @@ static const char *const ts__hip_hash_text[] = {
     "TS_CHUNK;\n"
     "if (own <= TS_SHORT) return;\n"
     "ts_add(memory + offset + at, own, sums, item, TS_ITEMS);\n"
-    "TS_MEET;\n"
+    "TS_BARRIER;\n"
     "if (item < 8) ts_fold(own, sums, item);\n"
-    "TS_MEET;\n"
+    "TS_BARRIER;\n"
     "if (item < 2) hashes[2 * chunk + item] = ts_end(own, sums, item);\n"
     "}\n"
 };

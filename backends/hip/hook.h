@@ -104,7 +104,7 @@ static int ts__hook_on_event(int domain, uint32_t op, void *data)
         return 0;
     }
     if (domain != TS__ACTIVITY_API || !ts__hook.data_size ||
-        op >= TS__HIP_APIS || !ts__hip_apis[op].wanted)
+        op >= TS__HIP_APIS || !ts__hip_apis[op].requested)
         return -1;
     if (data) ts__hook_prepare((char *)data);
     return 0;
@@ -209,7 +209,7 @@ static void ts__hook_old_start(void)
     ts__hook.init_activity(TS__HOOK_ADDRESS(ts__hook_on_number),
                            TS__HOOK_ADDRESS(ts__hook_on_record), NULL);
     for (uint32_t i = 1; i < TS__HIP_APIS; i++) {
-        if (!ts__hip_apis[i].wanted) continue;
+        if (!ts__hip_apis[i].requested) continue;
         ts__hook.register_api(i, TS__HOOK_ADDRESS(ts__hook_on_call), NULL);
         ts__hook.register_activity(i, TS__HOOK_ADDRESS(ts__hook_on_activity),
                                    &end);
@@ -223,7 +223,7 @@ static void ts__hook_old_stop(void)
     ts__hook.enable_activity(TS__ACTIVITY_DISPATCH, false);
     ts__hook.enable_activity(TS__ACTIVITY_COPY, false);
     for (uint32_t i = 1; i < TS__HIP_APIS; i++) {
-        if (!ts__hip_apis[i].wanted) continue;
+        if (!ts__hip_apis[i].requested) continue;
         ts__hook.remove_activity(i);
         ts__hook.remove_api(i);
     }

@@ -247,8 +247,8 @@ ts__hip_launch_learn(ts__hip_taker *t, uint64_t slot, const uint64_t key[8],
     memcpy(l->key, key, sizeof l->key);
     // Without its text it cannot be told that it is the same again.
     l->epoch = k->id || t->names[slot] ? TS__LOAD(&ts__hip.session) : 0;
-    l->unwanted = !ts_filter_name(k->name, strlen(k->name));
-    l->launch = l->unwanted ? 0 : ts__hip_launch_define(k);
+    l->unrequested = !ts_filter_name(k->name, strlen(k->name));
+    l->launch = l->unrequested ? 0 : ts__hip_launch_define(k);
 }
 
 /*
@@ -306,7 +306,7 @@ static void ts__hip_kernel_end(ts__hip_taker *t, const ts__hip_record *r,
     }
     t->kernels++;
     const ts__launch *const l = ts__hip_launch_of(t, kernel, &note);
-    if (l->unwanted) return;
+    if (l->unrequested) return;
     op.kind = TS_EVENT_KERNEL;
     op.u.kernel.launch = l->launch;
     op.u.kernel.graph_node = 0;

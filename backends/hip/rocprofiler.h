@@ -156,13 +156,13 @@ static bool ts__rp_load(bool load)
 
 // The number of a kind by its name, 0: this version has none.
 static int ts__rp_kind(int (*name_of)(int, const char **, uint64_t *),
-                       const char *wanted)
+                       const char *requested)
 {
     for (int kind = 1; kind < 64; kind++) {
         const char *name = NULL;
         uint64_t size = 0;
         if (name_of(kind, &name, &size) != 0) break;
-        if (name && !strcmp(name, wanted)) return kind;
+        if (name && !strcmp(name, requested)) return kind;
     }
     return 0;
 }
@@ -526,7 +526,7 @@ static int ts__rp_operation(int kind, int32_t operation, void *list)
     return 0;
 }
 
-static bool ts__rp_ask_calls(void)
+static bool ts__rp_request_calls(void)
 {
     ts__rp_list *const list = (ts__rp_list *)calloc(1, sizeof *list);
     if (!list) return false;
@@ -554,7 +554,7 @@ static void ts__rp_find_kinds(void)
 
 // Code objects have a context that is always on: a session may start after
 // the code was loaded.
-static const char *ts__rp_ask(void)
+static const char *ts__rp_request(void)
 {
     const ts__rp_library *const call = &ts__rp.call;
     uint64_t thread = 0;
@@ -575,7 +575,7 @@ static const char *ts__rp_ask(void)
                                ts__rp_on_code, NULL) != 0 ||
         call->start_context(ts__rp.objects) != 0)
         return "it gives no names of kernels";
-    if (!ts__rp_ask_calls()) return "it gives no calls of HIP";
+    if (!ts__rp_request_calls()) return "it gives no calls of HIP";
     if (call->buffer_service(ts__rp.context, ts__rp.dispatch, NULL, 0,
                              ts__rp.buffer) != 0)
         return "it gives no kernels";
@@ -618,7 +618,7 @@ static int ts__rp_initialize(void (*finalize)(ts__rp_client), void *data)
 {
     (void)finalize;
     (void)data;
-    const char *const problem = ts__rp_ask();
+    const char *const problem = ts__rp_request();
     ts__rp.coming = false;
     if (problem) {
         snprintf(ts__rp.why, sizeof ts__rp.why, "%s", problem);
@@ -693,8 +693,8 @@ static void ts__rp_clock(void)
     if (!ts__rp.call.get_timestamp || ts__rp.call.get_timestamp(&theirs) != 0 ||
         !theirs)
         return;
-    const int64_t apart = (int64_t)(theirs - ours);
-    ts__rp.own_clock = apart > 50000000 || apart < -50000000;
+    const int64_t standalone = (int64_t)(theirs - ours);
+    ts__rp.own_clock = standalone > 50000000 || standalone < -50000000;
 }
 
 static bool ts__rp_start(char *why, size_t room)

@@ -316,7 +316,7 @@ static bool ts__rt_open(char *why, size_t room)
 static void ts__rt_callbacks(bool on)
 {
     for (uint32_t i = 1; i < TS__HIP_APIS; i++) {
-        if (!ts__hip_apis[i].wanted) continue;
+        if (!ts__hip_apis[i].requested) continue;
         if (on)
             ts__rt.call.enable_callback(TS__ACTIVITY_API, i, ts__rt_on_call,
                                         NULL);

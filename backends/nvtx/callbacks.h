@@ -216,7 +216,7 @@ static void ts__nv_DomainSyncUserDestroy(void *lock)
 {
     (void)lock; // another thread may wait for it
 }
-static bool ts__nv_wants_lock(const ts__nv_lock *lock, ts_event_kind kind)
+static bool ts__nv_lock_requested(const ts__nv_lock *lock, ts_event_kind kind)
 {
     const char *const name = lock->acquire.name;
     return ts_filter_kind(kind) && ts_filter_name(name, strlen(name));
@@ -225,14 +225,15 @@ static void ts__nv_DomainSyncUserAcquireStart(ts__nv_lock *lock)
 {
     const ts_zone none = { 0, 0, 0 };
     if (lock)
-        ts__nv_push(lock, ts__nv_wants_lock(lock, TS_EVENT_ZONE)
+        ts__nv_push(lock, ts__nv_lock_requested(lock, TS_EVENT_ZONE)
                               ? ts_zone_begin(&lock->acquire)
                               : none);
 }
 static void ts__nv_DomainSyncUserAcquireFailed(ts__nv_lock *lock)
 {
     if (!lock) return;
-    if (ts__nv_wants_lock(lock, TS_EVENT_ZONE)) ts_zone_value_int("failed", 1);
+    if (ts__nv_lock_requested(lock, TS_EVENT_ZONE))
+        ts_zone_value_int("failed", 1);
     ts__nv_pop(lock);
 }
 static void ts__nv_DomainSyncUserAcquireSuccess(ts__nv_lock *lock)
@@ -241,7 +242,8 @@ static void ts__nv_DomainSyncUserAcquireSuccess(ts__nv_lock *lock)
 }
 static void ts__nv_DomainSyncUserReleasing(ts__nv_lock *lock)
 {
-    if (lock && ts__nv_wants_lock(lock, TS_EVENT_MARK)) ts_mark(&lock->release);
+    if (lock && ts__nv_lock_requested(lock, TS_EVENT_MARK))
+        ts_mark(&lock->release);
 }
 
 /* ---- 4.7 Callbacks: names of other things ------------------------------- */

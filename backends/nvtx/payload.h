@@ -853,7 +853,7 @@ static void ts__np_begin(ts__nv_out *out, const void *domain, bool zone)
 }
 
 // Of a mark, or of a range that starts or ends: a message.
-static void ts__np_say(ts__nv_out *out, const char *name)
+static void ts__np_report(ts__nv_out *out, const char *name)
 {
     char line[1400];
     if (!out->used || !ts_filter_kind(TS_EVENT_MESSAGE)) return;
@@ -869,7 +869,7 @@ static void ts__nv_extended(const ts__nv_domain *domain,
     ts__np_begin(&out, domain, name == NULL);
     ts__np_all(&out, (const ts__nv_data *)(uintptr_t)a->payload.u64,
                (size_t)(uint32_t)a->reserved);
-    if (name) ts__np_say(&out, name);
+    if (name) ts__np_report(&out, name);
 }
 
 #endif // TS__NVTX_PAYLOAD_H

@@ -33,7 +33,7 @@ static void ts__nv_MarkPayload(void *domain, const ts__nv_data *data,
     ts__nv_out out;
     const ts__nv_attributes a = ts__np_named(&out, domain, data, count);
     if (ts__nv_mark(ts__nv_domain_of(domain), &a))
-        ts__np_say(&out, a.message.ascii);
+        ts__np_report(&out, a.message.ascii);
 }
 static int ts__nv_RangePushPayload(void *domain, const ts__nv_data *data,
                                    size_t count)
@@ -60,7 +60,7 @@ static uint64_t ts__nv_RangeStartPayload(void *domain, const ts__nv_data *data,
     ts__nv_out out;
     const ts__nv_attributes a = ts__np_named(&out, domain, data, count);
     const uint64_t id = ts__nv_range_start(ts__nv_domain_of(domain), &a);
-    if (id >> 48 == TS__NV_SPAN >> 48) ts__np_say(&out, a.message.ascii);
+    if (id >> 48 == TS__NV_SPAN >> 48) ts__np_report(&out, a.message.ascii);
     return id;
 }
 static void ts__nv_RangeEndPayload(void *domain, uint64_t id,
@@ -68,7 +68,7 @@ static void ts__nv_RangeEndPayload(void *domain, uint64_t id,
 {
     ts__nv_out out;
     const ts__nv_attributes a = ts__np_named(&out, domain, data, count);
-    if (id >> 48 == TS__NV_SPAN >> 48) ts__np_say(&out, a.message.ascii);
+    if (id >> 48 == TS__NV_SPAN >> 48) ts__np_report(&out, a.message.ascii);
     ts__nv_range_end(id);
 }
 static uint8_t ts__nv_DomainIsEnabled(void *domain)

@@ -338,7 +338,7 @@ enum {
        const void *format, const void *desc, void *host, int32_t *error))
 
 // Functions that are only called.
-#define TS__CL_ASKED(X) \
+#define TS__CL_QUERIED(X) \
     X(3, int32_t, clGetDeviceInfo, \
       (ts__cl_handle device, uint32_t what, size_t room, void *value, \
        size_t *size)) \
@@ -388,7 +388,7 @@ enum {
 typedef struct ts__cl_functions {
 #define TS__X(place, type, name, params) type(*name) params;
     TS__CL_HOOKED(TS__X)
-    TS__CL_ASKED(TS__X)
+    TS__CL_QUERIED(TS__X)
 #undef TS__X
 } ts__cl_functions;
 

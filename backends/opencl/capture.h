@@ -63,7 +63,7 @@ static bool ts__cl_is_kept_kind(ts_event_kind kind)
 }
 
 // A call that will enqueue: waits for its turn.
-static void ts__cl_turn(ts__cl_call *call, ts_event_kind kind)
+static void ts__cl_exclusive_begin(ts__cl_call *call, ts_event_kind kind)
 {
     if (!ts__cl_is_kept_kind(kind)) return;
     ts__cl_seen *const seen = (ts__cl_seen *)calloc(1, sizeof *seen);
@@ -79,22 +79,22 @@ static void ts__cl_turn(ts__cl_call *call, ts_event_kind kind)
     while (ts__cl_cap.busy && in_time)
         in_time = pthread_cond_timedwait(&ts__cl_cap.idle, &ts__cl_cap.lock,
                                          &until) == 0;
-    seen->turn = !ts__cl_cap.busy;
-    if (seen->turn) {
+    seen->exclusive = !ts__cl_cap.busy;
+    if (seen->exclusive) {
         ts__cl_cap.busy = true;
     } else {
         ts__cl_cap.inside++;
         __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&ts__cl_cap.lock);
-    if (seen->turn) ts__cl_capture_begin();
+    if (seen->exclusive) ts__cl_capture_begin();
 }
 
 // Gives the turn back before the command is enqueued: it is not kept.
-static void ts__cl_turn_pass(ts__cl_seen *seen)
+static void ts__cl_exclusive_pass(ts__cl_seen *seen)
 {
-    if (!seen->turn) return;
-    seen->turn = false;
+    if (!seen->exclusive) return;
+    seen->exclusive = false;
     pthread_mutex_lock(&ts__cl_cap.lock);
     ts__cl_cap.busy = false;
     ts__cl_cap.inside++;
@@ -128,7 +128,7 @@ ts__cl_clGetExtensionFunctionAddressForPlatform(ts__cl_handle platform,
 
 // Whether the command is to be kept, which then has a head. Else the turn is
 // for somebody else, when what it may write has been touched.
-static bool ts__cl_seen_wanted(ts__cl_call *call, const char *kernel)
+static bool ts__cl_seen_requested(ts__cl_call *call, const char *kernel)
 {
     ts_capture_op *const op = &call->seen->op;
     if (!call->command) return false;
@@ -141,11 +141,11 @@ static bool ts__cl_seen_wanted(ts__cl_call *call, const char *kernel)
 }
 
 // Whether it has the turn. Else it runs as it would without us, and is counted.
-static bool ts__cl_seen_turn(ts__cl_call *call, const char *kernel)
+static bool ts__cl_seen_exclusive(ts__cl_call *call, const char *kernel)
 {
     ts__cl_seen *const seen = call->seen;
-    if (!seen || seen->turn) return seen != NULL;
-    seen->noted = ts__cl_seen_wanted(call, kernel);
+    if (!seen || seen->exclusive) return seen != NULL;
+    seen->noted = ts__cl_seen_requested(call, kernel);
     if (seen->noted) ts_capture_decline(&seen->op, TS_REASON_DRAIN_TIMEOUT);
     return false;
 }
@@ -155,7 +155,7 @@ static void ts__cl_seen_give_up(ts__cl_seen *seen)
 {
     seen->noted = true;
     ts__cl_touch_all();
-    ts__cl_turn_pass(seen);
+    ts__cl_exclusive_pass(seen);
 }
 
 // The command is described: looks at what is there before it.
@@ -185,18 +185,18 @@ static void ts__cl_seen_begin(ts__cl_call *call)
 static void ts__cl_seen_decline(ts__cl_call *call, ts_reason reason)
 {
     if (!call->seen) return;
-    const bool wanted = ts__cl_seen_wanted(call, NULL);
-    if (wanted) ts_capture_decline(&call->seen->op, reason);
-    if (call->seen->turn) ts__cl_seen_give_up(call->seen);
-    call->seen->noted = wanted;
+    const bool requested = ts__cl_seen_requested(call, NULL);
+    if (requested) ts_capture_decline(&call->seen->op, reason);
+    if (call->seen->exclusive) ts__cl_seen_give_up(call->seen);
+    call->seen->noted = requested;
 }
 
 // It moves nothing, or nothing that a device would see.
 static void ts__cl_seen_nothing(ts__cl_call *call)
 {
     if (!call->seen) return;
-    call->seen->noted = ts__cl_seen_wanted(call, NULL);
-    ts__cl_turn_pass(call->seen);
+    call->seen->noted = ts__cl_seen_requested(call, NULL);
+    ts__cl_exclusive_pass(call->seen);
 }
 
 // The driver has taken it, or has not.
@@ -231,8 +231,8 @@ static ts__cl_handle *ts__cl_event_place(ts__cl_call *call,
 }
 
 // Behind everything else that the call does.
-static void ts__cl_turn_end(ts__cl_call *call, int32_t result,
-                            ts__cl_handle *event)
+static void ts__cl_exclusive_end(ts__cl_call *call, int32_t result,
+                                 ts__cl_handle *event)
 {
     ts__cl_seen *const seen = call->seen;
     if (!call->command && result == TS__CL_SUCCESS && event && *event) {
@@ -248,7 +248,7 @@ static void ts__cl_turn_end(ts__cl_call *call, int32_t result,
         ts_capture_end(&none, &seen->op);
     }
     pthread_mutex_lock(&ts__cl_cap.lock);
-    if (seen->turn)
+    if (seen->exclusive)
         ts__cl_cap.busy = false;
     else
         ts__cl_cap.inside--;

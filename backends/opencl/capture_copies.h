@@ -110,25 +110,25 @@ static void ts__cl_seen_copy(ts__cl_call *call, ts__cl_end_of from,
 {
     ts__cl_seen *const seen = call->seen;
     const ts__cl_object *a, *b;
-    if (!ts__cl_seen_turn(call, NULL)) return;
+    if (!ts__cl_seen_exclusive(call, NULL)) return;
     ts_capture_operation *const h = &seen->op.head;
-    const bool wanted = ts__cl_seen_wanted(call, NULL);
-    if (wanted && (from.svm || to.svm)) {
+    const bool requested = ts__cl_seen_requested(call, NULL);
+    if (requested && (from.svm || to.svm)) {
         ts_capture_decline(&seen->op, TS_REASON_UVM);
         ts__cl_seen_begin(call);
         return;
     }
-    if (wanted && (!ts__cl_seen_object(call, &from, &a) ||
-                   !ts__cl_seen_object(call, &to, &b))) {
+    if (requested && (!ts__cl_seen_object(call, &from, &a) ||
+                      !ts__cl_seen_object(call, &to, &b))) {
         ts__cl_seen_begin(call);
         return;
     }
     // What makes no sense the driver will refuse.
-    if (!wanted || !size || !from.address || !to.address ||
+    if (!requested || !size || !from.address || !to.address ||
         (a && !ts__cl_end_fits(a, &from, size)) ||
         (b && !ts__cl_end_fits(b, &to, size))) {
         ts__cl_object_touch(to.memory);
-        ts__cl_turn_pass(seen);
+        ts__cl_exclusive_pass(seen);
         return;
     }
     ts__cl_seen_geometry(seen, &from, a, &to, b);
@@ -143,18 +143,18 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
 {
     ts__cl_seen *const seen = call->seen;
     const ts__cl_object *o = NULL;
-    if (!ts__cl_seen_turn(call, NULL)) return;
+    if (!ts__cl_seen_exclusive(call, NULL)) return;
     ts_capture_operation *const h = &seen->op.head;
-    const bool wanted = ts__cl_seen_wanted(call, NULL);
-    if (wanted && (to.svm || !ts__cl_seen_object(call, &to, &o))) {
+    const bool requested = ts__cl_seen_requested(call, NULL);
+    if (requested && (to.svm || !ts__cl_seen_object(call, &to, &o))) {
         if (to.svm) ts_capture_decline(&seen->op, TS_REASON_UVM);
         ts__cl_seen_begin(call);
         return;
     }
-    if (!wanted || !o || !size || !pattern || !pattern_size ||
+    if (!requested || !o || !size || !pattern || !pattern_size ||
         pattern_size > 128 || !ts__cl_end_fits(o, &to, size)) {
         ts__cl_object_touch(to.memory);
-        ts__cl_turn_pass(seen);
+        ts__cl_exclusive_pass(seen);
         return;
     }
     float depth[4] = { 0, 0, 0, 0 };
@@ -249,7 +249,7 @@ static void ts__cl_seen_migrate(ts__cl_call *call, uint32_t count,
                                 const ts__cl_handle *memory, bool undefined)
 {
     if (!call->seen) return;
-    const bool lost = call->seen->turn && undefined && memory;
+    const bool lost = call->seen->exclusive && undefined && memory;
     for (uint32_t i = 0; lost && i < count; i++)
         ts__cl_object_touch(memory[i]);
     ts__cl_seen_nothing(call);

@@ -420,11 +420,11 @@ static void ts__cl_seen_kernel(ts__cl_call *call, ts__cl_handle kernel,
     ts__cl_seen *const seen = call->seen;
     if (!seen) return;
     ts__cl_kernel *const k = ts__cl_kernel_get(kernel);
-    if (!ts__cl_seen_turn(call, k ? k->name : NULL)) return;
+    if (!ts__cl_seen_exclusive(call, k ? k->name : NULL)) return;
     if (!k || !k->name || !global || !dimensions || dimensions > 3 ||
-        !ts__cl_seen_wanted(call, k->name)) {
+        !ts__cl_seen_requested(call, k->name)) {
         ts__cl_kernel_touch(k);
-        ts__cl_turn_pass(seen);
+        ts__cl_exclusive_pass(seen);
         return;
     }
     pthread_mutex_lock(&k->lock);

@@ -44,9 +44,9 @@ typedef struct ts__cl_mapped { // by the host
 
 // A command while something is kept.
 typedef struct ts__cl_seen {
-    bool turn, keeps;    // it has the turn, and is being kept
-    bool noted;          // it will stand in the trace, without contents
-    ts__cl_handle event; // if nobody else wants to know when it is done
+    bool exclusive, keeps; // it has the turn, and is being kept
+    bool noted;            // it will stand in the trace, without contents
+    ts__cl_handle event;   // if nobody else wants to know when it is done
     uint8_t *args;
     size_t arg_room;
     ts_capture_op op;

@@ -287,9 +287,9 @@ static void ts__cl_flush_all(void)
     }
 }
 
-static void ts__cl_moment(uint32_t turn)
+static void ts__cl_moment(uint32_t exclusive)
 {
-    const struct timespec moment = { 0, turn < 20 ? 10000 : 200000 };
+    const struct timespec moment = { 0, exclusive < 20 ? 10000 : 200000 };
     nanosleep(&moment, NULL);
 }
 
@@ -298,7 +298,7 @@ static bool ts__cl_drain(void)
 {
     const struct timespec until = ts_capture_deadline(
         TS__LOAD(&ts__cl_cap.late) ? 0 : ts__cap_now.desc.drain_ms);
-    for (uint32_t turn = 0;; turn++) {
+    for (uint32_t exclusive = 0;; exclusive++) {
         ts__cl_open_gates();
         ts__cl_reap(true, 0);
         const bool done = ts__cl_events_done();
@@ -307,8 +307,8 @@ static bool ts__cl_drain(void)
             TS__STORE(&ts__cl_cap.late, 1);
             return false;
         }
-        if (turn % 64 == 0) ts__cl_flush_all();
-        ts__cl_moment(turn);
+        if (exclusive % 64 == 0) ts__cl_flush_all();
+        ts__cl_moment(exclusive);
     }
     TS__STORE(&ts__cl_cap.late, 0);
     return true;
@@ -329,8 +329,9 @@ static int32_t ts__cl_wait(ts__cl_handle queue, ts__cl_handle event)
         ts_capture_deadline(ts__cap_now.desc.drain_ms);
     int32_t status = ts__cl_status(event);
     if (status > 0) ts__cl.next.clFlush(queue);
-    for (uint32_t turn = 0; status > 0 && !ts_capture_late(&until); turn++) {
-        ts__cl_moment(turn);
+    for (uint32_t exclusive = 0; status > 0 && !ts_capture_late(&until);
+         exclusive++) {
+        ts__cl_moment(exclusive);
         status = ts__cl_status(event);
     }
     return status;

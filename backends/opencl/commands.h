@@ -40,7 +40,7 @@ static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
     call->moves = ts__cl_is_kept_kind(kind);
     if (!call->on) return event;
     call->queue = ts__cl_queue_get(queue);
-    if (ts_capture_on() && call->queue) ts__cl_turn(call, kind);
+    if (ts_capture_on() && call->queue) ts__cl_exclusive_begin(call, kind);
     if (!ts_filter_kind(kind)) return ts__cl_event_place(call, event);
     ts__cl_command *const c = call->queue && call->queue->timed
                                   ? (ts__cl_command *)calloc(1, sizeof *c)
@@ -207,7 +207,7 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
     // A handle that was another command's before.
     if (!c && done && event && !TS__LOAD(&ts__cl.off))
         ts__cl_command_publish(*event, NULL);
-    if (call->seen) ts__cl_turn_end(call, result, event);
+    if (call->seen) ts__cl_exclusive_end(call, result, event);
     // Before the program can know that it is done, it is reported.
     if (call->blocking && call->queue && done)
         ts__cl_queue_reap(call->queue, true);

@@ -182,7 +182,7 @@ enum { TS__CL_TRIED = TS_CAPTURE_CHUNK + 777 };
 static bool ts__cl_hash_tried(const ts__cl_hasher *h, ts__cl_handle context,
                               ts__cl_handle queue)
 {
-    uint64_t told[4], right[4] = { 0 };
+    uint64_t reported[4], right[4] = { 0 };
     int32_t error = 0;
     uint8_t *const bytes = (uint8_t *)malloc(TS__CL_TRIED);
     ts__cl_handle const memory =
@@ -191,11 +191,12 @@ static bool ts__cl_hash_tried(const ts__cl_hasher *h, ts__cl_handle context,
             : NULL;
     for (uint32_t i = 0; memory && i < TS__CL_TRIED; i++)
         bytes[i] = (uint8_t)(i * 2654435761u >> 13);
-    const bool ran = memory &&
-                     ts__cl.next.clEnqueueWriteBuffer(
-                         queue, memory, 1, 0, TS__CL_TRIED, bytes, 0, NULL,
-                         NULL) == TS__CL_SUCCESS &&
-                     ts__cl_hash_run(h, queue, memory, 0, TS__CL_TRIED, told);
+    const bool ran =
+        memory &&
+        ts__cl.next.clEnqueueWriteBuffer(queue, memory, 1, 0, TS__CL_TRIED,
+                                         bytes, 0, NULL,
+                                         NULL) == TS__CL_SUCCESS &&
+        ts__cl_hash_run(h, queue, memory, 0, TS__CL_TRIED, reported);
     if (ran) {
         ts_blob_find(bytes, TS_CAPTURE_CHUNK, right);
         ts_blob_find(bytes + TS_CAPTURE_CHUNK, TS__CL_TRIED - TS_CAPTURE_CHUNK,
@@ -203,7 +204,7 @@ static bool ts__cl_hash_tried(const ts__cl_hasher *h, ts__cl_handle context,
     }
     if (memory) ts__cl.next.clReleaseMemObject(memory);
     free(bytes);
-    return ran && !memcmp(told, right, sizeof told);
+    return ran && !memcmp(reported, right, sizeof reported);
 }
 
 // What there is to know of a device, once. Source: CL/cl.h of OpenCL 3.0.
@@ -299,11 +300,11 @@ static bool ts__cl_object_hash(const ts__cl_object *o, uint64_t offset,
     ts__cl.next.clGetCommandQueueInfo(queue, TS__CL_QUEUE_DEVICE, sizeof device,
                                       &device, NULL);
     if (!ts__cl_hasher_take(context, device, &h)) return false;
-    const bool told =
+    const bool reported =
         ts__cl_hasher_ready(&h, context, queue) &&
         ts__cl_hash_run(&h, queue, o->handle, offset, size, hashes);
     ts__cl_hasher_put(context, &h);
-    return told;
+    return reported;
 }
 
 // See ts_capture_vendor.

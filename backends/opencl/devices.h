@@ -171,7 +171,7 @@ static ts__cl_device *ts__cl_device_get(ts__cl_handle handle)
 }
 
 // What the clock of each device turned out to be.
-static void ts__cl_devices_tell(void)
+static void ts__cl_devices_report(void)
 {
     pthread_mutex_lock(&ts__cl.define);
     for (ts__cl_device *d = ts__cl.devices; d; d = d->next) {

@@ -29,7 +29,7 @@ typedef struct ts__ox_view {
     size_t region[3];            // in elements, rows, slices
     bool back;                   // it may have been written
     // Where rows are further apart than that, they are gathered first.
-    ts__ox_handle apart; // NULL: they are not
+    ts__ox_handle standalone; // NULL: they are not
     size_t origin[3], bytes[3], row, slice, packed_row;
 } ts__ox_view;
 
@@ -138,7 +138,7 @@ static ts_result ts__ox_gather(ts__ox *x, ts__ox_queue *q, ts__ox_view *view,
 {
     static const size_t zero[3];
     int32_t error = 0;
-    view->apart = b->buffer;
+    view->standalone = b->buffer;
     view->origin[0] = view->offset;
     view->offset = 0;
     view->packed = x->cl.clCreateBuffer(
@@ -146,9 +146,9 @@ static ts_result ts__ox_gather(ts__ox *x, ts__ox_queue *q, ts__ox_view *view,
         view->bytes[0] * view->bytes[1] * view->bytes[2], NULL, &error);
     if (!view->packed) return ts__ox_result(error);
     if (!ts__ox_keep(x, view->packed, TS__OX_MEMORY)) return TS_ERR_MEMORY;
-    return TS__OX_PUT(CopyBufferRect, view->apart, view->packed, view->origin,
-                      zero, view->bytes, view->row, view->slice, view->bytes[0],
-                      view->bytes[0] * view->bytes[1]);
+    return TS__OX_PUT(CopyBufferRect, view->standalone, view->packed,
+                      view->origin, zero, view->bytes, view->row, view->slice,
+                      view->bytes[0], view->bytes[0] * view->bytes[1]);
 }
 
 // Makes the image and measures it.
@@ -201,8 +201,8 @@ static ts_result ts__ox_view_close(ts__ox *x, ts__ox_queue *q,
     const ts_result result =
         TS__OX_PUT(CopyImageToBuffer, view->image, view->packed, zero,
                    view->region, view->offset);
-    if (result != TS_OK || !view->apart) return result;
-    return TS__OX_PUT(CopyBufferRect, view->packed, view->apart, zero,
+    if (result != TS_OK || !view->standalone) return result;
+    return TS__OX_PUT(CopyBufferRect, view->packed, view->standalone, zero,
                       view->origin, view->bytes, view->bytes[0],
                       view->bytes[0] * view->bytes[1], view->row, view->slice);
 }
@@ -302,13 +302,13 @@ static bool ts__ox_range(const ts_executor_launch *l, size_t offset[3],
     uint64_t threads[3] = { 0 }, first[3] = { 0 };
     ts_attribute one;
     ts__ox_three(&l->attributes, TS_ATTRIBUTE_GLOBAL_OFFSET, first);
-    const bool told =
+    const bool reported =
         ts__ox_three(&l->attributes, TS_ATTRIBUTE_GLOBAL_SIZE, threads);
     *dimensions = 1;
     for (uint32_t i = 0; i < 3; i++) {
         const uint64_t groups = l->grid[i] ? l->grid[i] : 1;
         local[i] = l->block[i] ? l->block[i] : 1;
-        if (!told) threads[i] = groups * local[i];
+        if (!reported) threads[i] = groups * local[i];
         global[i] = (size_t)threads[i];
         offset[i] = (size_t)first[i];
         if (threads[i] > 1 || first[i]) *dimensions = i + 1;

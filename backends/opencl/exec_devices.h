@@ -90,11 +90,11 @@ static uint32_t ts__ox_all_devices(const ts__ox *x, ts__ox_device *all)
 static uint32_t ts__ox_choose(const ts__ox *x, const ts__ox_device *all,
                               uint32_t count, const char *recorded)
 {
-    const char *const wanted = getenv("TRACESMITH_OPENCL_DEVICE");
+    const char *const requested = getenv("TRACESMITH_OPENCL_DEVICE");
     uint32_t best = count;
     for (uint32_t i = 0; i < count; i++) {
-        const bool fits = wanted && *wanted
-                              ? strstr(all[i].name, wanted) != NULL
+        const bool fits = requested && *requested
+                              ? strstr(all[i].name, requested) != NULL
                               : recorded && !strcmp(all[i].name, recorded);
         bool taken = false;
         for (uint32_t k = 0; k < x->device_count; k++)
@@ -102,18 +102,18 @@ static uint32_t ts__ox_choose(const ts__ox *x, const ts__ox_device *all,
         if (fits && (best == count || !taken)) best = i;
         if (fits && !taken) break;
     }
-    if (best == count && count == 1 && !(wanted && *wanted)) best = 0;
+    if (best == count && count == 1 && !(requested && *requested)) best = 0;
     return best;
 }
 
-static void ts__ox_say_devices(const ts__ox_device *all, uint32_t count,
-                               const char *recorded, char *why, size_t room)
+static void ts__ox_list_devices(const ts__ox_device *all, uint32_t count,
+                                const char *recorded, char *why, size_t room)
 {
-    const char *const wanted = getenv("TRACESMITH_OPENCL_DEVICE");
+    const char *const requested = getenv("TRACESMITH_OPENCL_DEVICE");
     int at = snprintf(why, room, "there is no OpenCL device '%s' here",
-                      wanted && *wanted ? wanted
-                      : recorded        ? recorded
-                                        : "");
+                      requested && *requested ? requested
+                      : recorded              ? recorded
+                                              : "");
     for (uint32_t i = 0; i < count && at > 0 && (size_t)at < room; i++)
         at += snprintf(why + at, room - (size_t)at, "%s '%s'",
                        i ? "," : ", but", all[i].name);
@@ -146,7 +146,7 @@ static bool ts__ox_devices(ts__ox *x, uint32_t device_count,
             if (ranges[k].device == i) recorded = ranges[k].name;
         const uint32_t at = ts__ox_choose(x, all, there, recorded);
         if (at == there) {
-            ts__ox_say_devices(all, there, recorded, why, room);
+            ts__ox_list_devices(all, there, recorded, why, room);
             return false;
         }
         if (platform && platform != all[at].platform) {

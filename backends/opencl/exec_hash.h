@@ -95,7 +95,7 @@ static bool ts__ox_hash_tried(const ts__ox *x)
                                        UINT64_C(0x463AE68F708EE101),
                                        UINT64_C(0xDA784831821A68AF),
                                        UINT64_C(0x16A7484B9E85400D) };
-    uint64_t told[4] = { 0 };
+    uint64_t reported[4] = { 0 };
     int32_t error = 0;
     uint8_t *const bytes = malloc(TS__OX_TRIED);
     const ts__ox_handle memory =
@@ -108,10 +108,10 @@ static bool ts__ox_hash_tried(const ts__ox *x)
         memory &&
         !x->cl.clEnqueueWriteBuffer(x->hasher.queue, memory, 1, 0, TS__OX_TRIED,
                                     bytes, 0, NULL, NULL) &&
-        ts__ox_hash_run(x, memory, 0, TS__OX_TRIED, told);
+        ts__ox_hash_run(x, memory, 0, TS__OX_TRIED, reported);
     if (memory) x->cl.clReleaseMemObject(memory);
     free(bytes);
-    return ran && !memcmp(told, right, sizeof told);
+    return ran && !memcmp(reported, right, sizeof reported);
 }
 
 static ts_result ts__ox_hash(void *state, uint64_t address, uint64_t size,

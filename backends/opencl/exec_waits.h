@@ -14,7 +14,7 @@
 #include "exec_state.h"
 
 // Drops the events of queues that are done; one that failed is done as well.
-static ts_result ts__ox_ask(void *state)
+static ts_result ts__ox_poll(void *state)
 {
     ts__ox *const x = state;
     ts__ox_queue *const queues = x->queues.items;
@@ -34,7 +34,7 @@ static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
 {
     ts__ox *const x = state;
     x->reason = TS_REASON_NONE;
-    if (ts_executor_poll(ts__ox_ask, x, timeout_ms) != TS_OK)
+    if (ts_executor_poll(ts__ox_poll, x, timeout_ms) != TS_OK)
         return TS_ERR_BUSY;
     const bool failed = x->failed;
     x->failed = false;

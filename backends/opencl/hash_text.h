@@ -120,7 +120,7 @@ static const char *const ts__cl_hash_text[] = {
     "#define TS_ITEM  (ts_u32) get_local_id(0)\n"
     "#define TS_ITEMS (ts_u32) get_local_size(0)\n"
     "#define TS_INDEX (ts_u32) get_group_id(0)\n"
-    "#define TS_MEET  barrier(CLK_LOCAL_MEM_FENCE)\n"
+    "#define TS_BARRIER  barrier(CLK_LOCAL_MEM_FENCE)\n"
     ,
     "TS_KERNEL void ts_hash_chunks(TS_MEMORY const ts_u8 *memory, ts_u64 \n"
     "offset,\n"
@@ -133,9 +133,9 @@ static const char *const ts__cl_hash_text[] = {
     "TS_CHUNK;\n"
     "if (own <= TS_SHORT) return;\n"
     "ts_add(memory + offset + at, own, sums, item, TS_ITEMS);\n"
-    "TS_MEET;\n"
+    "TS_BARRIER;\n"
     "if (item < 8) ts_fold(own, sums, item);\n"
-    "TS_MEET;\n"
+    "TS_BARRIER;\n"
     "if (item < 2) hashes[2 * chunk + item] = ts_end(own, sums, item);\n"
     "}\n"
 };

@@ -116,8 +116,8 @@ static void ts__cl_command_release(ts__cl_command *c)
 static void ts__cl_command_report(ts__cl_command *c, int32_t status)
 {
     // One that was noted too late for its session is no part of the next.
-    const bool wanted = !c->lost && c->session == TS__LOAD(&ts__here.gate);
-    if (wanted && ts__cl_command_times(c, status)) {
+    const bool requested = !c->lost && c->session == TS__LOAD(&ts__here.gate);
+    if (requested && ts__cl_command_times(c, status)) {
         ts__cl_device_learn(c->queue->device, c, c->op.queued);
         ts_gpu_op_record(&c->op);
         for (uint32_t i = 0; i < c->free_count; i++) {
@@ -136,7 +136,7 @@ static void ts__cl_commands_drop(ts__cl_command *first)
         ts__cl_command *const c = first;
         first = c->next;
         ts__cl_command_release(c);
-        __atomic_sub_fetch(&c->queue->under_way, 1, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&c->queue->in_flight, 1, __ATOMIC_RELAXED);
         if (!c->lost) __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
         ts__cl_command_free(c);
     }
@@ -257,7 +257,7 @@ static void ts__cl_reap(bool all, uint32_t patience)
     ts__cl_queue *q = ts__cl.queues;
     pthread_mutex_unlock(&ts__cl.define);
     for (; q; q = q->next) // none is ever removed
-        if (TS__LOAD(&q->under_way)) ts__cl_queue_reap_in(q, all, patience);
+        if (TS__LOAD(&q->in_flight)) ts__cl_queue_reap_in(q, all, patience);
     ts__cl_memory_report();
 }
 
@@ -272,7 +272,7 @@ static bool ts__cl_busy(void)
 }
 
 // Waits for a while, or, after some time without work, for work.
-static void ts__cl_rest(uint32_t idle, uint32_t turn)
+static void ts__cl_rest(uint32_t idle, uint32_t exclusive)
 {
     struct timespec until;
     if (idle < TS__CL_LINGER) {
@@ -284,22 +284,22 @@ static void ts__cl_rest(uint32_t idle, uint32_t turn)
         return;
     }
     __atomic_store_n(&ts__cl.asleep, 1, __ATOMIC_SEQ_CST);
-    while (ts__cl.turn == turn && !ts__cl_busy())
+    while (ts__cl.exclusive == exclusive && !ts__cl_busy())
         pthread_cond_wait(&ts__cl.wake, &ts__cl.lock);
     // Else it is another thread's.
-    if (ts__cl.turn == turn)
+    if (ts__cl.exclusive == exclusive)
         __atomic_store_n(&ts__cl.asleep, 0, __ATOMIC_SEQ_CST);
 }
 
 static void *ts__cl_thread(void *arg)
 {
-    const uint32_t turn = (uint32_t)(uintptr_t)arg;
+    const uint32_t exclusive = (uint32_t)(uintptr_t)arg;
     uint32_t idle = 0;
     ts_thread_name("OpenCL reports");
     pthread_mutex_lock(&ts__cl.lock);
-    while (ts__cl.turn == turn) {
-        ts__cl_rest(idle, turn);
-        if (ts__cl.turn != turn) break;
+    while (ts__cl.exclusive == exclusive) {
+        ts__cl_rest(idle, exclusive);
+        if (ts__cl.exclusive != exclusive) break;
         pthread_mutex_unlock(&ts__cl.lock);
         idle = ts__cl_busy() ? 0 : idle + 1;
         ts__cl_reap(false, 0);
@@ -316,10 +316,10 @@ static void ts__cl_thread_start(void)
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    void *const turn = (void *)(uintptr_t)++ts__cl.turn;
+    void *const exclusive = (void *)(uintptr_t)++ts__cl.exclusive;
     __atomic_store_n(&ts__cl.asleep, 0, __ATOMIC_SEQ_CST);
     const bool made =
-        pthread_create(&ts__cl.thread, NULL, ts__cl_thread, turn) == 0;
+        pthread_create(&ts__cl.thread, NULL, ts__cl_thread, exclusive) == 0;
     TS__STORE(&ts__cl.runs, made);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -342,7 +342,7 @@ static void ts__cl_thread_stop(void)
     pthread_mutex_lock(&ts__cl.lock);
     const bool runs = ts__cl.runs;
     const pthread_t thread = ts__cl.thread;
-    ts__cl.turn++;
+    ts__cl.exclusive++;
     TS__STORE(&ts__cl.runs, 0);
     pthread_cond_broadcast(&ts__cl.wake);
     pthread_mutex_unlock(&ts__cl.lock);
@@ -355,7 +355,7 @@ static void ts__cl_thread_stop(void)
 
 static void ts__cl_queue_push(ts__cl_queue *q, ts__cl_command *c)
 {
-    __atomic_add_fetch(&q->under_way, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&q->in_flight, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&ts__cl.pending, 1, __ATOMIC_SEQ_CST);
     c->next = __atomic_load_n(&q->fresh, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&q->fresh, &c->next, c, false,

@@ -85,7 +85,7 @@ typedef struct ts__cl_queue {
     pthread_t looker; // whose is then:
     struct ts__cl_command *work, **work_end;
     struct ts__cl_command *fresh; // pushed by those who enqueue
-    uint32_t under_way;           // commands of both lists
+    uint32_t in_flight;           // commands of both lists
     pthread_mutex_t order_lock;   // if it is out of order:
     uint32_t session;             // of which what follows is
     uint64_t barrier;             // the last one's correlation, 0 none
@@ -171,11 +171,11 @@ static struct {
     pthread_cond_t wake;
     pthread_t thread;
     uint32_t runs, asleep;
-    uint32_t turn;     // of the thread that is to run; others end
-    uint32_t closing;  // the session that is being stopped
-    uint32_t refused;  // queues that could not be timed
-    uint64_t launches; // of kernels, that were called and did not fail
-    uint32_t unset;    // user events that the program has yet to set
+    uint32_t exclusive; // of the thread that is to run; others end
+    uint32_t closing;   // the session that is being stopped
+    uint32_t refused;   // queues that could not be timed
+    uint64_t launches;  // of kernels, that were called and did not fail
+    uint32_t unset;     // user events that the program has yet to set
 } ts__cl = { .define = PTHREAD_MUTEX_INITIALIZER,
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .wake = PTHREAD_COND_INITIALIZER,

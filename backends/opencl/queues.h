@@ -41,7 +41,7 @@ static void ts__cl_stop(void)
     TS__STORE(&ts__cl.closing, TS__LOAD(&ts__here.gate));
     ts__cl_thread_stop();
     ts__cl_collect();
-    ts__cl_devices_tell();
+    ts__cl_devices_report();
     const uint64_t launches =
         __atomic_exchange_n(&ts__cl.launches, 0, __ATOMIC_RELAXED);
     if (launches) ts_metadata_int(0, "opencl.launches", (int64_t)launches);
@@ -98,7 +98,7 @@ static void ts__cl_queue_define(ts__cl_handle handle, ts__cl_handle context,
 }
 
 // One that was made by other means.
-static ts__cl_queue *ts__cl_queue_meet(ts__cl_handle handle)
+static ts__cl_queue *ts__cl_queue_learn(ts__cl_handle handle)
 {
     ts__cl_handle context = NULL, device = NULL;
     uint64_t properties = 0;
@@ -116,7 +116,7 @@ static ts__cl_queue *ts__cl_queue_meet(ts__cl_handle handle)
 static ts__cl_queue *ts__cl_queue_get(ts__cl_handle handle)
 {
     ts__cl_queue *const q = (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, handle);
-    return q || !handle ? q : ts__cl_queue_meet(handle);
+    return q || !handle ? q : ts__cl_queue_learn(handle);
 }
 
 // The program has made it, and holds it from now on.

@@ -99,7 +99,7 @@ int32_t ts_opencl_layer_init(uint32_t count, const void *const *target,
     if (place < count) \
         memcpy(&ts__cl.next.name, &target[place], sizeof(void *));
     TS__CL_HOOKED(TS__X)
-    TS__CL_ASKED(TS__X)
+    TS__CL_QUERIED(TS__X)
 #undef TS__X
 #define TS__X(place, type, name, params) \
     if (place < count && target[place]) { \
@@ -132,7 +132,7 @@ void ts_opencl_layer_end(void)
         while (q->work) {
             ts__cl_command *const c = q->work;
             q->work = c->next;
-            __atomic_sub_fetch(&q->under_way, 1, __ATOMIC_RELAXED);
+            __atomic_sub_fetch(&q->in_flight, 1, __ATOMIC_RELAXED);
             if (!c->lost)
                 __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
             ts__cl_command_free(c);
@@ -164,7 +164,7 @@ __attribute__((constructor(101))) static void ts__cl_claim(void)
     found = dlsym(RTLD_NEXT, #name); \
     memcpy(&ts__cl.next.name, &found, sizeof found);
     TS__CL_HOOKED(TS__X)
-    TS__CL_ASKED(TS__X)
+    TS__CL_QUERIED(TS__X)
 #undef TS__X
     if (ts__cl.next.clCreateContext) ts__cl_listen_once();
 }

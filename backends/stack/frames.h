@@ -111,7 +111,7 @@ static TS__STACK_PLAIN inline bool
 ts__stack_read(const ts__stack_walk *w, uint64_t address, uint64_t *word)
 {
     if (TS__UNLIKELY(w->guessed))
-        return ts__stack_ask(address, word, sizeof *word);
+        return ts__stack_probe(address, word, sizeof *word);
     *word = *(const volatile uint64_t *)(uintptr_t)address;
     return true;
 }
@@ -121,7 +121,7 @@ static __attribute__((noinline)) bool ts__stack_guess(ts__stack_walk *w)
 {
     uint64_t words[2] = { 0, 0 };
     if (w->fp & 7 || w->fp < w->sp || w->fp - w->sp > 1u << 20) return false;
-    if (!ts__stack_ask(w->fp, words, sizeof words)) return false;
+    if (!ts__stack_probe(w->fp, words, sizeof words)) return false;
     w->guessed = true;
     w->sp = w->fp + 16;
     w->fp = words[0];

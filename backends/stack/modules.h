@@ -63,15 +63,15 @@ static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
 #else
 // Older C libraries: under the loader's lock, which a thread may take twice
 // and beside which nothing is held here. It costs a microsecond.
-typedef struct ts__stack_wanted {
+typedef struct ts__stack_search {
     uint64_t pc;
     ts__stack_object *object;
-} ts__stack_wanted;
+} ts__stack_search;
 
 static int ts__stack_match(struct dl_phdr_info *info, size_t size, void *user)
 {
-    const ts__stack_wanted *const wanted = (const ts__stack_wanted *)user;
-    ts__stack_object *const o = wanted->object;
+    const ts__stack_search *const requested = (const ts__stack_search *)user;
+    ts__stack_object *const o = requested->object;
     (void)size;
     memset(o, 0, sizeof *o);
     o->bias = info->dlpi_addr;
@@ -87,13 +87,13 @@ static int ts__stack_match(struct dl_phdr_info *info, size_t size, void *user)
         if (at < o->start) o->start = at & ~UINT64_C(4095);
         if (end > o->end) o->end = end;
     }
-    return wanted->pc >= o->start && wanted->pc < o->end;
+    return requested->pc >= o->start && requested->pc < o->end;
 }
 
 static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
 {
-    ts__stack_wanted wanted = { pc, object };
-    return dl_iterate_phdr(ts__stack_match, &wanted) != 0;
+    ts__stack_search requested = { pc, object };
+    return dl_iterate_phdr(ts__stack_match, &requested) != 0;
 }
 #endif
 
@@ -193,8 +193,8 @@ static void ts__stack_path(const ts__stack_object *o, char *path, size_t room)
 }
 
 // By the kernel, which says where nothing is. Not inlined: it is rare.
-static __attribute__((noinline)) bool ts__stack_ask(uint64_t address,
-                                                    void *words, size_t size)
+static __attribute__((noinline)) bool ts__stack_probe(uint64_t address,
+                                                      void *words, size_t size)
 {
     const struct iovec to = { words, size };
     const struct iovec from = { (void *)(uintptr_t)address, size };
@@ -216,8 +216,8 @@ static bool ts__stack_same(const ts__stack_module *m, const ts__stack_object *o,
         m->table != o->table)
         return false;
     if (m->build && guessed)
-        return ts__stack_ask((uint64_t)(uintptr_t)m->build, &begin,
-                             sizeof begin) &&
+        return ts__stack_probe((uint64_t)(uintptr_t)m->build, &begin,
+                               sizeof begin) &&
                begin == m->build_begin;
     if (m->build) memcpy(&begin, m->build, sizeof begin);
     return begin == m->build_begin;

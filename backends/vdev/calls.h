@@ -25,7 +25,7 @@ typedef struct ts__vd_call { // a public function at work
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts_result result;
-    bool turn; // has the device to itself, to capture what it does
+    bool exclusive; // has the device to itself, to capture what it does
 } ts__vd_call;
 
 // Not where waiting would never end: on a device's own threads, and in a
@@ -55,7 +55,7 @@ static bool ts__vd_enter(ts__vd_call *call, ts_vdev *v, const char *name)
 // Reports the call: `result` there is 0, or the ts_result without its sign.
 static ts_result ts__vd_leave(const ts__vd_call *call, ts_result result)
 {
-    if (call->turn) {
+    if (call->exclusive) {
         call->v->capturing = false;
         pthread_cond_broadcast(&call->v->idle);
     }
@@ -117,18 +117,18 @@ static ts__vd_op *ts__vd_op_new(const ts__vd_call *call, ts_event_kind kind,
     for something that this thread has yet to do. After a drain in vain the
     next ones do not wait until the device was idle once.
 */
-static void ts__vd_turn(ts__vd_call *call)
+static void ts__vd_exclusive_begin(ts__vd_call *call)
 {
     ts_vdev *const v = call->v;
-    const bool wanted = ts_capture_on() && call->origin.thread;
+    const bool requested = ts_capture_on() && call->origin.thread;
     const struct timespec until =
         ts_capture_deadline(v->late ? 0 : ts__cap_now.desc.drain_ms);
     bool in_time = true;
-    while (in_time && (v->capturing || (wanted && v->pending)))
+    while (in_time && (v->capturing || (requested && v->pending)))
         in_time = pthread_cond_timedwait(&v->idle, &v->lock, &until) == 0;
-    if (!wanted || v->capturing) return;
+    if (!requested || v->capturing) return;
     v->late = v->pending != 0;
-    call->turn = v->capturing = !v->late;
+    call->exclusive = v->capturing = !v->late;
 }
 
 // The stream, once it has room; the lock is free until then. NULL: no such
@@ -136,7 +136,7 @@ static void ts__vd_turn(ts__vd_call *call)
 static ts__vd_stream *ts__vd_stream_room(ts__vd_call *call, uint64_t handle)
 {
     ts_vdev *const v = call->v;
-    if (v->capturing || ts_capture_on()) ts__vd_turn(call);
+    if (v->capturing || ts_capture_on()) ts__vd_exclusive_begin(call);
     ts__vd_stream *stream = ts__vd_stream_find(v, handle);
     while (stream && stream->pending >= v->desc.queue_ops) {
         pthread_cond_wait(&v->room, &v->lock);

@@ -47,8 +47,8 @@ static const void *ts__vd_view(void *user, uint64_t address, uint64_t size,
     return ts__vd_pointer(address); // it is the process's own
 }
 
-static uint64_t ts__vd_tell_blank(void *user, uint64_t address, uint64_t size,
-                                  bool *blank)
+static uint64_t ts__vd_report_blank(void *user, uint64_t address, uint64_t size,
+                                    bool *blank)
 {
     return ts__vd_blank(user, address, size, blank);
 }
@@ -222,7 +222,7 @@ static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
 
 static const ts_capture_vendor ts__vd_vendor = { .name = "vdev",
                                                  .view = ts__vd_view,
-                                                 .blank = ts__vd_tell_blank,
+                                                 .blank = ts__vd_report_blank,
                                                  .host_visible = true };
 
 // A capture that this vdev does not know yet: tells it what is allocated.
@@ -331,14 +331,14 @@ static ts_result ts__vd_submit_seen(const ts__vd_call *call, ts__vd_op *op,
     if (k) seen.head.name = ts_name_define(k->name);
     if (!ts_capture_requested(&seen)) return ts__vd_submit_plain(v, op, wait);
     ts__vd_describe(&seen, v, op, k);
-    if (!call->turn) ts_capture_decline(&seen, TS_REASON_DRAIN_TIMEOUT);
+    if (!call->exclusive) ts_capture_decline(&seen, TS_REASON_DRAIN_TIMEOUT);
     ts_capture_begin(&v->known_memory, &seen);
     bool done = false;
-    if (call->turn && seen.head.kind != TS_EVENT_HOST_FUNCTION)
+    if (call->exclusive && seen.head.kind != TS_EVENT_HOST_FUNCTION)
         done = ts__vd_submit_bounded(v, op, wait);
     else
         ts__vd_submit_plain(v, op, wait);
-    if (call->turn && !done && seen.head.state != TS_CAPTURE_DECLINED) {
+    if (call->exclusive && !done && seen.head.state != TS_CAPTURE_DECLINED) {
         v->late = true;
         ts_capture_decline(&seen, TS_REASON_DRAIN_TIMEOUT);
     }

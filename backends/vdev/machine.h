@@ -527,10 +527,10 @@ static void *ts__vd_map(uint64_t address, uint64_t size, int protection)
 {
     // Anonymous, at this address or nowhere, of as many pages as are used.
     const int flags = 0x20 | 0x100000 | 0x4000;
-    void *const wanted = ts__vd_pointer(address);
+    void *const requested = ts__vd_pointer(address);
     void *const got =
-        mmap(wanted, size, protection, MAP_PRIVATE | flags, -1, 0);
-    if (got == wanted) return got;
+        mmap(requested, size, protection, MAP_PRIVATE | flags, -1, 0);
+    if (got == requested) return got;
     if (got != MAP_FAILED) munmap(got, size);
     return NULL;
 }

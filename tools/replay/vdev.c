@@ -8,5 +8,5 @@
 
 bool execute_as_library(uint8_t *bytes, uint64_t size)
 {
-    return ts__vx_as_library(bytes, size) == TS_OK;
+    return ts_vdev_exec_library(bytes, size) == TS_OK;
 }

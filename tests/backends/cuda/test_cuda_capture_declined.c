@@ -159,7 +159,7 @@ static void *ask_many(void *user)
     job.context = ts__cs.context;
     for (uintptr_t i = 1; i <= 300; i++) {
         job.object = (void *)((uintptr_t)user + i);
-        wrong += !ts__cs_ask(&ts__cs.driver, &job, ts__cs_until()) ||
+        wrong += !ts__cs_request(&ts__cs.driver, &job, ts__cs_until()) ||
                  job.found != job.object;
     }
     return (void *)wrong;

@@ -14,11 +14,12 @@ static void operations_whose_call_was_not_told_are_counted(void **state)
     const char *const path = begin();
     CU_LAUNCH(.name = "told", .ns = 10);
     cu_set("silent_calls", 3);
-    CU_LAUNCH(.name = "untold", .ns = 10, .repeat = 3);
+    CU_LAUNCH(.name = "not_reported", .ns = 10, .repeat = 3);
     rt_trace trace = cu_end(path);
     rt_only(&trace, TS_EVENT_API_CALL, NULL);
-    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "untold"), 3);
-    const rt_row *const row = rt_nth(&trace, TS_EVENT_KERNEL, "untold", 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "not_reported"), 3);
+    const rt_row *const row =
+        rt_nth(&trace, TS_EVENT_KERNEL, "not_reported", 0);
     assert_int_equal(row->values[TS_COLUMN_THREAD], 0);
     assert_int_equal(cu_lost(&trace, "calls that launched operations"), 3);
     assert_int_equal(cu_lost(&trace, ""), 3);

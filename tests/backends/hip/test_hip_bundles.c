@@ -75,10 +75,11 @@ static void pack_put(pack *p, const char *architecture)
     free(plain);
 }
 
-static bool has(const pack *p, bool *untold)
+static bool has(const pack *p, bool *not_reported)
 {
-    *untold = false;
-    return ts__hs_bundle_has(&file, p->bytes, p->size, "add", false, 0, untold);
+    *not_reported = false;
+    return ts__hs_bundle_has(&file, p->bytes, p->size, "add", false, 0,
+                             not_reported);
 }
 
 // False: this build has nothing to unpack it with.
@@ -93,23 +94,23 @@ static bool set_up(void)
 static void a_bundle_is_unpacked_once_whatever_is_in_it(void **user)
 {
     pack ours = { NULL, 0 }, theirs = { NULL, 0 };
-    bool untold;
+    bool not_reported;
     (void)user;
     if (!set_up()) return;
     begin();
     pack_put(&ours, "gfx942");
     const uint64_t kept = ts__hs.kept;
-    assert_true(has(&ours, &untold));
-    assert_false(untold);
+    assert_true(has(&ours, &not_reported));
+    assert_false(not_reported);
     assert_int_equal(ts__hs.kept, kept + object_size);
     pack_put(&theirs, "gfx90a");
-    assert_false(has(&theirs, &untold));
-    assert_false(untold);
+    assert_false(has(&theirs, &not_reported));
+    assert_false(not_reported);
     // They are not unpacked again.
     pack_put(&ours, "gfx90a");
     pack_put(&theirs, "gfx942");
-    assert_true(has(&ours, &untold));
-    assert_false(has(&theirs, &untold));
+    assert_true(has(&ours, &not_reported));
+    assert_false(has(&theirs, &not_reported));
     assert_int_equal(ts__hs.kept, kept + object_size);
     end();
     rt_close(&trace);
@@ -133,8 +134,8 @@ static size_t sentences(const char *part)
 static void what_is_kept_of_bundles_has_a_bound(void **user)
 {
     pack first = { NULL, 0 }, next = { NULL, 0 }, large = { NULL, 0 };
-    ts__hs_function f = { .untold = true };
-    bool untold;
+    ts__hs_function f = { .not_reported = true };
+    bool not_reported;
     (void)user;
     if (!set_up()) return;
     begin();
@@ -142,18 +143,18 @@ static void what_is_kept_of_bundles_has_a_bound(void **user)
     pack_put(&first, "gfx942");
     pack_put(&next, "gfx942");
     ts__hs.kept = TS__HS_KEPT - object_size;
-    assert_true(has(&first, &untold)); // all of it
+    assert_true(has(&first, &not_reported)); // all of it
     assert_int_equal(ts__hs.kept, TS__HS_KEPT);
-    assert_false(has(&next, &untold));
-    assert_true(untold);
+    assert_false(has(&next, &not_reported));
+    assert_true(not_reported);
     assert_null(ts__hs_code_from(next.bytes, 0)->bytes);
     pack_put(&large, "gfx942");
     ts__hs.kept = TS__HS_KEPT - object_size + 1; // a byte too few is left
-    assert_false(has(&large, &untold));
-    assert_true(untold);
+    assert_false(has(&large, &not_reported));
+    assert_true(not_reported);
     assert_int_equal(ts__hs.kept, TS__HS_KEPT);
-    ts__hs_told(&f);
-    ts__hs_told(&f);
+    ts__hs_function_current(&f);
+    ts__hs_function_current(&f);
     end();
     assert_int_equal(sentences("more than 1 GiB"), 1);
     rt_close(&trace);
@@ -169,16 +170,16 @@ static void what_is_kept_of_bundles_has_a_bound(void **user)
 static void what_cannot_be_unpacked_is_not_guessed(void **user)
 {
     pack one = { NULL, 0 };
-    ts__hs_function f = { .untold = true };
-    bool untold;
+    ts__hs_function f = { .not_reported = true };
+    bool not_reported;
     (void)user;
     if (!set_up()) return;
     begin();
     pack_put(&one, "gfx942");
     one.bytes[24] ^= 0xFF;
-    assert_false(has(&one, &untold));
-    assert_true(untold);
-    ts__hs_told(&f);
+    assert_false(has(&one, &not_reported));
+    assert_true(not_reported);
+    ts__hs_function_current(&f);
     end();
     assert_int_equal(sentences("cannot be unpacked"), 1);
     rt_close(&trace);

@@ -146,7 +146,7 @@ static bool has_width(uint8_t kind)
     switch (kind) {
     case TS__CS_LAUNCH:
     case TS__CS_LAUNCH_HOW:
-    case TS__CS_LAUNCH_TOGETHER:
+    case TS__CS_LAUNCH_COOPERATIVE:
     case TS__CS_SET:
     case TS__CS_SET_ROWS:
     case TS__CS_STREAM:

@@ -16,7 +16,7 @@
     _Static_assert(offsetof(cl_icd_dispatch, name) == place * sizeof(void *), \
                    #name " is elsewhere in the table");
 TS__CL_HOOKED(TS__X)
-TS__CL_ASKED(TS__X)
+TS__CL_QUERIED(TS__X)
 #undef TS__X
 
 #define SAME(name) _Static_assert(TS__##name == name, #name)
