@@ -17,7 +17,7 @@
         bytes as they are.
 
     WHAT IT DOES NOT DO
-        It asks nobody: code of a trace runs. A device that has failed stays
+        It asks nobody: code of a trace runs. A device that has failed remains
         so until the process ends, as the vendors say.
 
     USE

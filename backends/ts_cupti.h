@@ -11,11 +11,10 @@
                     2026. Not yet run on a GPU.
 
     WHAT IT DOES
-        Kernels, copies, sets, synchronisation, events, allocations and graphs
-        with the times of the device, each tied to the call, thread, zone and
-        stack that launched it, and calls of the runtime and the driver.
-        A vendor whose interface has CUPTI's shape is a table, in
-        cupti/vendors.h.
+        Kernels, copies, memsets, synchronisation, events, allocations and
+        graphs with the times of the device, each tied to the call, thread, zone
+        and stack that launched it, and calls of the runtime and the driver. A
+        vendor whose interface has CUPTI's shape is a table, in cupti/vendors.h.
 
     WHAT IT DOES NOT DO
         It reads no counters and takes no samples. It never calls

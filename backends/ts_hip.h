@@ -9,7 +9,7 @@
                     roctracer 4.1 and HIP 5.2.3 to 6.2.2. Not run on hardware.
 
     WHAT IT DOES
-        Kernels with name, grid, block, registers and memory, copies, sets,
+        Kernels with name, grid, block, registers and memory, copies, memsets,
         synchronisation, events, allocations and the calls of HIP, each tied
         to the thread, zone and stack that asked for it. It takes the best of
         four interfaces that is there, and the trace says which and why:

@@ -9,13 +9,13 @@
     WHAT IT DOES
         Ranges that are pushed and popped become zones, those that start and
         end anywhere spans, marks marks. Domains and categories are their
-        categories, colours stay, payloads become values of the zone. Threads
-        get their names; those of streams, devices and events are kept for
-        the backends that know these. A lock that is waited for is a zone, a
+        categories and colours are kept, payloads become values of the zone.
+        Threads get their names; those of streams, devices and events are kept
+        for the backends that know these. A lock that is waited for is a zone, a
         lock that is given back a mark.
 
     WHAT IT DOES NOT DO
-        Payload schemas and counters have files of their own beside this. It
+        Payload schemas and counters are in nvtx/payload.h and counters.h. It
         keeps no resources. It never calls NVTX, so it cannot call itself.
         (Programs that nobody changed: docs/capture.md.)
 

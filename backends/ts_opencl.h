@@ -38,7 +38,8 @@
         2. Layer
         3. Backend
         4. Implementation               private; goes on in ts_opencl_*.h,
-                                        which must lie beside this file
+                                        which must lie in the folder of this
+                                        file
 */
 #if defined(TRACESMITH_OPENCL_IMPLEMENTATION) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE // before the first system header

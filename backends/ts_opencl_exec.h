@@ -19,7 +19,7 @@
     WHAT IT DOES NOT DO
         It asks nobody: programs are code of whoever made the trace. Shared
         virtual memory and pipes are not run; captures decline them. Kernels
-        that launch kernels do not work: captures do not tell them apart.
+        that launch kernels do not work: captures do not detect them.
 
     USE
         #define TRACESMITH_OPENCL_EXEC_IMPLEMENTATION // in one C11 file

@@ -16,12 +16,12 @@
         What a table says of an address is kept, so that a frame costs a few
         nanoseconds. Where a table says that code keeps its frame pointer, that
         is followed, which takes half as long. stack/unwind_tables.h, which must
-        lie beside this file, reads the tables. Where code has no table, as
+        lie in its folder, reads the tables. Where code has no table, as
         made at run time, its frame pointer is tried, which the kernel reads:
         one that is none ends the stack, not the program.
 
         Nothing here takes a lock, allocates or calls a loader's function that
-        does, so it may be used wherever a launch can happen: in a signal
+        does, so it may be used wherever a launch is possible: in a signal
         handler, inside malloc, in a callback of dl_iterate_phdr, with 64
         threads at once. Before a table is believed, the module is asked
         whether it is still the one that was seen: one that was closed, with

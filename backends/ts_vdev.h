@@ -7,13 +7,13 @@
 
     WHAT IT DOES
         Devices with memory of their own, contexts, streams (blocking,
-        non-blocking, with priorities, legacy default), events, copies, sets,
+        non-blocking, with priorities, legacy default), events, copies, memsets,
         host functions and launches of registered C functions over a grid of
         blocks. Each device has threads that run them for real, so work of
         different streams truly overlaps. All of it is reported through
         ts_gpu_* as a hardware backend would: it is the model to copy when
         you bring an accelerator (docs/backends.md). The machine itself is in
-        vdev/machine.h, which must lie beside this file.
+        vdev/machine.h, which must lie in the folder of this file.
 
     WHAT IT DOES NOT DO
         It does not simulate a machine: a kernel takes the time that its C
@@ -158,10 +158,10 @@ TS_API int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr);
 /* ==== 4. Streams ========================================================= */
 
 /*
-    A stream runs its operations one after another; streams run beside each
-    other, with two exceptions. An operation on a device's legacy default
-    stream waits for what was submitted before it to the device's blocking
-    streams; and what is submitted to those after it waits for it.
+    A stream runs its operations one after another; streams run concurrently
+    with each other, with two exceptions. An operation on a device's legacy
+    default stream waits for what was submitted before it to the device's
+    blocking streams; and what is submitted to those after it waits for it.
 */
 typedef struct ts_vdev_stream_desc {
     uint32_t device TS__UNSET; // (0)
@@ -174,7 +174,7 @@ typedef struct ts_vdev_stream_desc {
 // desc: NULL is all zeros. Streams are numbered from 1, over all devices.
 TS_API ts_result ts_vdev_stream_create(ts_vdev_stream *stream, ts_vdev *vdev,
                                        const ts_vdev_stream_desc *desc);
-// Returns at once; work that is under way is finished. The legacy default
+// Returns at once; work in flight is finished. The legacy default
 // stream cannot be destroyed.
 TS_API ts_result ts_vdev_stream_destroy(ts_vdev *vdev, ts_vdev_stream stream);
 // The device's legacy default stream.
@@ -196,7 +196,7 @@ TS_API ts_result ts_vdev_stream_query(bool *done, ts_vdev *vdev,
     nothing to wait for before the first one.
 */
 TS_API ts_result ts_vdev_event_create(ts_vdev_event *event, ts_vdev *vdev);
-// Returns at once; waits that are under way stay right.
+// Returns at once; waits in flight keep their meaning.
 TS_API ts_result ts_vdev_event_destroy(ts_vdev *vdev, ts_vdev_event event);
 TS_API ts_result ts_vdev_event_record(ts_vdev *vdev, ts_vdev_event event,
                                       ts_vdev_stream stream);
@@ -209,7 +209,7 @@ TS_API ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev,
 
 /* ==== 6. Kernels, copies, host functions ================================= */
 
-// What a kernel is told about the block that it is to compute.
+// The block that a kernel is to compute.
 typedef struct ts_vdev_block {
     uint32_t index[3]; // below `grid`
     uint32_t grid[3];  // blocks
@@ -240,7 +240,7 @@ typedef struct ts_vdev_kernel_desc {
     const ts_vdev_role *roles TS__UNSET; // for the trace, copied (NULL: none)
 } ts_vdev_kernel_desc;
 
-// A kernel stays registered until the vdev is closed.
+// A kernel is registered until the vdev is closed.
 TS_API ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
                                          const ts_vdev_kernel_desc *desc);
 
@@ -252,12 +252,12 @@ typedef struct ts_vdev_access {
 } ts_vdev_access;
 
 typedef struct ts_vdev_launch_desc {
-    uint32_t grid[3] TS__UNSET;      // blocks, 2^32 - 1 together (each 0 is 1)
+    uint32_t grid[3] TS__UNSET; // blocks, at most 2^32 - 1 in all (each 0 is 1)
     uint32_t block[3] TS__UNSET;     // threads of a block (each 0 is 1)
     const void *args TS__UNSET;      // args_size bytes, copied
-    uint32_t shared_bytes TS__UNSET; // beside the kernel's static_shared (0)
+    uint32_t shared_bytes TS__UNSET; // in addition to static_shared (0)
     uint32_t access_count TS__UNSET; // of accesses (0)
-    // beside the kernel's roles (NULL: none)
+    // in addition to the kernel's roles (NULL: none)
     const ts_vdev_access *accesses TS__UNSET;
 } ts_vdev_launch_desc;
 

@@ -22,7 +22,7 @@
 
 typedef struct ts__cap_query { // of which chunks the device was asked
     uint64_t first, end;
-    bool known; // and has told
+    bool known; // and has answered
 } ts__cap_query;
 
 static inline uint64_t ts__cap_size(const ts__cap_range *range, uint64_t chunk)
@@ -76,7 +76,7 @@ static inline bool ts__cap_bytes_requested(size_t size, uint64_t hash[2])
     return room;
 }
 
-// The host has another hash of what the device told.
+// The host computes another hash than the device did.
 static inline void ts__cap_hash_mismatch(ts_capture_memory *memory)
 {
     memory->told_wrong = true;

@@ -151,7 +151,7 @@ TS__WEAK_API void ts_capture_global(ts_capture_memory *memory, uint64_t address,
         const size_t capacity = memory->capacity ? memory->capacity * 2 : 64;
         ts__cap_range *const more =
             realloc(memory->ranges, capacity * sizeof *more);
-        if (!more) return; // it stays unknown: replays cannot reach it
+        if (!more) return; // it is not known: replays cannot reach it
         memory->ranges = more;
         memory->capacity = capacity;
     }

@@ -246,7 +246,7 @@ static inline bool ts__cap_geometry(const ts_capture_op *op, size_t at,
 
 /*
     What an end of a copy is of the host's memory: `size` bytes, or a box, from
-    an address on. What lies between rows that are written stays as it is, and
+    an address on. What lies between rows that are written is not changed, and
     is read for that.
 */
 static inline void ts__cap_host_end(ts_capture_op *op, size_t attributes,
@@ -329,7 +329,7 @@ static inline void ts__cap_node_end(ts_capture_memory *memory,
         ts__cap_host_region(op, host, access);
 }
 
-// What copies and sets among the nodes of a graph name.
+// What copies and memsets among the nodes of a graph name.
 static inline void ts__cap_nodes(ts_capture_memory *memory, ts_capture_op *op)
 {
     ts_capture_attribute head;

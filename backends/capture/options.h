@@ -69,7 +69,7 @@ static inline void ts__cap_begin(ts__cap_state *s)
     if (s->launches)
         memset(s->launches, 0, s->launch_room * sizeof *s->launches);
     TS__STORE(&s->waits, 0);
-    // release: whoever sees it on sees the wishes
+    // release: whoever sees it on sees the options
     __atomic_store_n(&s->on, ++s->captures, __ATOMIC_RELEASE);
 }
 
@@ -164,7 +164,7 @@ static inline void ts__cap_do_operation(ts__cap_state *s)
         ts__cap_end_now(s);
 }
 
-// One that was wanted did not happen.
+// One that was selected did not run.
 static inline void ts__cap_do_drop(ts__cap_state *s)
 {
     if (s->on && s->admitted) s->admitted--;
@@ -254,7 +254,8 @@ static inline bool ts__cap_options_fit(const ts_capture_desc *d)
                   ts__cap_fits(d->frame, sizeof s->frame));
 }
 
-// With the lock, and while nothing is on: what is under way has its wishes.
+// With the lock, and while nothing is on: a capture keeps its options to its
+// end.
 static inline void ts__cap_options_set(ts__cap_state *s,
                                        const ts_capture_desc *desc)
 {
@@ -434,7 +435,7 @@ TS__WEAK_API bool ts_capture_requested(ts_capture_op *op)
     const bool kernel = op->head.kind == TS_EVENT_KERNEL ||
                         op->head.kind == TS_EVENT_GRAPH_LAUNCH;
     uint64_t number = 0;
-    char zone[sizeof s->zone]; // another wish may come any time
+    char zone[sizeof s->zone]; // other options may be set any time
     pthread_mutex_lock(&s->lock);
     const ts_capture_desc d = s->desc;
     if (d.zone) memcpy(zone, s->zone, sizeof zone);

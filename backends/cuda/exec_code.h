@@ -87,7 +87,7 @@ static uint64_t ts__cx_sections_end(const uint8_t *bytes, uint64_t size)
     return most;
 }
 
-// Drivers are told where code begins, not where it ends: what it says of
+// Drivers take the address of code, not its size: what it says of
 // itself must be there.
 static bool ts__cx_whole(const ts_executor_code *code)
 {

@@ -53,8 +53,8 @@ static ts_result ts__cx_box(ts__cx *x, void *stream, const ts_executor_copy *c,
 }
 
 /*
-    HIP's boxes are told by structures that differ between its versions, copies
-    of rows by arguments: a slice of a box each.
+    HIP's boxes are passed by structures that differ between its versions,
+    copies of rows by arguments: a slice of a box each.
 */
 static ts_result ts__cx_slices(ts__cx *x, void *stream,
                                const ts_executor_copy *c,

@@ -52,7 +52,7 @@ static int ts__cx_tensor_make(const ts__cx *x, const ts__cuda_tensor *t,
                               t->swizzle, t->promotion, t->fill);
 }
 
-// Checks a map. Bits that the driver does not write stay as they were.
+// Checks a map. Bits that the driver does not write are left as they were.
 static ts_result ts__cx_tensor(ts__cx *x, const ts_attribute *a)
 {
     ts__cuda_tensor t;

@@ -281,7 +281,7 @@ static int ts__cx_use(const ts__cx *x, uint32_t device)
 /* ==== 3. Addresses ======================================================= */
 
 // Granules that any range touches; ranges are in order of device and address.
-// Neighbours stay apart, so that memory is only there while it is used.
+// Neighbours are not joined, so that memory is only there while it is used.
 static bool ts__cx_spans(ts__cx *x, const ts_executor_range *ranges,
                          size_t count)
 {
@@ -323,7 +323,7 @@ static void ts__cx_keep_free(ts__cx *x)
 }
 
 /*
-    An address is only a wish. What comes instead stays reserved until the
+    The address is a hint to the driver. What it gives instead is kept until the
     next try is done, so that it is not given a second time.
 */
 static void ts__cx_reserve(ts__cx *x, ts__cx_span *s)
@@ -512,7 +512,7 @@ static void ts__cx_close(void *state)
     free(x->functions);
     free(x->streams);
     free(x->events);
-    free(x); // the library stays: drivers do not like to go
+    free(x); // the library is not unloaded: drivers do not support it
 }
 
 static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,

@@ -76,8 +76,8 @@ static bool ts__cu_decode_enter(ts__cu *u)
     return true;
 }
 
-// What is known of a stream is told before its track is defined: the records
-// that say it may come later. 0: nobody can tell now.
+// What is known of a stream is recorded before its track is defined: the
+// records that say it may come later. 0: nobody can tell now.
 static uint32_t ts__cu_keep_track(void *user, void *context,
                                   const ts__cs_stream *stream, bool per_thread)
 {
@@ -101,7 +101,7 @@ static uint32_t ts__cu_keep_track(void *user, void *context,
 static uint32_t ts__cu_keep_device(ts__cu *u, uint32_t id)
 {
     uint32_t track;
-    // Once it is there it stays: no call waits for records to be decoded.
+    // Once it is there it is kept: no call waits for records to be decoded.
     if (id < TS__CU_DEVICES) {
         track = TS__LOAD(&u->memory->devices[id].track);
         if (track) return track;

@@ -31,7 +31,7 @@ typedef struct ts__cu_rule {
 } ts__cu_rule;
 
 // Of the runtime every function is recorded but those that only ask, which
-// frameworks call more often than all others together.
+// frameworks call more often than all others in sum.
 static const ts__cu_rule ts__cu_runtime_rules[] = {
     { "LaunchKernel*", TS__CU_LAUNCH },
     { "LaunchCooperativeKernel", TS__CU_LAUNCH },
@@ -69,7 +69,7 @@ static const ts__cu_rule ts__cu_runtime_rules[] = {
 };
 
 // Of the driver, which the runtime calls all the time, only what programs
-// use directly to start work or to wait for it. Where copies and sets have
+// use directly to start work or to wait for it. Where copies and memsets have
 // their addresses captures know: ts__cs_rules.
 static const ts__cu_rule ts__cu_driver_rules[] = {
     { "LaunchKernel*", TS__CU_LAUNCH },

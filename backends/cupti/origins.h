@@ -59,8 +59,8 @@ static uint32_t ts__cu_thread_track(ts__cu *u, uint32_t id)
     return 0;
 }
 
-// launch: a kernel is to come. A call that the runtime's makes in turn may have
-// a number of its own, and so may the records of what it starts.
+// launch: a kernel is to come. A call that the runtime's function makes itself
+// may have a number of its own, and so may the records of what it starts.
 static inline void ts__cu_origin_put(ts__cu *u, uint32_t correlation,
                                      const ts__cu_call *call, bool launch)
 {

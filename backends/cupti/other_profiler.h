@@ -1,5 +1,5 @@
 /*
-    cupti/other_profiler.h - beside another profiler; private to ts_cupti.h
+    cupti/other_profiler.h - when another profiler has CUPTI
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
@@ -11,7 +11,7 @@
 
     WHAT IT DOES NOT DO
         It does not take CUPTI back within a session. Whoever has unsubscribed
-        may still flush, and its buffers would come to us. A clock that is told
+        may still flush, and its buffers would come to us. A clock that is given
         a second time spoils the records that follow. And PyTorch's profiler
         keeps its subscription when it is off.
         It does not see calls by addresses that were looked up before it looked:
@@ -329,9 +329,9 @@ static int ts__ca_cuptiActivityRegisterCallbacks(ts__cu_requested requested,
 
 /*
     Who looks a function up gets ours if what was found is the real one, by its
-    address: which version of it was asked for, and by which rules, stays the
-    library's business. Only where calls may have to be recorded without CUPTI:
-    where another one has it, or may get it.
+    address: which version of it was requested, and by which rules, is left to
+    the library's business. Only where calls may have to be recorded without
+    CUPTI: where another one has it, or may get it.
 */
 static void ts__ca_instead(void **found)
 {

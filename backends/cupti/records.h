@@ -304,13 +304,14 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__launch *l)
 }
 
 // The dictionary's number of a kernel's name and configuration. The name is
-// told by its address, which is read once: the text is hashed when it is new.
+// identified by its address, which is read once: the text is hashed when it is
+// new.
 static inline const ts__launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
     const uint32_t grid = at[TS__CU_GRID], block = at[TS__CU_BLOCK];
     const uint32_t cluster = at[TS__CU_CLUSTER];
-    // Put together in registers: pieces written to memory and read as words
+    // Composed in registers: pieces written to memory and read as words
     // would cost 4 ns.
     const uint64_t key[8] = {
         ts__read64(r, at[TS__CU_NAME]),
@@ -458,7 +459,7 @@ static void ts__cu_graph(ts__cu *u, const uint8_t *r)
 
 /* ==== 4. Events ========================================================== */
 
-// The records of an event are told apart by a number of each; without it by
+// The records of an event are distinguished by a number of each; without it by
 // their correlations, which rise.
 static ts__cu_recorded *ts__cu_recorded_at(ts__cu *u, uint32_t event,
                                            uint64_t sync)

@@ -85,8 +85,8 @@ static void *ts__cu_pages(size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
-// Memory of the first start stays, because the vendor may write to it at any
-// time. Of the buffers only what is used takes any.
+// Memory of the first start is never freed, because the vendor may write to it
+// at any time. Of the buffers only what is used takes any.
 static bool ts__cu_memory_get(ts__cu *u)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -253,8 +253,8 @@ static bool ts__cu_subscribe(ts__cu *u, char *why, size_t room)
 }
 
 /*
-    Which clock times the records. Ours is told once in a process: a second
-    time would spoil what is under way. Some versions give kernels no times
+    Which clock times the records. Ours is given once in a process: a second
+    time would spoil what is in flight. Some versions give kernels no times
     with it.
 */
 static void ts__cu_clock_choose(ts__cu *u)
@@ -321,8 +321,8 @@ static bool ts__cu_kind_requested(ts__cu_role role)
 }
 
 // Devices first, so that their records come first. What is there already is to
-// be told again to who comes late; the driver that begins has nothing yet, and
-// must not be asked. What is refused is said; without kernels all of it is.
+// be reported again to who comes late; the driver that begins has nothing yet,
+// and must not be asked. What is refused is said; without kernels all of it is.
 static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 {
     static const char *const names[TS__CU_ROLES] = {

@@ -418,7 +418,7 @@ enum {
     TS__CU_STRIDE = 16 << 20,   // from one buffer to the next
     TS__CU_DISCARD = 256 << 10, // bytes
     TS__CU_ORIGINS = 1 << 18,   // calls whose operations may still come
-    TS__CU_MOVING = 1 << 16,    // the same of copies and sets
+    TS__CU_MOVING = 1 << 16,    // the same of copies and memsets
     TS__CU_NODES = 1 << 16,     // of graphs, with the stack of their creation:
                                 // the latest, nearly
     TS__CU_LAUNCHES = 1 << 12,
@@ -427,7 +427,7 @@ enum {
     TS__CU_DEVICES = 64,
     TS__CU_RECENT = 16, // streams that are found without a search
     TS__CU_LOOSE = 1 << 12,
-    TS__CU_RECORDS = 1 << 12, // events, by what tells their records apart
+    TS__CU_RECORDS = 1 << 12, // events, by what distinguishes their records
     TS__CU_IDS = 1024,        // functions of a domain
     TS__CU_THREADS = 1 << 10
 };
@@ -524,7 +524,7 @@ static const char *const ts__cu_texts[TS__CU_CAUSES + 1] = {
     NULL
 };
 
-// What is allocated at the first start, zeroed, and stays.
+// What is allocated at the first start, zeroed, and never freed.
 typedef struct ts__cu_memory {
     ts__cu_node nodes[TS__CU_NODES];
     ts__launch launches[TS__CU_LAUNCHES]; // epoch: of the modules, whose
@@ -586,7 +586,7 @@ typedef struct ts__cu {
     ts__follower time;
     uint32_t clocks[2]; // trace's numbers: the vendor's, ours
     bool clock_given;   // once in a process
-    bool latency;       // it was told to stamp it
+    bool latency;       // it was requested to stamp it
     uint32_t judged;    // kernels' records, whether they are plausible
     bool refused;       // they are not
     uint32_t batch;     // buffers that are still to be decoded

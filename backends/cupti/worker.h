@@ -99,7 +99,7 @@ static uint64_t ts__cu_realtime_ns(void)
 }
 
 // Another profiler gets it as we found it, with the clock that is its own.
-// What still runs is told of without an end.
+// What still runs is reported without an end.
 static void ts__cu_yield(ts__cu *u)
 {
     if (!ts__cu_fetch(u, 0) || !ts__cu_fetch(u, 1)) return;

@@ -6,7 +6,7 @@
 
     WHAT IT DOES
         Between the two callbacks of a call: decides what it is and whether it
-        is kept, takes the turn and gives it back. Begins and ends captures.
+        is kept, takes the device and gives it back. Begins and ends captures.
 */
 #ifndef TS__GPU_CALLBACKS_H
 #define TS__GPU_CALLBACKS_H
@@ -123,7 +123,7 @@ static void ts__cs_end(const ts__cs_call *c)
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
     ts_capture_end(&ts__cs.memory, h->op);
-    // What ran beside it may write after somebody looked.
+    // What ran concurrently may write after somebody looked.
     if (h->exclusive && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
     pthread_mutex_unlock(&ts__cs.memory_lock);
     if (h->exclusive)
@@ -286,7 +286,7 @@ static void ts__cs_conditions(void)
     pthread_condattr_destroy(&steady);
 }
 
-// Modules stay known between sessions: nobody tells them twice. False: the
+// Modules are remembered between sessions: they are reported once. False: the
 // other vendor captures.
 static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
 {

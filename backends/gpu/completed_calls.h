@@ -5,8 +5,8 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     WHAT IT DOES
-        Follows what a program allocates, maps, opens, makes and sets, by the
-        arguments of calls that have returned.
+        Follows what a program allocates, maps, opens, creates and configures,
+        by the arguments of calls that have returned.
 */
 #ifndef TS__GPU_COMPLETED_CALLS_H
 #define TS__GPU_COMPLETED_CALLS_H

@@ -11,8 +11,8 @@
         nobody asks about it any more, and nobody captures.
 
     WHAT IT DOES NOT DO
-        Tensor maps stay: they are bytes of the program's, of no context, and
-        so is memory of pools, or mapped.
+        Tensor maps are kept: they are bytes of the program's, of no context,
+        and so is memory of pools, or mapped.
 */
 #ifndef TS__GPU_CONTEXTS_H
 #define TS__GPU_CONTEXTS_H

@@ -315,7 +315,7 @@ static inline const char *ts__cuda_section_name(const ts__cuda_code *c,
     return (const char *)c->bytes + names->sh_offset + at;
 }
 
-typedef struct ts__cuda_takes { // who is told of parameters
+typedef struct ts__cuda_takes { // who receives the parameters
     void (*each)(void *user, uint32_t offset, uint32_t size);
     void *user;
     uint32_t count, last; // how many so far, and the last one's position

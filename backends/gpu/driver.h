@@ -101,7 +101,7 @@ typedef struct ts__cs_job {
     uint32_t parameters[TS__CS_PARAMETERS][2]; // offset, size
     uint32_t memory_type;                      // of an allocation, 0: none
     void *owner;                               // its context
-    int32_t device;                            // its number, -1: not told
+    int32_t device;                            // its number, -1: unknown
     ts__cs_managed managed;                    // also of a variable
     const void *loader;                        // who loaded modules meanwhile
     const char *called;                        // of a function: its name
@@ -159,7 +159,7 @@ typedef struct ts__cs_driver {
     ts__cs_job job;
     ts__cs_own owns[16];
     size_t own_count;
-    void (*made)(void *context, void *stream); // is told of it; NULL: nobody
+    void (*made)(void *context, void *stream); // called with it; NULL: nobody
     uint8_t *bounce;                           // what was read
     ts__cs_stream *streams;
     size_t stream_count, stream_capacity;

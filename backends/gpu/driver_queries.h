@@ -259,8 +259,9 @@ static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
     return job->parameter_count < TS__CS_PARAMETERS;
 }
 
-// Where a device cannot take turns with the host, the host must leave managed
-// memory alone while the device is in use: by a read of ours, too.
+// Where a device and the host cannot use memory concurrently, the host must
+// leave managed memory alone while the device is in use: by a read of ours,
+// too.
 static ts__cs_managed ts__cs_managed_at(ts__cs_driver *d, uint64_t address)
 {
     uint32_t managed = 0;

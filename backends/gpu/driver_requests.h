@@ -113,7 +113,7 @@ static inline bool ts__cs_answer_here(ts__cs_driver *d, ts__cs_job *job)
 }
 
 /*
-    Where the driver answers no other thread while a call is under way, as one
+    Where the driver answers no other thread while a call is in flight, as one
     that holds a lock of the context: the thread of the call asks. Nothing is
     called that waits by itself.
 */

@@ -53,7 +53,7 @@ static void ts__cs_test(void *context)
                          "declined: the driver does not answer within a call");
 }
 
-// Whether the driver answers while a call is under way: asked once, because a
+// Whether the driver answers while a call is in flight: tried once, because a
 // driver that does not will never.
 static bool ts__cs_is_safe(void *context)
 {
@@ -116,7 +116,7 @@ static bool ts__cs_exclusive_begin(void *context, bool *recording)
     if (drained || !*recording) ts__cs.late = !drained;
     if (!drained) {
         ts__cs.capturing = false;
-        ts__cs.inside++; // it runs beside the others
+        ts__cs.inside++; // it runs concurrently with the others
         pthread_cond_broadcast(&ts__cs.exclusive_change);
     }
     pthread_mutex_unlock(&ts__cs.exclusive_lock);

@@ -250,7 +250,7 @@ static void ts__cs_node_set(ts__cs_node *n, const ts__cuda_set_node *s)
     g->destination_slice = s->pitch * s->rows;
 }
 
-// The question what the kernel of a node is. One of a library is that of the
+// A query for the kernel of a node. One of a library is that of the
 // node's context, which need not be the one that the graph is asked in.
 static void ts__cs_kernel_job(const ts__cuda_kernel_node *k, void *context,
                               ts__cs_job *job)
@@ -262,7 +262,7 @@ static void ts__cs_kernel_job(const ts__cuda_kernel_node *k, void *context,
     job->context = job->is_kernel && k->context ? k->context : context;
 }
 
-// Asks it at once, within another question. False: there is no answer.
+// Makes the query at once, within another one. False: there is no answer.
 static bool ts__cs_kernel_request(ts__cs_driver *d, ts__cs_job *job)
 {
     void *const before = d->job.context;
@@ -459,7 +459,7 @@ static bool ts__cs_after_add(ts__cs_node *n, uint32_t position, uint32_t room)
     return n->after != NULL;
 }
 
-// Puts nodes behind those that they wait for. False: some wait in a circle, or
+// Puts nodes behind those that they wait for. False: they wait in a cycle, or
 // there is no memory.
 static bool ts__cs_graph_sort(ts__cs_graph *g)
 {

@@ -1,5 +1,5 @@
 /*
-    gpu/graph_batch.h - copies that one call of CUDA makes together; a
+    gpu/graph_batch.h - copies that one call of CUDA makes as a batch; a
     part of gpu/graph.h, private to it
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.

@@ -74,7 +74,7 @@ static ts__cs_spot_in *ts__cs_places(const ts__cs_graph *g, uint32_t first,
     uint64_t *const all = (uint64_t *)calloc(2 * g->count + 1, sizeof *all);
     uint64_t *const hash = all, *const behind = all + g->count;
     *count = 0;
-    // Twice, so that what lies beside each other tells itself apart as well.
+    // Twice, so that neighbours differ as well.
     for (int round = 0; places && all && round < 2; round++) {
         memset(behind, 0, g->count * sizeof *behind);
         for (size_t i = 0; i < g->count; i++) {

@@ -69,7 +69,7 @@ static void ts__cs_mapped(ts__cs_range range)
     ts_capture_grow(&ts__cs.memory, r->address, r->size);
 }
 
-// One call unmaps as much as its size says: what is left of a range stays.
+// One call unmaps as much as its size says: the rest of a range remains mapped.
 static void ts__cs_unmapped(uint64_t address, uint64_t size)
 {
     const uint64_t end = address + size;

@@ -163,7 +163,7 @@ static inline void ts__cs_hidden(void *user, ts_capture_op *op,
     t->seen = op->head.order;
 }
 
-// A capture that nobody told what is allocated.
+// A new capture knows nothing yet: it gets all allocations.
 static void ts__cs_fresh(void)
 {
     ts__cs.memory.vendor = &ts__cs.vendor->memory;

@@ -218,7 +218,7 @@ static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
     return by_handle;
 }
 
-// Each of them in turn, in hand; NULL: there are no more.
+// One after the other, in hand; NULL: there are no more.
 static inline ts__cs_module *ts__cs_module_at(ts__cs_code *c, size_t at)
 {
     pthread_mutex_lock(&c->lock);

@@ -375,7 +375,7 @@ static void ts__cs_launch_how(const ts__cs_call *c, ts_capture_op *op,
     ts__cs_how(how, op);
 }
 
-/* ==== 3. Copies and sets ================================================= */
+/* ==== 3. Copies and memsets ============================================== */
 
 /*
     An end of a copy that no allocation is known for: the host's own memory, or

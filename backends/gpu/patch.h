@@ -6,8 +6,8 @@
 
     WHAT IT DOES
         Loaded files call functions of others through tables of addresses. There
-        it puts functions of ours in place of those of a library. They stay for
-        as long as the process.
+        it puts functions of ours in place of those of a library. They persist
+        for as long as the process.
 
     WHAT IT DOES NOT DO
         It does not see what is linked statically, and files that are loaded
@@ -77,8 +77,8 @@ enum {
 #endif
 
 // Another copy of a library has functions of the same names, and somebody else
-// may be in between already: those stay. What is not bound yet leads into the
-// file itself.
+// may be in between already: those are left. What is not bound yet leads into
+// the file itself.
 static inline bool ts__patch_is_retained(const ts__patch_file *file,
                                          uintptr_t now, const void *real)
 {
@@ -175,7 +175,7 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
         const uintptr_t at = info->dlpi_addr + p->p_vaddr;
         if (p->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)at;
         if (p->p_type == PT_GNU_RELRO) {
-            // The rest of its last page stays as it is: data may follow.
+            // The rest of its last page is left as it is: data may follow.
             const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
             file.fixed = at & ~(page - 1);
             file.fixed_end = (at + p->p_memsz) & ~(page - 1);
@@ -204,7 +204,7 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
     in between may wait for one of them.
 */
 static pthread_mutex_t ts__patch_lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool ts__patch_forks; // this thread, and it has the turn
+static __thread bool ts__patch_forks; // this thread forks, and holds the lock
 
 static inline bool ts__patch_take(void)
 {

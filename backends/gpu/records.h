@@ -153,11 +153,11 @@ static inline const char *ts__read_text(const void *record, size_t offset)
 /* ==== 3. Notes by correlation ============================================ */
 
 /*
-    A table of a fixed size without locks. A note stays until another one needs
-    its place, `count` numbers later; so whoever reads it need not remove it,
-    and one call may be found by many records.
+    A table of a fixed size without locks. A note is kept until another one
+    needs its place, `count` numbers later; so whoever reads it need not remove
+    it, and one call may be found by many records.
 
-        slot: turn, waits, tag | the note
+        slot: sequence, waits, tag | the note
 
     `sequence` is odd while the slot is being written. A reader copies the note
     and looks at `sequence` again. `waits` is 1 while the note is of a launch
@@ -169,7 +169,7 @@ typedef struct ts__note_head { // short: programs make millions of calls
     uint32_t tag; // 0: free
 } ts__note_head;
 
-// A short note stays in registers; clang does so by itself.
+// A short note is kept in registers; clang does so by itself.
 #if defined(__GNUC__) && !defined(__clang__)
 #define TS__NOTE_UNROLL _Pragma("GCC unroll 4")
 #else
@@ -233,7 +233,7 @@ static inline void ts__notes_put(ts__notes *notes, uint64_t key,
     if (TS__UNLIKELY(TS__LOAD(&head->waits)) && TS__LOAD(&head->tag) != tag)
         __atomic_add_fetch(&notes->unreported, 1, __ATOMIC_RELAXED);
     TS__STORE(&head->waits, (uint16_t)waits);
-    // release: who sees one of the words sees that the turn was odd; pairs
+    // release: who sees one of the words sees that the sequence was odd; pairs
     // with the acquires in ts__notes_get
     __atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
     TS__NOTE_UNROLL
@@ -380,7 +380,7 @@ TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
 }
 
 // Gives a sample to the trace, in which a clock only goes on. The trace's own
-// is told once: its times are exact.
+// is given once: its times are exact.
 static void ts__follow_report(ts__follower *f, const ts__pair *pair)
 {
     if (pair->ns <= f->reported_ns || (f->exact && f->reported_ns)) return;
@@ -452,7 +452,7 @@ static void ts__follow_show(ts__follower *f)
     uint64_t words[3];
     memcpy(words, &line, sizeof words);
     __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELAXED);
-    // release: who sees a word sees that the turn was odd
+    // release: who sees a word sees that the sequence was odd
     for (int i = 0; i < 3; i++)
         __atomic_store_n(&f->shown[i], words[i], __ATOMIC_RELEASE);
     __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELEASE);
@@ -701,9 +701,9 @@ TS__RECORDS void ts__worker_forked(ts__worker *w)
 /* ==== 7. Launches ======================================================== */
 
 /*
-    Programs launch few kernels often. What tells a launch apart from others is
-    put into eight words; the dictionary is asked when a slot holds other ones.
-    Of one thread at a time.
+    Programs launch few kernels often. What distinguishes a launch from others
+    is put into eight words; the dictionary is asked when a slot holds other
+    ones. Of one thread at a time.
 */
 typedef struct ts__launch { // a kernel as it was launched last
     uint64_t key[8];

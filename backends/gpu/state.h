@@ -87,7 +87,8 @@ static struct {
     pthread_mutex_t exclusive_lock;
     pthread_cond_t exclusive_change;
     bool capturing, late;
-    bool disturbed; // the capture under way: who waited in vain runs beside
+    bool
+        disturbed; // a call that waited in vain runs concurrently with the capture
     uint32_t inside, recording;
     // Under `memory_lock`.
     pthread_mutex_t memory_lock;
@@ -103,7 +104,7 @@ static struct {
     size_t texture_count, texture_capacity;
     uint64_t reads_until_ns;
     const struct ts__cs_call *call; // that is being described, or NULL
-    void *context;                  // of the operation under way
+    void *context;                  // of the operation in flight
     uint32_t device;                // track
     uint32_t hashed;                // the capture in whose metadata it stands
 } ts__cs = { .testing = PTHREAD_MUTEX_INITIALIZER,

@@ -61,7 +61,7 @@ static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
     pthread_mutex_unlock(&d->lock);
 }
 
-// What is known of a stream; the default one is told by its handle.
+// What is known of a stream; the default one is known by its handle.
 static ts__cs_stream ts__cs_stream_of(ts__cs_driver *d, void *handle,
                                       bool per_thread)
 {

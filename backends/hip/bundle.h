@@ -78,7 +78,7 @@ typedef struct ts__amd_stream { // what is left of the two ends
     uint64_t room;
 } ts__amd_stream;
 
-// Libraries stay loaded: bundles come by the hundred.
+// Libraries are not unloaded: bundles come by the hundred.
 static inline bool ts__amd_find(const char *library, const char *const *names,
                                 void **found, int count)
 {

@@ -399,7 +399,7 @@ typedef struct ts__hip_note {
         struct {
             uint32_t grid[3], shared;
             uint16_t block[3]; // a group has at most 1024 threads
-            uint16_t function; // tells most apart; never 0
+            uint16_t function; // distinguishes most; never 0
         } launch;
         struct {
             uint64_t size, destination;
@@ -424,7 +424,7 @@ enum { TS__HIP_DEPTH = 4 }; // calls within calls
 typedef struct ts__hip_thread {
     uint32_t depth, session;
     uint32_t device; // hipSetDevice's
-    bool has_stream; // told by itself
+    bool has_stream; // reported by a record of its own
     uint64_t stream;
     ts__hip_call calls[TS__HIP_DEPTH];
     ts__hip_args before;         // what was said of a launch to come
@@ -469,7 +469,7 @@ static inline uint32_t ts__hip_copy_kind(uint32_t kind)
 }
 
 /*
-    A note is put together from whole words: pieces written to memory and read
+    A note is composed of whole words: pieces written to memory and read
     as words would cost more than all the rest. Little-endian, as AMD's hosts
     are; the words of ts__hip_note in their order.
 */
@@ -548,7 +548,7 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
     if (correlation) ts__hip_note_put(call);
 }
 
-// The stream of what this thread launches, told outside of the arguments.
+// The stream of what this thread launches, reported outside of the arguments.
 static void ts__hip_stream_is(uint64_t stream)
 {
     ts__hip_thread *const me = ts__hip_me;

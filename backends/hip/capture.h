@@ -13,7 +13,7 @@
         What captures have in common is in gpu/capture.h.
 
     WHAT IT DOES NOT DO
-        It needs to be told of calls before and after they run, with their
+        It needs a report of each call before and after it runs, with its
         arguments and results: of the four ways of ts_hip.h rocprofiler-sdk does
         that. By the others nothing is captured, and the trace says so.
 
@@ -147,7 +147,7 @@ static void ts__hs_prepare(ts__cs_call *c, const ts__hs_kept *kept,
 }
 
 // A device that is reset has none of what it had, but for code: handles of that
-// are told when they are given again.
+// are reported when they are given again.
 static void ts__hs_device_goes(const ts__cs_call *c)
 {
     void *const context =
@@ -242,7 +242,8 @@ static void ts__hs_leave(uint32_t number, uint64_t correlation,
     if (rule->how == TS__HS_BEFORE) ts__hs_before_drop();
 }
 
-// A session begins. can: its way tells of calls as it must be told.
+// A session begins. can: its interface reports calls with arguments and
+// results.
 static void ts__hs_start(bool can, uint32_t session)
 {
     if (!ts_capture_on() && !TS__LOAD(&ts__cap_now.armed)) return;

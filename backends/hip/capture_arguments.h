@@ -9,7 +9,7 @@
         driver have it.
 
     CONTENTS                            search for "==== 2." to jump
-        1. Launches, copies and sets
+        1. Launches, copies and memsets
         2. Launches in three calls
         3. Nodes of graphs
         4. All of them
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== 1. Launches, copies and sets ======================================== */
+/* ==== 1. Launches, copies and memsets ======================================== */
 
 typedef struct ts__hs_arguments { // as CUDA's driver has them
     uint64_t words[9];

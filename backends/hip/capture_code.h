@@ -46,7 +46,7 @@ typedef struct ts__hs_code {
     uint32_t device, image, number; // image: of the present capture
     uint8_t head[32];               // what the bundle begins with
     bool gone;                      // its file was unloaded
-    bool stays;                     // it was not, as far as was looked
+    bool present;                   // found again by the search under way
     bool not_reported;              // what is in it nobody knows
     char path[256];                 // of the file
 } ts__hs_code;
@@ -72,7 +72,7 @@ static struct {
     uint32_t said;              // session that knows that there are too many
 } ts__hs = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-// The architecture of a device, "" if nobody told.
+// The architecture of a device, "" if it is not known.
 static const char *ts__hs_architecture(uint32_t device)
 {
     return device < TS__HIP_DEVICES ? ts__hip.devices[device].architecture : "";

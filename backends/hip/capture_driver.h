@@ -43,7 +43,7 @@ static int ts__hs_device_set(void *context)
     return ts__hs_call.device_set((int)ts__hs_call.device);
 }
 
-// Devices stay what they are.
+// A device is never replaced by another.
 static int ts__hs_device_id(void *context, uint64_t *id)
 {
     *id = (uintptr_t)context;

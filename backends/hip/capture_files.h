@@ -156,7 +156,7 @@ static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
 }
 
 // Whether a bundle has a kernel, or variable, of that name for a device. One
-// that is compressed is kept for the next question, others are only looked at.
+// that is compressed is kept for the next search, others are only looked at.
 // not_reported: set if nobody knows.
 static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
                               uint64_t size, const char *name, bool variable,
@@ -248,7 +248,7 @@ static int ts__hs_retained_take(struct dl_phdr_info *info, size_t size,
     ts__hs_file_of(&f, info);
     for (size_t i = 0; i < ts__hs.code_count; i++) {
         ts__hs_code *const c = ts__hs.codes[i];
-        if (c->from && !c->gone && ts__hs_is_same(c, &f)) c->stays = true;
+        if (c->from && !c->gone && ts__hs_is_same(c, &f)) c->present = true;
     }
     return 0;
 }
@@ -272,11 +272,11 @@ static void ts__hs_functions_check(void)
     for (size_t i = 0; stale && i < ts__hs.function_count; i++)
         if (ts__hs.functions[i]->of_host) ts__hs.functions[i]->handle = NULL;
     for (size_t i = 0; stale && i < ts__hs.code_count; i++)
-        ts__hs.codes[i]->stays = false;
+        ts__hs.codes[i]->present = false;
     if (stale) dl_iterate_phdr(ts__hs_retained_take, NULL);
     for (size_t i = 0; stale && i < ts__hs.code_count; i++) {
         ts__hs_code *const c = ts__hs.codes[i];
-        c->gone = c->from && !c->stays;
+        c->gone = c->from && !c->present;
     }
     ts__hs.unloads = unloads;
     pthread_mutex_unlock(&ts__hs.lock);

@@ -70,7 +70,7 @@ static ts__hs_function *ts__hs_function_put(const ts__hs_function *function,
     ts__hs_function whole = *function;
     whole.name = copy;
     pthread_mutex_lock(&ts__hs.lock);
-    *f = whole; // the old name stays: another thread may have it
+    *f = whole; // the old name is not freed: another thread may use it
     pthread_mutex_unlock(&ts__hs.lock);
     return f;
 }

@@ -10,7 +10,7 @@
         of a copy of plain bytes it leaves the answer as it was, of a kernel not
         that it is cooperative. So copies are known by the calls that made them:
         by hand they have their node, and what is recorded from a stream is its
-        last node then. What such a node does not tell stays not_reported in
+        last node then. What such a node does not report is unknown in
         copies of it, which are other nodes: the kernel itself is remembered.
 
     WHAT IT DOES NOT DO
@@ -68,8 +68,8 @@ static struct {
     pthread_mutex_t lock;
     ts__hs_seen *nodes;
     size_t count, capacity;
-    // Functions of kernels, and where sets begin, that were recorded by calls
-    // of which HIP does not tell all.
+    // Functions of kernels, and where memsets begin, that were recorded by
+    // calls of which HIP does not tell all.
     uint64_t *not_reported;
     size_t unreported_count, unreported_capacity;
     bool all_unreported; // there was no memory for one
@@ -383,7 +383,7 @@ static void ts__hs_recorded(const ts__cs_call *c)
     seen.recorded = true;
     seen.unlike = !ts__hs_box_of(c, &seen.box);
     if (!TS__LOAD(&ts__cs.recording)) return;
-    // Whether it is this stream that is recorded may stay unknown.
+    // It may be unknown whether it is this stream that is recorded.
     if (seen.unlike) ts__hs_unreported_put(ts__cs_argument(c, how ? 8 : 0));
     if (!seen.unlike && ts__hs_is_nothing(&seen.box)) return;
     if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream <= 2) return;

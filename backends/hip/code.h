@@ -223,8 +223,8 @@ static inline bool ts__amd_metadata(const void *bytes, uint64_t size,
     return false;
 }
 
-// What a kernel is told, not what the runtime adds. False: it takes what is
-// no bytes (images, queues), or the record makes no sense.
+// The arguments that a program passes, not those that the runtime adds. False:
+// it takes what is no bytes (images, queues), or the record makes no sense.
 static inline bool ts__amd_argument(ts__amd_kernel *k, ts__mp argument)
 {
     ts__mp_item kind, offset, size;

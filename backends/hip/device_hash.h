@@ -12,7 +12,7 @@
         Code objects are for one kind of device each: so the kernel of
         capture/hash.cl is compiled where it is needed, once for each kind, by
         the
-        hiprtc that lies beside the runtime. What it makes is tried, as on
+        hiprtc in the folder of the runtime. What it makes is tried, as on
         other devices (gpu/device_hash.h).
 */
 #ifndef TS__HIP_DEVICE_HASH_H
@@ -48,7 +48,8 @@ static struct {
     size_t size;
 } ts__hs_hash;
 
-// Of the version that the runtime has, beside it, or wherever there is one.
+// Of the runtime's version and from its folder, else from wherever there is
+// one.
 static void *ts__hs_compiler_open(void)
 {
     char name[4200];

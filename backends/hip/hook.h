@@ -128,7 +128,7 @@ static void ts__hook_new_start(uint32_t functions)
 /*
     A call: the activity callback gives the place for its data, then the API
     callback is called at the begin and at the end, then the activity callback
-    again, with its argument. An operation: what it is numbered is told on the
+    again, with its argument. An operation: its number is reported on the
     thread that launches it, later a record comes with that number.
     Source: hip_prof_api.h of hipamd 5.2.3, roctracer 5.2.3.
 */
@@ -171,7 +171,7 @@ static void ts__hook_on_call(uint32_t domain, uint32_t number, const void *data,
     ts__activity_call(number, (const char *)data);
 }
 
-// The operation that this thread launches will be told of by that number.
+// The operation that this thread launches will be reported under that number.
 static void ts__hook_on_number(uint64_t number)
 {
     const ts__hip_thread *const me = ts__hip_me;

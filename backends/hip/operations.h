@@ -126,7 +126,7 @@ static void ts__hip_op_end(const ts_gpu_op *op)
     if (ts_filter_kind(op->kind)) ts_gpu_op_record(op);
 }
 
-/* ---- 3. Copies and sets ------------------------------------------------- */
+/* ---- 3. Copies and memsets ---------------------------------------------- */
 
 // size: 0 is as the call says.
 static void ts__hip_fill_copy(ts_gpu_op *op, const ts__hip_note *note,
@@ -166,7 +166,7 @@ typedef struct ts__hip_kernel {
     uint32_t registers, static_shared, dynamic_shared, local;
 } ts__hip_kernel;
 
-// What tells most texts apart.
+// What distinguishes most texts.
 static uint64_t ts__hip_text_hint(const char *text)
 {
     uint64_t words[3] = { 0, 0, 0 };
@@ -245,7 +245,7 @@ ts__hip_launch_learn(ts__hip_taker *t, uint64_t slot, const uint64_t key[8],
     free(t->names[slot]);
     t->names[slot] = k->id ? NULL : strdup(k->name);
     memcpy(l->key, key, sizeof l->key);
-    // Without its text it cannot be told that it is the same again.
+    // Without its text nobody can see that it is the same again.
     l->epoch = k->id || t->names[slot] ? TS__LOAD(&ts__hip.session) : 0;
     l->unrequested = !ts_filter_name(k->name, strlen(k->name));
     l->launch = l->unrequested ? 0 : ts__hip_launch_define(k);
@@ -269,7 +269,8 @@ ts__hip_launch_of(ts__hip_taker *t, ts__hip_kernel *k, const ts__hip_note *note)
     return l;
 }
 
-// Copies and sets may be kernels of the runtime: they are what was asked for.
+// Copies and memsets may be kernels of the runtime: they are recorded as what
+// the program called.
 static bool ts__hip_is_internal(const char *name, const ts__hip_note *note)
 {
     static const char begins[] = "__amd_rocclr_";

@@ -605,7 +605,7 @@ static void ts__rp_fetch(void)
     ts__rp.call.flush_buffer(ts__rp.buffer);
 }
 
-// A session has been told that it would come.
+// A session expects it.
 static void ts__rp_failed(void)
 {
     char text[200];

@@ -10,7 +10,7 @@
     WHAT IT DOES
         Puts functions of its own between the program and HIP: in the tables of
         addresses through which the loaded files call functions of others. They
-        note the call and go on to the real ones. They stay for as long as the
+        note the call and call the real ones. They persist for as long as the
         process; without a session they only go on.
 
     WHAT IT DOES NOT DO

@@ -8,7 +8,7 @@
         Gives each stream a track. HIP tells streams by their addresses, and
         the address of one that was destroyed may be that of the next one: so a
         stream is its address from one moment to another, and operations are
-        told apart by when they were asked for. Their records may come later.
+        distinguished by the times of their calls. Their records may come later.
 
     CONTENTS                            search for "---- 2" to jump
         1. The table

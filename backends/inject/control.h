@@ -16,7 +16,7 @@ typedef enum ts_inject_state {
     TS_INJECT_FREE = 0,
     TS_INJECT_WAITS,   // for the delay to end
     TS_INJECT_RECORDS, //
-    TS_INJECT_ENDED    // by a wish of the user
+    TS_INJECT_ENDED    // by the user
 } ts_inject_state;
 
 // Of one process, or of what it was before it called exec. It writes, the
@@ -39,7 +39,7 @@ typedef enum ts_inject_capture {
 
 enum { TS_INJECT_PROCESSES = 1024 }; // of others there are no figures
 
-// Memory of each thread's flight recorder: without a wish, and at most.
+// Memory of each thread's flight recorder: by default, and at most.
 enum { TS_INJECT_FLIGHT = 4 << 20, TS_INJECT_FLIGHT_MOST = 64 << 20 };
 
 typedef struct ts_inject_control {

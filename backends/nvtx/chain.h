@@ -6,13 +6,13 @@
 
     WHAT IT DOES
         A copy of NVTX calls one handler. Where another tool has asked to be
-        it, it is told that these tables are NVTX's, and each call goes to
+        it, it gets these tables as NVTX's, and each call goes to
         both: handles and numbers that the program gets are ours, and what the
-        other one gave for them is kept beside them.
+        other one gave for them is kept with them.
 
     WHAT IT DOES NOT DO
         Payload schemas and counters go to this handler only: the other one
-        would have to be told of each schema by a number of its own, deep
+        would have to get each schema under a number of its own, deep
         within what programs pass.
 
     CONTENTS                            search for "---- 2" to jump

@@ -40,7 +40,7 @@
 // tests/checks/capture/nvtx_abi.c compares these with NVIDIA's headers.
 typedef struct ts__nv_data { // nvtxPayloadData_v1
     uint64_t schema;
-    size_t size; // SIZE_MAX: not told
+    size_t size; // SIZE_MAX: unknown
     const void *bytes;
 } ts__nv_data;
 
@@ -809,7 +809,7 @@ static void ts__np_data(ts__nv_out *out, const ts__nv_data *data)
     if (!data->bytes || (!s && !ts__np_type(data->schema).size)) return;
     size_t align = 0;
     const size_t size = ts__np_size_of(out->domain, data->schema, &align);
-    // Not told: as much as the schema takes, or up to the end of a text.
+    // Unknown: as much as the schema takes, or up to the end of a text.
     if (b.size == SIZE_MAX)
         b.size = s && s->type == TS__NV_DYNAMIC ? (size_t)1 << 16 : size;
     if (s && !s->values) {

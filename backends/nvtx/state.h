@@ -79,7 +79,7 @@ typedef struct ts__nv_lock_attributes { // nvtxSyncUserAttributes_v0
 
 /* ---- 4.2 What is kept --------------------------------------------------- */
 
-// All of it is added to lists that never shrink: a handle stays good whatever
+// All of it is added to lists that never shrink: a handle is valid whatever
 // a program does with it after it has destroyed it.
 typedef struct ts__nv_named { // a category, or a thing of section 3
     struct ts__nv_named *next;

@@ -1,10 +1,10 @@
 /*
-    opencl/capture.h - captures of OpenCL: turns, memory, contents
+    opencl/capture.h - captures of OpenCL: a command has the devices to itself
 
     Part of ts_opencl.h, which includes it.
 
     A command that is to be kept (ts_capture.h) has the devices to itself. Its
-    call takes the turn, waits, for a bounded time, until nothing else runs,
+    call takes the devices, waits, for a bounded time, until nothing else runs,
     reads what the command can reach, lets it run and end, and reads again.
     Other threads' commands wait meanwhile, but not forever: one that passes by
     declines what is being kept. Contents are read on a queue of our own.
@@ -38,7 +38,7 @@ static const ts_capture_vendor ts__cl_vendor = { .name = "opencl",
                                                  .by_parameters = true,
                                                  .hash = ts__cl_hash };
 
-// With the turn: what a new capture begins with.
+// With the devices taken: what a new capture begins with.
 static void ts__cl_capture_begin(void)
 {
     ts__cl_cap.memory.vendor = &ts__cl_vendor;
@@ -62,7 +62,7 @@ static bool ts__cl_is_kept_kind(ts_event_kind kind)
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_HOST_FUNCTION;
 }
 
-// A call that will enqueue: waits for its turn.
+// A call that will enqueue: waits until no other command is being captured.
 static void ts__cl_exclusive_begin(ts__cl_call *call, ts_event_kind kind)
 {
     if (!ts__cl_is_kept_kind(kind)) return;
@@ -90,7 +90,7 @@ static void ts__cl_exclusive_begin(ts__cl_call *call, ts_event_kind kind)
     if (seen->exclusive) ts__cl_capture_begin();
 }
 
-// Gives the turn back before the command is enqueued: it is not kept.
+// Gives the devices back before the command is enqueued: it is not kept.
 static void ts__cl_exclusive_pass(ts__cl_seen *seen)
 {
     if (!seen->exclusive) return;
@@ -126,8 +126,8 @@ ts__cl_clGetExtensionFunctionAddressForPlatform(ts__cl_handle platform,
     return found;
 }
 
-// Whether the command is to be kept, which then has a head. Else the turn is
-// for somebody else, when what it may write has been touched.
+// Whether the command is to be kept, which then has a head. Else the devices
+// are for somebody else, when what it may write has been touched.
 static bool ts__cl_seen_requested(ts__cl_call *call, const char *kernel)
 {
     ts_capture_op *const op = &call->seen->op;
@@ -140,7 +140,8 @@ static bool ts__cl_seen_requested(ts__cl_call *call, const char *kernel)
     return ts_capture_requested(op);
 }
 
-// Whether it has the turn. Else it runs as it would without us, and is counted.
+// Whether it has the devices to itself. Else it runs as it would without us,
+// and is counted.
 static bool ts__cl_seen_exclusive(ts__cl_call *call, const char *kernel)
 {
     ts__cl_seen *const seen = call->seen;

@@ -42,7 +42,7 @@ static bool ts__cl_end_fits(const ts__cl_object *o, const ts__cl_end_of *e,
     return first <= o->at_size && all <= o->at_size - first;
 }
 
-// The end beside one of an image, which says what steps there are.
+// The other end of a copy with an image, which says what steps there are.
 static void ts__cl_end_box(ts__cl_end_of *e, const ts__cl_end_of *other,
                            const ts__cl_object *image)
 {

@@ -41,7 +41,7 @@ typedef struct ts__cl_source {
     uint64_t hash[2]; // of the binary
     ts__cl_program code;
 } ts__cl_source;
-static ts__cl_source *ts__cl_sources; // a stack: the others stay as they are
+static ts__cl_source *ts__cl_sources; // a stack: the others are not changed
 
 // With a zero behind it; NULL: there is none.
 static uint8_t *ts__cl_program_text(ts__cl_handle program, uint32_t what,

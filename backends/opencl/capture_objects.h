@@ -120,7 +120,7 @@ static ts_reason ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
 }
 
 // Adds an object of the command at work; or why that cannot be kept. The first
-// ones stay where they are.
+// ones are not moved.
 static ts_reason ts__cl_object_add(const ts__cl_call *call,
                                    ts__cl_handle handle,
                                    const ts__cl_object **added)

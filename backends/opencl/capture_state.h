@@ -44,9 +44,10 @@ typedef struct ts__cl_mapped { // by the host
 
 // A command while something is kept.
 typedef struct ts__cl_seen {
-    bool exclusive, keeps; // it has the turn, and is being kept
-    bool noted;            // it will stand in the trace, without contents
-    ts__cl_handle event;   // if nobody else wants to know when it is done
+    bool exclusive,
+        keeps;           // it has the devices to itself, and is being captured
+    bool noted;          // it will stand in the trace, without contents
+    ts__cl_handle event; // if nobody else wants to know when it is done
     uint8_t *args;
     size_t arg_room;
     ts_capture_op op;
@@ -65,19 +66,19 @@ typedef struct ts__cl_dead { // memory that was freed
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t idle; // CLOCK_MONOTONIC
-    bool busy;           // somebody has the turn
+    bool busy;           // a command has the devices to itself
     uint32_t disturbed;  // somebody did not wait for it
     uint32_t late;       // waiting was in vain: do not, until it is idle once
-    uint32_t inside;     // commands being enqueued without the turn
-    uint32_t extended;   // the program may enqueue what nobody sees
-    uint32_t passed;     // queues that wait for the program are not followed
-    uint32_t opened;     // what one of them waited for was done
+    uint32_t inside; // commands being enqueued while no capture waits for them
+    uint32_t extended; // the program may enqueue what nobody sees
+    uint32_t passed;   // queues that wait for the program are not followed
+    uint32_t opened;   // what one of them waited for was done
     ts__cl_mapped *mapped;
     size_t mapped_count, mapped_room;
     ts__cl_handle *events; // of commands that nobody else follows, new ones
     size_t event_count, event_room;
     ts__cl_dead *dead; // a stack, without the lock
-    // Of who has the turn:
+    // Of the command that has the devices to itself:
     ts__cl_handle *followed; // `events` that were looked at
     size_t followed_count, followed_room;
     ts_capture_memory memory;

@@ -231,7 +231,7 @@ static void ts__cl_open_gates(void)
     ts__cl_touch_all();
 }
 
-// Takes over new ones. False: no memory, they stay.
+// Takes over new ones. False: no memory, they are taken over later.
 static bool ts__cl_events_take(void)
 {
     const size_t count = ts__cl_cap.followed_count + ts__cl_cap.event_count;

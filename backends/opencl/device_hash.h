@@ -7,8 +7,9 @@
     its memory is first hashed, and tried on bytes that the host hashes too. A
     kernel keeps its context alive, so it goes when the program lets go of the
     context for the last time; what the program still does there is hashed on
-    the host. Who has the turn takes it out of the list for as long as it asks
-    the driver, which may call the program, and that us: no lock is held then.
+    the host. The capturing thread takes it out of the list for as long as it
+    calls the driver, which may call the program, and that us: no lock is held
+    then.
 */
 #ifndef TS__OPENCL_DEVICE_HASH_H
 #define TS__OPENCL_DEVICE_HASH_H
@@ -39,7 +40,7 @@ typedef struct ts__cl_hasher { // of a device in a context
     size_t items; // of a group
     bool pays;    // copies from there take longer
     bool known;   // what the device is
-    bool lent;    // to who has the turn, with all that it is
+    bool lent;    // to the capturing thread, with all that it holds
     const char *wrong;
 } ts__cl_hasher;
 

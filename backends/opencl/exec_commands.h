@@ -28,7 +28,7 @@ typedef struct ts__ox_view {
     size_t offset;               // in `packed`
     size_t region[3];            // in elements, rows, slices
     bool back;                   // it may have been written
-    // Where rows are further apart than that, they are gathered first.
+    // Where the distance of rows is larger than that, they are gathered first.
     ts__ox_handle standalone; // NULL: they are not
     size_t origin[3], bytes[3], row, slice, packed_row;
 } ts__ox_view;
@@ -132,7 +132,7 @@ static ts_result ts__ox_make_image(ts__ox *x, const ts_capture_object *o,
     return ts__ox_keep(x, view->image, TS__OX_MEMORY) ? TS_OK : TS_ERR_MEMORY;
 }
 
-// Rows that lie apart, put together in memory of their own.
+// Rows with gaps, gathered in memory of their own.
 static ts_result ts__ox_gather(ts__ox *x, ts__ox_queue *q, ts__ox_view *view,
                                const ts__ox_block *b)
 {
@@ -404,7 +404,7 @@ static bool ts__ox_copy_image(const ts_attributes *all, uint32_t which,
     return false;
 }
 
-// Where a box begins in an end, and how far its rows are apart.
+// Where a box begins in an end, and the distance of its rows.
 static ts_result ts__ox_box(const ts__ox *x, const ts_attributes *all,
                             uint32_t which, const ts_capture_geometry *g,
                             ts__ox_end *end)

@@ -248,7 +248,7 @@ static void ts__ox_close(void *state)
     free(x->graph_list.items);
     free(x->points.items);
     free(x->fetches.items);
-    free(x); // the library stays: drivers have threads and handlers
+    free(x); // the library is not unloaded: drivers have threads and handlers
 }
 
 static ts_result ts__ox_open(void **state, uint32_t device_count,

@@ -29,7 +29,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- 4.4 Commands under way --------------------------------------------- */
+/* ---- 4.4 Commands in flight --------------------------------------------- */
 
 static void ts__cl_command_free(ts__cl_command *c)
 {
@@ -309,8 +309,8 @@ static void *ts__cl_thread(void *arg)
     return NULL;
 }
 
-// It takes no signals of the program. One that was told to end, and has not
-// yet, does so whether or not this one runs.
+// It takes no signals of the program. One that was requested to end, and has
+// not yet, does so whether or not this one runs.
 static void ts__cl_thread_start(void)
 {
     sigset_t all, old;
@@ -363,7 +363,7 @@ static void ts__cl_queue_push(ts__cl_queue *q, ts__cl_command *c)
     ts__cl_call_thread();
 }
 
-// What is under way is waited for, 2 s at most; then it is lost, whether or
+// What is in flight is waited for, 2 s at most; then it is lost, whether or
 // not it ends in a later session.
 static void ts__cl_collect(void)
 {

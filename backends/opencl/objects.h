@@ -3,7 +3,7 @@
 
     Part of ts_opencl.h, which includes it.
 
-    Objects are found by their handle. An entry stays for as long as the
+    Objects are found by their handle. An entry lives as long as the
     process and its handle: drivers use few handles again and again, so a new
     object takes the place of the one that had its handle before. Lookups
     need no lock.

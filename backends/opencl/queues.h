@@ -240,7 +240,8 @@ static int32_t ts__cl_clGetCommandQueueInfo(ts__cl_handle queue, uint32_t what,
     return result;
 }
 
-// Of OpenCL 1.0: profiling stays on, and is the program's or ours from now on.
+// Of OpenCL 1.0: profiling is left on, and is the program's or ours from now
+// on.
 static int32_t ts__cl_clSetCommandQueueProperty(ts__cl_handle queue,
                                                 uint64_t properties,
                                                 uint32_t enable, uint64_t *old)

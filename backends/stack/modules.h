@@ -32,7 +32,7 @@ typedef struct ts__stack_module {
     uint64_t build_begin; // ... and the first bytes of it
     uint32_t number;      // ts_module_define's
     uint32_t ready;       // 1: all of the above may be read
-    uint32_t stays;       // it can never be unloaded
+    uint32_t permanent;   // it can never be unloaded
 } ts__stack_module;
 
 // From 1: 0 is no module.
@@ -228,8 +228,8 @@ static inline bool ts__stack_alive(uint32_t index, bool guessed)
 {
     const ts__stack_module *const m = &ts__stack_modules[index];
     ts__stack_object object;
-    return m->stays || (ts__stack_find(m->start, &object) &&
-                        ts__stack_same(m, &object, guessed));
+    return m->permanent || (ts__stack_find(m->start, &object) &&
+                            ts__stack_same(m, &object, guessed));
 }
 
 // The module's place, made if it is new; 0: there is no room.
@@ -262,9 +262,10 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
     m->table = o->table;
     m->number = number;
     // The program itself and the C library.
-    m->stays = !o->name || !*o->name ||
-               (uint64_t)(uintptr_t)&_r_debug - o->start < o->end - o->start ||
-               (uint64_t)(uintptr_t)&stdout - o->start < o->end - o->start;
+    m->permanent =
+        !o->name || !*o->name ||
+        (uint64_t)(uintptr_t)&_r_debug - o->start < o->end - o->start ||
+        (uint64_t)(uintptr_t)&stdout - o->start < o->end - o->start;
     if (id_size >= 8 && (uint64_t)(uintptr_t)id - o->start < 4096 - 8) {
         m->build = id;
         memcpy(&m->build_begin, id, sizeof m->build_begin);

@@ -403,7 +403,7 @@ static uint64_t ts__cfi_rule(const ts__cfi *c, const ts__cfi_row *row,
         kind = TS__RULE_UNKNOWN;
     if (row->fp.kind == TS__CFI_CFA) fp = -row->fp.offset;
     if (row->fp.kind == TS__CFI_OTHER) kind = TS__RULE_UNKNOWN;
-    // The two go together: a frame that was aligned.
+    // Both mean the same: a frame that was aligned.
     const bool deref = row->fp.kind == TS__CFI_DEREF && !row->fp.offset;
     if (deref != (kind == TS__RULE_DEREF)) kind = TS__RULE_UNKNOWN;
     if ((cfa | fp | ra) & 7 || cfa < 0 || fp < 0 || ra < 0)

@@ -113,8 +113,8 @@ static ts__vd_op *ts__vd_op_new(const ts__vd_call *call, ts_event_kind kind,
 
 /*
     Waits until nobody else captures and, if something is to be captured,
-    nothing runs: then the call has its turn. Not forever: what runs may wait
-    for something that this thread has yet to do. After a drain in vain the
+    nothing runs: then the device is this call's. Not forever: what runs may
+    wait for something that this thread has yet to do. After a drain in vain the
     next ones do not wait until the device was idle once.
 */
 static void ts__vd_exclusive_begin(ts__vd_call *call)

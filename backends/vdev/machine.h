@@ -102,7 +102,7 @@ typedef struct ts__vd_range { // an allocation
 typedef struct ts__vd_device {
     ts__vd_engine engines[TS__VD_ENGINES];
     uint64_t memory;      // address
-    bool mapped, given;   // memory is of mmap; it lies where it was told to
+    bool mapped, given;   // memory is of mmap; it has the requested address
     ts__vd_range *ranges; // in order of address
     size_t range_count, range_room;
     struct ts__vd_stream *streams; // those under destruction too
@@ -254,7 +254,7 @@ static void ts__vd_op_after(ts__vd_op *op, ts__vd_op *before, bool order)
     op->order_waits += order;
 }
 
-// Behind all that are as urgent, so that equals take turns.
+// Behind all that are as urgent, so that equals alternate.
 static void ts__vd_engine_put(ts__vd_engine *engine, ts__vd_op *op)
 {
     ts__vd_op **at = &engine->first;
@@ -380,9 +380,9 @@ static void ts__vd_run(const ts__vd_op *op, uint64_t first, uint64_t count,
 
 /*
     Takes a share of the first operation's blocks. The shares get smaller
-    towards the end of a grid, so that the units finish together. An operation
-    with blocks left goes behind its equals: kernels of several streams run
-    side by side even on one unit.
+    towards the end of a grid, so that the units finish at about the same time.
+    An operation with blocks left goes behind its equals: kernels of several
+    streams run side by side even on one unit.
 */
 static uint64_t ts__vd_engine_take(ts__vd_engine *engine, ts__vd_op *op)
 {

@@ -55,7 +55,7 @@ static void ts__vd_range_add(const ts__vd_call *call, ts__vd_device *d,
     ts__vd_memory_report(call, TS_EVENT_GPU_ALLOC, d, &range);
 }
 
-// Makes the pages of a range usable, where addresses were told.
+// Makes the pages of a range usable, where addresses were requested.
 static bool ts__vd_range_open(const ts__vd_device *d, ts__vd_range range)
 {
     const uint64_t first = range.begin & ~(uint64_t)4095;
