@@ -1,5 +1,5 @@
 /*
-    ts_capture.h - keeps what operations need to be run again
+    ts_capture.h - captures operations, so that they can be run again
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: none; backends bring one.
@@ -9,28 +9,34 @@
     WHAT IT DOES
         Knows the live allocations of a device library, finds those that an
         operation can reach, and puts their contents into the trace before and
-        after it: in chunks that are stored once, so that only what changed
-        costs space. Bounded in bytes; beyond the bound hashes alone are kept,
-        and the trace says so. docs/execution.md tells what becomes of it.
+        after it, in chunks of which each is stored once: only what changed
+        costs space. The contents have a budget in bytes; beyond it the trace
+        gets hashes alone, and says so. docs/execution.md describes what can be
+        done with a capture.
 
     WHAT IT DOES NOT DO
-        It calls no device: a backend hands it operations, and a function
-        that shows it memory. It waits for nothing: the backend sees to it
-        that nothing runs while memory is looked at.
+        It calls no device: a backend hands it operations, and a function that
+        reads memory. It waits for nothing: the backend sees to it that nothing
+        runs while memory is read.
 
     USE
-        const ts_session_desc session = { .path = "app.sbt" };
-        const ts_capture_desc what = { .kernels = "gemm*", .frames = 3 };
-        ts_session_start(&session); // if it fails, ts_session_stop tells
-        ts_capture_start(&what); // what backends are asked for, from now on
-        // ... the program
-        ts_capture_stop();
-        return ts_session_stop();
+        #include "backends/ts_capture.h"
+
+        int main(void)
+        {
+            const ts_session_desc session = { .path = "app.sbt" };
+            const ts_capture_desc some = { .kernels = "gemm*", .frames = 3 };
+            ts_session_start(&session); // ts_session_stop returns its failure
+            ts_capture_start(&some);    // backends capture from now on
+            // ... the program
+            ts_capture_stop();
+            return ts_session_stop();
+        }
 
     CONTENTS                            search for "==== 2." to jump
-        1. What to keep
-        2. For backends
-        3. Implementation               private
+        1. Captures                     begun and ended by a program
+        2. For backends                 memory and operations
+        3. Implementation               private: capture/README.md
 */
 #ifndef TS_CAPTURE_H
 #define TS_CAPTURE_H
@@ -41,94 +47,124 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* ==== 1. What to keep ==================================================== */
+/* ==== 1. Captures ======================================================== */
 
-// Where memory of a device is hashed, if its backend can do it there. Whether a
-// device hashes right is tried first, and what is copied is hashed again.
+// Where memory of a device is hashed, if its backend can do that on the device.
+// The device's hash is tested on known bytes first, and the host hashes again
+// whatever is copied.
 typedef enum ts_capture_hash {
-    TS_CAPTURE_HASH_AUTO,   // on the device, where that saves copies
+    TS_CAPTURE_HASH_AUTO,   // on the device where that saves copies
     TS_CAPTURE_HASH_DEVICE, // on the device, whatever it costs
     TS_CAPTURE_HASH_HOST
 } ts_capture_hash;
 
-// All zeros keeps everything up to 1 GiB.
+// All zeros captures every operation, with up to 1 GiB of contents.
 typedef struct ts_capture_desc {
-    // only kernels of these names, as ts_filter_desc has them (all, and copies
-    // and sets)
+    // patterns of the names of kernels, as `names` of ts_filter_desc; then no
+    // copies and memsets are captured (every operation)
     const char *kernels TS__UNSET;
-    // only what is launched inside a zone of this name
+    // only what is launched inside a zone of this name (anywhere)
     const char *zone TS__UNSET;
-    // of each kernel name only the launches number `first` (0) and so on,
+    // of each kernel name the launches number `first` (0) and following,
     // `count` of them (0: all)
     uint64_t first TS__UNSET, count TS__UNSET;
-    uint32_t frames TS__UNSET;  // ends with so many ts_capture_frame (0: never)
-    bool hashes_only TS__UNSET; // keep no contents (false)
-    // of contents; beyond it hashes alone (1 GiB)
+    uint32_t frames TS__UNSET;  // ends after so many frames (0: never)
+    bool hashes_only TS__UNSET; // store no contents (false)
+    // bytes of contents; beyond them hashes alone (1 GiB)
     uint64_t budget_bytes TS__UNSET;
-    // wait so long for a device to get idle (10,000); an operation before which
-    // it does not is declined
+    // how long an operation waits until the device is idle, in milliseconds;
+    // after that it is recorded as declined (10,000)
     uint32_t drain_ms TS__UNSET;
-    // pointers in memory are followed so often (4) ...
+    // how many pointers in memory are followed in a row (4) ...
     uint32_t scan_depth TS__UNSET;
     uint64_t scan_bytes TS__UNSET; // ... in allocations up to this size (1 MiB)
-    uint64_t operations TS__UNSET; // ends when so many were kept (0: never)
-    // zones and marks of these names begin frames, and TS_FRAMEs of other names
-    // do not (all TS_FRAMEs)
+    uint64_t operations TS__UNSET; // ends after so many operations (0: never)
+    // patterns of names: zones and marks that match begin frames, and
+    // TS_FRAMEs that do not match begin none (every TS_FRAME)
     const char *frame TS__UNSET;
-    // where it is hashed (TS_CAPTURE_HASH_AUTO)
-    ts_capture_hash hash TS__UNSET;
+    ts_capture_hash hash TS__UNSET; // (TS_CAPTURE_HASH_AUTO)
 } ts_capture_desc;
 
 typedef struct ts_capture_figures {
-    uint64_t whole, hashes, declined; // operations
+    uint64_t whole, hashes, declined; // operations, by ts_capture_state
     uint64_t kept_bytes;              // contents that the trace got
     uint64_t looked_bytes;            // contents that were hashed
-    uint64_t device_bytes;            // of them on a device, and not copied
-    uint64_t reasons[TS_REASON_LIMIT];
+    uint64_t device_bytes; // of looked_bytes: hashed on a device, not copied
+    uint64_t reasons[TS_REASON_LIMIT]; // operations, by ts_reason
     bool over_budget;
 } ts_capture_figures;
 
 /*
-    Begins to keep operations; NULL is all defaults. Strings are copied. One
-    that is under way is replaced. Needs a session: without one nothing is
-    kept, and with its end it ends. A child made by fork keeps nothing unless
-    it asks again. Memory of a device that the host itself writes must not be
-    in use.
+    Begins a capture; NULL: all defaults. A capture that is on ends first. The
+    strings are copied. It ends by ts_capture_stop, with the session, or as
+    desc says; without a session nothing is captured. In a child made by fork
+    there is no capture until it calls this again. The host must not write
+    memory of a device that it shares meanwhile.
 
-    Threads: any. Errors: TS_ERR_USAGE (a text too long).
+    Threads: any.
+    Errors:  TS_ERR_USAGE (a string is too long): nothing changes.
 */
 TS__WEAK_API ts_result ts_capture_start(const ts_capture_desc *desc);
-// Ends it, and says in the trace's metadata what was kept.
+
+/*
+    Ends the capture, disarms the trigger, and writes the figures of the session
+    into the trace's metadata (capture.whole, capture.declined ...). Without a
+    capture it does nothing.
+
+    Threads: any.
+*/
 TS__WEAK_API void ts_capture_stop(void);
-// A frame ends and the next one begins: see ts_capture_desc.frames. TS_FRAME
-// does the same while a session records.
+
+/*
+    A frame ends and the next one begins: see ts_capture_desc.frames. TS_FRAME
+    does the same while a session records.
+
+    Threads: any.
+*/
 TS__WEAK_API void ts_capture_frame(void);
 
 /*
-    Captures when something happens: ts_capture_arm keeps the wishes, and each
-    trigger begins a capture; with `frames` where the next frame does, else at
-    once. It ends after its frames or operations, or by the next trigger, and
-    can be triggered again, until ts_capture_stop. What operations read then
-    is kept with them, whenever it was written. Otherwise as ts_capture_start;
-    each capture has its own budget.
+    Prepares captures that a trigger begins: desc as for ts_capture_start. Each
+    ts_capture_trigger begins one, with `frames` at the next frame, else at
+    once. It ends as desc says or by the next trigger, and a further trigger
+    begins another, until ts_capture_stop. Each has its own budget, and keeps
+    whatever its operations read, whenever that was written.
 
-    Threads: any, but no signal handler.
+    Threads: any.
+    Errors:  TS_ERR_USAGE (a string is too long): nothing changes.
 */
 TS__WEAK_API ts_result ts_capture_arm(const ts_capture_desc *desc);
+
+/*
+    Begins or ends a capture: see ts_capture_arm. Does nothing where none is
+    armed or on.
+
+    Threads: any, but no signal handler: it takes a lock.
+*/
 TS__WEAK_API void ts_capture_trigger(void);
-// Of the present or last one.
+
+// The figures of the capture that is on, else of the last one. Threads: any.
 TS__WEAK_API ts_capture_figures ts_capture_result(void);
-// Operations and bytes of all captures of this session, the present one, too.
-// *waits: one begins with the next frame.
+
+/*
+    The operations and bytes of all captures of this session, the one that is on
+    included; `reasons` and `looked_bytes` are 0. *waits: whether a capture
+    begins at the next frame.
+
+    Threads: any.
+*/
 TS__WEAK_API ts_capture_figures ts_capture_total(bool *waits);
 
 /*
-    Reads what ts-record has in --capture: "kernel:gemm*,-gemm_tn", "zone:step",
-    "budget:2G", "frames:3", "frame:step", "operations:100", "first:10",
-    "count:2", "hashes", "hash:device" (or "host" or "auto"); several with
-    blanks between. Strings in *desc point into `room`, of `size` bytes.
+    Reads the options of ts-record's --capture into *desc: words separated by
+    blanks, of "kernel:gemm*,-gemm_tn", "zone:step", "budget:2G", "frames:3",
+    "frame:step", "operations:100", "first:10", "count:2", "hashes", "hash:"
+    with "device", "host" or "auto", "all".
 
-    Errors: TS_ERR_USAGE.
+    room: `size` bytes, which hold the strings of *desc.
+    Lifetime: *desc is valid as long as `room` is.
+    Errors:   TS_ERR_USAGE (an unknown word, a value out of range, `room` too
+              small).
 */
 TS__WEAK_API ts_result ts_capture_parse(ts_capture_desc *desc, char *room,
                                         size_t size, const char *text);
@@ -136,35 +172,40 @@ TS__WEAK_API ts_result ts_capture_parse(ts_capture_desc *desc, char *room,
 /* ==== 2. For backends ==================================================== */
 
 typedef struct ts_capture_op ts_capture_op;
-enum { TS_CAPTURE_HIDDEN = 128, TS_CAPTURE_ALIGNED = 64 };
+enum { TS_CAPTURE_HIDDEN = 128, TS_CAPTURE_ALIGNED = 64 }; // bytes
 
-// A device library, or one instance of it.
+/*
+    A device library, or one instance of it. Functions are called by the thread
+    that calls ts_capture_begin or ts_capture_end, with `user` of the
+    ts_capture_memory; each but `view` may be NULL, which is the answer no.
+*/
 typedef struct ts_capture_vendor {
     const char *name; // as in the trace: "vdev"
-    // Shows memory of a device: size is at most TS_CAPTURE_CHUNK + 7, with
-    // `hidden` TS_CAPTURE_CHUNK + TS_CAPTURE_HIDDEN. Either where it is or in
-    // `scratch`; NULL: it cannot.
+    // Shows `size` bytes of device memory: where they are, or as a copy in
+    // `scratch`; NULL: it cannot. size: at most TS_CAPTURE_CHUNK + 7, with
+    // `hidden` TS_CAPTURE_CHUNK + TS_CAPTURE_HIDDEN. Valid until the next call.
     const void *(*view)(void *user, uint64_t address, uint64_t size,
                         void *scratch);
-    bool host_visible;  // the host may write it unseen: look at all of it
-                        // every time, whatever wrote there
-    bool by_parameters; // what a kernel reaches stands in its parameters of
-                        // types pointer and object: memory is not searched
-    // Looks at so many bytes, on a multiple of TS_CAPTURE_ALIGNED, that may
-    // hide an address, and says so by ts_capture_reach. NULL: nothing does.
+    // The host may write this memory unseen: all of it is hashed every time.
+    bool host_visible;
+    // A kernel reaches memory by parameters of the types pointer and object
+    // only: its arguments and memory are not searched for addresses.
+    bool by_parameters;
+    // Examines TS_CAPTURE_HIDDEN bytes, at a multiple of TS_CAPTURE_ALIGNED,
+    // that may encode an address, and calls ts_capture_reach for it.
     void (*hidden)(void *user, ts_capture_op *op, const void *bytes,
                    ts_capture_found found, uint32_t from);
-    // Hashes memory where it is: of each TS_CAPTURE_CHUNK bytes from `address`
-    // on the two words of their XXH3-128. The last of at most
-    // TS__CAP_HASHES_MAX may be shorter, but has more than 240 bytes. False: it
-    // cannot, or it would cost more than to view them. NULL: it never can.
+    // Hashes device memory on the device: hashes[2 i], hashes[2 i + 1] become
+    // the XXH3-128 (low, high) of chunk i, TS_CAPTURE_CHUNK bytes each. There
+    // are at most TS__CAP_HASHES_MAX chunks; the last may be shorter, but has
+    // more than 240 bytes. False: it cannot, or copying is cheaper.
     bool (*hash)(void *user, uint64_t address, uint64_t size, uint64_t *hashes);
-    // How many bytes from `address` on are alike, in chunks from there: memory
-    // that nobody has written since it was zeros (*blank), which is then not
-    // viewed, or any other. At least a chunk, or all. NULL: it never knows.
+    // How many bytes from `address` on have one property, in *blank: true for
+    // memory that nobody has written since it was zeros, which is not viewed.
+    // A multiple of TS_CAPTURE_CHUNK, at least one, or `size`.
     uint64_t (*blank)(void *user, uint64_t address, uint64_t size, bool *blank);
-    // Whether anything has run beside the operation, which is asked after all
-    // that it wrote was looked at. NULL: nothing can.
+    // Whether other work ran on the device during the operation. Called after
+    // all that the operation wrote has been hashed.
     bool (*disturbed)(void *user);
 } ts_capture_vendor;
 enum { TS__CAP_HASHES_MAX = 4096 };
@@ -180,25 +221,27 @@ typedef struct ts__cap_range { // an allocation
     bool listed, dead; // dead: freed
 } ts__cap_range;
 
+// What is known of a device library's memory. All zeros at first; the backend
+// sets `vendor` and `user`.
 typedef struct ts_capture_memory {
     const ts_capture_vendor *vendor;
-    void *user;
+    void *user; // for the functions of vendor
     // Private.
     ts__cap_range *ranges; // in order of address
     size_t count, capacity;
     uint64_t low, high; // nothing lies outside
-    uint32_t capture;   // the one that the ranges are of
+    uint32_t capture;   // number of the capture that the ranges belong to
     uint32_t session;
     uint64_t freed[64][2]; // the last ones: address, size
     uint32_t freed_at;
     uint8_t *scratch;
     uint64_t *reported; // hashes by the device, NULL: it does not hash
-    bool told_wrong;    // it did so wrongly
+    bool device_wrong;  // it did so wrongly
 } ts_capture_memory;
 
-// An operation, all zeros at first. The backend fills in `head` (all but
-// counts and order) and the arguments; once the operation is wanted, also what
-// it knows of their layout (ts_capture_param_add) and what else it takes.
+// An operation, all zeros at first. The backend fills in `head` (all but counts
+// and order) and the arguments, valid until ts_capture_begin returns; after
+// ts_capture_requested also parameters, attributes and nodes.
 struct ts_capture_op {
     ts_capture_operation head;
     const char *name;         // of a kernel
@@ -239,14 +282,14 @@ static ts__cap_state ts__cap_now = { .lock = PTHREAD_MUTEX_INITIALIZER };
 extern ts__cap_state ts__cap_now;
 #endif
 
-// Whether operations are kept: one load.
+// Whether a capture is on: one load. Threads: any.
 static inline bool ts_capture_on(void)
 {
     return TS__UNLESS_DISABLED(TS__LOAD(&ts__cap_now.on) != 0);
 }
 
 #ifdef CLOCK_MONOTONIC // not in strict ISO C, which is for no backend
-// The moment so many milliseconds from now, and whether it has passed.
+// A point in time, `ms` milliseconds from now, of CLOCK_MONOTONIC.
 static inline struct timespec ts_capture_deadline(uint32_t ms)
 {
     struct timespec at;
@@ -258,6 +301,7 @@ static inline struct timespec ts_capture_deadline(uint32_t ms)
     return at;
 }
 
+// Whether that point in time has passed.
 static inline bool ts_capture_late(const struct timespec *deadline)
 {
     struct timespec now;
@@ -268,70 +312,121 @@ static inline bool ts_capture_late(const struct timespec *deadline)
 #endif
 
 /*
-    A backend calls these with its own lock held, so that nothing of one
-    memory happens at once. `fresh` says that this memory does not know what is
-    allocated: it wants ts_capture_alloc for everything that there is.
+    Memory. The backend reports what is allocated. Calls for one
+    ts_capture_memory must not overlap: a backend holds its own lock.
+
+    ts_capture_fresh: whether this memory knows nothing of the present capture.
+    Then it was emptied, and the backend reports every allocation that there is.
 */
 TS__WEAK_API bool ts_capture_fresh(ts_capture_memory *memory);
+
+// An allocation of `size` bytes; device: the track of its device. Without
+// memory of the host it is not kept: operations that use it are not whole.
 TS__WEAK_API void ts_capture_alloc(ts_capture_memory *memory, uint64_t address,
                                    uint64_t size, uint32_t device);
-// The same of a variable of an image (ts_capture_image_add).
+
+// A variable of an image (ts_capture_image_add), `offset` bytes from its begin.
 TS__WEAK_API void ts_capture_global(ts_capture_memory *memory, uint64_t address,
                                     uint64_t size, uint32_t device,
                                     uint32_t image, uint64_t offset);
+
+// The allocation that begins at `address` is gone. Others are ignored.
 TS__WEAK_API void ts_capture_free(ts_capture_memory *memory, uint64_t address);
-// An allocation has got larger at its end; what it held is still there.
+
+// The allocation that begins at `address` has grown to `size` bytes at its end;
+// its contents are unchanged. Smaller sizes are ignored.
 TS__WEAK_API void ts_capture_grow(ts_capture_memory *memory, uint64_t address,
                                   uint64_t size);
-// How large the allocation is that begins there; 0: it is not known.
+
+// The bytes of the allocation that begins at `address`; 0: it is not known.
 TS__WEAK_API uint64_t ts_capture_size(const ts_capture_memory *memory,
                                       uint64_t address);
+
+// Frees what is known of all allocations. It can be used again.
 TS__WEAK_API void ts_capture_close(ts_capture_memory *memory);
 
-// Whether this operation is to be kept. Of others the backend says what they
-// may write: ts_capture_touch, size 0 for all of an allocation.
+/*
+    Whether an operation is to be captured, by the options and `head.kind`,
+    `head.name` and `name` or `names` of *op; then `head.order` is set, and
+    ts_capture_begin or ts_capture_drop must follow. For other operations the
+    backend calls ts_capture_touch for all that they may write.
+
+    Threads: any.
+*/
 TS__WEAK_API bool ts_capture_requested(ts_capture_op *op);
+
+// `size` bytes may have been written, from `address` on within one allocation;
+// size 0: all of the allocation.
 TS__WEAK_API void ts_capture_touch(ts_capture_memory *memory, uint64_t address,
                                    uint64_t size);
 
-// A parameter, in any order, and an attribute (docs/sbt-format.md tells what
-// each id holds). Before ts_capture_begin.
+/*
+    Describes an operation, before ts_capture_begin. Without memory the
+    operation is declined (TS_REASON_NO_MEMORY).
+
+    ts_capture_param_add: a parameter, `size` bytes at `offset` of the
+    arguments, in any order.
+*/
 TS__WEAK_API void ts_capture_param_add(ts_capture_op *op, uint32_t offset,
                                        uint32_t size,
                                        ts_capture_param_type type);
+
+// An attribute of `size` bytes, which are copied. docs/sbt-format.md says what
+// each id holds.
 TS__WEAK_API void ts_capture_attribute_add(ts_capture_op *op, uint32_t id,
                                            const void *bytes, size_t size);
-// A node of a launch of a graph (TS_EVENT_GRAPH_LAUNCH), behind those that it
-// waits for, `count` positions; attributes added next are its own. Arguments
-// of nodes are the operation's, from multiples of TS_CAPTURE_NODE_ALIGNED on.
+
+/*
+    A node of a launch of a graph (TS_EVENT_GRAPH_LAUNCH). after: the positions
+    of the `count` nodes that it waits for, all added before it. Attributes that
+    are added next are the node's. Its arguments are a part of the operation's,
+    at a multiple of TS_CAPTURE_NODE_ALIGNED.
+*/
 TS__WEAK_API void ts_capture_node_add(ts_capture_op *op,
                                       const ts_capture_operation *node,
                                       const uint32_t *after, uint32_t count);
 
-// The operation reaches the memory around an address; of `hidden`.
+// The operation can reach the allocation around `address`. For `hidden` of
+// ts_capture_vendor, which passes `found` and `from` on.
 TS__WEAK_API void ts_capture_reach(const ts_capture_memory *memory,
                                    ts_capture_op *op, uint64_t address,
                                    ts_capture_found found, uint32_t from);
 
-// Before and after an operation that is kept, with the device idle; each begin
-// wants its end, or a drop if the device did not take it. Between them
-// `decline` may say why it cannot be run again after all.
+/*
+    Around an operation that is captured, while the device runs nothing else:
+    ts_capture_begin records what the operation can read, then it runs, then
+    ts_capture_end records what it wrote, writes the record and frees what *op
+    holds.
+*/
 TS__WEAK_API void ts_capture_begin(ts_capture_memory *memory,
                                    ts_capture_op *op);
-TS__WEAK_API void ts_capture_decline(ts_capture_op *op, ts_reason reason);
 TS__WEAK_API void ts_capture_end(ts_capture_memory *memory, ts_capture_op *op);
+
+// In place of ts_capture_end: the operation did not run. Free for one that was
+// not begun, too.
 TS__WEAK_API void ts_capture_drop(ts_capture_op *op);
 
-// Keeps code. path, build_id: for people; options: what it was built with;
-// address: where it is loaded. Returns its number, 0: it cannot be kept.
+// The operation cannot be run again, for this reason: it is recorded without
+// contents. At any time before ts_capture_end.
+TS__WEAK_API void ts_capture_decline(ts_capture_op *op, ts_reason reason);
+
 typedef struct ts_capture_code {
-    const char *vendor, *path;
-    const void *bytes, *build_id;
-    uint64_t size, build_id_size, address;
-    uint32_t form; // ts_capture_form
-    const char *options;
+    const char *vendor, *path;             // path: for people
+    const void *bytes, *build_id;          // build_id: NULL: none
+    uint64_t size, build_id_size, address; // address: where it is loaded
+    uint32_t form;                         // ts_capture_form
+    const char *options;                   // of its build; NULL: none
 } ts_capture_code;
+
+/*
+    Puts code into the trace, once for each capture. Returns the number by which
+    operations name it (head.image); 0: the trace does not take it.
+
+    Threads: any.
+*/
 TS__WEAK_API uint32_t ts_capture_image_add(const ts_capture_code *code);
+
+/* ==== 3. Implementation ================================================== */
 
 #ifndef __cplusplus // a file of C of the program or library has it
 #include "capture/operations.h"

@@ -9,16 +9,16 @@
                     Neither has run on a GPU yet.
 
     WHAT IT DOES
-        The executors of tracesmith_replay.h for both. Memory comes back at
-        its recorded addresses: they are kept free before the driver starts,
-        and reserved one by one afterwards, with some tries; what cannot have
-        its address lies elsewhere, and says so. Modules are loaded from the
-        trace, functions found in them by name, launched with the recorded
-        bytes as they are.
+        The executors of tracesmith_replay.h for both vendors. Memory gets its
+        recorded addresses: their ranges are kept free before the driver starts,
+        and reserved one by one afterwards, with retries; an allocation that
+        cannot have its address gets another one, and the result says so.
+        Modules are loaded from the trace, functions are found in them by name
+        and launched with the recorded arguments.
 
     WHAT IT DOES NOT DO
-        It asks nobody: code of a trace runs. A device that has failed remains
-        so until the process ends, as the vendors say.
+        It does not ask before it runs code of a trace. A device that has failed
+        remains failed until the process ends, as the vendors document.
 
     USE
         #define TRACESMITH_CUDA_EXEC_IMPLEMENTATION // in one C11 file
@@ -28,16 +28,9 @@
             .executor = &ts_cuda_executor
         };
 
-    CONTENTS                            search for "==== 2." to jump
+    CONTENTS                            search for "==== 1." to jump
         1. Executors
-        2. The driver                   cuda/exec_memory.h; private, as
-                                        all that follows
-        3. Addresses
-        4. Contents and code
-        5. Streams and launches         cuda/exec_handles.h: what
-                                        arguments hide
-        6. Copies and sets
-        7. Waiting, graphs
+        2. Implementation               private: cuda/README.md
 */
 #if defined(TRACESMITH_CUDA_EXEC_IMPLEMENTATION) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE // before the first system header
@@ -48,6 +41,15 @@
 #include "tracesmith_replay.h"
 
 /* ==== 1. Executors ======================================================= */
+
+/*
+    For ts_execution_desc.executor. Each opens the vendor's library when it is
+    used first.
+
+    Threads: one execution at a time in a process.
+    Source:  CUDA Driver API (memory management, virtual memory, modules,
+             execution control, graphs); HIP Runtime API, the same sections.
+*/
 
 #ifdef __cplusplus
 extern "C" const ts_executor ts_cuda_executor, ts_hip_executor;

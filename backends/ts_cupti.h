@@ -1,5 +1,5 @@
 /*
-    ts_cupti.h - what NVIDIA's CUPTI reports, and MetaX's MCPTI
+    ts_cupti.h - records what NVIDIA GPUs do, by CUPTI, and MetaX GPUs, by MCPTI
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libcupti.so of CUDA 11.0 to 13.x, found at run time;
@@ -18,8 +18,8 @@
 
     WHAT IT DOES NOT DO
         It reads no counters and takes no samples. It never calls
-        cuptiFinalize. In a child made by fork it is silent, as CUDA is.
-        (Programs that nobody changed: docs/capture.md.)
+        cuptiFinalize. In a child made by fork it records nothing, as CUDA does
+        not work there. (Programs that nobody changed: docs/capture.md.)
 
     USE
         #define TRACESMITH_IMPLEMENTATION // in one C11 file of a program
@@ -30,14 +30,8 @@
 
     CONTENTS                            search for "==== 2." to jump
         1. Options
-        2. Capture
-        3. Tables of vendors            cupti/vendors.h; private, as all
-                                        that follows
-        4. Calls                        cupti/calls.h
-        5. Records                      cupti/records.h
-        6. Another profiler             cupti/other_profiler.h
-        7. Buffers and the worker
-        8. Start and stop
+        2. Backends
+        3. Implementation               private: cupti/README.md
 */
 #if (defined(TRACESMITH_CUPTI_IMPLEMENTATION) || defined(TRACESMITH_CUPTI)) && \
     !defined(_GNU_SOURCE)
@@ -52,9 +46,9 @@
 
 /*
     TRACESMITH_CUPTI_IMPLEMENTATION  in one C11 file: the functions
-    TRACESMITH_CUPTI                 the same, beside
-                                     TRACESMITH_IMPLEMENTATION; sessions of the
-                                     program capture without a further call
+    TRACESMITH_CUPTI                 the same, with TRACESMITH_IMPLEMENTATION;
+                                     sessions of the program record CUDA
+                                     without a further call
 
     Which kinds, names and stacks: ts_filter.h.
 */
@@ -65,45 +59,66 @@ typedef struct ts_cupti_desc {
     // `queued` and `submitted` of kernels, which costs time at each launch
     // (false)
     bool latency TS__UNSET;
-    // that the vendor fills, 64 KiB to 16 MiB (2 MiB)
+    // size of a buffer that the vendor fills, 64 KiB to 16 MiB (2 MiB)
     uint32_t buffer_bytes TS__UNSET;
-    uint32_t buffer_count TS__UNSET; // of them, 2 to 32 (16)
-    uint32_t flush_ms TS__UNSET; // what is complete is fetched so often (200)
-    // a stop waits at most so long for the vendor (2000)
+    uint32_t buffer_count TS__UNSET; // 2 to 32 (16)
+    // how often complete records are fetched, up to 60,000 (200)
+    uint32_t flush_ms TS__UNSET;
+    // how long a stop waits for the vendor, up to 60,000 (2000)
     uint32_t stop_ms TS__UNSET;
-    // CUPTI is given up to whoever asks for it and has this in the name of the
-    // profiler or its file, "all": to anybody (NULL: to nobody)
+    // CUPTI is left to another profiler that requests it and has this text in
+    // its name or the name of its file; "all": to any (NULL: to none)
     const char *yield TS__UNSET;
-    // sessions look after modules and memory from their start, so that
+    // sessions follow modules and memory from their start, so that
     // ts_capture_start may come later (false: only if it came before)
     bool operations TS__UNSET;
 } ts_cupti_desc;
 
-// From the next session on; NULL: all defaults.
-// Threads: while no session runs. Errors: TS_ERR_USAGE (out of range).
+/*
+    Sets the options of sessions that start from now on; NULL: all defaults.
+    `yield` is not copied.
+
+    Threads: one, while no session runs.
+    Errors:  TS_ERR_USAGE (a value out of range): nothing changes.
+*/
 TS_API ts_result ts_cupti_configure(const ts_cupti_desc *desc);
 
-/* ==== 2. Capture ========================================================= */
+/* ==== 2. Backends ======================================================== */
 
 /*
-    For ts_backend_add. The session's metadata say `backend.cupti`: "on", or
-    why not; `cupti.launches` and `cupti.kernels` say of how many launches the
-    kernel was reported.
+    For ts_backend_add. The trace's metadata has `backend.cupti`: "on", or the
+    reason why not; `cupti.launches` and `cupti.kernels` count the launches and
+    those of which the kernel was reported.
 
-    Only one profiler can have CUPTI in a process: while another one has it,
-    calls are recorded, and what they started is a loss; captures end.
-    `backend.cupti` says who was first, `cupti.asked` who asked for it later.
+    One profiler at a time can use CUPTI in a process. While another one does,
+    calls are recorded, and the operations that they start are counted as lost;
+    captures end. `backend.cupti` names a profiler that was there first,
+    `cupti.asked` one that requested CUPTI later.
+
+    Source: NVIDIA CUPTI documentation, "CUPTI Activity API" and "CUPTI Callback
+    API"; MetaX's MCPTI has the same interface.
 */
 extern const ts_backend ts_cupti_backend;
 extern const ts_backend ts_mcpti_backend;
 
-// What the CUDA driver calls in a library that CUDA_INJECTION64_PATH names.
-// Returns 1: handled.
+/*
+    Adds ts_cupti_backend. A library that CUDA_INJECTION64_PATH names exports a
+    function InitializeInjection, which calls this and returns what it returns:
+    1.
+
+    Threads: the one that initialises CUDA's driver.
+    Source:  NVIDIA CUPTI documentation, "Injection".
+*/
 TS_API int ts_cupti_initialize(void);
 
-// A name of a stream of CUDA, by its handle, for its track: as NVTX gives it.
-// If work of it was recorded before, the name is a fact of its track, `name`.
-// Lifetime: `name` stays for as long as the process.
+/*
+    Names the track of a stream of CUDA, by its handle, as NVTX does. If an
+    operation of it was recorded before, the name is a metadata entry of the
+    track, `name`. Without a session it does nothing.
+
+    Threads:  any.
+    Lifetime: `name` is not copied, and must be valid until the process ends.
+*/
 TS_API void ts_cupti_stream_name(void *stream, const char *name);
 
 #endif // TS_CUPTI_H

@@ -1,18 +1,17 @@
 /*
-    ts_filter.h - what is to be captured: kinds, names, stacks
+    ts_filter.h - which events backends record: kinds, names, stacks
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     WHAT IT DOES
-        Keeps the wishes of the user in one place, where every backend asks:
-        which kinds of events, which names, how deep the stacks of launches.
-        The injected library sets them from its variables, a program by
+        Holds one filter for the process, which every backend consults: the
+        kinds of events, the names, the depth of the stacks of launches. The
+        injected library sets it from environment variables, a program by
         ts_filter_set.
 
     WHAT IT DOES NOT DO
-        It records nothing, and what a program marks by the macros of
-        tracesmith.h passes by it: that was asked for in the source.
-        It does not read environment variables.
+        It records nothing. It does not filter what a program marks by the
+        macros of tracesmith.h. It does not read environment variables.
 
     USE
         #include "backends/ts_filter.h"
@@ -29,8 +28,8 @@
         }
 
     CONTENTS                            search for "==== 2." to jump
-        1. What to capture
-        2. Questions of backends
+        1. The filter
+        2. For backends
         3. Implementation               private
 */
 #ifndef TS_FILTER_H
@@ -39,7 +38,7 @@
 #include "tracesmith.h"
 #include <string.h>
 
-// Every backend brings the functions along; a program keeps one copy.
+// Every backend brings the functions along; the linker keeps one copy.
 #ifdef TS__STATIC
 #define TS__WEAK_API static __attribute__((unused))
 #elif defined(__cplusplus)
@@ -48,50 +47,59 @@
 #define TS__WEAK_API __attribute__((weak))
 #endif
 
-/* ==== 1. What to capture ================================================= */
+/* ==== 1. The filter ====================================================== */
 
-enum { TS_FILTER_NAMES_MAX = 4096, TS_FILTER_STACK_MAX = 256 };
+enum {
+    TS_FILTER_NAMES_MAX = 4096, // bytes of `names`, with its terminating 0
+    TS_FILTER_STACK_MAX = 256   // frames
+};
 
 /*
-    All zeros captures everything, without stacks.
+    All zeros passes every event, without stacks.
 
-    Lists are separated by commas. kinds: names of events ("kernel", "zone",
-    see ts_event_name), and "gpu", "host", "all" for many; "-api_call" leaves
-    one out. names: patterns of whole names, in which * stands for any
-    characters and ? for one; "-pattern" leaves out what matches, and \ takes
-    the meaning from what follows it. What has no name is not asked for it.
-    If a list only leaves out, all the rest is captured.
+    Lists are separated by commas. `kinds`: names of events ("kernel", "zone",
+    see ts_event_name), and "gpu", "host", "all" for several; "-api_call"
+    excludes one. `names`: patterns of whole names, in which * stands for any
+    characters and ? for one; "-pattern" excludes what matches, and \ makes the
+    next character a plain one. An event without a name passes. A list that
+    only excludes passes everything else.
 */
 typedef struct ts_filter_desc {
     const char *kinds TS__UNSET; // (all)
-    // (all), at most TS_FILTER_NAMES_MAX - 1 bytes
+    // at most TS_FILTER_NAMES_MAX - 1 bytes (all)
     const char *names TS__UNSET;
-    // frames of a stack at each launch, at most TS_FILTER_STACK_MAX (0: no
-    // stacks)
+    // frames of the host's stack that are recorded with each launch, at most
+    // TS_FILTER_STACK_MAX (0: none)
     uint32_t stack_depth TS__UNSET;
 } ts_filter_desc;
 
 /*
-    Sets what is captured from now on; NULL: all defaults. The strings are
+    Replaces the filter of the process; NULL: all defaults. The strings are
     copied.
 
-    Threads: none may record: call it before a session starts.
-    Errors:  TS_ERR_USAGE (no such kind, too long, too deep): nothing changes.
+    Threads: one, while no thread records: call it before a session starts.
+    Errors:  TS_ERR_USAGE (an unknown kind, a list too long, a depth too
+             large): then the filter is as it was.
 */
 TS__WEAK_API ts_result ts_filter_set(const ts_filter_desc *desc);
 
-// Reads a list of kinds: bits 1 << ts_event_kind; 0: a name of it is none.
+/*
+    Reads a list of kinds, as `kinds` of ts_filter_desc. Returns a set of bits,
+    1 << ts_event_kind each; 0: the list is empty or has an unknown name.
+
+    Threads: any.
+*/
 TS__WEAK_API uint64_t ts_filter_kinds(const char *list);
 
-/* ==== 2. Questions of backends =========================================== */
+/* ==== 2. For backends ==================================================== */
 
-// With TRACESMITH_DISABLE nothing is.
+// With TRACESMITH_DISABLE nothing passes.
 #ifdef TRACESMITH_DISABLE
-#define TS__UNLESS_DISABLED(requested) false
-#define TS__FILTER_DEPTH()             0
+#define TS__UNLESS_DISABLED(value) false
+#define TS__FILTER_DEPTH()         0
 #else
-#define TS__UNLESS_DISABLED(requested) (requested)
-#define TS__FILTER_DEPTH()             TS__LOAD(&ts__filter.stack_depth)
+#define TS__UNLESS_DISABLED(value) (value)
+#define TS__FILTER_DEPTH()         TS__LOAD(&ts__filter.stack_depth)
 #endif
 
 typedef struct ts__filter_state { // private
@@ -110,15 +118,17 @@ extern ts__filter_state ts__filter;
 
 TS__WEAK_API bool ts__filter_name_slow(const char *text, size_t size);
 
-// Whether events of this kind are wanted. Threads: any, at any moment.
+// Whether events of this kind are recorded: one load.
+// Threads: any, at any moment.
 static inline bool ts_filter_kind(ts_event_kind kind)
 {
     (void)kind;
     return TS__UNLESS_DISABLED(!(TS__LOAD(&ts__filter.left_out) >> kind & 1));
 }
 
-// Whether something of this name is wanted: a zone, a mark, a kernel.
-// Threads: any. Cost: a load; with patterns their matching.
+// Whether an event of this name (a zone, a mark, a kernel) is recorded. `size`
+// counts bytes. Without patterns it costs one load, else time in proportion to
+// the sizes of the name and the patterns. Threads: any.
 static inline bool ts_filter_name(const char *text, size_t size)
 {
     (void)text;
@@ -127,7 +137,8 @@ static inline bool ts_filter_name(const char *text, size_t size)
                                ts__filter_name_slow(text, size));
 }
 
-// How many frames of the stack a launch is to have; 0: none are wanted.
+// The depth of the stack that is recorded with each launch, in frames; 0: none.
+// Threads: any.
 static inline uint32_t ts_filter_stack_depth(void)
 {
     return TS__FILTER_DEPTH();

@@ -1,5 +1,5 @@
 /*
-    ts_hip.h - what AMD's accelerators did, through HIP
+    ts_hip.h - records what AMD GPUs do, through HIP
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: librocprofiler-sdk.so, else libroctracer64.so, else
@@ -11,22 +11,22 @@
     WHAT IT DOES
         Kernels with name, grid, block, registers and memory, copies, memsets,
         synchronisation, events, allocations and the calls of HIP, each tied
-        to the thread, zone and stack that asked for it. It takes the best of
-        four interfaces that is there, and the trace says which and why:
+        to the thread, zone and stack that launched it. Of four interfaces it
+        takes the first one that is there, and the trace says which and why:
 
         rocprofiler-sdk  everything; ROCm 6.2 and later
         roctracer        the same without registers and scratch
-        hook             what the runtime tells by itself when neither library
-                         is there: both generations of it
+        hook             what the runtime reports by itself when neither
+                         library is there: both generations of it
         shim             the calls alone, without times of the device
 
-        With rocprofiler-sdk operations can be kept to be run again
-        (ts_capture.h), if that is asked for before the session starts.
+        With rocprofiler-sdk operations can be captured (ts_capture.h), if the
+        capture is started or armed before the session.
 
     WHAT IT DOES NOT DO
         No counters, no sampling, no HSA calls; a program that uses HSA
-        without HIP shows its kernels only. A child made by fork is not
-        followed: HIP does not survive fork.
+        without HIP shows its kernels only. In a child made by fork it records
+        nothing, as HIP does not work there.
 
     USE
         #define TRACESMITH_IMPLEMENTATION // in one C11 file of a program
@@ -44,13 +44,7 @@
     CONTENTS                            search for "==== 2." to jump
         1. Options
         2. Backend
-        3. Implementation               private, and the ways in
-                                        hip/streams.h, hip/calls.h,
-                                        hip/operations.h,
-                                        hip/rocprofiler.h,
-                                        hip/roctracer.h, hip/hook.h,
-                                        hip/shim.h; captures:
-                                        hip/capture.h
+        3. Implementation               private: hip/README.md
 */
 #if (defined(TRACESMITH_HIP_IMPLEMENTATION) || defined(TRACESMITH_HIP)) && \
     !defined(_GNU_SOURCE)
@@ -65,30 +59,39 @@
 
 /*
     TRACESMITH_HIP_IMPLEMENTATION  in one C11 file: the functions
-    TRACESMITH_HIP                 the same, beside TRACESMITH_IMPLEMENTATION
+    TRACESMITH_HIP                 the same, with TRACESMITH_IMPLEMENTATION
 
-    What is captured of it: backends/ts_filter.h.
+    Which kinds, names and stacks: ts_filter.h.
 */
 
 /* ==== 2. Backend ========================================================= */
 
-// Its start looks for the ways; TS_ERR_NOT_FOUND, and why, if none is.
+/*
+    For ts_backend_add. Its start tries the interfaces in the order above and
+    returns TS_ERR_NOT_FOUND if none is there. The trace's metadata has
+    `hip.interface`, and in `hip.because` why no better one was used.
+*/
 extern const ts_backend ts_hip_backend;
 
 /*
-    What rocprofiler-sdk calls in every library that has a function
-    rocprofiler_configure; a library that has one calls this in it. Returns
-    what that one is to return. Adds the backend.
-    Source: rocprofiler-sdk/registration.h.
+    Adds ts_hip_backend, and registers it with rocprofiler-sdk. A library that
+    is to be found by rocprofiler-sdk exports a function rocprofiler_configure,
+    which passes its parameters to this and returns what it returns: a
+    rocprofiler_tool_configure_result_t, valid until the process ends.
+
+    Threads: the one that loads HIP's runtime.
+    Source:  rocprofiler-sdk/registration.h.
 */
 TS_API void *ts_hip_configure(uint32_t version, const char *runtime_version,
                               uint32_t priority, void *client);
 
 /*
-    What a runtime of ROCm that knows no rocprofiler-sdk calls in libraries
-    that HSA_TOOLS_LIB names: a library that has a function OnLoad calls this
-    in it, and returns true. Adds the backend.
-    Source: hsa-runtime, Runtime::LoadTools.
+    Adds ts_hip_backend. For runtimes of ROCm without rocprofiler-sdk: a library
+    that HSA_TOOLS_LIB names exports a function OnLoad, which calls this and
+    returns true.
+
+    Threads: the one that loads HIP's runtime.
+    Source:  hsa-runtime, Runtime::LoadTools.
 */
 TS_API void ts_hip_on_load(void);
 

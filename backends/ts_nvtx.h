@@ -1,22 +1,21 @@
 /*
-    ts_nvtx.h - what programs and libraries say through NVTX
+    ts_nvtx.h - records what programs and libraries report through NVTX
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: none. NVTX is a header of NVIDIA's that programs compile
-                    in; it looks for a handler, which this is.
+                    in; it looks for a handler, and this is one.
     Checked with:   NVTX 3 of CUDA 13.0, x86-64, November 2026.
 
     WHAT IT DOES
         Ranges that are pushed and popped become zones, those that start and
-        end anywhere spans, marks marks. Domains and categories are their
-        categories and colours are kept, payloads become values of the zone.
-        Threads get their names; those of streams, devices and events are kept
-        for the backends that know these. A lock that is waited for is a zone, a
-        lock that is given back a mark.
+        end anywhere become spans, marks become marks. Domains and categories
+        become categories; colours are kept, payloads become values of the
+        zone. Threads get their names; names of streams, devices and events are
+        kept for the backends of these. A wait for a lock becomes a zone, the
+        release of a lock a mark.
 
     WHAT IT DOES NOT DO
-        Payload schemas and counters are in nvtx/payload.h and counters.h. It
-        keeps no resources. It never calls NVTX, so it cannot call itself.
+        It keeps no resources. It never calls NVTX, so it cannot call itself.
         (Programs that nobody changed: docs/capture.md.)
 
     USE
@@ -30,7 +29,7 @@
         1. Options
         2. Handler
         3. Names of other things
-        4. Implementation               private
+        4. Implementation               private: nvtx/README.md
 */
 #if defined(TRACESMITH_NVTX_IMPLEMENTATION) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE // before the first system header
@@ -44,7 +43,7 @@
 
 /*
     TRACESMITH_NVTX_IMPLEMENTATION  in one C11 file: the functions
-    TRACESMITH_NVTX                 the same, beside TRACESMITH_IMPLEMENTATION,
+    TRACESMITH_NVTX                 the same, with TRACESMITH_IMPLEMENTATION,
                                     and this program's own NVTX finds them
                                     without an environment variable
 */
@@ -52,24 +51,36 @@
 /* ==== 2. Handler ========================================================= */
 
 /*
-    What a copy of NVTX calls when it is used first; every shared object may
-    have one. get_table: gives its tables by number. Returns 1: handled.
-    Source: nvtxDetail/nvtxTypes.h and nvtxInit.h of NVTX 3.
-    Threads: any, several at once.
+    Fills in the tables of a copy of NVTX, which calls this when it is used
+    first; every shared object of a process may have a copy. get_table: returns
+    the table of a number. Returns 1: handled; 0: the tables are of an unknown
+    layout.
+
+    Threads: any, concurrently.
+    Source:  nvtxDetail/nvtxTypes.h and nvtxInit.h of NVTX 3.
 */
 typedef const void *(*ts_nvtx_get_table)(uint32_t table);
 TS_API int ts_nvtx_initialize(ts_nvtx_get_table get_table);
 
-// The same where another handler wants to be called too: `other` is what NVTX
-// would have called in it.
+/*
+    The same where another handler shall be called too: `other` is the function
+    of it that NVTX would have called. Each call of the program goes to both.
+*/
 TS_API int ts_nvtx_initialize_both(ts_nvtx_get_table get_table,
                                    int (*other)(ts_nvtx_get_table));
 
-// What a copy of one of NVTX's extensions calls when it is used first: payload
-// schemas and counters are handled. module_info: an nvtxExtModuleInfo_t.
+/*
+    Fills in the tables of one of NVTX's extensions: payload schemas and
+    counters are handled. module_info: an nvtxExtModuleInfo_t. Returns 1:
+    handled; 0: it is another extension.
+
+    Threads: any, concurrently.
+    Source:  nvtxDetail/nvtxExtTypes.h of NVTX 3.2.
+*/
 TS_API int ts_nvtx_extension(void *module_info);
 
-// Says in the metadata how many copies of NVTX reported.
+// For ts_backend_add: its stop writes the number of copies of NVTX that were
+// handled into the trace's metadata, `nvtx.copies`.
 extern const ts_backend ts_nvtx_backend;
 
 /* ==== 3. Names of other things =========================================== */
@@ -91,12 +102,21 @@ typedef enum ts_nvtx_kind {
     TS_NVTX_CL_EVENT
 } ts_nvtx_kind;
 
-// Called with each name that the program gives, on its thread; the name stays
-// for as long as the process. Set before the first copy of NVTX reports.
+/*
+    Called with each name that the program gives, on the thread that gives it;
+    NULL: nothing is called. Set it before the first copy of NVTX reports.
+
+    Lifetime: `name` is valid until the process ends.
+*/
 extern void (*ts_nvtx_named)(ts_nvtx_kind kind, uint64_t handle,
                              const char *name);
 
-// The name that the program gave; NULL: none. Lifetime: the process.
+/*
+    The last name that the program gave, by number or handle; NULL: none.
+
+    Threads:  any.
+    Lifetime: valid until the process ends.
+*/
 TS_API const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle);
 
 #endif // TS_NVTX_H

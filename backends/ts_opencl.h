@@ -37,9 +37,7 @@
         1. Options
         2. Layer
         3. Backend
-        4. Implementation               private; goes on in ts_opencl_*.h,
-                                        which must lie in the folder of this
-                                        file
+        4. Implementation               private: opencl/README.md
 */
 #if defined(TRACESMITH_OPENCL_IMPLEMENTATION) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE // before the first system header
@@ -53,34 +51,52 @@
 
 /*
     TRACESMITH_OPENCL_IMPLEMENTATION  in one C11 file: the functions
-    TRACESMITH_OPENCL                 the same, beside
-                                      TRACESMITH_IMPLEMENTATION, and this
-                                      program's calls of OpenCL, also those of
-                                      its libraries, go through them
+    TRACESMITH_OPENCL                 the same, with TRACESMITH_IMPLEMENTATION,
+                                      and the calls of OpenCL of this program
+                                      and its libraries go through them
 */
 
 /* ==== 2. Layer =========================================================== */
 
 /*
-    What a loader asks of a layer that OPENCL_LAYERS names: an injected library
-    exports four functions that call these, and must not be unloaded.
+    The functions of a layer that OPENCL_LAYERS names. A library exports four
+    functions of the loader's names that call these, and must not be unloaded.
+    Results are OpenCL's: 0 is CL_SUCCESS.
+
     Source: cl_layer.h of OpenCL 3.0: clGetLayerInfo, clInitLayer; since 2024
-    also clInitLayerWithProperties, which has one argument more, always NULL,
-    and clDeinitLayer.
+            also clInitLayerWithProperties, which has one argument more, always
+            NULL, and clDeinitLayer.
+
+    ts_opencl_layer_info: what the loader reads of a layer. what: a
+    cl_layer_info; room, *size: bytes.
 */
 TS_API int32_t ts_opencl_layer_info(uint32_t what, size_t room, void *value,
                                     size_t *size);
-// listen: false: calls pass through as if there were no layer.
+
+/*
+    Begins: target has `count` functions of the loader, in its order; *table
+    becomes a table of *count_out functions, in which ours take their places.
+    listen: false: calls pass through as if there were no layer.
+
+    Threads:  one, before the program calls OpenCL.
+    Lifetime: *table is valid until the process ends.
+*/
 TS_API int32_t ts_opencl_layer_init(uint32_t count, const void *const *target,
                                     uint32_t *count_out,
                                     const void *const **table, bool listen);
-// The loader is being unloaded, and its drivers with it. Another may come.
+
+/*
+    The loader is being unloaded, and its drivers with it: commands in flight
+    are lost. ts_opencl_layer_init may be called again.
+
+    Threads: one, when no call of OpenCL is active.
+*/
 TS_API void ts_opencl_layer_end(void);
 
 /* ==== 3. Backend ========================================================= */
 
-// Adds itself as soon as the program uses OpenCL. It collects what is under
-// way when a session is flushed, and waits for it when one stops, up to 2 s.
+// It adds itself when the program first uses OpenCL. A flush of the session
+// reports commands that are complete; a stop waits up to 2 s for the others.
 extern const ts_backend ts_opencl_backend;
 
 #endif // TS_OPENCL_H

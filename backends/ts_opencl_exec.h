@@ -11,15 +11,15 @@
         The executor of tracesmith_replay.h for OpenCL: chooses the device that
         has the recorded name, builds programs from source, intermediate
         language or binary with the recorded options, and launches kernels of
-        them. OpenCL has no addresses. Captures number memory as if it had, and
-        here a number finds its object again: all addresses are as recorded.
-        TRACESMITH_OPENCL_DEVICE in the environment chooses another device, by
-        a part of its name.
+        them. Objects of OpenCL have no addresses: captures give them numbers
+        in the place of addresses, and the executor finds its own objects by
+        these numbers. TRACESMITH_OPENCL_DEVICE in the environment chooses
+        another device, by a part of its name.
 
     WHAT IT DOES NOT DO
-        It asks nobody: programs are code of whoever made the trace. Shared
-        virtual memory and pipes are not run; captures decline them. Kernels
-        that launch kernels do not work: captures do not detect them.
+        It does not ask before it runs programs of a trace. Shared virtual
+        memory and pipes are not run; captures decline them. Kernels that
+        launch kernels do not work: captures do not detect them.
 
     USE
         #define TRACESMITH_OPENCL_EXEC_IMPLEMENTATION // in one C11 file
@@ -40,7 +40,7 @@
 
     CONTENTS                            search for "==== 2." to jump
         1. Executor
-        2. Implementation               private
+        2. Implementation               private: opencl/README.md
 */
 #ifndef TS_OPENCL_EXEC_H
 #define TS_OPENCL_EXEC_H
@@ -48,6 +48,13 @@
 #include "tracesmith_replay.h"
 
 /* ==== 1. Executor ======================================================== */
+
+/*
+    For ts_execution_desc.executor. It opens libOpenCL.so.1 when it is used.
+
+    Threads: one thread at a time for each execution.
+    Source:  The OpenCL Specification 3.0; cl_khr_command_buffer 0.9 (graphs).
+*/
 
 #ifdef __cplusplus
 extern "C"

@@ -1,5 +1,5 @@
 /*
-    ts_stack.h - the call stack of the calling thread, as a number
+    ts_stack.h - numbers the call stacks of threads
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: none.
@@ -7,28 +7,27 @@
                     aarch64 in qemu.
 
     WHAT IT DOES
-        Follows the frames of the calling thread, keeps each stack once and
-        gives its number: for the launches of every backend, and for zones and
-        allocations that ask. Frames are addresses in modules; names are found
-        when a trace is read (ts-symbolize).
+        Follows the frames of the calling thread, stores each stack once and
+        returns its number: for the launches of every backend, and for zones and
+        allocations that request it. Frames are addresses in modules; names are
+        found when a trace is read (ts-symbolize).
 
-        A frame is found by the unwind table of the code that it belongs to.
-        What a table says of an address is kept, so that a frame costs a few
-        nanoseconds. Where a table says that code keeps its frame pointer, that
-        is followed, which takes half as long. stack/unwind_tables.h, which must
-        lie in its folder, reads the tables. Where code has no table, as
-        made at run time, its frame pointer is tried, which the kernel reads:
-        one that is none ends the stack, not the program.
+        A frame is found by the unwind table of its code. What a table says of
+        an address is cached, so that a frame costs a few nanoseconds. Where a
+        table says that code keeps its frame pointer, that is followed, which
+        takes half as long. Where code has no table, as code made at run time,
+        its frame pointer is tried: the kernel reads it, so that a wrong one
+        ends the stack, not the program.
 
-        Nothing here takes a lock, allocates or calls a loader's function that
-        does, so it may be used wherever a launch is possible: in a signal
-        handler, inside malloc, in a callback of dl_iterate_phdr, with 64
-        threads at once. Before a table is believed, the module is asked
-        whether it is still the one that was seen: one that was closed, with
-        another in its place, is another module.
+        Nothing here takes a lock, allocates, or calls a function of the loader
+        that does. So it may be called wherever a launch is possible: in a
+        signal handler, inside malloc, in a callback of dl_iterate_phdr, from 64
+        threads concurrently. Before a table is used, the module is compared
+        with the one that was seen first: another module may have been loaded
+        in its place.
 
     WHAT IT DOES NOT DO
-        It looks up no name. It knows no language's own frames (Python, Java).
+        It looks up no name. It knows no frames of interpreters (Python, Java).
         A table that computes where a frame lies, as in the jump tables that
         linkers make, ends the stack.
 
@@ -48,7 +47,7 @@
         1. Options
         2. Stacks
         3. Zones and allocations
-        4. Implementation               private
+        4. Implementation               private: stack/README.md
 */
 #if (defined(TRACESMITH_UNWIND_IMPLEMENTATION) || \
      (defined(TRACESMITH_UNWIND) && defined(TRACESMITH_IMPLEMENTATION))) && \
@@ -64,49 +63,51 @@
 
 /*
     TRACESMITH_UNWIND_IMPLEMENTATION  in one C11 or C++17 file: the functions
-    TRACESMITH_UNWIND                 the same, beside TRACESMITH_IMPLEMENTATION
+    TRACESMITH_UNWIND                 the same, with TRACESMITH_IMPLEMENTATION
     TRACESMITH_UNWIND_OUTSIDE         stacks begin outside the module that
                                       this is compiled into: for a library in
                                       somebody else's program
     TRACESMITH_LIBUNWIND              libunwind finds the frames, in place of
-                                      what is here; link with -lunwind
+                                      the code here; link with -lunwind
 
-    Without the functions launches have no stacks. Other machines than x86-64
-    and aarch64 with Linux have them by libunwind only; ts_stack_problem says
-    so. libunwind takes locks and may allocate: then stacks must not be taken
-    in signal handlers or within malloc.
+    Without the functions launches have no stacks. The code here knows x86-64
+    and aarch64 with Linux; other machines need libunwind, and ts_stack_problem
+    says so. libunwind takes locks and may allocate: with it stacks must not be
+    taken in signal handlers or inside malloc.
 */
 
 /* ==== 2. Stacks ========================================================== */
 
-enum { TS_STACK_DEEPEST = 256 }; // frames kept of a stack, the innermost ones
+enum { TS_STACK_DEEPEST = 256 }; // frames stored of a stack, the innermost ones
 
 /*
-    The number of the calling thread's stack, made if it is a new one: the
-    caller's frame is the innermost, without the first `skip`. At most `depth`
-    frames are kept.
+    Returns the number of the calling thread's stack, a new one if it is seen
+    for the first time. The caller's frame is the innermost; `skip` innermost
+    frames are left out, and at most `depth` frames are stored.
 
     Threads: any; signal handlers too. Takes 7 KiB of stack, 9 KiB where code
              lies in no module, and 11 KiB where a module is seen for the first
              time.
     Errors:  0 while nothing is recorded, for a depth of 0, without frames, and
-             when nothing can be kept any more (counted).
+             when no more stacks can be stored (the trace counts these).
 */
 TS_API uint32_t ts_stack_here(uint32_t skip, uint32_t depth);
 
 /*
-    The same frames as addresses, recorded or not: of the instruction in which
-    each was, of the last byte of the call for those that called. Returns how
-    many, at most `room`.
+    Writes the addresses of the same frames, whether or not a session records:
+    of the current instruction, and for callers of the last byte of the call.
+    Returns how many, at most `room`; 0: none are found.
+
+    Threads: any; signal handlers too.
 */
 TS_API uint32_t ts_stack_addresses(uint64_t *addresses, uint32_t room,
                                    uint32_t skip);
 
-// From now on ts_gpu_origin_here, with which backends say who launched what,
-// takes stacks of so many frames; 0: none. Threads: any.
+// From now on each launch that a backend records has a stack of at most `depth`
+// frames; 0: none. Threads: any.
 TS_API void ts_stack_launches(uint32_t depth);
 
-// Why there are no stacks, one clause for people; NULL: there are.
+// Why there are no stacks, one clause of text; NULL: there are. Threads: any.
 TS_API const char *ts_stack_problem(void);
 
 /* ==== 3. Zones and allocations =========================================== */
@@ -115,7 +116,8 @@ TS_API const char *ts_stack_problem(void);
     TS_ZONE_STACK()       the innermost zone has this stack, 32 frames of it
     TS_ALLOC_STACK(ptr, size[, pool[, category]])  as TS_ALLOC, with the stack
 
-    Off, they evaluate nothing and check the types of their arguments.
+    While nothing records they evaluate no arguments. With TRACESMITH_DISABLE
+    the types of the arguments are still checked.
 */
 #define TS_ZONE_STACK() \
     TS__IF_ON(ts_zone_stack(ts_stack_here(0, 32)), ((void)0))

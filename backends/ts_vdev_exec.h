@@ -11,9 +11,9 @@
         were in, be it a library or a program, and launches functions of it.
 
     WHAT IT DOES NOT DO
-        It asks nobody: loading a file runs its constructors, and kernels are
-        code of whoever made the trace. Programs that were not built as
-        position independent (the default is that they are), or with a
+        It does not ask before it runs code of a trace: loading a file runs its
+        constructors, and kernels are code of that file. Programs that were not
+        built as position independent (the default is that they are), or with a
         sanitizer, cannot be loaded into another one.
 
     USE
@@ -45,12 +45,24 @@
 
 /* ==== 1. Executor ======================================================== */
 
+// For ts_execution_desc.executor. Threads: one thread at a time for each
+// execution.
+
 #ifdef __cplusplus
 extern "C"
 #else
 extern
 #endif
     const ts_executor ts_vdev_executor;
+
+/*
+    Changes the file of a program, `size` bytes, so that dlopen loads it as a
+    library. A library is left as it is.
+
+    Errors: TS_ERR_UNSUPPORTED (for another machine, not position independent,
+            or no ELF file).
+*/
+TS_API ts_result ts_vdev_exec_library(uint8_t *bytes, uint64_t size);
 
 #endif // TS_VDEV_EXEC_H
 
@@ -305,12 +317,9 @@ static ts_result ts__vx_read(void *state, void *bytes, uint64_t address,
     return TS_OK;
 }
 
-/*
-    A program says that it is one, which the loader refuses; nothing else keeps
-    it from being loaded as a library. TS_ERR_UNSUPPORTED: it is for another
-    machine, or not position independent.
-*/
-static ts_result ts_vdev_exec_library(uint8_t *bytes, uint64_t size)
+// The loader refuses a file that says that it is a program; nothing else keeps
+// it from being loaded as a library.
+ts_result ts_vdev_exec_library(uint8_t *bytes, uint64_t size)
 {
     Elf64_Ehdr own, *const e = (void *)bytes;
     const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

@@ -57,7 +57,7 @@ static inline const uint64_t *ts__cap_hash_of(ts_capture_memory *memory,
                                               uint64_t chunk,
                                               ts__cap_query *reported)
 {
-    if (!memory->reported || memory->told_wrong) return NULL;
+    if (!memory->reported || memory->device_wrong) return NULL;
     if (chunk >= reported->end)
         ts__cap_hash_request(memory, range, chunk, reported);
     if (!reported->known || chunk >= reported->end) return NULL;
@@ -79,7 +79,7 @@ static inline bool ts__cap_bytes_requested(size_t size, uint64_t hash[2])
 // The host computes another hash than the device did.
 static inline void ts__cap_hash_mismatch(ts_capture_memory *memory)
 {
-    memory->told_wrong = true;
+    memory->device_wrong = true;
     ts__cap_hash_report(memory,
                         "on the host: the device had another hash of what "
                         "was then copied");

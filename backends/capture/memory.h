@@ -81,7 +81,7 @@ static inline void ts__cap_hash_report(const ts_capture_memory *memory,
 // Until the backend says otherwise the host hashes.
 static inline void ts__cap_hash_open(ts_capture_memory *memory)
 {
-    memory->told_wrong = false;
+    memory->device_wrong = false;
     if (!memory->vendor->hash) return;
     ts__cap_hash_report(memory, "on the host");
     if (ts__cap_now.desc.hash != TS_CAPTURE_HASH_HOST)

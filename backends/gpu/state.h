@@ -87,8 +87,7 @@ static struct {
     pthread_mutex_t exclusive_lock;
     pthread_cond_t exclusive_change;
     bool capturing, late;
-    bool
-        disturbed; // a call that waited in vain runs concurrently with the capture
+    bool disturbed; // a call waited in vain, and runs during the capture
     uint32_t inside, recording;
     // Under `memory_lock`.
     pthread_mutex_t memory_lock;

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== 1. Launches, copies and memsets ======================================== */
+/* ==== 1. Launches, copies and memsets ==================================== */
 
 typedef struct ts__hs_arguments { // as CUDA's driver has them
     uint64_t words[9];
