@@ -95,7 +95,7 @@ static bool ts__cx_whole(const ts_executor_code *code)
     if (code->size < 4 || memcmp(bytes, ELFMAG, SELFMAG) != 0)
         return code->form == TS_CAPTURE_PTX || code->form == TS_CAPTURE_FATBIN;
     if (code->size < sizeof(Elf64_Ehdr)) return false;
-    return ts__cuda_code_size(bytes) - 1 < code->size &&
+    return ts_cuda_code_size(bytes) - 1 < code->size &&
            ts__cx_sections_end(bytes, code->size) <= code->size;
 }
 
@@ -154,14 +154,14 @@ static ts_result ts__cx_global(void *state, uint64_t module, uint32_t device,
 {
     ts__cx *const x = state;
     void *const loaded = ts__cx_module_on(x, module, device);
-    ts__cuda_code code;
+    ts_cuda_code code;
     size_t has = 0;
     x->reason = TS_REASON_IMAGE_MISSING;
-    if (!loaded || !ts__cuda_code_open(&code, x->modules[module - 1].bytes,
-                                       x->modules[module - 1].size))
+    if (!loaded || !ts_cuda_code_open(&code, x->modules[module - 1].bytes,
+                                      x->modules[module - 1].size))
         return TS_ERR_NOT_FOUND;
-    const int error =
-        x->call.global(address, &has, loaded, ts__cuda_symbol(&code, offset));
+    const int error = x->call.global(address, &has, loaded,
+                                     ts_cuda_code_symbol(&code, offset));
     return error || has != size ? TS_ERR_NOT_FOUND : TS_OK;
 }
 

@@ -88,14 +88,15 @@ static ts_result ts__cx_allow_shared(ts__cx *x, const ts_executor_launch *l,
     ts_attribute a;
     int32_t pair[2];
     uint64_t at = 0;
-    if (l->shared <= TS__CUDA_SHARED || !x->call.attribute) return TS_OK;
+    if (l->shared <= TS_CUDA_SHARED_DEFAULT || !x->call.attribute) return TS_OK;
     while (ts_attribute_next(&l->attributes, &at, &a)) {
         if (a.id != TS_ATTRIBUTE_FUNCTION || a.size < sizeof pair) continue;
         memcpy(pair, a.bytes, sizeof pair);
-        if (pair[0] == TS__CUDA_MOST_SHARED) return TS_OK;
+        if (pair[0] == TS_CUDA_SHARED_ATTRIBUTE) return TS_OK;
     }
     return ts__cx_result(
-        x, x->call.attribute(function, TS__CUDA_MOST_SHARED, (int)l->shared));
+        x,
+        x->call.attribute(function, TS_CUDA_SHARED_ATTRIBUTE, (int)l->shared));
 }
 
 // Attributes that let work begin early are left out: operations come one
@@ -109,7 +110,7 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
     how->count = 0;
     x->reason = TS_REASON_ATTR_UNKNOWN;
     while (ts_attribute_next(&l->attributes, &at, &a)) {
-        int32_t pair[2] = { TS__CUDA_COOPERATIVE, 1 };
+        int32_t pair[2] = { TS_CUDA_LAUNCH_COOPERATIVE, 1 };
         if (a.size >= 8) memcpy(pair, a.bytes, sizeof pair);
         if (a.id == TS_ATTRIBUTE_FUNCTION && a.size >= 8) {
             if (!x->call.attribute) return TS_ERR_UNSUPPORTED;
@@ -130,8 +131,9 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
         const uint32_t id = (uint32_t)pair[0];
         const bool launch = a.id == TS_ATTRIBUTE_CUDA_LAUNCH && a.size >= 72;
         if (!launch && a.id != TS_ATTRIBUTE_COOPERATIVE) continue;
-        if (launch && id < 32 && TS__CUDA_ORDER >> id & 1) continue;
-        if (id >= 32 || !(TS__CUDA_ATTRIBUTES >> id & 1) || how->count == 16)
+        if (launch && id < 32 && TS_CUDA_LAUNCH_ORDER >> id & 1) continue;
+        if (id >= 32 || !(TS_CUDA_LAUNCH_ATTRIBUTES >> id & 1) ||
+            how->count == 16)
             return TS_ERR_UNSUPPORTED;
         ts__cuda_attribute *const to = &how->attributes[how->count++];
         memset(to, 0, sizeof *to);
@@ -145,7 +147,8 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
 // Whether a launch is cooperative and has no other attribute.
 static bool ts__cx_is_cooperative(const ts__cx_how *how)
 {
-    return how->count == 1 && how->attributes[0].id == TS__CUDA_COOPERATIVE &&
+    return how->count == 1 &&
+           how->attributes[0].id == TS_CUDA_LAUNCH_COOPERATIVE &&
            how->attributes[0].value.number == 1;
 }
 

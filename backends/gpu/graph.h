@@ -196,7 +196,7 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
 // Attributes of a kernel that are not as they are without being asked for.
 static void ts__cs_node_attributes(const ts__cs_driver *d, ts__cs_node *n)
 {
-    const uint32_t ids = TS__CUDA_ATTRIBUTES | 1u << TS__CUDA_UPDATABLE;
+    const uint32_t ids = TS_CUDA_LAUNCH_ATTRIBUTES | 1u << TS__CUDA_UPDATABLE;
     ts__cuda_attribute given[32];
     static const uint8_t none[sizeof given->value.bytes] = { 0 };
     uint32_t count = 0;

@@ -37,7 +37,7 @@ typedef struct ts__cs_addresses {
 typedef struct ts__cs_module {
     void *bytes; // on a multiple of 8, as malloc has it
     uint64_t size;
-    ts__cuda_code code;
+    ts_cuda_code code;
     uint32_t id;    // CUPTI's
     uint32_t image; // of capture `captures`, 0: not kept yet
     uint32_t captures;
@@ -107,7 +107,7 @@ static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
     m->id = id;
     m->loader = &ts__cs_here_too;
     m->context = context;
-    ts__cuda_code_open(&m->code, m->bytes, size);
+    ts_cuda_code_open(&m->code, m->bytes, size);
     pthread_mutex_lock(&c->lock);
     ts__cs_module **const more = (ts__cs_module **)ts__cs_more(
         c->modules, &c->module_capacity, c->module_count, sizeof *more);
@@ -203,7 +203,7 @@ static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->module_count; i++) {
         ts__cs_module *const m = c->modules[i];
-        const bool has = ts__cuda_defines(&m->code, name, STT_FUNC);
+        const bool has = ts_cuda_code_defines(&m->code, name, STT_FUNC);
         if (m->module && m->module == module && has) by_handle = m;
         if (m->module || !has) continue;
         by_name = m;
@@ -229,14 +229,14 @@ static inline ts__cs_module *ts__cs_module_at(ts__cs_code *c, size_t at)
 }
 
 // Whether a symbol is a variable that the host can reach as well.
-static bool ts__cs_is_variable(const ts__cuda_code *code, uint32_t number)
+static bool ts__cs_is_variable(const ts_cuda_code *code, uint32_t number)
 {
     const Elf64_Sym *const s = &code->symbols[number];
     if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || !s->st_size ||
         s->st_shndx >= code->section_count)
         return false;
     const uint64_t flags = code->sections[s->st_shndx].sh_flags;
-    const char *const section = ts__cuda_section_name(code, s->st_shndx);
+    const char *const section = ts_cuda_code_section(code, s->st_shndx);
     return (flags & SHF_ALLOC && flags & SHF_WRITE) ||
            !strcmp(section, ".nv.constant3");
 }
@@ -332,7 +332,8 @@ static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
     if (!answered) {
         layout->count = 0;
         if (!m ||
-            !ts__cuda_parameters(&m->code, name, ts__cs_layout_put, layout) ||
+            !ts_cuda_code_parameters(&m->code, name, ts__cs_layout_put,
+                                     layout) ||
             layout->count == TS__CS_PARAMETERS) // there may be more
             return false;
     }

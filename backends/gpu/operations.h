@@ -185,7 +185,7 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
         job.what = TS__CS_GLOBAL;
         job.context = device == c->device ? c->context : m->context;
         job.object = m->module;
-        job.name = ts__cuda_symbol(&m->code, i);
+        job.name = ts_cuda_code_symbol(&m->code, i);
         if (!ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
             continue;
         ts_capture_free(&ts__cs.memory, job.address); // of a module that went
@@ -226,7 +226,7 @@ static bool ts__cs_has_variable(const ts__cs_call *c, const ts__cs_module *m,
         job.what = TS__CS_GLOBAL;
         job.context = m->context ? m->context : c->context;
         job.object = m->module;
-        job.name = ts__cuda_symbol(&m->code, i);
+        job.name = ts_cuda_code_symbol(&m->code, i);
         has = ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns) &&
               address - job.address < job.size;
     }
@@ -299,7 +299,7 @@ static void ts__cs_how(const ts__cuda_launch *how, ts_capture_op *op)
 {
     for (uint32_t i = 0; i < how->attribute_count && i < 64; i++) {
         const ts__cuda_attribute *const a = &how->attributes[i];
-        const uint32_t known = TS__CUDA_ATTRIBUTES | TS__CUDA_ORDER;
+        const uint32_t known = TS_CUDA_LAUNCH_ATTRIBUTES | TS_CUDA_LAUNCH_ORDER;
         if (a->id == TS__CUDA_UPDATABLE)
             ts_capture_decline(op, TS_REASON_DEVICE_UPDATABLE_NODE);
         else if (a->id >= 32 || !(known >> a->id & 1))

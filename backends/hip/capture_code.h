@@ -109,7 +109,7 @@ static void ts__hs_code_copy(ts__hs_code *c, const void *image, uint64_t size)
                            &code_size) ||
         code_size < sizeof(Elf64_Ehdr))
         return;
-    const uint64_t whole = ts__cuda_code_size(code);
+    const uint64_t whole = ts_cuda_code_size(code);
     if (!whole || whole > code_size || whole > (uint64_t)1 << 32) return;
     c->size = whole;
     c->bytes = (uint8_t *)malloc((size_t)whole);
@@ -162,7 +162,7 @@ static void ts__hs_fresh(void)
 }
 
 // A variable that the host can reach as well.
-static bool ts__hs_is_variable(const ts__cuda_code *code, uint32_t number)
+static bool ts__hs_is_variable(const ts_cuda_code *code, uint32_t number)
 {
     const Elf64_Sym *const s = &code->symbols[number];
     return ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_size &&
@@ -175,12 +175,12 @@ static bool ts__hs_is_variable(const ts__cuda_code *code, uint32_t number)
 static bool ts__hs_code_has(const void *bytes, uint64_t size, const char *name,
                             bool variable)
 {
-    ts__cuda_code elf;
+    ts_cuda_code elf;
     if (!variable) return ts__amd_has_kernel(bytes, size, name);
-    if (!ts__cuda_code_open(&elf, (const uint8_t *)bytes, size)) return false;
+    if (!ts_cuda_code_open(&elf, (const uint8_t *)bytes, size)) return false;
     for (uint32_t i = 0; i < elf.symbol_count; i++)
         if (ts__hs_is_variable(&elf, i) &&
-            !strcmp(ts__cuda_symbol(&elf, i), name))
+            !strcmp(ts_cuda_code_symbol(&elf, i), name))
             return true;
     return false;
 }

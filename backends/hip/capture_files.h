@@ -190,11 +190,11 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
     enum { MAGIC = 0x48495046 };
     const void *found = NULL;
     uint64_t found_size = 0, matches = 0;
-    ts__cuda_code elf;
-    ts__cuda_code_open(&elf, f->bytes, f->size);
+    ts_cuda_code elf;
+    ts_cuda_code_open(&elf, f->bytes, f->size);
     for (uint32_t i = 0; i < elf.section_count; i++) {
         const Elf64_Shdr *const s = &elf.sections[i];
-        if (strcmp(ts__cuda_section_name(&elf, i), ".hipFatBinSegment") != 0)
+        if (strcmp(ts_cuda_code_section(&elf, i), ".hipFatBinSegment") != 0)
             continue;
         // They lie in memory, where addresses are relocated.
         for (uint64_t at = 0; at + sizeof *wrapper <= s->sh_size;

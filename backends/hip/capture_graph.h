@@ -241,7 +241,7 @@ static int ts__hs_node_copy(void *node, ts__cuda_box *box)
 // The others do not change what comes of it.
 static int ts__hs_node_attribute(void *node, int id, void *value)
 {
-    return id == TS__CUDA_COOPERATIVE
+    return id == TS_CUDA_LAUNCH_COOPERATIVE
                ? ts__hs_graph_call.attribute(node, id, value)
                : 1;
 }

@@ -48,35 +48,34 @@ static bool ts__hs_query_symbol(ts__cs_job *job)
 }
 
 // Where the host's variable of the same name lies, by which HIP knows it.
-static uint64_t ts__hs_shadow(const ts__cuda_code *file, uint64_t base,
+static uint64_t ts__hs_shadow(const ts_cuda_code *file, uint64_t base,
                               const char *name)
 {
     for (uint32_t i = 0; i < file->symbol_count; i++)
         if (ELF64_ST_TYPE(file->symbols[i].st_info) == STT_OBJECT &&
             file->symbols[i].st_shndx != SHN_UNDEF &&
-            !strcmp(ts__cuda_symbol(file, i), name))
+            !strcmp(ts_cuda_code_symbol(file, i), name))
             return base + file->symbols[i].st_value;
     return 0;
 }
 
 static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
 {
-    ts__cuda_code elf, host;
+    ts_cuda_code elf, host;
     ts__hs_file file;
     ts__cs_job job;
     memset(&file, 0, sizeof file);
     memset(&host, 0, sizeof host);
-    if (code->gone || !ts__cuda_code_open(&elf, code->bytes, code->size))
-        return;
+    if (code->gone || !ts_cuda_code_open(&elf, code->bytes, code->size)) return;
     if (code->from && ts__hs_file_open(&file, (uintptr_t)code->from))
-        ts__cuda_code_open(&host, file.bytes, file.size);
+        ts_cuda_code_open(&host, file.bytes, file.size);
     for (uint32_t i = 0; i < elf.symbol_count; i++) {
         if (!ts__hs_is_variable(&elf, i)) continue;
         memset(&job, 0, sizeof job);
         job.what = code->from ? TS__CS_OWN : TS__CS_GLOBAL;
         job.own = ts__hs_query_symbol;
         job.context = c->context;
-        job.name = ts__cuda_symbol(&elf, i);
+        job.name = ts_cuda_code_symbol(&elf, i);
         job.size = elf.symbols[i].st_size;
         job.object = code->module;
         if (code->from)
@@ -159,17 +158,17 @@ static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
 // function of the host.
 static ts__hs_function *ts__hs_variable_of(const void *symbol, uint32_t device)
 {
-    ts__cuda_code host;
+    ts_cuda_code host;
     ts__hs_file file;
     ts__hs_function f = { symbol, NULL, NULL, device, true, false };
     const char *name = NULL;
     memset(&host, 0, sizeof host);
     if (ts__hs_file_open(&file, (uintptr_t)symbol))
-        ts__cuda_code_open(&host, file.bytes, file.size);
+        ts_cuda_code_open(&host, file.bytes, file.size);
     for (uint32_t i = 0; i < host.symbol_count && !name; i++)
         if (ELF64_ST_TYPE(host.symbols[i].st_info) == STT_OBJECT &&
             host.symbols[i].st_value == (uintptr_t)symbol - file.base)
-            name = ts__cuda_symbol(&host, i);
+            name = ts_cuda_code_symbol(&host, i);
     if (name)
         f.code = ts__hs_file_search(&file, name, true, device, &f.not_reported);
     ts__hs_function *const known = name ? ts__hs_function_put(&f, name) : NULL;

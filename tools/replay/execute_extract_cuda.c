@@ -6,7 +6,7 @@
     where it was, code as it was loaded, a launch with the recorded bytes.
 */
 #define _POSIX_C_SOURCE 200809L
-#include "backends/gpu/cuda_abi.h"
+#include "backends/ts_cuda_code.h"
 #include "tools/replay/execute_extract.h"
 
 #define GRANULE (UINT64_C(2) << 20) // of memory at an address
@@ -27,7 +27,8 @@ static bool check_attributes(const execute_job *job, const ts_capture *c)
                            "does not make: only a driver knows its bytes");
         if (a.id != TS_ATTRIBUTE_CUDA_LAUNCH || a.size < 72) continue;
         memcpy(&id, a.bytes, sizeof id);
-        if (id >= 32 || !((TS__CUDA_ATTRIBUTES | TS__CUDA_ORDER) >> id & 1))
+        if (id >= 32 ||
+            !((TS_CUDA_LAUNCH_ATTRIBUTES | TS_CUDA_LAUNCH_ORDER) >> id & 1))
             return extract_refuse(job, "the launch has an attribute of which "
                                        "is not known how to set it again");
     }
@@ -79,13 +80,13 @@ static bool put_code(const execute_job *job, FILE *out, const ts_capture *c,
 
 // code: opened, or nothing, where no symbol has a name.
 static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c,
-                        const ts__cuda_code *code)
+                        const ts_cuda_code *code)
 {
     fputs("static region regions[] = {\n", out);
     for (uint32_t i = 0; i < c->head.region_count; i++) {
         const ts_capture_region *const r = &c->regions[i];
         const char *const name =
-            r->image ? ts__cuda_symbol(code, r->offset) : "";
+            r->image ? ts_cuda_code_symbol(code, r->offset) : "";
         if (r->image && !*name)
             return extract_refuse(job, "the kernel's code does not say what "
                                        "its variables are called");
@@ -147,19 +148,19 @@ static void put_function_attributes(FILE *out, const ts_capture *c)
 {
     ts_attribute a;
     uint32_t count = 0;
-    bool allowed = c->head.shared <= TS__CUDA_SHARED;
+    bool allowed = c->head.shared <= TS_CUDA_SHARED_DEFAULT;
     fputs("static const int settings[][2] = { // of the function\n", out);
     for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &a);) {
         int32_t pair[2];
         if (a.id != TS_ATTRIBUTE_FUNCTION || a.size < sizeof pair) continue;
         memcpy(pair, a.bytes, sizeof pair);
         fprintf(out, "    { %" PRId32 ", %" PRId32 " },\n", pair[0], pair[1]);
-        allowed |= pair[0] == TS__CUDA_MOST_SHARED;
+        allowed |= pair[0] == TS_CUDA_SHARED_ATTRIBUTE;
         count++;
     }
     // It was allowed before anybody looked.
     if (!allowed)
-        fprintf(out, "    { %d, %" PRIu32 " },\n", TS__CUDA_MOST_SHARED,
+        fprintf(out, "    { %d, %" PRIu32 " },\n", TS_CUDA_SHARED_ATTRIBUTE,
                 c->head.shared);
     count += !allowed;
     fprintf(out,
@@ -176,11 +177,12 @@ static void put_launch_attributes(FILE *out, const ts_capture *c)
     fputs("static attribute attributes[] = { // of the launch\n", out);
     for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &a);) {
         uint8_t value[64] = { 1 }; // cooperative: a number that is 1
-        uint32_t id = TS__CUDA_COOPERATIVE;
+        uint32_t id = TS_CUDA_LAUNCH_COOPERATIVE;
         if (a.id == TS_ATTRIBUTE_CUDA_LAUNCH && a.size >= 72) {
             memcpy(&id, a.bytes, sizeof id);
             memcpy(value, (const uint8_t *)a.bytes + 8, sizeof value);
-            if (TS__CUDA_ORDER >> id & 1) continue; // id: see check_attributes
+            if (TS_CUDA_LAUNCH_ORDER >> id & 1)
+                continue; // id: see check_attributes
         } else if (a.id != TS_ATTRIBUTE_COOPERATIVE) {
             continue;
         }
@@ -199,14 +201,14 @@ static void put_launch_attributes(FILE *out, const ts_capture *c)
 static bool put_all(const execute_job *job, FILE *out, const ts_capture *c)
 {
     ts_capture_image image;
-    ts__cuda_code code;
+    ts_cuda_code code;
     const void *bytes;
     size_t size;
     if (!extract_code(job, c, &image, &bytes, &size)) return false;
     void *const copy = malloc(size + 1); // on a multiple of 8
     if (!copy) return extract_refuse(job, "out of memory");
     memcpy(copy, bytes, size);
-    if (!ts__cuda_code_open(&code, copy, size)) memset(&code, 0, sizeof code);
+    if (!ts_cuda_code_open(&code, copy, size)) memset(&code, 0, sizeof code);
     const bool ok = put_code(job, out, c, &image, copy, size) &&
                     put_regions(job, out, c, &code) && put_spans(job, out, c);
     free(copy);
@@ -255,7 +257,7 @@ static bool is_together(const ts_capture *c)
         if (a.id != TS_ATTRIBUTE_CUDA_LAUNCH || a.size < 72) continue;
         memcpy(&id, a.bytes, sizeof id);
         memcpy(&value, (const uint8_t *)a.bytes + 8, sizeof value);
-        if (id == TS__CUDA_COOPERATIVE && value) return true;
+        if (id == TS_CUDA_LAUNCH_COOPERATIVE && value) return true;
     }
     return false;
 }

@@ -243,13 +243,13 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
 
 static void a_variable_is_found_by_the_number_of_its_symbol(void **user)
 {
-    ts__cuda_code code;
+    ts_cuda_code code;
     uint64_t address = 0;
     (void)user;
     begin(NULL, 0);
-    assert_true(ts__cuda_code_open(&code, cubin, cubin_size));
+    assert_true(ts_cuda_code_open(&code, cubin, cubin_size));
     for (uint32_t i = 0; i < code.symbol_count; i++) {
-        if (strcmp(ts__cuda_symbol(&code, i), "bias") != 0) continue;
+        if (strcmp(ts_cuda_code_symbol(&code, i), "bias") != 0) continue;
         ok(x->global(state, module, 0, i, 4, &address));
         assert_int_equal(x->global(state, module, 0, i, 8, &address),
                          TS_ERR_NOT_FOUND);
@@ -267,14 +267,14 @@ static void a_variable_is_each_devices_own(void **user)
     const ts_executor_range ranges[] = { { AT, BYTES, 0, NULL },
                                          { AT + (1u << 30), BYTES, 1, NULL } };
     uint64_t found[2], streams[2];
-    ts__cuda_code code;
+    ts_cuda_code code;
     (void)user;
     setenv("DOUBLE_CUDA_DEVICES", "2", 1);
     ok(x->open(&state, 2, ranges, 2, why, sizeof why));
     load();
-    assert_true(ts__cuda_code_open(&code, cubin, cubin_size));
+    assert_true(ts_cuda_code_open(&code, cubin, cubin_size));
     uint32_t bias = 0;
-    while (strcmp(ts__cuda_symbol(&code, bias), "bias") != 0)
+    while (strcmp(ts_cuda_code_symbol(&code, bias), "bias") != 0)
         bias++;
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t value = 100 + i;
@@ -780,20 +780,20 @@ static void a_kernel_that_goes_astray_is_an_escape(void **user)
 
 static void bytes_of_any_kind_are_no_code(void **user)
 {
-    ts__cuda_code code;
+    ts_cuda_code code;
     uint8_t *const bytes = malloc(cubin_size);
     (void)user;
     assert_non_null(bytes);
     for (uint64_t size = 0; size < cubin_size; size += 97) {
         memcpy(bytes, cubin, cubin_size);
-        ts__cuda_code_open(&code, bytes, size);
+        ts_cuda_code_open(&code, bytes, size);
         for (uint64_t i = size; i < size + 8 && i < cubin_size; i++)
             bytes[i] ^= 0xFF;
-        if (!ts__cuda_code_open(&code, bytes, cubin_size)) continue;
+        if (!ts_cuda_code_open(&code, bytes, cubin_size)) continue;
         for (uint32_t i = 0; i < code.symbol_count; i++)
-            assert_non_null(ts__cuda_symbol(&code, i));
+            assert_non_null(ts_cuda_code_symbol(&code, i));
         for (uint32_t i = 0; i < code.section_count; i++)
-            assert_non_null(ts__cuda_section_name(&code, i));
+            assert_non_null(ts_cuda_code_section(&code, i));
     }
     free(bytes);
 }

@@ -19,7 +19,7 @@ static int start_modules(void **user)
     static const uint32_t about[] = { 0x000C1704, 0, 0, 8 << 18 };
     if (start(user)) return -1;
     MODULE_CALLS(CU_FIND)
-    cubin_size = ts__cuda_code_size(cubin);
+    cubin_size = ts_cuda_code_size(cubin);
     changed = malloc(cubin_size);
     if (!changed) return -1;
     memcpy(changed, cubin, cubin_size);

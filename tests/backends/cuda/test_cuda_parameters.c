@@ -33,7 +33,7 @@ static bool parameters_of(const void *info, size_t size)
         uint8_t info[1024];
         Elf64_Shdr sections[4];
     } file;
-    ts__cuda_code code;
+    ts_cuda_code code;
     memset(&file, 0, sizeof file);
     memcpy(file.head.e_ident, ELFMAG, SELFMAG);
     file.head.e_ident[EI_CLASS] = ELFCLASS64;
@@ -54,8 +54,8 @@ static bool parameters_of(const void *info, size_t size)
     file.sections[3].sh_offset = offsetof(__typeof__(file), info);
     file.sections[3].sh_size = size;
     memset(&found, 0, sizeof found);
-    assert_true(ts__cuda_code_open(&code, &file, sizeof file));
-    return ts__cuda_parameters(&code, "k", found_one, NULL);
+    assert_true(ts_cuda_code_open(&code, &file, sizeof file));
+    return ts_cuda_code_parameters(&code, "k", found_one, NULL);
 }
 
 // (float *, int, char, double): 24 bytes in all.

@@ -85,7 +85,7 @@ static bool has(const pack *p, bool *not_reported)
 // False: this build has nothing to unpack it with.
 static bool set_up(void)
 {
-    object_size = (size_t)ts__cuda_code_size(object);
+    object_size = (size_t)ts_cuda_code_size(object);
     if (dlopen("libz.so.1", RTLD_NOW)) return true;
     skip();
     return false;

@@ -77,7 +77,7 @@ AT(cuStreamCreate_params, Flags, 8);
 AT(cuStreamCreateWithPriority_params, priority, 12);
 AT(cuFuncSetAttribute_params, attrib, 8);
 AT(cuFuncSetAttribute_params, value, 12);
-SAME(TS__CUDA_MOST_SHARED, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(TS_CUDA_SHARED_ATTRIBUTE, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 AT(cuLibraryGetModule_params, pMod, 0);
 AT(cuLibraryGetGlobal_params, library, 16);
 AT(cuKernelSetAttribute_params, val, 4);

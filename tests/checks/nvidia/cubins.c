@@ -96,13 +96,13 @@ static void take(void *user, uint32_t offset, uint32_t size)
     k->at[at][1] = size;
 }
 
-static bool is_so(const ts__cuda_code *code, const struct kernel *k)
+static bool is_so(const ts_cuda_code *code, const struct kernel *k)
 {
     struct kernel found = { k->name, 0, { { 0, 0 } } };
-    const bool told = ts__cuda_parameters(code, k->name, take, &found);
+    const bool told = ts_cuda_code_parameters(code, k->name, take, &found);
     if (told && found.count == k->count &&
         !memcmp(found.at, k->at, sizeof k->at))
-        return ts__cuda_defines(code, k->name, STT_FUNC);
+        return ts_cuda_code_defines(code, k->name, STT_FUNC);
     printf("%s: %s, %u parameters", k->name, told ? "told" : "not told",
            found.count);
     for (uint32_t i = 0; i < found.count && i < 4; i++)
@@ -113,7 +113,7 @@ static bool is_so(const ts__cuda_code *code, const struct kernel *k)
 
 int main(int argc, char **argv)
 {
-    ts__cuda_code code;
+    ts_cuda_code code;
     const bool large = argc == 4;
     size_t size = 0, wrong = 0;
     if (argc < 3 || !load(argv[1])) {
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
         return 1;
     }
     void *const cubin = compile(argv[2], large, &size);
-    if (!cubin || !ts__cuda_code_open(&code, cubin, size)) {
+    if (!cubin || !ts_cuda_code_open(&code, cubin, size)) {
         printf("%s: no cubin\n", argv[2]);
         return 1;
     }
