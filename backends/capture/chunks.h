@@ -1,6 +1,6 @@
 /*
-    capture/chunks.h - a chunk of contents: its hash, and whether the trace gets
-    its bytes
+    capture/chunks.h - one chunk: its hash, and whether the trace gets its
+    bytes
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,5 +1,5 @@
 /*
-    capture/contents.h - which contents changed, looked at chunk by chunk
+    capture/contents.h - which contents changed, chunk by chunk
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,13 +1,12 @@
 /*
-    capture/device_hash.h - hashes that a device tells; a part of ts_capture.h,
-    private to it
+    capture/device_hash.h - hashes that a device computes
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    A device hashes memory faster than it can be copied. So it is asked for
-    the hashes of all chunks in a row that are to be looked at, and of these
-    only those that the trace is to get are viewed. What is viewed is hashed
-    again: a device that was wrong once is not asked again.
+    A device hashes memory faster than the memory can be copied. So the
+    device hashes all stale chunks of a row at once, and only chunks that
+    the trace needs are viewed. What is viewed is hashed by the host, too:
+    after one difference the device's hashes are not used any more.
 */
 #include "../ts_capture.h" // all of it, in its order
 

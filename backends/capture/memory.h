@@ -1,6 +1,6 @@
 /*
-    capture/memory.h - the allocations that a backend reports, and what is known
-    of them
+    capture/memory.h - the allocations that a backend reports, and their
+    state
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

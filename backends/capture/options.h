@@ -1,22 +1,20 @@
 /*
-    capture/options.h - what is to be kept, and when; a part of
-    ts_capture.h, private to it
+    capture/options.h - the options of a capture, and when it begins and
+    ends
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Begins and ends captures: by a call, with a session, at the end of a
-        frame, after so many operations, by a trigger. Says which operations
-        are wanted.
+    Captures begin and end by a call, with a session, at the end of a frame,
+    after a number of operations, by a trigger.
 
-            off --start--> on --stop, frames, operations, trigger--> off
-            off --arm--> armed --trigger--> on, or
-                               --trigger--> waits --frame--> on --> armed
+        off --start--> on --stop, frames, operations, trigger--> off
+        off --arm--> armed --trigger--> on, or
+                           --trigger--> waits --frame--> on --> armed
 
     CONTENTS                            search for "==== 2." to jump
         1. Beginning and ending
-        2. Words
-        3. Which operations
+        2. Options as text
+        3. Selected operations
 */
 #include "../ts_capture.h" // all of it, in its order
 
@@ -318,7 +316,7 @@ TS__WEAK_API ts_capture_figures ts_capture_total(bool *waits)
     return sums;
 }
 
-/* ==== 2. Words =========================================================== */
+/* ==== 2. Options as text ================================================= */
 
 static inline bool ts__cap_number(const char *text, uint64_t *number)
 {
@@ -390,7 +388,7 @@ TS__WEAK_API ts_result ts_capture_parse(ts_capture_desc *desc, char *room,
     return TS_OK;
 }
 
-/* ==== 3. Which operations ================================================ */
+/* ==== 3. Selected operations ============================================= */
 
 // Counts the launches of a name; false without memory.
 static inline bool ts__cap_launch(ts__cap_state *s, uint32_t name,

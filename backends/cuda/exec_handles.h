@@ -1,14 +1,14 @@
 /*
-    cuda/exec_handles.h - what arguments hide: tensor maps, textures; a part
-    of ts_cuda_exec.h, private to it
+    cuda/exec_handles.h - tensor maps and textures in the arguments of
+    kernels
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        The bytes of a tensor map are valid as they are if the memory that it
-        is of lies where it was. That the driver means the same by them is
-        shown by making it again. Textures are made again, with the handles
-        that they had; where that is not to be had, a large one is replaced.
+    The bytes of a tensor map are valid as they are if its memory lies at
+    the recorded address; that the driver means the same by them is checked
+    by creating the map again. Textures are created again and must get their
+    recorded handles; where that fails, a handle that is a large number is
+    replaced in the arguments.
 */
 #ifndef TS__CUDA_EXEC_HANDLES_H
 #define TS__CUDA_EXEC_HANDLES_H

@@ -1,12 +1,10 @@
 /*
-    cuda/exec_memory.h - the driver, and memory at its recorded addresses; a
-    part of ts_cuda_exec.h, private to it
+    cuda/exec_memory.h - the driver, and memory at its recorded addresses
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    CONTENTS                            search for "==== 2." to jump
-        2. The driver
-        3. Addresses
+    Ranges of recorded addresses are kept free before the driver starts, and
+    reserved one by one afterwards.
 */
 #ifndef TS__CUDA_EXEC_MEMORY_H
 #define TS__CUDA_EXEC_MEMORY_H
@@ -21,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ==== 2. The driver ====================================================== */
+/* ==== 1. The driver ====================================================== */
 
 // Name here, CUDA's, HIP's (NULL: it has none, and is never asked), arguments.
 // Source of HIP's: hip/hip_runtime_api.h of HIP 6.2.
@@ -278,7 +276,7 @@ static int ts__cx_use(const ts__cx *x, uint32_t device)
                      : x->call.context_set(x->contexts[device]);
 }
 
-/* ==== 3. Addresses ======================================================= */
+/* ==== 2. Addresses ======================================================= */
 
 // Granules that any range touches; ranges are in order of device and address.
 // Neighbours are not joined, so that memory is only there while it is used.

@@ -1,19 +1,15 @@
 /*
-    cupti/calls.h - calls of the runtime and the driver; private to
-                       ts_cupti.h
+    cupti/calls.h - calls of the runtime and the driver
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        The vendor calls us when a function begins and when it returns, on the
-        thread that called it. So the call is recorded there and then, on
-        clock 0, and who made it is kept for the operations that it launches.
+    CUPTI calls back when a function begins and when it returns, on the
+    calling thread. So the call is recorded at once, on clock 0.
 
-    WHAT IT DOES NOT DO
-        It asks for no records of calls and gives no external identifiers.
-        With both, a launch costs a push, a pop and two records in the
-        vendor's buffers, on top of a call of ours that takes the stack; they
-        would come late, be lost in a crash, and tell no more.
+    No activity records of calls are used, and no external correlation
+    identifiers: with both a launch costs a push, a pop and two records in
+    the vendor's buffers, on top of our own work to take the stack. They
+    would come late, be lost in a crash, and contain no more.
 */
 #ifndef TS__CUPTI_CALLS_H
 #define TS__CUPTI_CALLS_H

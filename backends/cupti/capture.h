@@ -1,12 +1,10 @@
 /*
-    cupti/capture.h - callbacks of CUPTI for captures; private to ts_cupti.h
+    cupti/capture.h - connects CUPTI's callbacks with captures
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Hands what CUPTI tells of the driver's functions and modules to
-        gpu/capture.h, and says on which track of the trace a stream's
-        operations lie.
+    Passes calls of the driver and modules to ../gpu/, and says on which
+    track of the trace the operations of a stream lie.
 */
 #ifndef TS__CUPTI_CAPTURE_H
 #define TS__CUPTI_CAPTURE_H

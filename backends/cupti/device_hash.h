@@ -1,5 +1,5 @@
 /*
-    cupti/device_hash.h - the kernel that hashes memory on CUDA devices, as PTX
+    cupti/device_hash.h - the kernel that hashes on CUDA devices, as PTX
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,6 +1,5 @@
 /*
-    cupti/engines.h - one engine for each vendor, and the buffers that it gives
-    to the vendor's library
+    cupti/engines.h - an engine for each vendor, and its buffers
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

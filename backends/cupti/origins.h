@@ -3,9 +3,9 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Records of operations come later and say only the correlation of their call.
-    So each call notes its thread, its site, its stack and when it began, under
-    that correlation; nodes of graphs note the stack of their creation.
+    Records of operations come later and have only the correlation of their
+    call. So each call notes its thread, site, stack and begin under that
+    correlation; nodes of graphs note the stack of their creation.
 */
 #ifndef TS__CUPTI_ORIGINS_H
 #define TS__CUPTI_ORIGINS_H

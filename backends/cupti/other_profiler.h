@@ -1,26 +1,25 @@
 /*
-    cupti/other_profiler.h - when another profiler has CUPTI
+    cupti/other_profiler.h - what is recorded when another profiler has
+    CUPTI
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        One profiler can have CUPTI in a process. Here is who has it or asks for
-        it, how it is given up, and how calls are recorded without it: by
-        functions of ours between the program and CUDA. What the device does
-        then is lost, and counted.
+    One profiler at a time can use CUPTI in a process. This finds out which
+    one does or requests it, leaves CUPTI to it, and records calls by
+    functions of ours between the program and CUDA. Operations of devices
+    are lost then, and counted.
 
-    WHAT IT DOES NOT DO
-        It does not take CUPTI back within a session. Whoever has unsubscribed
-        may still flush, and its buffers would come to us. A clock that is given
-        a second time spoils the records that follow. And PyTorch's profiler
-        keeps its subscription when it is off.
-        It does not see calls by addresses that were looked up before it looked:
-        as a rule those of a runtime that is linked statically.
+    CUPTI is not taken back within a session: a profiler that has
+    unsubscribed may still flush, and would get our buffers or we its; a
+    clock that is given a second time spoils the records that follow;
+    PyTorch's profiler keeps its subscription while it is off. Calls by
+    addresses that were looked up earlier are not seen: as a rule those of a
+    statically linked runtime.
 
     CONTENTS                            search for "==== 2." to jump
-        1. Who
+        1. Which profiler
         2. Calls without CUPTI
-        3. Who asks
+        3. Requests of other profilers
         4. Looking up by name
         5. Looking for files
 */
@@ -39,7 +38,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ==== 1. Who ============================================================= */
+/* ==== 1. Which profiler ================================================== */
 
 static const struct {
     const char *library, *name;
@@ -252,7 +251,7 @@ static int ts__ca_end(const ts__ca_call *c, uint32_t number, const char *name,
 TS__CA_FUNCTIONS(TS__X)
 #undef TS__X
 
-/* ==== 3. Who asks ======================================================== */
+/* ==== 3. Requests of other profilers ===================================== */
 
 // Whether it is to be given up to them.
 static bool ts__cu_yields(const char *owner)

@@ -1,18 +1,16 @@
 /*
-    cupti/records.h - what the vendor's records become; private to
-                         ts_cupti.h
+    cupti/records.h - turns the vendor's records into operations of the
+    trace
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Turns one record after another into operations of tracesmith.h, by the
-        offsets of the vendor's table. Only one thread at a time is in here:
-        the worker, or who stops when the worker hangs in the vendor.
+    Reads one record after another by the offsets of the vendor's table.
+    Only one thread at a time runs this: the worker, or the stopping thread
+    when the worker hangs in the vendor's library.
 
-    WHAT IT DOES NOT DO
-        It believes nothing: records without times, with times in the wrong
-        order or outside of the session are counted and left out, and kernels
-        that start before their launch are counted.
+    Records are not trusted: those without times, with times in the wrong
+    order or outside of the session are counted and left out; kernels that
+    start before their launch are counted.
 
     CONTENTS                            search for "==== 2." to jump
         1. Clocks

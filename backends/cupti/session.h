@@ -1,5 +1,5 @@
 /*
-    cupti/session.h - sessions begin and end: the backends of ts_cupti.h
+    cupti/session.h - the backends of ts_cupti.h: a session begins and ends
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -3,8 +3,8 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Memory, the library and its version, the subscription, the clock, the kinds
-    of records.
+    Memory, the library and its version, the subscription, the clock, the
+    kinds of records.
 */
 #ifndef TS__CUPTI_START_H
 #define TS__CUPTI_START_H

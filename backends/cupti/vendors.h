@@ -1,17 +1,13 @@
 /*
-    cupti/vendors.h - vendors whose interface has CUPTI's shape; private to
-                        ts_cupti.h
+    cupti/vendors.h - the tables of vendors, their libraries, and the state
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Holds what tells one vendor from another, finds the library, and says
-        what the engine keeps.
-
-    WHAT IT DOES NOT DO
-        It includes no header of a vendor. A new vendor is a table here, its
-        line in sections 2, 6 and 7 of ts_cupti.h and its place in
-        ts__cu_forked there, and a double in tests/doubles/.
+    A vendor whose interface has CUPTI's shape is a table here: names,
+    numbers of kinds, offsets of fields by version. No header of a vendor is
+    included. A new vendor also needs an engine in engines.h, its place in
+    ts__cu_forked (start.h), a backend in session.h, and a double in
+    tests/doubles/.
 
     CONTENTS                            search for "==== 2." to jump
         1. Tables

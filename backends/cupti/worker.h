@@ -1,5 +1,5 @@
 /*
-    cupti/worker.h - buffers for the vendor, and the thread that reads them
+    cupti/worker.h - the thread that fetches and reads the vendor's buffers
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

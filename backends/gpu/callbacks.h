@@ -1,12 +1,11 @@
 /*
-    gpu/callbacks.h - captures around calls of the program; a part
-    of gpu/capture.h, private to it
+    gpu/callbacks.h - around each call of the program
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Between the two callbacks of a call: decides what it is and whether it
-        is kept, takes the device and gives it back. Begins and ends captures.
+    Between the two callbacks of a call: decides what the call is and
+    whether it is captured, takes the device for it and releases it. Begins
+    and ends captures.
 */
 #ifndef TS__GPU_CALLBACKS_H
 #define TS__GPU_CALLBACKS_H

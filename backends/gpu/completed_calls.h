@@ -1,12 +1,10 @@
 /*
-    gpu/completed_calls.h - what calls of CUDA change that are no
-    operations; a part of gpu/capture.h, private to it
+    gpu/completed_calls.h - follows calls that are no operations
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Follows what a program allocates, maps, opens, creates and configures,
-        by the arguments of calls that have returned.
+    What a program allocates, maps, opens, creates and configures, by the
+    arguments of calls that have returned.
 */
 #ifndef TS__GPU_COMPLETED_CALLS_H
 #define TS__GPU_COMPLETED_CALLS_H

@@ -1,18 +1,15 @@
 /*
-    gpu/contexts.h - contexts that go; a part of
-    gpu/capture.h, private to it
+    gpu/contexts.h - forgets what a context owns before it is destroyed
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        A context takes along its streams, memory, modules, textures and what
-        graphs do in it; handles and addresses are given out again. So all of
-        that is forgotten before it goes, on the thread that destroys it: when
-        nobody asks about it any more, and nobody captures.
+    A context takes along its streams, memory, modules, textures and nodes
+    of graphs, and handles and addresses are reused. So all of that is
+    forgotten on the destroying thread, when no request is in the context
+    and no capture is active.
 
-    WHAT IT DOES NOT DO
-        Tensor maps are kept: they are bytes of the program's, of no context,
-        and so is memory of pools, or mapped.
+    Tensor maps are kept: they are bytes of the program, of no context. So
+    is memory of pools, or mapped.
 */
 #ifndef TS__GPU_CONTEXTS_H
 #define TS__GPU_CONTEXTS_H

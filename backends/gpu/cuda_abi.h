@@ -4,8 +4,9 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libcuda.so.1, found at run time; libamdhip64.so, whose
                     functions of these names take the same arguments.
-    Checked with:   the headers of CUDA 13.0 (tests/checks/capture/cuda_abi.c);
-                    cubins of ptxas 13.0. November 2026. Not run on a GPU.
+    Checked with:   the headers of CUDA 13.0
+                    (tests/checks/capture/cuda_abi.c); cubins of ptxas 13.0.
+                    November 2026. Not run on a GPU.
 */
 #ifndef TS__GPU_CUDA_ABI_H
 #define TS__GPU_CUDA_ABI_H

@@ -1,17 +1,16 @@
 /*
-    gpu/device_hash.h - captures of CUDA, and of HIP: hashes that the device
-    computes; a part of gpu/capture.h, private to it
+    gpu/device_hash.h - hashes that a device computes, for CUDA and HIP
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libcuda.so.1, as it is in the process.
-    Checked with:   a double of the driver (tests/doubles/), and ptxas of CUDA
-                    13.0, which compiles the PTX. Not run on a GPU.
+    Checked with:   a double of the driver (tests/doubles/), and ptxas of
+                    CUDA 13.0, which compiles the PTX. Not run on a GPU.
 
-    The kernel of capture/hash.cl, as PTX or as hiprtc makes it
-    (hip/device_hash.h), is compiled when memory of a context is first hashed,
-    on the thread that asks the driver; tried on bytes that the host hashes too.
-    It leaves its hashes in a variable of its module, so that nothing is
-    allocated that a trace would show.
+    The kernel of capture/hash.cl, as PTX (cupti/device_hash.h) or as hiprtc
+    compiles it (hip/device_hash.h), is loaded when memory of a context is
+    first hashed, on the thread that calls the driver, and tested on bytes
+    that the host hashes too. It leaves its hashes in a variable of its
+    module, so that nothing is allocated that a trace would show.
 */
 #ifndef TS__GPU_DEVICE_HASH_H
 #define TS__GPU_DEVICE_HASH_H

@@ -2,16 +2,17 @@
     gpu/driver.h - CUDA's driver: its functions, and requests to it
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+    Vendor library: libcuda.so.1 and libamdhip64.so, as they are in the
+                    process.
 
-    The types of captures' requests to the driver, and the state of the thread
-    that makes them. Nobody promises that the driver can be called from inside
-    one of its own callbacks, so a thread of ours makes the calls
-    (driver_queries.h), and who needs an answer waits for a bounded time
-    (driver_requests.h).
+    The types of captures' requests to the driver, and the state of the
+    thread that makes them. The driver may not work when it is called inside
+    one of its own callbacks, so a thread of ours calls it
+    (driver_queries.h), and a thread that needs an answer waits for a
+    bounded time (driver_requests.h).
 
-    While a context is being destroyed, `going` lists it: no request enters it.
-
-    Vendor library: libcuda.so.1 and libamdhip64.so, as they are in the process.
+    While a context is being destroyed, `going` lists it, and no request
+    enters it.
 */
 #ifndef TS__GPU_DRIVER_H
 #define TS__GPU_DRIVER_H

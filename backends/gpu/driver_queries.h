@@ -3,8 +3,8 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Answers one request after another: which work is in flight, what a context,
-    a piece of memory or an attribute is, bytes of a device.
+    Answers one request after another: which work is in flight; what a
+    context, a piece of memory or an attribute is; bytes of a device.
 */
 #ifndef TS__GPU_DRIVER_QUERIES_H
 #define TS__GPU_DRIVER_QUERIES_H

@@ -1,10 +1,11 @@
 /*
-    gpu/driver_requests.h - asks CUDA's driver, from any thread, in bounded time
+    gpu/driver_requests.h - requests to CUDA's driver, from any thread, in
+    bounded time
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    A driver that does not answer, because it holds a lock over the callback,
-    costs one such time: after that, operations are declined.
+    A driver that does not answer, because it holds a lock over the
+    callback, costs one such time: after that, operations are declined.
 */
 #ifndef TS__GPU_DRIVER_REQUESTS_H
 #define TS__GPU_DRIVER_REQUESTS_H

@@ -3,9 +3,9 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Waits, for a bounded time, until no other call is inside the driver and the
-    device is idle. Whether the driver answers at all inside a callback is tried
-    once.
+    Waits, for a bounded time, until no other call is inside the driver and
+    the device is idle. Whether the driver answers at all inside a callback
+    is tried once.
 */
 #ifndef TS__GPU_EXCLUSIVE_H
 #define TS__GPU_EXCLUSIVE_H

@@ -1,12 +1,10 @@
 /*
-    gpu/functions.h - which functions of CUDA's driver captures heed; a
-    part of gpu/capture.h, private to it
+    gpu/functions.h - which functions of CUDA's driver matter to captures
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        One table: names of functions, what each is to captures, and where its
-        stream stands among its arguments. Others are of no interest.
+    One table: names of functions, their kinds, and the position of the
+    stream among their arguments. Other functions are ignored.
 */
 #ifndef TS__GPU_FUNCTIONS_H
 #define TS__GPU_FUNCTIONS_H

@@ -1,24 +1,17 @@
 /*
-    gpu/graph.h - what graphs of CUDA are made of; a part of
-    ts_cupti.h, private to it, and of HIP (hip/capture_graph.h)
+    gpu/graph.h - reads graphs of CUDA
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Reads a graph when it is made ready to be launched, because nobody can
-        ask what is ready for its nodes; follows what is changed of it
-        afterwards. A launch is one operation, with all its nodes.
-
-    WHAT IT DOES NOT DO
-        It looks into no contents between nodes: the device is the graph's
-        until all of it is over.
+    A graph is read when it is instantiated, because the executable graph
+    cannot be queried for its nodes; graph_changes.h follows it afterwards.
+    A launch is one operation, with all its nodes. Contents between nodes
+    are not recorded: the graph has the device until all of it is over.
 
     CONTENTS                            search for "==== 2." to jump
         1. Graphs
-        2. Reading                      on the thread that asks the driver
+        2. Reading
         3. Order
-        4. What calls change            gpu/graph_changes.h
-        5. Launches                     and gpu/graph_batch.h
 */
 #ifndef TS__GPU_GRAPH_H
 #define TS__GPU_GRAPH_H

@@ -1,12 +1,10 @@
 /*
-    gpu/graph_batch.h - copies that one call of CUDA makes as a batch; a
-    part of gpu/graph.h, private to it
+    gpu/graph_batch.h - a batch of copies, captured as a graph
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        A batch of copies is kept as what it is to the device: a graph whose
-        nodes wait for nobody, launched once.
+    A batch of copies is a graph to the device: its nodes have no
+    dependencies, and it is launched once.
 */
 #ifndef TS__GPU_GRAPH_BATCH_H
 #define TS__GPU_GRAPH_BATCH_H

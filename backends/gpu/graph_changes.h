@@ -1,23 +1,19 @@
 /*
-    gpu/graph_changes.h - what calls change of graphs of CUDA that are
-    ready; a part of gpu/graph.h, private to it
+    gpu/graph_changes.h - what calls change of executable graphs
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Follows what becomes of a graph between its launches: nodes that do
-        something else, graphs within it that are exchanged, all of it updated
-        from another graph. Single nodes are named by those of the graph that it
-        was made ready from; which of another graph's each is then, is told by
-        its place among the others.
+    Follows a graph between its launches: nodes that are changed, child
+    graphs that are exchanged, all of it updated from another graph. Single
+    nodes are named by those of the graph that it was instantiated from; the
+    nodes of another graph are matched by their places.
 
-    WHAT IT DOES NOT DO
-        It guesses nothing: a node that could be one of several is known no
-        more, and what is changed of it declines the launches behind.
+    Nothing is guessed: a node that could be one of several is unknown from
+    then on, and a change of it declines the launches that follow.
 
     CONTENTS                            search for "==== 2." to jump
         1. Places
-        2. Graphs that are ready
+        2. Executable graphs
         3. Nodes
         4. Calls
 */
@@ -133,7 +129,7 @@ static void ts__cs_handles_pass(const ts__cs_graph *from, uint32_t first,
     free(now);
 }
 
-/* ==== 2. Graphs that are ready ========================================== */
+/* ==== 2. Executable graphs =============================================== */
 
 // Under the lock.
 static ts__cs_graph *ts__cs_graph_of(uint64_t ready, size_t *at)

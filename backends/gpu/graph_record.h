@@ -1,5 +1,6 @@
 /*
-    gpu/graph_record.h - writes the nodes of a graph into a captured operation
+    gpu/graph_record.h - writes the nodes of a graph into a captured
+    operation
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,14 +1,11 @@
 /*
-    gpu/mapped_memory.h - memory that is mapped piece by piece; a part of
-    gpu/capture.h, private to it
+    gpu/mapped_memory.h - memory that is mapped piece by piece
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Allocators that grow reserve addresses and map memory there, one piece
-        behind the other; a tensor lies in several. So pieces that touch each
-        other in one reservation are one range, as what reaches one of them may
-        reach all.
+    Allocators that grow reserve addresses and map memory there, one piece
+    after the other; a tensor may span several. So pieces that touch in one
+    reservation are one range: what reaches one of them may reach all.
 */
 #ifndef TS__GPU_MAPPED_MEMORY_H
 #define TS__GPU_MAPPED_MEMORY_H

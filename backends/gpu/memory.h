@@ -3,8 +3,8 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Knows each live allocation of device memory, by the calls that made it or by
-    asking the driver, and shows their contents to ts_capture.h.
+    Knows each live allocation of device memory, by the calls that made it
+    or by a query to the driver, and shows their contents to ts_capture.h.
 */
 #ifndef TS__GPU_MEMORY_H
 #define TS__GPU_MEMORY_H

@@ -1,18 +1,13 @@
 /*
-    gpu/modules.h - modules, functions and their parameters; a part
-    of gpu/capture.h, private to it
+    gpu/modules.h - modules, functions and their parameters
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Keeps a copy of each module that the driver loads: the cubin that it
-        chose or compiled, whatever the program gave it. Finds the one that a
-        function is in by its module's handle; by name only if no other module
-        has the name. A module that goes is freed when nobody has it in hand.
-
-    CONTENTS                            search for "==== 2." to jump
-        1. Modules
-        2. Functions
+    Keeps a copy of each module that the driver loads: the cubin that it
+    chose or compiled, whatever the program passed. The module of a function
+    is found by the module's handle; by the function's name only if one
+    module alone has it. An unloaded module is freed when its last user
+    releases it.
 */
 #ifndef TS__GPU_MODULES_H
 #define TS__GPU_MODULES_H

@@ -1,18 +1,16 @@
 /*
-    gpu/operations.h - what an operation of CUDA is made of; a part of
-    gpu/capture.h, private to it
+    gpu/operations.h - describes an operation by the arguments of its call
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Reads the arguments of a function of the driver, as CUPTI hands them
-        on: structures of these arguments, in their order.
+    Reads the arguments of a function of the driver as CUPTI passes them on:
+    structures of these arguments, in their order.
 
     CONTENTS                            search for "==== 2." to jump
         1. Calls
         2. Launches
-        3. Copies and sets
-        4. All of them
+        3. Copies and memsets
+        4. All operations
 */
 #ifndef TS__GPU_OPERATIONS_H
 #define TS__GPU_OPERATIONS_H
@@ -514,7 +512,7 @@ static void ts__cs_set(const ts__cs_call *c, ts_capture_op *op, bool exclusive)
     ts__cs_check_end(c, op, op->head.destination, exclusive);
 }
 
-/* ==== 4. All of them ===================================================== */
+/* ==== 4. All operations ================================================== */
 
 // Everything about an operation but the contents of memory. args: what is to
 // be freed when they are taken.

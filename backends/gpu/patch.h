@@ -1,20 +1,16 @@
 /*
-    gpu/patch.h - functions put between a program and a library; private to
-                 backends
+    gpu/patch.h - puts functions of ours between a program and a library
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Loaded files call functions of others through tables of addresses. There
-        it puts functions of ours in place of those of a library. They persist
-        for as long as the process.
+    Loaded files call functions of other files through tables of addresses.
+    The addresses of a library's functions are replaced there by those of
+    ours, which persist until the process ends.
 
-    WHAT IT DOES NOT DO
-        It does not see what is linked statically, and files that are loaded
-        later, until it is called again. Nor what is looked up by name, but
-        functions that do that can be replaced as well. Nor what goes to another
-        function of that name: of a second copy of the library, or of whoever
-        stands in front of it.
+    Not seen: what is linked statically; files that are loaded later, until
+    it runs again; functions that are looked up by name (but the functions
+    that look up can be replaced); calls that go to another function of that
+    name, in a second copy of the library or in a library in front of it.
 */
 #ifndef TS__GPU_PATCH_H
 #define TS__GPU_PATCH_H

@@ -2,16 +2,13 @@
     gpu/records.h - what backends share that read a vendor's records
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Private: included by the implementations of other backends.
 
-    WHAT IT DOES
-        A vendor tells what an accelerator did in records that come later, on
-        a thread of its own. What is the same for all of them: the library is
-        found at run time; what was known on the thread that asked must be
-        found again by the record's correlation; what is missing must be
-        counted by its cause; the vendor's clock must be followed; and a call
-        into the vendor's library that never returns must not stop the
-        program.
+    A vendor reports operations in records that come later, on a thread of
+    its own. The same for all vendors: the library is found at run time;
+    notes of the launching thread are found by the record's correlation;
+    missing records are counted by their cause; the vendor's clock is
+    converted; and a call into the vendor's library that never returns must
+    not stop the program.
 
     CONTENTS                            search for "==== 2." to jump
         1. Libraries

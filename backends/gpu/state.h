@@ -1,11 +1,12 @@
 /*
-    gpu/state.h - the state of captures on GPUs, and what CUDA and HIP differ in
+    gpu/state.h - the state of captures on GPUs, and what CUDA and HIP
+    differ in
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    One capture core serves both: HIP's calls are translated to those of CUDA's
-    driver, and ts__cs_vendor holds what remains different. A program that uses
-    both captures the one that starts first.
+    One capture core serves both: HIP's calls are translated to those of
+    CUDA's driver, and ts__cs_vendor holds what remains different. A program
+    that uses both captures the one that starts first.
 */
 #ifndef TS__GPU_STATE_H
 #define TS__GPU_STATE_H

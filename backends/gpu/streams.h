@@ -1,6 +1,5 @@
 /*
-    gpu/streams.h - streams that captures know, so that they can be
-    waited for; a part of gpu/capture.h, private to it
+    gpu/streams.h - the streams of the program, which captures must wait for
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

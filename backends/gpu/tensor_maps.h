@@ -1,18 +1,12 @@
 /*
-    gpu/tensor_maps.h - tensor maps that a program has made; a part of
-    gpu/capture.h, private to it
+    gpu/tensor_maps.h - the tensor maps that a program has made
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        A tensor map is 128 bytes that only the driver can read, and among them
-        is an address. So what each was made of is remembered when it is made,
-        and found again by its bytes. Bounded: beyond so many those go that
-        nobody made or used for the longest time, and are counted.
-
-    CONTENTS                            search for "==== 2." to jump
-        1. Those that are remembered
-        2. What they were made of
+    A tensor map is 128 opaque bytes that contain an address. So the
+    arguments by which each was made are remembered, and found again by its
+    bytes. Beyond a bound those that were made or used longest ago are
+    forgotten, and counted.
 */
 #ifndef TS__GPU_TENSOR_MAPS_H
 #define TS__GPU_TENSOR_MAPS_H
@@ -24,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== 1. Those that are remembered ======================================= */
+/* ==== 1. Remembered maps ================================================= */
 
 enum { TS__CS_TENSORS = 4096 }; // 1.5 MiB, taken with the first
 
@@ -125,7 +119,7 @@ static void ts__cs_tensors_forget(ts__cs_tensors *t)
     memset(t, 0, sizeof *t);
 }
 
-/* ==== 2. What they were made of ========================================== */
+/* ==== 2. Their arguments ================================================= */
 
 typedef struct ts__cs_tensor_call { // what the four functions begin with
     uint64_t *map;

@@ -1,17 +1,13 @@
 /*
-    gpu/textures.h - texture and surface objects; a part of
-    gpu/capture.h, private to it
+    gpu/textures.h - texture and surface objects
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Knows the objects that there are and what textures are of, and finds
-        their handles among the arguments of a kernel. A handle is a number,
-        and may be a small one: what looks like one counts as one.
-
-    WHAT IT DOES NOT DO
-        It looks for no handles in memory, where small numbers are everywhere.
-        The contents of arrays are not kept.
+    Knows the live objects and the memory of textures, and finds their
+    handles among the arguments of a kernel. A handle is a number, and may
+    be small: a value that equals a handle counts as one. Memory is not
+    searched for handles, because small numbers are everywhere. The contents
+    of arrays are not kept.
 */
 #ifndef TS__GPU_TEXTURES_H
 #define TS__GPU_TEXTURES_H

@@ -3,9 +3,9 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    A captured operation has the device to itself. Other calls wait until it is
-    over, for a bounded time: the capturing thread may itself wait for one of
-    them.
+    A captured operation has the device to itself. Other calls wait until it
+    is over, for a bounded time: the capturing thread may itself wait for
+    one of them.
 */
 #ifndef TS__GPU_WAITING_H
 #define TS__GPU_WAITING_H

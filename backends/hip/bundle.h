@@ -1,22 +1,17 @@
 /*
-    hip/bundle.h - compressed bundles of AMD's code objects; private to
-    ts_hip.h
+    hip/bundle.h - unpacks compressed bundles of code objects
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Vendor library: libz.so.1 and libzstd.so.1, found when a bundle needs one:
-                    programs that have no such bundles need neither.
+    Vendor library: libz.so.1 and libzstd.so.1, found when a bundle needs
+                    one: programs that have no such bundles need neither.
     Checked with:   zlib 1.2.13 and zstd 1.5.4, bundles of
-                    tests/backends/hip/test_hip_code.c. November 2026. Not with
-                    one of a compiler for GPUs.
+                    tests/backends/hip/test_hip_code.c. November 2026. Not
+                    with one of a compiler for GPUs.
 
-    WHAT IT DOES
-        Unpacks a bundle as compilers compress it since ROCm 6: a header in one
-        of three versions, then a stream of zlib or zstd.
-
-    WHAT IT DOES NOT DO
-        It believes nothing: what becomes larger than a header says, or than
-        1 GiB, is none. The header's hash is not compared: it is one of the
-        compiler's own.
+    Unpacks a bundle as compilers compress it since ROCm 6: a header in one
+    of three versions, then a stream of zlib or zstd. Nothing is trusted:
+    what becomes larger than the header says, or than 1 GiB, is refused. The
+    header's hash is not compared: it is one of the compiler's own.
 
     Source: LLVM, documents of clang-offload-bundler; RFC 1950, RFC 8878.
 

@@ -1,14 +1,12 @@
 /*
-    hip/calls.h - the calls of HIP, for ts_hip.h
+    hip/calls.h - the calls of HIP, whichever interface reports them
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Private: included by the implementation of ts_hip.h.
 
-    WHAT IT DOES
-        What the four ways have in common: which functions of HIP matter and
-        where their arguments lie, and what is noted on the calling thread.
+    Which functions of HIP matter, where their arguments lie, and what is
+    noted on the calling thread.
 
-    CONTENTS                            search for "---- 2" to jump
+    CONTENTS                            search for "==== 2." to jump
         1. Functions
         2. Arguments
         3. Calls
@@ -28,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- 1. Functions ------------------------------------------------------- */
+/* ==== 1. Functions ======================================================= */
 
 typedef enum ts__hip_role {
     TS__HIP_CALL, // nothing more is known
@@ -227,7 +225,7 @@ static const ts__hip_function *ts__hip_function_find(const char *name)
     return NULL;
 }
 
-/* ---- 2. Arguments ------------------------------------------------------- */
+/* ==== 2. Arguments ======================================================= */
 
 typedef struct ts__hip_args {
     bool has_stream, in_items; // first: no letter's place is 0
@@ -385,7 +383,7 @@ static bool ts__hip_api_define(uint32_t number, const char *name)
     return true;
 }
 
-/* ---- 3. Calls ----------------------------------------------------------- */
+/* ==== 3. Calls =========================================================== */
 
 // What is kept for the records of a call. With its head it is a line of the
 // processor's cache.

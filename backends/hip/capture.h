@@ -1,5 +1,5 @@
 /*
-    hip/capture.h - captures of HIP; a part of ts_hip.h, private to it
+    hip/capture.h - captures of HIP: calls in the form of CUDA's driver
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libamdhip64.so, as it is in the process.
@@ -7,23 +7,12 @@
                     arguments as the headers of HIP 5.2 and 6.2 have them.
                     November 2026. Not run on hardware.
 
-    WHAT IT DOES
-        Makes of a function of HIP that begins or has returned one of CUDA's
-        driver, with the arguments as they lie there: mostly they are the same.
-        What captures have in common is in gpu/capture.h.
+    Translates a function of HIP that begins or has returned to one of
+    CUDA's driver, for ../gpu/. Most have the same arguments.
 
-    WHAT IT DOES NOT DO
-        It needs a report of each call before and after it runs, with its
-        arguments and results: of the four ways of ts_hip.h rocprofiler-sdk does
-        that. By the others nothing is captured, and the trace says so.
-
-    CONTENTS                            search for "==== 2." to jump
-        1. Which functions              hip/capture_calls.h
-        2. The driver
-        3. Code                         hip/capture_code.h
-           graphs                       hip/capture_graph.h
-           and hashes                   hip/device_hash.h
-        4. Calls
+    It needs a report of each call before and after it runs, with arguments
+    and results, which rocprofiler-sdk alone gives. With other interfaces
+    nothing is captured, and the trace says so.
 */
 #ifndef TS__HIP_CAPTURE_H
 #define TS__HIP_CAPTURE_H
@@ -92,8 +81,6 @@ static bool ts__hs_find(ts__cs_driver *d)
     if (memcmp(&d->call, &call, sizeof call) != 0) d->call = call;
     return ts__cs_driver_ready(d);
 }
-
-/* ==== 4. Calls =========================================================== */
 
 static const ts__cs_vendor ts__hs_vendor = {
     .memory = { .name = "hip",

@@ -1,18 +1,14 @@
 /*
-    hip/capture_arguments.h - arguments of HIP's functions; a part of
-    hip/capture_calls.h, private to it
+    hip/capture_arguments.h - arguments of HIP's functions, laid out as
+    CUDA's driver has them
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-
-    WHAT IT DOES
-        Lays out what functions of HIP are called with as those of CUDA's
-        driver have it.
 
     CONTENTS                            search for "==== 2." to jump
         1. Launches, copies and memsets
         2. Launches in three calls
         3. Nodes of graphs
-        4. All of them
+        4. All functions
 */
 #ifndef TS__HIP_CAPTURE_ARGUMENTS_H
 #define TS__HIP_CAPTURE_ARGUMENTS_H
@@ -167,7 +163,7 @@ static void ts__hs_config(ts__hs_arguments *a, const char *from)
     a->words[0] = (uintptr_t)l;
 }
 
-/* ==== 2. Launches in three calls ========================================== */
+/* ==== 2. Launches in three calls ========================================= */
 
 typedef struct ts__hs_before { // what was said of a launch to come
     struct ts__hs_before *outer;
@@ -232,7 +228,7 @@ static bool ts__hs_by_pointer(ts__hs_arguments *a, const char *from,
     return true;
 }
 
-/* ==== 3. Nodes of graphs ================================================== */
+/* ==== 3. Nodes of graphs ================================================= */
 
 // Of nodes of graphs. Source: hip/hip_runtime_api.h of HIP 5.2 to 6.2.
 typedef struct ts__hs_kernel_node { // hipKernelNodeParams
@@ -313,7 +309,7 @@ static void ts__hs_node(ts__hs_arguments *a, const ts__hs_rule *rule,
     }
 }
 
-/* ==== 4. All of them ====================================================== */
+/* ==== 4. All functions =================================================== */
 
 // False: CUDA has nothing that is like it. Where a symbol lies is not said yet.
 static bool ts__hs_translate(ts__hs_arguments *a, const ts__hs_rule *rule,

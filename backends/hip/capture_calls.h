@@ -1,16 +1,10 @@
 /*
-    hip/capture_calls.h - calls of HIP as captures of CUDA want them; a part
-    of hip/capture.h, private to it
+    hip/capture_calls.h - which functions of HIP matter to captures
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Says which functions of HIP matter, what they are alike, and how what
-        they are called with lies.
-
-    CONTENTS                            search for "==== 2." to jump
-        1. Which functions
-        2. Arguments                    hip/capture_arguments.h
+    Says which function of CUDA's driver each is like, and how its arguments
+    differ.
 */
 #ifndef TS__HIP_CAPTURE_CALLS_H
 #define TS__HIP_CAPTURE_CALLS_H
@@ -22,8 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-/* ==== 1. Which functions ================================================= */
 
 enum { // kinds that only HIP has
     TS__HS_MODULE = 100,

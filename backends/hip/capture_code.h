@@ -1,23 +1,11 @@
 /*
-    hip/capture_code.h - code objects, functions and their arguments; a
-    part of hip/capture.h, private to it
+    hip/capture_code.h - the code objects of the program
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Keeps a copy of the code object of each module that the program loads,
-        and knows its functions by their handles. A kernel that is launched by
-        a function of the host is in the file that this function is in. Of
-        bundles that are compressed what the device would run is kept, up to a
-        bound on all of it.
-
-    CONTENTS                            search for "==== 2." to jump
-        1. Code objects
-        2. Files of the process         hip/capture_files.h
-        3. Functions
-        4. Variables                    hip/capture_variables.h
-        5. Launches
-        6. What calls change
+    Keeps a copy of the code object of each module that the program loads.
+    Of compressed bundles the part for the device is kept, up to a bound on
+    all of them.
 */
 #ifndef TS__HIP_CAPTURE_CODE_H
 #define TS__HIP_CAPTURE_CODE_H

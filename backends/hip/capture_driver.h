@@ -2,9 +2,10 @@
     hip/capture_driver.h - HIP's functions in the place of CUDA's driver
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-
     Vendor library: libamdhip64.so, as it is in the process. A context is a
-    device.
+                    device.
+
+    A context is a device.
 */
 #ifndef TS__HIP_CAPTURE_DRIVER_H
 #define TS__HIP_CAPTURE_DRIVER_H

@@ -1,14 +1,12 @@
 /*
-    hip/capture_files.h - files of the process that have code for devices; a
-    part of hip/capture_code.h, private to it
+    hip/capture_files.h - loaded files that contain code for devices
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Finds the file that a function of the host is in, and the one of its
-        fat binaries that has a kernel of a name: by the section that compilers
-        put them into, if one alone has it. Those that are compressed are
-        unpacked once, as long as their file is loaded.
+    Finds the file of a function of the host, and the one of its fat
+    binaries that has a kernel of a given name: by the section that
+    compilers put them into, if one alone has it. Compressed ones are
+    unpacked once, as long as their file is loaded.
 
     CONTENTS                            search for "==== 2." to jump
         1. A file

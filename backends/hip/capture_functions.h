@@ -1,8 +1,11 @@
 /*
-    hip/capture_functions.h - functions of code objects, found by the handles of
-    a launch
+    hip/capture_functions.h - functions of code objects, by the handles of a
+    launch
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    A kernel that is launched by a function of the host is in the file of
+    that function.
 */
 #ifndef TS__HIP_CAPTURE_FUNCTIONS_H
 #define TS__HIP_CAPTURE_FUNCTIONS_H

@@ -1,25 +1,22 @@
 /*
-    hip/capture_graph.h - graphs of HIP; a part of hip/capture.h,
-    private to it
+    hip/capture_graph.h - graphs of HIP
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Answers what CUDA's code asks of graphs by functions of HIP, whose
-        structures lie otherwise. HIP does not tell of every node what it does:
-        of a copy of plain bytes it leaves the answer as it was, of a kernel not
-        that it is cooperative. So copies are known by the calls that made them:
-        by hand they have their node, and what is recorded from a stream is its
-        last node then. What such a node does not report is unknown in
-        copies of it, which are other nodes: the kernel itself is remembered.
+    Answers the queries of ../gpu/graph.h by functions of HIP, whose
+    structures differ. HIP does not describe every node: for a copy of plain
+    bytes it leaves the answer unset, and of a kernel it omits that it is
+    cooperative. So copies are known by the calls that made them: a call
+    that adds a node has it, and what is recorded from a stream is its last
+    node then. Copies of such a node are other nodes, of which that is
+    unknown; a kernel itself is remembered.
 
-    WHAT IT DOES NOT DO
-        It guesses nothing: copies in graphs that HIP itself made of others
-        (within a graph, clones) are declined.
+    Nothing is guessed: copies in graphs that HIP itself made of others
+    (child graphs, clones) are declined.
 
     CONTENTS                            search for "==== 2." to jump
         1. Nodes whose calls were seen
-        2. Questions                    on the thread that asks HIP
+        2. Queries
         3. Kernels
         4. What calls change
 */
@@ -181,7 +178,7 @@ static void ts__hs_seen_done(uint64_t graph)
     pthread_mutex_unlock(&ts__hs_nodes.lock);
 }
 
-/* ==== 2. Questions ======================================================= */
+/* ==== 2. Queries ========================================================= */
 
 static struct {
     int (*type)(void *, int *);

@@ -1,6 +1,6 @@
 /*
-    hip/capture_launches.h - the code and the arguments of a launch, and what
-    calls change of them
+    hip/capture_launches.h - the code and arguments of a launch, and calls
+    that change them
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ==== 5. Launches ======================================================== */
+/* ==== 1. Launches ======================================================== */
 
 // base: where they begin in the operation's.
 static void ts__hs_parameters(ts_capture_op *op, const ts__amd_kernel *k,
@@ -83,7 +83,7 @@ static void ts__hs_kernel(const ts__cs_call *c, ts_capture_op *op,
     ts__cs_textures_used(op, *args, op->head.args_size, 0);
 }
 
-/* ==== 6. What calls change =============================================== */
+/* ==== 2. What calls change =============================================== */
 
 static void ts__hs_module_gone(const void *module)
 {

@@ -1,18 +1,16 @@
 /*
-    hip/capture_variables.h - images of code and the variables in them; a
-    part of hip/capture_code.h, private to it
+    hip/capture_variables.h - images of code, and the variables in them
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Gives a capture the bytes of code that it uses, once, and tells where
-        its variables lie on the device: of a module by their names, of a file
-        by the host's variables of the same names, which is what HIP knows them
-        by. So it finds what a copy to or from such a variable is of.
+    Gives a capture the bytes of the code that it uses, once, and the device
+    addresses of its variables: of a module by their names, of a file by the
+    host's variables of the same names, by which HIP knows them. So the
+    variable of a copy to or from a symbol is found, too.
 
     CONTENTS                            search for "==== 2." to jump
-        1. Where they lie
-        2. Which go
+        1. Addresses
+        2. Variables that go
         3. Images
         4. Symbols of the host
 */
@@ -39,7 +37,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ==== 1. Where they lie =================================================== */
+/* ==== 1. Addresses ======================================================= */
 
 static bool ts__hs_query_symbol(ts__cs_job *job)
 {
@@ -91,7 +89,7 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
     ts__hs_file_close(&file);
 }
 
-/* ==== 2. Which go ========================================================= */
+/* ==== 2. Variables that go =============================================== */
 
 // Where its variables lay something else may lie. Under `memory_lock`.
 static void ts__hs_variables_go(const ts__hs_code *code)
@@ -129,7 +127,7 @@ static void ts__hs_device_left(uint32_t device)
     pthread_mutex_unlock(&ts__cs.memory_lock);
 }
 
-/* ==== 3. Images =========================================================== */
+/* ==== 3. Images ========================================================== */
 
 // Once in a capture: the bytes, and where the variables lie.
 static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
@@ -152,7 +150,7 @@ static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
     return code->image;
 }
 
-/* ==== 4. Symbols of the host ============================================== */
+/* ==== 4. Symbols of the host ============================================= */
 
 // The device's variable of the name that the host's has, as if it were a
 // function of the host.

@@ -1,22 +1,18 @@
 /*
-    hip/code.h - code objects of AMD's devices; private to ts_hip.h
+    hip/code.h - reads code objects of AMD's devices
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Vendor library: none.
-    Checked with:   files of tests/doubles/libhsaco.c, tests/fuzz/hip_code.c.
-                    November 2026. Not with code of a compiler for GPUs.
+    Checked with:   files of tests/doubles/libhsaco.c,
+                    tests/fuzz/hip_code.c. November 2026. Not with code of a
+                    compiler for GPUs.
 
-    WHAT IT DOES
-        Finds in a code object, an ELF file, what its note says of kernels:
-        where each argument lies. Finds the code object of one device in what
-        a program holds for many.
-
-    WHAT IT DOES NOT DO
-        It believes nothing: all of it is input. Compressed bundles are for
-        hip/bundle.h.
+    Finds in a code object, an ELF file, what its note says of kernels:
+    where each argument lies. Finds the code object of one device in a
+    bundle for many. All of it is input: nothing in it is trusted.
+    Compressed bundles: bundle.h.
 
     Source: LLVM's user guide for the AMDGPU backend, code object metadata;
-    its documents of clang-offload-bundler; the specification of MessagePack.
+    its documents of clang-offload-bundler; the specification of
 
     CONTENTS                            search for "==== 2." to jump
         1. MessagePack

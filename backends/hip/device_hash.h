@@ -1,19 +1,17 @@
 /*
-    hip/device_hash.h - captures of HIP: the kernel that hashes on devices; a
-    part of hip/capture.h, private to it
+    hip/device_hash.h - the kernel that hashes, compiled by hiprtc
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Vendor library: libhiprtc.so, found when memory of a device is first hashed.
-    Checked with:   a double of it (tests/doubles/), the header of HIP 5.2; the
-                    source by clang 14 for gfx906, gfx90a and gfx1030. November
-                    2026. Not run on hardware.
+    Vendor library: libhiprtc.so, found when memory of a device is first
+                    hashed.
+    Checked with:   a double of it (tests/doubles/), the header of HIP 5.2;
+                    the source by clang 14 for gfx906, gfx90a and gfx1030.
+                    November 2026. Not run on hardware.
 
-    WHAT IT DOES
-        Code objects are for one kind of device each: so the kernel of
-        capture/hash.cl is compiled where it is needed, once for each kind, by
-        the
-        hiprtc in the folder of the runtime. What it makes is tried, as on
-        other devices (gpu/device_hash.h).
+    A code object is for one kind of device. So capture/hash.cl is compiled
+    when it is needed, once for each kind, by the hiprtc in the folder of
+    the runtime. The result is tested as on other devices
+    (gpu/device_hash.h).
 */
 #ifndef TS__HIP_DEVICE_HASH_H
 #define TS__HIP_DEVICE_HASH_H

@@ -1,6 +1,6 @@
 /*
-    hip/devices.h - devices, by the numbers that the profiling library or the
-    program uses
+    hip/devices.h - devices, by the numbers of the profiling library or the
+    program
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

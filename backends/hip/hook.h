@@ -1,23 +1,20 @@
 /*
-    hip/hook.h - what HIP's runtime tells by itself, for ts_hip.h
+    hip/hook.h - the hook of HIP's runtime itself
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libamdhip64.so.
-    Checked with:   a double (tests/doubles/amdhip64.c) with either generation
-                    of the hook; layouts compared with the headers of HIP 5.2.3
-                    to 6.2.2. Not run on hardware.
-    Private: included by the implementation of ts_hip.h.
+    Checked with:   a double (tests/doubles/amdhip64.c) with either
+                    generation of the hook; layouts compared with the
+                    headers of HIP 5.2.3 to 6.2.2. Not run on hardware.
 
-    WHAT IT DOES
-        Takes the place that roctracer has in the runtime. There is one such
-        place: a tool that takes it later takes it away.
+    Takes the place of roctracer in the runtime. There is one such place: a
+    tool that takes it later replaces us. No other function of the runtime
+    is called from here: it may be inside its own initialisation, where a
+    call of HIP waits forever.
 
-        The runtime is not called for anything else: it may be within its own
-        start, where a call of HIP waits for ever.
-
-    CONTENTS                            search for "---- 2" to jump
-        1. One function for all         since ROCm 5.3
-        2. Callbacks                    before
+    CONTENTS                            search for "==== 2." to jump
+        1. One function for all
+        2. Callbacks
         3. The choice
 */
 #ifndef TS__HIP_HOOK_H
@@ -51,7 +48,7 @@ static struct {
     ts__notes numbers;    // of operations: the correlation of their calls
 } ts__hook;
 
-/* ---- 1. One function for all -------------------------------------------- */
+/* ==== 1. One function for all ============================================ */
 
 /*
     It is asked whether a call is to be reported, with room for
@@ -123,7 +120,7 @@ static void ts__hook_new_start(uint32_t functions)
     ts__hook.register_tracer(ts__hook_on_event);
 }
 
-/* ---- 2. Callbacks ------------------------------------------------------- */
+/* ==== 2. Callbacks ======================================================= */
 
 /*
     A call: the activity callback gives the place for its data, then the API
@@ -229,7 +226,7 @@ static void ts__hook_old_stop(void)
     }
 }
 
-/* ---- 3. The choice ------------------------------------------------------ */
+/* ==== 3. The choice ====================================================== */
 
 static bool ts__hook_start(char *why, size_t room)
 {

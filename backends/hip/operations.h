@@ -1,17 +1,16 @@
 /*
-    hip/operations.h - what HIP's devices did, for ts_hip.h
+    hip/operations.h - operations of devices, whichever interface reports
+    them
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Private: included by the implementation of ts_hip.h.
 
-    WHAT IT DOES
-        Turns an operation as one of the ways tells of it into one of
-        tracesmith.h: what was noted of its call is found by its correlation.
+    Turns a reported operation into one of tracesmith.h: the note of its
+    call is found by its correlation.
 
-    CONTENTS                            search for "---- 2" to jump
-        1. Those who take records
-        2. What all operations have
-        3. Copies and sets
+    CONTENTS                            search for "==== 2." to jump
+        1. Threads that hand records over
+        2. All operations
+        3. Copies and memsets
         4. Kernels
 */
 #ifndef TS__HIP_OPERATIONS_H
@@ -28,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- 1. Those who take records ------------------------------------------ */
+/* ==== 1. Threads that hand records over ================================== */
 
 // NULL: out of memory.
 static ts__hip_taker *ts__hip_taker_get(void)
@@ -57,7 +56,7 @@ static void ts__hip_taken(ts__hip_taker *t, uint64_t end_ns)
         ts__hip_clock_sample(false);
 }
 
-/* ---- 2. What all operations have ---------------------------------------- */
+/* ==== 2. All operations ================================================== */
 
 typedef struct ts__hip_record { // an operation as a way tells of it
     uint64_t correlation, start_ns, end_ns, queue;
@@ -126,7 +125,7 @@ static void ts__hip_op_end(const ts_gpu_op *op)
     if (ts_filter_kind(op->kind)) ts_gpu_op_record(op);
 }
 
-/* ---- 3. Copies and memsets ---------------------------------------------- */
+/* ==== 3. Copies and memsets ============================================== */
 
 // size: 0 is as the call says.
 static void ts__hip_fill_copy(ts_gpu_op *op, const ts__hip_note *note,
@@ -156,7 +155,7 @@ static void ts__hip_fill_set(ts_gpu_op *op, const ts__hip_note *note,
     op->u.memset.value = note->u.move.source;
 }
 
-/* ---- 4. Kernels --------------------------------------------------------- */
+/* ==== 4. Kernels ========================================================= */
 
 typedef struct ts__hip_kernel {
     const char *name;

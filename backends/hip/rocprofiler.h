@@ -1,31 +1,28 @@
 /*
-    hip/rocprofiler.h - rocprofiler-sdk, for ts_hip.h
+    hip/rocprofiler.h - the interface of rocprofiler-sdk
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: librocprofiler-sdk.so.
     Checked with:   a double (tests/doubles/rocprofiler.c); layouts compared
                     with the headers of 1.0.0 (ROCm 7.0, August 2025) and
                     0.5.0 (ROCm 6.3). Not run on hardware.
-    Private: included by the implementation of ts_hip.h.
 
-    WHAT IT DOES
-        Asks for the calls of HIP on the calling thread, for code objects, and
-        for dispatches, copies and scratch memory in a buffer. Kinds and
-        operations are asked for by name, because their numbers moved between
-        versions; records say their size.
+    Requests the calls of HIP on the calling thread, code objects, and
+    dispatches, copies and scratch memory in a buffer. Kinds and operations
+    are requested by name, because their numbers differ between versions;
+    records have their size.
 
-    WHAT IT DOES NOT DO
-        The library is not called from its own finalizer, which would wait for
-        itself: what is in its buffer is fetched by a handler at exit, of
-        ts_hip.h, that runs before.
+    The library is not called from its own finalizer, which would wait for
+    itself: a handler at exit, which runs before, fetches what is in its
+    buffer.
 
-    CONTENTS                            search for "---- 2" to jump
+    CONTENTS                            search for "==== 2." to jump
         1. The library
         2. Devices
         3. Kernels
         4. Calls of HIP
         5. Records
-        6. Coming in
+        6. Registration
 */
 #ifndef TS__HIP_ROCPROFILER_H
 #define TS__HIP_ROCPROFILER_H
@@ -49,7 +46,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- 1. The library ----------------------------------------------------- */
+/* ==== 1. The library ===================================================== */
 
 // Its handles are structs of one uint64_t, which are passed as one is.
 typedef struct ts__rp_record { // of a callback, by value
@@ -173,7 +170,7 @@ static bool ts__rp_listens(void)
            !__atomic_load_n(&ts__rp.ended, __ATOMIC_RELAXED);
 }
 
-/* ---- 2. Devices --------------------------------------------------------- */
+/* ==== 2. Devices ========================================================= */
 
 // rocprofiler_agent_v0_t: what is read of it.
 enum {
@@ -231,7 +228,7 @@ static int ts__rp_agents_take(int version, const void **agents, size_t count,
     return 0;
 }
 
-/* ---- 3. Kernels --------------------------------------------------------- */
+/* ==== 3. Kernels ========================================================= */
 
 // A copy without the ".kd" of kernel descriptors.
 static char *ts__rp_name_copy(const char *name)
@@ -284,7 +281,7 @@ static const ts__rp_kernel *ts__rp_kernel_find(uint64_t id)
     return __atomic_load_n(&kernel->name, __ATOMIC_ACQUIRE) ? kernel : &unknown;
 }
 
-/* ---- 4. Calls of HIP ---------------------------------------------------- */
+/* ==== 4. Calls of HIP ==================================================== */
 
 typedef struct ts__rp_event { // what a callback tells
     uint64_t correlation;
@@ -363,7 +360,7 @@ static void ts__rp_on_code(ts__rp_record record, uint64_t *user, void *data)
         ts__rp_kernel_add(e.payload);
 }
 
-/* ---- 5. Records --------------------------------------------------------- */
+/* ==== 5. Records ========================================================= */
 
 static void ts__rp_dispatch(ts__hip_taker *t, const char *r)
 {
@@ -503,7 +500,7 @@ static void ts__rp_on_records(uint64_t context, uint64_t buffer, void **headers,
     if (t && ts__rp_listens()) ts__hip_taken(t, UINT64_MAX);
 }
 
-/* ---- 6. Coming in ------------------------------------------------------- */
+/* ==== 6. Registration ==================================================== */
 
 enum { TS__RP_BUFFER = 1 << 20, TS__RP_LOSSLESS = 2, TS__RP_LOCKED = 16 };
 

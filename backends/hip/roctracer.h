@@ -1,21 +1,19 @@
 /*
-    hip/roctracer.h - roctracer, for ts_hip.h
+    hip/roctracer.h - the interface of roctracer
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libroctracer64.so.
-    Checked with:   a double (tests/doubles/roctracer.c); layouts compared with
-                    the headers of 4.1 (ROCm 6.2) and of HIP 5.2.3 to 6.2.2.
-                    Not run on hardware.
-    Private: included by the implementation of ts_hip.h.
+    Checked with:   a double (tests/doubles/roctracer.c); layouts compared
+                    with the headers of 4.1 (ROCm 6.2) and of HIP 5.2.3 to
+                    6.2.2. Not run on hardware.
 
-    WHAT IT DOES
-        Operations come as records of 64 bytes into buffers of a pool, calls as
-        callbacks with their arguments. What a record does not say, as grid and
-        block, is taken from the call.
+    Operations come as records of 64 bytes in buffers of a pool, calls as
+    callbacks with their arguments. What a record does not contain, as grid
+    and block, is taken from the call.
 
-    CONTENTS                            search for "---- 2" to jump
+    CONTENTS                            search for "==== 2." to jump
         1. Devices
-        2. Activity records             also those of hip/hook.h
+        2. Activity records
         3. The library
 */
 #ifndef TS__HIP_ROCTRACER_H
@@ -35,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- 1. Devices --------------------------------------------------------- */
+/* ==== 1. Devices ========================================================= */
 
 #ifndef TS__HIP_NODES
 #define TS__HIP_NODES "/sys/class/kfd/kfd/topology/nodes"
@@ -111,7 +109,7 @@ static void ts__activity_devices(bool by_node)
     ts__hip.indices = !by_node || !ts__hip.device_count;
 }
 
-/* ---- 2. Activity records ------------------------------------------------ */
+/* ==== 2. Activity records ================================================ */
 
 // activity_record_t. Source: ext/prof_protocol.h of roctracer.
 enum {
@@ -210,7 +208,7 @@ static void ts__activity_call(uint32_t number, const char *data)
         ts__hip_enter(number, ts__read64(data, 0), data + ARGUMENTS, true);
 }
 
-/* ---- 3. The library ----------------------------------------------------- */
+/* ==== 3. The library ===================================================== */
 
 typedef struct ts__rt_properties { // roctracer_properties_t
     uint32_t mode;

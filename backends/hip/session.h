@@ -1,5 +1,5 @@
 /*
-    hip/session.h - which interface a session reads; its begin and its end
+    hip/session.h - chooses an interface; begins and ends sessions
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,26 +1,19 @@
 /*
-    hip/shim.h - calls of HIP where nothing tells of them, for ts_hip.h
+    hip/shim.h - calls of HIP where no interface reports them
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: any that has the functions of HIP, libamdhip64.so.
-    Checked with:   a double (tests/doubles/amdhip64.c) without a hook. Not run
-                    on hardware.
-    Private: included by the implementation of ts_hip.h.
+    Checked with:   a double (tests/doubles/amdhip64.c) without a hook. Not
+                    run on hardware.
 
-    WHAT IT DOES
-        Puts functions of its own between the program and HIP: in the tables of
-        addresses through which the loaded files call functions of others. They
-        note the call and call the real ones. They persist for as long as the
-        process; without a session they only go on.
+    Puts functions of ours between the program and HIP, in the tables of
+    addresses through which loaded files call functions of others. They note
+    the call and call the real function. They persist until the process
+    ends; without a session they only pass on.
 
-    WHAT IT DOES NOT DO
-        It knows no times of the device, so there are no kernels and copies in
-        the trace. It does not see files that are loaded later, nor functions
-        that are looked up by name.
-
-    CONTENTS                            search for "---- 2" to jump
-        1. Functions
-        2. The way
+    They know no times of the device, so there are no kernels and copies in
+    the trace. Files that are loaded later and functions that are looked up
+    by name are not seen.
 */
 #ifndef TS__HIP_SHIM_H
 #define TS__HIP_SHIM_H
@@ -37,7 +30,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- 1. Functions ------------------------------------------------------- */
+/* ==== 1. Functions ======================================================= */
 
 typedef struct ts__shim_dim3 { // passed as HIP's is
     uint32_t x, y, z;
@@ -136,7 +129,7 @@ static const ts__patch ts__shims[] = {
 #undef TS__X
 };
 
-/* ---- 2. The way --------------------------------------------------------- */
+/* ==== 2. The way ========================================================= */
 
 static bool ts__shim_start(char *why, size_t room)
 {

@@ -110,8 +110,6 @@ static void ts__hip_forked(void)
     ts__worker_forked(&ts__hip.worker);
 }
 
-/* ---- 3.2 Library and clock ---------------------------------------------- */
-
 // HIP's own, which the program uses already.
 static void *ts__hip_runtime(void)
 {

@@ -1,16 +1,14 @@
 /*
-    hip/streams.h - the streams of HIP, for ts_hip.h
+    hip/streams.h - a track for each stream of HIP
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Private: included by the implementation of ts_hip.h.
 
-    WHAT IT DOES
-        Gives each stream a track. HIP tells streams by their addresses, and
-        the address of one that was destroyed may be that of the next one: so a
-        stream is its address from one moment to another, and operations are
-        distinguished by the times of their calls. Their records may come later.
+    HIP identifies streams by their addresses, and the address of a
+    destroyed one may be reused. So a stream is an address from one moment
+    to another, and operations are assigned by the times of their calls, as
+    their records may come later.
 
-    CONTENTS                            search for "---- 2" to jump
+    CONTENTS                            search for "==== 2." to jump
         1. The table
         2. Making and destroying
         3. Tracks
@@ -24,7 +22,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* ---- 1. The table ------------------------------------------------------- */
+/* ==== 1. The table ======================================================= */
 
 typedef struct ts__hip_place { // what an operation says of its stream
     uint64_t handle;
@@ -132,7 +130,7 @@ static ts__hip_stream *ts__hip_stream_put(const ts__hip_place *p, uint64_t born)
     return s;
 }
 
-/* ---- 2. Making and destroying ------------------------------------------- */
+/* ==== 2. Making and destroying =========================================== */
 
 // The stream of that handle ends: calls from `tick` on are of another one.
 // With the lock.
@@ -180,7 +178,7 @@ static uint32_t ts__hip_stream_device(const ts__hip_place *p)
     return s ? TS__LOAD(&s->device) : p->device;
 }
 
-/* ---- 3. Tracks ---------------------------------------------------------- */
+/* ==== 3. Tracks ========================================================== */
 
 // With the lock.
 static uint32_t ts__hip_stream_define(const ts__hip_stream *s)

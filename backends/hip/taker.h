@@ -1,10 +1,10 @@
 /*
-    hip/taker.h - what a thread that hands over records has found already
+    hip/taker.h - caches of a thread that hands records over
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    A profiling library hands records over on few threads. What such a thread
-    has looked up once it need not look up again.
+    A profiling library hands records over on few threads. What such a
+    thread has looked up once it need not look up again.
 */
 #ifndef TS__HIP_TAKER_H
 #define TS__HIP_TAKER_H

@@ -1,8 +1,12 @@
 /*
-    nvtx/callbacks.h - the functions of CORE, CORE2, of locks and of names of
-    other things
+    nvtx/callbacks.h - the functions of CORE, CORE2, locks and names
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Callbacks: CORE and CORE2
+        2. Callbacks: locks
+        3. Callbacks: names of other things
 */
 #ifndef TS__NVTX_CALLBACKS_H
 #define TS__NVTX_CALLBACKS_H
@@ -18,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- 4.5 Callbacks: CORE and CORE2 -------------------------------------- */
+/* ==== 1. Callbacks: CORE and CORE2 ======================================= */
 
 static void ts__nv_MarkEx(const ts__nv_attributes *given)
 {
@@ -184,7 +188,7 @@ static void ts__nv_Initialize(const void *reserved)
     (void)reserved;
 }
 
-/* ---- 4.6 Callbacks: locks ----------------------------------------------- */
+/* ==== 2. Callbacks: locks ================================================ */
 
 static const char *ts__nv_lock_name(const ts__nv_lock_attributes *a)
 {
@@ -246,7 +250,7 @@ static void ts__nv_DomainSyncUserReleasing(ts__nv_lock *lock)
         ts_mark(&lock->release);
 }
 
-/* ---- 4.7 Callbacks: names of other things ------------------------------- */
+/* ==== 3. Callbacks: names of other things ================================ */
 
 // type: as NVTX passes it. Devices of CUDA are numbers, the others handles.
 #define TS__NV_NAMES(X) \

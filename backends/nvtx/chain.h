@@ -1,24 +1,21 @@
 /*
-    nvtx/chain.h - another handler of NVTX behind this one; private to
-                      ts_nvtx.h
+    nvtx/chain.h - another handler of NVTX behind this one
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        A copy of NVTX calls one handler. Where another tool has asked to be
-        it, it gets these tables as NVTX's, and each call goes to
-        both: handles and numbers that the program gets are ours, and what the
-        other one gave for them is kept with them.
+    A copy of NVTX calls one handler. Where another tool is to be called
+    too, it gets tables of ours in place of NVTX's, and each call goes to
+    both: handles and numbers that the program gets are ours, and those of
+    the other handler are kept with them.
 
-    WHAT IT DOES NOT DO
-        Payload schemas and counters go to this handler only: the other one
-        would have to get each schema under a number of its own, deep
-        within what programs pass.
+    Payload schemas and counters go to this handler only: the other one
+    would need its own number for each schema, also inside what programs
+    pass.
 
-    CONTENTS                            search for "---- 2" to jump
-        1. What the other one gave
+    CONTENTS                            search for "==== 2." to jump
+        1. Handles of the other handler
         2. Its functions
-        3. Both
+        3. Functions that call both
         4. Beginning
 */
 #ifndef TS__NVTX_CHAIN_H
@@ -34,7 +31,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* ---- 1. What the other one gave ----------------------------------------- */
+/* ==== 1. Handles of the other handler ==================================== */
 
 typedef void *ts__nv_handle; // of an object whose head is a ts__nv_kept
 
@@ -141,7 +138,7 @@ static const void *ts__nv_resource(const void *given, ts__nv_room *room)
     return &room->resource;
 }
 
-/* ---- 2. Its functions --------------------------------------------------- */
+/* ==== 2. Its functions =================================================== */
 
 typedef int ts__nv_depth; // of what begins
 
@@ -219,7 +216,7 @@ static struct {
 #undef TS__O
 } ts__nv_other;
 
-/* ---- 3. Both ------------------------------------------------------------ */
+/* ==== 3. Functions that call both ======================================== */
 
 // acquire: pairs with the release in ts__nv_other_take
 #define TS__NV_ALSO(assign, name, with) \
@@ -300,7 +297,7 @@ static void *ts__nv_both_DomainResourceCreate(void *d, const void *a)
     return ts__nv_keep(own);
 }
 
-/* ---- 4. Beginning ------------------------------------------------------- */
+/* ==== 4. Beginning ======================================================= */
 
 #define TS__NV_TWO(name) (ts__nv_function) ts__nv_both_##name
 

@@ -1,22 +1,14 @@
 /*
-    nvtx/counters.h - counters, an extension of NVTX; and both handed over
+    nvtx/counters.h - counters, an extension of NVTX
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Vendor library: none; see ts_nvtx.h, which includes this file.
     Checked with:   NVTX 3 of CUDA 13.0 (counters 0x0102), x86-64, November
                     2026.
 
-    WHAT IT DOES
-        A sample becomes a sample of the counter "DOMAIN: NAME", one of a
-        group a sample of each of its fields, "DOMAIN: NAME.field".
-
-    WHAT IT DOES NOT DO
-        Batches of samples bring times of clocks of their own: they are
-        counted as lost. Limits and scales are not kept, units are.
-
-    CONTENTS                            search for "==== 2." to jump
-        1. Counters
-        2. Handing them over
+    A sample becomes a sample of the counter "DOMAIN: NAME", a group a
+    sample of each of its fields, "DOMAIN: NAME.field". Batches of samples
+    have times of clocks of their own: they are counted as lost. Limits and
+    scales are not kept, units are.
 */
 #ifndef TS__NVTX_COUNTERS_H
 #define TS__NVTX_COUNTERS_H

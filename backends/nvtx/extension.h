@@ -1,5 +1,6 @@
 /*
-    nvtx/extension.h - the functions of payloads and counters, by their slots
+    nvtx/extension.h - the functions of payloads and counters, by their
+    slots
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

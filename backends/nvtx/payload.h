@@ -2,21 +2,16 @@
     nvtx/payload.h - payload schemas, an extension of NVTX
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Vendor library: none; see ts_nvtx.h, which includes this file.
     Checked with:   NVTX 3 of CUDA 13.0 (payload 0x0104), x86-64, November
                     2026.
 
-    WHAT IT DOES
-        Fields of a payload become values of the zone that carries it, named
-        as the schema names them: "size", "peer.rank", "dims[1]". Marks and
-        ranges that start and end have no values: theirs become a message
-        "NAME: field=value ..." at that moment.
+    Fields of a payload become values of the zone that carries it, named as
+    in the schema: "size", "peer.rank", "dims[1]". Marks and spans have no
+    values: theirs become a message "NAME: field=value ..." at that moment.
 
-    WHAT IT DOES NOT DO
-        Events that bring times of clocks of their own are counted as lost.
-        Scopes and time domains get numbers and are kept no further. Bytes are
-        read as the program's own schemas say: what these say wrong of
-        pointers nobody can check.
+    Scopes and time domains get numbers and are not kept. Bytes are read as
+    the program's own schemas say: a wrong pointer in them cannot be
+    detected.
 
     CONTENTS                            search for "==== 2." to jump
         1. What NVTX passes

@@ -92,8 +92,6 @@ static ts__nv_attributes ts__nv_known(const ts__nv_attributes *given)
     return a;
 }
 
-/* ---- 4.4 Ranges and marks ----------------------------------------------- */
-
 // Returns how many were open in this domain on this thread, as NVTX wants it.
 static int ts__nv_push(const void *owner, ts_zone zone)
 {

@@ -2,6 +2,11 @@
     nvtx/state.h - what NVTX passes to a handler, and what is kept of it
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. What NVTX passes
+        2. What is kept
+        3. Names, categories, values
 */
 #ifndef TS__NVTX_STATE_H
 #define TS__NVTX_STATE_H
@@ -17,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- 4.1 What NVTX passes ----------------------------------------------- */
+/* ==== 1. What NVTX passes ================================================ */
 
 // The parts of its interface that are used. tests/checks/capture/nvtx_abi.c
 // compares them with NVIDIA's headers where these are installed.
@@ -77,7 +82,7 @@ typedef struct ts__nv_lock_attributes { // nvtxSyncUserAttributes_v0
     ts__nv_message message;
 } ts__nv_lock_attributes;
 
-/* ---- 4.2 What is kept --------------------------------------------------- */
+/* ==== 2. What is kept ==================================================== */
 
 // All of it is added to lists that never shrink: a handle is valid whatever
 // a program does with it after it has destroyed it.
@@ -274,7 +279,7 @@ static ts__nv_thread *ts__nv_thread_get(void)
     return ts__nv_me;
 }
 
-/* ---- 4.3 Names, categories, values -------------------------------------- */
+/* ==== 3. Names, categories, values ======================================= */
 
 // Also of what says nothing: it would be shown by a number of ours. wide: room
 // for a wide text.

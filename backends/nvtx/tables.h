@@ -1,5 +1,5 @@
 /*
-    nvtx/tables.h - the functions that the handler gives to each copy of NVTX
+    nvtx/tables.h - the functions that each copy of NVTX gets
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,9 +1,11 @@
 /*
-    opencl/abi.h - the parts of OpenCL's interface that ts_opencl.h uses
+    opencl/abi.h - the parts of OpenCL that ts_opencl.h uses
 
-    Part of ts_opencl.h, which includes it. No header of the vendor's is
-    needed; tests/checks/opencl/abi.c compares what is here with Khronos'
-    where that is installed.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    Declared without the vendor's headers; tests/checks/opencl/opencl_abi.c
+    compares them with Khronos' where that is installed.
+
     Source: CL/cl.h, CL/cl_icd.h and CL/cl_layer.h of OpenCL 3.0.
 */
 #ifndef TS__OPENCL_ABI_H
@@ -11,8 +13,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* ---- 4.1 What OpenCL passes --------------------------------------------- */
 
 // Handles are pointers to what only the driver knows.
 typedef void *ts__cl_handle;

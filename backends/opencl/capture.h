@@ -1,17 +1,17 @@
 /*
-    opencl/capture.h - captures of OpenCL: a command has the devices to itself
+    opencl/capture.h - a captured command has the devices to itself
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    A command that is to be kept (ts_capture.h) has the devices to itself. Its
-    call takes the devices, waits, for a bounded time, until nothing else runs,
-    reads what the command can reach, lets it run and end, and reads again.
-    Other threads' commands wait meanwhile, but not forever: one that passes by
-    declines what is being kept. Contents are read on a queue of our own.
+    A call that enqueues a command to be captured takes the devices, waits,
+    for a bounded time, until nothing else runs, reads what the command can
+    reach, lets it run and end, and reads again. Commands of other threads
+    wait meanwhile, but not forever: one that goes on after its time
+    declines the capture. Contents are read on a queue of our own.
 
-    Memory becomes known when a command first uses it, under the address that
-    the trace gave it, and its contents are read then. Objects that lie in a
-    buffer (a part of one, an image made from one) are that buffer.
+    Memory becomes known when a command first uses it, under the address
+    that the trace gave it, and its contents are read then. Objects that lie
+    in a buffer (a sub-buffer, an image made from one) are that buffer.
 */
 #ifndef TS__OPENCL_CAPTURE_H
 #define TS__OPENCL_CAPTURE_H

@@ -1,7 +1,7 @@
 /*
-    opencl/capture_contents.h - captures of OpenCL: reading memory
+    opencl/capture_contents.h - reads the contents of memory objects
 
-    Part of opencl/capture.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
 #ifndef TS__OPENCL_CAPTURE_CONTENTS_H
 #define TS__OPENCL_CAPTURE_CONTENTS_H
@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-/* ---- 4.23 Captures: contents --------------------------------------------- */
 
 static ts__cl_handle ts__cl_context_of(ts__cl_handle queue)
 {

@@ -1,9 +1,9 @@
 /*
-    opencl/capture_copies.h - captures of OpenCL: copies, fills, maps
+    opencl/capture_copies.h - captures copies, fills and maps
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    An end of a copy is an address, or what a box counts from: the box, the
+    An end of a copy is an address, or the begin of a box: the box, the
     images and the pattern of a fill are attributes.
 */
 #ifndef TS__OPENCL_CAPTURE_COPIES_H
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- 4.25 Captures: copies and fills ------------------------------------- */
+/* ==== 1. Captures: copies and fills ====================================== */
 
 // Whether an end lies in its object; what does not the driver refuses.
 static bool ts__cl_end_fits(const ts__cl_object *o, const ts__cl_end_of *e,
@@ -180,7 +180,7 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
     ts__cl_seen_begin(call);
 }
 
-/* ---- 4.26 Captures: what the host maps ----------------------------------- */
+/* ==== 2. Captures: what the host maps ==================================== */
 
 // Memory that is mapped from now on: what is written there moves when it is
 // unmapped. row, slice: of an image.

@@ -1,12 +1,12 @@
 /*
-    opencl/capture_kernels.h - captures of OpenCL: code and kernels
+    opencl/capture_kernels.h - captures code and launches
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     Code is a program's source with the options of its build, its SPIR-V, or
-    what the driver compiled for the device: where the source includes files,
-    or there is none (a program that was linked, or made from a binary). Of a
-    binary that the process itself got from a program with a source it is that.
+    the binary for the device: where the source includes files, or there is
+    none (a linked program, or one made from a binary). For a binary that
+    the process itself got from a program with a source it is that source.
 */
 #ifndef TS__OPENCL_CAPTURE_KERNELS_H
 #define TS__OPENCL_CAPTURE_KERNELS_H
@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- 4.27 Captures: code ------------------------------------------------- */
+/* ==== 1. Captures: code ================================================== */
 
 typedef struct ts__cl_program {
     uint32_t form;
@@ -273,7 +273,7 @@ static ts_reason ts__cl_kernel_code(ts__cl_kernel *k, ts__cl_handle device)
     return k->image ? TS_REASON_NONE : k->image_reason;
 }
 
-/* ---- 4.28 Captures: kernels ---------------------------------------------- */
+/* ==== 2. Captures: kernels =============================================== */
 
 static bool ts__cl_seen_bytes(ts__cl_seen *seen, ts_capture_param_type type,
                               const void *bytes, uint32_t size)

@@ -1,6 +1,6 @@
 /*
-    opencl/capture_objects.h - what a memory object is, and where its contents
-    lie
+    opencl/capture_objects.h - what a memory object is, and where its
+    contents lie
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

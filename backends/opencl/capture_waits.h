@@ -1,7 +1,8 @@
 /*
-    opencl/capture_waits.h - captures of OpenCL: waiting, and what for
+    opencl/capture_waits.h - waits for queues, user events and other
+    commands
 
-    Part of opencl/capture.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
 #ifndef TS__OPENCL_CAPTURE_WAITS_H
 #define TS__OPENCL_CAPTURE_WAITS_H
@@ -19,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- 4.21 Captures: waiting ---------------------------------------------- */
 
 static int32_t ts__cl_status(ts__cl_handle event)
 {

@@ -1,12 +1,17 @@
 /*
-    opencl/commands.h - what OpenCL is given to do, and waits for
+    opencl/commands.h - what every enqueuing function does, and waits
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Every function that enqueues has one shape: ts__cl_begin takes note of who
-    asks and gives the driver a place for the event, the driver is called,
-    what it was is written into the command, and ts__cl_end keeps that and
-    records the call.
+    Every function that enqueues has one shape: ts__cl_begin notes the
+    calling thread and gives the driver a place for the event, the driver is
+    called, the command is described, and ts__cl_end keeps it and records
+    the call.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Commands
+        2. Host functions, markers, barriers
+        3. What the host waits for
 */
 #ifndef TS__OPENCL_COMMANDS_H
 #define TS__OPENCL_COMMANDS_H
@@ -28,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- 4.9 Commands ------------------------------------------------------- */
+/* ==== 1. Commands ======================================================== */
 
 // Before the driver is called. Returns where it is to put the event: where
 // the program wants it, else with us.
@@ -229,7 +234,7 @@ static void ts__cl_waits(ts__cl_call *call, ts__cl_handle queue, uint32_t waits,
     ts__cl_waits(&call, queue, waits, list)
 #define TS__CL_END(result) return ts__cl_end(&call, result, at, waits, list)
 
-/* ---- 4.10 Host functions, markers, barriers ----------------------------- */
+/* ==== 2. Host functions, markers, barriers =============================== */
 
 static int32_t ts__cl_clEnqueueNativeKernel(ts__cl_handle queue,
                                             void (*function)(void *),
@@ -329,7 +334,7 @@ static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
                       list);
 }
 
-/* ---- 4.11 What the host waits for --------------------------------------- */
+/* ==== 3. What the host waits for ========================================= */
 
 static void ts__cl_sync(const ts__cl_call *call, ts_event_kind kind,
                         uint32_t track, uint64_t id)

@@ -1,7 +1,7 @@
 /*
     opencl/copies.h - commands that move and fill memory
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
 #ifndef TS__OPENCL_COPIES_H
 #define TS__OPENCL_COPIES_H
@@ -18,8 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- 4.12 Copies and fills ---------------------------------------------- */
 
 enum { TS__CL_H2D = 1, TS__CL_D2H = 2, TS__CL_D2D = 3, TS__CL_H2H = 4 };
 

@@ -1,15 +1,14 @@
 /*
-    opencl/device_hash.h - captures of OpenCL: hashes that devices tell
+    opencl/device_hash.h - hashes that a device computes, for captures
 
-    Part of opencl/capture.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    The kernel of capture/hash.cl, built once for a device of a context, when
-    its memory is first hashed, and tried on bytes that the host hashes too. A
-    kernel keeps its context alive, so it goes when the program lets go of the
-    context for the last time; what the program still does there is hashed on
-    the host. The capturing thread takes it out of the list for as long as it
-    calls the driver, which may call the program, and that us: no lock is held
-    then.
+    The kernel of capture/hash.cl, built once for a device of a context when
+    its memory is first hashed, and tested on bytes that the host hashes
+    too. A kernel keeps its context alive, so it is released with the
+    program's last reference to the context; after that the host hashes. The
+    capturing thread takes it out of the list while it calls the driver,
+    which may call the program, and that us: no lock is held then.
 */
 #ifndef TS__OPENCL_DEVICE_HASH_H
 #define TS__OPENCL_DEVICE_HASH_H
@@ -27,8 +26,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- 4.29 Captures: hashes ----------------------------------------------- */
 
 enum {
     TS__CL_HASHES = TS__CAP_HASHES_MAX * 16,

@@ -1,7 +1,7 @@
 /*
     opencl/devices.h - devices, their clocks and contexts
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
 #ifndef TS__OPENCL_DEVICES_H
 #define TS__OPENCL_DEVICES_H
@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- 4.3 Devices and their clocks --------------------------------------- */
 
 /*
     Times of commands are nanoseconds of a clock of the device. What that is

@@ -1,9 +1,12 @@
 /*
     opencl/exec_abi.h - the parts of OpenCL that ts_opencl_exec.h uses
 
-    Part of ts_opencl_exec.h, which includes it. No header of the vendor's is
-    needed; tests/checks/opencl-execute/abi.c compares what is here with
-    Khronos' where that is installed.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    Declared without the vendor's headers;
+    tests/checks/opencl-execute/opencl_abi.c compares them with Khronos'
+    where that is installed.
+
     Source: CL/cl.h and CL/cl_ext.h of OpenCL 3.0.
 */
 #ifndef TS__OPENCL_EXEC_ABI_H

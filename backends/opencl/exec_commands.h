@@ -1,7 +1,12 @@
 /*
-    opencl/exec_commands.h - launches, copies and fills of ts_opencl_exec.h
+    opencl/exec_commands.h - images, launches, copies and fills
 
-    Part of ts_opencl_exec.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    CONTENTS                            search for "==== 2." to jump
+        1. Images
+        2. Launches
+        3. Copies and fills
 */
 #ifndef TS__OPENCL_EXEC_COMMANDS_H
 #define TS__OPENCL_EXEC_COMMANDS_H
@@ -16,7 +21,7 @@
 
 #include <string.h>
 
-/* ---- 2.6 Images --------------------------------------------------------- */
+/* ==== 1. Images ========================================================== */
 
 /*
     An image's contents lie in a buffer, row by row. For a kernel, or a fill,
@@ -207,7 +212,7 @@ static ts_result ts__ox_view_close(ts__ox *x, ts__ox_queue *q,
                       view->bytes[0] * view->bytes[1], view->row, view->slice);
 }
 
-/* ---- 2.7 Launches ------------------------------------------------------- */
+/* ==== 2. Launches ======================================================== */
 
 typedef struct ts__ox_views {
     ts__ox_view items[32];
@@ -372,7 +377,7 @@ static ts_result ts__ox_launch(void *state, uint64_t stream,
     return result;
 }
 
-/* ---- 2.8 Copies and fills ----------------------------------------------- */
+/* ==== 3. Copies and fills ================================================ */
 
 static ts_result ts__ox_end_at(const ts__ox *x, uint64_t address, bool host,
                                ts__ox_end *end)

@@ -1,7 +1,7 @@
 /*
     opencl/exec_devices.h - the library, and devices that fit
 
-    Part of ts_opencl_exec.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
 #ifndef TS__OPENCL_EXEC_DEVICES_H
 #define TS__OPENCL_EXEC_DEVICES_H
@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- 2.1 Library and devices -------------------------------------------- */
 
 #ifndef TS__OX_FIND // tests bring functions of their own
 #define TS__OX_OPEN() dlopen("libOpenCL.so.1", RTLD_NOW)

@@ -1,12 +1,13 @@
 /*
-    opencl/exec_graph.h - where commands go: to a queue, or into a graph
+    opencl/exec_graph.h - commands that go into a graph
 
-    Part of ts_opencl_exec.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    A graph is a command buffer of cl_khr_command_buffer: one queue's, in which
-    each stream is a chain of sync points. Commands there know no memory of the
-    host. What a copy reads of it lies in a buffer of its own from the start,
-    and what one writes there is fetched from such a buffer when all is over.
+    A graph is a command buffer of cl_khr_command_buffer: for one queue, in
+    which each stream is a chain of sync points. Its commands cannot use
+    memory of the host: what a copy reads of it is in a buffer from the
+    start, and what a copy writes to it is fetched from a buffer at the end.
+
     Source: cl_khr_command_buffer 0.9.
 */
 #ifndef TS__OPENCL_EXEC_GRAPH_H
@@ -20,8 +21,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- 2.5 Graphs --------------------------------------------------------- */
 
 // Behind every command of a graph: the next one of its stream waits for it.
 static ts_result ts__ox_noted(ts__ox *x, ts__ox_queue *q, int32_t error)

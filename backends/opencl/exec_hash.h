@@ -1,12 +1,12 @@
 /*
-    opencl/exec_hash.h - hashes that devices of ts_opencl_exec.h tell
+    opencl/exec_hash.h - hashes that a device computes, for executions
 
-    Part of ts_opencl_exec.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    The kernel of capture/hash.cl, built when memory is first looked at, and
-    tried on bytes of which the hashes are known. It has a queue of its own, as
-    nothing else runs meanwhile. On devices whose memory is the host's it saves
-    nothing.
+    The kernel of capture/hash.cl, built when memory is first hashed, and
+    tested on bytes of which the hashes are known. It has a queue of its
+    own, as nothing else runs meanwhile. On devices that share the host's
+    memory it is not used.
 */
 #ifndef TS__OPENCL_EXEC_HASH_H
 #define TS__OPENCL_EXEC_HASH_H
@@ -20,8 +20,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- 2.9 Hashes --------------------------------------------------------- */
 
 enum {
     TS__OX_HASH_CHUNKS = 1024,          // at once

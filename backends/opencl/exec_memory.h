@@ -1,5 +1,6 @@
 /*
-    opencl/exec_memory.h - memory of devices, under the addresses of the trace
+    opencl/exec_memory.h - memory of devices, under the addresses of the
+    trace
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,7 +1,7 @@
 /*
     opencl/exec_programs.h - programs, and kernels of them
 
-    Part of ts_opencl_exec.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
 #ifndef TS__OPENCL_EXEC_PROGRAMS_H
 #define TS__OPENCL_EXEC_PROGRAMS_H
@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- 2.3 Programs ------------------------------------------------------- */
 
 // What the compiler says first: three lines at most.
 static void ts__ox_log(const ts__ox *x, ts__ox_handle program, char *why,

@@ -1,5 +1,5 @@
 /*
-    opencl/exec_state.h - the state of the executor of ts_opencl_exec.h
+    opencl/exec_state.h - the state of the executor
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,16 +1,16 @@
 /*
     opencl/in_flight.h - commands from their call until they are reported
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     A command is noted when the program enqueues it, and reported when its
-    event says that it is done. Who looks: the call that waits for it, before
-    it returns, and a thread of our own every few milliseconds. Callbacks
-    (clSetEventCallback) would do it on the driver's threads: each costs an
-    allocation and a wake-up, and comes after the program may already have
-    stopped the session. One looks at a queue at a time, under no lock: a driver
-    may call the program meanwhile, which calls us. Who enqueues waits for none
-    of them.
+    event says that it is complete. The call that waits for it looks before
+    it returns, and a thread of ours every few milliseconds. Callbacks
+    (clSetEventCallback) would run on the driver's threads: each costs an
+    allocation and a wake-up, and may come after the program has stopped the
+    session. One thread at a time looks at a queue, without a lock: a driver
+    may call the program meanwhile, which calls us. Enqueuing never waits
+    for that.
 */
 #ifndef TS__OPENCL_IN_FLIGHT_H
 #define TS__OPENCL_IN_FLIGHT_H
@@ -29,7 +29,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- 4.4 Commands in flight --------------------------------------------- */
+/* ==== 1. Commands in flight ============================================== */
 
 static void ts__cl_command_free(ts__cl_command *c)
 {
@@ -261,7 +261,7 @@ static void ts__cl_reap(bool all, uint32_t patience)
     ts__cl_memory_report();
 }
 
-/* ---- 4.5 The thread that looks ------------------------------------------ */
+/* ==== 2. The thread that looks =========================================== */
 
 enum { TS__CL_LOOK_NS = 5000000, TS__CL_LINGER = 20 };
 

@@ -1,7 +1,7 @@
 /*
-    opencl/kernels.h - programs, kernels, their arguments and launches
+    opencl/kernels.h - kernels and their arguments
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */
 #ifndef TS__OPENCL_KERNELS_H
 #define TS__OPENCL_KERNELS_H

@@ -1,12 +1,11 @@
 /*
-    opencl/objects.h - what is alive in OpenCL
+    opencl/objects.h - the live objects of OpenCL, by handle
 
-    Part of ts_opencl.h, which includes it.
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Objects are found by their handle. An entry lives as long as the
-    process and its handle: drivers use few handles again and again, so a new
-    object takes the place of the one that had its handle before. Lookups
-    need no lock.
+    An entry lives as long as the process: drivers reuse few handles, so a
+    new object takes the entry of the one that had its handle before.
+    Lookups need no lock.
 */
 #ifndef TS__OPENCL_OBJECTS_H
 #define TS__OPENCL_OBJECTS_H
@@ -16,8 +15,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-
-/* ---- 4.2 Objects -------------------------------------------------------- */
 
 typedef enum ts__cl_kind {
     TS__CL_CONTEXT,

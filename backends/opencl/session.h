@@ -142,8 +142,6 @@ void ts_opencl_layer_end(void)
     }
 }
 
-/* ---- 4.16 A program with this inside ------------------------------------ */
-
 #ifdef TRACESMITH_OPENCL
 /*
     The loader's names, defined here: the program and its libraries call these,

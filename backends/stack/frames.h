@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-/* ---- 4.3 What is known of addresses ------------------------------------- */
+/* ==== 1. What is known of addresses ====================================== */
 
 /*
     Four slots to a line of the cache. A slot is claimed by its address being
@@ -78,7 +78,7 @@ static __attribute__((noinline)) uint64_t ts__stack_learn(uint64_t pc)
     return rule;
 }
 
-/* ---- 4.4 Frames --------------------------------------------------------- */
+/* ==== 2. Frames ========================================================== */
 
 typedef struct ts__stack_walk {
     uint64_t pc, sp, fp, lr;

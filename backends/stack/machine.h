@@ -1,6 +1,5 @@
 /*
-    stack/machine.h - whether stacks of this machine are followed by tables of
-    our own
+    stack/machine.h - whether stacks of this machine are followed by tables
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -12,7 +12,7 @@
 #include "machine.h"
 #include "modules.h"
 
-/* ---- 4.5 A known chain -------------------------------------------------- */
+/* ==== 1. A known chain =================================================== */
 
 /*
     Tables may be missing (-fno-asynchronous-unwind-tables, stripped programs)
@@ -44,7 +44,7 @@ static inline bool ts__stack_works(void)
     return TS__LIKELY(state == 1) || (!state && ts__stack_test());
 }
 
-/* ---- 4.6 Numbers -------------------------------------------------------- */
+/* ==== 2. Numbers ========================================================= */
 
 static TS__STACK_PLAIN uint32_t ts__stack_number(ts__stack_walk *w,
                                                  uint32_t skip, uint32_t depth)

@@ -1,5 +1,5 @@
 /*
-    stack/unknown_machine.h - no stacks: neither tables of our own nor libunwind
+    stack/unknown_machine.h - no stacks: neither tables nor libunwind
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

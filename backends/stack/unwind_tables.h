@@ -1,17 +1,15 @@
 /*
-    stack/unwind_tables.h - reads unwind tables for ts_stack.h; private to it
+    stack/unwind_tables.h - reads unwind tables
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Finds what the unwind table of a module (.eh_frame, by its sorted
-        .eh_frame_hdr) says of an address, and puts it into 64 bits: where the
-        caller's frame, its frame pointer and its return address lie.
+    Finds what the unwind table of a module (.eh_frame, by its sorted
+    .eh_frame_hdr) says of an address, and packs it into 64 bits: where the
+    caller's frame, its frame pointer and its return address lie.
 
-    WHAT IT DOES NOT DO
-        It evaluates no expressions but those that compilers write for frames
-        that they aligned. Tables are those of modules that the program runs:
-        they are believed, but not beyond the ends of the module.
+    Of expressions only those are evaluated that compilers write for aligned
+    frames. Tables are those of modules that the program runs: they are
+    trusted, but not beyond the ends of the module.
 */
 #ifndef TS__STACK_UNWIND_TABLES_H
 #define TS__STACK_UNWIND_TABLES_H

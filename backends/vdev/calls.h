@@ -1,10 +1,11 @@
 /*
-    vdev/calls.h - what every public function of ts_vdev.h does first and last
+    vdev/calls.h - what every public function of ts_vdev.h does first and
+    last
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    A call is entered, submits operations to streams, and is left: then it is
-    recorded.
+    A call is entered, submits operations to streams, and is left: then it
+    is recorded.
 */
 #ifndef TS__VDEV_CALLS_H
 #define TS__VDEV_CALLS_H

@@ -1,19 +1,12 @@
 /*
-    vdev/capture.h - captures of the virtual accelerator; a part of
-    ts_vdev.h, private to it
+    vdev/capture.h - captures of the virtual accelerator
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Gives an operation that is to be kept (ts_capture.h) the device to
-        itself: waits, for a bounded time, until nothing else runs, shows the
-        memory, runs it, shows the memory again. Other threads' calls wait
-        meanwhile. Finds the module that a kernel's function is in.
-
-    CONTENTS                            search for "==== 2." to jump
-        1. Turns
-        2. Code
-        3. Operations
+    Gives an operation that is captured (ts_capture.h) the device to itself:
+    waits, for a bounded time, until nothing else runs, shows the memory,
+    runs it, shows the memory again. Calls of other threads wait meanwhile.
+    Finds the module of a kernel's function.
 */
 #ifndef TS__VDEV_CAPTURE_H
 #define TS__VDEV_CAPTURE_H
@@ -36,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ==== 2. Code ============================================================ */
+/* ==== 1. Code ============================================================ */
 
 static const void *ts__vd_view(void *user, uint64_t address, uint64_t size,
                                void *scratch)
@@ -218,7 +211,7 @@ static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
     free(mapping);
 }
 
-/* ==== 3. Operations ====================================================== */
+/* ==== 2. Operations ====================================================== */
 
 static const ts_capture_vendor ts__vd_vendor = { .name = "vdev",
                                                  .view = ts__vd_view,

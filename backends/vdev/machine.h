@@ -1,22 +1,19 @@
 /*
-    vdev/machine.h - the machine inside ts_vdev.h; private to it
+    vdev/machine.h - runs what is submitted: in the place of a driver and a
+    device
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Keeps what was submitted in order, and runs it: what takes the place
-        of a driver and a device. It stamps each operation with the times of
-        its start and end and hands it to ts_gpu_op_record when it is over.
-
-    WHAT IT DOES NOT DO
-        It checks no arguments and knows no rules of streams: ts_vdev.h says
-        what waits for what. If you bring an accelerator of your own you have
-        all of this already; read ts_vdev.h instead.
+    Keeps submitted operations in order and runs them. It stamps each
+    operation with the times of its start and end and passes it to
+    ts_gpu_op_record when it is over. It checks no arguments and knows no
+    rules of streams: the callers say what waits for what. A real
+    accelerator has all of this already; read calls.h and kernels.h instead.
 
     CONTENTS                            search for "==== 2." to jump
         1. Objects
-        2. Graph                        what waits for what
-        3. Engines                      who runs it
+        2. Graph
+        3. Engines
         4. Memory
         5. Open and close
 */

@@ -1,5 +1,5 @@
 /*
-    vdev/memory.h - memory of devices; a part of ts_vdev.h, private to it
+    vdev/memory.h - memory of devices
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 */

@@ -1,15 +1,13 @@
 /*
-    vdev/untouched_pages.h - memory of devices that nobody has written; a part
-    of ts_vdev.h, private to it
+    vdev/untouched_pages.h - memory of devices that nobody has written
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    WHAT IT DOES
-        Memory of a device is the process's own, and a page of it that was
-        never touched is not there: it reads as zeros. /proc/self/pagemap tells
-        so without touching it. Where it tells something else of memory that is
-        known (no such file, an emulator with addresses of its own), nothing is
-        known.
+    Memory of a device is the process's own, and a page that was never
+    touched does not exist: it reads as zeros. /proc/self/pagemap says so
+    without touching it. It is compared with memory of known state first;
+    where it is wrong (no such file, an emulator with other addresses),
+    nothing counts as untouched.
 */
 #ifndef TS__VDEV_UNTOUCHED_PAGES_H
 #define TS__VDEV_UNTOUCHED_PAGES_H
