@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-// Chunks that nobody has written are zeros, and all of them are one.
+// Chunks that were never written are zeros: all of them have one hash.
 typedef struct ts__cap_blank {
     uint64_t end; // chunks up to here are alike
     bool blank, known;

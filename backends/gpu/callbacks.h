@@ -122,7 +122,7 @@ static void ts__cs_end(const ts__cs_call *c)
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
     ts_capture_end(&ts__cs.memory, h->op);
-    // What ran concurrently may write after somebody looked.
+    // What ran concurrently may write after memory was read.
     if (h->exclusive && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
     pthread_mutex_unlock(&ts__cs.memory_lock);
     if (h->exclusive)
@@ -135,7 +135,7 @@ static void ts__cs_end(const ts__cs_call *c)
 
 /*
     Whether what begins is recorded into a graph. A stream is asked if anything
-    is recorded, and once if nobody saw it being made: it may be recorded since
+    is recorded, and once if its creation was not seen: it may be recorded since
     before that.
 */
 static bool ts__cs_is_recorded(const ts__cs_call *c)
@@ -158,7 +158,7 @@ static bool ts__cs_is_recorded(const ts__cs_call *c)
     return job.recorded;
 }
 
-// A stream is to be recorded. What runs on it nobody can wait for until that
+// A stream is to be recorded. What runs on it cannot be waited for until that
 // is over: it is waited for now.
 static void ts__cs_record(const ts__cs_call *c)
 {
@@ -192,7 +192,7 @@ static void ts__cs_recorded(const ts__cs_call *c)
                         (void *)(uintptr_t)ts__cs_argument(c, 0), false);
 }
 
-// Before it is gone, because somebody else may get the address at once.
+// Before it is freed, because another allocation may get the address at once.
 static void ts__cs_goes(const ts__cs_call *c)
 {
     const uint64_t address = ts__cs_argument(c, 0);

@@ -119,7 +119,7 @@ static void ts__cs_tensor_made(const ts__cs_call *c, const uint64_t was[16])
     ts__cs_tensor_put(&ts__cs.tensors, &how);
 }
 
-// On the thread that asks the driver: what a function is of, a kernel of a
+// On the thread that calls the driver: what a function is of, a kernel of a
 // library, which need not be loaded for that.
 static bool ts__cs_owner_answer(ts__cs_job *job)
 {
@@ -130,7 +130,7 @@ static bool ts__cs_owner_answer(ts__cs_job *job)
            (call->library && call->library(&job->module, job->object) == 0);
 }
 
-// On the thread that asks the driver.
+// On the thread that calls the driver.
 static bool ts__cs_library_answer(ts__cs_job *job)
 {
     const ts__cs_calls *const call = &ts__cs.driver.call;

@@ -41,8 +41,8 @@ static void ts__cs_context_forget(ts__cs_driver *d, const void *context)
             memset(&d->owns[i], 0, sizeof d->owns[i]);
 }
 
-// Nobody gets an answer about it any more; waits until the one who asks has
-// let go of it. Who did not answer in time is not waited for.
+// From now on no request enters this context. Waits until the present request
+// has left it, unless the driver did not answer that one in time.
 static inline void ts__cs_going_begin(ts__cs_driver *d, ts__cs_going *going,
                                       uint64_t until_ns)
 {
@@ -116,9 +116,9 @@ static bool ts__cs_is_among(void *const *all, size_t count, const void *one)
     return at < count;
 }
 
-// Nobody saw what went between sessions: a context may be another one, with
-// the same handle. What is of none that can tell that it is the same is over.
-// On the thread that asks the driver.
+// What was destroyed between sessions was not seen: a context may be another
+// one, with the same handle. What we have in a context that is not verifiably
+// the same is dropped. On the thread that calls the driver.
 static bool ts__cs_age(ts__cs_job *job)
 {
     ts__cs_driver *const d = &ts__cs.driver;

@@ -111,7 +111,7 @@ typedef struct ts__cuda_batch { // CUDA_MEMCPY3D_BATCH_OP
     uint32_t order, flags;
 } ts__cuda_batch;
 
-enum { // how a tensor map was made; 0: nobody knows
+enum { // how a tensor map was made; 0: unknown
     TS__CUDA_TILED = 1,
     TS__CUDA_COLUMNS = 2, // im2col
     TS__CUDA_WIDE = 3     // im2col of one dimension

@@ -101,7 +101,7 @@ static bool ts__cs_hash_tried(ts__cs_driver *d, const ts__cs_own *own,
     return true;
 }
 
-// On the thread that asks the driver.
+// On the thread that calls the driver.
 static bool ts__cs_hash_answer(ts__cs_job *job)
 {
     ts__cs_driver *const d = &ts__cs.driver;

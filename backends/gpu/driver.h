@@ -78,7 +78,7 @@ typedef enum ts__cs_what {
     TS__CS_ALLOCATION, // which allocation `address` lies in
     TS__CS_STATUS,     // whether stream `object` is `recorded`
     TS__CS_QUIET,      // wait until stream `object` is idle, till `until_ns`
-    TS__CS_OWN         // what `own` asks
+    TS__CS_OWN         // what `own` does
 } ts__cs_what;
 
 // Managed memory, and whether anybody may look at it while others use it.
@@ -107,7 +107,7 @@ typedef struct ts__cs_job {
     const void *loader;                        // who loaded modules meanwhile
     const char *called;                        // of a function: its name
     bool recording;            // some stream may be recorded now
-    bool recorded;             // a stream is, so that nobody can wait for it
+    bool recorded;             // a stream is, so that it cannot be waited for
     void *found;               // what `own` has to say
     void (*drop)(void *found); // of what nobody waits for; NULL: need not be
 } ts__cs_job;
@@ -149,8 +149,8 @@ typedef struct ts__cs_driver {
     pthread_cond_t wake, done;
     pthread_t thread;
     bool running, busy, leave, silent; // silent: it did not answer
-    bool taken;          // somebody waits for `job`, or has not fetched it yet
-    bool same;           // who asks does so on its own thread
+    bool taken;          // a thread waits for `job`, or has not fetched it yet
+    bool same;           // requests are made on the requesting thread
     uint32_t per_thread; // a thread's own default stream is in use
     uint32_t left; // how often streams that nobody can ask may have got work:
                    // of before the session, or destroyed since

@@ -54,7 +54,7 @@ static bool ts__cs_stream_next(ts__cs_driver *d, size_t *at, ts__cs_stream *s)
     return there;
 }
 
-// Whether who asked gave up meanwhile.
+// Whether the requesting thread gave up meanwhile.
 static inline bool ts__cs_is_silent(ts__cs_driver *d)
 {
     pthread_mutex_lock(&d->lock);
@@ -101,8 +101,8 @@ static uint64_t ts__cs_id_of(const ts__cs_driver *d, void *context)
     return id;
 }
 
-// What we have in a context: a stream that waits for nobody, and nobody for
-// it. NULL: it cannot be made.
+// What we have in a context: a stream without dependencies on those of the
+// program. NULL: it cannot be made.
 static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
 {
     const size_t most = sizeof d->owns / sizeof *d->owns;
@@ -142,8 +142,8 @@ static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
 /*
     Until all that a context was given is over. Since CUDA 12.5 an event can
     tell; before, one function waits for it, and if that does not return, this
-    thread hangs: who asks gives up in time all the same. The program's own is
-    not left to hang.
+    thread hangs: the requesting one gives up in time all the same. The
+    program's own is not left to hang.
 */
 static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
                             const ts__cs_job *job)
@@ -158,9 +158,9 @@ static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
 }
 
 /*
-    Waits for streams that nobody can ask; once, as long as there are no more.
-    While anything is recorded that is not done: to wait for all of a context
-    ends every recording in it.
+    Waits for streams that cannot be queried; once, as long as there are no
+    more. While anything is recorded that is not done: to wait for all of a
+    context ends every recording in it.
     Source: cuda.h, cuCtxRecordEvent.
 */
 static bool ts__cs_wait_left(ts__cs_driver *d, ts__cs_job *job, bool recorded)
@@ -194,7 +194,7 @@ static bool ts__cs_drain_defaults(ts__cs_driver *d, ts__cs_job *job)
 }
 
 // Each stream is asked, with a bound. Only where threads have default streams
-// of their own, or streams are gone, which nobody else can ask, everything is
+// of their own, or streams were destroyed with work in flight, everything is
 // waited for.
 static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
 {
@@ -337,7 +337,7 @@ static void ts__cs_unfetched(const ts__cs_driver *d)
 static void *ts__cs_work(void *user)
 {
     ts__cs_driver *const d = (ts__cs_driver *)user;
-    int relaxed = 2; // what it asks may be asked while others record
+    int relaxed = 2; // its calls are permitted while others record
     ts__cs_mine = true;
     pthread_setname_np(pthread_self(), "ts-capture");
     if (d->call.mode) d->call.mode(&relaxed);
@@ -347,13 +347,13 @@ static void *ts__cs_work(void *user)
             pthread_cond_wait(&d->wake, &d->lock);
         if (d->leave) break;
         pthread_mutex_unlock(&d->lock);
-        d->job.ok = ts__cs_answer(d, &d->job); // nobody else touches it
+        d->job.ok = ts__cs_answer(d, &d->job); // no other thread touches it
         pthread_mutex_lock(&d->lock);
         ts__cs_unfetched(d);
         d->busy = false;
         pthread_cond_broadcast(&d->done);
     }
-    d->running = d->busy = false; // who asked at the last moment gets a no
+    d->running = d->busy = false; // a request at the last moment fails
     pthread_cond_broadcast(&d->done);
     pthread_mutex_unlock(&d->lock);
     return NULL;

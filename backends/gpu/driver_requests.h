@@ -43,7 +43,7 @@ static inline bool ts__cs_driver_find(ts__cs_driver *d)
     }
     TS__CS_CALLS(TS__X)
 #undef TS__X
-    // The thread that asks may be within one of them.
+    // The thread that calls may be inside one of them.
     if (memcmp(&d->call, &call, sizeof call) != 0) d->call = call;
     return ts__cs_driver_ready(d);
 }
@@ -115,8 +115,8 @@ static inline bool ts__cs_answer_here(ts__cs_driver *d, ts__cs_job *job)
 
 /*
     Where the driver answers no other thread while a call is in flight, as one
-    that holds a lock of the context: the thread of the call asks. Nothing is
-    called that waits by itself.
+    that holds a lock of the context: the thread of the call makes the request.
+    Nothing is called that waits by itself.
 */
 static inline bool ts__cs_request_here(ts__cs_driver *d, ts__cs_job *job,
                                        uint64_t until_ns)
@@ -142,8 +142,9 @@ static inline bool ts__cs_request_here(ts__cs_driver *d, ts__cs_job *job,
 }
 
 /*
-    Asks, and waits for at most so long. The answer is in *job. False: the
-    driver says no, or nothing. While it says nothing nobody else is asked.
+    Makes a request and waits until `until_ns` at most. The answer is in *job.
+    False: the driver refuses, or does not answer. While it does not answer, no
+    further request is made.
 */
 static bool ts__cs_request(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
 {

@@ -77,7 +77,7 @@ static bool ts__cs_drained(void *context, bool *recording)
     return ok;
 }
 
-// Whether anything is recorded that nobody can be asked about: the driver is
+// Whether anything is recorded that cannot be queried: the driver is
 // of before CUDA 10.1, or it may be a thread's own default stream.
 static bool ts__cs_may_spoil(bool *recording)
 {
@@ -90,8 +90,8 @@ static bool ts__cs_may_spoil(bool *recording)
 
 /*
     The device for this call alone. False: it did not get idle in time; then
-    nobody waits again until it was once. Or a stream is recorded that nobody
-    can wait for without spoiling that.
+    no operation waits again until it was idle once. Or a stream is recorded
+    that can wait for without spoiling that.
 */
 static bool ts__cs_exclusive_begin(void *context, bool *recording)
 {

@@ -32,7 +32,7 @@ typedef enum ts__cs_kind {
     TS__CS_SET,
     TS__CS_SET_ROWS,
     TS__CS_HOST_FUNCTION,
-    TS__CS_OTHER, // writes nobody knows where
+    TS__CS_OTHER, // it is unknown what it writes
     // Everything else.
     TS__CS_ALLOC, // address *, size
     TS__CS_ALLOC_ROWS,
@@ -55,7 +55,7 @@ typedef enum ts__cs_kind {
     TS__CS_MODULE_GONE,      // or a library
     TS__CS_FUNCTION_SET,
     TS__CS_KERNEL_SET,
-    TS__CS_TENSOR, // width: how it is made, 0: nobody knows
+    TS__CS_TENSOR, // width: how it is made, 0: unknown
     TS__CS_TENSOR_MOVED,
     TS__CS_TEXTURE, // or a surface, of width 0
     TS__CS_TEXTURE_GONE,

@@ -370,7 +370,7 @@ static void ts__cs_graph_edges(const ts__cs_driver *d, ts__cs_graph *g,
     free((void *)all);
 }
 
-// Whether nobody waits for it any more: it may change meanwhile, and go.
+// Whether the request was given up: then the graph may change or be destroyed.
 static bool ts__cs_is_given_up(ts__cs_driver *d, ts__cs_graph *g)
 {
     const bool silent = ts__cs_is_silent(d);
@@ -497,7 +497,7 @@ static void ts__cs_graph_drop(void *graph)
     ts__cs_graph_free((ts__cs_graph *)graph);
 }
 
-// On the thread that asks the driver.
+// On the thread that calls the driver.
 static bool ts__cs_graph_new(ts__cs_job *job)
 {
     ts__cs_graph *const g = (ts__cs_graph *)calloc(1, sizeof *g);

@@ -25,7 +25,7 @@ static bool ts__cs_batch_end(const ts__cuda_operand *operand,
                              const size_t extent[3], ts__cuda_end *end)
 {
     if (operand->type != TS__CUDA_POINTER) return false;
-    end->type = TS__CUDA_DEVICE; // or the host's: addresses tell
+    end->type = TS__CUDA_DEVICE; // or the host's: the address decides
     end->device = operand->as.pointer.address;
     end->pitch = operand->as.pointer.row;
     end->height = operand->as.pointer.height;

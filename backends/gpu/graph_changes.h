@@ -59,8 +59,8 @@ static int ts__cs_by_place(const void *left, const void *right)
 /*
     A hash for each node with a number from `first` to before `end`, of its type
     and of what lies before and behind it among them: two graphs that are alike
-    have the same, in whatever order the driver tells them. Ordered by it; NULL
-    without memory.
+    have the same, in whatever order the driver returns them. Ordered by it;
+    NULL without memory.
 */
 static ts__cs_spot_in *ts__cs_places(const ts__cs_graph *g, uint32_t first,
                                      uint32_t end, size_t *count)
@@ -240,7 +240,7 @@ static bool ts__cs_any_off(const ts__cs_graph *g, uint32_t first, uint32_t end)
 }
 
 // All nodes do what those of another graph do. Whether those that were turned
-// off stay so, nobody says.
+// off remain so is not documented.
 static void ts__cs_graph_updated(const ts__cs_call *c)
 {
     const uint64_t ready = ts__cs_argument(c, 0),
@@ -353,7 +353,7 @@ typedef struct ts__cs_given {
     const void *what; // the vendor's structure
     bool on;
     ts__cuda_kernel_node kernel;
-    ts__cs_job job; // that tells the kernel's function
+    ts__cs_job job; // for the kernel's function
     bool answered;
     ts__cs_graph *graph;
 } ts__cs_given;
@@ -439,7 +439,7 @@ static void ts__cs_node_changed(const ts__cs_call *c)
         ts__cs_node_give(g, at, &given);
         ts__cs_graph_names(g);
     } else if (g) {
-        g->reason = TS_REASON_ATTACHED_LATE; // which node nobody knows
+        g->reason = TS_REASON_ATTACHED_LATE; // the node is unknown
     }
     pthread_mutex_unlock(&ts__cs_ready.lock);
     ts__cs_graph_free(given.graph);

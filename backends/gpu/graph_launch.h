@@ -18,7 +18,7 @@
 
 #include <pthread.h>
 
-// Which kernels it has, for those who ask for some.
+// The names of its kernels, for a capture of some names.
 static void ts__cs_graph_named(const ts__cs_call *c, ts_capture_op *op)
 {
     pthread_mutex_lock(&ts__cs_ready.lock);

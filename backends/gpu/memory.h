@@ -84,7 +84,7 @@ static void ts__cs_range_add(const ts__cs_range *range)
 /*
     The context in which memory is looked at: its own, because kernels of
     another one may not touch it, and what they touched then would be the last
-    of the program's. NULL: nobody knows one for kernels.
+    of the program's. NULL: none is known for kernels.
 */
 static void *ts__cs_context_at(uint64_t address)
 {
@@ -115,7 +115,7 @@ static bool ts__cs_is_known(uint64_t address)
     return ts__cs_range_of(address) || ts__cap_find(&ts__cs.memory, address);
 }
 
-// Memory that nobody saw being allocated: the driver knows it.
+// Memory whose allocation was not seen: the driver knows it.
 static void ts__cs_look_up(uint64_t address)
 {
     ts__cs_job job;

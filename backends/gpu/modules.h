@@ -126,7 +126,7 @@ static inline void ts__cs_module_free(ts__cs_code *c, ts__cs_module *m)
     free(m);
 }
 
-// Who had it in hand needs it no longer. NULL: nobody had any.
+// Releases a module that was in use; NULL: none was.
 static inline void ts__cs_module_done(ts__cs_code *c, ts__cs_module *m)
 {
     if (!m) return;
@@ -171,7 +171,7 @@ static inline void ts__cs_variables_go(ts__cs_code *c,
     pthread_mutex_unlock(&c->lock);
 }
 
-// What this thread has loaded and nobody knows the handle of is this.
+// The module that this thread loaded last, without a known handle, is this one.
 static void ts__cs_module_named(ts__cs_code *c, void *module,
                                 const void *loader)
 {
@@ -316,7 +316,7 @@ static void ts__cs_layout_put(void *user, uint32_t offset, uint32_t size)
     layout->parameters[at][1] = size;
 }
 
-// From what the driver says, else from the code. False: nobody knows.
+// From the driver, else from the code. False: unknown.
 static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
                                const ts__cs_module *m, const char *name,
                                ts__cs_layout *layout)

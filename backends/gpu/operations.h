@@ -46,7 +46,7 @@ typedef struct ts__cs_call { // a function that begins or has returned
     void *user; // for `track`
     uint32_t (*track)(void *user, void *context, const ts__cs_stream *stream,
                       bool per_thread);
-    // The track of a context's device, 0: nobody can tell now. Leaves it alone
+    // The track of a context's device, 0: unknown now. Leaves it alone
     // if the vendor knows no such context.
     void (*device_of)(void *user, void *context, uint32_t *track);
 } ts__cs_call;
@@ -74,7 +74,7 @@ static uint64_t ts__cs_pointed(const ts__cs_call *c, size_t at)
     return value;
 }
 
-// The stream of an operation; false: it is one that only this thread can ask.
+// The stream of an operation; false: only this thread can query it.
 static bool ts__cs_stream_here(const ts__cs_call *c, void **stream)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
@@ -89,7 +89,7 @@ static bool ts__cs_stream_here(const ts__cs_call *c, void **stream)
     return (uintptr_t)*stream != 2 && (*stream || !c->per_thread);
 }
 
-// The context in which a call runs: that of its stream. Who calls may be in
+// The context in which a call runs: that of its stream. The caller may be in
 // another one, and what a kernel of a library is there is something else.
 static void *ts__cs_where(const ts__cs_call *c)
 {
@@ -157,7 +157,7 @@ static void ts__cs_place(const ts__cs_call *c, ts_capture_op *op,
 /* ==== 2. Launches ======================================================== */
 
 // The device that a module's code runs on: its context's, which need not be
-// the call's, as nodes of one graph are of many. 0: nobody can tell.
+// the call's, as nodes of one graph are of many. 0: unknown.
 static inline uint32_t ts__cs_device_of(const ts__cs_call *c,
                                         const ts__cs_module *m)
 {

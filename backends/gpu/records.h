@@ -151,7 +151,7 @@ static inline const char *ts__read_text(const void *record, size_t offset)
 
 /*
     A table of a fixed size without locks. A note is kept until another one
-    needs its place, `count` numbers later; so whoever reads it need not remove
+    needs its place, `count` numbers later; so a reader need not remove
     it, and one call may be found by many records.
 
         slot: sequence, waits, tag | the note
@@ -159,7 +159,7 @@ static inline const char *ts__read_text(const void *record, size_t offset)
     `sequence` is odd while the slot is being written. A reader copies the note
     and looks at `sequence` again. `waits` is 1 while the note is of a launch
     whose operation has not been reported. `tag` is the part of the correlation
-    that the place does not tell: all of it up to 44 bits, as addresses are.
+    that the place does not contain: all of it up to 44 bits, as addresses are.
 */
 typedef struct ts__note_head { // short: programs make millions of calls
     uint16_t sequence, waits;
@@ -219,7 +219,7 @@ static inline void ts__notes_put(ts__notes *notes, uint64_t key,
 {
     ts__note_head *const head = ts__notes_slot(notes, size, key);
     uint64_t *const words = (uint64_t *)(head + 1);
-    // Who finds it odd leaves it so: the one that writes knows what comes.
+    // A writer that finds it odd gives up: the other one sets the next number.
     const uint16_t sequence =
         __atomic_exchange_n(&head->sequence, 1, __ATOMIC_RELAXED);
     const uint32_t tag = ts__notes_tag(notes, key);
@@ -230,8 +230,8 @@ static inline void ts__notes_put(ts__notes *notes, uint64_t key,
     if (TS__UNLIKELY(TS__LOAD(&head->waits)) && TS__LOAD(&head->tag) != tag)
         __atomic_add_fetch(&notes->unreported, 1, __ATOMIC_RELAXED);
     TS__STORE(&head->waits, (uint16_t)waits);
-    // release: who sees one of the words sees that the sequence was odd; pairs
-    // with the acquires in ts__notes_get
+    // release: whoever sees one of the words sees that the sequence was odd;
+    // pairs with the acquires in ts__notes_get
     __atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
     TS__NOTE_UNROLL
     for (size_t i = 0; i < size / 8; i++) {
@@ -449,14 +449,14 @@ static void ts__follow_show(ts__follower *f)
     uint64_t words[3];
     memcpy(words, &line, sizeof words);
     __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELAXED);
-    // release: who sees a word sees that the sequence was odd
+    // release: whoever sees a word sees that the sequence was odd
     for (int i = 0; i < 3; i++)
         __atomic_store_n(&f->shown[i], words[i], __ATOMIC_RELEASE);
     __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELEASE);
 }
 
-// Looks where it is, and tells the trace once a second. True: it was set back,
-// and times by it begin anew. Threads: one at a time.
+// Samples the clock, and records the sample once a second. True: it was set
+// back, and times by it begin anew. Threads: one at a time.
 TS__RECORDS bool ts__follow(ts__follower *f, bool always)
 {
     ts__pair pair = { 0, 0, 0 };
@@ -576,8 +576,8 @@ static void ts__worker_wait(uint32_t *word, uint32_t seen, uint64_t ms)
         syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
 }
 
-// On its thread: nobody waits any more, and what it would touch is somebody
-// else's.
+// On its thread: the session no longer waits, and the data that it would touch
+// belongs to others now.
 TS__RECORDS bool ts__worker_left(const ts__worker *w)
 {
     return !TS__LOAD(&w->number);

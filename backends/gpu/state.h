@@ -38,12 +38,12 @@ typedef struct ts__cs_vendor {
     // The kernel that hashes, as the driver loads it; NULL: there is none, and
     // `wrong` may say why. Free: free().
     char *(*hash_code)(ts__cs_own *own);
-    // The track of the device of that number, 0: nobody can tell now. NULL:
-    // memory that nobody saw being allocated is the operation's device's.
+    // The track of the device of that number, 0: unknown now. NULL:
+    // memory whose allocation was not seen counts as the operation's device's.
     uint32_t (*device)(uint32_t number);
     bool managed; // such memory is kept, where the device can share it
-    // Whether memory that nobody knows is a variable of code that has not been
-    // needed yet: it is known as one then. NULL: nobody can tell.
+    // Whether unknown memory is a variable of code that has not been
+    // needed yet: then it is added. NULL: never known.
     bool (*variable)(const struct ts__cs_call *c, uint64_t address);
 } ts__cs_vendor;
 
@@ -54,7 +54,7 @@ typedef struct ts__cs_graph_calls {
     void (*completed)(const struct ts__cs_call *c); // a call has returned
     void (*gone)(uint64_t ready);
     void (*forget)(void);
-    // Of a node that is a kernel: its arguments and what tells their layout
+    // Of a node that is a kernel: its arguments and their layout
     // are copied; it is put into a launch, its arguments at `at` of `args`.
     ts_reason (*arguments)(struct ts__cs_node *n, const ts__cuda_kernel_node *k,
                            ts__cs_job *job, bool answered);
@@ -69,7 +69,7 @@ typedef struct ts__cs_range { // an allocation, in order of address
     uint32_t device;   // track
     ts_reason reason;  // why what reaches it cannot be captured
     bool host, mapped; // mapped: at addresses that were reserved
-    bool managed;      // the host writes it as well, and nobody sees that
+    bool managed;      // the host writes it as well, unseen
 } ts__cs_range;
 
 typedef struct ts__cs_texture {
@@ -93,7 +93,7 @@ static struct {
     // Under `memory_lock`.
     pthread_mutex_t memory_lock;
     ts_capture_memory memory;
-    bool touched; // by somebody, nobody knows where
+    bool touched; // something was written at an unknown place
     bool managed; // there may be such memory
     ts__cs_range *ranges;
     size_t range_count, range_capacity;

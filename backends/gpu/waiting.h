@@ -26,8 +26,8 @@ static uint64_t ts__cs_until(void)
     return ts__cs_now_ns() + (ms ? ms : 10000) * UINT64_C(1000000);
 }
 
-// Until nobody captures; in bounded time, because who does may wait for this
-// thread. Under `exclusive_lock`.
+// Until no capture is active; in bounded time, because the capturing thread may
+// wait for this thread. Under `exclusive_lock`.
 static bool ts__cs_wait_while(const bool *busy, const uint32_t *count,
                               uint64_t until_ns)
 {
