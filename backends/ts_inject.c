@@ -1,11 +1,12 @@
 /*
-    ts_inject.c - libtracesmith-inject.so: programs that nobody annotated
+    ts_inject.c - libtracesmith-inject.so: records programs that were not
+    changed
 
     The recorder with every backend compiled in, behind the names that vendors'
     libraries look for. ts-record sets the variables that make them look here;
     docs/capture.md lists them. Loaded into somebody else's process: it must
     change neither what the program prints nor how it ends, so it says nothing
-    but where TRACESMITH_LOG tells it to. In a program that gains privileges its
+    but where TRACESMITH_LOG says so. In a program that gains privileges its
     variables are not read.
 */
 #define TRACESMITH_IMPLEMENTATION

@@ -269,8 +269,8 @@ TS_API ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
 
 /*
     Copies between host and device, within a device, or between devices: the
-    addresses tell. Host memory is used in place, when the copy runs: leave it
-    alone until then. The form without _async returns when the copy is done.
+    addresses say which. Host memory is used in place, when the copy runs: leave
+    it alone until then. The form without _async returns when the copy is done.
 
     Errors: TS_ERR_USAGE when a range is not inside one live allocation of
             device memory although it touches such memory, or is NULL.

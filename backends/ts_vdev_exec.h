@@ -98,8 +98,9 @@ typedef struct ts__vx {
 } ts__vx;
 
 /*
-    Addresses that nobody can have (a file may say any) must not cost the others
-    theirs: of each device as many ranges as get their place in one piece.
+    Addresses that cannot be had (a file may contain any) must not cost the
+    others theirs: of each device as many ranges as get their place in one
+    piece.
 */
 typedef struct ts__vx_part {
     size_t first, end; // of the ranges, in order of address
@@ -184,7 +185,7 @@ static bool ts__vx_split(const ts_executor_range *ranges, ts__vx_part *parts)
     return true;
 }
 
-// Whether two devices want the same place.
+// Whether the ranges of two devices overlap.
 static bool ts__vx_overlaps(const uint64_t *at, uint64_t size)
 {
     for (int i = 0; i < TS__VX_DEVICES; i++)

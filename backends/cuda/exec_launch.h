@@ -100,7 +100,7 @@ static ts_result ts__cx_allow_shared(ts__cx *x, const ts_executor_launch *l,
 }
 
 // Attributes that let work begin early are left out: operations come one
-// after another, which is all that they ask for.
+// after another, which is all that they require.
 static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
                                    uint32_t device, void *function,
                                    ts__cx_how *how)

@@ -58,7 +58,7 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
         TS__STORE(&u->first_correlation, c->correlation);
     if (TS__UNLIKELY(ts__cu_is_move(rule)))
         ts__cu_move_put(u, c->correlation, data->parameters, rule);
-    // For a kernel that nobody wants none waits.
+    // A kernel that is filtered out is not waited for.
     ts__cu_origin_put(u, c->correlation, c,
                       rule == TS__CU_LAUNCH && ts_filter_kind(TS_EVENT_KERNEL));
 }
@@ -150,7 +150,7 @@ static void ts__cu_noticed(ts__cu *u, uint32_t id, const ts__cu_notice *notice)
     __atomic_store_n(&u->fatal, 1, __ATOMIC_RELEASE);
 }
 
-// A call of our own, which nobody is to hear of: its tick is 0.
+// A call of our own, which is not recorded: its tick is 0.
 static void ts__cu_own_put(ts__cu *u, uint32_t correlation)
 {
     const ts__cu_origin own = { 0, 0, 0 };

@@ -36,7 +36,7 @@
 #include <string.h>
 #include <time.h>
 
-// CUPTI's numbers of a stream; false: it does not tell.
+// CUPTI's numbers of a stream; false: unknown.
 static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
                             bool per_thread, uint32_t ids[3])
 {
@@ -75,7 +75,7 @@ static bool ts__cu_decode_enter(ts__cu *u)
 }
 
 // What is known of a stream is recorded before its track is defined: the
-// records that say it may come later. 0: nobody can tell now.
+// records that say it may come later. 0: unknown now.
 static uint32_t ts__cu_keep_track(void *user, void *context,
                                   const ts__cs_stream *stream, bool per_thread)
 {
@@ -211,7 +211,7 @@ static const ts__cs_vendor ts__cu_keep_vendor = {
     .variable = ts__cs_variable_at,
 };
 
-// Without CUPTI nobody tells of operations: captures end, or do not begin.
+// Without CUPTI operations are not reported: captures end, or do not begin.
 static void ts__cu_keep_not(ts__cu *u)
 {
     if (u != &ts__cupti) return;

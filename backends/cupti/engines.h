@@ -12,8 +12,8 @@
 #include "vendors.h"
 
 /*
-    The vendor wants a buffer, on a thread of the program. No lock, nothing
-    allocated: a bit of a word. If none is left it gets one that nobody reads,
+    The vendor requests a buffer, on a thread of the program. No lock, nothing
+    allocated: a bit of a word. If none is left it gets one that is not read,
     because some versions (CUDA 12.9) crash without any, and its records are
     counted.
 */

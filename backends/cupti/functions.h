@@ -30,7 +30,7 @@ typedef struct ts__cu_rule {
     uint8_t rule;
 } ts__cu_rule;
 
-// Of the runtime every function is recorded but those that only ask, which
+// Of the runtime every function is recorded but mere queries, which
 // frameworks call more often than all others in sum.
 static const ts__cu_rule ts__cu_runtime_rules[] = {
     { "LaunchKernel*", TS__CU_LAUNCH },
@@ -105,9 +105,9 @@ static size_t ts__cu_name_size(const char *name)
     return size;
 }
 
-// Functions of CUDA's driver that a name without its version does not tell:
-// what their addresses are (those before CUDA 3.2 took 32 bits for one, and are
-// none of these), and what CUDA 13 waits by. 0: none of them.
+// Functions of CUDA's driver that a name without its version does not
+// determine: what their addresses are (those before CUDA 3.2 took 32 bits for
+// one, and are none of these), and what CUDA 13 waits by. 0: none of them.
 static uint8_t ts__cu_driver_moves(const char *name)
 {
     if (!strcmp(name, "cuCtxSynchronize_v2")) return TS__CU_WAITS;
@@ -146,7 +146,7 @@ static uint8_t ts__cu_rule_of(const ts__cu_rule *rules, const char *name,
     }
 }
 
-// Turns on what the rules say. False: it does not tell the names.
+// Enables the functions of the rules. False: the library does not name them.
 static bool ts__cu_rules_set(ts__cu *u, uint32_t domain,
                              const ts__cu_rule *rules, const char *prefix)
 {

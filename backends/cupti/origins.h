@@ -30,7 +30,7 @@ typedef struct ts__cu_call { // that the thread is in
 } ts__cu_call;
 static TS__TLS ts__cu_call ts__cu_here;
 
-// Notes which track the calling thread has: records of overhead tell threads
+// Notes which track the calling thread has: records of overhead name threads
 // by their system's number only.
 static void ts__cu_thread_note(ts__cu *u, uint32_t track)
 {
@@ -100,7 +100,7 @@ static bool ts__cu_is_move(uint8_t rule)
     return rule >= TS__CU_MOVES && rule <= TS__CU_MOVES_3;
 }
 
-// Records do not tell addresses; arguments do.
+// Records have no addresses; arguments do.
 static __attribute__((noinline)) void ts__cu_move_put(ts__cu *u,
                                                       uint32_t correlation,
                                                       const void *arguments,

@@ -56,7 +56,8 @@ static const struct {
 };
 #define TS__CU_PROFILERS (sizeof ts__cu_profilers / sizeof *ts__cu_profilers)
 
-// Who may have the vendor's interface, as far as the process shows.
+// The profiler that may use the vendor's interface, as far as the process
+// shows.
 static const char *ts__cu_other(void)
 {
     for (size_t i = 0; i < TS__CU_PROFILERS; i++) {
@@ -218,7 +219,7 @@ static int ts__ca_end(const ts__ca_call *c, uint32_t number, const char *name,
     ts__cu *const u = __atomic_load_n(&ts__ca_engine, __ATOMIC_ACQUIRE);
     if (!result && rule == TS__CU_LAUNCH)
         __atomic_fetch_add(&u->launches, 1, __ATOMIC_RELAXED);
-    // What it had the device do nobody tells us.
+    // What it started on the device is not reported.
     if (!result && rule != TS__CU_CALL)
         ts__lose(&u->lost, TS__CU_STANDALONE, 0, 1);
     if (!ts_filter_kind(TS_EVENT_API_CALL)) return result;
@@ -260,8 +261,9 @@ static bool ts__cu_yields(const char *owner)
     return to && (!strcmp(to, "all") || strcasestr(owner, to));
 }
 
-// A function of somebody's is to get what ours gets. The worker lets go, within
-// its time: this may be a thread of the program that holds anything.
+// A function of another profiler is to get the callbacks that ours gets. The
+// worker lets go, within its time: this may be a thread of the program that
+// holds anything.
 static void ts__cu_note_request(const void *function)
 {
     ts__cu *const u = __atomic_load_n(&ts__ca_engine, __ATOMIC_ACQUIRE);
@@ -388,7 +390,7 @@ __asm__(".text\n"
         ".globl ts__ca_dlsym\n"
         ".type ts__ca_dlsym, %function\n"
         "ts__ca_dlsym:\n"
-        ".cfi_startproc\n" // a sample of somebody's may fall into it
+        ".cfi_startproc\n" // a sampling profiler may interrupt it
 #ifdef __aarch64__
         "    hint #34\n" // bti c
         "    add x16, x0, #1\n"

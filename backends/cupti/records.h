@@ -53,7 +53,7 @@ static uint64_t ts__cu_now_ns(void)
     return ts__clock_now_ns(CLOCK_MONOTONIC_RAW);
 }
 
-// What the vendor's records are timed with. 0: it does not tell, or is not
+// The clock of the vendor's records. 0: unknown, or it is not
 // asked, because it has ended itself or hangs.
 static uint64_t ts__cu_vendor_ns(void *user)
 {
@@ -699,7 +699,7 @@ static void ts__cu_pool_event(ts__cu *u, const uint8_t *r)
 }
 
 // Time that the driver or the vendor's interface took from the program's
-// threads: a call that nobody made.
+// threads: a call that was not made.
 static void ts__cu_overhead(ts__cu *u, const uint8_t *r)
 {
     static const char *const names[] = { "buffer flush",

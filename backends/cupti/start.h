@@ -205,8 +205,8 @@ static bool ts__cu_taken(int result)
 }
 
 /*
-    The second function tells who is there. But who subscribed by it has to
-    call the second ones of all others too, since CUDA 13.2; so it is taken
+    The second function names the other subscriber. But a subscriber by it has
+    to call the second ones of all others too, since CUDA 13.2; so it is taken
     only where there is no first one.
 */
 static int ts__cu_subscribe_by(ts__cu *u, char *other, size_t room)
@@ -321,8 +321,9 @@ static bool ts__cu_kind_requested(ts__cu_role role)
 }
 
 // Devices first, so that their records come first. What is there already is to
-// be reported again to who comes late; the driver that begins has nothing yet,
-// and must not be asked. What is refused is said; without kernels all of it is.
+// be reported again to a late subscriber; the driver that begins has nothing
+// yet, and must not be asked. What is refused is said; without kernels all of
+// it is.
 static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 {
     static const char *const names[TS__CU_ROLES] = {
@@ -356,7 +357,7 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 
 static int (*ts__cu_context_of)(void *stream, void **context);
 
-// The context that a stream belongs to; NULL: the driver does not tell.
+// The context that a stream belongs to; NULL: unknown.
 static void *ts__cu_stream_context(void *stream)
 {
     void *context = NULL;

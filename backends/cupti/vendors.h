@@ -92,8 +92,8 @@ typedef enum ts__cu_field { // u32 unless it says otherwise
 } ts__cu_field;
 
 typedef enum ts__cu_clock {
-    TS__CU_CLOCK_OURS,   // takes a function of ours that tells the time
-    TS__CU_CLOCK_SAMPLED // has a function that tells it
+    TS__CU_CLOCK_OURS,   // takes a function of ours that returns the time
+    TS__CU_CLOCK_SAMPLED // has a function that returns its time
 } ts__cu_clock;
 
 typedef struct ts__cu_since { // a field that older versions do not have
@@ -466,7 +466,7 @@ typedef struct ts__cu_device {
     uint64_t memory, bandwidth;
 } ts__cu_device;
 
-// A record of an event or a wait for one. The vendor tells the time of the
+// A record of an event or a wait for one. The vendor reports the time of the
 // call; where the stream was by then shows when a later operation comes.
 typedef struct ts__cu_loose {
     ts_event_kind kind;

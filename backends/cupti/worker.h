@@ -58,7 +58,8 @@ static void ts__cu_decode_all(ts__cu *u)
     pthread_mutex_unlock(&u->decode);
 }
 
-// False: the vendor took so long that nobody waits for this worker any more.
+// False: the vendor took so long that the session no longer waits for this
+// worker.
 static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
 {
     const bool ours = !TS__LOAD(&u->fatal) && !TS__LOAD(&u->standalone);
@@ -103,7 +104,8 @@ static uint64_t ts__cu_realtime_ns(void)
 static void ts__cu_yield(ts__cu *u)
 {
     if (!ts__cu_fetch(u, 0) || !ts__cu_fetch(u, 1)) return;
-    // A launch between the two has a call, and is a loss: nobody reports it.
+    // A launch between the two has a call, and is lost: its kernel is not
+    // reported.
     ts__ca_calls(u);
     ts__cu_go_standalone(u);
     ts__cu_let_go(u);

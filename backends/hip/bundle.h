@@ -86,7 +86,7 @@ static inline bool ts__amd_find(const char *library, const char *const *names,
 }
 
 /*
-    How much is handed over at a time: to the end of a page. Where nobody knows
+    How much is handed over at a time: to the end of a page. Where it is unknown
     the end of the stream the next page may not be there, and is only touched if
     the stream goes on in it.
 */

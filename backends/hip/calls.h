@@ -141,7 +141,7 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipSetDevice", "v", TS__HIP_SET_DEVICE, 0, 0 },
 };
 
-// Calls that programs make all the time and that ask nothing of a device.
+// Calls that programs make all the time and that use no device.
 static const char *const ts__hip_denied[] = {
     "__hipPopCallConfiguration",
     "__hipPushCallConfiguration",
@@ -583,7 +583,7 @@ typedef struct ts__hip_recorded { // an event
     uint64_t correlation, track;
 } ts__hip_recorded;
 
-// Who waits for an event waits for the record that was the last by then.
+// A wait for an event is for the record that was the last by then.
 static void ts__hip_event_op(ts_gpu_op *op, uint64_t event)
 {
     ts__hip_recorded recorded = { op->correlation, op->track };

@@ -48,7 +48,7 @@
 #include <pthread.h>
 #include <string.h>
 
-// The thread that asks may be within one of them: they are not written twice.
+// The thread that calls may be inside one of them: they are not written twice.
 static bool ts__hs_find(ts__cs_driver *d)
 {
     void *const library = ts__hip_runtime();
@@ -165,7 +165,7 @@ typedef struct ts__hs_copied { // by the symbol call that this thread is in
 } ts__hs_copied;
 static TS__TLS ts__hs_copied ts__hs_copies;
 
-// Makes a plain copy of one to or from a symbol. False: nobody knows where it
+// Makes a plain copy of one to or from a symbol. False: it is unknown where it
 // lies.
 static bool ts__hs_symbol_copy(const ts__cs_call *c, ts__hs_arguments *a,
                                const ts__hs_rule *rule, bool begins)
@@ -209,7 +209,7 @@ static void ts__hs_enter(uint32_t number, uint64_t correlation,
     if (kind >= TS__CS_LAUNCH && kind <= TS__CS_LAUNCH_COOPERATIVE &&
         ts_capture_on())
         c.symbol = ts__hs_name(&c);
-    // It waits for a capture, which waits for all who have entered.
+    // It waits for a capture, which waits for all calls that have entered.
     if (kind == TS__HS_DEVICE_GONE) ts__hs_device_goes(&c);
     ts__cs_enter(&c);
     if (kind >= TS__HS_MODULE) ts__hs_goes(&c);

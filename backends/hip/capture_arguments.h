@@ -54,7 +54,7 @@ static void ts__hs_launch(uint64_t *words, const char *from)
     memcpy(&words[6], from + 32, 8);
 }
 
-// False: its last groups are not full, which no other function can ask for.
+// False: its last groups are not full, which no other function can express.
 static bool ts__hs_items(uint64_t *words)
 {
     uint32_t dimensions[6];
@@ -68,7 +68,8 @@ static bool ts__hs_items(uint64_t *words)
     return true;
 }
 
-// An end of a box: HIP's addresses tell by themselves whose they are.
+// An end of a box: HIP's addresses say whether they are the device's or the
+// host's.
 static void ts__hs_end(ts__cuda_end *end, uint64_t address, uint64_t pitch)
 {
     end->type = TS__CUDA_UNIFIED;
@@ -209,7 +210,7 @@ static void ts__hs_argument_set(const char *arguments)
     if (!fits) b->session = 0; // too much for anybody
 }
 
-// False: nobody saw what was said before.
+// False: the calls before were not seen.
 static bool ts__hs_by_pointer(ts__hs_arguments *a, const char *from,
                               uint32_t session)
 {
@@ -305,7 +306,7 @@ static void ts__hs_node(ts__hs_arguments *a, const ts__hs_rule *rule,
         ts__hs_set_of(&a->as.set, ts__read_text(from, 16));
         a->words[2] = (uintptr_t)&a->as.set;
         break;
-    default: a->words[1] = UINT64_MAX; // which one nobody knows
+    default: a->words[1] = UINT64_MAX; // unknown which one
     }
 }
 

@@ -35,7 +35,7 @@ typedef struct ts__hs_code {
     uint8_t head[32];               // what the bundle begins with
     bool gone;                      // its file was unloaded
     bool present;                   // found again by the search under way
-    bool not_reported;              // what is in it nobody knows
+    bool not_reported;              // its contents are unknown
     char path[256];                 // of the file
 } ts__hs_code;
 

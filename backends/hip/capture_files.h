@@ -155,7 +155,7 @@ static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
 
 // Whether a bundle has a kernel, or variable, of that name for a device. One
 // that is compressed is kept for the next search, others are only looked at.
-// not_reported: set if nobody knows.
+// not_reported: set if it is unknown.
 static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
                               uint64_t size, const char *name, bool variable,
                               uint32_t device, bool *not_reported)
@@ -175,7 +175,7 @@ static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
 }
 
 // What has the kernel, or variable, of that name in the fat binaries of a file;
-// NULL: nothing, or several, or nobody knows what is in some of them.
+// NULL: nothing, or several, or the contents of some are unknown.
 static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
                                        bool variable, uint32_t device,
                                        bool *not_reported)

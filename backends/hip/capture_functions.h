@@ -99,7 +99,7 @@ static ts__hs_function *ts__hs_of_file(void *handle, const char *name,
     return ts__hs_function_put(&f, name);
 }
 
-// A function of a module, or of the host. On the thread that asks HIP.
+// A function of a module, or of the host. On the thread that calls HIP.
 static ts__hs_function *ts__hs_function_at(void *handle, uint32_t device)
 {
     ts__hs_function *f = handle ? ts__hs_function_find(handle, false, 0) : NULL;
@@ -148,7 +148,7 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     return ts__hs_function_current(ts__hs_of_file(handle, job.name, device));
 }
 
-// The function of a launch; NULL: nobody knows it.
+// The function of a launch; NULL: unknown.
 static ts__hs_function *ts__hs_function_of(const ts__cs_call *c)
 {
     const bool how = c->rule->kind == TS__CS_LAUNCH_HOW;

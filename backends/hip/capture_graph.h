@@ -66,7 +66,7 @@ static struct {
     ts__hs_seen *nodes;
     size_t count, capacity;
     // Functions of kernels, and where memsets begin, that were recorded by
-    // calls of which HIP does not tell all.
+    // calls that HIP describes incompletely.
     uint64_t *not_reported;
     size_t unreported_count, unreported_capacity;
     bool all_unreported; // there was no memory for one
@@ -121,7 +121,7 @@ static void ts__hs_seen_put(const ts__hs_seen *seen)
     pthread_mutex_unlock(&ts__hs_nodes.lock);
 }
 
-// Of copies of its node, too, HIP does not tell all.
+// HIP describes copies of its node incompletely, too.
 static void ts__hs_unreported_put(uint64_t object)
 {
     bool known = false;
@@ -294,7 +294,7 @@ static ts_reason ts__hs_node_arguments(ts__cs_node *n,
     ts_capture_op op;
     const ts__hs_function *const f = (const ts__hs_function *)job->module;
     ts__hs_code *const code = f ? f->code : NULL;
-    (void)answered; // HIP tells of no parameters
+    (void)answered; // HIP reports no parameters
     memset(&op, 0, sizeof op);
     n->object = code;
     if (!code) return TS_REASON_IMAGE_MISSING;

@@ -156,7 +156,7 @@ static void ts__hs_function_got(const ts__cs_call *c)
 static void ts__hs_call_completed(const ts__cs_call *c)
 {
     switch (c->rule->kind) {
-    case TS__HS_MODULE: // its size nobody tells
+    case TS__HS_MODULE: // its size is unknown
         ts__hs_module(c, (const void *)(uintptr_t)ts__cs_argument(c, 8),
                       UINT64_MAX / 2);
         break;

@@ -141,7 +141,7 @@ static inline bool ts__mp_find(ts__mp p, const char *key, ts__mp *value)
             *value = p;
             return true;
         }
-        // A key that is a list or a map is none that anybody asks for.
+        // A key that is a list or a map is none that is needed.
         if (item.kind >= TS__MP_LIST || !ts__mp_skip(&p)) return false;
     }
     return false;
@@ -267,7 +267,7 @@ static inline bool ts__amd_has_kernel(const void *bytes, uint64_t size,
            ts__amd_kernel_at(metadata, name, &kernel);
 }
 
-// How the arguments of a kernel lie. False: the code does not tell.
+// How the arguments of a kernel lie. False: the code does not say.
 static inline bool ts__amd_kernel_read(ts__amd_kernel *k, const void *bytes,
                                        uint64_t size, const char *name)
 {

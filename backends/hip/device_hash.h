@@ -39,7 +39,7 @@ typedef struct ts__hs_compiler {
     int (*destroy)(void **program);
 } ts__hs_compiler;
 
-// What was compiled last. Only of the thread that asks HIP.
+// What was compiled last. Used by the thread that calls HIP alone.
 static struct {
     char architecture[64];
     char *code;

@@ -58,7 +58,7 @@ static void ts__hip_taken(ts__hip_taker *t, uint64_t end_ns)
 
 /* ==== 2. All operations ================================================== */
 
-typedef struct ts__hip_record { // an operation as a way tells of it
+typedef struct ts__hip_record { // an operation as an interface reports it
     uint64_t correlation, start_ns, end_ns, queue;
     uint32_t device;
 } ts__hip_record;
@@ -244,7 +244,7 @@ ts__hip_launch_learn(ts__hip_taker *t, uint64_t slot, const uint64_t key[8],
     free(t->names[slot]);
     t->names[slot] = k->id ? NULL : strdup(k->name);
     memcpy(l->key, key, sizeof l->key);
-    // Without its text nobody can see that it is the same again.
+    // Without its text it cannot be recognised as the same.
     l->epoch = k->id || t->names[slot] ? TS__LOAD(&ts__hip.session) : 0;
     l->unrequested = !ts_filter_name(k->name, strlen(k->name));
     l->launch = l->unrequested ? 0 : ts__hip_launch_define(k);

@@ -127,7 +127,7 @@ static struct {
     bool coming; // it has called us, and will call initialize
     bool ready;  // contexts are made
     bool running;
-    bool no_copies; // it refuses to tell of them
+    bool no_copies; // it refuses to report them
     uint32_t ended; // its finalizer has run
     bool own_clock; // its times are not CLOCK_BOOTTIME's
     uint64_t context, objects, buffer;
@@ -283,7 +283,7 @@ static const ts__rp_kernel *ts__rp_kernel_find(uint64_t id)
 
 /* ==== 4. Calls of HIP ==================================================== */
 
-typedef struct ts__rp_event { // what a callback tells
+typedef struct ts__rp_event { // what a callback reports
     uint64_t correlation;
     uint32_t kind, operation, phase; // 1 enter, 2 exit
     const char *payload;

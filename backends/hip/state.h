@@ -19,7 +19,7 @@ typedef struct ts__hip_way { // one of the interfaces
     void (*flush)(void);      // hands over what is complete
     bool (*gone)(void);       // the library has ended: it may not be called
     uint64_t (*now_ns)(void); // the clock of its times
-    bool operations;          // it tells of them, not of calls alone
+    bool operations;          // it reports operations, not calls alone
 } ts__hip_way;
 
 typedef enum ts__hip_cause {

@@ -115,7 +115,7 @@ static ts__hip_stream *ts__hip_stream_put(const ts__hip_place *p, uint64_t born)
     }
     ts__hip_stream *const s = ts__hip_stream_room(at);
     if (!s) return NULL;
-    // release: who sees a new field sees that the number changed
+    // release: whoever sees a new field sees that the number changed
     __atomic_store_n(&s->number, TS__HIP_GIVEN_AWAY, __ATOMIC_RELEASE);
     __atomic_store_n(&s->handle, p->handle, __ATOMIC_RELEASE);
     __atomic_store_n(&s->is_queue, p->is_queue, __ATOMIC_RELEASE);
@@ -159,7 +159,7 @@ static void ts__hip_stream_made(const ts__hip_place *p, uint32_t flags,
                                 int32_t priority)
 {
     pthread_mutex_lock(&ts__hip.lock);
-    ts__hip_stream_end(p->handle, p->tick); // nobody heard of its end
+    ts__hip_stream_end(p->handle, p->tick); // its end was not reported
     ts__hip_stream *const s = ts__hip_stream_put(p, p->tick);
     if (s) {
         s->flags = flags;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is no zone has no values: a message tells them.
+// What is no zone has no values: a message has them.
 static void ts__nv_payload_said(const ts__nv_domain *domain,
                                 const ts__nv_attributes *a)
 {
@@ -92,7 +92,7 @@ static ts__nv_attributes ts__nv_known(const ts__nv_attributes *given)
     return a;
 }
 
-// Returns how many were open in this domain on this thread, as NVTX wants it.
+// Returns how many were open in this domain on this thread, as NVTX defines it.
 static int ts__nv_push(const void *owner, ts_zone zone)
 {
     ts__nv_thread *const me = ts__nv_thread_get();

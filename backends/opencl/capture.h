@@ -127,7 +127,7 @@ ts__cl_clGetExtensionFunctionAddressForPlatform(ts__cl_handle platform,
 }
 
 // Whether the command is to be kept, which then has a head. Else the devices
-// are for somebody else, when what it may write has been touched.
+// are for another command, when what it may write has been touched.
 static bool ts__cl_seen_requested(ts__cl_call *call, const char *kernel)
 {
     ts_capture_op *const op = &call->seen->op;

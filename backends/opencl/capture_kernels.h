@@ -171,7 +171,7 @@ static void ts__cl_source_add(ts__cl_handle program, ts__cl_handle device,
     free(s);
 }
 
-// A program that asks for what was compiled may make another one of it, which
+// A program that reads its binary may make another one of it, which
 // has no source.
 static int32_t ts__cl_clGetProgramInfo(ts__cl_handle program, uint32_t what,
                                        size_t room, void *value, size_t *size)
@@ -260,7 +260,7 @@ static ts_reason ts__cl_kernel_code(ts__cl_kernel *k, ts__cl_handle device)
     k->image_device = device;
     k->image = 0;
     k->image_reason = TS_REASON_IMAGE_MISSING;
-    // Variables of the program, which nobody can read.
+    // Variables of the program, which cannot be read.
     ts__cl.next.clGetProgramBuildInfo(
         k->program, device, TS__CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE,
         sizeof variables, &variables, NULL);

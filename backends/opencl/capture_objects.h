@@ -74,7 +74,7 @@ static bool ts__cl_image_layered(ts__cl_handle image)
 
 /*
     What an object is, and what it lies in; or why it cannot be read: it was
-    made before anybody looked, or by an interface that nobody knows, or it is
+    made before captures began, or by an unknown interface, or it is
     an image of several levels or samples.
 */
 static ts_reason ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)

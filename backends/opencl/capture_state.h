@@ -47,7 +47,7 @@ typedef struct ts__cl_seen {
     bool exclusive,
         keeps;           // it has the devices to itself, and is being captured
     bool noted;          // it will stand in the trace, without contents
-    ts__cl_handle event; // if nobody else wants to know when it is done
+    ts__cl_handle event; // if nothing else has its event
     uint8_t *args;
     size_t arg_room;
     ts_capture_op op;
@@ -75,7 +75,8 @@ static struct {
     uint32_t opened;   // what one of them waited for was done
     ts__cl_mapped *mapped;
     size_t mapped_count, mapped_room;
-    ts__cl_handle *events; // of commands that nobody else follows, new ones
+    ts__cl_handle
+        *events; // of commands that are not followed otherwise, new ones
     size_t event_count, event_room;
     ts__cl_dead *dead; // a stack, without the lock
     // Of the command that has the devices to itself:

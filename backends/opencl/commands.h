@@ -82,7 +82,7 @@ static void ts__cl_depend(const ts__cl_command *c, uint64_t after)
     ts__cl_tie(c->op.track, c->op.correlation, after);
 }
 
-// The order that a wait list asks for, unless the queue keeps it anyway.
+// The order that a wait list requires, unless the queue keeps it anyway.
 static void ts__cl_depend_list(const ts__cl_command *c, uint32_t waits,
                                const ts__cl_handle *list)
 {
@@ -511,7 +511,7 @@ static int32_t ts__cl_clGetEventInfo(ts__cl_handle event, uint32_t what,
     return result;
 }
 
-// A program that did not ask for profiling has none.
+// A program that did not enable profiling has none.
 static int32_t ts__cl_clGetEventProfilingInfo(ts__cl_handle event,
                                               uint32_t what, size_t room,
                                               void *value, size_t *size)

@@ -85,7 +85,7 @@ static bool ts__ox_hash_run(const ts__ox *x, ts__ox_handle memory,
     return read && done;
 }
 
-// Whether it tells what XXH3-128 of these bytes is: of a whole chunk, and of
+// Whether it computes the XXH3-128 of these bytes: of a whole chunk, and of
 // one whose last bytes lie at an odd address.
 static bool ts__ox_hash_tried(const ts__ox *x)
 {

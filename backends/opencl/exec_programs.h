@@ -99,7 +99,7 @@ static ts_result ts__ox_load(void *state, const ts_executor_code *code,
     return error ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-// OpenCL tells no addresses of variables; captures have none.
+// OpenCL has no addresses of variables; captures have none.
 static ts_result ts__ox_global(void *state, uint64_t module, uint32_t device,
                                uint64_t offset, uint64_t size,
                                uint64_t *address)

@@ -71,7 +71,7 @@ typedef struct ts__ox_thing {
 // The kernel that hashes; see opencl/exec_hash.h.
 typedef struct ts__ox_hasher {
     ts__ox_handle queue, kernel, hashes;
-    bool known, tells; // tells: it is there, and right
+    bool known, tells; // tells: the kernel was built, and is right
 } ts__ox_hasher;
 
 // Arrays that grow.

@@ -78,7 +78,7 @@ static bool ts__cl_memory_get(uint32_t kind, const void *handle,
 }
 
 /*
-    Addresses, which OpenCL does not tell: a range for each buffer, never used
+    Addresses, which OpenCL does not have: a range for each buffer, never used
     twice, with a gap behind it. Sub-buffers lie where they do in theirs.
 */
 static uint64_t ts__cl_address_new(uint64_t size)

@@ -76,12 +76,12 @@ typedef struct ts__cl_queue {
     // User events that what it has waits for; see ts__cl_gate.
     struct ts__cl_command *gates[4];
     uint32_t gated; // the number of the queue that they are of
-    // of who looks for what is done:
+    // of the thread that looks for complete commands:
     pthread_cond_t looked;
     bool looking;
     pthread_t looker; // whose is then:
     struct ts__cl_command *work, **work_end;
-    struct ts__cl_command *fresh; // pushed by those who enqueue
+    struct ts__cl_command *fresh; // pushed by enqueuing threads
     uint32_t in_flight;           // commands of both lists
     pthread_mutex_t order_lock;   // if it is out of order:
     uint32_t session;             // of which what follows is
@@ -136,7 +136,7 @@ typedef struct ts__cl_command {
     ts__cl_handle event;
     int32_t refs;
     uint32_t held;      // our reference: 1 there, 2 being given back
-    bool own;           // the program did not ask for the event
+    bool own;           // the program did not request the event
     bool done;          // with times
     bool lost;          // has been said to be
     uint32_t set;       // a user event: the program did

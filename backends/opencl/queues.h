@@ -64,7 +64,7 @@ static void ts__cl_queue_first(void)
     atexit(ts__cl_exit);
 }
 
-// A queue that a program made; forced: with profiling that it did not want.
+// A queue that a program made; forced: with profiling that it did not enable.
 static void ts__cl_queue_define(ts__cl_handle handle, ts__cl_handle context,
                                 ts__cl_handle device, uint64_t properties,
                                 bool forced)
@@ -257,7 +257,7 @@ static int32_t ts__cl_clSetCommandQueueProperty(ts__cl_handle queue,
     return result;
 }
 
-// Counts what the program holds, so that nobody asks for what is gone.
+// Counts the program's references, so that a released object is not used.
 static void ts__cl_queue_count(ts__cl_queue *q, bool more)
 {
     pthread_mutex_lock(&q->lock);

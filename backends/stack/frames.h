@@ -106,7 +106,7 @@ static inline uint64_t ts__stack_rule(ts__stack_walk *w, uint64_t pc)
 }
 
 // Tables say where to read as long as registers are what they ought to be,
-// which after a guess nobody knows.
+// which is unknown after a guess.
 static TS__STACK_PLAIN inline bool
 ts__stack_read(const ts__stack_walk *w, uint64_t address, uint64_t *word)
 {

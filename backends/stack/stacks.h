@@ -16,7 +16,7 @@
 
 /*
     Tables may be missing (-fno-asynchronous-unwind-tables, stripped programs)
-    or of a kind that is not read here. So the first stack that anybody wants
+    or of a kind that is not read here. So the first stack that is requested
     is that of two functions here, whose return addresses they know themselves.
 */
 static uint32_t ts__stack_state; // 0: not tried, 1: works, 2: does not

@@ -39,7 +39,7 @@ enum {
     TS__RULE_DEREF = 3,  // CFA = what lies `offset` below the frame pointer,
                          // where the frame pointer of the caller lies as well
     TS__RULE_SIGNAL = 4, // the kernel called a signal handler from here
-    TS__RULE_END = 5,    // nobody called it
+    TS__RULE_END = 5,    // it has no caller
     TS__RULE_NONE = 6,   // no table: the frame pointer must do
     TS__RULE_FRAME = 7   // as FP, where the frame pointer leads to what was
                          // saved: the caller's, then the return address

@@ -113,7 +113,7 @@ static ts__vd_op *ts__vd_op_new(const ts__vd_call *call, ts_event_kind kind,
 }
 
 /*
-    Waits until nobody else captures and, if something is to be captured,
+    Waits until no other call captures and, if something is to be captured,
     nothing runs: then the device is this call's. Not forever: what runs may
     wait for something that this thread has yet to do. After a drain in vain the
     next ones do not wait until the device was idle once.

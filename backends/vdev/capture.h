@@ -218,7 +218,7 @@ static const ts_capture_vendor ts__vd_vendor = { .name = "vdev",
                                                  .blank = ts__vd_report_blank,
                                                  .host_visible = true };
 
-// A capture that this vdev does not know yet: tells it what is allocated.
+// A new capture: gets all allocations.
 static void ts__vd_capture_open(ts_vdev *v)
 {
     v->known_memory.vendor = &ts__vd_vendor;

@@ -75,7 +75,8 @@ typedef struct ts__vd_op {
     ts__vd_edge edges[]; // then the arguments
 } ts__vd_op;
 
-// Operations that are ready, the most urgent first, and who runs them.
+// Operations that are ready, the most urgent first, and the threads that run
+// them.
 typedef struct ts__vd_engine {
     pthread_cond_t wake;
     ts__vd_op *first;
@@ -406,7 +407,7 @@ static void ts__vd_unit_step(const ts__vd_unit *unit, ts__vd_engine *engine)
     op->finished += count;
     if (op->finished < op->blocks) return;
     pthread_mutex_unlock(&v->lock);
-    // Before anybody can learn that it is over: whoever waits for it finds it
+    // Before a waiting thread can learn that it is over: that one finds it
     // in the trace.
     op->report.end = ts_tick_now();
     ts_gpu_op_record(&op->report);
@@ -503,7 +504,7 @@ static ts__vd_stream *ts__vd_stream_add(ts_vdev *v, uint32_t device,
 
 /*
     Device memory gets addresses that nothing else is likely to have, in this
-    process and in another: a replay wants them again. Thread sanitizers know
+    process and in another: a replay needs them again. Thread sanitizers know
     but few addresses.
 */
 #define TS__VD_ARENAS     UINT64_C(0x110000000000)

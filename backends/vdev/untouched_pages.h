@@ -68,7 +68,7 @@ static uint64_t ts__vd_blank_from(int pagemap, uint64_t address, uint64_t size,
     return done ? done : size;
 }
 
-// Whether it tells right of pages before and after they are written: of every
+// Whether it is right about pages before and after they are written: of every
 // other one, as what lies between them may come with them.
 static bool ts__vd_blank_try(int pagemap)
 {
@@ -93,7 +93,7 @@ static bool ts__vd_blank_try(int pagemap)
 
 /*
     How many bytes of memory of a device from an address on are alike, in
-    chunks from that address on. *blank: nobody has written them since they
+    chunks from that address on. *blank: they were not written since they
     were zeros; else they may hold anything.
 */
 static uint64_t ts__vd_blank(const ts_vdev *v, uint64_t address, uint64_t size,
