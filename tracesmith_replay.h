@@ -699,7 +699,8 @@ typedef struct ts_replay_stats {
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
     uint64_t rendezvous;         // collectives and pairs of send and receive
-    uint64_t rendezvous_partial; // ranks are missing: low confidence
+    uint64_t rendezvous_partial; // ranks are missing: low confidence. Nobody
+                                 // meets alone: so too where no other is there
     uint64_t lost;           // records the ledger misses on what was selected
     int64_t unknown_host_ns; // of threads, summed up: between two calls while
                              // another thread of the process called: they
@@ -718,6 +719,8 @@ typedef struct ts_replay_stats {
     uint64_t digest;        // XXH3 of identity, start and end in total order
     uint64_t unexplained;   // model: nodes that keep a recorded delay
     int64_t unexplained_ns; // what these delays differ from the model's
+    uint64_t rendezvous_guessed; // by name and order alone: the source does not
+                                 // say on which communicator they are
 } ts_replay_stats;
 
 // Lifetime: until close. Figures of the run are 0 before it.
@@ -6506,6 +6509,7 @@ typedef struct ts__rendezvous {
     uint32_t expected;     // ranks that take part; 0 unknown
     uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
     uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
+    bool guessed;          // no communicator and no peers are known
 } ts__rendezvous;
 
 typedef struct ts__met { // in order of op
@@ -8401,10 +8405,16 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
         if (ranks > rendezvous->expected && ranks < UINT32_MAX)
             rendezvous->expected = (uint32_t)ranks;
         if (ts__rendezvous_pair(l, row, parts)) rendezvous->kind = TS_EDGE_P2P;
+        if (!coll->communicator) rendezvous->guessed = rendezvous->count > 1;
         coll->rendezvous = (uint32_t)l->replay->rendezvous.count;
         list[i].met = true;
     }
-    if (rendezvous->kind == TS_EDGE_P2P) rendezvous->expected = 2;
+    if (rendezvous->kind == TS_EDGE_P2P) {
+        rendezvous->expected = 2;
+        rendezvous->guessed = false;
+    } else if (!rendezvous->expected && rendezvous->count == 1) {
+        rendezvous->expected = 2; // or more
+    }
     return true;
 }
 
@@ -10033,6 +10043,7 @@ static void ts__builder_rendezvous_all(ts__builder *b)
             (const ts__rendezvous *)r->rendezvous.data + i;
         r->stats.rendezvous++;
         r->stats.rendezvous_partial += m->count < m->expected;
+        r->stats.rendezvous_guessed += m->guessed;
         if (m->count > 1) ts__builder_rendezvous(b, i);
     }
 }

@@ -59,10 +59,11 @@ enum {
 
     Lists are separated by commas. `kinds`: names of events ("kernel", "zone",
     see ts_event_name), and "gpu", "host", "all" for several; "-api_call"
-    excludes one. `names`: patterns of whole names, in which * stands for any
-    characters and ? for one; "-pattern" excludes what matches, and \ makes the
-    next character a plain one. An event without a name passes. A list that
-    only excludes passes everything else.
+    excludes one. "kernel" includes collectives, which are kernels to a device.
+    `names`: patterns of whole names, in which * stands for any characters and ?
+    for one; "-pattern" excludes what matches, and \ makes the next character a
+    plain one. An event without a name passes. A list that only excludes passes
+    everything else.
 */
 typedef struct ts_filter_desc {
     const char *kinds TS__UNSET; // (all)
@@ -126,6 +127,13 @@ static inline bool ts_filter_kind(ts_event_kind kind)
     return TS__UNLESS_DISABLED(!(TS__LOAD(&ts__filter.left_out) >> kind & 1));
 }
 
+// Whether anything is recorded that is a kernel to a device. Threads: any.
+static inline bool ts_filter_kernels(void)
+{
+    return ts_filter_kind(TS_EVENT_KERNEL) ||
+           ts_filter_kind(TS_EVENT_COLLECTIVE);
+}
+
 // Whether an event of this name (a zone, a mark, a kernel) is recorded. `size`
 // counts bytes. Without patterns it costs one load, else time in proportion to
 // the sizes of the name and the patterns. Threads: any.
@@ -180,6 +188,9 @@ static inline uint64_t ts__filter_bits(const char *item, size_t size)
     if (ts__filter_is(item, size, "all")) return all;
     if (ts__filter_is(item, size, "host")) return host;
     if (ts__filter_is(item, size, "gpu")) return all & ~host;
+    if (ts__filter_is(item, size, "kernel"))
+        return UINT64_C(1) << TS_EVENT_KERNEL | UINT64_C(1)
+                                                    << TS_EVENT_COLLECTIVE;
 #define TS__X(name, value, text) \
     if (ts__filter_is(item, size, text)) return UINT64_C(1) << value;
     TS_EVENTS(TS__X)

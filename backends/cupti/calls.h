@@ -60,7 +60,7 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
         ts__cu_move_put(u, c->correlation, data->parameters, rule);
     // A kernel that is filtered out is not waited for.
     ts__cu_origin_put(u, c->correlation, c,
-                      rule == TS__CU_LAUNCH && ts_filter_kind(TS_EVENT_KERNEL));
+                      rule == TS__CU_LAUNCH && ts_filter_kernels());
 }
 
 static uint32_t ts__cu_function(ts__cu *u, uint32_t domain, uint32_t id,

@@ -296,8 +296,7 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__launch *l)
     desc.static_shared = ts__read32(r, at[TS__CU_STATIC_SHARED]);
     desc.dynamic_shared = ts__read32(r, at[TS__CU_DYNAMIC_SHARED]);
     desc.local = ts__read32(r, at[TS__CU_LOCAL]);
-    const char *const name = desc.name ? desc.name : "";
-    l->unrequested = !ts_filter_name(name, strlen(name));
+    ts__launch_read(l, desc.name ? desc.name : "");
     l->launch = ts_gpu_launch_define(&desc);
 }
 
@@ -377,6 +376,7 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
         const uint32_t made = ts__cu_node_stack(u, op.u.kernel.graph_node);
         if (made) op.origin.stack = made;
     }
+    if (TS__UNLIKELY(l->collective)) ts__launch_collective(l, &op);
     ts__cu_stream_went(u, s, &op);
     if (!l->unrequested) ts_gpu_op_record(&op);
 }

@@ -130,7 +130,7 @@ static void ts__cu_sum_up(ts__cu *u)
         if (!TS__LOAD(&u->heard)) ts__cu_fact(u, "warning", ts__cu_unheard);
         return;
     }
-    if (launches && !u->kernels && ts_filter_kind(TS_EVENT_KERNEL))
+    if (launches && !u->kernels && ts_filter_kernels())
         ts__cu_fact(u, "warning", ts__cu_silent);
     else if (u->silent_ns == TS__CU_SILENCE_SAID)
         ts__cu_fact(u, "warning", "none"); // one came after all

@@ -297,15 +297,16 @@ static void ts__cu_attributes(ts__cu *u)
 static bool ts__cu_kind_requested(ts__cu_role role)
 {
     static const uint8_t events[TS__CU_ROLES] = {
-        [TS__CU_KERNEL] = TS_EVENT_KERNEL, [TS__CU_MEMCPY] = TS_EVENT_MEMCPY,
-        [TS__CU_PEER] = TS_EVENT_MEMCPY,   [TS__CU_MEMSET] = TS_EVENT_MEMSET,
-        [TS__CU_GRAPH] = TS_EVENT_KERNEL,
+        [TS__CU_MEMCPY] = TS_EVENT_MEMCPY,
+        [TS__CU_PEER] = TS_EVENT_MEMCPY,
+        [TS__CU_MEMSET] = TS_EVENT_MEMSET,
     };
+    if (events[role]) return ts_filter_kind((ts_event_kind)events[role]);
+    if (role == TS__CU_KERNEL) return ts_filter_kernels();
     // A whole graph takes the place of its kernels.
-    if (role == TS__CU_GRAPH && !ts__cu_desc.whole_graphs) return false;
-    if (events[role])
-        return ts_filter_kind((ts_event_kind)events[role]) ||
-               (role == TS__CU_GRAPH && ts_filter_kind(TS_EVENT_GRAPH_LAUNCH));
+    if (role == TS__CU_GRAPH)
+        return ts__cu_desc.whole_graphs &&
+               (ts_filter_kernels() || ts_filter_kind(TS_EVENT_GRAPH_LAUNCH));
     if (role == TS__CU_SYNC)
         return ts_filter_kind(TS_EVENT_STREAM_SYNC) ||
                ts_filter_kind(TS_EVENT_DEVICE_SYNC) ||

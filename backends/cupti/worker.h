@@ -34,7 +34,7 @@ static void ts__cu_silence(ts__cu *u)
     const uint64_t now = ts__clock_now_ns(CLOCK_MONOTONIC);
     const uint32_t ms = u->patience_ms ? u->patience_ms : PATIENCE_MS;
     if (u->silent_ns == TS__CU_SILENCE_SAID || u->refused ||
-        TS__LOAD(&u->standalone) || !ts_filter_kind(TS_EVENT_KERNEL))
+        TS__LOAD(&u->standalone) || !ts_filter_kernels())
         return;
     if (u->kernels || TS__LOAD(&u->launches) < MANY) {
         u->silent_ns = 0;

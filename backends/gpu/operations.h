@@ -17,6 +17,7 @@
 
 #include "tracesmith.h"
 #include "../ts_capture.h"
+#include "collective.h"
 #include "cuda_abi.h"
 #include "driver.h"
 #include "driver_requests.h"
@@ -101,11 +102,10 @@ static void *ts__cs_where(const ts__cs_call *c)
 }
 
 // Whether a kernel waits for others of its kind, on other devices: alone it is
-// never over. Names of NCCL's and RCCL's.
+// never over.
 static bool ts__cs_is_collective(const char *name)
 {
-    return name &&
-           (strstr(name, "ncclDevKernel") || strstr(name, "ncclKernel"));
+    return name && ts_collective_is_kernel(name, strlen(name));
 }
 
 // The same of an operation, which may be a graph with such a kernel.

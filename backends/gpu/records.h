@@ -47,6 +47,9 @@
 #error "gpu/records.h: define _GNU_SOURCE before any #include"
 #endif
 
+#include "../ts_filter.h"
+#include "collective.h"
+
 #define TS__RECORDS static __attribute__((unused))
 
 /* ==== 1. Libraries ======================================================= */
@@ -706,7 +709,9 @@ typedef struct ts__launch { // a kernel as it was launched last
     uint64_t key[8];
     uint32_t epoch; // of what the words mean; 0: free
     uint32_t launch;
-    uint32_t unrequested; // its name is not to be captured
+    uint32_t collective; // its name if it is one; 0: a plain kernel
+    uint16_t element;    // of a collective
+    bool unrequested;    // it is not to be captured
 } ts__launch;
 
 // Where in a table it belongs: take the low bits.
@@ -728,6 +733,34 @@ static inline bool ts__launch_is(const ts__launch *l, const uint64_t key[8],
              (l->key[2] ^ key[2]) | (l->key[3] ^ key[3]) |
              (l->key[4] ^ key[4]) | (l->key[5] ^ key[5]) |
              (l->key[6] ^ key[6]) | (l->key[7] ^ key[7]));
+}
+
+// By the kernel's name: whether it is wanted, and whether it is a collective.
+TS__RECORDS void ts__launch_read(ts__launch *l, const char *name)
+{
+    const size_t size = strlen(name);
+    const bool collective = ts_collective_is_kernel(name, size);
+    l->collective = 0;
+    l->unrequested =
+        !ts_filter_name(name, size) ||
+        !ts_filter_kind(collective ? TS_EVENT_COLLECTIVE : TS_EVENT_KERNEL);
+    if (!collective || l->unrequested) return;
+    const char *const kind = ts_collective_kind(name, size);
+    ts_collective_name plain;
+    ts_collective_plain(&plain, name, size);
+    l->collective = kind ? ts_name_define(kind)
+                         : ts_name_define_sized(plain.text, plain.size);
+    l->element = (uint16_t)ts_collective_kernel_element(name, size);
+}
+
+// What is known of a collective is what its kernel's name says.
+TS__RECORDS void ts__launch_collective(const ts__launch *l, ts_gpu_op *op)
+{
+    op->kind = TS_EVENT_COLLECTIVE;
+    memset(&op->u, 0, sizeof op->u);
+    op->u.collective.name = l->collective;
+    op->u.collective.type = l->element;
+    op->u.collective.launch = l->launch;
 }
 
 #endif // TS__GPU_RECORDS_H

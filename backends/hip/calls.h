@@ -506,7 +506,7 @@ static void ts__hip_note_put(const ts__hip_call *call)
     const uint32_t role =
         call->api->known ? call->api->known->role : (uint32_t)TS__HIP_CALL;
     const bool waits = role == TS__HIP_LAUNCH && ts__hip.way->operations &&
-                       !call->captures && ts_filter_kind(TS_EVENT_KERNEL);
+                       !call->captures && ts_filter_kernels();
     ts__hip_note_words(words, call, role);
     ts__notes_put(&ts__hip.notes, call->correlation, words,
                   sizeof(ts__hip_note), waits);

@@ -246,7 +246,7 @@ ts__hip_launch_learn(ts__hip_taker *t, uint64_t slot, const uint64_t key[8],
     memcpy(l->key, key, sizeof l->key);
     // Without its text it cannot be recognised as the same.
     l->epoch = k->id || t->names[slot] ? TS__LOAD(&ts__hip.session) : 0;
-    l->unrequested = !ts_filter_name(k->name, strlen(k->name));
+    ts__launch_read(l, k->name);
     l->launch = l->unrequested ? 0 : ts__hip_launch_define(k);
 }
 
@@ -311,6 +311,7 @@ static void ts__hip_kernel_end(ts__hip_taker *t, const ts__hip_record *r,
     op.u.kernel.launch = l->launch;
     op.u.kernel.graph_node = 0;
     op.u.kernel.graph = note.role == TS__HIP_GRAPH ? note.u.graph : 0;
+    if (TS__UNLIKELY(l->collective)) ts__launch_collective(l, &op);
     ts__hip_op_end(&op);
 }
 

@@ -279,6 +279,12 @@ for program in cuda_program cuda_program13; do
                 $0/taken_$1/info &&
             grep "^  api_call  *32 " $0/taken_$1/info' $folder $program
 done
+check "capture: ts-record, collectives of CUDA" sh -c '
+    rm -rf $0/collective && mkdir $0/collective
+    gcc -O1 -Wall -Wextra -Werror -rdynamic -o $0/collective/program \
+        tests/checks/capture/cuda_collective.c -L$0/cuda -lcudart &&
+        LD_LIBRARY_PATH=$0/cuda tests/checks/capture/collective.sh \
+            $0/collective $0/collective/program' $folder
 check "capture: ts-record, summaries of a CUDA program" sh -c '
     export LD_LIBRARY_PATH=$0/cuda
     said() { # OPTION..., LINE

@@ -54,6 +54,13 @@ holds() {
             grep -qF -- "$1"' "$name" "$where" "$@"
 }
 
+collectives() { # FOLDER
+    mkdir -p "$folder/$1/collective"
+    check "hip: collectives, by $1" env "LD_LIBRARY_PATH=$folder/$1" \
+        tests/checks/capture/collective.sh "$folder/$1/collective" \
+        "$folder/$1/program" collective
+}
+
 sdk() {
     double sdk amdhip64.c libamdhip64.so.6 &&
         double sdk rocprofiler.c librocprofiler-sdk.so.1 \
@@ -105,6 +112,7 @@ if sdk; then
     options="--filter *nothing* --kinds kernel" recorded filter sdk A=
     holds filter sdk ": 1 event in"
     what="many 30" options="--stacks" recorded stacks sdk A=
+    collectives sdk
     what=threads options="--delay 1h" recorded delay sdk A=
 
     # Of an older version, which lacks something.
@@ -139,6 +147,7 @@ if roctracer; then
     holds rt_no_pool roctracer "roctracer: it gives no pool"
     recorded rt_no_ops roctracer HIP_DOUBLE=no_ops
     holds rt_no_ops roctracer "roctracer: it gives no operations"
+    collectives roctracer
 fi
 
 for hook in new old; do
@@ -152,6 +161,7 @@ for hook in new old; do
     what=fork recorded ${hook}_fork $hook A=
     holds ${hook}_fork $hook "kernel 7"
     what=busy recorded ${hook}_busy $hook A=
+    collectives $hook
     what="many 30" recorded ${hook}_zero $hook HIP_DOUBLE=zero_times
     holds ${hook}_zero $hook "10 records were LOST"
 done

@@ -257,7 +257,8 @@ static void rt_name(const rt_trace *trace, const ts_event *event, char *name,
         text = track.name;
     else if (site && event->kind < TS_EVENT_GPU_FIRST)
         text = ts_reader_site_name(trace->reader, site);
-    else if (launch && ts_reader_launch(trace->reader, launch))
+    else if (event->kind != TS_EVENT_COLLECTIVE && launch &&
+             ts_reader_launch(trace->reader, launch))
         text = ts_reader_name(trace->reader,
                               ts_reader_launch(trace->reader, launch)->name);
     snprintf(name, size, "%.*s", (int)text.size, text.text);

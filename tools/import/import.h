@@ -27,6 +27,7 @@
 
 #define TRACESMITH_WRITER // before the first include
 #include "tools/ts_cli.h"
+#include "backends/gpu/collective.h"
 
 #define IMPORT_NONE INT64_MIN
 
@@ -230,7 +231,7 @@ void import_event_text(import_job *job, ts_event_kind kind, uint32_t track,
 // What is known of a collective; all 0: unknown.
 typedef struct import_facts {
     uint64_t communicator, sequence, size; // size: of the larger buffer, bytes
-    uint32_t name;                         // number of import_collective's
+    uint32_t name;                         // number of a ts_collective_kind's
     uint32_t type;                         // of its elements
     uint32_t ranks;                        // how many take part
     uint32_t peer; // of a Send or Recv: the other's rank + 1
@@ -319,22 +320,10 @@ uint32_t import_launch(import_job *job, const ts_launch_entry *launch);
 
 /* ==== 7. Collectives ===================================================== */
 
-/*
-    What kind of collective a kernel or a library's function is by its name:
-    "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce",
-    "AllToAll", "SendRecv", "Send", "Recv", "Gather", "Scatter", "Barrier";
-    NULL: none that is known. Takes the names of NCCL's and RCCL's kernels and
-    functions and of PyTorch's ("_allgather_base").
-*/
-const char *import_collective(const char *name, size_t size);
-// Whether the kernel belongs to a communication library, whatever it does.
-bool import_is_collective_kernel(const char *name, size_t size);
 // A number for a communicator by its name or id, never 0; 0 in the trace
 // means that the source does not tell.
 uint64_t import_communicator(const char *name, size_t size);
-// TraceSmith's element type of a name such as "BFloat16", "float", "Half",
-// "ncclFloat32"; its size. 0: unknown.
-uint32_t import_element(const char *name, size_t size);
+// The size of ts_collective_element's; 0: unknown.
 uint32_t import_element_bytes(uint32_t element);
 
 #endif // TS_IMPORT_H

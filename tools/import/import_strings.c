@@ -98,8 +98,7 @@ static bool is_collective(import_strings *s, int64_t id)
     string *const found = &s->all[*index];
     if (!found->collective)
         found->collective =
-            import_is_collective_kernel(s->bytes + found->at, found->size) ? 2
-                                                                           : 1;
+            ts_collective_is_kernel(s->bytes + found->at, found->size) ? 2 : 1;
     return found->collective == 2;
 }
 

@@ -118,7 +118,7 @@ static void annotated_size(const kineto *k, import_facts *facts)
     const char *const quote = memchr(types.text + 2, '"', types.size - 2);
     if (!quote || types.text[1] != '"') return;
     facts->type =
-        import_element(types.text + 2, (size_t)(quote - types.text) - 2);
+        ts_collective_element(types.text + 2, (size_t)(quote - types.text) - 2);
     // "[[1,25136]]", or deeper where a list of tensors is the input.
     const char *from = dims.text;
     while (from + 1 < dims.text + dims.size && from[1] == '[')
@@ -167,7 +167,7 @@ bool kineto_facts(kineto *k, import_facts *facts)
     if (name.type != KINETO_TEXT && annotated) name = own;
     memset(facts, 0, sizeof *facts);
     if (name.type != KINETO_TEXT) return false;
-    const char *const kind = import_collective(name.text, name.size);
+    const char *const kind = ts_collective_kind(name.text, name.size);
     if (!kind) return false;
     facts->name = kineto_number_of(k, kind, strlen(kind));
     if (name.text == own.text) {
@@ -179,7 +179,7 @@ bool kineto_facts(kineto *k, import_facts *facts)
     const uint64_t in = positive(k, "In msg nelems");
     const uint64_t out = positive(k, "Out msg nelems");
     if (type.type == KINETO_TEXT)
-        facts->type = import_element(type.text, type.size);
+        facts->type = ts_collective_element(type.text, type.size);
     facts->size = product(in > out ? in : out, facts->type);
     facts->ranks = (uint32_t)positive(k, "Group size");
     facts->sequence = positive(k, "Seq");
@@ -255,7 +255,7 @@ static void take_kernel(kineto *k, import_operation *o)
         kineto_decimal(when.text, when.size, 3, &queued) && queued > 0)
         o->queued_ns = queued;
     const bool told = kineto_facts(k, &facts);
-    if (!told && !import_is_collective_kernel(name.text, name.size)) {
+    if (!told && !ts_collective_is_kernel(name.text, name.size)) {
         o->id = positive(k, "graph node id");
         o->graph = small(k, "graph id");
         import_gpu(k->job, o);
@@ -263,7 +263,7 @@ static void take_kernel(kineto *k, import_operation *o)
     }
     // A kernel that sends and receives may be part of any collective: the
     // annotation around its call knows better, if there is one.
-    const char *const kind = import_collective(name.text, name.size);
+    const char *const kind = ts_collective_kind(name.text, name.size);
     const char *const open = memchr(name.text, '(', name.size);
     const uint32_t number =
         kind ? kineto_number_of(k, kind, strlen(kind))

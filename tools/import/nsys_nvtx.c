@@ -224,7 +224,7 @@ static bool nccl_facts(nvtx *x, import_rows *rows, ts_text name,
 {
     const char *const kind =
         x->nccl.count && import_map_get(&x->nccl, domain_key(x, rows->values))
-            ? import_collective(name.text, name.size)
+            ? ts_collective_kind(name.text, name.size)
             : NULL;
     *facts = (import_facts){ 0 };
     if (!kind) return false;

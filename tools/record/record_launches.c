@@ -105,7 +105,9 @@ static void take_operations(scan *s, const ts_columns *c)
     for (uint32_t row = 0; row < c->count; row++) {
         const uint64_t id = value(c, TS_COLUMN_CORRELATION, row);
         if (!id) continue;
-        s->kernels += c->kind == TS_EVENT_KERNEL && !cut_set_has(&s->ran, id);
+        const bool kernel =
+            c->kind == TS_EVENT_KERNEL || c->kind == TS_EVENT_COLLECTIVE;
+        s->kernels += kernel && !cut_set_has(&s->ran, id);
         cut_set_add(&s->ran, id);
     }
 }

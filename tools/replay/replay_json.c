@@ -79,6 +79,7 @@ static void put_plan(cli_json *json, const replay_job *job)
     cli_json_uint(json, "overlaps", s->overlaps);
     cli_json_uint(json, "meetings", s->rendezvous);
     cli_json_uint(json, "meetings_partial", s->rendezvous_partial);
+    cli_json_uint(json, "meetings_guessed", s->rendezvous_guessed);
     cli_json_uint(json, "contradicted_edges", s->contradicted);
     cli_json_uint(json, "never_recorded_waits", s->never_recorded);
     cli_json_uint(json, "missing_records", s->missing_records);

@@ -117,15 +117,19 @@ static void print_cut(const replay_job *job)
 
 static void print_collectives(const ts_replay_stats *s)
 {
+    char text[1024] = "";
     if (!s->rendezvous) return;
+    add(text, "%s with pairs of send and receive, ",
+        cli_count(s->rendezvous).s);
     if (s->rendezvous_partial)
-        fact("collectives",
-             "%s with pairs of send and receive, ranks are missing in %s",
-             cli_count(s->rendezvous).s, cli_count(s->rendezvous_partial).s);
+        add(text, "ranks are missing in %s",
+            cli_count(s->rendezvous_partial).s);
     else
-        fact("collectives",
-             "%s with pairs of send and receive, all ranks are here",
-             cli_count(s->rendezvous).s);
+        add(text, "all ranks are here");
+    if (s->rendezvous_guessed)
+        add(text, "; %s matched by name and order",
+            cli_count(s->rendezvous_guessed).s);
+    put_fact("collectives", text);
 }
 
 static void print_odd(const char *name, uint64_t count, const char *what)

@@ -232,6 +232,9 @@ static void judge(whatif_report *report, const ts_replay *replay)
                      ? "low"
                      : "medium",
                  "ranks of collectives are missing");
+    else if (s->rendezvous_guessed)
+        distrust(&report->trust, "medium",
+                 "collectives are matched by name and order");
     else if (queued)
         distrust(&report->trust, "medium", "%s in the record",
                  cli_counted(queued, "operation has no call",

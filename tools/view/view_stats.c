@@ -184,8 +184,10 @@ static void take_values(stats *s, const view_item *item)
         id = (uint32_t)column_of(item, TS_COLUMN_POOL);
         break;
     case TS_EVENT_MEMCPY: id = (uint32_t)column_of(item, TS_COLUMN_TYPE); break;
-    case TS_EVENT_MEMSET:
-    case TS_EVENT_COLLECTIVE: break;
+    case TS_EVENT_COLLECTIVE:
+        if (value <= 0) return; // not known
+        break;
+    case TS_EVENT_MEMSET: break;
     default: return;
     }
     value_add(value_of_key(s, item->kind, id), item, value);

@@ -78,6 +78,7 @@ static void ts__builder_rendezvous_all(ts__builder *b)
             (const ts__rendezvous *)r->rendezvous.data + i;
         r->stats.rendezvous++;
         r->stats.rendezvous_partial += m->count < m->expected;
+        r->stats.rendezvous_guessed += m->guessed;
         if (m->count > 1) ts__builder_rendezvous(b, i);
     }
 }

@@ -214,10 +214,16 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
         if (ranks > rendezvous->expected && ranks < UINT32_MAX)
             rendezvous->expected = (uint32_t)ranks;
         if (ts__rendezvous_pair(l, row, parts)) rendezvous->kind = TS_EDGE_P2P;
+        if (!coll->communicator) rendezvous->guessed = rendezvous->count > 1;
         coll->rendezvous = (uint32_t)l->replay->rendezvous.count;
         list[i].met = true;
     }
-    if (rendezvous->kind == TS_EDGE_P2P) rendezvous->expected = 2;
+    if (rendezvous->kind == TS_EDGE_P2P) {
+        rendezvous->expected = 2;
+        rendezvous->guessed = false;
+    } else if (!rendezvous->expected && rendezvous->count == 1) {
+        rendezvous->expected = 2; // or more
+    }
     return true;
 }
 

@@ -36,6 +36,7 @@ typedef struct ts__rendezvous {
     uint32_t expected;     // ranks that take part; 0 unknown
     uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
     uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
+    bool guessed;          // no communicator and no peers are known
 } ts__rendezvous;
 
 typedef struct ts__met { // in order of op

@@ -262,7 +262,8 @@ typedef struct ts_replay_stats {
                        // their stream had ended: dependent launches
     uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
     uint64_t rendezvous;         // collectives and pairs of send and receive
-    uint64_t rendezvous_partial; // ranks are missing: low confidence
+    uint64_t rendezvous_partial; // ranks are missing: low confidence. Nobody
+                                 // meets alone: so too where no other is there
     uint64_t lost;           // records the ledger misses on what was selected
     int64_t unknown_host_ns; // of threads, summed up: between two calls while
                              // another thread of the process called: they
@@ -281,6 +282,8 @@ typedef struct ts_replay_stats {
     uint64_t digest;        // XXH3 of identity, start and end in total order
     uint64_t unexplained;   // model: nodes that keep a recorded delay
     int64_t unexplained_ns; // what these delays differ from the model's
+    uint64_t rendezvous_guessed; // by name and order alone: the source does not
+                                 // say on which communicator they are
 } ts_replay_stats;
 
 // Lifetime: until close. Figures of the run are 0 before it.

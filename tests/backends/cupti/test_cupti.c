@@ -43,6 +43,68 @@ static void a_kernel_has_its_launch_and_its_configuration(void **state)
     rt_close(&trace);
 }
 
+// All that is known of it is its name. The names of NCCL come mangled.
+static void a_kernel_of_nccl_is_a_collective_of_unknown_size(void **state)
+{
+    (void)state;
+    static const char mangled[] =
+        "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgs"
+        "StorageILm4096EE";
+    const char *const path = rt_start("collective.sbt", cu_plain);
+    CU_LAUNCH(.name = mangled, .stream = 1, .grid = 4, .ns = 1000);
+    CU_LAUNCH(.name = "ncclDevKernel_Generic(ncclDevKernelArgs)", .ns = 10);
+    CU_LAUNCH(.name = "my_nccl_helper", .ns = 10);
+    CU_LAUNCH(.name = "_Z6finishP18ncclDevKernel_Args", .ns = 10);
+    rt_trace trace = cu_end(path);
+    const rt_row *const one = rt_only(&trace, TS_EVENT_COLLECTIVE, "AllReduce");
+    const ts_launch_entry *const launch =
+        ts_reader_launch(trace.reader, (uint32_t)one->values[TS_COLUMN_LAUNCH]);
+    assert_int_equal(one->duration_ns, 1000);
+    assert_int_equal(one->values[TS_COLUMN_TYPE], 8); // f32
+    assert_int_equal(one->values[TS_COLUMN_COMMUNICATOR], 0);
+    assert_int_equal(one->values[TS_COLUMN_SEQUENCE], 0);
+    assert_int_equal(one->values[TS_COLUMN_SIZE], 0);
+    assert_int_equal(one->values[TS_COLUMN_RANKS], 0);
+    assert_int_equal(one->values[TS_COLUMN_PEER], 0);
+    assert_int_equal(launch->grid[0], 4);
+    rt_assert_text(ts_reader_name(trace.reader, launch->name), mangled);
+    rt_only(&trace, TS_EVENT_COLLECTIVE, "ncclDevKernel_Generic");
+    rt_only(&trace, TS_EVENT_KERNEL, "my_nccl_helper");
+    assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 2);
+    assert_int_equal(cu_fact(&trace, "cupti.kernels"), 4);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
+// Who asks for kernels gets all of them, and those that communicate alone are
+// to be had as well.
+static void collectives_are_asked_for_as_kernels_or_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kinds;
+        size_t kernels, collectives;
+    } cases[] = { { "kernel", 1, 1 },
+                  { "collective", 0, 1 },
+                  { "-collective", 1, 0 },
+                  { "-kernel", 0, 0 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const ts_filter_desc wish = { .kinds = cases[i].kinds };
+        assert_int_equal(ts_filter_set(&wish), TS_OK);
+        const char *const path = rt_start("asked.sbt", cu_plain);
+        CU_LAUNCH(.name = "ncclDevKernel_AllGather", .ns = 10);
+        CU_LAUNCH(.name = "gemm", .ns = 10);
+        rt_trace trace = cu_end(path);
+        assert_int_equal(ts_filter_set(NULL), TS_OK);
+        assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL),
+                         cases[i].kernels);
+        assert_int_equal(rt_rows(&trace, TS_EVENT_COLLECTIVE, NULL),
+                         cases[i].collectives);
+        cu_assert_nothing_lost(&trace);
+        rt_close(&trace);
+    }
+}
+
 static void devices_contexts_and_streams_are_described(void **state)
 {
     (void)state;
@@ -567,6 +629,8 @@ int main(void)
     ts_cupti_initialize();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_has_its_launch_and_its_configuration),
+        cmocka_unit_test(a_kernel_of_nccl_is_a_collective_of_unknown_size),
+        cmocka_unit_test(collectives_are_asked_for_as_kernels_or_alone),
         cmocka_unit_test(devices_contexts_and_streams_are_described),
         cmocka_unit_test(copies_and_sets_have_sizes_and_kinds),
         cmocka_unit_test(calls_within_calls_count_once),

@@ -1,5 +1,5 @@
 // A program that uses HIP and knows nothing of TraceSmith. Does as it is told:
-//   hip_program plain|threads|fork|many COUNT|busy|quit|kill
+//   hip_program plain|threads|fork|many COUNT|collective|busy|quit|kill
 #include "tests/doubles/hip.h"
 
 #include <pthread.h>
@@ -18,6 +18,16 @@ static void twice(void **arguments)
 }
 
 static void nothing(void **arguments)
+{
+    (void)arguments;
+}
+
+static void all_reduce(void **arguments)
+{
+    (void)arguments;
+}
+
+static void helper(void **arguments)
 {
     (void)arguments;
 }
@@ -97,6 +107,21 @@ static void many(int count)
     must(hipStreamSynchronize(stream));
 }
 
+// As RCCL does it beside the kernels of a program, on a stream of its own.
+static void collective(void)
+{
+    hipStream_t stream, beside;
+    must(hipStreamCreate(&stream));
+    must(hipStreamCreate(&beside));
+    for (int i = 0; i < 5; i++) {
+        launch(nothing, 1, 64, NULL, stream);
+        launch(all_reduce, 1, 256, NULL, beside);
+        launch(helper, 1, 64, NULL, stream);
+        must(hipStreamSynchronize(beside));
+    }
+    must(hipDeviceSynchronize());
+}
+
 static void *thread(void *unused)
 {
     many(25);
@@ -124,8 +149,14 @@ int main(int argc, char **argv)
     const char *const what = argc > 1 ? argv[1] : "plain";
     __hipRegisterFunction(NULL, address_of(twice), NULL, "_Z5twicePii");
     __hipRegisterFunction(NULL, address_of(nothing), NULL, "_Z7nothingv");
+    __hipRegisterFunction(NULL, address_of(all_reduce), NULL,
+                          "_Z40ncclDevKernel_AllReduce_Sum_bf16_RING_LL24nccl"
+                          "DevKernelArgsStorageILm4096EE");
+    __hipRegisterFunction(NULL, address_of(helper), NULL,
+                          "_Z14my_nccl_helperv");
     must(hipSetDevice(0));
     if (!strcmp(what, "plain")) plain();
+    if (!strcmp(what, "collective")) collective();
     if (!strcmp(what, "threads")) threads();
     if (!strcmp(what, "many")) many(argc > 2 ? atoi(argv[2]) : 10);
     if (!strcmp(what, "fork")) {
