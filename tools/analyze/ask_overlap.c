@@ -219,7 +219,7 @@ static bool without(overlap_ask *a)
 static bool take_waits(overlap_ask *a)
 {
     ranks_result ranks = { 0 };
-    const bool ok = ranks_open(&ranks, a->replay, &a->names);
+    const bool ok = ranks_open(&ranks, a->replay, NULL, &a->names);
     a->waited_ns = ranks.waited_ns;
     ranks_close(&ranks);
     return ok;

@@ -86,22 +86,12 @@ static void put_pairs(const ranks_ask *a)
 // Why the last one of a rendezvous was late: the first event that was.
 static ts_text why_of(const ranks_ask *a, const ranks_rendezvous *m)
 {
-    uint8_t edge;
-    bool inferred;
-    ts_node node;
     if (m->head_ns)
         return analyze_format(a->job, "it began %s later",
                               cli_time(m->head_ns).s);
-    const uint32_t why =
-        ts_timeline_culprit(a->timeline, m->operation, &edge, &inferred);
-    const bool call = why != TS_NODE_NONE &&
-                      ts_replay_node(a->replay, why, &node) &&
-                      node.type == TS_NODE_CALL;
-    if (why != TS_NODE_NONE && !call)
-        return ask_node(a->job, a->replay, why, false);
     if (m->held.length_ns)
-        return ask_hold(a->job, a->replay, &a->names, &m->held, why);
-    return ask_node(a->job, a->replay, why, false);
+        return ask_hold(a->job, a->replay, &a->names, &m->held, m->cause);
+    return ask_node(a->job, a->replay, m->cause, false);
 }
 
 // The rendezvous that cost most of those to which a rank came last.
@@ -178,6 +168,7 @@ static void put_meetings(const ranks_ask *a)
         report_evidence e = report_from_to(0, m->first_ns, m->end_ns);
         report_evidence_add(&e, m->operation);
         report_evidence_add(&e, m->earliest);
+        if (m->cause < a->names.op_count) report_evidence_add(&e, m->cause);
         report_row(t, row, &e);
     }
     report_rows_of(t, a->r.meeting_count);
@@ -265,8 +256,8 @@ static bool ask(analyze_job *job, report *r)
     ranks_ask a = { .job = job };
     a.s = ask_begin(job, r, "ranks", "Ranks", &a.replay, &a.timeline);
     if (!a.s) return true;
-    const bool ok =
-        names_open(&a.names, a.replay) && ranks_open(&a.r, a.replay, &a.names);
+    const bool ok = names_open(&a.names, a.replay) &&
+                    ranks_open(&a.r, a.replay, a.timeline, &a.names);
     if (ok && !a.r.meeting_count) {
         put_none(&a);
     } else if (ok) {
@@ -277,6 +268,13 @@ static bool ask(analyze_job *job, report *r)
                 a.s, REPORT_MEDIUM, "of %s some ranks are missing",
                 cli_counted(s->rendezvous_partial, "collective", "collectives")
                     .s);
+        if (s->rendezvous_guessed)
+            report_trust(a.s, a.r.rank_count > 2 ? REPORT_LOW : REPORT_MEDIUM,
+                         "%s on which communicator: matched by name and order",
+                         cli_counted(s->rendezvous_guessed,
+                                     "collective does not say",
+                                     "collectives do not say")
+                             .s);
         report_figure(a.s, "waited_ns", "waited for other ranks",
                       report_ns(a.r.waited_ns));
         put_ranks(&a);

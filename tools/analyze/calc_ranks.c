@@ -5,6 +5,8 @@
 
 #include "tools/analyze/calc_lanes.h"
 
+enum { RANKS_STEPS = 256 }; // back from a collective that came late
+
 typedef struct ranks_member {
     uint32_t join, operation;
 } ranks_member;
@@ -49,6 +51,13 @@ static ranks_member *list_members(const ts_replay *replay, size_t *count)
     return members;
 }
 
+static int64_t began_of(const ts_replay *replay, uint32_t file)
+{
+    ts_replay_file of;
+    if (!ts_replay_file_at(replay, file, &of)) return 0;
+    return of.offset_ns + ts_reader_info(of.reader)->first_ns;
+}
+
 static bool take_ranks(ranks_result *r, const ts_replay *replay)
 {
     ts_lane device;
@@ -58,6 +67,7 @@ static bool take_ranks(ranks_result *r, const ts_replay *replay)
     for (size_t i = 0; ts_replay_device(replay, i, &device); i++) {
         r->ranks[i].file = device.file;
         r->ranks[i].device = device.track;
+        r->ranks[i].began_ns = began_of(replay, device.file);
     }
     return true;
 }
@@ -101,7 +111,10 @@ static bool charge(ranks_result *r, ranks_rendezvous *m, size_t index,
         ts_replay_operation(replay, members[i].operation, &op);
         const size_t rank = lanes_device(l, op.file, op.device);
         ranks_rank *const of = &r->ranks[rank];
-        const int64_t waited = m->last_ns - op.recorded_start_ns;
+        // Who had ended before the last one came did not wait for it.
+        const int64_t waited = op.recorded_end_ns < m->last_ns
+                                   ? 0
+                                   : m->last_ns - op.recorded_start_ns;
         of->rendezvous++;
         of->in_ns += op.recorded_end_ns - op.recorded_start_ns;
         of->lasts += members[i].operation == m->operation;
@@ -151,28 +164,93 @@ static bool take_meetings(ranks_result *r, const ts_replay *replay,
     return true;
 }
 
-static int64_t began_of(const ts_replay *replay, uint32_t file)
+/* ---- Why the last one was late ------------------------------------------- */
+
+static bool is_call(const ts_replay *replay, uint32_t node, ts_node *call)
 {
-    ts_replay_file of;
-    if (!ts_replay_file_at(replay, file, &of)) return 0;
-    return of.offset_ns + ts_reader_info(of.reader)->first_ns;
+    return node != TS_NODE_NONE && ts_replay_node(replay, node, call) &&
+           call->type == TS_NODE_CALL;
 }
 
-// A span of the host that launched the last one, which was late from the
-// arrival of the first on. False: its thread is not known.
-static bool late_span(const ts_replay *replay, const ranks_rendezvous *m,
-                      size_t index, const uint32_t *others, inside_span *span)
+// What an operation waited for.
+static uint32_t behind(const ts_timeline *timeline, uint32_t node)
+{
+    uint8_t edge;
+    bool inferred;
+    return node == TS_NODE_NONE
+               ? TS_NODE_NONE
+               : ts_timeline_culprit(timeline, node, &edge, &inferred);
+}
+
+static int64_t start_of(const ts_replay *replay, uint32_t node)
+{
+    ts_node n;
+    return ts_replay_node(replay, node, &n) ? n.recorded_ns : 0;
+}
+
+// Whether both are the same step of what two ranks do.
+static bool is_same(const ts_replay *replay, const names_index *names,
+                    uint32_t a, uint32_t b)
+{
+    ts_node call;
+    if (a == TS_NODE_NONE || b == TS_NODE_NONE) return false;
+    const bool calls = is_call(replay, a, &call);
+    if (calls || is_call(replay, b, &call))
+        return calls && is_call(replay, b, &call);
+    return a < names->op_count && b < names->op_count &&
+           names->of[a] == names->of[b];
+}
+
+/*
+    Goes back from the last one to the first event that was late: a call, or
+    an operation that began in time and took long. In time is when the rank
+    that came first did the same, as far as both did the same, or else when
+    that one came; half of the time is as good as nothing.
+    since_ns: of a call, from when on it was late.
+*/
+static uint32_t cause_of(const ts_replay *replay, const ts_timeline *timeline,
+                         const names_index *names, const ranks_meeting *m,
+                         int64_t *since_ns)
+{
+    const int64_t half = (m->last_ns - m->first_ns + 1) / 2;
+    uint32_t node = m->operation, other = m->earliest;
+    *since_ns = m->first_ns;
+    for (uint32_t step = 0; step < RANKS_STEPS; step++) {
+        const uint32_t next = behind(timeline, node);
+        if (next == TS_NODE_NONE) break;
+        other = behind(timeline, other);
+        if (!is_same(replay, names, next, other)) other = TS_NODE_NONE;
+        const int64_t due =
+            other == TS_NODE_NONE ? m->first_ns : start_of(replay, other);
+        *since_ns = due;
+        node = next;
+        if (next >= names->op_count || // a call
+            names->groups[names->of[next]].kind == TS_EVENT_COLLECTIVE ||
+            start_of(replay, next) - due < half)
+            break;
+    }
+    return node == m->operation ? TS_NODE_NONE : node;
+}
+
+// A span of the host that made a call which was late. False: its thread is
+// not known.
+static bool late_span(const ts_replay *replay, const ranks_meeting *m,
+                      size_t index, int64_t since_ns, const uint32_t *others,
+                      inside_span *span)
 {
     ts_operation op;
     ts_node call;
-    if (m->first_ns == m->last_ns ||
-        !ts_replay_operation(replay, m->operation, &op) ||
-        op.call == TS_NODE_NONE || !ts_replay_node(replay, op.call, &call) ||
-        !call.track || call.recorded_ns <= m->first_ns)
+    uint32_t node = m->cause;
+    if (node == TS_NODE_NONE) {
+        if (!ts_replay_operation(replay, m->operation, &op)) return false;
+        node = op.call;
+    }
+    if (m->first_ns == m->last_ns || !is_call(replay, node, &call) ||
+        !call.track || call.recorded_ns <= since_ns)
         return false;
     const uint32_t other =
-        others[op.call - ts_replay_graph(replay).operation_count];
-    const inside_span of = { op.file,          call.track, m->first_ns,
+        others[node - ts_replay_graph(replay).operation_count];
+    const inside_span of = { call.file,        call.track, since_ns,
                              call.recorded_ns, index,      other };
     *span = of;
     return true;
@@ -193,7 +271,7 @@ static int64_t head_of(const ts_replay *replay, const ranks_rendezvous *m)
 }
 
 static bool explain(ranks_result *r, const ts_replay *replay,
-                    names_index *names)
+                    const ts_timeline *timeline, names_index *names)
 {
     hold_tally tally = { .replay = replay, .names = names };
     inside_span *const spans = malloc((r->meeting_count + 1) * sizeof *spans);
@@ -201,8 +279,12 @@ static bool explain(ranks_result *r, const ts_replay *replay,
     uint32_t *const others = inside_others(replay);
     size_t count = 0;
     bool ok = spans && holds && others;
-    for (size_t i = 0; ok && i < r->meeting_count; i++)
-        count += late_span(replay, &r->rendezvous[i], i, others, &spans[count]);
+    for (size_t i = 0; ok && i < r->meeting_count; i++) {
+        ranks_meeting *const m = &r->rendezvous[i];
+        int64_t since_ns;
+        m->cause = cause_of(replay, timeline, names, m, &since_ns);
+        count += late_span(replay, m, i, since_ns, others, &spans[count]);
+    }
     ok = ok && hold_find(&tally, spans, count, holds, r->meeting_count);
     size_t first = 0;
     for (size_t i = 0; ok && i < r->meeting_count; i++) {
@@ -212,15 +294,14 @@ static bool explain(ranks_result *r, const ts_replay *replay,
     }
     if (ok && r->meeting_count)
         r->rendezvous[first].head_ns = head_of(replay, &r->rendezvous[first]);
-    for (size_t i = 0; i < r->rank_count; i++)
-        r->ranks[i].began_ns = began_of(replay, r->ranks[i].file);
     free(spans);
     free(holds);
     free(others);
     return ok;
 }
 
-bool ranks_open(ranks_result *r, const ts_replay *replay, names_index *names)
+bool ranks_open(ranks_result *r, const ts_replay *replay,
+                const ts_timeline *timeline, names_index *names)
 {
     lanes l = { 0 };
     size_t count;
@@ -229,7 +310,7 @@ bool ranks_open(ranks_result *r, const ts_replay *replay, names_index *names)
     const bool ok = members && lanes_open(&l, replay) &&
                     take_ranks(r, replay) &&
                     take_meetings(r, replay, &l, names, members, count) &&
-                    explain(r, replay, names);
+                    (!timeline || explain(r, replay, timeline, names));
     lanes_close(&l);
     free(members);
     return ok;

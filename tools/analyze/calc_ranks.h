@@ -3,7 +3,8 @@
 
     A rank is a device of a file, as ts_replay_device counts. A rendezvous is a
     collective, or a send and its receive, of which the traces of two ranks at
-    least are there. A member waits from its own arrival to the last one.
+    least are there. A member waits from its own arrival to the last one, if it
+    is still there then.
 */
 #ifndef TS_CALC_RANKS_H
 #define TS_CALC_RANKS_H
@@ -22,8 +23,10 @@ typedef struct ranks_rendezvous {
     uint32_t earliest;         // operation that came first
     int64_t head_ns;           // of the skew: the last one's file began later
                                // than that of the first one; 0: not by half
-    hold held;                 // between: what launched the last one was in
-} ranks_rendezvous;
+    uint32_t cause; // node: the first that was late on the way to the last
+                    // one, an operation or a call; TS_NODE_NONE: not known
+    hold held;      // of a call: what its thread was in while it was late
+} ranks_meeting;
 
 typedef struct ranks_rank {
     uint32_t file, device;      // track
@@ -44,9 +47,10 @@ typedef struct ranks_result {
     sums names;        // time waited in rendezvous, by group
 } ranks_result;
 
-// False without memory. Close it in any case.
+// timeline: NULL asks for no causes. False without memory. Close it in any
+// case.
 bool ranks_open(ranks_result *result, const ts_replay *replay,
-                names_index *names);
+                const ts_timeline *timeline, names_index *names);
 void ranks_close(ranks_result *result);
 
 #endif // TS_CALC_RANKS_H

@@ -4,16 +4,23 @@
 #include "tests/tools/analyze/time_fixture.h"
 #include "tools/analyze/calc_ranks.h"
 
-static void collective(made *m, uint32_t stream, int64_t from, int64_t to,
-                       uint64_t sequence)
+// Of what the last call launched.
+static void made_meet(made *m, uint32_t stream, int64_t from, int64_t to,
+                      uint64_t sequence)
 {
     const ts_writer_value values[] = { { TS_COLUMN_NAME,
                                          made_name(m, "reduce") },
                                        { TS_COLUMN_COMMUNICATOR, 7 },
                                        { TS_COLUMN_SEQUENCE, sequence },
                                        { TS_COLUMN_RANKS, 2 } };
-    made_call(m, HOST, "launch", from - 5, from - 3);
     made_operation(m, TS_EVENT_COLLECTIVE, stream, from, to, values, 4);
+}
+
+static void collective(made *m, uint32_t stream, int64_t from, int64_t to,
+                       uint64_t sequence)
+{
+    made_call(m, HOST, "launch", from - 5, from - 3);
+    made_meet(m, stream, from, to, sequence);
 }
 
 /*
@@ -33,7 +40,7 @@ static void who_comes_last_makes_the_others_wait(void **state)
     collective(&m, S0, 500, 600, 3);
     collective(&m, T0, 500, 600, 3);
     made_open(&m);
-    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(3, r.meeting_count);
     assert_int_equal(2, r.rank_count);
     assert_int_equal(70, r.waited_ns);
@@ -78,7 +85,7 @@ static void who_began_later_is_told_from_a_clock_that_is_off(void **state)
     made_read(&other);
     made_read(&m);
     made_join(&m, &other, 1);
-    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(2, r.meeting_count);
     assert_int_equal(HEAD + 10,
                      r.rendezvous[0].last_ns - r.rendezvous[0].first_ns);
@@ -109,7 +116,7 @@ static void ranks_in_files_of_their_own_meet_on_one_axis(void **state)
     made_read(&other);
     made_read(&m);
     made_join(&m, &other, 1);
-    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(2, r.meeting_count);
     assert_int_equal(60 + 10, r.waited_ns);
     assert_int_equal(70, r.ranks[0].waited_ns);
@@ -122,6 +129,70 @@ static void ranks_in_files_of_their_own_meet_on_one_axis(void **state)
     unlink(other.path);
 }
 
+/*
+    Both ranks run relu and then reduce. The one loads a batch for 400 ns
+    before it launches: relu is late for that, and reduce for relu. Then its
+    relu takes 300 ns longer.
+*/
+static void the_first_event_that_was_late_is_the_cause(void **state)
+{
+    (void)state;
+    made m;
+    ranks_result r;
+    made_begin(&m, 0);
+    made_call(&m, HOST, "launch", 100, 102);
+    made_kernel(&m, S0, "relu", 110, 150);
+    made_call(&m, HOST, "launch", 103, 105);
+    made_meet(&m, S0, 150, 600, 1);
+    made_zone(&m, OTHER, "load_batch", 90, 495);
+    made_call(&m, OTHER, "launch", 500, 502);
+    made_kernel(&m, T0, "relu", 510, 550);
+    made_call(&m, OTHER, "launch", 503, 505);
+    made_meet(&m, T0, 550, 600, 1);
+    made_call(&m, HOST, "launch", 700, 702);
+    made_kernel(&m, S0, "relu", 710, 750);
+    made_call(&m, HOST, "launch", 703, 705);
+    made_meet(&m, S0, 750, 1100, 2);
+    made_call(&m, OTHER, "launch", 701, 702);
+    made_kernel(&m, T0, "relu", 711, 1060);
+    made_call(&m, OTHER, "launch", 703, 705);
+    made_meet(&m, T0, 1060, 1100, 2);
+    made_open(&m);
+    assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
+    assert_int_equal(2, r.meeting_count);
+    ts_node cause;
+    assert_true(ts_replay_node(m.replay, r.meetings[0].cause, &cause));
+    assert_int_equal(TS_NODE_CALL, cause.type);
+    assert_int_equal(500, cause.recorded_ns);
+    assert_int_equal(400, r.meetings[0].held.length_ns);
+    assert_int_equal(made_group(&m, "load_batch"), r.meetings[0].held.zone);
+    assert_true(ts_replay_node(m.replay, r.meetings[1].cause, &cause));
+    assert_int_equal(711, cause.recorded_ns);
+    assert_int_equal(0, r.meetings[1].held.length_ns);
+    ranks_close(&r);
+    made_close(&m);
+}
+
+// A collective that was over before the last one began, which cannot be, or is
+// matched wrongly: nobody waits longer than his own lasts.
+static void who_had_gone_before_the_last_came_did_not_wait(void **state)
+{
+    (void)state;
+    made m;
+    ranks_result r;
+    made_begin(&m, 0);
+    collective(&m, S0, 100, 110, 1);
+    collective(&m, T0, 900, 1000, 1);
+    made_open(&m);
+    assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
+    assert_int_equal(1, r.meeting_count);
+    assert_int_equal(0, r.waited_ns);
+    assert_int_equal(0, r.ranks[1].caused_ns);
+    assert_int_equal(0, r.pairs.count);
+    ranks_close(&r);
+    made_close(&m);
+}
+
 static void alone_nobody_waits(void **state)
 {
     (void)state;
@@ -130,7 +201,7 @@ static void alone_nobody_waits(void **state)
     made_begin(&m, 0);
     collective(&m, S0, 100, 200, 1);
     made_open(&m);
-    assert_true(ranks_open(&r, m.replay, &m.names));
+    assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(0, r.meeting_count);
     ranks_close(&r);
     made_close(&m);
@@ -142,6 +213,8 @@ int main(void)
         cmocka_unit_test(who_comes_last_makes_the_others_wait),
         cmocka_unit_test(who_began_later_is_told_from_a_clock_that_is_off),
         cmocka_unit_test(ranks_in_files_of_their_own_meet_on_one_axis),
+        cmocka_unit_test(the_first_event_that_was_late_is_the_cause),
+        cmocka_unit_test(who_had_gone_before_the_last_came_did_not_wait),
         cmocka_unit_test(alone_nobody_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
