@@ -173,6 +173,8 @@ static bool take_regex(const reading *r, const char *text, size_t size)
     if (!take_kind(r, text, &kind)) return false;
     if (kind == size)
         return refuse(r, text, size, "no expression; . is everything");
+    r->w->pattern = text + kind;
+    r->w->pattern_size = size - kind;
     r->w->has_regex =
         cli_regex_open(&r->w->regex, text + kind, size - kind, &why);
     if (r->w->has_regex) return true;
@@ -401,15 +403,14 @@ cli_text whatif_assumed(const whatif *w)
     }
 }
 
-const char *whatif_nothing(const whatif *w)
+void whatif_nothing(const whatif *w, const ts_replay *replay, char *text,
+                    size_t room)
 {
-    switch (w->verb) {
-    case WHATIF_NETWORK: return "the trace has no collective";
-    case WHATIF_COPY: return "the trace has no such copy";
-    default: break;
-    }
-    return w->has_regex ? "nothing matches; ts-view --stats lists names, and "
-                          "kernels of collectives\n"
-                          "    go by what they do, such as AllReduce"
-                        : "nothing matches";
+    if (w->has_regex)
+        whatif_near(w, replay, text, room);
+    else
+        snprintf(text, room, "%s",
+                 w->verb == WHATIF_NETWORK ? "the trace has no collective"
+                 : w->verb == WHATIF_COPY  ? "the trace has no such copy"
+                                           : "nothing matches");
 }

@@ -53,6 +53,8 @@ typedef struct whatif {
     uint32_t kind;        // of "KIND~REGEX"; 0: any
     bool has_regex, said; // said: what is wrong with it
     regex_t regex;
+    const char *pattern; // its text
+    size_t pattern_size;
     ts_ratio factor;
     bool has_bandwidth, has_latency;
     int64_t ns;          // a latency, or what is inserted
@@ -66,8 +68,6 @@ bool whatif_read(const cli_tool *tool, const char *text, whatif *w);
 void whatif_close(whatif *w);
 // What is assumed, in words: "transfers take half as long". "": the text says.
 cli_text whatif_assumed(const whatif *w);
-// What is wrong where no operation is meant.
-const char *whatif_nothing(const whatif *w);
 
 // "2", "0.5", "1/2", "2x", "50%"; exact. False if it is none. What-ifs take
 // "2x" for bandwidths alone.
@@ -90,8 +90,18 @@ bool whatif_apply(const whatif *w, const ts_replay *replay,
                   whatif_changes *changes, const char **why);
 void whatif_changes_close(whatif_changes *changes);
 
-// Bytes of each operation, 0 unknown. NULL: no memory. (whatif_sizes.c)
-uint64_t *whatif_sizes(const ts_replay *replay);
+// Whether a what-if with an expression is about operations of a kind.
+bool whatif_asks_for(const whatif *w, ts_event_kind kind);
+// What is wrong where no operation is meant, and the nearest names.
+void whatif_nothing(const whatif *w, const ts_replay *replay, char *text,
+                    size_t room);
+void whatif_near(const whatif *w, const ts_replay *replay, char *text,
+                 size_t room);
+
+// A column of each operation of some kinds (bits), 0 unknown. NULL: no memory.
+// (whatif_columns.c)
+uint64_t *whatif_column(const ts_replay *replay, ts_column column,
+                        uint64_t kinds);
 // Whether transfers that a change with sizes means, of each sort, have some
 // that are twice as large as others.
 bool whatif_sizes_differ(const ts_replay *replay, const ts_change *change);
@@ -104,10 +114,10 @@ typedef struct whatif_trust {
 } whatif_trust;
 
 typedef struct whatif_figures {
-    const char *text;    // NULL: the unchanged model
-    cli_text assumed;    // "": nothing to add, or several
-    const char *nothing; // said if no operation is meant
-    whatif_trust trust;  // because: where it is less than the model's
+    const char *text;   // NULL: the unchanged model
+    cli_text assumed;   // "": nothing to add, or several
+    char nothing[400];  // said if no operation is meant
+    whatif_trust trust; // because: where it is less than the model's
     uint64_t meant;
     // Operations that waited in vain. The rest of the figures is zero then: a
     // part of the work has no makespan to compare.

@@ -49,12 +49,17 @@ typedef struct label_cache {
     size_t count;
 } label_cache;
 
+// Records, waits and syncs are asked for by kind only.
+bool whatif_asks_for(const whatif *w, ts_event_kind kind)
+{
+    return w->kind ? w->kind == (uint32_t)kind
+                   : works(kind) || kind == TS_EVENT_HOST_FUNCTION;
+}
+
 static bool operation_matches(const whatif *w, const ts_replay *replay,
                               const ts_operation *o, label_cache *cache)
 {
-    if (w->kind && w->kind != (uint32_t)o->kind) return false;
-    if (!w->kind && !works(o->kind) && o->kind != TS_EVENT_HOST_FUNCTION)
-        return false; // records, waits and syncs are asked for by kind only
+    if (!whatif_asks_for(w, o->kind)) return false;
     const ts_reader *const reader = ts_replay_reader(replay, o->file);
     const size_t slot =
         ((size_t)o->file * 32 + (size_t)o->kind) * 65536 + (o->label & 0xFFFF);
@@ -66,15 +71,33 @@ static bool operation_matches(const whatif *w, const ts_replay *replay,
     return yes;
 }
 
-static void mean_matching(const whatif *w, const ts_replay *replay,
+// A collective goes by what it does, and by the name of its kernel, too.
+static bool kernel_matches(const whatif *w, const ts_replay *replay,
+                           const ts_operation *o, uint64_t number)
+{
+    ts_reader *const reader = ts_replay_reader(replay, o->file);
+    const ts_launch_entry *const launch =
+        number ? ts_reader_launch(reader, (uint32_t)number) : NULL;
+    return launch &&
+           cli_regex_matches(&w->regex, ts_reader_name(reader, launch->name));
+}
+
+static bool mean_matching(const whatif *w, const ts_replay *replay,
                           whatif_changes *changes, ts_change *change)
 {
+    uint64_t *const launches =
+        whatif_column(replay, TS_COLUMN_LAUNCH, TS_FILTER(COLLECTIVE));
     label_cache cache = { calloc(32, 65536), 32 * 65536 };
     if (!cache.answer) cache.count = 0;
     ts_operation o;
-    for (uint32_t i = 0; ts_replay_operation(replay, i, &o); i++)
-        if (operation_matches(w, replay, &o, &cache)) mean(changes, change, i);
+    for (uint32_t i = 0; launches && ts_replay_operation(replay, i, &o); i++)
+        if (operation_matches(w, replay, &o, &cache) ||
+            (launches[i] && whatif_asks_for(w, o.kind) &&
+             kernel_matches(w, replay, &o, launches[i])))
+            mean(changes, change, i);
     free(cache.answer);
+    free(launches);
+    return launches;
 }
 
 static void mean_kind(const whatif *w, const ts_replay *replay,
@@ -112,7 +135,8 @@ static bool apply_link(const whatif *w, const ts_replay *replay,
     mean_kind(w, replay, changes, change,
               w->verb == WHATIF_COPY ? TS_EVENT_MEMCPY : TS_EVENT_COLLECTIVE);
     if (!link) return true;
-    change->sizes = whatif_sizes(replay);
+    change->sizes = whatif_column(replay, TS_COLUMN_SIZE,
+                                  TS_FILTER(MEMCPY) | TS_FILTER(COLLECTIVE));
     if (change->sizes && !whatif_sizes_differ(replay, change))
         changes->unsized_ns += time_of(replay, change);
     return change->sizes;
@@ -186,7 +210,7 @@ static bool apply_streams(const whatif *w, const ts_replay *replay,
         ts_change *const change = add_change(replay, changes, TS_CHANGE_MOVE);
         if (!change) return false;
         change->track = lane.track;
-        mean_matching(w, replay, changes, change);
+        if (!mean_matching(w, replay, changes, change)) return false;
         ts_operation o;
         for (uint32_t i = 0; ts_replay_operation(replay, i, &o); i++) {
             bool *const meant = (bool *)(uintptr_t)change->operations + i;
@@ -207,8 +231,7 @@ static bool apply_matching(const whatif *w, const ts_replay *replay,
     if (!change) return false;
     change->factor = w->factor;
     change->ns = w->ns;
-    mean_matching(w, replay, changes, change);
-    return true;
+    return mean_matching(w, replay, changes, change);
 }
 
 // For all operations there are.

@@ -179,7 +179,9 @@ static ts_result run_changes(ts_replay *replay, const whatif *list,
     if (result == TS_OK) result = run_once(replay, &changes, text, report);
     if (result == TS_OK && report->count) {
         whatif_figures *const f = &report->figures[report->count - 1];
-        f->nothing = count == 1 ? whatif_nothing(list) : "nothing matches";
+        strcpy(f->nothing, "nothing matches");
+        if (count == 1 && !f->meant)
+            whatif_nothing(list, replay, f->nothing, sizeof f->nothing);
         if (count == 1) f->assumed = whatif_assumed(list);
         judge_what_if(report, &changes, replay, f);
     }

@@ -147,6 +147,44 @@ static void each_what_if_is_compared_with_the_unchanged_model(void **state)
     close_scene(&s);
 }
 
+// Names of NCCL's kernels begin so, and what it does has another name.
+static void a_collective_goes_by_its_kernel_too(void **state)
+{
+    (void)state;
+    scene s = { .count = 0 };
+    begin(&s);
+    collective_of(&s, 77, 2, 0, 100, 50); // all_reduce, by "ring"
+    collective_of(&s, 77, 0, 0, 200, 50); // by nobody knows what
+    kernel(&s, "_Z9ring_gemmv", 1, 100, 50, 0);
+    end(&s);
+    play(&s);
+    const struct {
+        const char *text;
+        uint64_t meant;
+        const char *nothing; // in what is said of it
+    } cases[] = {
+        { "remove ^ring", 2, "" }, // the gemm, demangled, too
+        { "remove collective~^ring", 1, "" },
+        { "remove kernel~^ring", 1, "" },
+        { "remove all_reduce", 2, "" },
+        { "remove rnig_gemm", 0, "near:\n        ring_gemm" },
+        { "remove ^RING.*", 0, "near:\n        ring_gemm" },
+        { "remove kernel~all_reduce", 0, "ts-view --stats lists them" },
+        { "remove memcpy~ring", 0, "ts-view --stats lists them" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        whatif one = parsed(cases[i].text);
+        whatif_report report;
+        assert_int_equal(TS_OK, whatif_run(s.replay, &one, 1, &report));
+        const whatif_figures *const f = &report.figures[1];
+        assert_int_equal(cases[i].meant, f->meant);
+        if (!f->meant) assert_non_null(strstr(f->nothing, cases[i].nothing));
+        whatif_report_close(&report);
+        whatif_close(&one);
+    }
+    close_scene(&s);
+}
+
 static void steps_add_up_to_the_makespan(void **state)
 {
     (void)state;
@@ -259,6 +297,7 @@ int main(void)
         cmocka_unit_test(factors_are_exact),
         cmocka_unit_test(texts_are_taken_apart),
         cmocka_unit_test(each_what_if_is_compared_with_the_unchanged_model),
+        cmocka_unit_test(a_collective_goes_by_its_kernel_too),
         cmocka_unit_test(steps_add_up_to_the_makespan),
         cmocka_unit_test(a_straggler_holds_up_every_rank),
         cmocka_unit_test(streams_are_found_by_number_on_each_device),

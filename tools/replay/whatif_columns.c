@@ -1,11 +1,12 @@
 /*
-    whatif_sizes.c - how many bytes transfers move
+    whatif_columns.c - what the rows of operations say besides
 */
 #include "tools/replay/whatif.h"
 
 typedef struct filling {
-    uint64_t *first; // row of the first GPU operation of each chunk
-    uint64_t *sizes; // of each row
+    ts_column column;
+    uint64_t *first;  // row of the first GPU operation of each chunk
+    uint64_t *values; // of each row
 } filling;
 
 static uint64_t count_rows(ts_reader *reader, uint64_t *first)
@@ -28,45 +29,46 @@ static void fill(const ts_columns *columns, uint32_t thread, void *user)
 {
     (void)thread;
     const filling *const f = user;
-    const uint64_t *const values = columns->values[TS_COLUMN_SIZE];
+    const uint64_t *const values = columns->values[f->column];
     if (values)
-        memcpy(f->sizes + f->first[columns->chunk], values,
+        memcpy(f->values + f->first[columns->chunk], values,
                columns->count * sizeof *values);
 }
 
-// Of the copies and collectives of one file. False without memory.
-static bool add_file(const ts_replay *replay, uint32_t file, uint64_t *sizes)
+// Of one file. False without memory.
+static bool add_file(const ts_replay *replay, uint32_t file, ts_column column,
+                     uint64_t kinds, uint64_t *values)
 {
-    const ts_filter filter = { .kinds =
-                                   TS_FILTER(MEMCPY) | TS_FILTER(COLLECTIVE) };
+    const ts_filter filter = { .kinds = kinds };
     ts_reader *const reader = ts_replay_reader(replay, file);
-    filling f = { .first = calloc(ts_reader_chunk_count(reader) + 1,
+    filling f = { .column = column,
+                  .first = calloc(ts_reader_chunk_count(reader) + 1,
                                   sizeof *f.first) };
     if (!f.first) return false;
     const uint64_t rows = count_rows(reader, f.first);
-    f.sizes = calloc(rows + 1, sizeof *f.sizes);
-    const bool ok = f.sizes;
+    f.values = calloc(rows + 1, sizeof *f.values);
+    const bool ok = f.values;
     if (ok) ts_reader_scan(reader, &filter, 0, fill, &f);
     ts_operation o;
     for (uint32_t i = 0; ok && ts_replay_operation(replay, i, &o); i++)
-        if (o.file == file && o.row < rows &&
-            (o.kind == TS_EVENT_MEMCPY || o.kind == TS_EVENT_COLLECTIVE))
-            sizes[i] = f.sizes[o.row];
+        if (o.file == file && o.row < rows && kinds >> o.kind & 1)
+            values[i] = f.values[o.row];
     free(f.first);
-    free(f.sizes);
+    free(f.values);
     return ok;
 }
 
-uint64_t *whatif_sizes(const ts_replay *replay)
+uint64_t *whatif_column(const ts_replay *replay, ts_column column,
+                        uint64_t kinds)
 {
-    uint64_t *const sizes =
-        calloc(ts_replay_graph(replay).operation_count + 1, sizeof *sizes);
+    uint64_t *const values =
+        calloc(ts_replay_graph(replay).operation_count + 1, sizeof *values);
     ts_replay_file file;
-    bool ok = sizes;
+    bool ok = values;
     for (uint32_t i = 0; ok && ts_replay_file_at(replay, i, &file); i++)
-        ok = add_file(replay, i, sizes);
-    if (ok) return sizes;
-    free(sizes);
+        ok = add_file(replay, i, column, kinds, values);
+    if (ok) return values;
+    free(values);
     return NULL;
 }
 
