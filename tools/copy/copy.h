@@ -66,7 +66,8 @@ typedef uint64_t (*copy_renumber)(void *user, copy_number what, uint64_t value);
 
     Two files may be of one process, as what it records itself and what was
     heard from outside. The later one *joins* the other: their processes and
-    threads are the same tracks, by their numbers.
+    threads are the same tracks, by their numbers. A child made by fork knows
+    its parent's process, in which it did nothing: that is the parent's own.
 */
 enum {
     COPY_PARTS = 32767, // more of them cannot be told apart
@@ -74,7 +75,7 @@ enum {
 };
 typedef struct copy_member { // a process or a thread
     uint32_t file, type, track;
-    uint64_t number;
+    uint64_t number, machine; // machine: hash of its boot, 0 unknown
 } copy_member;
 typedef struct copy_merge {
     uint32_t next_track, next_part, next_image;

@@ -232,6 +232,48 @@ static uint32_t member_find(const copy *c, const ts_track *track)
     return 0;
 }
 
+// Which machine's numbers those of a process are.
+static uint64_t machine_of(const copy *c, const ts_track *track)
+{
+    ts_metadata boot;
+    if (!ts_reader_metadata(c->reader, track->id, "boot_id", &boot) &&
+        !ts_reader_metadata(c->reader, 0, "boot_id", &boot))
+        return 0;
+    return XXH3_64bits(boot.text.text, boot.text.size);
+}
+
+// Whether a track is there and that is all.
+static bool is_bare(const copy *c, const ts_track *track)
+{
+    ts_track other;
+    ts_metadata m;
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_track_at(c->reader, i, &other); i++)
+        if (other.parent == track->id && other.id != track->id) return false;
+    for (size_t i = 0; ts_reader_metadata_at(c->reader, i, &m); i++)
+        if (m.track == track->id) return false;
+    for (size_t i = 0; ts_reader_chunk(c->reader, i, &chunk); i++)
+        if (chunk.header.track == track->id) return false;
+    return true;
+}
+
+// The process of an earlier file that a child of its knows of; 0: none.
+static uint32_t parent_find(const copy *c, const ts_track *track)
+{
+    if (track->type != TS_TRACK_PROCESS ||
+        track->number == ts_reader_info(c->reader)->process)
+        return 0;
+    const uint64_t machine = machine_of(c, track);
+    for (size_t i = 0; machine && i < c->merge->member_count; i++) {
+        const copy_member *const m = &c->merge->members[i];
+        if (m->file != c->file && m->type == TS_TRACK_PROCESS &&
+            m->number == track->number && m->machine == machine &&
+            is_bare(c, track))
+            return m->track;
+    }
+    return 0;
+}
+
 static void member_add(copy *c, const ts_track *track, uint32_t to)
 {
     copy_merge *const g = c->merge;
@@ -245,8 +287,10 @@ static void member_add(copy *c, const ts_track *track, uint32_t to)
         g->members = more;
         g->member_room = room;
     }
-    const copy_member member = { c->file, (uint32_t)track->type, to,
-                                 track->number };
+    const copy_member member = {
+        c->file, (uint32_t)track->type, to, track->number,
+        track->type == TS_TRACK_PROCESS ? machine_of(c, track) : 0
+    };
     g->members[g->member_count++] = member;
 }
 
@@ -259,8 +303,12 @@ bool copy_begin(copy *c)
     c->part = c->merge->next_part;
     c->merge->next_part += c->part_count;
     c->first_track = c->merge->next_track;
-    for (size_t i = 0; ts_reader_track_at(c->reader, i, &track); i++)
-        member_add(c, &track, track_add(c, track.id, member_find(c, &track)));
+    for (size_t i = 0; ts_reader_track_at(c->reader, i, &track); i++) {
+        const uint32_t joined = member_find(c, &track);
+        member_add(
+            c, &track,
+            track_add(c, track.id, joined ? joined : parent_find(c, &track)));
+    }
     return !c->no_memory;
 }
 

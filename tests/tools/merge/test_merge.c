@@ -470,6 +470,54 @@ static void files_of_a_process_share_its_tracks(void **state)
     ts_reader_close(reader);
 }
 
+// What a child made by fork writes: its own process, and its parent's, in which
+// it did nothing.
+static void make_child(const char *boot)
+{
+    const ts_writer_desc desc = { .path = path_of("child.sbt"),
+                                  .start_raw_ns = 71000,
+                                  .start_boottime_ns = 71000,
+                                  .session = "child",
+                                  .process = 99 };
+    const ts_track_entry tracks[] = {
+        { .type = TS_TRACK_PROCESS, .number = 77 },
+        { .type = TS_TRACK_PROCESS, .number = 99 },
+        { .type = TS_TRACK_THREAD, .parent = 2, .number = 99 },
+    };
+    ts_writer *w;
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    for (uint32_t i = 0; i < 3; i++)
+        ts_writer_track(w, i + 1, &tracks[i]);
+    copy_note_text(w, 0, "host", "h");
+    copy_note_text(w, 0, "boot_id", boot);
+    ts_writer_event_text(w, TS_EVENT_MESSAGE, 3, 130, 0, NULL, 0, "hello", 5);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+}
+
+static void a_child_has_no_second_track_of_its_parent(void **state)
+{
+    (void)state;
+    const made a = { "a.sbt", "h", "boot-1", 0, 0, 70000, 0, 0, 0 };
+    const char *const names[] = { "a.sbt", "child.sbt" };
+    make(&a);
+    for (int other = 0; other < 2; other++) {
+        make_child(other ? "boot-2" : "boot-1");
+        merge_job job = merge_names("out.sbt", names, 2, NULL, false);
+        merge_close(&job);
+        ts_reader *const reader = open_name("out.sbt");
+        uint32_t of_parent = 0, processes = 0;
+        ts_track track;
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+            processes += track.type == TS_TRACK_PROCESS;
+            of_parent += track.type == TS_TRACK_PROCESS && track.number == 77;
+        }
+        // Of another machine it is another process.
+        assert_int_equal(other ? 3 : 2, processes);
+        assert_int_equal(other ? 2 : 1, of_parent);
+        ts_reader_close(reader);
+    }
+}
+
 static void blobs_of_all_files_are_kept(void **state)
 {
     (void)state;
@@ -510,6 +558,7 @@ int main(void)
         cmocka_unit_test(one_trace_keeps_its_numbers),
         cmocka_unit_test(parts_that_cannot_be_are_none),
         cmocka_unit_test(a_replay_of_hostile_parts_ends),
+        cmocka_unit_test(a_child_has_no_second_track_of_its_parent),
         cmocka_unit_test(blobs_of_all_files_are_kept),
         cmocka_unit_test(a_full_disk_leaves_what_was_there),
         cmocka_unit_test(nothing_is_written_over_what_is_read),
