@@ -9,6 +9,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef TRACESMITH_ZLIB
+#include <zlib.h>
+#endif
 
 enum { HEAD = 4096 };
 
@@ -42,11 +45,6 @@ static bool is_trace(const head *h)
 static bool is_database(const head *h)
 {
     return starts(h, "SQLite format 3");
-}
-
-static bool is_gzip(const head *h)
-{
-    return starts(h, "\x1F\x8B");
 }
 
 static bool is_html(const head *h)
@@ -88,6 +86,40 @@ static bool is_perfetto(const head *h)
     return starts(h, "\x0A") && h->size > 1 && h->bytes[1] != '\n';
 }
 
+#ifdef TRACESMITH_ZLIB
+// How what was compressed begins.
+static void unpack(const head *packed, head *h)
+{
+    enum { OF_GZIP = 16 }; // zlib.h, inflateInit2: added to the window
+    z_stream z = { .next_in = (Bytef *)(uintptr_t)packed->bytes,
+                   .avail_in = (uInt)packed->size,
+                   .next_out = (Bytef *)h->bytes,
+                   .avail_out = HEAD };
+    h->size = 0;
+    if (inflateInit2(&z, OF_GZIP + MAX_WBITS) == Z_OK) {
+        inflate(&z, Z_SYNC_FLUSH);
+        h->size = HEAD - z.avail_out;
+        inflateEnd(&z);
+    }
+    h->bytes[h->size] = 0;
+}
+#else
+static void unpack(const head *packed, head *h) // none is ours, then
+{
+    (void)packed;
+    h->bytes[h->size = 0] = 0;
+}
+#endif
+
+// What profilers write is compressed as well.
+static bool is_gzip(const head *h)
+{
+    head inside;
+    if (!starts(h, "\x1F\x8B")) return false;
+    unpack(h, &inside);
+    return is_chrome(&inside) || is_perfetto(&inside);
+}
+
 static bool is_markdown(const head *h)
 {
     return opens(h, "#") || opens(h, "|");
@@ -114,7 +146,7 @@ static const struct {
 } kinds[] = {
     { CLI_TRACE, "a trace (SBT)", is_trace },
     { CLI_DATABASE, "an SQLite database", is_database },
-    { CLI_GZIP, "a gzip file", is_gzip },
+    { CLI_GZIP, "a gzip file that ts-export wrote", is_gzip },
     { CLI_HTML, "an HTML page", is_html },
     { CLI_SVG, "an SVG picture", is_svg },
     { CLI_JUNIT, "a JUnit report", is_junit },
