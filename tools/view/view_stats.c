@@ -12,7 +12,8 @@
 typedef struct duration_stat {
     ts_event_kind kind;
     ts_text name;
-    cli_text made; // where `name` lies if no dictionary holds it
+    cli_text made;            // where `name` lies if no dictionary holds it
+    ts_text file, other_file; // of the source; "": not known, no other
     uint64_t total_ns, self_ns, sum_ns; // sum_ns: of all durations
     int64_t min_ns, max_ns;
     int64_t covered_ns, until_ns; // until: up to where it is known
@@ -80,11 +81,28 @@ static uint32_t stat_of_name(stats *s, uint64_t key)
     return (uint32_t)s->count++;
 }
 
+// One name may be that of two functions, each in a source file of its own.
+static void note_file(const stats *s, uint64_t key, duration_stat *stat)
+{
+    const ts_reader *const reader = s->v->trace.reader;
+    const ts_site_entry *const site =
+        stat->kind == TS_EVENT_ZONE ? ts_reader_site(reader, (uint32_t)key)
+                                    : NULL;
+    if (!site || !site->file) return;
+    const ts_text file = ts_reader_name(reader, site->file);
+    if (!stat->file.size)
+        stat->file = file;
+    else if (file.size != stat->file.size ||
+             memcmp(file.text, stat->file.text, file.size) != 0)
+        stat->other_file = file;
+}
+
 static uint32_t stat_of_key(stats *s, uint64_t key)
 {
     uint32_t at = view_map_get(&s->by_key, key);
     if (at != VIEW_NONE) return at;
     at = stat_of_name(s, key);
+    note_file(s, key, s->stats[at]);
     view_map_set(&s->by_key, key, at);
     return at;
 }
@@ -456,6 +474,24 @@ static void print_stat(const view *v, duration_stat *stat, uint32_t columns,
     putchar('\n');
 }
 
+// The first few names that stand for zones of several source files.
+static void print_shared_names(const stats *s)
+{
+    enum { MOST = 3 };
+    int shown = 0;
+    for (size_t i = 0; i < s->count && shown < MOST; i++) {
+        const duration_stat *const stat = s->stats[i];
+        if (!stat->other_file.size) continue;
+        fputs(shown++ ? "" : "\n", stdout);
+        cli_put_text(stdout, stat->name.text, stat->name.size);
+        fputs(": zones of ", stdout);
+        cli_put_text(stdout, stat->file.text, stat->file.size);
+        fputs(" and ", stdout);
+        cli_put_text(stdout, stat->other_file.text, stat->other_file.size);
+        puts(" count as one name");
+    }
+}
+
 static void print_durations(const stats *s)
 {
     const view *const v = s->v;
@@ -604,6 +640,7 @@ void view_stats(view *v)
     } else {
         print_durations(&s);
         print_values(&s);
+        print_shared_names(&s);
         if (!s.count && !s.value_count) puts("no durations or values here");
     }
     for (size_t i = 0; i < s.count; i++) {
