@@ -11067,10 +11067,11 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
     Adds up the time between a thread's calls in which another thread of its
     process called or came back from a call, unless a turn is known to have led
     to the next one: the thread may have waited for the other, and no edge says
-    so. Likewise the time before the first call of a process.
+    so. Likewise the time before the first call of a process. Threads that
+    launch nothing, such as one that polls for what NCCL does, hold up no work.
     ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
 */
-static void ts__pauses_add(ts__builder *b, const bool *ordered,
+static void ts__pauses_add(ts__builder *b, const bool *ordered, const bool *works,
                            ts__called *processes, int64_t *ended_ns)
 {
     const ts_replay *const r = b->replay;
@@ -11090,8 +11091,8 @@ static void ts__pauses_add(ts__builder *b, const bool *ordered,
             p->other_ns = p->last_end_ns > start ? p->last_ns : p->last_end_ns;
         const int64_t from =
             ended_ns[lane] == TS__NO_TIME ? p->first_ns : ended_ns[lane];
-        if (!ordered[i] && start > from && p->other_ns != TS__NO_TIME &&
-            p->other_ns >= from)
+        if (works[lane] && !ordered[i] && start > from &&
+            p->other_ns != TS__NO_TIME && p->other_ns >= from)
             b->replay->stats.unknown_host_ns += start - from;
         p->lane = lane;
         p->last_ns = start;
@@ -11171,20 +11172,26 @@ static void ts__builder_unmet(ts__builder *b)
     ts__rvec_close(b->allocator, &latest);
 }
 
-static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered)
+static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered,
+                               const bool *launches)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec processes = { 0 }, ended = { 0 };
-    if (!ts__rvec_fill(b->allocator, &processes, sizeof(ts__called),
+    ts__rvec processes = { 0 }, ended = { 0 }, works = { 0 };
+    if (!ts__rvec_fill(b->allocator, &works, sizeof(bool), r->lanes.count, 0) ||
+        !ts__rvec_fill(b->allocator, &processes, sizeof(ts__called),
                        r->parts.count, 0xFF) ||
         !ts__rvec_fill(b->allocator, &ended, sizeof(int64_t), r->lanes.count,
                        0))
         b->failed = true;
     for (size_t i = 0; i < r->lanes.count && !b->failed; i++)
         ((int64_t *)ended.data)[i] = TS__NO_TIME;
+    for (uint32_t i = 0; i < r->call_count && !b->failed; i++)
+        if (launches[i])
+            ((bool *)works.data)[ts__replay_lanes(r)[r->op_count + i]] = true;
     if (!b->failed) ts__pauses_queued(r, processes.data);
     if (!b->failed)
-        ts__pauses_add(b, ordered->data, processes.data, ended.data);
+        ts__pauses_add(b, ordered->data, works.data, processes.data, ended.data);
+    ts__rvec_close(b->allocator, &works);
     ts__rvec_close(b->allocator, &processes);
     ts__rvec_close(b->allocator, &ended);
 }
@@ -11210,7 +11217,7 @@ static void ts__builder_alternations(ts__builder *b)
         else
             ts__alternation_ahead(b, turn, call);
     }
-    if (!b->failed) ts__builder_pauses(b, &ordered);
+    if (!b->failed) ts__builder_pauses(b, &ordered, launches.data);
     if (!b->failed) ts__builder_shared(b);
     ts__rvec_close(b->allocator, &launches);
     ts__rvec_close(b->allocator, &turns);

@@ -173,6 +173,26 @@ static void a_call_that_asks_waits_for_what_ended_before_it_returned(void **s)
     }
 }
 
+// A thread may have waited for another one before it calls. That of one which
+// launches nothing holds up no work.
+static void who_only_polls_holds_up_nothing(void **state)
+{
+    (void)state;
+    for (int launches = 0; launches < 2; launches++) {
+        const op ops[] = { KERNEL(S0, 10000, 11000, 1),
+                           KERNEL(S0, 12000, 13000, 2),
+                           KERNEL(S0 + 1, 14000, 15000, launches ? 3 : 0) };
+        const call calls[] = { { HOST, 5000, 6000, 1 },
+                               { HOST, 7000, 8000, 2 },
+                               { OTHER, 9000, 9100, 3,
+                                 launches ? NULL : "cudaEventQuery" },
+                               { OTHER, 50000, 50100, 0, "cudaEventQuery" } };
+        fixture x = WORK_CALLS(ops, calls);
+        assert_int_equal(launches ? 4000 : 0, stats(&x)->unknown_host_ns);
+        work_close(&x);
+    }
+}
+
 // Work on two streams, launched with waits between that only calls tell of.
 #define CALL(at, by, name) \
     { \
@@ -243,6 +263,7 @@ static void calls_that_record_tell_what_is_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_only_polls_holds_up_nothing),
         cmocka_unit_test(a_late_start_is_charged_to_what_ended_just_before),
         cmocka_unit_test(nothing_is_guessed_from_other_devices),
         cmocka_unit_test(a_guess_moves_what_it_explains),
