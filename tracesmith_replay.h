@@ -702,12 +702,12 @@ typedef struct ts_replay_stats {
     uint64_t rendezvous_partial; // ranks are missing: low confidence. Nobody
                                  // meets alone: so too where no other is there
     uint64_t lost;           // records the ledger misses on what was selected
-    int64_t unknown_host_ns; // of threads, summed up: between two calls while
-                             // another thread of the process called: they
-                             // may have waited for it, and no edge says so.
-                             // And before the first call, while there was
-                             // work that had been queued before, and in
-                             // synchronisations with what is not recorded
+    int64_t unknown_host_ns; // of threads that launch work, summed up: between
+                             // two calls while another thread of the process
+                             // called: they may have waited for it, and no
+                             // edge says so. And before the first call, while
+                             // there was work that had been queued before, and
+                             // in synchronisations with what is not recorded
     uint64_t shared_syncs;   // waits for a device to which several threads had
                              // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
@@ -719,8 +719,8 @@ typedef struct ts_replay_stats {
     uint64_t digest;        // XXH3 of identity, start and end in total order
     uint64_t unexplained;   // model: nodes that keep a recorded delay
     int64_t unexplained_ns; // what these delays differ from the model's
-    uint64_t rendezvous_guessed; // by name and order alone: the source does not
-                                 // say on which communicator they are
+    uint64_t rendezvous_guessed; // by name and order, as no communicator is
+                                 // known, and the members do not end together
 } ts_replay_stats;
 
 // Lifetime: until close. Figures of the run are 0 before it.
@@ -10007,11 +10007,27 @@ static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
     return latest; // its operation ends no earlier: there is a cost
 }
 
+// Matched by name and order, and not confirmed: members of one collective end
+// within the time that it takes once all are there.
+static bool ts__rendezvous_doubted(const ts_replay *r, const ts__rendezvous *m)
+{
+    const uint32_t *const members =
+        (const uint32_t *)r->members.data + m->first;
+    int64_t first = ts__replay_end(r, members[0]), last = first;
+    for (uint32_t i = 1; i < m->count; i++) {
+        const int64_t end = ts__replay_end(r, members[i]);
+        if (end < first) first = end;
+        if (end > last) last = end;
+    }
+    return m->guessed && last - first > ts__replay_duration(r)[m->cost];
+}
+
 static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
 {
     ts_replay *const r = b->replay;
     ts__rendezvous *const m = (ts__rendezvous *)r->rendezvous.data + index;
     const int64_t latest = ts__rendezvous_measure(r, m);
+    r->stats.rendezvous_guessed += ts__rendezvous_doubted(r, m);
     uint32_t *const joined =
         (uint32_t *)ts__rvec_push(b->allocator, &r->joined, sizeof *joined);
     if (joined) *joined = index;
@@ -10043,7 +10059,6 @@ static void ts__builder_rendezvous_all(ts__builder *b)
             (const ts__rendezvous *)r->rendezvous.data + i;
         r->stats.rendezvous++;
         r->stats.rendezvous_partial += m->count < m->expected;
-        r->stats.rendezvous_guessed += m->guessed;
         if (m->count > 1) ts__builder_rendezvous(b, i);
     }
 }
@@ -11071,8 +11086,9 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
     launch nothing, such as one that polls for what NCCL does, hold up no work.
     ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
 */
-static void ts__pauses_add(ts__builder *b, const bool *ordered, const bool *works,
-                           ts__called *processes, int64_t *ended_ns)
+static void ts__pauses_add(ts__builder *b, const bool *ordered,
+                           const bool *works, ts__called *processes,
+                           int64_t *ended_ns)
 {
     const ts_replay *const r = b->replay;
     for (uint32_t i = 0; i < r->call_count; i++) {
@@ -11190,7 +11206,8 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered,
             ((bool *)works.data)[ts__replay_lanes(r)[r->op_count + i]] = true;
     if (!b->failed) ts__pauses_queued(r, processes.data);
     if (!b->failed)
-        ts__pauses_add(b, ordered->data, works.data, processes.data, ended.data);
+        ts__pauses_add(b, ordered->data, works.data, processes.data,
+                       ended.data);
     ts__rvec_close(b->allocator, &works);
     ts__rvec_close(b->allocator, &processes);
     ts__rvec_close(b->allocator, &ended);

@@ -139,7 +139,7 @@ static void answer(const ranks_ask *a)
     answer_why(a, worst);
 }
 
-static void put_meetings(const ranks_ask *a)
+static void put_rendezvous(const ranks_ask *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -270,15 +270,15 @@ static bool ask(analyze_job *job, report *r)
                     .s);
         if (s->rendezvous_guessed)
             report_trust(a.s, a.r.rank_count > 2 ? REPORT_LOW : REPORT_MEDIUM,
-                         "%s on which communicator: matched by name and order",
+                         "%s end together, and are matched by name and order",
                          cli_counted(s->rendezvous_guessed,
-                                     "collective does not say",
-                                     "collectives do not say")
+                                     "collective does not",
+                                     "collectives do not")
                              .s);
         report_figure(a.s, "waited_ns", "waited for other ranks",
                       report_ns(a.r.waited_ns));
         put_ranks(&a);
-        put_meetings(&a);
+        put_rendezvous(&a);
         put_pairs(&a);
         put_clocks(&a);
     }

@@ -189,15 +189,15 @@ void ask_trust_ranks(report_section *s, const ts_replay *replay,
                      "of some ranks there is no trace: collectives take as "
                      "long as recorded, what they waited included");
     if (stats->rendezvous_guessed)
-        report_trust(
-            s,
-            ts_replay_device_count(replay) > 2 && communication_ns > whole / 50
-                ? REPORT_LOW
-                : REPORT_MEDIUM,
-            "%s on which communicator: matched by name and order",
-            cli_counted(stats->rendezvous_guessed, "collective does not say",
-                        "collectives do not say")
-                .s);
+        report_trust(s,
+                     ts_replay_device_count(replay) > 2 &&
+                             communication_ns > whole / 50
+                         ? REPORT_LOW
+                         : REPORT_MEDIUM,
+                     "%s end together, and are matched by name and order",
+                     cli_counted(stats->rendezvous_guessed,
+                                 "collective does not", "collectives do not")
+                         .s);
 }
 
 void ask_trust_graph(report_section *s, const ts_replay *replay,

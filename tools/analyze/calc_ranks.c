@@ -138,9 +138,9 @@ static int dearest_first(const void *left, const void *right)
     return (a->operation > b->operation) - (a->operation < b->operation);
 }
 
-static bool take_meetings(ranks_result *r, const ts_replay *replay,
-                          const lanes *l, const names_index *names,
-                          const ranks_member *members, size_t count)
+static bool take_rendezvous(ranks_result *r, const ts_replay *replay,
+                            const lanes *l, const names_index *names,
+                            const ranks_member *members, size_t count)
 {
     r->rendezvous = malloc((count / 2 + 1) * sizeof *r->rendezvous);
     if (!r->rendezvous) return false;
@@ -209,7 +209,7 @@ static bool is_same(const ts_replay *replay, const names_index *names,
     since_ns: of a call, from when on it was late.
 */
 static uint32_t cause_of(const ts_replay *replay, const ts_timeline *timeline,
-                         const names_index *names, const ranks_meeting *m,
+                         const names_index *names, const ranks_rendezvous *m,
                          int64_t *since_ns)
 {
     const int64_t half = (m->last_ns - m->first_ns + 1) / 2;
@@ -234,7 +234,7 @@ static uint32_t cause_of(const ts_replay *replay, const ts_timeline *timeline,
 
 // A span of the host that made a call which was late. False: its thread is
 // not known.
-static bool late_span(const ts_replay *replay, const ranks_meeting *m,
+static bool late_span(const ts_replay *replay, const ranks_rendezvous *m,
                       size_t index, int64_t since_ns, const uint32_t *others,
                       inside_span *span)
 {
@@ -280,7 +280,7 @@ static bool explain(ranks_result *r, const ts_replay *replay,
     size_t count = 0;
     bool ok = spans && holds && others;
     for (size_t i = 0; ok && i < r->meeting_count; i++) {
-        ranks_meeting *const m = &r->rendezvous[i];
+        ranks_rendezvous *const m = &r->rendezvous[i];
         int64_t since_ns;
         m->cause = cause_of(replay, timeline, names, m, &since_ns);
         count += late_span(replay, m, i, since_ns, others, &spans[count]);
@@ -309,7 +309,7 @@ bool ranks_open(ranks_result *r, const ts_replay *replay,
     ranks_member *const members = list_members(replay, &count);
     const bool ok = members && lanes_open(&l, replay) &&
                     take_ranks(r, replay) &&
-                    take_meetings(r, replay, &l, names, members, count) &&
+                    take_rendezvous(r, replay, &l, names, members, count) &&
                     (!timeline || explain(r, replay, timeline, names));
     lanes_close(&l);
     free(members);

@@ -26,7 +26,7 @@ typedef struct ranks_rendezvous {
     uint32_t cause; // node: the first that was late on the way to the last
                     // one, an operation or a call; TS_NODE_NONE: not known
     hold held;      // of a call: what its thread was in while it was late
-} ranks_meeting;
+} ranks_rendezvous;
 
 typedef struct ranks_rank {
     uint32_t file, device;      // track

@@ -42,11 +42,27 @@ static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
     return latest; // its operation ends no earlier: there is a cost
 }
 
+// Matched by name and order, and not confirmed: members of one collective end
+// within the time that it takes once all are there.
+static bool ts__rendezvous_doubted(const ts_replay *r, const ts__rendezvous *m)
+{
+    const uint32_t *const members =
+        (const uint32_t *)r->members.data + m->first;
+    int64_t first = ts__replay_end(r, members[0]), last = first;
+    for (uint32_t i = 1; i < m->count; i++) {
+        const int64_t end = ts__replay_end(r, members[i]);
+        if (end < first) first = end;
+        if (end > last) last = end;
+    }
+    return m->guessed && last - first > ts__replay_duration(r)[m->cost];
+}
+
 static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
 {
     ts_replay *const r = b->replay;
     ts__rendezvous *const m = (ts__rendezvous *)r->rendezvous.data + index;
     const int64_t latest = ts__rendezvous_measure(r, m);
+    r->stats.rendezvous_guessed += ts__rendezvous_doubted(r, m);
     uint32_t *const joined =
         (uint32_t *)ts__rvec_push(b->allocator, &r->joined, sizeof *joined);
     if (joined) *joined = index;
@@ -78,7 +94,6 @@ static void ts__builder_rendezvous_all(ts__builder *b)
             (const ts__rendezvous *)r->rendezvous.data + i;
         r->stats.rendezvous++;
         r->stats.rendezvous_partial += m->count < m->expected;
-        r->stats.rendezvous_guessed += m->guessed;
         if (m->count > 1) ts__builder_rendezvous(b, i);
     }
 }

@@ -106,8 +106,9 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
     launch nothing, such as one that polls for what NCCL does, hold up no work.
     ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
 */
-static void ts__pauses_add(ts__builder *b, const bool *ordered, const bool *works,
-                           ts__called *processes, int64_t *ended_ns)
+static void ts__pauses_add(ts__builder *b, const bool *ordered,
+                           const bool *works, ts__called *processes,
+                           int64_t *ended_ns)
 {
     const ts_replay *const r = b->replay;
     for (uint32_t i = 0; i < r->call_count; i++) {
@@ -225,7 +226,8 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered,
             ((bool *)works.data)[ts__replay_lanes(r)[r->op_count + i]] = true;
     if (!b->failed) ts__pauses_queued(r, processes.data);
     if (!b->failed)
-        ts__pauses_add(b, ordered->data, works.data, processes.data, ended.data);
+        ts__pauses_add(b, ordered->data, works.data, processes.data,
+                       ended.data);
     ts__rvec_close(b->allocator, &works);
     ts__rvec_close(b->allocator, &processes);
     ts__rvec_close(b->allocator, &ended);

@@ -265,12 +265,12 @@ typedef struct ts_replay_stats {
     uint64_t rendezvous_partial; // ranks are missing: low confidence. Nobody
                                  // meets alone: so too where no other is there
     uint64_t lost;           // records the ledger misses on what was selected
-    int64_t unknown_host_ns; // of threads, summed up: between two calls while
-                             // another thread of the process called: they
-                             // may have waited for it, and no edge says so.
-                             // And before the first call, while there was
-                             // work that had been queued before, and in
-                             // synchronisations with what is not recorded
+    int64_t unknown_host_ns; // of threads that launch work, summed up: between
+                             // two calls while another thread of the process
+                             // called: they may have waited for it, and no
+                             // edge says so. And before the first call, while
+                             // there was work that had been queued before, and
+                             // in synchronisations with what is not recorded
     uint64_t shared_syncs;   // waits for a device to which several threads had
                              // launched: for what hangs on who came first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
@@ -282,8 +282,8 @@ typedef struct ts_replay_stats {
     uint64_t digest;        // XXH3 of identity, start and end in total order
     uint64_t unexplained;   // model: nodes that keep a recorded delay
     int64_t unexplained_ns; // what these delays differ from the model's
-    uint64_t rendezvous_guessed; // by name and order alone: the source does not
-                                 // say on which communicator they are
+    uint64_t rendezvous_guessed; // by name and order, as no communicator is
+                                 // known, and the members do not end together
 } ts_replay_stats;
 
 // Lifetime: until close. Figures of the run are 0 before it.

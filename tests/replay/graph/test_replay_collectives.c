@@ -213,19 +213,23 @@ static void a_job_with_groups_does_not_say_who_takes_part(void **state)
 
 /*
     A kernel's name says no communicator and no ranks. Who meets by name and
-    order is a guess, and one alone lacks others all the same.
+    order is a guess, unless they end together, and one alone lacks others all
+    the same.
 */
 static void without_a_communicator_meetings_are_guesses(void **state)
 {
     (void)state;
-    op ops[] = { MEET(S0, 10, 20, 0), MEET(T0, 12, 20, 0), MEET(S0, 30, 40, 0),
-                 MEET(T0, 32, 40, 0), MEET(S0, 50, 60, 0) };
-    for (size_t i = 0; i < 5; i++)
+    op ops[] = {
+        MEET(S0, 10, 29, 0), MEET(T0, 12, 20, 0), // 9 apart, in 8
+        MEET(S0, 30, 48, 0), MEET(T0, 32, 40, 0), // 8
+        MEET(S0, 50, 69, 0), MEET(T0, 52, 60, 0), MEET(S0, 70, 80, 0)
+    };
+    for (size_t i = 0; i < 7; i++)
         ops[i].communicator = 0;
-    ops[2].communicator = ops[3].communicator = 5;
+    ops[4].communicator = ops[5].communicator = 5;
     fixture x = WORK(ops);
     work_same(&x);
-    assert_int_equal(3, stats(&x)->rendezvous);
+    assert_int_equal(4, stats(&x)->rendezvous);
     assert_int_equal(1, stats(&x)->rendezvous_guessed);
     assert_int_equal(1, stats(&x)->rendezvous_partial);
     work_close(&x);

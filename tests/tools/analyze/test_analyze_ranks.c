@@ -161,14 +161,14 @@ static void the_first_event_that_was_late_is_the_cause(void **state)
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(2, r.meeting_count);
     ts_node cause;
-    assert_true(ts_replay_node(m.replay, r.meetings[0].cause, &cause));
+    assert_true(ts_replay_node(m.replay, r.rendezvous[0].cause, &cause));
     assert_int_equal(TS_NODE_CALL, cause.type);
     assert_int_equal(500, cause.recorded_ns);
-    assert_int_equal(400, r.meetings[0].held.length_ns);
-    assert_int_equal(made_group(&m, "load_batch"), r.meetings[0].held.zone);
-    assert_true(ts_replay_node(m.replay, r.meetings[1].cause, &cause));
+    assert_int_equal(400, r.rendezvous[0].held.length_ns);
+    assert_int_equal(made_group(&m, "load_batch"), r.rendezvous[0].held.zone);
+    assert_true(ts_replay_node(m.replay, r.rendezvous[1].cause, &cause));
     assert_int_equal(711, cause.recorded_ns);
-    assert_int_equal(0, r.meetings[1].held.length_ns);
+    assert_int_equal(0, r.rendezvous[1].held.length_ns);
     ranks_close(&r);
     made_close(&m);
 }
