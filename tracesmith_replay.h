@@ -5,10 +5,11 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     WHAT IT DOES
-        Opens a trace (a file, memory, or one still being written), saves what
-        a dead writer left behind, and gives its events: as columns, chunk by
-        chunk, or one by one in order of time. Puts GPU operations back into
-        their streams and replays them as a schedule.
+        Opens a trace (a file, a block of memory, or a file that is still being
+        written), salvages the records of a writer that died, and returns the
+        events: as columns, chunk by chunk, or one by one in order of time.
+        Builds the dependency graph of the GPU operations and replays it as a
+        schedule.
 
     WHAT IT DOES NOT DO
         It knows no vendor, no output format and no tool. It never prints.
@@ -37,10 +38,10 @@
         4. Columns                      chunks as decoded arrays
         5. Cursor                       events in order of time
         6. Replay                       operations, dependencies, schedule
-        7. Models                       changes, what bounds a run
-        8. Timeline                     states, idle time and its causes
-        9. Races                        unordered accesses, other orders
-       10. Execution                    captures, running them again
+        7. Models                       what-ifs, critical path, steps
+        8. Timeline                     stream states, idle time, its causes
+        9. Races                        unordered accesses, other legal orders
+       10. Execution                    captured operations, running them again
        11. Implementation               private
 */
 #ifndef TRACESMITH_REPLAY_H
@@ -59,158 +60,216 @@
 // src/replay/public/options.h
 
 /*
-    TRACESMITH_REPLAY_IMPLEMENTATION  in one C11 file: the functions. They
-                              use those of tracesmith.h: give that file, or
-                              another one, TRACESMITH_IMPLEMENTATION too,
-                              the other one with TRACESMITH_SALVAGE
-    TRACESMITH_ZSTD           compressed chunks can be read (needs -lzstd)
+    Define these before the header is included.
+
+    TRACESMITH_REPLAY_IMPLEMENTATION  in exactly one C11 file: compiles the
+                              functions of this header. They call functions of
+                              tracesmith.h. Define TRACESMITH_IMPLEMENTATION in
+                              the same file; if it is defined in another file,
+                              define TRACESMITH_SALVAGE there as well.
+    TRACESMITH_ZSTD           reads compressed chunks (link with -lzstd)
 */
 
 /* ==== 2. Reader ========================================================== */
 // src/replay/public/reader.h
 
+// An open trace. Opaque.
 typedef struct ts_reader ts_reader;
 
-// One resize() does it all: old_size 0 allocates, new_size 0 frees.
+/*
+    One function that allocates (old_size 0, ptr NULL), resizes and frees
+    (new_size 0). It returns NULL on failure; the old block then stays valid.
+
+    Threads: a reader and the objects that use it call it from many threads.
+*/
 typedef struct ts_allocator {
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
     void *user;
 } ts_allocator;
 
+// What to open and how. Set `path` or `bytes`; zero is the default of the rest.
 typedef struct ts_reader_desc {
     const char *path TS__UNSET;  // the trace, unless `bytes` is set
     const void *bytes TS__UNSET; // a trace in memory; must outlive the reader
-    size_t size TS__UNSET;       // of bytes
-    // leave a left-over sidecar alone (false: move its records into the file,
-    // which is changed)
+    size_t size TS__UNSET;       // of `bytes`
+    // do not salvage the sidecar of a dead writer (false: move its records into
+    // the trace, which changes the file)
     bool no_salvage TS__UNSET;
-    bool no_index TS__UNSET;    // walk even if there is an index (false)
-    uint32_t threads TS__UNSET; // for walking and ts_scan (number of cores)
+    bool no_index TS__UNSET;    // ignore the index, walk all chunks (false)
+    uint32_t threads TS__UNSET; // for walks and scans (number of cores)
     ts_allocator allocator TS__UNSET; // (malloc and free)
-    // a compressed chunk may have, at most, and all those of captures together;
-    // a few bytes of a file may say that they are 4 GiB (1 GiB)
+    // limit for the size of one decompressed chunk, and for the sum of all
+    // decompressed capture chunks; a hostile file of a few bytes may claim
+    // 4 GiB (1 GiB)
     uint64_t inflate_bytes TS__UNSET;
 } ts_reader_desc;
 
-// Where something is wrong with a file.
+// A part of a file that cannot be read, and why.
 typedef struct ts_damage {
     ts_result result; // TS_ERR_CORRUPT, _TRUNCATED, _UNSUPPORTED (zstd)...
     uint64_t offset;  // in the file
     uint64_t size;    // bytes skipped
-    const char *text; // what is wrong there, one clause; static
+    const char *text; // the cause, one clause; static
 } ts_damage;
 
 // Losses of one cause on one track, summed over the trace.
 typedef struct ts_loss_row {
-    uint32_t track, cause, detail; // detail: a name
-    uint64_t count;
-    int64_t first_ns, last_ns;
-    uint64_t stall_ns;
+    uint32_t track, cause, detail; // cause: ts_loss; detail: a name
+    uint64_t count;                // records lost
+    int64_t first_ns, last_ns;     // trace time of the first and the last loss
+    uint64_t stall_ns;             // time that threads spent waiting instead
 } ts_loss_row;
 
+// What a reader knows about its trace. Times are trace times.
 typedef struct ts_info {
-    uint8_t session[16];
-    uint16_t major, minor;
-    uint32_t process;
+    uint8_t session[16];   // identifier of the session
+    uint16_t major, minor; // version of the format
+    uint32_t process;      // process identifier of the recorded program
     uint64_t file_bytes;
     uint64_t start_realtime_ns;      // Unix time of trace time 0
     int64_t first_ns, last_ns;       // of all events; both 0 if there are none
     uint64_t counts[TS_EVENT_LIMIT]; // events by kind
-    uint64_t stored_bytes[TS_EVENT_LIMIT];   // in the file, headers included
+    uint64_t stored_bytes[TS_EVENT_LIMIT];   // by kind, chunk headers included
     uint64_t unknown_chunks, unknown_events; // of later versions, skipped
-    uint64_t lost;                           // records, stalls not counted
-    uint64_t salvaged;    // records that came from a left-over sidecar
-    uint64_t chunk_count; // every kind
+    uint64_t lost;                           // records lost; stalls not counted
+    uint64_t salvaged;    // records that came from the sidecar of a dead writer
+    uint64_t chunk_count; // chunks of every kind
     uint32_t track_count, site_count, name_count, launch_count;
-    bool finished;        // has its end chunk
-    bool indexed;         // the index was there and valid
-    bool live;            // still being written
-    bool clock_estimated; // times rest on an assumed frequency
+    bool finished;        // the trace has its end chunk
+    bool indexed;         // the index exists and is valid
+    bool live;            // the trace is still being written
+    bool clock_estimated; // times rest on an assumed clock frequency
     bool salvage_failed;  // see `salvage`
-    ts_result salvage;    // what ts_salvage said. TS_OK: done or not needed,
-                          // _BUSY: live, _NOT_FOUND: nothing is left over,
-                          // _STATE: left alone because of no_salvage,
-                          // _UNTRUSTED: what lies there is somebody else's
+    ts_result salvage;    // result of ts_salvage. TS_OK: done or not needed;
+                          // _BUSY: the writer lives; _NOT_FOUND: there is no
+                          // sidecar; _STATE: not tried because of no_salvage;
+                          // _UNTRUSTED: the sidecar belongs to another user
 } ts_info;
 
 /*
-    Opens a trace. An unfinished one is salvaged first (see the desc), then
-    read as far as it goes: damage never fails the open, only a file that is
-    no SBT file does. *reader is NULL on failure. The file is read as needed,
-    never mapped: while it is open it may grow, and what is cut off or changed
-    meanwhile is damage (TS_ERR_TRUNCATED, TS_ERR_CORRUPT), never a crash.
+    Opens a trace. An unfinished trace is salvaged first (see the desc). Then
+    everything that is valid is read: damage is listed (ts_reader_damage) and
+    never makes the open fail; only a file that is not an SBT file does.
+    *reader is NULL on failure.
 
-    Threads: a reader may be used by many threads at once, except for
+    The file is read as needed and never mapped. It may grow while it is open.
+    Bytes that are cut off or changed meanwhile become damage
+    (TS_ERR_TRUNCATED, TS_ERR_CORRUPT), never a crash.
+
+    Threads: many threads may use one reader at once, except for
              ts_reader_refresh and ts_reader_close.
-    Errors:  TS_ERR_IO, TS_ERR_NOT_FILE (of pipes, those without a name are
-             read to their end), TS_ERR_NOT_SBT, TS_ERR_VERSION (another major
-             version), TS_ERR_TRUNCATED (not even a file header),
-             TS_ERR_MEMORY, TS_ERR_USAGE.
+    Errors:  TS_ERR_IO        the file cannot be opened or read
+             TS_ERR_NOT_FILE  a folder, a device or a named pipe; a pipe without
+                              a name is read to its end
+             TS_ERR_NOT_SBT   not an SBT file
+             TS_ERR_VERSION   another major version of the format
+             TS_ERR_TRUNCATED shorter than a file header
+             TS_ERR_MEMORY
+             TS_ERR_USAGE     an argument or `path` and `bytes` are missing
+    Free:    ts_reader_close.
 */
 TS_API ts_result ts_reader_open(ts_reader **reader, const ts_reader_desc *desc);
-TS_API void ts_reader_close(ts_reader *reader); // NULL is allowed
 
-// Looks for what a live trace has got since; true if there is more. Views
-// and cursors opened before stay valid but do not see it.
+// Closes the reader and frees everything it returned. Close cursors, replays
+// and other objects that use it first. NULL is allowed.
+TS_API void ts_reader_close(ts_reader *reader);
+
+/*
+    Reads what was added to a live trace since the open or the last refresh.
+    Returns true if there is something new. Open columns and cursors stay valid
+    but do not show it.
+
+    Threads: no other thread may use the reader during the call.
+*/
 TS_API bool ts_reader_refresh(ts_reader *reader);
 
-// Lifetime: until refresh or close, like everything a reader hands out.
+// Returns the description of the trace, never NULL.
+// Lifetime: until refresh or close, like everything that a reader returns.
 TS_API const ts_info *ts_reader_info(const ts_reader *reader);
 
-// A file in which a recorder keeps what is not in its trace yet.
+// A sidecar: the file in which a recorder keeps records that are not yet in
+// its trace.
 typedef struct ts_sidecar {
-    char trace[4096];           // its path
-    uint32_t process;           // that recorded
-    uint64_t start_realtime_ns; // when it began
-    uint64_t size;              // bytes of disk or memory that it takes
+    char trace[4096];           // path of the trace
+    uint32_t process;           // process identifier of the recorder
+    uint64_t start_realtime_ns; // Unix time at which the session started
+    uint64_t size;              // bytes of disk or memory that it occupies
 } ts_sidecar;
 
 /*
-    What a sidecar is, by its path. TS_OK: its recorder is dead, and whoever
-    opens its trace saves the records. What can be known is in *sidecar also
-    after an error.
+    Describes the sidecar at `path`. TS_OK means that its recorder is dead and
+    that the next ts_reader_open of its trace will salvage the records.
+    *sidecar holds whatever is known, after an error too.
 
-    Errors: TS_ERR_NOT_FOUND its trace is gone: nobody will ask for it
-            TS_ERR_BUSY      its recorder lives
-            TS_ERR_UNTRUSTED not a file of this user's alone
-            TS_ERR_VERSION   made by another version, or no sidecar
-            TS_ERR_IO        there is none
+    Threads: any. It does not disturb the recorder.
+    Errors:  TS_ERR_NOT_FOUND its trace is gone: nothing will salvage it
+             TS_ERR_BUSY      its recorder is alive
+             TS_ERR_UNTRUSTED others than this user may own or change the file
+             TS_ERR_VERSION   made by another version, or not a sidecar
+             TS_ERR_IO        there is no such file
 */
 TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar);
-// Removes one whose trace is gone, and nothing else. Errors: TS_ERR_STATE if
-// its trace is there, and as ts_sidecar_look.
+
+/*
+    Removes the sidecar at `path` if its trace is gone; else it changes nothing.
+
+    Threads: any.
+    Errors:  TS_ERR_STATE its trace exists; others as for ts_sidecar_look.
+*/
 TS_API ts_result ts_sidecar_remove(const char *path);
 
-// What was found wrong so far, in the order of discovery. Decoding a chunk
-// may add to it. Returns false past the end.
+/*
+    Gets damage number `index`, 0 <= index < ts_reader_damage_count, in the
+    order of discovery. False past the end. Decoding chunks, scans and blobs may
+    add to the list.
+
+    Threads: any.
+*/
 TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
                              ts_damage *damage);
+
+// Returns the number of damages found so far. Threads: any.
 TS_API size_t ts_reader_damage_count(const ts_reader *reader);
 
-// Checks every chunk (checksum and contents) in parallel; TS_OK if all is
-// well, else the first damage's result; the damage list holds them all.
+/*
+    Checks every chunk, its checksum and its contents, on the reader's threads.
+    Returns TS_OK if the trace has no damage, else the result of the first one
+    in the list; ts_reader_damage lists them all.
+
+    Errors: TS_ERR_MEMORY, and the results of damages.
+*/
 TS_API ts_result ts_reader_verify(ts_reader *reader);
 
+// Returns the number of rows of the loss ledger: one for each track, cause and
+// detail.
 TS_API size_t ts_reader_loss_count(const ts_reader *reader);
+
+// Gets row number `index` of the loss ledger. False past the end.
 TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
                            ts_loss_row *row);
 
-// Trace time of a tick of a clock, and Unix time of a trace time.
+// Converts a tick of a clock of the trace to trace time. A clock without a
+// sample counts nanoseconds.
 TS_API int64_t ts_reader_time_ns(const ts_reader *reader, uint32_t clock,
                                  uint64_t tick);
+
+// Converts trace time to Unix time, by linear interpolation between the samples
+// of the host's clock.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns);
 
-// A sample of a clock: what it showed at a moment of the trace, and what the
-// host's clocks showed. In order of clock and tick; false past the end.
+// A sample of a clock: what it and the host's clocks showed at one moment.
 typedef struct ts_clock_point {
     uint32_t clock;
-    int64_t time_ns;
-    ts_clock_entry entry;
+    int64_t time_ns;      // trace time of the sample
+    ts_clock_entry entry; // as recorded
 } ts_clock_point;
+
+// Gets sample number `index`, in order of clock, then tick. False past the end.
 TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
                                ts_clock_point *point);
-// CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME at trace time 0, on the machine that
-// the metadata `boot_id` names; false: not known.
+
+// Gets CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME at trace time 0, in nanoseconds,
+// on the machine that the metadata `boot_id` identifies. False: not recorded.
 TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
                            uint64_t *boottime_ns);
 
@@ -218,58 +277,84 @@ TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
 // src/replay/public/dictionaries.h
 
 /*
-    A number that the trace does not define gives text "" and NULL pointers;
-    tools print it as a number. Texts end with a zero byte here; embedded zero
-    bytes and invalid UTF-8 are as in the file: `size` tells.
+    Events refer to names, sites, tracks and so on by number. A number that the
+    trace does not define yields an empty text or NULL; tools then print the
+    number. What the functions return is valid until the reader is refreshed or
+    closed, and any thread may call them.
 */
+
+// A text with a zero behind it. It may contain zero bytes and invalid UTF-8,
+// as the file does: `size` is the true size.
 typedef struct ts_text {
-    const char *text;
+    const char *text; // never NULL
     size_t size;
 } ts_text;
 
+// Returns a name; "" if the trace does not define it.
 TS_API ts_text ts_reader_name(const ts_reader *reader, uint32_t name);
+
+// Returns a site (a place in the source); NULL if it is not defined.
 TS_API const ts_site_entry *ts_reader_site(const ts_reader *reader,
                                            uint32_t site);
+
+// Returns the name of a site, or that of its function if it has none.
 TS_API ts_text ts_reader_site_name(const ts_reader *reader, uint32_t site);
+
+// Returns the launch configuration of a kernel; NULL if it is not defined.
 TS_API const ts_launch_entry *ts_reader_launch(const ts_reader *reader,
                                                uint32_t launch);
-// frames: receives a pointer to count elements, innermost first.
+
+// Gets the frames of a call stack, innermost first, and returns their number;
+// 0 and *frames NULL if the stack is not defined.
 TS_API uint32_t ts_reader_stack(const ts_reader *reader, uint32_t stack,
                                 const ts_frame_entry **frames);
+
+// Returns a module (an executable or library); NULL if it is not defined.
 TS_API const ts_module_entry *ts_reader_module(const ts_reader *reader,
                                                uint32_t module);
 
-// The bytes that identify a module's build; not a text.
+// Returns the bytes of a module's build identifier, at most 64. They are not a
+// text. Size 0: the trace has none.
 TS_API ts_text ts_reader_build_id(const ts_reader *reader, uint32_t module);
 
-// What a frame is called: lines receives count elements, innermost first:
-// functions that the compiler put into others, last the one that was called.
-// 0: the trace does not say.
+/*
+    Gets the source lines of a frame and returns their number. Functions that
+    the compiler inlined come innermost first; the last line is in the function
+    that was called. Returns 0, *lines NULL, if the trace has no symbol for it.
+*/
 TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
                                  const ts_frame_entry *frame,
                                  const ts_line_entry **lines);
 
-// What a dictionary defines, in order of identifier: TS_CHUNK_NAMES, _SITES,
-// _TRACKS, _LAUNCHES, _MODULES, _STACKS or _SYMBOLS. 0 past the end.
+// Returns the number of entries of a dictionary: TS_CHUNK_NAMES, _SITES,
+// _TRACKS, _LAUNCHES, _MODULES, _STACKS or _SYMBOLS; 0 for other kinds.
 TS_API size_t ts_reader_entry_count(const ts_reader *reader,
                                     ts_chunk_kind dictionary);
+
+// Returns the number (identifier) of entry `index` of a dictionary, in
+// ascending order; 0 past the end.
 TS_API uint32_t ts_reader_entry(const ts_reader *reader,
                                 ts_chunk_kind dictionary, size_t index);
 
+// A track: what events lie on, such as a thread, a device or a stream.
 typedef struct ts_track {
     uint32_t id;
     ts_track_type type;
-    uint32_t parent; // id, 0 none
-    ts_text name, unit;
-    uint64_t number, flags;
+    uint32_t parent;        // id of the track that contains it; 0: none
+    ts_text name, unit;     // unit: of a counter
+    uint64_t number, flags; // as recorded; their meaning depends on the type
 } ts_track;
 
-// By position (0 to info->track_count - 1, in order of id) and by id.
+// Gets track number `index`, 0 <= index < ts_info.track_count, in order of id.
+// False past the end.
 TS_API bool ts_reader_track_at(const ts_reader *reader, size_t index,
                                ts_track *track);
+
+// Gets the track with an id. False if it is not defined.
 TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
                             ts_track *track);
 
+// A key and its value, about the session or about one track.
 typedef struct ts_metadata {
     uint32_t track; // 0: the session
     ts_text key;
@@ -279,34 +364,48 @@ typedef struct ts_metadata {
     ts_text text;   // TS_VALUE_TEXT
 } ts_metadata;
 
+// Returns the number of pairs of track and key.
 TS_API size_t ts_reader_metadata_count(const ts_reader *reader);
+
+// Gets metadata number `index`, in order of track, then key. False past the
+// end.
 TS_API bool ts_reader_metadata_at(const ts_reader *reader, size_t index,
                                   ts_metadata *metadata);
-// The last value of a key; false if there is none.
+
+// Gets the value of a key of a track (0: the session); the last one if the
+// trace sets it several times. False if there is none.
 TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
                                const char *key, ts_metadata *metadata);
 
 /*
-    A blob by its XXH3-128. *bytes is NULL on failure. It is read whole, and
-    kept: who reads many frees them in between.
+    Gets the contents of the blob with an XXH3-128 hash. *bytes is NULL and
+    *size 0 on failure. The whole blob is read and kept in memory: a program
+    that reads many calls ts_reader_blobs_free now and then.
 
-    Errors:   TS_ERR_NOT_FOUND (the trace does not hold it), TS_ERR_MEMORY;
-              TS_ERR_CORRUPT, and TS_ERR_UNSUPPORTED of one that is larger
-              than ts_reader_desc.inflate_bytes: ts_reader_damage has it.
-    Lifetime: until the reader is closed, or until ts_reader_blobs_free.
+    Threads:  any.
+    Errors:   TS_ERR_NOT_FOUND   the trace does not hold it
+              TS_ERR_MEMORY
+              TS_ERR_CORRUPT     it is also in the list of damages, as is
+              TS_ERR_UNSUPPORTED compressed, without TRACESMITH_ZSTD or larger
+                                 than ts_reader_desc.inflate_bytes
+    Lifetime: until ts_reader_blobs_free or ts_reader_close.
 */
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
                                 const void **bytes, size_t *size);
-// Frees what was read of blobs. No ts_execution of the reader is open.
+
+// Frees the contents of all blobs that were read. Call it only while no
+// ts_execution uses the reader and no thread uses such contents.
 TS_API void ts_reader_blobs_free(ts_reader *reader);
-// The hash of each blob chunk, in order of hash; false past the end.
+
+// Gets the hash of blob number `index`, in order of hash. False past the end.
+// Threads: any.
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index,
                               uint64_t hash[2]);
 
 /* ==== 4. Columns ========================================================= */
 // src/replay/public/columns.h
 
-// Which chunks and events are wanted. All zeros is everything.
+// Selects chunks and events. All zeros selects everything.
 typedef struct ts_filter {
     uint64_t kinds TS__UNSET;         // bits 1 << kind (0: all)
     const uint32_t *tracks TS__UNSET; // track_count ids (NULL: all)
@@ -314,62 +413,76 @@ typedef struct ts_filter {
     // events that touch [from, to) (both 0: all)
     int64_t from_ns TS__UNSET, to_ns TS__UNSET;
 } ts_filter;
+
+// The bit of a kind for ts_filter.kinds: TS_FILTER(KERNEL).
 #define TS_FILTER(kind) (UINT64_C(1) << (TS_EVENT_##kind))
 
 /*
-    One chunk of events, decoded: `count` rows of one kind.
-    start_ns and duration_ns are always there. values[column] has the other
-    columns as u64 (doubles as their bits); NULL means that all are zero.
-    START, DURATION, NEST, LEAD, TAIL, TEXT and TRACK stay NULL there: the
-    fields have them. ticks: the starts as recorded, in ticks of `clock`.
+    A decoded chunk: `count` events of one kind, one array for each column.
+    Zero it before its first use. start_ns and duration_ns are always set.
+    values[column] holds any other column as u64 (a double by its bits); NULL
+    means that every value is 0. values[] of START, DURATION, NEST, LEAD, TAIL,
+    TEXT and TRACK is always NULL, as other fields hold what they mean.
 */
 typedef struct ts_columns {
     ts_event_kind kind;
     uint32_t count;
-    uint32_t track; // of all rows, or TS_TRACK_MIXED
-    uint32_t clock;
-    const uint32_t *tracks; // of each row; NULL unless mixed
-    const int64_t *start_ns, *duration_ns;
-    const uint64_t *start_ticks, *end_ticks;
+    uint32_t track;                          // of all rows, or TS_TRACK_MIXED
+    uint32_t clock;                          // that the ticks belong to
+    const uint32_t *tracks;                  // of each row; NULL unless mixed
+    const int64_t *start_ns, *duration_ns;   // trace time
+    const uint64_t *start_ticks, *end_ticks; // as recorded
     const uint64_t *values[TS_COLUMN_LIMIT];
-    const uint32_t *text_sizes; // NULL: no texts
+    const uint32_t *text_sizes; // NULL: the events have no texts
     const char *const *texts;   // not terminated
-    size_t chunk;               // its index
+    size_t chunk;               // index of the chunk
     void *memory, *payload;     // private
     size_t memory_size, payload_size;
 } ts_columns;
 
 typedef struct ts_chunk_info {
-    uint64_t offset;
+    uint64_t offset;           // in the file
     ts_chunk_header header;    // its checksum is 0 here
-    int64_t first_ns, last_ns; // of events chunks
+    int64_t first_ns, last_ns; // of the events of an events chunk
 } ts_chunk_info;
 
-// Every chunk of the file in file order, index and end chunk left out.
+// Returns the number of chunks of every kind, without index and end chunks.
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader);
+
+// Describes chunk number `index`, in the order of the file. False past the end.
 TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
                             ts_chunk_info *info);
 
 /*
-    Decodes an events chunk: checks its checksum, then gives whole rows,
-    whatever a filter says. Free with ts_columns_close; reusing `columns` of
-    an earlier call (zeroed before the first) reuses its memory.
+    Checks the checksum of an events chunk and decodes all of its rows. An
+    already used `columns` keeps its memory for the new rows.
 
     Threads: any, each with its own columns.
-    Errors:  TS_ERR_CORRUPT, TS_ERR_UNSUPPORTED (zstd, unknown kind),
-             TS_ERR_MEMORY, TS_ERR_USAGE (no events chunk). Damage is also
-             added to the reader's list, once.
+    Errors:  TS_ERR_CORRUPT
+             TS_ERR_UNSUPPORTED compressed, without TRACESMITH_ZSTD or larger
+                                than inflate_bytes; a kind of a later version
+             TS_ERR_MEMORY
+             TS_ERR_USAGE       there is no such events chunk
+             Damage is also added to the reader's list, once for each chunk.
+    Free:    ts_columns_close.
 */
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
                                   ts_columns *columns);
+
+// Frees the memory of `columns` and zeroes it. NULL is allowed.
 TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns);
 
 /*
-    Decodes every chunk that may hold events of the filter (NULL: all), in
-    parallel on `threads` threads (0: the reader's), and calls
-    call(columns, thread, user), 0 <= thread < threads, for each. Chunks come
-    in no particular order; columns->chunk tells which. Rows are not filtered.
-    Returns the first error of a chunk by file order; goes on after it.
+    Decodes every chunk that may hold events of the filter (NULL: all) and
+    calls call(columns, thread, user) for each. Chunks come in no particular
+    order: see columns->chunk. Rows are not filtered. A damaged chunk does not
+    end the scan.
+
+    threads: how many decode in parallel (0: as many as the reader has).
+    Threads: `call` runs on several threads at once, 0 <= thread < threads;
+             `columns` is valid during the call.
+    Errors:  TS_ERR_MEMORY, or the result of the damaged chunk that comes first
+             in the file.
 */
 TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                 uint32_t threads,
@@ -377,50 +490,70 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                              uint32_t thread, void *user),
                                 void *user);
 
-// A chunk's picture for drawing it small, from the index: TS_LOD_CELLS cells
-// of [first_ns, last_ns]. False if the trace has no index or no such chunk.
+// One cell of a chunk's picture, which serves to draw the chunk at low zoom.
 typedef struct ts_lod_cell {
-    uint32_t id;    // site, launch or name by kind; 0 unknown
-    uint16_t busy;  // 65535: all of the cell
+    uint32_t id;    // site, launch or name, by kind of event; 0 unknown
+    uint16_t busy;  // share of the cell that is covered; 65535: all of it
     uint16_t count; // events, saturating
     float min, max; // counters; NaN: no sample
 } ts_lod_cell;
+
+// Gets a chunk's picture from the index: TS_LOD_CELLS cells of equal width that
+// cover [first_ns, last_ns]. False without an index or such a chunk.
 TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS]);
 
 /* ==== 5. Cursor ========================================================== */
 // src/replay/public/cursor.h
 
+// Iterates over events in order of time. Opaque.
 typedef struct ts_cursor ts_cursor;
 
 typedef struct ts_event {
     ts_event_kind kind;
     uint32_t track;
-    int64_t start_ns, duration_ns; // duration 0: a moment
-    const ts_columns *columns;     // where the rest is ...
-    uint32_t row;                  // ... until the next call of the cursor
+    int64_t start_ns, duration_ns; // duration 0: a point in time
+    const ts_columns *columns;     // the chunk that holds the other values, and
+    uint32_t row; // the event's row in it; both until the next call
 } ts_event;
 
 /*
-    Yields the events of a filter (NULL: all) in order of start; at equal
-    starts by track, longer first, kind, then order of recording, which for
-    zones is reversed: a zone comes before those inside it. The order is the
-    same on every machine. Damaged chunks are skipped and reported by
+    Opens a cursor over the events that match a filter (NULL: all). The filter
+    is copied. *cursor is NULL on failure.
+
+    Events come in order of start. At equal starts the order is: track, longer
+    events first, kind, order of recording; zones are recorded when they end, so
+    for them the last is reversed: a zone comes before the zones inside it. The
+    order is the same on every machine. Damaged chunks are skipped; check
     ts_cursor_result after the loop.
-    Memory: the decoded chunks that overlap the present moment.
+
+    Threads: one at a time for each cursor; a reader may have many cursors.
+    Memory:  the decoded chunks that overlap the current time.
+    Errors:  TS_ERR_MEMORY.
+    Free:    ts_cursor_close, before the reader is closed.
 */
 TS_API ts_result ts_cursor_open(ts_cursor **cursor, ts_reader *reader,
                                 const ts_filter *filter);
-TS_API bool ts_cursor_next(ts_cursor *cursor, ts_event *event);
-TS_API ts_result ts_cursor_result(const ts_cursor *cursor);
-TS_API void ts_cursor_close(ts_cursor *cursor); // NULL is allowed
 
-// One value of an event; 0 if it has none. Texts are not terminated.
+// Gets the next event. False at the end, or without memory.
+TS_API bool ts_cursor_next(ts_cursor *cursor, ts_event *event);
+
+// Returns the first error of ts_cursor_next: TS_OK, TS_ERR_MEMORY, or the
+// result of the first damaged chunk.
+TS_API ts_result ts_cursor_result(const ts_cursor *cursor);
+
+// Closes a cursor. Events that it returned become invalid. NULL is allowed.
+TS_API void ts_cursor_close(ts_cursor *cursor);
+
+// Returns the value of a column of an event; 0 if the event has none.
 static inline uint64_t ts_event_value(const ts_event *event, ts_column column)
 {
     const uint64_t *const values = event->columns->values[column];
     return values ? values[event->row] : 0;
 }
+
+// Returns the text of an event, without a terminating zero; size 0 if the event
+// has none. Lifetime: until the next call of the cursor.
 static inline ts_text ts_event_text(const ts_event *event)
 {
     ts_text text = { "", 0 };
@@ -430,8 +563,9 @@ static inline ts_text ts_event_text(const ts_event *event)
     }
     return text;
 }
-// What to call an event: a zone's or mark's site, a kernel, a function, else
-// its kind. The text lives as long as the reader.
+
+// Returns a name for an event: that of its site, kernel, function or counter,
+// or else of its kind. Lifetime: as long as the reader is open.
 TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
 
 /* ==== 6. Replay ========================================================== */

@@ -1,6 +1,6 @@
 /* ==== Columns ============================================================ */
 
-// Which chunks and events are wanted. All zeros is everything.
+// Selects chunks and events. All zeros selects everything.
 typedef struct ts_filter {
     uint64_t kinds TS__UNSET;         // bits 1 << kind (0: all)
     const uint32_t *tracks TS__UNSET; // track_count ids (NULL: all)
@@ -8,62 +8,76 @@ typedef struct ts_filter {
     // events that touch [from, to) (both 0: all)
     int64_t from_ns TS__UNSET, to_ns TS__UNSET;
 } ts_filter;
+
+// The bit of a kind for ts_filter.kinds: TS_FILTER(KERNEL).
 #define TS_FILTER(kind) (UINT64_C(1) << (TS_EVENT_##kind))
 
 /*
-    One chunk of events, decoded: `count` rows of one kind.
-    start_ns and duration_ns are always there. values[column] has the other
-    columns as u64 (doubles as their bits); NULL means that all are zero.
-    START, DURATION, NEST, LEAD, TAIL, TEXT and TRACK stay NULL there: the
-    fields have them. ticks: the starts as recorded, in ticks of `clock`.
+    A decoded chunk: `count` events of one kind, one array for each column.
+    Zero it before its first use. start_ns and duration_ns are always set.
+    values[column] holds any other column as u64 (a double by its bits); NULL
+    means that every value is 0. values[] of START, DURATION, NEST, LEAD, TAIL,
+    TEXT and TRACK is always NULL, as other fields hold what they mean.
 */
 typedef struct ts_columns {
     ts_event_kind kind;
     uint32_t count;
-    uint32_t track; // of all rows, or TS_TRACK_MIXED
-    uint32_t clock;
-    const uint32_t *tracks; // of each row; NULL unless mixed
-    const int64_t *start_ns, *duration_ns;
-    const uint64_t *start_ticks, *end_ticks;
+    uint32_t track;                          // of all rows, or TS_TRACK_MIXED
+    uint32_t clock;                          // that the ticks belong to
+    const uint32_t *tracks;                  // of each row; NULL unless mixed
+    const int64_t *start_ns, *duration_ns;   // trace time
+    const uint64_t *start_ticks, *end_ticks; // as recorded
     const uint64_t *values[TS_COLUMN_LIMIT];
-    const uint32_t *text_sizes; // NULL: no texts
+    const uint32_t *text_sizes; // NULL: the events have no texts
     const char *const *texts;   // not terminated
-    size_t chunk;               // its index
+    size_t chunk;               // index of the chunk
     void *memory, *payload;     // private
     size_t memory_size, payload_size;
 } ts_columns;
 
 typedef struct ts_chunk_info {
-    uint64_t offset;
+    uint64_t offset;           // in the file
     ts_chunk_header header;    // its checksum is 0 here
-    int64_t first_ns, last_ns; // of events chunks
+    int64_t first_ns, last_ns; // of the events of an events chunk
 } ts_chunk_info;
 
-// Every chunk of the file in file order, index and end chunk left out.
+// Returns the number of chunks of every kind, without index and end chunks.
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader);
+
+// Describes chunk number `index`, in the order of the file. False past the end.
 TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
                             ts_chunk_info *info);
 
 /*
-    Decodes an events chunk: checks its checksum, then gives whole rows,
-    whatever a filter says. Free with ts_columns_close; reusing `columns` of
-    an earlier call (zeroed before the first) reuses its memory.
+    Checks the checksum of an events chunk and decodes all of its rows. An
+    already used `columns` keeps its memory for the new rows.
 
     Threads: any, each with its own columns.
-    Errors:  TS_ERR_CORRUPT, TS_ERR_UNSUPPORTED (zstd, unknown kind),
-             TS_ERR_MEMORY, TS_ERR_USAGE (no events chunk). Damage is also
-             added to the reader's list, once.
+    Errors:  TS_ERR_CORRUPT
+             TS_ERR_UNSUPPORTED compressed, without TRACESMITH_ZSTD or larger
+                                than inflate_bytes; a kind of a later version
+             TS_ERR_MEMORY
+             TS_ERR_USAGE       there is no such events chunk
+             Damage is also added to the reader's list, once for each chunk.
+    Free:    ts_columns_close.
 */
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
                                   ts_columns *columns);
+
+// Frees the memory of `columns` and zeroes it. NULL is allowed.
 TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns);
 
 /*
-    Decodes every chunk that may hold events of the filter (NULL: all), in
-    parallel on `threads` threads (0: the reader's), and calls
-    call(columns, thread, user), 0 <= thread < threads, for each. Chunks come
-    in no particular order; columns->chunk tells which. Rows are not filtered.
-    Returns the first error of a chunk by file order; goes on after it.
+    Decodes every chunk that may hold events of the filter (NULL: all) and
+    calls call(columns, thread, user) for each. Chunks come in no particular
+    order: see columns->chunk. Rows are not filtered. A damaged chunk does not
+    end the scan.
+
+    threads: how many decode in parallel (0: as many as the reader has).
+    Threads: `call` runs on several threads at once, 0 <= thread < threads;
+             `columns` is valid during the call.
+    Errors:  TS_ERR_MEMORY, or the result of the damaged chunk that comes first
+             in the file.
 */
 TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                 uint32_t threads,
@@ -71,13 +85,15 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                              uint32_t thread, void *user),
                                 void *user);
 
-// A chunk's picture for drawing it small, from the index: TS_LOD_CELLS cells
-// of [first_ns, last_ns]. False if the trace has no index or no such chunk.
+// One cell of a chunk's picture, which serves to draw the chunk at low zoom.
 typedef struct ts_lod_cell {
-    uint32_t id;    // site, launch or name by kind; 0 unknown
-    uint16_t busy;  // 65535: all of the cell
+    uint32_t id;    // site, launch or name, by kind of event; 0 unknown
+    uint16_t busy;  // share of the cell that is covered; 65535: all of it
     uint16_t count; // events, saturating
     float min, max; // counters; NaN: no sample
 } ts_lod_cell;
+
+// Gets a chunk's picture from the index: TS_LOD_CELLS cells of equal width that
+// cover [first_ns, last_ns]. False without an index or such a chunk.
 TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS]);

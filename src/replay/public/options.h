@@ -1,9 +1,12 @@
 /* ==== Options ============================================================ */
 
 /*
-    TRACESMITH_REPLAY_IMPLEMENTATION  in one C11 file: the functions. They
-                              use those of tracesmith.h: give that file, or
-                              another one, TRACESMITH_IMPLEMENTATION too,
-                              the other one with TRACESMITH_SALVAGE
-    TRACESMITH_ZSTD           compressed chunks can be read (needs -lzstd)
+    Define these before the header is included.
+
+    TRACESMITH_REPLAY_IMPLEMENTATION  in exactly one C11 file: compiles the
+                              functions of this header. They call functions of
+                              tracesmith.h. Define TRACESMITH_IMPLEMENTATION in
+                              the same file; if it is defined in another file,
+                              define TRACESMITH_SALVAGE there as well.
+    TRACESMITH_ZSTD           reads compressed chunks (link with -lzstd)
 */

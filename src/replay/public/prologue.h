@@ -4,10 +4,11 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     WHAT IT DOES
-        Opens a trace (a file, memory, or one still being written), saves what
-        a dead writer left behind, and gives its events: as columns, chunk by
-        chunk, or one by one in order of time. Puts GPU operations back into
-        their streams and replays them as a schedule.
+        Opens a trace (a file, a block of memory, or a file that is still being
+        written), salvages the records of a writer that died, and returns the
+        events: as columns, chunk by chunk, or one by one in order of time.
+        Builds the dependency graph of the GPU operations and replays it as a
+        schedule.
 
     WHAT IT DOES NOT DO
         It knows no vendor, no output format and no tool. It never prints.
@@ -36,10 +37,10 @@
         4. Columns                      chunks as decoded arrays
         5. Cursor                       events in order of time
         6. Replay                       operations, dependencies, schedule
-        7. Models                       changes, what bounds a run
-        8. Timeline                     states, idle time and its causes
-        9. Races                        unordered accesses, other orders
-       10. Execution                    captures, running them again
+        7. Models                       what-ifs, critical path, steps
+        8. Timeline                     stream states, idle time, its causes
+        9. Races                        unordered accesses, other legal orders
+       10. Execution                    captured operations, running them again
        11. Implementation               private
 */
 #ifndef TRACESMITH_REPLAY_H

@@ -1,146 +1,201 @@
 /* ==== Reader ============================================================= */
 
+// An open trace. Opaque.
 typedef struct ts_reader ts_reader;
 
-// One resize() does it all: old_size 0 allocates, new_size 0 frees.
+/*
+    One function that allocates (old_size 0, ptr NULL), resizes and frees
+    (new_size 0). It returns NULL on failure; the old block then stays valid.
+
+    Threads: a reader and the objects that use it call it from many threads.
+*/
 typedef struct ts_allocator {
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
     void *user;
 } ts_allocator;
 
+// What to open and how. Set `path` or `bytes`; zero is the default of the rest.
 typedef struct ts_reader_desc {
     const char *path TS__UNSET;  // the trace, unless `bytes` is set
     const void *bytes TS__UNSET; // a trace in memory; must outlive the reader
-    size_t size TS__UNSET;       // of bytes
-    // leave a left-over sidecar alone (false: move its records into the file,
-    // which is changed)
+    size_t size TS__UNSET;       // of `bytes`
+    // do not salvage the sidecar of a dead writer (false: move its records into
+    // the trace, which changes the file)
     bool no_salvage TS__UNSET;
-    bool no_index TS__UNSET;    // walk even if there is an index (false)
-    uint32_t threads TS__UNSET; // for walking and ts_scan (number of cores)
+    bool no_index TS__UNSET;    // ignore the index, walk all chunks (false)
+    uint32_t threads TS__UNSET; // for walks and scans (number of cores)
     ts_allocator allocator TS__UNSET; // (malloc and free)
-    // a compressed chunk may have, at most, and all those of captures together;
-    // a few bytes of a file may say that they are 4 GiB (1 GiB)
+    // limit for the size of one decompressed chunk, and for the sum of all
+    // decompressed capture chunks; a hostile file of a few bytes may claim
+    // 4 GiB (1 GiB)
     uint64_t inflate_bytes TS__UNSET;
 } ts_reader_desc;
 
-// Where something is wrong with a file.
+// A part of a file that cannot be read, and why.
 typedef struct ts_damage {
     ts_result result; // TS_ERR_CORRUPT, _TRUNCATED, _UNSUPPORTED (zstd)...
     uint64_t offset;  // in the file
     uint64_t size;    // bytes skipped
-    const char *text; // what is wrong there, one clause; static
+    const char *text; // the cause, one clause; static
 } ts_damage;
 
 // Losses of one cause on one track, summed over the trace.
 typedef struct ts_loss_row {
-    uint32_t track, cause, detail; // detail: a name
-    uint64_t count;
-    int64_t first_ns, last_ns;
-    uint64_t stall_ns;
+    uint32_t track, cause, detail; // cause: ts_loss; detail: a name
+    uint64_t count;                // records lost
+    int64_t first_ns, last_ns;     // trace time of the first and the last loss
+    uint64_t stall_ns;             // time that threads spent waiting instead
 } ts_loss_row;
 
+// What a reader knows about its trace. Times are trace times.
 typedef struct ts_info {
-    uint8_t session[16];
-    uint16_t major, minor;
-    uint32_t process;
+    uint8_t session[16];   // identifier of the session
+    uint16_t major, minor; // version of the format
+    uint32_t process;      // process identifier of the recorded program
     uint64_t file_bytes;
     uint64_t start_realtime_ns;      // Unix time of trace time 0
     int64_t first_ns, last_ns;       // of all events; both 0 if there are none
     uint64_t counts[TS_EVENT_LIMIT]; // events by kind
-    uint64_t stored_bytes[TS_EVENT_LIMIT];   // in the file, headers included
+    uint64_t stored_bytes[TS_EVENT_LIMIT];   // by kind, chunk headers included
     uint64_t unknown_chunks, unknown_events; // of later versions, skipped
-    uint64_t lost;                           // records, stalls not counted
-    uint64_t salvaged;    // records that came from a left-over sidecar
-    uint64_t chunk_count; // every kind
+    uint64_t lost;                           // records lost; stalls not counted
+    uint64_t salvaged;    // records that came from the sidecar of a dead writer
+    uint64_t chunk_count; // chunks of every kind
     uint32_t track_count, site_count, name_count, launch_count;
-    bool finished;        // has its end chunk
-    bool indexed;         // the index was there and valid
-    bool live;            // still being written
-    bool clock_estimated; // times rest on an assumed frequency
+    bool finished;        // the trace has its end chunk
+    bool indexed;         // the index exists and is valid
+    bool live;            // the trace is still being written
+    bool clock_estimated; // times rest on an assumed clock frequency
     bool salvage_failed;  // see `salvage`
-    ts_result salvage;    // what ts_salvage said. TS_OK: done or not needed,
-                          // _BUSY: live, _NOT_FOUND: nothing is left over,
-                          // _STATE: left alone because of no_salvage,
-                          // _UNTRUSTED: what lies there is somebody else's
+    ts_result salvage;    // result of ts_salvage. TS_OK: done or not needed;
+                          // _BUSY: the writer lives; _NOT_FOUND: there is no
+                          // sidecar; _STATE: not tried because of no_salvage;
+                          // _UNTRUSTED: the sidecar belongs to another user
 } ts_info;
 
 /*
-    Opens a trace. An unfinished one is salvaged first (see the desc), then
-    read as far as it goes: damage never fails the open, only a file that is
-    no SBT file does. *reader is NULL on failure. The file is read as needed,
-    never mapped: while it is open it may grow, and what is cut off or changed
-    meanwhile is damage (TS_ERR_TRUNCATED, TS_ERR_CORRUPT), never a crash.
+    Opens a trace. An unfinished trace is salvaged first (see the desc). Then
+    everything that is valid is read: damage is listed (ts_reader_damage) and
+    never makes the open fail; only a file that is not an SBT file does.
+    *reader is NULL on failure.
 
-    Threads: a reader may be used by many threads at once, except for
+    The file is read as needed and never mapped. It may grow while it is open.
+    Bytes that are cut off or changed meanwhile become damage
+    (TS_ERR_TRUNCATED, TS_ERR_CORRUPT), never a crash.
+
+    Threads: many threads may use one reader at once, except for
              ts_reader_refresh and ts_reader_close.
-    Errors:  TS_ERR_IO, TS_ERR_NOT_FILE (of pipes, those without a name are
-             read to their end), TS_ERR_NOT_SBT, TS_ERR_VERSION (another major
-             version), TS_ERR_TRUNCATED (not even a file header),
-             TS_ERR_MEMORY, TS_ERR_USAGE.
+    Errors:  TS_ERR_IO        the file cannot be opened or read
+             TS_ERR_NOT_FILE  a folder, a device or a named pipe; a pipe without
+                              a name is read to its end
+             TS_ERR_NOT_SBT   not an SBT file
+             TS_ERR_VERSION   another major version of the format
+             TS_ERR_TRUNCATED shorter than a file header
+             TS_ERR_MEMORY
+             TS_ERR_USAGE     an argument or `path` and `bytes` are missing
+    Free:    ts_reader_close.
 */
 TS_API ts_result ts_reader_open(ts_reader **reader, const ts_reader_desc *desc);
-TS_API void ts_reader_close(ts_reader *reader); // NULL is allowed
 
-// Looks for what a live trace has got since; true if there is more. Views
-// and cursors opened before stay valid but do not see it.
+// Closes the reader and frees everything it returned. Close cursors, replays
+// and other objects that use it first. NULL is allowed.
+TS_API void ts_reader_close(ts_reader *reader);
+
+/*
+    Reads what was added to a live trace since the open or the last refresh.
+    Returns true if there is something new. Open columns and cursors stay valid
+    but do not show it.
+
+    Threads: no other thread may use the reader during the call.
+*/
 TS_API bool ts_reader_refresh(ts_reader *reader);
 
-// Lifetime: until refresh or close, like everything a reader hands out.
+// Returns the description of the trace, never NULL.
+// Lifetime: until refresh or close, like everything that a reader returns.
 TS_API const ts_info *ts_reader_info(const ts_reader *reader);
 
-// A file in which a recorder keeps what is not in its trace yet.
+// A sidecar: the file in which a recorder keeps records that are not yet in
+// its trace.
 typedef struct ts_sidecar {
-    char trace[4096];           // its path
-    uint32_t process;           // that recorded
-    uint64_t start_realtime_ns; // when it began
-    uint64_t size;              // bytes of disk or memory that it takes
+    char trace[4096];           // path of the trace
+    uint32_t process;           // process identifier of the recorder
+    uint64_t start_realtime_ns; // Unix time at which the session started
+    uint64_t size;              // bytes of disk or memory that it occupies
 } ts_sidecar;
 
 /*
-    What a sidecar is, by its path. TS_OK: its recorder is dead, and whoever
-    opens its trace saves the records. What can be known is in *sidecar also
-    after an error.
+    Describes the sidecar at `path`. TS_OK means that its recorder is dead and
+    that the next ts_reader_open of its trace will salvage the records.
+    *sidecar holds whatever is known, after an error too.
 
-    Errors: TS_ERR_NOT_FOUND its trace is gone: nobody will ask for it
-            TS_ERR_BUSY      its recorder lives
-            TS_ERR_UNTRUSTED not a file of this user's alone
-            TS_ERR_VERSION   made by another version, or no sidecar
-            TS_ERR_IO        there is none
+    Threads: any. It does not disturb the recorder.
+    Errors:  TS_ERR_NOT_FOUND its trace is gone: nothing will salvage it
+             TS_ERR_BUSY      its recorder is alive
+             TS_ERR_UNTRUSTED others than this user may own or change the file
+             TS_ERR_VERSION   made by another version, or not a sidecar
+             TS_ERR_IO        there is no such file
 */
 TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar);
-// Removes one whose trace is gone, and nothing else. Errors: TS_ERR_STATE if
-// its trace is there, and as ts_sidecar_look.
+
+/*
+    Removes the sidecar at `path` if its trace is gone; else it changes nothing.
+
+    Threads: any.
+    Errors:  TS_ERR_STATE its trace exists; others as for ts_sidecar_look.
+*/
 TS_API ts_result ts_sidecar_remove(const char *path);
 
-// What was found wrong so far, in the order of discovery. Decoding a chunk
-// may add to it. Returns false past the end.
+/*
+    Gets damage number `index`, 0 <= index < ts_reader_damage_count, in the
+    order of discovery. False past the end. Decoding chunks, scans and blobs may
+    add to the list.
+
+    Threads: any.
+*/
 TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
                              ts_damage *damage);
+
+// Returns the number of damages found so far. Threads: any.
 TS_API size_t ts_reader_damage_count(const ts_reader *reader);
 
-// Checks every chunk (checksum and contents) in parallel; TS_OK if all is
-// well, else the first damage's result; the damage list holds them all.
+/*
+    Checks every chunk, its checksum and its contents, on the reader's threads.
+    Returns TS_OK if the trace has no damage, else the result of the first one
+    in the list; ts_reader_damage lists them all.
+
+    Errors: TS_ERR_MEMORY, and the results of damages.
+*/
 TS_API ts_result ts_reader_verify(ts_reader *reader);
 
+// Returns the number of rows of the loss ledger: one for each track, cause and
+// detail.
 TS_API size_t ts_reader_loss_count(const ts_reader *reader);
+
+// Gets row number `index` of the loss ledger. False past the end.
 TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
                            ts_loss_row *row);
 
-// Trace time of a tick of a clock, and Unix time of a trace time.
+// Converts a tick of a clock of the trace to trace time. A clock without a
+// sample counts nanoseconds.
 TS_API int64_t ts_reader_time_ns(const ts_reader *reader, uint32_t clock,
                                  uint64_t tick);
+
+// Converts trace time to Unix time, by linear interpolation between the samples
+// of the host's clock.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns);
 
-// A sample of a clock: what it showed at a moment of the trace, and what the
-// host's clocks showed. In order of clock and tick; false past the end.
+// A sample of a clock: what it and the host's clocks showed at one moment.
 typedef struct ts_clock_point {
     uint32_t clock;
-    int64_t time_ns;
-    ts_clock_entry entry;
+    int64_t time_ns;      // trace time of the sample
+    ts_clock_entry entry; // as recorded
 } ts_clock_point;
+
+// Gets sample number `index`, in order of clock, then tick. False past the end.
 TS_API bool ts_reader_clock_at(const ts_reader *reader, size_t index,
                                ts_clock_point *point);
-// CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME at trace time 0, on the machine that
-// the metadata `boot_id` names; false: not known.
+
+// Gets CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME at trace time 0, in nanoseconds,
+// on the machine that the metadata `boot_id` identifies. False: not recorded.
 TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
                            uint64_t *boottime_ns);
