@@ -76,19 +76,19 @@ check "capture: ts-record, a program with another handler of CUDA" sh -c '
     export CUDA_INJECTION64_PATH=$PWD/$0/chained.so
     $HERE/record.sh $0/cuda "1 begin
 1 end" $0/client cuda && grep -qx "the other handler" $0/cuda/out' $folder
-for wish in ranks image log delay kinds filter size wrong operations trigger \
+for option in ranks image log delay kinds filter size wrong operations trigger \
     untriggered key raw stacks flight snapshot live children later daemon \
     user mounts \
     killed group stop; do
     need=sh
-    case $wish in
+    case $option in
     key | raw | live | stop) need=script ;;
     group) need=python3 ;;
     esac
     if ! command -v $need >/dev/null; then
-        check "capture: ts-record, $wish" sh -c 'echo "no $0"; exit 77' $need
+        check "capture: ts-record, $option" sh -c 'echo "no $0"; exit 77' $need
     else
-        check "capture: ts-record, $wish" $HERE/options.sh $folder $wish
+        check "capture: ts-record, $option" $HERE/options.sh $folder $option
     fi
 done
 check "capture: a program with a session of its own is built" sh -c '

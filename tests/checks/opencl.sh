@@ -200,7 +200,7 @@ check "opencl: ts-record, a loader that ends and unloads layers" sh -c '
 check "opencl: ts-record, a script that uses ctypes" sh -c '
     command -v python3 >/dev/null || { echo "no python3"; exit 77; }
     tests/checks/capture/record.sh $0/ctypes "" python3 \
-        $HERE/ctypes.py &&
+        $HERE/by_ctypes.py &&
         build/ts-info $0/ctypes/trace.sbt | grep -q "^ *memset *10 "' $folder
 check "opencl: ts-record --kinds and --filter" sh -c '
     build/ts-record -q -o $0/some.sbt --kinds kernel,memcpy --filter "*duce" \

@@ -16,7 +16,7 @@
     Variables of the environment:
       DOUBLE_CUDA_JIT      file: what the driver compiles text to
       DOUBLE_CUDA_ARENA    where its memory begins (7e9000000000)
-      DOUBLE_CUDA_REFUSE   so many wishes for an address are not heard
+      DOUBLE_CUDA_REFUSE   so many hints of an address are ignored
       DOUBLE_CUDA_HANG     name: this kernel does not end
       DOUBLE_CUDA_FAIL     name: this kernel touches what is not there
       DOUBLE_CUDA_WRONG    name: this kernel runs twice

@@ -288,7 +288,7 @@ static bool block_inside(int kind, uint64_t address, uint64_t size)
 typedef struct reserve_parameters {
     uint64_t *address;
     size_t size, alignment;
-    uint64_t wish;
+    uint64_t hint;
     unsigned long long flags;
 } reserve_parameters;
 
@@ -300,19 +300,19 @@ static int reserve(const void *user)
     if (!p->size || p->size % GRANULE || p->alignment || p->flags)
         return INVALID;
     *p->address = 0;
-    if (p->wish && refuse && refused < atoi(refuse))
+    if (p->hint && refuse && refused < atoi(refuse))
         refused++;
-    else if (p->wish && map_at(p->wish, p->size, PROT_NONE))
-        *p->address = p->wish;
+    else if (p->hint && map_at(p->hint, p->size, PROT_NONE))
+        *p->address = p->hint;
     if (!*p->address) *p->address = take(p->size, PROT_NONE);
     return *p->address ? block_add(RESERVED, *p->address, p->size, -1)
                        : NO_MEMORY;
 }
 
 DRIVER(cuMemAddressReserve, uint64_t *address, size_t size, size_t alignment,
-       uint64_t wish, unsigned long long flags)
+       uint64_t hint, unsigned long long flags)
 {
-    const reserve_parameters p = { address, size, alignment, wish, flags };
+    const reserve_parameters p = { address, size, alignment, hint, flags };
     TRACED(DOUBLE_QUIET, cuMemAddressReserve, reserve, ON(0));
 }
 

@@ -15,9 +15,9 @@ PLAIN(hipInit, cuInit, (unsigned flags), (flags))
 PLAIN(hipMemGetAllocationGranularity, cuMemGetAllocationGranularity,
       (size_t * size, const void *what, int how), (size, what, how))
 PLAIN(hipMemAddressReserve, cuMemAddressReserve,
-      (uint64_t * address, size_t size, size_t alignment, uint64_t wish,
+      (uint64_t * address, size_t size, size_t alignment, uint64_t hint,
        unsigned long long flags),
-      (address, size, alignment, wish, flags))
+      (address, size, alignment, hint, flags))
 PLAIN(hipMemAddressFree, cuMemAddressFree, (uint64_t address, size_t size),
       (address, size))
 PLAIN(hipMemCreate, cuMemCreate,

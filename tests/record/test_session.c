@@ -29,7 +29,7 @@ static void a_stop_without_a_session_says_so(void **state)
 }
 
 // Many programs check only what the stop returns.
-static void a_stop_tells_that_the_start_failed(void **state)
+static void a_stop_reports_that_the_start_failed(void **state)
 {
     (void)state;
     const ts_session_desc no_folder = { .path = rt_path("no/such/folder.sbt") };
@@ -414,7 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_without_a_session_say_so),
         cmocka_unit_test(a_stop_without_a_session_says_so),
-        cmocka_unit_test(a_stop_tells_that_the_start_failed),
+        cmocka_unit_test(a_stop_reports_that_the_start_failed),
         cmocka_unit_test(recording_without_a_session_does_nothing),
         cmocka_unit_test(an_empty_session_is_a_valid_trace),
         cmocka_unit_test(a_nested_start_is_refused),

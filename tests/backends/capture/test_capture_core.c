@@ -163,7 +163,7 @@ static void hashes_only_copies_nothing_where_the_device_hashes(void **state)
     ts_reader_close(reader);
 }
 
-static void what_a_device_tells_wrongly_is_not_believed(void **state)
+static void wrong_hashes_of_a_device_are_not_believed(void **state)
 {
     (void)state;
     ts_capture_memory memory;
@@ -429,7 +429,7 @@ static void code_has_a_form_and_options(void **state)
 }
 
 // Images of before had no form; attributes that run past the end are damage.
-static void older_and_damaged_records_are_told_apart(void **state)
+static void older_and_damaged_records_are_distinguished(void **state)
 {
     (void)state;
     struct {
@@ -485,7 +485,7 @@ int main(void)
         cmocka_unit_test(only_what_was_written_is_looked_at_again),
         cmocka_unit_test(only_what_is_new_is_copied_where_the_device_hashes),
         cmocka_unit_test(hashes_only_copies_nothing_where_the_device_hashes),
-        cmocka_unit_test(what_a_device_tells_wrongly_is_not_believed),
+        cmocka_unit_test(wrong_hashes_of_a_device_are_not_believed),
         cmocka_unit_test(the_host_hashes_if_it_is_to),
         cmocka_unit_test(only_parameters_tell_what_is_reached),
         cmocka_unit_test(a_pointer_is_found_at_every_byte),
@@ -494,7 +494,7 @@ int main(void)
         cmocka_unit_test(the_box_of_a_copy_says_what_the_host_gives),
         cmocka_unit_test(code_has_a_form_and_options),
         cmocka_unit_test(there_is_room_for_the_launches_of_each_name),
-        cmocka_unit_test(older_and_damaged_records_are_told_apart),
+        cmocka_unit_test(older_and_damaged_records_are_distinguished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

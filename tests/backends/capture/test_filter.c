@@ -71,7 +71,7 @@ static void every_kind_has_its_name_and_a_group(void **state)
     assert_int_equal(0, ts_filter_kinds("host") & ts_filter_kinds("gpu"));
 }
 
-static void wrong_wishes_change_nothing(void **state)
+static void wrong_filters_change_nothing(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
@@ -165,7 +165,7 @@ static void names_may_hold_any_byte(void **state)
                                3));
 }
 
-static void a_depth_of_stacks_is_told(void **state)
+static void a_depth_of_stacks_is_reported(void **state)
 {
     (void)state;
     const ts_filter_desc desc = { .stack_depth = 32 };
@@ -182,13 +182,13 @@ int main(void)
         cmocka_unit_test(a_list_of_kinds_takes_these_alone),
         cmocka_unit_test(a_list_that_leaves_out_takes_the_rest),
         cmocka_unit_test(every_kind_has_its_name_and_a_group),
-        cmocka_unit_test(wrong_wishes_change_nothing),
+        cmocka_unit_test(wrong_filters_change_nothing),
         cmocka_unit_test(names_are_matched_as_a_whole),
         cmocka_unit_test(a_name_that_is_left_out_is_left_out),
         cmocka_unit_test(a_backslash_takes_the_meaning_away),
         cmocka_unit_test(matching_takes_no_exponential_time),
         cmocka_unit_test(names_may_hold_any_byte),
-        cmocka_unit_test(a_depth_of_stacks_is_told),
+        cmocka_unit_test(a_depth_of_stacks_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static void capture_graph(void)
     end_graphs();
 }
 
-static void branches_run_beside_each_other(void **user)
+static void branches_run_concurrently(void **user)
 {
     (void)user;
     begin_graphs();
@@ -220,7 +220,7 @@ static void every_edge_of_any_graph_is_kept(void **user)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(branches_run_beside_each_other),
+        cmocka_unit_test(branches_run_concurrently),
         cmocka_unit_test(a_chain_takes_one_stream_and_no_events),
         cmocka_unit_test(there_are_eight_streams_at_most),
         cmocka_unit_test(a_launch_ends_when_all_of_its_branches_do),

@@ -322,7 +322,7 @@ static void a_tensor_in_several_maps_is_kept_whole(void **user)
     rt_close(&trace);
 }
 
-static void reservations_beside_each_other_are_not_one(void **user)
+static void adjacent_reservations_are_separate(void **user)
 {
     uint64_t at, behind, handles[2];
     (void)user;
@@ -364,7 +364,7 @@ int main(void)
         cmocka_unit_test(more_than_4_kib_of_arguments_are_kept),
         cmocka_unit_test(one_call_unmaps_all_that_it_names),
         cmocka_unit_test(a_tensor_in_several_maps_is_kept_whole),
-        cmocka_unit_test(reservations_beside_each_other_are_not_one),
+        cmocka_unit_test(adjacent_reservations_are_separate),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -122,7 +122,7 @@ static void *launch_many(void *user)
     return NULL;
 }
 
-static void threads_take_turns(void **user)
+static void threads_alternate(void **user)
 {
     pthread_t threads[3];
     (void)user;
@@ -313,7 +313,7 @@ int main(void)
         cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
         cmocka_unit_test(a_driver_that_locks_is_found_out_once),
         cmocka_unit_test(a_driver_that_locks_is_asked_by_who_calls),
-        cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(threads_alternate),
         cmocka_unit_test(threads_get_their_own_answers),
         cmocka_unit_test(what_did_not_run_alone_is_declined),
         cmocka_unit_test(work_of_a_stream_that_is_gone_is_waited_for),

@@ -333,7 +333,7 @@ static void *come_and_go(void *user)
     return user;
 }
 
-static void contexts_go_beside_what_is_captured(void **user)
+static void contexts_are_destroyed_during_captures(void **user)
 {
     pthread_t threads[3];
     (void)user;
@@ -438,7 +438,7 @@ int main(void)
         cmocka_unit_test(a_context_that_goes_takes_what_is_of_it),
         cmocka_unit_test(contexts_with_handles_of_before_are_others),
         cmocka_unit_test(who_lets_go_last_ends_a_primary_context),
-        cmocka_unit_test(contexts_go_beside_what_is_captured),
+        cmocka_unit_test(contexts_are_destroyed_during_captures),
         cmocka_unit_test(a_context_that_went_between_sessions_is_another),
         cmocka_unit_test(what_it_loaded_before_anybody_asked_stays),
         cmocka_unit_test(another_vendor_begins_anew),

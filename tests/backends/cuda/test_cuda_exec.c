@@ -412,7 +412,7 @@ static void a_cooperative_launch_is_one_again(void **user)
 }
 #endif
 
-static void copies_and_sets_of_all_widths(void **user)
+static void copies_and_memsets_of_all_widths(void **user)
 {
     uint64_t a = AT, b = AT + BYTES;
     const ts_executor_range range = { AT, 2 * BYTES, 0, NULL };
@@ -822,7 +822,7 @@ int main(void)
         cmocka_unit_test(
             textures_have_their_handles_again_or_large_ones_change),
 #endif
-        cmocka_unit_test(copies_and_sets_of_all_widths),
+        cmocka_unit_test(copies_and_memsets_of_all_widths),
         cmocka_unit_test(a_graph_runs_when_it_is_launched_and_as_often),
         cmocka_unit_test(other_streams_join_a_graph_by_events),
         cmocka_unit_test(streams_order_themselves_by_events),

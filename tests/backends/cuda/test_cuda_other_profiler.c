@@ -50,7 +50,7 @@ static void who_gets_it_ends_captures(void **state)
 }
 
 // A session without captures loses nothing.
-static void what_nobody_asked_for_is_no_loss(void **state)
+static void what_was_not_requested_is_no_loss(void **state)
 {
     void *handle = NULL;
     (void)state;
@@ -83,7 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_gets_it_ends_captures),
-        cmocka_unit_test(what_nobody_asked_for_is_no_loss),
+        cmocka_unit_test(what_was_not_requested_is_no_loss),
         cmocka_unit_test(another_that_was_first_leaves_no_captures),
     };
     return cmocka_run_group_tests(tests, start, finish);

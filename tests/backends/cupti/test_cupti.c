@@ -139,7 +139,7 @@ static void devices_contexts_and_streams_are_described(void **state)
     rt_close(&trace);
 }
 
-static void copies_and_sets_have_sizes_and_kinds(void **state)
+static void copies_and_memsets_have_sizes_and_kinds(void **state)
 {
     (void)state;
     const char *const path = rt_start("copy.sbt", cu_plain);
@@ -632,7 +632,7 @@ int main(void)
         cmocka_unit_test(a_kernel_of_nccl_is_a_collective_of_unknown_size),
         cmocka_unit_test(collectives_are_asked_for_as_kernels_or_alone),
         cmocka_unit_test(devices_contexts_and_streams_are_described),
-        cmocka_unit_test(copies_and_sets_have_sizes_and_kinds),
+        cmocka_unit_test(copies_and_memsets_have_sizes_and_kinds),
         cmocka_unit_test(calls_within_calls_count_once),
         cmocka_unit_test(records_may_come_in_any_order),
         cmocka_unit_test(functions_that_only_ask_are_not_recorded),

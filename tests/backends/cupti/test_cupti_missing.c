@@ -8,7 +8,7 @@ static const char *begin(void)
 }
 
 // They are in the trace, without a thread and a stack.
-static void operations_whose_call_was_not_told_are_counted(void **state)
+static void operations_whose_call_was_not_reported_are_counted(void **state)
 {
     (void)state;
     const char *const path = begin();
@@ -95,7 +95,7 @@ int main(void)
     cu_set("version", 130100);
     ts_cupti_initialize();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_whose_call_was_not_told_are_counted),
+        cmocka_unit_test(operations_whose_call_was_not_reported_are_counted),
         cmocka_unit_test(kernels_that_overlap_on_a_stream_stay_so),
         cmocka_unit_test(who_comes_late_knows_the_device_as_well),
         cmocka_unit_test(a_flush_that_fails_is_a_loss_and_no_more),

@@ -237,7 +237,8 @@ static void report_as(uint64_t correlation, const char *name, uint64_t start_ns)
     ts__hip_taken(ts__hip_taker_get(), UINT64_MAX);
 }
 
-static void kernels_before_their_launch_are_told_by_any_clock(void **state)
+static void
+kernels_before_their_launch_are_reported_with_any_clock(void **state)
 {
     (void)state;
     static const ts__hip_way way = {
@@ -340,7 +341,8 @@ int main(void)
         cmocka_unit_test(
             a_launch_without_a_kernel_is_lost_unless_it_is_captured),
         cmocka_unit_test(a_capture_that_fails_or_is_left_open_ends),
-        cmocka_unit_test(kernels_before_their_launch_are_told_by_any_clock),
+        cmocka_unit_test(
+            kernels_before_their_launch_are_reported_with_any_clock),
         cmocka_unit_test(names_at_an_address_that_is_used_again_are_read_again),
         cmocka_unit_test(
             kernels_that_overlap_on_a_stream_stay_as_they_were_told),

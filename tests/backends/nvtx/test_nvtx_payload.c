@@ -56,8 +56,6 @@ static void push(uint64_t id, const void *bytes, size_t size)
 static void every_slot_that_is_known_is_filled(void **state)
 {
     (void)state;
-    assert_int_equal(load(2, payload_slots, 63), 1);
-    assert_int_equal(load(4, counter_slots, 6), 1);
     for (int i = 0; i < 6; i++)
         assert_non_null((void *)counter_slots[i]);
     for (int i = 0; i < 10; i++)
@@ -188,7 +186,7 @@ static void a_pointer_is_followed_only_if_it_may_be(void **state)
     rt_close(&t);
 }
 
-static void long_arrays_are_told_by_their_begin_and_count(void **state)
+static void long_arrays_are_identified_by_begin_and_count(void **state)
 {
     (void)state;
     static const ts__nv_entry entries[] = {
@@ -245,6 +243,14 @@ static void batches_are_counted_as_lost(void **state)
     rt_close(&t);
 }
 
+static int load_extensions(void **state)
+{
+    (void)state;
+    return load(2, payload_slots, 63) == 1 && load(4, counter_slots, 6) == 1
+               ? 0
+               : -1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,9 +261,9 @@ int main(void)
         cmocka_unit_test(what_is_beyond_the_payload_is_not_read),
         cmocka_unit_test(a_schema_that_holds_itself_ends),
         cmocka_unit_test(a_pointer_is_followed_only_if_it_may_be),
-        cmocka_unit_test(long_arrays_are_told_by_their_begin_and_count),
+        cmocka_unit_test(long_arrays_are_identified_by_begin_and_count),
         cmocka_unit_test(what_is_left_out_by_name_says_nothing),
         cmocka_unit_test(batches_are_counted_as_lost),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_extensions, NULL);
 }

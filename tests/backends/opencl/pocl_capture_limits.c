@@ -740,7 +740,7 @@ static void *bump_often(void *result)
     return NULL;
 }
 
-static void threads_take_turns(void **state)
+static void threads_alternate(void **state)
 {
     (void)state;
     pthread_t thread[THREADS];
@@ -790,7 +790,7 @@ int main(void)
         cmocka_unit_test(pipes_are_declined),
         cmocka_unit_test(programs_with_variables_are_declined),
         cmocka_unit_test(an_image_in_a_buffer_is_the_buffer),
-        cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(threads_alternate),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

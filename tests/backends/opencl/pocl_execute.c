@@ -533,7 +533,7 @@ static int32_t nothing_runs(ts__ox_handle queue, ts__ox_handle kernel,
         ->cl.clEnqueueMarkerWithWaitList(queue, waits, list, event);
 }
 
-static void a_device_that_hashes_wrongly_tells_nothing(void **unused)
+static void a_device_that_hashes_wrongly_is_not_used(void **unused)
 {
     static char bytes[TS__OX_PAYS];
     ts__ox *const own = state;
@@ -633,7 +633,7 @@ int main(void)
         cmocka_unit_test(memory_of_graphs_counts),
         cmocka_unit_test(a_graph_that_still_runs_is_not_launched_again),
         cmocka_unit_test(hashes_are_those_of_captures),
-        cmocka_unit_test(a_device_that_hashes_wrongly_tells_nothing),
+        cmocka_unit_test(a_device_that_hashes_wrongly_is_not_used),
         cmocka_unit_test(what_cannot_run_is_declined),
         cmocka_unit_test(a_kernel_without_an_end_is_not_waited_for),
         cmocka_unit_test(a_device_is_chosen_by_its_name),

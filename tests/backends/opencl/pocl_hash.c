@@ -260,7 +260,7 @@ static int32_t failing_kernel(ts__cl_handle on, ts__cl_handle kernel,
     return driver.clSetUserEventStatus(*event, -5);
 }
 
-static void one_that_fails_has_told_nothing(void **state)
+static void one_that_fails_has_reported_nothing(void **state)
 {
     (void)state;
     const kept_run host = run_as("hash:host");
@@ -386,7 +386,8 @@ int main(void)
         cmocka_unit_test_teardown(a_device_that_hashes_wrongly_is_found_out,
                                   give_back),
         cmocka_unit_test_teardown(what_is_copied_is_hashed_again, give_back),
-        cmocka_unit_test_teardown(one_that_fails_has_told_nothing, give_back),
+        cmocka_unit_test_teardown(one_that_fails_has_reported_nothing,
+                                  give_back),
         cmocka_unit_test_teardown(contexts_are_not_kept_alive, give_back),
         cmocka_unit_test_teardown(a_context_may_go_while_its_kernel_is_built,
                                   give_back),

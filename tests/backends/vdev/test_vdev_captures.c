@@ -418,7 +418,7 @@ static void *submit_many(void *values)
     return NULL;
 }
 
-static void threads_take_turns(void **state)
+static void threads_alternate(void **state)
 {
     (void)state;
     const char *const path = rt_start("threads.sbt", plain);
@@ -456,7 +456,7 @@ int main(void)
         TEST(frames_end_a_capture),
         TEST(a_device_that_is_never_idle_is_not_waited_for_long),
         TEST(an_argument_that_points_into_freed_memory_is_declined),
-        TEST(threads_take_turns),
+        TEST(threads_alternate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
     .balign 4096
     .globl __hip_fatbin
 __hip_fatbin:
-#ifdef PACKED // by hip_pack.c
+#ifdef PACKED // by pack.c
     .incbin PACKED
 #else
     .ascii "__CLANG_OFFLOAD_BUNDLE__"

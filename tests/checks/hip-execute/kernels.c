@@ -1,5 +1,5 @@
 // A program whose kernels run on the double of HIP, and that knows nothing of
-// TraceSmith. Prints what it computed. hip_kernels WHAT, one of those below.
+// TraceSmith. Prints what it computed. kernels WHAT, one of those below.
 #include "tests/doubles/hip.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // Whether what the reader of arguments says is what HIP's headers say, and
-// what is known of the sizes of its data. See hip_abi.cpp.
+// what is known of the sizes of its data. See abi.cpp.
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_HIP
 #include "tracesmith.h"

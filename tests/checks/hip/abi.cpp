@@ -1,5 +1,5 @@
 // The data of calls as HIP's own headers lay it out, filled with numbers that
-// tell what they are; hip_abi.c looks for them.
+// tell what they are; abi.c looks for them.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -59,7 +59,7 @@ extern "C" int abi_functions()
     return HIP_API_ID_LAST;
 }
 
-// Grid 1, 2, 3; block 4, 5, 6; the rest as in hip_abi.c.
+// Grid 1, 2, 3; block 4, 5, 6; the rest as in abi.c.
 extern "C" bool abi_fill(const char *name, void *data)
 {
     hip_api_data_t &d = *static_cast<hip_api_data_t *>(data);

@@ -1,5 +1,5 @@
 // A program that uses HIP and records it by itself, twice, from threads:
-//   hip_app FIRST.sbt SECOND.sbt
+//   app FIRST.sbt SECOND.sbt
 #define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_HIP
 #include "tracesmith.h"

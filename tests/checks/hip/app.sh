@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs hip_app with the doubles of a folder and counts what its traces hold.
+# Runs app with the doubles of a folder and counts what its traces hold.
 #   tests/checks/hip/app.sh FOLDER PROGRAM
 set -eu
 trace=$1/${2##*/}

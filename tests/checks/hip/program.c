@@ -1,5 +1,5 @@
 // A program that uses HIP and knows nothing of TraceSmith. Does as it is told:
-//   hip_program plain|threads|fork|many COUNT|collective|busy|quit|kill
+//   program plain|threads|fork|many COUNT|collective|busy|quit|kill
 #include "tests/doubles/hip.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /*
-    opencl_abi.c - backends/opencl/abi.h declares OpenCL as Khronos does
+    abi.c - backends/opencl/abi.h declares OpenCL as Khronos does
 
     Compiled, not run, where the headers of OpenCL are installed.
 */

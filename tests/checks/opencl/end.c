@@ -1,7 +1,7 @@
 /*
-    opencl_end.c - uses every device of OpenCL, and ends in one of many ways
+    end.c - uses every device of OpenCL, and ends in one of many ways
 
-        opencl_end return|finish|_exit|fork|release|atexit
+        end return|finish|_exit|fork|release|atexit
 */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>

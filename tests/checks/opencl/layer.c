@@ -1,5 +1,5 @@
 /*
-    opencl_layer.c - another layer of OpenCL, that a user may have
+    layer.c - another layer of OpenCL, that a user may have
 
     Counts calls of clFinish, and says at the end how many there were.
 */

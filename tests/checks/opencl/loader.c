@@ -1,7 +1,7 @@
 /*
-    opencl_loader.c - what Khronos' loader does since 2024, by itself
+    loader.c - what Khronos' loader does since 2024, by itself
 
-        opencl_loader DRIVER
+        loader DRIVER
 
     Loads a driver of OpenCL and the first layer of OPENCL_LAYERS, uses the
     table that the layer makes of the driver's, and ends and unloads the layer;

@@ -1,6 +1,6 @@
 // Launches a kernel every few milliseconds until a file is there; the sum that
 // it makes is printed in the end.
-//   opencl_loop FILE
+//   loop FILE
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>

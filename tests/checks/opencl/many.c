@@ -1,7 +1,7 @@
 /*
-    opencl_many.c - launches a kernel many times, and then some that fail
+    many.c - launches a kernel many times, and then some that fail
 
-        opencl_many LAUNCHES FAILURES [CACHE]
+        many LAUNCHES FAILURES [CACHE]
 
     What the driver compiled is kept in CACHE, and taken from there.
 */

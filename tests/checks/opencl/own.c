@@ -1,7 +1,7 @@
 /*
-    opencl_own.c - sets memory by OpenCL, within zones of its own session
+    own.c - sets memory by OpenCL, within zones of its own session
 
-        opencl_own TRACE
+        own TRACE
 
     With -DTRACESMITH_OPENCL its own session hears of OpenCL as well.
 */

@@ -1,5 +1,5 @@
 /*
-    opencl_program.c - uses OpenCL, and knows nothing of TraceSmith
+    program.c - uses OpenCL, and knows nothing of TraceSmith
 
     Does a known number of everything, and prints what it computed and what
     OpenCL shows it of its objects, so that two runs can be compared.

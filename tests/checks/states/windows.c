@@ -1,7 +1,7 @@
 /*
-    survey.c - whether windows of a trace add up to it
+    windows.c - whether windows of a trace add up to it
 
-        survey TRACE...
+        windows TRACE...
 
     Idle and busy time of surveys with several sizes of windows must be those
     of the whole graph, to the nanosecond. How much of the idle time has

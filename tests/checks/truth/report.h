@@ -1,12 +1,12 @@
 /*
-    tell.h - what was so in a run, as one JSON object
+    report.h - what is true of a run, as one JSON object
 
     All of it is about the operations in the window of the trace, those among
     them that the trace lost included. What each figure means is in
     docs/analyze.md.
 */
-#ifndef TS_TRUTH_TELL_H
-#define TS_TRUTH_TELL_H
+#ifndef TS_TRUTH_REPORT_H
+#define TS_TRUTH_REPORT_H
 
 #include "tests/checks/truth/changes.h"
 #include "tests/checks/truth/trace.h"
@@ -520,4 +520,4 @@ static void tell(const mood *m)
     fputc('\n', out);
 }
 
-#endif // TS_TRUTH_TELL_H
+#endif // TS_TRUTH_REPORT_H

@@ -342,7 +342,7 @@ static void impossible_times_are_left_out_and_counted(void **state)
     ts_reader_close(reader);
 }
 
-static void the_origin_may_be_told_at_the_end(void **state)
+static void the_origin_may_be_given_at_the_end(void **state)
 {
     (void)state;
     ts_writer *const writer = begin();
@@ -404,7 +404,7 @@ int main(void)
         cmocka_unit_test(many_tracks_stay_within_the_memory),
         cmocka_unit_test(long_texts_are_kept_up_to_their_bound),
         cmocka_unit_test(impossible_times_are_left_out_and_counted),
-        cmocka_unit_test(the_origin_may_be_told_at_the_end),
+        cmocka_unit_test(the_origin_may_be_given_at_the_end),
         cmocka_unit_test(the_same_calls_give_the_same_bytes),
         cmocka_unit_test(compressed_traces_come_back),
     };

@@ -132,7 +132,7 @@ static void the_wrong_one_is_found_alone(void **state)
     close_all();
 }
 
-static void tolerance_is_what_was_asked_for(void **state)
+static void tolerance_is_what_was_requested(void **state)
 {
     (void)state;
     record_steps(0.5f); // of values up to 80,003
@@ -388,7 +388,7 @@ static void a_launch_has_the_shape_it_had(void **state)
     close_all();
 }
 
-static void runs_that_differ_are_told(void **state)
+static void runs_that_differ_are_reported(void **state)
 {
     (void)state;
     begin();
@@ -563,7 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_out_as_recorded),
         cmocka_unit_test(the_wrong_one_is_found_alone),
-        cmocka_unit_test(tolerance_is_what_was_asked_for),
+        cmocka_unit_test(tolerance_is_what_was_requested),
         cmocka_unit_test(a_chain_takes_from_the_record_what_nobody_replayed),
         cmocka_unit_test(a_chain_that_runs_one_again_does_not_begin_again),
         cmocka_unit_test(a_chain_says_what_it_took_and_what_that_hid),
@@ -574,7 +574,7 @@ int main(void)
         cmocka_unit_test(named_variables_are_inputs),
         cmocka_unit_test(memory_that_was_freed_and_taken_again_is_replaced),
         cmocka_unit_test(a_launch_has_the_shape_it_had),
-        cmocka_unit_test(runs_that_differ_are_told),
+        cmocka_unit_test(runs_that_differ_are_reported),
         cmocka_unit_test(what_ran_before_a_refusal_is_waited_for),
         cmocka_unit_test(what_does_not_end_is_a_timeout),
         cmocka_unit_test(hashes_are_enough_for_what_earlier_ones_made),

@@ -101,7 +101,7 @@ static void record_meeting(void)
     finish(path);
 }
 
-static void streams_run_beside_each_other(void **state)
+static void streams_run_concurrently(void **state)
 {
     (void)state;
     record_meeting();
@@ -508,7 +508,7 @@ static void the_first_run_is_not_measured(void **state)
     close_all();
 }
 
-static void what_cannot_be_together_says_why(void **state)
+static void what_cannot_be_combined_says_why(void **state)
 {
     (void)state;
     record_meeting();
@@ -539,7 +539,7 @@ int main(void)
 {
     NEED_ADDRESSES();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_run_beside_each_other),
+        cmocka_unit_test(streams_run_concurrently),
         cmocka_unit_test(an_edge_holds_an_operation_back),
         cmocka_unit_test(edges_are_what_the_trace_waited_for),
         cmocka_unit_test(what_nobody_replayed_wrote_comes_between),
@@ -550,7 +550,7 @@ int main(void)
         cmocka_unit_test(launches_that_cannot_overlap_wait_for_each_other),
         cmocka_unit_test(one_that_is_never_over_is_not_waited_for),
         cmocka_unit_test(the_first_run_is_not_measured),
-        cmocka_unit_test(what_cannot_be_together_says_why),
+        cmocka_unit_test(what_cannot_be_combined_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void only_what_differs_is_read(void **state)
     close_all();
 }
 
-static void a_device_that_tells_nothing_is_read(void **state)
+static void a_device_that_reports_nothing_is_read(void **state)
 {
     (void)state;
     record_some(0.5f);
@@ -109,7 +109,7 @@ static void a_device_that_tells_nothing_is_read(void **state)
     close_all();
 }
 
-static void a_device_that_tells_wrong_is_not_asked_again(void **state)
+static void a_device_with_wrong_hashes_is_not_used_again(void **state)
 {
     (void)state;
     record_some(0);
@@ -128,8 +128,8 @@ int main(void)
     NEED_ADDRESSES();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_differs_is_read),
-        cmocka_unit_test(a_device_that_tells_nothing_is_read),
-        cmocka_unit_test(a_device_that_tells_wrong_is_not_asked_again),
+        cmocka_unit_test(a_device_that_reports_nothing_is_read),
+        cmocka_unit_test(a_device_with_wrong_hashes_is_not_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

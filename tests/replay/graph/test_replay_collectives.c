@@ -68,7 +68,7 @@ static void a_collective_costs_what_the_shortest_took(void **state)
     work_close(&x);
 }
 
-static void ranks_of_several_files_meet(void **state)
+static void ranks_of_several_files_are_matched(void **state)
 {
     (void)state;
     const op a[] = {
@@ -94,7 +94,7 @@ static void ranks_of_several_files_meet(void **state)
     close_all(parts, 2);
 }
 
-static void without_numbers_they_meet_in_order(void **state)
+static void without_numbers_they_are_matched_in_order(void **state)
 {
     (void)state;
     const struct {
@@ -129,7 +129,7 @@ static void without_numbers_they_meet_in_order(void **state)
     }
 }
 
-static void other_communicators_names_and_numbers_do_not_meet(void **state)
+static void other_communicators_names_and_numbers_do_not_match(void **state)
 {
     (void)state;
     for (int what = 0; what < 4; what++) {
@@ -149,7 +149,7 @@ static void other_communicators_names_and_numbers_do_not_meet(void **state)
 }
 
 // A number that comes twice: several kernels of one collective.
-static void a_number_that_comes_twice_meets_in_order(void **state)
+static void a_number_that_comes_twice_is_matched_in_order(void **state)
 {
     (void)state;
     const op ops[] = {
@@ -266,7 +266,7 @@ static void who_ended_before_the_last_began_did_not_wait(void **state)
 }
 
 // Collectives that would wait for each other, which a record cannot mean.
-static void a_wrong_match_is_no_circle(void **state)
+static void a_wrong_match_is_no_cycle(void **state)
 {
     (void)state;
     const op ops[] = {
@@ -426,17 +426,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_collective_ends_after_the_last_has_begun),
         cmocka_unit_test(a_collective_costs_what_the_shortest_took),
-        cmocka_unit_test(ranks_of_several_files_meet),
-        cmocka_unit_test(without_numbers_they_meet_in_order),
-        cmocka_unit_test(other_communicators_names_and_numbers_do_not_meet),
-        cmocka_unit_test(a_number_that_comes_twice_meets_in_order),
+        cmocka_unit_test(ranks_of_several_files_are_matched),
+        cmocka_unit_test(without_numbers_they_are_matched_in_order),
+        cmocka_unit_test(other_communicators_names_and_numbers_do_not_match),
+        cmocka_unit_test(a_number_that_comes_twice_is_matched_in_order),
         cmocka_unit_test(without_a_communicator_meetings_are_guesses),
         cmocka_unit_test(missing_ranks_are_counted),
         cmocka_unit_test(all_of_a_job_take_part_where_nothing_else_is_said),
         cmocka_unit_test(a_job_with_groups_does_not_say_who_takes_part),
         cmocka_unit_test(clocks_too_far_apart_stay_as_they_are),
         cmocka_unit_test(who_ended_before_the_last_began_did_not_wait),
-        cmocka_unit_test(a_wrong_match_is_no_circle),
+        cmocka_unit_test(a_wrong_match_is_no_cycle),
         cmocka_unit_test(clocks_are_put_right_by_the_ends_of_collectives),
         cmocka_unit_test(clocks_of_files_that_share_nothing_stay_as_they_are),
         cmocka_unit_test(a_receive_ends_after_its_send_has_begun),

@@ -168,7 +168,7 @@ static void the_nodes_of_a_graph_come_after_its_launch(void **state)
 
 /* ---- Circles ------------------------------------------------------------ */
 
-static void a_circle_is_named_and_never_hangs(void **state)
+static void a_cycle_is_named_and_never_hangs(void **state)
 {
     (void)state;
     const op ops[] = {
@@ -229,7 +229,7 @@ int main(void)
         cmocka_unit_test(
             a_number_used_twice_finds_the_call_of_its_time_and_thread),
         cmocka_unit_test(the_nodes_of_a_graph_come_after_its_launch),
-        cmocka_unit_test(a_circle_is_named_and_never_hangs),
+        cmocka_unit_test(a_cycle_is_named_and_never_hangs),
         cmocka_unit_test(a_wait_for_a_record_behind_it_waits_for_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,7 +204,7 @@ static const op turns[] = {
     KERNEL(S0, 3010, 4000, 3),
 };
 
-static void calls_that_wait_tie_streams_that_work_in_turns(void **state)
+static void calls_that_wait_tie_streams_that_alternate(void **state)
 {
     (void)state;
     const call calls[] = { CALL(100, 1, "cudaLaunchKernel"),
@@ -268,7 +268,7 @@ int main(void)
         cmocka_unit_test(nothing_is_guessed_from_other_devices),
         cmocka_unit_test(a_guess_moves_what_it_explains),
         cmocka_unit_test(an_event_that_explains_leaves_nothing_to_guess),
-        cmocka_unit_test(calls_that_wait_tie_streams_that_work_in_turns),
+        cmocka_unit_test(calls_that_wait_tie_streams_that_alternate),
         cmocka_unit_test(calls_that_record_tell_what_is_waited_for),
         cmocka_unit_test(
             a_call_that_asks_waits_for_what_ended_before_it_returned),

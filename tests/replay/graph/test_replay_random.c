@@ -133,7 +133,7 @@ static void files_of_anything_come_out_as_they_were(void **state)
     }
 }
 
-static void edges_hold_together(void **state)
+static void edges_are_consistent(void **state)
 {
     (void)state;
     for (uint64_t round = 0; round < 300; round++) {
@@ -212,7 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_anything_come_out_as_they_were),
-        cmocka_unit_test(edges_hold_together),
+        cmocka_unit_test(edges_are_consistent),
         cmocka_unit_test(the_schedule_does_not_depend_on_threads),
         cmocka_unit_test(every_failing_allocation_of_several_files_is_reported),
     };

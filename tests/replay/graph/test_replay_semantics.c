@@ -274,7 +274,7 @@ static void default_streams_of_threads_are_blocking_streams(void **state)
 
 // That it is non-blocking is only seen from one overlap with the default
 // stream.
-static void a_stream_that_ever_ran_beside_it_is_non_blocking(void **state)
+static void a_stream_that_ever_overlapped_it_is_non_blocking(void **state)
 {
     (void)state;
     const op ops[] = {
@@ -483,7 +483,7 @@ int main(void)
         cmocka_unit_test(an_asynchronous_copy_returns_before_its_end),
         cmocka_unit_test(a_host_function_is_part_of_its_stream),
         cmocka_unit_test(default_streams_of_threads_are_blocking_streams),
-        cmocka_unit_test(a_stream_that_ever_ran_beside_it_is_non_blocking),
+        cmocka_unit_test(a_stream_that_ever_overlapped_it_is_non_blocking),
         cmocka_unit_test(dependencies_that_the_source_says_are_kept),
         cmocka_unit_test(shared_dependencies_grow_no_faster_than_the_trace),
         cmocka_unit_test(a_gap_in_what_is_known_of_the_host_costs_only_itself),

@@ -200,7 +200,7 @@ static void a_sync_ends_with_what_it_waits_for(void **state)
     work_close(&x);
 }
 
-static void threads_that_take_turns_wait_for_each_other(void **state)
+static void alternating_threads_wait_for_each_other(void **state)
 {
     (void)state;
     enum { RUN = 8 };
@@ -237,7 +237,7 @@ static void threads_that_take_turns_wait_for_each_other(void **state)
 
 // A thread that waited often makes a call before it launches: all its work
 // comes after the last launch of the other.
-static void the_first_call_of_a_turn_need_not_launch(void **state)
+static void the_first_call_of_an_iteration_need_not_launch(void **state)
 {
     (void)state;
     enum { RUN = 8, ASK = 295 };
@@ -315,8 +315,8 @@ int main(void)
         cmocka_unit_test(fused_kernels_follow_each_other_without_launches),
         cmocka_unit_test(changes_add_up_in_their_order),
         cmocka_unit_test(a_sync_ends_with_what_it_waits_for),
-        cmocka_unit_test(threads_that_take_turns_wait_for_each_other),
-        cmocka_unit_test(the_first_call_of_a_turn_need_not_launch),
+        cmocka_unit_test(alternating_threads_wait_for_each_other),
+        cmocka_unit_test(the_first_call_of_an_iteration_need_not_launch),
         cmocka_unit_test(impossible_changes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

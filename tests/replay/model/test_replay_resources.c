@@ -93,7 +93,7 @@ static void equal_transfers_tell_no_latency(void **state)
     work_close(&x);
 }
 
-static void streams_can_be_put_together(void **state)
+static void streams_can_be_merged(void **state)
 {
     (void)state;
     const op ops[] = {
@@ -245,7 +245,7 @@ int main(void)
         cmocka_unit_test(transfers_keep_their_latency),
         cmocka_unit_test(collectives_keep_the_latency_of_their_communicator),
         cmocka_unit_test(equal_transfers_tell_no_latency),
-        cmocka_unit_test(streams_can_be_put_together),
+        cmocka_unit_test(streams_can_be_merged),
         cmocka_unit_test(serialised_streams_do_not_wait_for_themselves),
         cmocka_unit_test(what_waits_for_nothing_any_more_starts_when_it_did),
         cmocka_unit_test(ratios_of_long_times_are_exact),

@@ -190,7 +190,7 @@ static void small_ranges_race_with_a_big_one_and_it_with_them(void **state)
     RACE(turned, READ_WRITE, 0, 1);
 }
 
-static void copies_and_sets_touch_what_their_addresses_say(void **state)
+static void copies_and_memsets_touch_what_their_addresses_say(void **state)
 {
     (void)state;
     act acts[] = {
@@ -340,7 +340,7 @@ static bool brute_told(const brute *b, uint32_t count, uint32_t first,
     return false;
 }
 
-static void every_race_is_told_and_none_that_is_not(void **state)
+static void every_race_is_reported_and_nothing_else(void **state)
 {
     (void)state;
     static brute b;
@@ -390,10 +390,10 @@ int main(void)
         cmocka_unit_test(readers_do_not_race),
         cmocka_unit_test(ranges_side_by_side_do_not_race_one_byte_does),
         cmocka_unit_test(small_ranges_race_with_a_big_one_and_it_with_them),
-        cmocka_unit_test(copies_and_sets_touch_what_their_addresses_say),
+        cmocka_unit_test(copies_and_memsets_touch_what_their_addresses_say),
         cmocka_unit_test(coarse_accesses_are_marked),
         cmocka_unit_test(a_pair_of_launch_sites_is_one_race),
-        cmocka_unit_test(every_race_is_told_and_none_that_is_not),
+        cmocka_unit_test(every_race_is_reported_and_nothing_else),
         cmocka_unit_test(what_has_no_place_is_counted_not_guessed),
         cmocka_unit_test(a_trace_without_memory_has_nothing_to_look_at),
     };

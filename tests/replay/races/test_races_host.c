@@ -226,7 +226,7 @@ static void a_free_by_a_call_waits_for_its_device(void **state)
     RACE(acts, UNORDERED_FREE, 1, 2);
 }
 
-static void a_second_free_is_told(void **state)
+static void a_second_free_is_reported(void **state)
 {
     (void)state;
     const act acts[] = {
@@ -301,7 +301,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_allocated_again_may_be_used),
         cmocka_unit_test(a_free_that_does_not_wait_races),
         cmocka_unit_test(a_free_by_a_call_waits_for_its_device),
-        cmocka_unit_test(a_second_free_is_told),
+        cmocka_unit_test(a_second_free_is_reported),
         cmocka_unit_test(a_free_of_unknown_memory_is_counted),
         cmocka_unit_test(a_use_may_come_before_the_allocation),
         cmocka_unit_test(host_memory_freed_under_a_copy_is_a_race),

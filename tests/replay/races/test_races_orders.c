@@ -260,7 +260,7 @@ static void every_failing_allocation_is_an_error(void **state)
     (void)state;
     scene x = SCENE(forgotten);
     const ts_replay_desc desc = { .allocator = { scarce, NULL } };
-    const ts_explore_desc wish = { .orders = 50 };
+    const ts_explore_desc explore = { .orders = 50 };
     ts_replay *replay;
     size_t failed = 0;
     for (size_t n = 1;; n++) {
@@ -272,7 +272,7 @@ static void every_failing_allocation_is_an_error(void **state)
         fails_at = n;
         ts_result result = ts_races_open(&races, replay);
         assert_true((result == TS_OK) == (races != NULL));
-        if (races) result = ts_races_explore(races, &wish, &found);
+        if (races) result = ts_races_explore(races, &explore, &found);
         const bool done = allocations < n;
         if (!done) assert_int_equal(TS_ERR_MEMORY, result);
         failed += !done;

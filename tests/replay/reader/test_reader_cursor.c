@@ -223,7 +223,7 @@ static void a_zone_comes_before_those_inside_it(void **state)
     forge_close(&f);
 }
 
-static void a_damaged_chunk_is_skipped_and_told_at_the_end(void **state)
+static void a_damaged_chunk_is_skipped_and_reported_at_the_end(void **state)
 {
     (void)state;
     forge f;
@@ -252,7 +252,7 @@ int main(void)
         cmocka_unit_test(a_filter_gives_what_it_says),
         cmocka_unit_test(a_filter_that_matches_nothing_gives_nothing),
         cmocka_unit_test(a_zone_comes_before_those_inside_it),
-        cmocka_unit_test(a_damaged_chunk_is_skipped_and_told_at_the_end),
+        cmocka_unit_test(a_damaged_chunk_is_skipped_and_reported_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

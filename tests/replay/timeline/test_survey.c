@@ -84,7 +84,7 @@ static void calls_before_a_window_may_be_left_out(void **s)
     work_close(&x);
 }
 
-static void windows_that_hold_nothing_are_told(void **s)
+static void windows_that_hold_nothing_are_reported(void **s)
 {
     (void)s;
     fixture x;
@@ -397,7 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_holds_what_touches_it),
         cmocka_unit_test(calls_before_a_window_may_be_left_out),
-        cmocka_unit_test(windows_that_hold_nothing_are_told),
+        cmocka_unit_test(windows_that_hold_nothing_are_reported),
         cmocka_unit_test(a_window_is_of_all_files),
         cmocka_unit_test(windows_add_up_to_the_whole_trace),
         cmocka_unit_test(work_of_no_known_device_adds_up_too),

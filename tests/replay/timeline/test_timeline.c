@@ -109,7 +109,7 @@ static void waits_elsewhere(uint8_t kind, ts_idle cause)
     timeline_close(&x);
 }
 
-static void what_another_stream_did_is_told_apart(void **s)
+static void what_another_stream_did_is_distinguished(void **s)
 {
     (void)s;
     waits_elsewhere(K, TS_IDLE_OTHER_STREAM);
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test(a_call_in_time_leaves_the_latency_of_the_launch),
         cmocka_unit_test(a_sync_is_to_blame_for_half_of_how_late_a_call_was),
         cmocka_unit_test(blocks_of_one_gap_add_up),
-        cmocka_unit_test(what_another_stream_did_is_told_apart),
+        cmocka_unit_test(what_another_stream_did_is_distinguished),
         cmocka_unit_test(the_legacy_default_stream_is_another_stream),
         cmocka_unit_test(a_record_that_came_late_makes_its_host_late),
         cmocka_unit_test(a_host_function_is_the_host),

@@ -157,7 +157,7 @@ static void a_trace_without_work_gets_no_advice(void **state)
 }
 
 // Operations that wait for each other: there is no run to compare with.
-static void a_circle_gains_nothing(void **state)
+static void a_cycle_gains_nothing(void **state)
 {
     (void)state;
     char *path = "tests/cli/replay-circle.sbt";
@@ -244,7 +244,7 @@ int main(void)
         cmocka_unit_test(what_gains_nothing_is_left_out_whatever_the_threshold),
         cmocka_unit_test(without_runs_no_gain_is_claimed),
         cmocka_unit_test(a_trace_without_work_gets_no_advice),
-        cmocka_unit_test(a_circle_gains_nothing),
+        cmocka_unit_test(a_cycle_gains_nothing),
         cmocka_unit_test(each_rule_stands_in_the_catalogue),
         cmocka_unit_test(each_threshold_stands_there_too),
     };

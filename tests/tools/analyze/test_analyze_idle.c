@@ -71,7 +71,7 @@ static void idle_time_is_divided_among_zones_and_among_calls(void **state)
     made_close(&m);
 }
 
-static void what_ends_gaps_is_told_apart_by_cause(void **state)
+static void gaps_are_distinguished_by_cause(void **state)
 {
     (void)state;
     made m;
@@ -172,7 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_are_in_order_of_length_with_what_the_host_was_in),
         cmocka_unit_test(idle_time_is_divided_among_zones_and_among_calls),
-        cmocka_unit_test(what_ends_gaps_is_told_apart_by_cause),
+        cmocka_unit_test(gaps_are_distinguished_by_cause),
         cmocka_unit_test(parts_of_spans_that_overlap_add_up_each),
         cmocka_unit_test(zones_that_do_not_nest_end_when_what_lies_on_them_has),
         cmocka_unit_test(sums_are_sorted_and_quantiles_are_members),

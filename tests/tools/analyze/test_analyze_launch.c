@@ -18,7 +18,7 @@ static const launch_function *function_of(const launch_result *r, const made *m,
     Launches at 0, 10 and 100 of kernels at 8-40, 40-45 and 106-107: the first
     and the last waited for their calls alone, the second for the first.
 */
-static void latency_and_time_in_the_queue_are_told_apart(void **state)
+static void latency_and_time_in_the_queue_are_distinguished(void **state)
 {
     (void)state;
     made m;
@@ -108,7 +108,7 @@ static void time_blocked_on_a_full_queue_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latency_and_time_in_the_queue_are_told_apart),
+        cmocka_unit_test(latency_and_time_in_the_queue_are_distinguished),
         cmocka_unit_test(kernels_shorter_than_their_launch_are_tiny),
         cmocka_unit_test(time_blocked_on_a_full_queue_is_counted),
     };

@@ -88,7 +88,7 @@ static void what_happens_at_one_nanosecond_happens_at_once(void **state)
     done(&s, &m);
 }
 
-static void pools_devices_and_kinds_of_memory_are_apart(void **state)
+static void pools_devices_and_kinds_of_memory_are_separate(void **state)
 {
     (void)state;
     story s = story_begin();
@@ -137,7 +137,7 @@ static void lines_keep_their_value_between_rows(void **state)
 
 /* ---- Faults ------------------------------------------------------------- */
 
-static void faults_are_told_apart(void **state)
+static void faults_are_distinguished(void **state)
 {
     (void)state;
     story s = story_begin();
@@ -431,9 +431,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_the_most_that_was_held_at_once),
         cmocka_unit_test(what_happens_at_one_nanosecond_happens_at_once),
-        cmocka_unit_test(pools_devices_and_kinds_of_memory_are_apart),
+        cmocka_unit_test(pools_devices_and_kinds_of_memory_are_separate),
         cmocka_unit_test(lines_keep_their_value_between_rows),
-        cmocka_unit_test(faults_are_told_apart),
+        cmocka_unit_test(faults_are_distinguished),
         cmocka_unit_test(what_is_never_freed_is_grouped_by_where_it_comes_from),
         cmocka_unit_test(holes_are_where_blocks_lay_before_the_peak),
         cmocka_unit_test(churn_is_counted_by_size_and_place),

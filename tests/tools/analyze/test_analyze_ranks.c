@@ -69,7 +69,7 @@ static void who_comes_last_makes_the_others_wait(void **state)
 // Two processes of one machine: the one began 7,000 ns after the other, and
 // that is why it comes as much later to the first collective, not to the
 // second.
-static void who_began_later_is_told_from_a_clock_that_is_off(void **state)
+static void a_late_start_is_distinguished_from_a_clock_offset(void **state)
 {
     (void)state;
     enum { UNIX = 1000000, HEAD = 7000 };
@@ -101,7 +101,7 @@ static void who_began_later_is_told_from_a_clock_that_is_off(void **state)
 }
 
 // The clocks of files are put together by the ends of their collectives.
-static void ranks_in_files_of_their_own_meet_on_one_axis(void **state)
+static void ranks_in_files_of_their_own_share_one_axis(void **state)
 {
     (void)state;
     enum { LATE = 1000000 };
@@ -211,8 +211,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_comes_last_makes_the_others_wait),
-        cmocka_unit_test(who_began_later_is_told_from_a_clock_that_is_off),
-        cmocka_unit_test(ranks_in_files_of_their_own_meet_on_one_axis),
+        cmocka_unit_test(a_late_start_is_distinguished_from_a_clock_offset),
+        cmocka_unit_test(ranks_in_files_of_their_own_share_one_axis),
         cmocka_unit_test(the_first_event_that_was_late_is_the_cause),
         cmocka_unit_test(who_had_gone_before_the_last_came_did_not_wait),
         cmocka_unit_test(alone_nobody_waits),

@@ -65,7 +65,7 @@ kernels_of_one_name_are_summed_over_streams_and_devices(void **state)
     close_scene(&x);
 }
 
-static void launch_configurations_are_told_apart(void **state)
+static void launch_configurations_are_distinguished(void **state)
 {
     (void)state;
     scene x = { .s = story_begin() };
@@ -257,7 +257,7 @@ static void calls_are_summed_by_function_thread_and_result(void **state)
     close_scene(&x);
 }
 
-static void functions_that_may_block_are_told_by_name(void **state)
+static void functions_that_may_block_are_known_by_name(void **state)
 {
     (void)state;
     static const char *const yes[] = { "cudaDeviceSynchronize", "clFinish",
@@ -440,14 +440,14 @@ int main(void)
         cmocka_unit_test(a_row_of_several_files_has_file_and_keys_of_one),
         cmocka_unit_test(
             kernels_of_one_name_are_summed_over_streams_and_devices),
-        cmocka_unit_test(launch_configurations_are_told_apart),
+        cmocka_unit_test(launch_configurations_are_distinguished),
         cmocka_unit_test(instances_of_templates_can_be_one),
         cmocka_unit_test(kernels_are_summed_by_zone_and_by_stack),
         cmocka_unit_test(quantiles_are_exact),
         cmocka_unit_test(copies_are_summed_by_kind_memory_and_size),
         cmocka_unit_test(sizes_that_no_memory_has_add_up_to_the_most),
         cmocka_unit_test(calls_are_summed_by_function_thread_and_result),
-        cmocka_unit_test(functions_that_may_block_are_told_by_name),
+        cmocka_unit_test(functions_that_may_block_are_known_by_name),
         cmocka_unit_test(zones_have_inclusive_exclusive_and_device_time),
         cmocka_unit_test(recursion_counts_once_in_inclusive_time),
     };

@@ -56,7 +56,7 @@ static void the_outermost_loop_is_the_one(void **state)
     period_close(&p);
 }
 
-static void turns_may_differ_a_little(void **state)
+static void iterations_may_differ_a_little(void **state)
 {
     (void)state;
     period p = find("AbcdefghijAbcdefghijAbcdXefghijAbcdefghijAbcefghijAb");
@@ -68,7 +68,7 @@ static void turns_may_differ_a_little(void **state)
     period_close(&p);
 }
 
-static void a_turn_begins_where_the_pauses_are(void **state)
+static void an_iteration_begins_where_the_pauses_are(void **state)
 {
     (void)state;
     period p = find("deAbcdeAbcdeAbcdeAbcdeAbcde");
@@ -100,7 +100,7 @@ static void what_does_not_repeat_is_no_loop(void **state)
 }
 
 // Whatever there is, turns are in order and within the sequence.
-static void random_sequences_have_turns_in_order(void **state)
+static void random_sequences_have_iterations_in_order(void **state)
 {
     (void)state;
     enum { COUNT = 1000 };
@@ -302,10 +302,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_is_found_behind_a_prologue),
         cmocka_unit_test(the_outermost_loop_is_the_one),
-        cmocka_unit_test(turns_may_differ_a_little),
-        cmocka_unit_test(a_turn_begins_where_the_pauses_are),
+        cmocka_unit_test(iterations_may_differ_a_little),
+        cmocka_unit_test(an_iteration_begins_where_the_pauses_are),
         cmocka_unit_test(what_does_not_repeat_is_no_loop),
-        cmocka_unit_test(random_sequences_have_turns_in_order),
+        cmocka_unit_test(random_sequences_have_iterations_in_order),
         cmocka_unit_test(steps_are_found_and_slow_ones_explained),
         cmocka_unit_test(two_marks_are_too_few),
         cmocka_unit_test(marked_steps_are_taken_as_they_are),

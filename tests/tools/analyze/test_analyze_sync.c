@@ -52,7 +52,7 @@ static void make(made *m)
     made_open(m);
 }
 
-static void needless_and_wide_ones_are_told_from_the_others(void **state)
+static void needless_and_wide_ones_are_distinguished(void **state)
 {
     (void)state;
     made m;
@@ -239,7 +239,7 @@ static void waits_that_stream_order_has_done_are_needless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needless_and_wide_ones_are_told_from_the_others),
+        cmocka_unit_test(needless_and_wide_ones_are_distinguished),
         cmocka_unit_test(both_streams_at_work_need_the_device),
         cmocka_unit_test(a_long_wait_for_nothing_is_not_called_needless),
         cmocka_unit_test(polls_are_no_synchronisations),

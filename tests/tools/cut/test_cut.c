@@ -194,7 +194,7 @@ static cut_wish in_time(int64_t from_ns, int64_t to_ns, cut_deps deps)
 
 /* ---- Tests --------------------------------------------------------------- */
 
-static void without_a_wish_all_is_kept(void **state)
+static void without_options_all_is_kept(void **state)
 {
     (void)state;
     const cut_wish all = { 0 };
@@ -219,7 +219,7 @@ static void calls_come_with_their_operations(void **state)
     (void)state;
     assert_string_equal("OCK", cut(in_time(32, 45, CUT_DEPS_CALLS)));
     assert_string_equal("cFkD", cut(in_time(100, 110, CUT_DEPS_CALLS)));
-    // A call in the time brings its operation only if that is wished.
+    // A call in the time brings its operation only if that is requested.
     assert_string_equal("OSAC", cut(in_time(12, 13, CUT_DEPS_CALLS)));
     assert_string_equal("OSACK", cut(in_time(12, 13, CUT_DEPS_BOTH)));
 }
@@ -504,7 +504,7 @@ static void sets_hold_what_was_added(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_wish_all_is_kept),
+        cmocka_unit_test(without_options_all_is_kept),
         cmocka_unit_test(time_keeps_what_touches_it),
         cmocka_unit_test(calls_come_with_their_operations),
         cmocka_unit_test(streams_devices_kinds_and_names_select),

@@ -239,7 +239,7 @@ static void check_word(const diff *d, const char *name, const char *wanted)
 
 // The total falls, as there are fewer; each takes longer. And the reverse; and
 // where the middle says one thing and the ranks another, nothing is claimed.
-static void how_many_and_how_long_are_told_apart(void **state)
+static void count_and_duration_are_distinguished(void **state)
 {
     (void)state;
     story a = story_begin(), b = story_begin();
@@ -433,7 +433,7 @@ int main(void)
             a_gate_that_matches_nothing_is_missed_unless_it_may_be),
         cmocka_unit_test(gates_that_make_no_sense_are_refused),
         cmocka_unit_test(gates_are_read_as_they_are_meant),
-        cmocka_unit_test(how_many_and_how_long_are_told_apart),
+        cmocka_unit_test(count_and_duration_are_distinguished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

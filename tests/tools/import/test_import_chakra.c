@@ -157,7 +157,7 @@ static void nodes_without_times_are_laid_out(void **state)
            "estimated start_time 5\n");
 }
 
-static void times_that_are_told_are_kept(void **state)
+static void reported_times_are_kept(void **state)
 {
     (void)state;
     bytes file, n;
@@ -179,7 +179,7 @@ static void times_that_are_told_are_kept(void **state)
 }
 
 // 1 and 2 wait for each other, 3 for itself, 4 for a node that is not there.
-static void circles_and_missing_nodes_end_nothing(void **state)
+static void cycles_and_missing_nodes_end_nothing(void **state)
 {
     (void)state;
     bytes file, n;
@@ -391,8 +391,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_without_times_are_laid_out),
-        cmocka_unit_test(times_that_are_told_are_kept),
-        cmocka_unit_test(circles_and_missing_nodes_end_nothing),
+        cmocka_unit_test(reported_times_are_kept),
+        cmocka_unit_test(cycles_and_missing_nodes_end_nothing),
         cmocka_unit_test(pairs_memory_and_metadata_nodes),
         cmocka_unit_test(numbers_with_a_sign_are_read),
         cmocka_unit_test(broken_nodes_and_cut_files_are_counted),

@@ -46,7 +46,7 @@ static void kernels_come_with_launch_call_thread_and_zone(void **state)
     expect("kernel");
 }
 
-static void copies_and_sets_come_with_size_and_kinds_of_memory(void **state)
+static void copies_and_memsets_come_with_size_and_kinds_of_memory(void **state)
 {
     (void)state;
     expect("copy");
@@ -399,7 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_come_with_launch_call_thread_and_zone),
-        cmocka_unit_test(copies_and_sets_come_with_size_and_kinds_of_memory),
+        cmocka_unit_test(copies_and_memsets_come_with_size_and_kinds_of_memory),
         cmocka_unit_test(what_waits_and_what_it_waits_for_is_kept),
         cmocka_unit_test(records_with_times_of_the_device_are_no_estimates),
         cmocka_unit_test(

@@ -64,7 +64,7 @@ static void wrong_values_cost_the_value_not_the_row(void **state)
 }
 
 // Two processes number their contexts, calls and events alike.
-static void processes_are_kept_apart(void **state)
+static void processes_are_kept_separate(void **state)
 {
     (void)state;
     sql_expect(
@@ -136,7 +136,7 @@ static void context_tables_name_the_null_stream(void **state)
 }
 
 // The nodes of a graph launch share its correlation and keep their own ids.
-static void copies_sets_and_graph_nodes_arrive(void **state)
+static void copies_memsets_and_graph_nodes_arrive(void **state)
 {
     (void)state;
     sql_expect(
@@ -337,10 +337,10 @@ int main(void)
         cmocka_unit_test(kernels_come_with_launch_call_and_thread),
         cmocka_unit_test(bad_rows_are_counted_by_cause),
         cmocka_unit_test(wrong_values_cost_the_value_not_the_row),
-        cmocka_unit_test(processes_are_kept_apart),
+        cmocka_unit_test(processes_are_kept_separate),
         cmocka_unit_test(flags_of_streams_come_from_the_tables),
         cmocka_unit_test(context_tables_name_the_null_stream),
-        cmocka_unit_test(copies_sets_and_graph_nodes_arrive),
+        cmocka_unit_test(copies_memsets_and_graph_nodes_arrive),
         cmocka_unit_test(records_waits_and_syncs_find_each_other),
         cmocka_unit_test(waits_find_the_calls_of_their_records_by_order),
         cmocka_unit_test(numbers_that_count_no_records_are_not_believed),

@@ -89,7 +89,7 @@ static void copies_and_allocations_arrive(void **state)
 }
 
 // Two processes number their calls alike; they are told apart.
-static void processes_are_kept_apart(void **state)
+static void processes_are_kept_separate(void **state)
 {
     (void)state;
     sql_expect(TABLES("_a") TABLES("_b") EVENTS("_a", "(1, 1, 5)")
@@ -138,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_come_with_launch_call_and_zone),
         cmocka_unit_test(copies_and_allocations_arrive),
-        cmocka_unit_test(processes_are_kept_apart),
+        cmocka_unit_test(processes_are_kept_separate),
         cmocka_unit_test(bad_rows_are_counted_by_cause),
         cmocka_unit_test(other_schemas_are_refused),
     };

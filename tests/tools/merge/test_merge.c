@@ -153,7 +153,7 @@ static const char *said_of(const cli_list *offsets)
 }
 
 // Each lasts 400 ns: a and b overlap, c does with neither but once.
-static void recordings_of_other_times_are_told_of(void **state)
+static void recordings_of_other_times_are_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -182,7 +182,7 @@ static void recordings_of_other_times_are_told_of(void **state)
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-static void ids_of_processes_never_meet(void **state)
+static void ids_of_processes_never_collide(void **state)
 {
     (void)state;
     const made a = { .name = "a.sbt", .rank = 0, .collective = 1000 };
@@ -548,10 +548,10 @@ int main(void)
         cmocka_unit_test(collectives_end_together),
         cmocka_unit_test(the_clock_of_a_machine_is_exact),
         cmocka_unit_test(another_boot_is_another_clock),
-        cmocka_unit_test(recordings_of_other_times_are_told_of),
+        cmocka_unit_test(recordings_of_other_times_are_reported),
         cmocka_unit_test(files_of_a_machine_move_together),
         cmocka_unit_test(what_nothing_ties_begins_at_0),
-        cmocka_unit_test(ids_of_processes_never_meet),
+        cmocka_unit_test(ids_of_processes_never_collide),
         cmocka_unit_test(facts_and_losses_stay_with_their_process),
         cmocka_unit_test(it_replays_as_the_files_do_jointly),
         cmocka_unit_test(a_merge_of_merges_is_the_merge_of_all),

@@ -173,7 +173,7 @@ static void rows_of_damaged_chunks_are_missing_and_counted(void **state)
 
 /* ---- Several files ------------------------------------------------------ */
 
-static void files_are_told_apart_by_their_path(void **state)
+static void files_are_distinguished_by_path(void **state)
 {
     (void)state;
     forge f;
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test(an_interrupted_query_ends),
         cmocka_unit_test(a_signal_ends_what_tables_do),
         cmocka_unit_test(rows_of_damaged_chunks_are_missing_and_counted),
-        cmocka_unit_test(files_are_told_apart_by_their_path),
+        cmocka_unit_test(files_are_distinguished_by_path),
         cmocka_unit_test(a_saved_database_has_every_row),
         cmocka_unit_test(a_result_is_saved_alone),
     };

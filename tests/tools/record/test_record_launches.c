@@ -124,7 +124,7 @@ static void without_calls_nothing_is_claimed(void **state)
 }
 
 // Each is told by its name and error, of all processes together.
-static void calls_that_failed_are_told_by_their_errors(void **state)
+static void calls_that_failed_are_known_by_their_errors(void **state)
 {
     (void)state;
     record_launches sum = { .called = 0 };
@@ -206,7 +206,7 @@ int main(void)
         cmocka_unit_test(a_call_that_failed_launched_nothing),
         cmocka_unit_test(launches_into_graphs_are_counted_as_such),
         cmocka_unit_test(without_calls_nothing_is_claimed),
-        cmocka_unit_test(calls_that_failed_are_told_by_their_errors),
+        cmocka_unit_test(calls_that_failed_are_known_by_their_errors),
         cmocka_unit_test(more_errors_than_are_named_still_count),
         cmocka_unit_test(lost_calls_are_known_by_the_number_of_the_backend),
         cmocka_unit_test(a_loss_of_a_backend_leaves_calls_as_they_are),

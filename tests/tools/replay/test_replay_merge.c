@@ -102,7 +102,7 @@ static size_t read_values(ts_event_kind kind, bool ids, uint64_t *values,
     return count;
 }
 
-static void ids_of_two_files_stay_apart(void **state)
+static void ids_of_two_files_stay_separate(void **state)
 {
     (void)state;
     const ts_event_kind kinds[] = { TS_EVENT_EVENT_RECORD, TS_EVENT_FLOW };
@@ -133,7 +133,7 @@ static void an_undefined_track_is_no_track_of_another_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_two_files_stay_apart),
+        cmocka_unit_test(ids_of_two_files_stay_separate),
         cmocka_unit_test(an_undefined_track_is_no_track_of_another_file),
     };
     return cmocka_run_group_tests(tests, make_paths, remove_paths);

@@ -42,7 +42,7 @@ static whatif parsed(const char *text)
     return w;
 }
 
-static void texts_are_taken_apart(void **state)
+static void texts_are_parsed(void **state)
 {
     (void)state;
     whatif w = parsed("scale a=b=1/2"); // the last = is ours
@@ -295,7 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_have_one_meaning),
         cmocka_unit_test(factors_are_exact),
-        cmocka_unit_test(texts_are_taken_apart),
+        cmocka_unit_test(texts_are_parsed),
         cmocka_unit_test(each_what_if_is_compared_with_the_unchanged_model),
         cmocka_unit_test(a_collective_goes_by_its_kernel_too),
         cmocka_unit_test(steps_add_up_to_the_makespan),

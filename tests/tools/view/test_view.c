@@ -168,7 +168,7 @@ static void a_line_cuts_and_never_steers_the_terminal(void **state)
     }
 #define A_LONG_NAME "a thread with a name that leaves no room for more."
 
-static void threads_of_one_name_are_told_apart_by_their_number(void **state)
+static void threads_of_one_name_are_distinguished_by_number(void **state)
 {
     (void)state;
     enum { PROCESS = 1, OTHER };
@@ -241,7 +241,7 @@ int main(void)
         cmocka_unit_test(percentiles_of_nothing_and_of_one),
         cmocka_unit_test(a_long_name_loses_what_tells_least),
         cmocka_unit_test(a_line_cuts_and_never_steers_the_terminal),
-        cmocka_unit_test(threads_of_one_name_are_told_apart_by_their_number),
+        cmocka_unit_test(threads_of_one_name_are_distinguished_by_number),
         cmocka_unit_test(short_times_have_seven_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
