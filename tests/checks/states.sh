@@ -7,7 +7,7 @@ data=${TS_DATA:-../shared/data}
 folder=build/states
 rm -rf $folder
 mkdir -p $folder
-check_build "states: build" all build/$HERE/survey
+check_build "states: build" all build/$HERE/windows
 if ! test -d "$data"; then
     check "states: real traces" sh -c 'echo "no traces in $0"; exit 77' "$data"
     exit 0
@@ -31,7 +31,7 @@ for trace in $folder/*/*.sbt; do
         build/ts-replay --json "$0" >"$0.replay" &&
             node $HERE/shares.mjs "$0.states" "$0.replay"' "$trace"
     check "states: $name adds up window by window" \
-        build/$HERE/survey "$trace"
+        build/$HERE/windows "$trace"
     check "states: $name as a graph" sh -c '
         build/ts-export --collapse --limit 0 -o "$0.dot" "$0" &&
             if command -v nop; then nop -p "$0.dot"; fi' "$trace"
