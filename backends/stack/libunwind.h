@@ -10,10 +10,9 @@
 #include "../ts_stack.h"
 #include "modules.h"
 
+#define UNW_LOCAL_ONLY // before libunwind.h, which looks at it
 #include <libunwind.h>
 #include <string.h>
-
-#define UNW_LOCAL_ONLY
 
 // The frames above the one that asked for its context.
 static uint32_t ts__stack_steps(unw_context_t *here, uint64_t *addresses,
