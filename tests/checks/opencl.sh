@@ -212,14 +212,20 @@ check "opencl: ts-record --kinds and --filter" sh -c '
             on { print \$1, \$2 }" >$0/some &&
         printf "kernel 1\nmemcpy 31\n" | diff - $0/some' $folder $program
 
+zstd=$(nm build/libtracesmith.a | sed -n '/U ZSTD_/{s/.*/-lzstd/p;q}')
+# The library is compiled once for each compiler, not with each program.
 inside() { # what to call it, tests, compiler and its flags
     name=$1 tests=$2
     shift 2
+    compiler=$1
+    flags="$*"
+    check_build "opencl: library, $name" OUT=$folder/$name CC="$compiler" \
+        CFLAGS="-g ${flags#"$compiler"}" $folder/$name/libtracesmith.a
     for test in $tests; do
         check "opencl: $test is built, $name" "$@" \
             -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
             tests/backends/opencl/$test.c -o $folder/$test-$name \
-            -lcmocka -lOpenCL -lm -pthread
+            $folder/$name/libtracesmith.a -lcmocka -lOpenCL $zstd -lm -pthread
         check "opencl: $test, $name" $folder/$test-$name
     done
 }

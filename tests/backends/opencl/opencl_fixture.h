@@ -6,9 +6,8 @@
 #ifndef OPENCL_FIXTURE_H
 #define OPENCL_FIXTURE_H
 
-#define TRACESMITH_IMPLEMENTATION
 #define TRACESMITH_OPENCL
-#define TRACESMITH_REPLAY_IMPLEMENTATION
+#define TRACESMITH_OPENCL_IMPLEMENTATION
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include "tests/record/record_fixture.h"

@@ -2,6 +2,9 @@
 // same but copy less. On PoCL, where that saves nothing.
 #include "tests/backends/opencl/opencl_capture_fixture.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum { MOST = 200 * 1024, CHUNKS = 40, SIZE = CHUNKS * TS_CAPTURE_CHUNK };
 
 static ts__cl_functions driver; // as it is
