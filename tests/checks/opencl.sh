@@ -31,8 +31,11 @@ check "opencl: ts-replay --races, none and one" sh -c '
     grep -q "^no race" $0/races
     build/ts-record -q --stacks -o $0/racy.sbt $1 racy >$0/racy.out
     test $? = 4 || exit 1
+    # By the places of its launches it is two.
     build/ts-replay --races --json $0/racy.sbt | grep -q "\"module\": \"/" ||
         exit 1
+    build/ts-record -q -o $0/racy.sbt $1 racy >$0/racy.out
+    test $? = 4 || exit 1
     build/ts-replay --races $0/racy.sbt >$0/racy
     test $? = 1 && grep -q "^1 race" $0/racy &&
         grep -q "B   add on 0:4 (queue 4)" $0/racy' $folder $program
