@@ -5,11 +5,12 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     WHAT IT DOES
-        Zones, marks, messages, counters, allocations, frames, flows, spans
-        and GPU operations go into a ring per thread, from there into an SBT
-        file (docs/sbt-format.md). A record survives the death of the process
-        from the moment its recording call has returned. What is lost all the
-        same is counted in the trace, with its cause.
+        Records zones, marks, messages, counters, allocations, frames, flows,
+        spans and GPU operations into one ring for each thread, and from there
+        into an SBT file (docs/sbt-format.md). A record survives the death of
+        the process from the moment its recording call has returned. Records
+        that are lost for another reason are counted in the trace, with the
+        cause.
 
     WHAT IT DOES NOT DO
         It does not read traces (tracesmith_replay.h does), draw, upload, or
@@ -25,7 +26,7 @@
         int main(void)
         {
             const ts_session_desc desc = { .path = "trace.sbt" };
-            ts_session_start(&desc); // if it fails, ts_session_stop tells
+            ts_session_start(&desc); // ts_session_stop returns its failure
             for (int i = 0; i < 3; i++) {
                 TS_ZONE("work");
                 TS_COUNTER("i", i);
@@ -40,7 +41,7 @@
         1. Options                      macros that change the build
         2. Results                      every way a call can fail
         3. Format                       SBT: numbers and sizes
-        4. Session                      start, stop, flush, snapshot
+        4. Session                      start, stop, flush, dump
         5. Names                        sites, names, counters, metadata
         6. Hot path                     what an instrumented line runs
         7. Zones
@@ -64,19 +65,20 @@
 // src/record/public/options.h
 
 /*
-    TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_IMPLEMENTATION  define it in one C11 or C++17 file: the
+                               functions
     TRACESMITH_SALVAGE         beside it: ts_salvage as well, which readers
-                               need; tracesmith_replay.h asks for it by itself
-                               where both implementations are in one file
+                               need; tracesmith_replay.h defines it where both
+                               implementations are in one file
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
-    TRACESMITH_WRITER          section 11; libtracesmith has it
-    TRACESMITH_TICK()          own clock: an expression, uint64_t nanoseconds,
-                               must never fall (for tests)
-    TRACESMITH_STATIC          functions are static, of this file alone: for
-                               programs of one file, whose compiler then
-                               leaves out what they do not use
+    TRACESMITH_WRITER          beside it: section 11, ts_writer; libtracesmith
+                               has it
+    TRACESMITH_TICK()          another clock, for tests: an expression of type
+                               uint64_t, nanoseconds, that never decreases
+    TRACESMITH_STATIC          functions are static: for programs of one file,
+                               whose compiler then drops unused functions
     TS_API                     how public functions are declared
 */
 #define TS_VERSION_MAJOR 0
@@ -135,15 +137,16 @@ typedef enum ts_result {
 #undef TS__X
 } ts_result;
 
-// One lower-case clause without a full stop; never NULL.
+// What a result means, as one lower-case clause without a full stop: "out of
+// memory". Never NULL; static text, valid for ever. Threads: any.
 TS_API const char *ts_result_text(ts_result result);
 
 /* ==== 3. Format ========================================================== */
 // src/record/public/format.h
 
 /*
-    The numbers of docs/sbt-format.md, which gives their meaning.
-    Both the writer below and the reader in tracesmith_replay.h use these.
+    The numbers of docs/sbt-format.md, which defines their meaning. The recorder
+    and the reader in tracesmith_replay.h both use them.
 */
 #define TS_FILE_MAGIC      "SBT1\r\n\x1a\n"
 #define TS_CHUNK_MAGIC     0x43544253u // "SBTC"
@@ -655,17 +658,19 @@ typedef enum ts_drain {
 } ts_drain;
 
 /*
-    What a child made by fork() does. A signal handler may fork as well: what it
-    interrupted is recorded once, by the parent. Handlers of pthread_atfork may
-    call all of this: in the child the first such call begins it; in the parent
-    sites and names that are new are not recorded, and session calls fail.
-    A child that runs no such handlers (_Fork, clone) records nothing, and nor
-    do its own; it can start no session. Where Linux is older than 4.14 such a
-    child must call neither this nor exit().
+    What a child made by fork() does. A signal handler may fork as well: the
+    record that it interrupted is made once, by the parent. Handlers of
+    pthread_atfork may call every function of this header: in the child the
+    first call takes effect at once; in the parent new sites and names are not
+    recorded, and calls of this section fail with TS_ERR_STATE.
+
+    A child that runs no such handlers (_Fork, clone) records nothing and can
+    start no session; the same holds for its children. On Linux before 4.14
+    such a child must call neither this library nor exit().
 */
 typedef enum ts_fork {
-    TS_FORK_QUIET = 0, // records nothing
-    TS_FORK_FOLLOW = 1 // starts a session of its own; `path` must hold %p
+    TS_FORK_QUIET = 0, // the child records nothing
+    TS_FORK_FOLLOW = 1 // it starts its own session; `path` must hold %p
 } ts_fork;
 
 /*
@@ -683,32 +688,32 @@ typedef struct ts_session_desc {
     // largest ring of a thread, rounded up to a power of two, 32 KiB to 64 MiB
     // (4 MiB; TS_POLICY_OVERWRITE: 1 MiB)
     uint32_t ring_bytes TS__UNSET;
-    // a record is in the file after at most about this long (500)
+    // longest time from a record to its place in the file, about (500)
     uint32_t flush_ms TS__UNSET;
     uint32_t rank TS__UNSET; // rank of the process, for %r and merging (0)
     // zstd level 1-19, needs TRACESMITH_ZSTD (0: no)
     uint32_t compress TS__UNSET;
-    int snapshot_signal TS__UNSET; // this signal writes a snapshot (0: none)
-    // where, may also hold %n, a count ("PATH.%n.sbt")
+    int snapshot_signal TS__UNSET; // this signal writes a dump (0: none)
+    // where dumps go; may also hold %n, the dump's number ("PATH.%n.sbt")
     const char *snapshot_path TS__UNSET;
-    // where rings lie (/dev/shm if it is a memory file system, else beside the
-    // trace)
+    // folder of the rings (/dev/shm if it is a memory file system, else that of
+    // the trace)
     const char *sidecar_dir TS__UNSET;
     const char *app TS__UNSET; // name of the program (its file name)
 } ts_session_desc;
 
 /*
     Starts recording. There is one session in a process; threads need no
-    registration and may already run. Under ts-record the trace is also in
-    what that writes. After a failure the program runs as it would without
-    TraceSmith: recording calls do nothing, and ts_session_stop returns that
-    failure again.
+    registration and may already run. Under ts-record the trace also becomes
+    part of the one that ts-record writes. After a failure the program runs as
+    it would without TraceSmith: recording calls do nothing, and ts_session_stop
+    returns that failure again.
 
     Threads: any; calls of this section exclude each other.
     Errors:  TS_ERR_USAGE     a field is out of range, or no path
              TS_ERR_STATE     a session runs already (nested sessions)
              TS_ERR_IO        the trace cannot be created
-             TS_ERR_NOT_FILE  something that is no file has its name
+             TS_ERR_NOT_FILE  `path` names a folder, a device or a pipe
              TS_ERR_BUSY      another process is writing it
              TS_ERR_DISK_FULL no room for the header or the first rings
              TS_ERR_MEMORY    the rings cannot be mapped
@@ -717,23 +722,25 @@ typedef struct ts_session_desc {
 TS_API ts_result ts_session_start(const ts_session_desc *desc);
 
 /*
-    Writes what is buffered, the index and the end. Zones open at this moment
-    become zone_open events. Runs by itself at exit. After a start that failed
-    it returns that failure, once, so that a program which checks only here
-    notices.
+    Writes what is buffered and the index, and closes the trace. Zones that are
+    open at this moment become zone_open events. Is called at exit if the
+    program does not call it. After a start that failed it returns that failure,
+    once, so that a program which checks only this result notices.
 
     Threads: others may go on recording; what they record from here on is not
              part of the trace.
     Errors:  TS_ERR_STATE nothing was started, or it was stopped already
              the first error since the start: TS_ERR_IO, TS_ERR_DISK_FULL (of
-             the trace, or where rings lie), TS_ERR_MEMORY (a ring could not
-             be mapped). What it cost is in the ledger.
+             the trace's disk or the rings'), TS_ERR_MEMORY (a ring could not
+             be mapped). The loss ledger counts the records that it cost.
 */
 TS_API ts_result ts_session_stop(void);
 
-// Recording stops / goes on; the trace stays open. Zones that began before a
-// pause and end in it are recorded. Errors: TS_ERR_STATE without a session.
+// Stops recording; the trace stays open. A zone that began before the pause and
+// ends in it is recorded. Threads: any. Errors: TS_ERR_STATE without a session.
 TS_API ts_result ts_session_pause(void);
+// Records again after a pause. Threads: any. Errors: TS_ERR_STATE without a
+// session.
 TS_API ts_result ts_session_resume(void);
 
 // Returns when everything recorded before the call is in the file (not
@@ -741,9 +748,9 @@ TS_API ts_result ts_session_resume(void);
 TS_API ts_result ts_session_flush(void);
 
 /*
-    Writes what the rings hold now as a complete trace of its own and goes on
-    recording. With TS_POLICY_OVERWRITE these are the last moments before the
-    call; with another policy what is not in the file yet.
+    Writes a dump: what the rings hold now, as a complete trace of its own.
+    Recording goes on. With TS_POLICY_OVERWRITE the rings hold the last moments
+    before the call; with another policy, what is not in the file yet.
 
     path: as in the desc, with %n too; NULL: the desc's snapshot_path.
     Errors: TS_ERR_STATE, TS_ERR_IO, TS_ERR_DISK_FULL.
@@ -751,12 +758,12 @@ TS_API ts_result ts_session_flush(void);
 TS_API ts_result ts_session_snapshot(const char *path);
 
 typedef struct ts_stats {
-    uint64_t records;      // moved from rings to the file so far
+    uint64_t records;      // moved from the rings to the file so far
     uint64_t lost;         // sum of the losses of every cause
     uint64_t lost_by[16];  // by ts_loss
     uint64_t helped;       // times a producer drained its own ring
     uint64_t blocked;      // times a producer waited
-    uint64_t stall_ns;     // time both took
+    uint64_t stall_ns;     // that helping and waiting took
     uint64_t file_bytes;   // size of the trace
     uint64_t memory_bytes; // of rings
     uint32_t rings;        // in use or in the pool
@@ -765,18 +772,18 @@ typedef struct ts_stats {
     bool recording;        // started and not paused
 } ts_stats;
 
-// Threads: any. Errors: TS_ERR_USAGE when stats is NULL. After a stop the
-// figures of the last session stay.
+// The figures of the session, or of the last one after it was stopped.
+// Threads: any. Errors: TS_ERR_USAGE when stats is NULL.
 TS_API ts_result ts_session_stats(ts_stats *stats);
 
 /* ==== 5. Names =========================================================== */
 // src/record/public/names.h
 
 /*
-    A place in the source. The macros make a static one; its text is copied at
-    the first hit, so that a module may be unloaded later. Other code may fill
-    one in (all but `code`) and use it with ts_zone_begin.
-    Strings: NULL is none. Threads: any number may hit it at once.
+    A place in the source. The macros make a static one, whose strings are
+    copied at the first hit, so that its module may be unloaded later. Other
+    code may fill one in (all but `code`) and use it with ts_zone_begin. A NULL
+    string is left out. Threads: any number may hit a site at once.
 */
 typedef struct ts_site {
     const char *name, *category, *function, *file;
@@ -791,53 +798,63 @@ typedef struct ts_counter { // a counter as the macros hold it
 } ts_counter;
 
 /*
-    Keep a text, or look it up: the same text always gives the same number.
-    At most 65,535 bytes are kept. Costs a hash and one probe when known.
+    Returns the number of a text; the same text always has the same number. At
+    most 65,535 bytes of it are kept. A known text costs a hash and one probe.
 
-    Threads: any; signal handlers too. Allowed before a session starts.
-    Errors:  0 when nothing can be kept any more; a record that is not made for
-             want of it is counted, as dictionary_full.
+    Threads: any, and signal handlers. May be called before a session starts.
+    Errors:  0 when the dictionary is full; records that need the number are
+             then not made, and counted as dictionary_full.
 */
 TS_API uint32_t ts_name_define(const char *text);
+// The same for a text of `size` bytes, not terminated.
 TS_API uint32_t ts_name_define_sized(const char *text, size_t size);
 
-// A site whose name is made at run time; `base` gives the rest (may be NULL).
+// The number of a site whose name is made at run time; `base` (may be NULL) has
+// the other fields. Threads and errors: as ts_name_define.
 TS_API uint32_t ts_site_define(const char *name, const ts_site *base);
 
-// Gives a counter its unit ("bytes", "%", NULL none) and behaviour.
-// Returns the counter's track, 0 on failure. TS_COUNTER does not need it.
 typedef enum ts_counter_flag {
     TS_COUNTER_RATE = 1,     // the value is per second
     TS_COUNTER_MONOTONIC = 2 // the value never falls
 } ts_counter_flag;
+// Gives a counter its unit ("bytes", "%"; NULL: none) and flags. Returns the
+// counter's track, 0 on failure. Optional: TS_COUNTER works without.
+// Threads: any.
 TS_API uint32_t ts_counter_define(const char *name, const char *unit,
                                   uint32_t flags);
 
-// Facts about the session (track 0) or a track, in ts-info and every export.
-// Of the session that runs, or else of the next one: they end with it. Those
-// about tracks last as long as the process.
+/*
+    Facts about the session (track 0) or about a track; ts-info and every export
+    show them. A fact about the session belongs to the one that runs, or else
+    to the next one, and ends with it. A fact about a track is in every later
+    session of the process. key and text are copied. Threads: any.
+*/
 TS_API void ts_metadata_int(uint32_t track, const char *key, int64_t value);
 TS_API void ts_metadata_double(uint32_t track, const char *key, double value);
 TS_API void ts_metadata_text(uint32_t track, const char *key,
                              const char *value);
 
-// Names the calling thread from now on.
+// Names the calling thread from now on; the name is copied.
 TS_API void ts_thread_name(const char *name);
 // The calling thread's track; 0 when it cannot have one.
 TS_API uint32_t ts_thread_track(void);
 
-// A loaded file that stacks point into. build_id may be NULL.
+// A file mapped for execution, into which frames of stacks point. address,
+// size: of its first mapping, in bytes. build_id may be NULL. Returns its
+// number, 0 on failure. Threads: any.
 TS_API uint32_t ts_module_define(const char *path, uint64_t address,
                                  uint64_t size, const void *build_id,
                                  size_t build_id_size);
-// frames: count elements, innermost first. The same stack gives the same
-// number. count is at most 256.
+// The number of a stack; the same stack always has the same number. frames:
+// `count` elements, at most 256, innermost first. 0 on failure. Threads: any,
+// and signal handlers.
 TS_API uint32_t ts_stack_define(const ts_frame_entry *frames, uint32_t count);
 /*
-    Private: the same of a stack in words of 32 bits, as it is kept. One whose
-    highest bit is 0 is a frame, the low 31 bits of its offset; one whose
-    highest bit is 1 says where that frame and those after it are. Until then
-    they are in module 0, below 2 GiB. Writes to four words more.
+    Private: the number of a stack in its stored form, words of 32 bits. A word
+    whose highest bit is 0 is a frame: the low 31 bits of its offset. A word
+    whose highest bit is 1 comes before a frame and gives the module and the
+    high bits of the offset of this frame and those after it; at first these
+    are module 0 and 0. The function writes up to four words behind the last.
 */
 #define TS__STACK_WHERE(module, offset) \
     (1u << 31 | (uint32_t)(module) << 17 | (uint32_t)((offset) >> 31))
@@ -845,42 +862,50 @@ enum { TS__STACK_WORDS = 2 * 256 + 4 };
 TS_API uint32_t ts__stack_get(uint32_t *words, uint32_t count);
 
 /*
-    Keeps bytes in the trace once, whoever asks how often. Written at once.
-    hash: receives the XXH3-128 of the bytes, low half first; may be NULL.
+    Stores bytes in the trace, at once; equal bytes are stored only once.
+    hash: receives their XXH3-128, low half first; may be NULL.
+    Threads: any.
     Errors: TS_ERR_STATE, TS_ERR_USAGE (size over 2^32 - 32), TS_ERR_IO,
             TS_ERR_DISK_FULL.
 */
 TS_API ts_result ts_blob_put(const void *bytes, size_t size, uint64_t hash[2]);
 
-// Whether the trace holds these bytes already: TS_OK or TS_ERR_NOT_FOUND.
-// hash: receives their XXH3-128, also without a session; may be NULL. If bytes
-// is NULL and size is not 0, *hash tells which bytes are asked for.
+// Whether the trace already holds these bytes: TS_OK or TS_ERR_NOT_FOUND. hash:
+// receives their XXH3-128, also without a session; may be NULL. If bytes is
+// NULL and size is not 0, the bytes with the hash *hash are looked for.
+// Threads: any.
 TS_API ts_result ts_blob_find(const void *bytes, size_t size, uint64_t hash[2]);
 
 /*
-    Keeps what it takes to run an operation again: a record as section 13 of
-    the specification has it. Blobs that it names come first.
+    Stores a capture record: what is needed to run an operation again, laid out
+    as section 13 of docs/sbt-format.md says. Store the blobs that it names
+    first.
 
-    Errors: as ts_blob_put.
+    Threads: any. Errors: as ts_blob_put.
 */
 TS_API ts_result ts_capture_put(const void *record, size_t size);
 
-// Whether the calling thread is inside a zone of this name. Slow: it looks
-// through the dictionary.
+// Whether the calling thread is inside a zone of this name. Slow: it searches
+// the dictionary.
 TS_API bool ts_zone_inside(const char *name);
 
-// Ticks of clock 0, what every time in the rings is measured in.
+// The present time in ticks of clock 0, in which records have their times.
+// Threads: any, and signal handlers.
 TS_API uint64_t ts_tick_now(void);
 
 /*
-    A clock of a device. Give samples before and after the operations that it
-    times: at the moment when clock 0 showed host_tick, it showed tick. A
-    host_tick of 0: the clock is CLOCK_MONOTONIC_RAW; one sample will do.
-    A sample at which the clock, or the host, shows less than at the one before
-    is left out; the metadata clock.N.backwards counts them.
-    Returns the clock's number, 0 on failure.
+    A clock of a device. Returns its number, 0 on failure. Its times are put on
+    the trace's axis by samples. Threads: any.
 */
 TS_API uint32_t ts_clock_define(const char *name);
+/*
+    A sample: the clock showed `tick` when clock 0 showed `host_tick`, with an
+    error of at most uncertainty_ns. Give one before and one after the
+    operations that the clock times. host_tick 0 means that the clock is
+    CLOCK_MONOTONIC_RAW, for which one sample is enough. A sample in which
+    either clock has gone backwards is left out and counted in the metadata
+    clock.N.backwards. Threads: any.
+*/
 TS_API void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
                             uint64_t uncertainty_ns);
 
@@ -896,13 +921,13 @@ TS_API void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
         then, for longer records, slots of 15 bytes of payload behind a byte
         lap << 1 | 1
 
-    `lap` counts the times that the ring went round, modulo 128, so a slot
-    tells whether it was written in this lap. A record is published by the
-    store of `a`, which comes last.
+    `lap` counts how often the ring has wrapped around, modulo 128, so that a
+    slot shows whether it was written in the present lap. Storing `a`, which
+    comes last, publishes the record.
 
     The slot is reserved by one instruction: a signal handler that records
     between any two instructions here gets slots of its own, and nothing is
-    lost. `limit` keeps TS__RING_MARGIN slots in hand for what such handlers
+    lost. `limit` leaves TS__RING_MARGIN slots free for what such handlers
     reserve between our check and our reservation.
 */
 typedef struct ts__slot {
@@ -953,7 +978,7 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
-#ifndef TS__PAGE_MOST // of the sizes that kernels are built with
+#ifndef TS__PAGE_MOST // largest page of any kernel
 #if defined(__x86_64__) || defined(__i386__)
 #define TS__PAGE_MOST 4096
 #else
@@ -961,9 +986,9 @@ enum {
 #endif
 #endif
 /*
-    What a process looks at before it records. The kernel gives a page of zeros
-    to a child that it copies the process for (MADV_WIPEONFORK), so that one
-    which runs no handlers of fork leaves its parent's rings alone.
+    What decides whether this process may record. In a child the kernel replaces
+    the page by zeros (MADV_WIPEONFORK), so that a child which runs no handlers
+    of fork cannot write into its parent's rings.
 */
 typedef struct ts__page {
     uint32_t gate;    // 0: not recording, else the session's number
@@ -972,7 +997,7 @@ typedef struct ts__page {
 } __attribute__((aligned(TS__PAGE_MOST))) ts__page;
 
 #define TS__TLS __thread __attribute__((tls_model("initial-exec")))
-#ifdef TS__STATIC // what base/platform.h defines otherwise
+#ifdef TS__STATIC // otherwise base/platform.h defines it
 static ts__ring ts__none;
 static ts__page ts__here;
 static TS__TLS ts__ring *ts__mine = &ts__none;
@@ -1032,8 +1057,8 @@ static inline uint64_t ts__tick(void)
 #endif
 }
 
-// Reserves count slots. One instruction on x86, so that a signal handler
-// sees it done or not begun; not locked, because only this thread does it.
+// Reserves count slots. One instruction on x86, which a signal handler cannot
+// interrupt half-way; not locked, because only this thread reserves here.
 static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -1044,7 +1069,7 @@ static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
 #endif
 }
 
-// Adds to ring->more, also whole or not at all to a signal handler.
+// Adds to ring->more, likewise indivisible for signal handlers.
 static inline void ts__ring_count_more(ts__ring *ring, uint64_t count)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -1089,13 +1114,13 @@ static inline ts__ring *ts__ring_get(uint32_t count)
 // src/record/public/zones.h
 
 /*
-    A zone is a span of one thread's time with a name. Zones nest. One that
-    ends on another thread than it began on is recorded there: use a span.
+    A zone is a named interval of one thread's time; zones nest. A zone that
+    ends on another thread is recorded on that thread: use a span for such work.
 
     TS_ZONE(name)                   until the end of the block
     TS_ZONE(name, category)         the same with a category
     TS_ZONE(name, category, color)  and a colour 0xRRGGBB
-    TS_FUNCTION()                   the same, named like the function
+    TS_FUNCTION()                   the same, named after the function
     TS_ZONE_NAME(text)              the same, with a name made at run time,
                                     which is looked up each time
     TS_ZONE_BEGIN(var, name)        declares `var` and begins a zone
@@ -1104,7 +1129,7 @@ static inline ts__ring *ts__ring_get(uint32_t count)
     TS_ZONE_TEXT(text)              a text of the innermost zone, at most
                                     8,000 bytes are kept
 
-    Names and categories of the others must be string literals.
+    All other names and categories must be string literals.
 */
 typedef struct ts_zone { // private
     uint64_t start;
@@ -1147,7 +1172,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
     return ts__zone_begin_code(ring, zone.code);
 }
 
-// The zone of a site made by ts_site_define.
+// Begins a zone at a site made by ts_site_define.
 static inline ts_zone ts_zone_begin_site(uint32_t site)
 {
     const ts_zone none = { 0, 0, 0 };
@@ -1182,7 +1207,7 @@ static inline void ts_zone_end(ts_zone *zone)
     zone->code = 0;
 }
 
-// Ends a zone around others that stay open, as ranges of libraries may do.
+// Ends a zone while zones inside it are still open, as ranges of libraries may.
 static inline void ts_zone_end_outer(ts_zone *zone)
 {
     zone->depth = TS__LOAD(&ts__mine->depth);
@@ -1199,9 +1224,9 @@ TS_API void ts_zone_text(const char *text);
 /*
     TS_MARK(name[, category[, color]])  a moment on this thread
     TS_MESSAGE(text)              a text on this thread; at most 8,000 bytes
-    TS_COUNTER(name, number)      a sample; the counter is the process's
-    TS_ALLOC(ptr, size[, pool[, category]])  memory taken ...
-    TS_FREE(ptr[, pool])          ... and given back. NULL is ignored
+    TS_COUNTER(name, number)      a sample; counters belong to the process
+    TS_ALLOC(ptr, size[, pool[, category]])  memory was allocated
+    TS_FREE(ptr[, pool])          memory was freed; NULL is ignored
     TS_FRAME(name)                a frame ends and the next one begins
     TS_FLOW_START(id), _STEP, _END  an arrow through the zones around them
     TS_SPAN_START(id, name), TS_SPAN_END(id)  work that moves between threads
@@ -1222,7 +1247,7 @@ static inline void ts_mark(ts_site *site)
                      TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
 }
 
-// At a site made by ts_site_define.
+// A mark at a site made by ts_site_define.
 static inline void ts_mark_site(uint32_t site)
 {
     ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
@@ -1254,10 +1279,11 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 TS_API void ts_counter_double(ts_counter *counter, double value);
 TS_API void ts_counter_uint(ts_counter *counter, uint64_t value);
 
-// The same with the stack that asked, a number of ts_stack_define.
+// As TS_ALLOC, with the call stack of the allocation: a number of
+// ts_stack_define. pool: a name (0: none); site: see ts_site_define (0: none).
 TS_API void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
                            uint32_t category, uint32_t stack);
-// The stack of the innermost open zone, likewise. 0 is ignored.
+// Gives the innermost open zone its call stack, likewise. 0 is ignored.
 TS_API void ts_zone_stack(uint32_t stack);
 
 // Any pool, category (names, 0 none), address and size.
@@ -1507,18 +1533,18 @@ TS__OVERLOAD(long double, double, static_cast<double>(value))
 // src/record/public/gpu.h
 
 /*
-    How a backend, or an app with an accelerator of its own, reports devices
-    and what ran on them. backends/ts_vdev.h is the model.
+    Here a backend, or a program with its own accelerator, reports devices and
+    what ran on them. backends/ts_vdev.h is the model to follow.
 
-    Definitions may be made before a session and stay valid in later ones.
-    Every definition returns a number, 0 on failure; the same description
-    gives a new number each time, so keep it. Names are copied.
+    Definitions may be made before a session and stay valid in later ones. Each
+    definition returns a number, 0 on failure; defining the same thing again
+    gives a new number, so keep the first. Names are copied.
 
-    Threads: any. Operations may be reported late, in any order.
+    Threads: any. Operations may be reported late and in any order.
 */
 typedef struct ts_gpu_device_desc {
     const char *name TS__UNSET;
-    uint32_t index TS__UNSET;  // as the vendor counts
+    uint32_t index TS__UNSET;  // the vendor's number of the device
     uint32_t parent TS__UNSET; // track (the process)
 } ts_gpu_device_desc;
 
@@ -1551,15 +1577,15 @@ TS_API uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc);
 // The same description gives the same number; looking it up costs a hash.
 TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
 
-// Who launched an operation: take it on the launching thread, hand it in
-// with the operation. All zero while nothing is recorded.
+// Who launched an operation. Take it on the launching thread and report it with
+// the operation. All zeros while nothing is recorded.
 typedef struct ts_gpu_origin {
     uint32_t thread, site, stack;
 } ts_gpu_origin;
 TS_API ts_gpu_origin ts_gpu_origin_here(void);
 
-// Who knows the calling thread's stack, a number of ts_stack_define, asked by
-// ts_gpu_origin_here while something is recorded; NULL: nobody.
+// Sets the function that ts_gpu_origin_here calls, while a session records, for
+// the calling thread's stack: a number of ts_stack_define. NULL: no stacks.
 // backends/ts_stack.h sets it.
 TS_API void ts_gpu_origin_stacks(uint32_t (*stack_here)(void));
 
@@ -1569,7 +1595,7 @@ typedef struct ts_gpu_op {
     ts_event_kind kind TS__UNSET; // TS_EVENT_KERNEL and later
     uint32_t track TS__UNSET;     // stream; context or device for a device_sync
     uint32_t clock TS__UNSET;     // of the four times (0: ts_tick_now)
-    uint64_t queued TS__UNSET;    // the host asked for it
+    uint64_t queued TS__UNSET;    // the host requested it
     uint64_t submitted TS__UNSET; // it went to the device
     // it ran; end < start is refused and counted
     uint64_t start TS__UNSET, end TS__UNSET;
@@ -1614,8 +1640,8 @@ typedef struct ts_gpu_op {
 
 TS_API void ts_gpu_op_record(const ts_gpu_op *op);
 
-// A range of memory that an operation, or this thread, reads or writes.
-// Copies, sets, allocations and frees need none: they tell themselves.
+// A range of memory that an operation, or this thread, reads or writes. Copies,
+// memsets, allocations and frees need none: their own records say it.
 typedef struct ts_gpu_access {
     uint32_t track TS__UNSET; // where the operation lies (0: the host does it)
     uint32_t mode TS__UNSET;  // TS_ACCESS_...
@@ -1623,23 +1649,26 @@ typedef struct ts_gpu_access {
     uint64_t address TS__UNSET, size TS__UNSET;
 } ts_gpu_access;
 
-// COARSE: somewhere in the range, as when only the allocation is known.
+// COARSE: somewhere within the range, for example when only the allocation is
+// known.
 enum { TS_ACCESS_READ = 1, TS_ACCESS_WRITE = 2, TS_ACCESS_COARSE = 4 };
 
-// Report those of the host when they happen: before the launch that is to
-// see a write, after the wait that allows a read.
+// Reports an access. Report accesses of the host at the moment they happen: a
+// write before the launch that is to see it, a read after the wait that allows
+// it. Threads: any.
 TS_API void ts_gpu_access_record(const ts_gpu_access *access);
 
-// An order that the program asked for beside that of streams and events.
+// An order that the program demands in addition to that of streams and events.
 typedef struct ts_gpu_dependency {
-    uint32_t track TS__UNSET;       // where what waits lies
+    uint32_t track TS__UNSET;       // of the operation that waits
     uint32_t type TS__UNSET;        // a ts_dependency
-    uint64_t correlation TS__UNSET; // of what waits
-    // of what must have ended: operations, or the call
+    uint64_t correlation TS__UNSET; // of the operation that waits
+    // correlation of what must have ended: operations, or the call
     uint64_t after TS__UNSET;
 } ts_gpu_dependency;
 
-// Neither need have been reported yet. Threads: any that records.
+// Reports an order; neither operation needs to have been reported yet.
+// Threads: any that records.
 TS_API void ts_gpu_dependency_record(const ts_gpu_dependency *dependency);
 
 // A call of a runtime or driver function.
@@ -1653,23 +1682,24 @@ typedef struct ts_api_call {
 TS_API void ts_api_call_record(const ts_api_call *call);
 
 /*
-    Something that reports by itself while a session runs: a vendor's capture
-    interface, another library that traces. Sessions start and stop those that
-    were added, in the order in which they were added; functions may be NULL.
+    A source of events that reports by itself while a session runs: a vendor's
+    tracing interface, or another library that traces. A session starts and
+    stops the backends in the order in which they were added; functions may be
+    NULL.
 
-    start: begins to report, after recording has begun; TS_OK, or why not:
-           TS_ERR_NOT_FOUND (what it captures is not there), and `why`
-           receives one clause for people, with its zero at most `room` bytes.
-           A session starts without it, and says so in its metadata as
-           `backend.NAME`.
-    flush: hands over what is complete, from ts_session_flush.
-    stop:  hands over everything, in bounded time, before recording ends. Also
-           at exit, when libraries may be gone already.
+    start: begins to report; called after recording has begun. Returns TS_OK or
+           an error (TS_ERR_NOT_FOUND: what it would trace is not there) with
+           one clause for people in `why`, of at most `room` bytes with its
+           terminating zero. The session then runs without this backend, and its
+           metadata says so as `backend.NAME`.
+    flush: reports what is complete; called by ts_session_flush.
+    stop:  reports everything, in bounded time; called before recording ends,
+           also at exit, when libraries may already be unloaded.
 
     Threads: those that start, flush and stop the session; one at a time.
-             In a child made by fork nothing is called, also if it follows; a
-             session that it starts itself starts them again. They let go of
-             what they have by themselves, as they know best.
+             In a child made by fork none of them is called, not even with
+             TS_FORK_FOLLOW; a session that the child itself starts calls start.
+             Each backend releases by itself what it holds from the parent.
 */
 typedef struct ts_backend {
     const char *name TS__UNSET; // lower case: "nvtx"
@@ -1678,21 +1708,21 @@ typedef struct ts_backend {
     void (*stop)(void) TS__UNSET;
 } ts_backend;
 
-// Adds a backend, once, for all sessions from now on; it starts at once if a
-// session runs. Errors: TS_ERR_USAGE (NULL, no name), TS_ERR_MEMORY (more
-// than 16).
-// Lifetime: the backend stays for as long as the process.
+// Adds a backend to all sessions from now on; if a session runs, the backend
+// starts at once. Threads: any. Errors: TS_ERR_USAGE (NULL, no name),
+// TS_ERR_MEMORY (more than 16). Lifetime: *backend must remain valid until the
+// process ends.
 TS_API ts_result ts_backend_add(const ts_backend *backend);
 
 /*
-    Frames for backends. `hook` is called when a TS_FRAME of this name was
-    recorded (`sure`), and when a backend says that something begins which a
-    user may take for a frame, such as a zone or a mark; on the thread that
-    does so, and so it returns at once unless somebody waits for frames. A hint
-    is a load if nobody listens.
+    Calls `hook` at each frame, on the thread that reports it: with `sure` when
+    a TS_FRAME was recorded, without when a backend reports by ts_frame_hint
+    that something begins which a user may regard as a frame, such as a zone or
+    a mark. The hook must return quickly.
 
+    Threads:  any.
     Errors:   TS_ERR_MEMORY (more than 4).
-    Lifetime: the hook stays for as long as the process.
+    Lifetime: the hook must remain valid until the process ends.
 */
 TS_API ts_result ts_frame_listen(void (*hook)(const char *name, bool sure));
 TS_API void ts_frame_hint(const char *name);
@@ -1700,8 +1730,9 @@ TS_API void ts_frame_hint(const char *name);
 /* ==== 10. Losses and salvage ============================================= */
 // src/record/public/losses.h
 
-// A backend saw that count records of `track` between two ticks of clock 0
-// are missing. detail: says which, copied, may be NULL.
+// Reports that `count` records of `track` between two ticks of clock 0 are
+// missing. detail: one clause that says which, copied; may be NULL. Threads:
+// any.
 TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
                            uint64_t count, uint64_t first, uint64_t last);
 
@@ -1711,12 +1742,13 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
     Moves what a dead process left in its sidecar into its trace, finishes
     the trace and removes the sidecar. Does nothing to a finished trace.
 
-    records: receives how many were saved; may be NULL.
+    records: receives how many records were moved; may be NULL.
+    Threads: any; of two that salvage one trace the second finds it finished.
     Errors:  TS_ERR_BUSY      the recording process lives
              TS_ERR_NOT_FOUND the trace is unfinished but no sidecar was found
                               (the index can still be rebuilt by a reader)
-             TS_ERR_UNTRUSTED what lies in the sidecar's place is a link, others
-                              may write to it, or it is another trace's
+             TS_ERR_UNTRUSTED the file at the sidecar's path is a link, can be
+                              written by others, or belongs to another trace
              TS_ERR_VERSION   made by another version of TraceSmith
              TS_ERR_NOT_FILE, TS_ERR_NOT_SBT, TS_ERR_IO, TS_ERR_DISK_FULL,
              TS_ERR_MEMORY
@@ -1725,9 +1757,9 @@ TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 #endif
 
 /*
-    With TRACESMITH_DISABLE the calls that record are gone as well: their
-    arguments are type-checked and not evaluated. They report success, and 0
-    for what they would define; ts_salvage reports TS_ERR_UNSUPPORTED.
+    With TRACESMITH_DISABLE recording calls compile to nothing, too: arguments
+    are type-checked and not evaluated. They return success, and 0 for what they
+    would define; ts_salvage returns TS_ERR_UNSUPPORTED.
 */
 #ifdef TRACESMITH_DISABLE
 static inline __attribute__((always_inline)) int ts__gone(size_t size)
@@ -1855,23 +1887,23 @@ static inline ts_gpu_origin ts__gone_origin(void)
 
 #ifdef TRACESMITH_WRITER
 /*
-    Writes a trace of events whose times are known already: what an importer
-    or a simulation makes. Nothing of a session is needed, and any number of
-    writers may be open.
+    Writes a trace of events whose times are already known, as an importer or a
+    simulation needs. No session is needed, and any number of writers may be
+    open.
 
     Threads: each writer is used by one thread at a time.
 */
 typedef struct ts_writer ts_writer;
 
 typedef struct ts_writer_desc {
-    // the trace. What is there is replaced by close, not before; until then it
-    // grows in PATH.part
+    // the trace. An existing file is replaced by ts_writer_close, not before;
+    // until then the trace grows in PATH.part
     const char *path TS__UNSET;
-    // identity (a fixed one: the same calls give the same bytes)
+    // identity of the trace (a fixed one, so that equal calls give equal bytes)
     uint8_t session[16] TS__UNSET;
     uint64_t start_realtime_ns TS__UNSET; // Unix time of trace time 0 (unknown)
-    uint32_t process TS__UNSET;      // identifier of the recorded one (unknown)
-    bool compress TS__UNSET;         // zstd, needs TRACESMITH_ZSTD (false)
+    uint32_t process TS__UNSET;           // identifier of the process (unknown)
+    bool compress TS__UNSET;              // zstd, needs TRACESMITH_ZSTD (false)
     uint64_t start_raw_ns TS__UNSET; // CLOCK_MONOTONIC_RAW at trace time 0 ...
     // and CLOCK_BOOTTIME, on the machine that the metadata `boot_id` names
     // (unknown)
@@ -1890,15 +1922,16 @@ typedef struct ts_writer_value {
 
     Errors:  TS_ERR_USAGE no path, or one that is too long
              TS_ERR_IO    the file cannot be made
-             TS_ERR_NOT_FILE something that is no file has its name
+             TS_ERR_NOT_FILE `path` names a folder, a device or a pipe
              TS_ERR_BUSY  another process is writing it
              TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
              TS_ERR_DISK_FULL, TS_ERR_MEMORY
 */
 TS_API ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc);
 
-// Dictionaries: equal entries give the same number. At most 65,535 bytes of a
-// name, 64 of a build-id and 4,096 frames are kept. 0: no memory (an error).
+// Dictionaries: equal entries have the same number. At most 65,535 bytes of a
+// name, 64 bytes of a build-id and 4,096 frames of a stack are kept. Each
+// returns 0 when there is no memory, which ts_writer_close reports.
 TS_API uint32_t ts_writer_name(ts_writer *writer, const char *text,
                                size_t size);
 TS_API uint32_t ts_writer_site(ts_writer *writer, const ts_site_entry *site);
@@ -1911,16 +1944,18 @@ TS_API uint32_t ts_writer_module(ts_writer *writer,
 TS_API uint32_t ts_writer_stack(ts_writer *writer, const ts_frame_entry *frames,
                                 uint32_t count);
 
-// What a frame of a stack is called: lines, count elements, innermost first.
+// The symbol of a frame. lines: `count` elements, innermost first (inlined
+// functions).
 TS_API uint32_t ts_writer_symbol(ts_writer *writer, const ts_frame_entry *frame,
                                  const ts_line_entry *lines, uint32_t count);
 
-// id 0 makes a new track, another one defines or redefines that one.
+// Defines a track and returns its id. id 0: a new one; otherwise the track with
+// that id, which may be defined again.
 TS_API uint32_t ts_writer_track(ts_writer *writer, uint32_t id,
                                 const ts_track_entry *track);
 
-// A fact about a track, 0: about the session. value: as the type says, a
-// double's bits, or a name.
+// A fact about a track (0: about the session). value: by its type an integer,
+// the bits of a double, or the number of a name.
 TS_API void ts_writer_metadata(ts_writer *writer, uint32_t track,
                                const char *key, ts_value_type type,
                                uint64_t value);
@@ -1930,16 +1965,16 @@ TS_API void ts_writer_loss(ts_writer *writer, uint32_t track, uint32_t cause,
                            uint32_t detail, uint64_t count, int64_t first_ns,
                            int64_t last_ns);
 
-// The same of a stall, with the time that it took.
+// The same for a stall, with the time that it took in nanoseconds.
 TS_API void ts_writer_stall(ts_writer *writer, uint32_t track, uint32_t cause,
                             uint32_t detail, uint64_t count, int64_t first_ns,
                             int64_t last_ns, uint64_t stall_ns);
 
 /*
-    Opens a finished trace to add names, symbols and metadata to it, in place:
-    nothing that is there is changed. `names` and `symbols`: the highest
-    numbers in use (ts_reader_entry). Until it is closed the trace is an
-    unfinished one; abandoning it leaves the trace as it was.
+    Opens a finished trace to add names, symbols and metadata in place; what it
+    holds already is not changed. `names` and `symbols`: the highest numbers in
+    use (ts_reader_entry). Until the writer is closed the trace is unfinished;
+    ts_writer_abandon leaves it as it was.
 
     Errors:  TS_ERR_TRUNCATED the trace is not finished
              TS_ERR_BUSY      another process writes it
@@ -1949,15 +1984,16 @@ TS_API ts_result ts_writer_extend(ts_writer **writer, const char *path,
                                   uint32_t names, uint32_t symbols);
 
 /*
-    One event. Times may be negative and come in any order; equal ones stay
-    in the order of the calls. Of two zones with the same start and end the
-    inner one is given first. values: count others of the kind's columns
-    (ts_event_columns), in any order; what is left out is 0. `duration_ns` of
+    Writes one event. Times may be negative and come in any order; events of
+    equal time keep the order of the calls. Of two zones with the same start and
+    end, write the inner one first. values: `count` other columns of the kind
+    (ts_event_columns), in any order; those left out are 0. `duration_ns` of
     a kind without duration is ignored. An event that lies more than 2^61 ns
     from time 0, or whose duration is negative, is left out and counted in the
     ledger (TS_LOSS_BAD_RECORD).
 
-    Errors, kept: TS_ERR_USAGE (unknown kind, a column it has not, track 0).
+    Errors, kept: TS_ERR_USAGE (unknown kind, a column that the kind does not
+    have, track 0).
 */
 TS_API void ts_writer_event(ts_writer *writer, ts_event_kind kind,
                             uint32_t track, int64_t start_ns,
@@ -1984,38 +2020,38 @@ typedef struct ts_rows {
 } ts_rows;
 
 /*
-    Many events at once: the same as ts_writer_event_text for each, but many
-    rows become chunks as they stand, which costs a tenth. So they should lie
-    in the order in which they were recorded. Columns that the kind does not
-    have are ignored.
+    Writes many events at once: the same as ts_writer_event_text for each, at a
+    tenth of the cost, because many rows become chunks as they are. The rows
+    should be in the order in which they were recorded. Columns that the kind
+    does not have are ignored.
 
     Errors, kept: TS_ERR_USAGE (unknown kind, a track 0).
 */
 TS_API void ts_writer_rows(ts_writer *writer, const ts_rows *rows);
 
 /*
-    Keeps bytes in the trace once, whoever asks how often.
+    Stores bytes in the trace; equal bytes are stored only once.
     hash: receives the XXH3-128 of the bytes, low half first; may be NULL.
     Errors, kept: TS_ERR_USAGE (size over 2^32 - 32).
 */
 TS_API void ts_writer_blob(ts_writer *writer, const void *bytes, size_t size,
                            uint64_t hash[2]);
 
-// A record of an operation or of code, as section 13 of the specification has
-// it. Blobs that it names come first.
+// Stores a capture record, laid out as section 13 of docs/sbt-format.md says.
+// Store the blobs that it names first.
 TS_API void ts_writer_capture(ts_writer *writer, const void *record,
                               size_t size);
 
-// What the machine's other clocks showed at a moment of the trace; moments
-// come in order. uncertainty_ns: how far apart they were read.
+// What the machine's other clocks showed at time_ns of the trace. Samples come
+// in order of time. uncertainty_ns: the time that reading the clocks took.
 TS_API void ts_writer_clock(ts_writer *writer, int64_t time_ns,
                             uint64_t realtime_ns, uint64_t boottime_ns,
                             uint64_t uncertainty_ns);
 
 /*
-    Makes `time_ns` the zero of the trace, as its readers see it, and says its
-    Unix time (0: unknown). For sources that tell neither at their beginning;
-    the times of the other calls keep their meaning. The last call counts.
+    Makes `time_ns` the zero of the trace as readers see it, and gives its Unix
+    time (0: unknown). For sources that give neither at their beginning; times
+    passed to other calls keep their meaning. The last call counts.
 */
 TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
                              uint64_t realtime_ns);
@@ -2024,8 +2060,9 @@ TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
 TS_API ts_result ts_writer_error(const ts_writer *writer);
 
 /*
-    Completes the trace and gives it its name. After an error nothing is left
-    of it, and what was at `path` stays. Frees the writer in any case.
+    Completes the trace and moves it to `path`. After an error the trace is
+    removed and an existing file at `path` is unchanged. Always frees the
+    writer.
 
     Errors:  the first since the open: TS_ERR_IO, TS_ERR_DISK_FULL,
              TS_ERR_MEMORY, TS_ERR_USAGE.
@@ -2040,7 +2077,7 @@ TS_API void ts_writer_abandon(ts_writer *writer);
 /* ==== 12. Implementation ================================================= */
 // src/record/base/implementation.h
 
-// C that C++ compiles too: casts and NULL are those of C.
+// The implementation is C that C++ compiles too: its casts and NULL are C's.
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
@@ -2081,11 +2118,11 @@ TS_API void ts_writer_abandon(ts_writer *writer);
 #endif
 #define TS__PATH_MAX      4096
 
-// How a file is opened that somebody else may have put there: a pipe is not
-// waited for, a link not followed.
+// Flags for opening a file that somebody else may have put there: do not wait
+// for a pipe, do not follow a link.
 #define TS__OPEN_STRANGE  (O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
 
-// What a sidecar begins with.
+// The beginning of a sidecar.
 typedef struct ts__sidecar_head {
     uint8_t magic[8];
     uint32_t layout; // sizeof(ts__sidecar), catches other versions
@@ -2101,7 +2138,7 @@ typedef struct ts__sidecar_head {
 static bool ts__sidecar_name(char *out, const char *dir,
                              const uint8_t session[16])
 {
-    uint64_t word[2]; // the bytes in their order, as a number each
+    uint64_t word[2]; // the session's bytes as two numbers
     memcpy(word, session, sizeof word);
     return snprintf(out, TS__PATH_MAX,
                     "%s/tracesmith-%016" PRIx64 "%016" PRIx64 ".ring", dir,
@@ -2118,8 +2155,8 @@ static void ts__directory_of(char *out, const char *path)
     out[size] = 0;
 }
 
-// Whether this user's recorder made the file and nobody else can have changed
-// it. To root, those of the trace's owner are as good as its own.
+// Whether this user made the file and nobody else can have changed it. Root
+// also accepts files of the trace's owner.
 static bool ts__sidecar_own(int fd, uid_t owner)
 {
     struct stat st;
@@ -2129,8 +2166,9 @@ static bool ts__sidecar_own(int fd, uid_t owner)
            (st.st_uid == user || (!user && st.st_uid == owner));
 }
 
-// The folder of a path, for what is looked at and then removed: whoever may
-// write above it can lead the path elsewhere meanwhile, but not what is open.
+// Opens the folder of a path, so that the file which was checked is the one
+// that is removed: whoever may write to a folder above can redirect the path in
+// between, but not an open folder.
 static inline int ts__folder_open(const char *path, const char **name)
 {
     char dir[TS__PATH_MAX];
@@ -2141,7 +2179,7 @@ static inline int ts__folder_open(const char *path, const char **name)
     return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Removes a path that is still the file which is open.
+// Removes a path if it still names the open file.
 static inline bool ts__unlink_open(const char *path, int fd)
 {
     const char *name;
@@ -2155,7 +2193,7 @@ static inline bool ts__unlink_open(const char *path, int fd)
     if (folder >= 0) close(folder);
     return done;
 }
-#endif // of a machine and headers that will do
+#endif // little-endian, headers included early enough
 #endif // TS__SIDECAR_IMPLEMENTED
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
@@ -2163,8 +2201,8 @@ static inline bool ts__unlink_open(const char *path, int fd)
 
 #include <string.h>
 
-// Most of what follows runs rarely and should be small; rings/ and encode/
-// run for each record.
+// Most of what follows runs rarely and is optimised for size; rings/ and
+// encode/ run for each record and are not.
 #ifdef __clang__
 #define TS__SMALL_BEGIN \
     _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
@@ -2183,7 +2221,7 @@ TS__SMALL_BEGIN
 /* ---- 12.2 Texts of results, events and columns -------------------------- */
 // src/record/base/texts.h
 
-// Lists that end with a NULL: tables take less than a switch.
+// Lists that end with NULL: a table is smaller than a switch.
 typedef struct ts__text {
     int number;
     const char *text;
@@ -2232,7 +2270,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define TS__GPU \
     TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
         TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
-    // By number: none is 0, and 15 is free.
+    // By event kind; 0 and 15 are no kinds.
     static const uint8_t columns[TS_EVENT_LIMIT][TS__COLUMNS_PER_EVENT + 1] = {
         { 0 },
         // zone
@@ -2331,7 +2369,7 @@ TS__SMALL_END
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
-// Small as well: chunks are long, where that costs a twentieth.
+// Optimised for size, too: on long chunks this costs 5 % of the speed.
 TS__SMALL_BEGIN
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -2390,15 +2428,15 @@ static void ts__futex_wake(uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-// Counts, for whoever waits until the word is another one.
+// Changes a futex word and wakes those who wait for a change.
 static void ts__futex_bump(uint32_t *word)
 {
     __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
     ts__futex_wake(word);
 }
 
-// A mutex that a fork child may simply forget: 0 free, 1 held, 2 contended.
-// It holds because every holder has its signals blocked (ts__enter).
+// A mutex that a child made by fork may simply reset: 0 free, 1 held, 2
+// contended. This is safe because every holder has signals blocked (ts__enter).
 typedef struct ts__lock {
     uint32_t word;
 } ts__lock;
@@ -2423,7 +2461,7 @@ static void ts__lock_give(ts__lock *lock)
         ts__futex_wake(&lock->word);
 }
 
-// Fresh zeroed memory of our own; NULL when there is none.
+// New private memory, filled with zeros; NULL on failure.
 static void *ts__pages_new(size_t size)
 {
     void *const p = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -2431,8 +2469,8 @@ static void *ts__pages_new(size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
-// Memory that is shared becomes this process's own, with the first bytes of
-// it. Without memory it stays shared.
+// Replaces shared memory by private memory at the same address and copies the
+// first `keep` bytes. If there is no memory, it remains shared.
 static bool ts__own_memory(void *memory, size_t keep, size_t size)
 {
     void *const own = ts__pages_new(size);
@@ -2448,7 +2486,7 @@ static size_t ts__page_round(size_t size)
     return (size + page - 1) & ~(page - 1);
 }
 
-// What the last call's failure means to a session.
+// The session's result for the last failed system call (errno).
 static ts_result ts__disk_error(ts_result otherwise)
 {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG
@@ -2465,8 +2503,9 @@ static bool ts__file_may_grow(uint64_t size)
            limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
-// A part of a file as shared memory, its pages present, its blocks reserved
-// (a hole would mean SIGBUS on a full disk). NULL and errno on failure.
+// Maps a part of a file as shared memory with its pages present and its disk
+// blocks reserved: touching a hole on a full disk would raise SIGBUS. Returns
+// NULL and sets errno on failure.
 static void *ts__pages_map(int fd, uint64_t offset, size_t size)
 {
     int error;
@@ -2483,7 +2522,7 @@ static void *ts__pages_map(int fd, uint64_t offset, size_t size)
     }
     void *const p =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    if (p == MAP_FAILED) { // the blocks must not stay
+    if (p == MAP_FAILED) { // give the blocks back
         error = errno;
         const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
         if (fallocate(fd, mode, (off_t)offset, (off_t)size) != 0) error = errno;
@@ -2496,8 +2535,7 @@ static void *ts__pages_map(int fd, uint64_t offset, size_t size)
     return p;
 }
 
-// Writes all or nothing, as far as the caller can tell: on failure the file
-// is cut back to offset.
+// Writes all bytes or none: on failure the file is truncated to `offset`.
 static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
                                 size_t size)
 {
@@ -2520,9 +2558,9 @@ static ts_result ts__file_write(int fd, uint64_t offset, const void *bytes,
 }
 
 /*
-    A file of ours in a program that may close descriptors it does not know,
-    as daemons do: the number may mean another file by now. Nothing is written
-    to one that is not the same, nor is it closed.
+    Our file in a program that may close descriptors it did not open, as daemons
+    do, so that the number may now mean another file. Such a file is neither
+    written to nor closed.
 */
 typedef struct ts__file {
     int fd; // -1: none
@@ -2544,7 +2582,7 @@ static int ts__file_open(ts__file *file, const char *path, int flags,
     file->fd = fd;
     if (fd < 0) return -1;
     if (fstat(fd, &st) != 0) {
-        if (flags & O_EXCL) unlink(path); // we made it just now
+        if (flags & O_EXCL) unlink(path); // this call created it
         close(fd);
         return file->fd = -1;
     }
@@ -2560,7 +2598,7 @@ static bool ts__file_is(const ts__file *file, int fd)
            st.st_ino == file->inode;
 }
 
-// Whether the descriptor is still ours, or can be again under its path.
+// Whether the descriptor is still our file, or can be opened again by its path.
 static bool ts__file_keep(ts__file *file, const char *path)
 {
     if (ts__file_is(file, file->fd)) return true;
@@ -2585,8 +2623,9 @@ static bool ts__file_read(int fd, uint64_t offset, void *bytes, size_t size)
     return pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
 }
 
-// The lock that tells that a sidecar's writer lives. It belongs to the open
-// file, so a reader in the same process does not disturb it.
+// Takes the lock which shows that the sidecar's writer is alive. The lock
+// belongs to the open file description, so that a reader in the same process
+// does not release it.
 static bool ts__file_lock(int fd)
 {
     struct flock lock;
@@ -2596,7 +2635,7 @@ static bool ts__file_lock(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// A hash for our own tables, short and quick for a few words.
+// A hash for our own tables: short code, and fast for a few words.
 static uint64_t ts__mix(const void *bytes, size_t size, uint64_t seed)
 {
     const uint8_t *p = (const uint8_t *)bytes;
@@ -2624,8 +2663,8 @@ static size_t ts__text_read(const char *path, char *text, size_t room)
     return size;
 }
 
-// Two words that no other trace has: where the kernel has none yet, or lets
-// nobody ask, by when and by whom.
+// Two words that identify a trace: random ones from the kernel or, if it gives
+// none, made from the time and the process.
 static void ts__random(void *words)
 {
     const uint64_t process = (uint64_t)getpid() << 32;
@@ -2655,8 +2694,8 @@ static void ts__random(void *words)
 #define TS__BATCH_BYTES      (4u << 20)
 #define TS__SCRATCH_BYTES    (512u << 10)
 
-// Totals of one cause, and what of it the trace already has: `sent`, or
-// `pending` once the append numbered `pending_epoch` is done.
+// The total of one cause, and how much of it is in the trace: `sent`, or
+// `pending` once the append numbered `pending_epoch` is complete.
 typedef struct ts__loss_total {
     uint64_t count, stall_ns, first, last;
     uint64_t sent, sent_stall, sent_last;
@@ -2676,14 +2715,14 @@ enum { TS__LOSS_SLOTS = 12 };
 typedef struct ts__ring_rest {
     ts__lock lock;       // of the consumer's side
     uint32_t state;      // TS__RING_...
-    uint32_t track;      // whose records come at `tail`
-    uint32_t owner;      // track of the thread that has it
+    uint32_t track;      // of the records at `tail`
+    uint32_t owner;      // track of the owning thread
     uint32_t index;      // in the sidecar
-    ts__ring *older;     // a smaller one of the same thread
+    ts__ring *older;     // the thread's smaller ring before this one
     uint64_t start;      // position of the first record
     uint64_t drained_ns; // when it was last emptied
-    // The last changes of owner, so that a flight recorder knows whose
-    // records it holds when the THREAD record is overwritten.
+    // The last changes of owner: they tell a flight recorder whose records it
+    // holds when the THREAD record has been overwritten.
     struct {
         uint64_t position;
         uint32_t track;
@@ -2710,8 +2749,8 @@ typedef struct ts__entry {
     uint32_t unused;
 } ts__entry; // then the bytes
 
-// What the writer of a trace knows. It lies in the sidecar, so that salvage
-// goes on exactly where the process died.
+// State of a trace's writer. It lies in the sidecar, so that salvage continues
+// exactly where the process died.
 typedef struct ts__writer_state {
     uint64_t offset;       // of the next chunk
     uint64_t index_offset; // of the last index part, 0 none
@@ -2733,10 +2772,10 @@ typedef struct ts__sidecar {
     uint64_t size; // of the file
     ts__writer_state state;
     /*
-        The journal. An append first saves `state` in `before` and sets step
-        to 1; writes; updates `state`; sets step to 2; moves the ring's tail
-        to `tail`; sets step to 0. Whatever instruction dies, salvage either
-        undoes all of it (1) or finishes it (2).
+        The journal. An append saves `state` in `before`, sets step to 1,
+        writes, updates `state`, sets step to 2, moves the ring's tail to
+        `tail`, and sets step to 0. Whatever instruction the process dies at,
+        salvage either undoes the append (step 1) or completes it (step 2).
     */
     uint32_t step;
     uint32_t ring; // index into rings, TS__RINGS_MAX: none
@@ -2749,7 +2788,7 @@ typedef struct ts__sidecar {
     ts__loss_total losses[TS__GLOBAL_LOSSES];
     uint32_t block_count, ring_count;
     struct {
-        uint64_t offset;  // how much of it is used is the word in front
+        uint64_t offset;  // the word before it says how much is used
         uint64_t written; // of the session's log, or of the process's blocks
                           // while a trace begins: in the trace
     } blocks[TS__BLOCKS_MAX];
@@ -2760,16 +2799,16 @@ typedef struct ts__sidecar {
     uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
 } ts__sidecar;
 
-// One file being written: a session's trace, a snapshot, or a salvage.
+// One file being written: a session's trace, a dump, or a salvaged trace.
 typedef struct ts__writer {
     ts__file file;
     const char *path;
     ts__lock lock;
-    ts__sidecar *sidecar; // a snapshot has a private one
+    ts__sidecar *sidecar; // a dump has a private one
     uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
     uint64_t reserved;    // disk space is allocated up to here
     ts_result error;      // the first
-    bool final;           // may use up the reserve
+    bool final;           // may use the space reserved for the end
 } ts__writer;
 
 static void ts__writer_failed(ts__writer *w, ts_result result)
@@ -2782,13 +2821,13 @@ typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
     uint64_t size;
-    uint64_t past;     // up to here, of sessions that are over
-    uint64_t reported; // up to here, older than the session
-    uint64_t kept;     // `used` where its memory is not this process's alone
+    uint64_t past;     // entries up to here belong to ended sessions
+    uint64_t reported; // entries up to here are older than the session
+    uint64_t kept;     // value of `used` at the fork, if shared
     uint32_t session;  // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
-// Kinds of entries beside those of chunks. PACKED: a stack in words, as in
-// ts__stack_get. The last two never leave the process.
+// Kinds of entries in addition to those of chunks. PACKED: a stack in words,
+// see ts__stack_get. The other two are never written to a trace.
 enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
 enum { TS__OPEN_ZONES_MAX = 16384 };
@@ -2803,8 +2842,8 @@ typedef struct ts__open_zone {
     once, each with one of these.
 */
 typedef struct ts__encoder {
-    // A row of all columns is written at once: the padding keeps it from
-    // falling into one set of the cache.
+    // All columns of a row are written together: the padding spreads them over
+    // several sets of the cache.
     uint64_t column[TS__COLUMNS_PER_EVENT][TS__BATCH_ROWS + 24];
     uint64_t track[TS__BATCH_ROWS + 24]; // u64 like every column
     uint64_t stored[TS__BATCH_ROWS + 64];
@@ -2814,8 +2853,8 @@ typedef struct ts__encoder {
     uint8_t text[TS__BATCH_TEXT];
     uint8_t payload[16 * 1024]; // of one record
     uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
-    uint64_t base;                          // the session's start tick
-    uint64_t now;                           // a tick that records are near
+    uint64_t base; // the session's start tick
+    uint64_t now;  // records lie within 2^55 ticks of it
     ts__open_zone open[TS__OPEN_ZONES_MAX]; // see ts__open_zones
     uint32_t open_count;
     uint32_t records;
@@ -2828,14 +2867,14 @@ typedef struct ts__encoder {
     uint8_t raw[TS__BATCH_BYTES]; // before compression
 } ts__encoder;
 
-// Everything the process has, in one place. Zero is "nothing yet".
+// The state of the process. All zeros is the initial state.
 typedef struct ts__core {
-    // What a child made by fork begins with zeros of: all before `blocks`.
+    // A child made by fork resets everything before `blocks` to zeros.
     ts__lock api; // session calls exclude each other
     ts__lock names;
-    ts__lock ledger; // of losses without a ring; innermost
+    ts__lock ledger; // of losses without a ring; taken last
     ts__lock pool;   // rings of the session
-    uint32_t inside; // threads in the slow path
+    uint32_t inside; // threads inside the slow path
     uint32_t threads;
     uint32_t ring_count, free_count;
     uint64_t ring_bytes;    // of all
@@ -2845,10 +2884,10 @@ typedef struct ts__core {
     // Dictionary.
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
-    ts__block *block, *log;  // to which entries are added
-    uint32_t grow_failed[2]; // requests since the sidecar has no space
-    // Hash tables of deduplicated entries: the one in use, and the one that
-    // it is copied into.
+    ts__block *block, *log;  // entries are added to these
+    uint32_t grow_failed[2]; // requests refused since the disk was full
+    // Hash tables of deduplicated entries: the one in use, and the larger one
+    // that it is being copied into.
     ts__entry **table, **table_next;
     uint32_t table_used;
     uint32_t last_id[16]; // by chunk kind
@@ -2857,7 +2896,8 @@ typedef struct ts__core {
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
     char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
     char sidecar_path[TS__PATH_MAX];
-    ts_result start_error; // of a start that failed, until a stop tells it
+    ts_result
+        start_error; // of a failed start, until ts_session_stop returns it
     uint32_t generation;
     uint32_t snapshots;
     uint64_t start_tick;
@@ -2870,7 +2910,7 @@ typedef struct ts__core {
     uint32_t encoder_wake;
     // Drain thread.
     pthread_t thread;
-    uint32_t wake;    // futex: counts requests to look at once
+    uint32_t wake;    // futex: counts requests to drain now
     uint32_t drained; // futex: counts drains
     uint32_t snapshot_wanted;
     uint64_t clock_next_ns, clock_step_ns;
@@ -2889,8 +2929,8 @@ static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
 ts__page ts__here;
 TS__TLS ts__ring *ts__mine = &ts__none;
 #endif
-// This thread: inside the slow path; its track, name, and the session that
-// has been told of them.
+// This thread: whether it is inside the slow path; its track, its name, and the
+// session to which they were reported.
 static TS__TLS uint32_t ts__inside, ts__track, ts__track_name,
     ts__track_reported;
 static TS__TLS ts__ring *ts__before; // its ring in an earlier session
@@ -2911,30 +2951,30 @@ uint64_t ts_tick_now(void)
     return ts__tick();
 }
 
-// What a recording call must leave as it was.
+// What a recording call must not change for its caller.
 typedef struct ts__caller {
     uint64_t signals; // the kernel's set of them: bit SIGNAL - 1
     int error;        // errno
     int cancel;       // pthread_setcancelstate
 } ts__caller;
 
-// Sets the blocked signals. Not pthread_sigmask: it takes as long again.
+// Sets the blocked signals. pthread_sigmask would take twice as long.
 static __attribute__((noinline)) void ts__signals_set(int how, uint64_t set,
                                                       uint64_t *old)
 {
     syscall(SYS_rt_sigprocmask, how, &set, old, sizeof set);
 }
 
-// All but faults, which would kill without the app's handler if they were
-// blocked, and the C library's own 32 and 33.
+// All signals but faults, which would kill the program without calling its
+// handler if they were blocked, and the C library's own 32 and 33.
 #define TS__SIGNALS_ALL \
     ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) | \
       UINT64_C(1) << (SIGILL - 1) | UINT64_C(1) << (SIGFPE - 1) | \
       UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1) | \
       UINT64_C(3) << 31)
 
-// With signals blocked, a handler never finds this thread holding a lock,
-// and its records are only delayed. Nor may the thread be cancelled here.
+// Blocks signals, so that no handler runs while this thread holds a lock; its
+// records are only delayed. Also disables cancellation of the thread.
 static void ts__caller_save(ts__caller *caller)
 {
     caller->error = errno;
@@ -2958,9 +2998,11 @@ static TS__TLS struct {
 
 static void ts__fork_child(void);
 
-// Not 0 if this thread cannot enter: a fault inside led back here, or a handler
-// of the program's around a fork, or nobody told us of the child that this is.
-// In one made by fork, where such a handler may run before ours, it begins now.
+// Whether this thread must not enter the slow path (not 0): it is inside
+// already (a fault there led to a handler that records), or in one of the
+// program's own fork handlers, or this is a child whose fork handlers did not
+// run. In a child made by fork, where a handler of the program may run before
+// ours, our handler's work is done now.
 static __attribute__((noinline)) uint32_t ts__busy(void)
 {
     if (ts__fork.process && ts__fork.process != getpid()) ts__fork_child();
@@ -2969,8 +3011,8 @@ static __attribute__((noinline)) uint32_t ts__busy(void)
     return ts__inside | (type & ~TS__LOAD(&ts__here.tick));
 }
 
-// CLOCK_MONOTONIC_RAW in nanoseconds. In a child that nobody told us of it
-// takes the thread's ring away; before the first session there is none.
+// CLOCK_MONOTONIC_RAW in nanoseconds. In a child whose fork handlers did not
+// run it takes the thread's ring away; before the first session there is none.
 uint64_t ts__tick_slow(void)
 {
 #ifdef TS__CLOCK_MACHINE
@@ -2999,15 +3041,15 @@ static void ts__leave(const ts__caller *caller)
     ts__caller_restore(caller);
 }
 
-// Inside the slow path: true as long as this session's memory may be used.
-// ts_session_stop ends the session, then waits until nobody is inside.
+// Within the slow path: whether this session's memory may still be used.
+// ts_session_stop ends the session and then waits until no thread is inside.
 static bool ts__session_still(uint32_t gate)
 {
     return gate && __atomic_load_n(&ts__here.session, __ATOMIC_SEQ_CST) == gate;
 }
 
-// Session calls run with signals blocked and exclude each other, which also
-// keeps the session's memory; they may use the slow path themselves.
+// Session calls run with signals blocked and exclude each other, so that the
+// session's memory remains mapped; they may use the slow path themselves.
 static bool ts__api_enter(ts__caller *caller)
 {
     if (ts__busy()) return false;
@@ -3025,7 +3067,7 @@ static void ts__api_leave(const ts__caller *caller)
 /* ---- 12.5 Loss ledger --------------------------------------------------- */
 // src/record/base/ledger.h
 
-// Totals have one writer at a time; the drain reads them as they are.
+// A total has one writer at a time; the drain reads it without a lock.
 static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
                          uint64_t last, uint64_t stall_ns)
 {
@@ -3038,8 +3080,8 @@ static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
     TS__STORE(&total->count, before + count);
 }
 
-// The row of a loss among those before `shared`, or the one behind them that
-// is for what found none.
+// The row for a loss among the rows before `shared`; if these are all taken, a
+// row behind them that several losses share.
 static ts__loss_total *ts__loss_find(ts__loss_total *total,
                                      ts__loss_total *shared, uint32_t row,
                                      uint32_t track, ts_loss cause,
@@ -3059,8 +3101,8 @@ static ts__loss_total *ts__loss_find(ts__loss_total *total,
     return total;
 }
 
-// A loss of the thread that owns a ring: only that thread calls this. When
-// its rows are taken, threads share one for each of the four causes.
+// Counts a loss of the thread that owns the ring; only that thread calls this.
+// When all of its rows are taken, it uses one row for each of the four causes.
 static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                           uint64_t first, uint64_t last, uint64_t stall_ns)
 {
@@ -3074,8 +3116,8 @@ static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                  count, first, last, stall_ns);
 }
 
-// A loss without a ring, or found by another thread. The last 16 rows are
-// shared by what found no row of its own, each cause has one.
+// Counts a loss that has no ring or that another thread found. The last 16
+// rows, one for each cause, are for losses that find no row of their own.
 static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
                           uint32_t detail, uint64_t count, uint64_t first,
                           uint64_t last)
@@ -3089,8 +3131,8 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
     ts__lock_give(&ts__c.ledger);
 }
 
-// The same for something that happens now in the running session, whose
-// memory must be known to be there.
+// The same for a loss at this moment. The caller makes sure that the session's
+// memory stays mapped.
 static void ts__loss_now(uint32_t track, ts_loss cause)
 {
     const uint64_t now = ts__tick();
@@ -3103,8 +3145,8 @@ static bool ts__loss_open(const ts__loss_total *total, uint64_t epoch)
     return TS__LOAD(&total->count) != (done ? total->pending : total->sent);
 }
 
-// The row that the trace does not have yet; the append that carries it will
-// make the writer's epoch `epoch` + 1.
+// What the trace does not have yet of a total, as a row. The append that writes
+// it sets the writer's epoch to `epoch` + 1.
 static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
 {
     if (total->pending_epoch <= epoch) {
@@ -3131,11 +3173,11 @@ static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
 // src/record/dictionary/dictionary.h
 
 /*
-    Names, sites, tracks ... live as long as the process, in blocks that are
-    never freed or moved. Lookups take no lock: an entry and a table are
-    complete before the pointer to them is published. During a session each
-    new entry also goes into a log in the sidecar, from which it is written to
-    the trace, by the drain or by salvage.
+    Names, sites, tracks and so on live as long as the process, in blocks that
+    are never freed or moved. Lookups take no lock: an entry or a table is
+    complete before the pointer to it is published. During a session each new
+    entry also goes into a log in the sidecar, from which the drain or salvage
+    writes it to the trace.
 */
 static const uint8_t *ts__entry_bytes(const ts__entry *entry)
 {
@@ -3147,8 +3189,8 @@ static size_t ts__entry_room(size_t size)
     return (sizeof(ts__entry) + size + 7) & ~(size_t)7;
 }
 
-// The entry of a table that has these bytes; if none has, `put` becomes it.
-// Stacks are put without a lock: see ts__shelf.
+// Finds the entry with these bytes in a table; if there is none, adds `put`.
+// Stacks are added without a lock: see ts__shelf.
 static ts__entry *ts__table_get(ts__entry **table, uint32_t kind,
                                 const void *bytes, size_t size, uint64_t hash,
                                 ts__entry *put)
@@ -3183,13 +3225,13 @@ static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
     return table ? ts__table_get(table, kind, bytes, size, hash, NULL) : NULL;
 }
 
-// Shows an entry to others. The number of the one that has its bytes: another
-// thread may have been faster.
+// Makes an entry visible to other threads. Returns the number of the entry with
+// these bytes, which is another one if another thread was faster.
 static uint32_t ts__entry_show(ts__entry *e)
 {
     ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
     const ts__entry *known = ts__table_put(table, e);
-    // Either the copy under way sees the entry, or this sees the copy.
+    // Either a copy in progress sees the entry, or this thread sees the copy.
     ts__entry **const next =
         __atomic_load_n(&ts__c.table_next, __ATOMIC_SEQ_CST);
     if (next != table) known = ts__table_put(next, e);
@@ -3197,15 +3239,15 @@ static uint32_t ts__entry_show(ts__entry *e)
     return known->id;
 }
 
-// Half load, or no table yet.
+// Whether the table is half full, or there is none yet.
 static bool ts__table_full(void)
 {
     ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
     return !table || TS__LOAD(&ts__c.table_used) >= (uintptr_t)table[-1] / 2;
 }
 
-// Makes the table four times as large when it is full. The old one stays for
-// lookups under way: all old ones together are a third of the present one.
+// Makes the table four times as large when it is full. Old tables are kept for
+// lookups in progress; together they take a third of the present one.
 static bool ts__table_grow(void)
 {
     if (!ts__table_full()) return true;
@@ -3214,8 +3256,8 @@ static bool ts__table_grow(void)
     ts__entry **const table =
         (ts__entry **)ts__pages_new((count + 1) * sizeof *table);
     if (!table) return false;
-    // All of it is going to be touched, and page for page takes ten times as
-    // long.
+    // All of it will be touched; one page fault after another takes ten times
+    // as long.
     madvise(table, (count + 1) * sizeof *table, MADV_POPULATE_WRITE);
     table[0] = (ts__entry *)(count - 1);
     __atomic_store_n(&ts__c.table_next, table + 1, __ATOMIC_SEQ_CST);
@@ -3227,12 +3269,12 @@ static bool ts__table_grow(void)
     return true;
 }
 
-// What asks for a part of the sidecar. Entries may have room where rings, which
-// are large, have none.
+// What a part of the sidecar is for. There may be room for entries where there
+// is none for rings, which are large.
 enum { TS__GROW_ENTRIES, TS__GROW_RINGS };
 
-// Where there was no space each record asks for some. Of these requests the
-// first, second, fourth, ... and each 4,096th go through.
+// After a failure each record would try again. Of these requests only the
+// first, second, fourth and so on, and then each 4,096th, reach the disk.
 static bool ts__grow_refused(int what)
 {
     uint32_t *const failed = &ts__c.grow_failed[what];
@@ -3248,7 +3290,7 @@ static void ts__grow_failed(int what)
 }
 
 // A part of the sidecar for a block or a ring; NULL when there is no space,
-// which ts_session_stop tells.
+// which ts_session_stop reports.
 static void *ts__sidecar_grow(int what, size_t size, uint64_t *offset)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
@@ -3269,8 +3311,8 @@ static void *ts__sidecar_grow(int what, size_t size, uint64_t *offset)
     return pages;
 }
 
-// The next of the blocks, with the word before its bytes that says how much
-// of it is used. offset: of a part of the sidecar.
+// Adds a block whose memory is the part of the sidecar at `offset`. The word
+// before its bytes says how much of it is used.
 static ts__block *ts__block_add(ts__block *blocks, uint32_t *count,
                                 void *memory, size_t size, uint64_t offset)
 {
@@ -3325,7 +3367,7 @@ static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
                         size_t size)
 {
     if (!ts__c.names_shared || kind >= TS__ENTRY_BLOB) return true;
-    // Not before: a session that starts sets it before names are shared.
+    // Read it only here: a starting session sets it before names are shared.
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     ts__block *const block = ts__block_get(
         &ts__c.log, ts__log, &sidecar->block_count, ts__entry_room(size), true);
@@ -3343,7 +3385,7 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
                             ts__entry_room(size), false)
             : NULL;
     if (!block || !ts__log_add(kind, id, bytes, size)) {
-        // A session that ends lets go of its memory once names are not shared.
+        // An ending session unmaps its memory once names are no longer shared.
         if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_INCOMPLETE);
         return 0;
     }
@@ -3351,8 +3393,8 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
     return hash ? ts__entry_show(e) : id;
 }
 
-// The next number of a kind, 0 when there are no more. It is lost if what it
-// was for cannot be kept.
+// The next number of a kind, 0 when there are no more. If its entry cannot be
+// kept, the number is not used again.
 static uint32_t ts__id_next(uint32_t kind)
 {
     if (kind == TS__ENTRY_PACKED) kind = TS_CHUNK_STACKS;
@@ -3367,7 +3409,7 @@ static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
     return id ? ts__entry_add(kind, id, bytes, size, 0) : 0;
 }
 
-// Makes an entry that was not found, unless somebody else did meanwhile.
+// Makes an entry that was not found, unless another thread has done so since.
 static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
                                uint64_t hash)
 {
@@ -3383,7 +3425,7 @@ static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
     return id;
 }
 
-// The identifier of an entry with these bytes, made if there is none yet.
+// The number of the entry with these bytes, which is made if there is none.
 static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
 {
     const uint64_t hash = ts__mix(bytes, size, kind) | 1;
@@ -3423,7 +3465,7 @@ static uint32_t ts__site_get(const char *name, const ts_site *site)
     return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
 }
 
-// A record that cannot be made because what it is called has no number.
+// Counts a record that cannot be made because its name got no number.
 static uint32_t ts__nameless(void)
 {
     ts__caller old;
@@ -3472,8 +3514,8 @@ static uint32_t ts__track_put(uint32_t id, ts_track_type type, uint32_t parent,
     return id;
 }
 
-// The process's own track: number 1 of the first process to ask, and a new
-// one in a fork child.
+// The process's own track: number 1 in the first process, a new number in a
+// child made by fork.
 static uint32_t ts__process_track(void)
 {
     if (!TS__LOAD(&ts__c.process_track)) {
@@ -3503,8 +3545,8 @@ static uint32_t ts__thread_describe(uint32_t name)
     return ts__track;
 }
 
-// Threads come and go: a trace has the tracks of those that were there, so
-// each tells every session anew.
+// A trace has the tracks of those threads only that recorded in its session, so
+// each thread reports its track to each session.
 uint32_t ts_thread_track(void)
 {
     if (ts__track && ts__track_reported == TS__LOAD(&ts__here.session))
@@ -3522,7 +3564,8 @@ void ts_thread_name(const char *name)
     if (name) ts__thread_describe(ts_name_define(name));
 }
 
-// A counter is known by its name: a key entry leads to its track.
+// Counters are identified by their name: an entry with the name as key holds
+// the track.
 static uint32_t ts__counter_track(const char *name, const char *unit,
                                   uint32_t flags, bool define)
 {
@@ -3620,24 +3663,25 @@ uint32_t ts_module_define(const char *path, uint64_t address, uint64_t size,
 // src/record/dictionary/stacks.h
 
 /*
-    New stacks come by the thousand, where a call of the kernel or a page that
-    it has to find takes as long as the rest. So they need no lock, which would
-    need signals to be blocked, and are kept once: in blocks of the log that
-    stay when the session ends, because they are the process's as well.
+    New stacks arrive by the thousand, and one system call or page fault would
+    take as long as the rest of the work. So they are added without a lock
+    (which would require blocked signals) and stored once: in blocks of the log
+    that outlive the session, because they belong to the process as well.
 
-    A shelf has one such block. Whoever adds an entry takes a shelf, by one
-    instruction; one that is taken, by another thread or by what a signal
-    handler interrupted, is passed by. Nobody waits, and one that is never
-    given back (a jump out of a handler) is one less until the session ends:
-    the next session takes it, and a thread that is still in the one before
-    gets none that the next one has had. Without a shelf entries are added like
-    all others.
+    A shelf holds one such block. Adding an entry takes a shelf by one
+    instruction; a shelf that is taken already, by another thread or by code
+    that a signal handler interrupted, is skipped, so that nobody waits. A shelf
+    that is never given back (a jump out of a handler) is out of use until the
+    session ends; the next session takes it over, and a thread still in the old
+    session does not get a shelf that the new one has used. When no shelf is
+    free, entries are added like all others.
 
-    An entry is in the log before it is in the table, where others find it.
+    An entry is in the log before it is in the table, where other threads find
+    it.
 */
 enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
 typedef struct ts__shelf {
-    uint32_t taken;   // twice the session that used it last; odd: busy
+    uint32_t taken;   // 2 * the last session that used it, + 1 if taken
     ts__block *block; // one of the process's
 } ts__shelf;
 static ts__shelf ts__shelves[TS__SHELVES];
@@ -3647,10 +3691,10 @@ static struct {
 } ts__shelf_use;
 
 /*
-    A block of the log by a file descriptor of its own: in a child made by
-    fork it stays mapped, where one of the session's would keep the sidecar
-    locked after the parent's death. The child does not write to it, and knows
-    from `kept` what was in it at the fork.
+    Maps a block of the log through its own file descriptor: it remains mapped
+    in a child made by fork, where the session's descriptor would keep the
+    sidecar locked after the parent's death. The child does not write to the
+    block; `kept` says what was in it at the fork.
 */
 static void *ts__shelf_memory(size_t size, uint64_t *offset)
 {
@@ -3667,9 +3711,10 @@ static void *ts__shelf_memory(size_t size, uint64_t *offset)
 }
 
 /*
-    In a child made by fork: a signal handler that forks may have interrupted a
-    put, which goes on in both. What is in a block, and what is being put there,
-    becomes the child's own; the parent's log is left alone.
+    In a child made by fork: a signal handler that forks may have interrupted an
+    addition, which then continues in both processes. The block's contents and
+    the entry being added become the child's own; the parent's log is not
+    touched.
 */
 static void ts__shelves_to_own(void)
 {
@@ -3683,16 +3728,16 @@ static void ts__shelves_to_own(void)
     }
 }
 
-// Of a program that has shelves: others are smaller by this.
+// Set once shelves are used: a program without stacks need not link them.
 static void (*ts__shelves_own)(void);
 
-// The next block of a shelf that this thread has. Names' lock held.
+// Gives the next block to a shelf that this thread has taken. Names' lock held.
 static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     uint64_t offset = 0;
-    // A session that ends lets go of its memory once names are not shared. Each
-    // session has blocks of its own: half of all are for what else is added.
+    // An ending session unmaps its memory once names are no longer shared. Each
+    // session has its own blocks; half of all blocks are for other entries.
     if (!ts__c.names_shared || !ts__session_still(gate) ||
         sidecar->block_count >= TS__BLOCKS_MAX / 2 ||
         ts__c.block_count >= TS__BLOCKS_MAX / 2)
@@ -3721,7 +3766,8 @@ static __attribute__((noinline)) ts__block *ts__shelf_fill(ts__shelf *shelf,
     if (!ts__enter(&old)) return NULL;
     ts__lock_take(&ts__c.names);
     ts__block *const block = ts__shelf_block(shelf, gate);
-    // release: a thread of the session before may look at it, see ts__shelf_put
+    // release: pairs with the acquire in ts__shelf_put, where a thread of the
+    // session before may read it
     if (block)
         __atomic_store_n(&shelf->block, block, __ATOMIC_RELEASE);
     else
@@ -3733,7 +3779,7 @@ static __attribute__((noinline)) ts__block *ts__shelf_fill(ts__shelf *shelf,
 
 TS__SMALL_END
 
-// Adds an entry to a shelf that this thread has.
+// Adds an entry to a shelf that this thread has taken.
 static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
                               const ts__entry *head, const void *bytes)
 {
@@ -3752,15 +3798,15 @@ static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
     memcpy(e + 1, bytes, head->size);
     // release: pairs with the acquire in ts__writer_blocks
     __atomic_store_n(&block->kept, used, __ATOMIC_RELEASE);
-    // And in the log, before the look at the session: if that has not ended by
-    // then, its log has the entry, and so has the beginning of the next one.
+    // Write to the log before checking the session: if it has not ended by
+    // then, its log has the entry, and the next session begins with it.
     uint64_t *const logged = (uint64_t *)(void *)block->bytes - 1;
     __atomic_exchange_n(logged, used, __ATOMIC_SEQ_CST);
     if (!ts__session_still(gate)) return 0;
     return ts__entry_show(e);
 }
 
-// A stack that is not known; 0: it is to be added like other entries.
+// Adds an unknown stack; 0: it must be added like other entries.
 static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
 {
     const uint32_t gate = TS__LOAD(&ts__here.session);
@@ -3770,7 +3816,7 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
         TS__STORE(&ts__shelf_use.count, 0);
         TS__STORE(&ts__shelf_use.session, gate);
     }
-    // A session with few of them needs no block for them.
+    // A session with few new stacks needs no block for them.
     if (TS__LOAD(&ts__shelf_use.count) < TS__SHELF_FROM) {
         __atomic_fetch_add(&ts__shelf_use.count, 1, __ATOMIC_RELAXED);
         return 0;
@@ -3778,13 +3824,13 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
     for (uint32_t i = 0; i < TS__SHELVES; i++) {
         ts__shelf *const shelf = &ts__shelves[i];
         uint32_t was = TS__LOAD(&shelf->taken);
-        // Who has it since an earlier session writes to that one's block alone.
+        // One taken in an earlier session writes to that session's block only.
         if ((int32_t)(was - 2 * gate) > 0 ||
             !__atomic_compare_exchange_n(&shelf->taken, &was, 2 * gate + 1,
                                          false, __ATOMIC_ACQUIRE,
                                          __ATOMIC_RELAXED))
             continue;
-        // The look comes after the shelf was taken: see ts__shelves_to_own.
+        // Check after the shelf was taken: see ts__shelves_to_own.
         const uint32_t id = ts__session_still(gate)
                                 ? ts__shelf_put(shelf, gate, head, bytes)
                                 : 0;
@@ -3796,8 +3842,8 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
     return 0;
 }
 
-// Two sums at once: one would wait for itself. Up to three words behind the
-// last one are zeros.
+// Two independent sums run in parallel, where one would be a chain. Up to three
+// words behind the last one must be zeros.
 static uint64_t ts__stack_hash(const uint32_t *words, uint32_t count)
 {
     const uint64_t odd = 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
@@ -3878,7 +3924,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
     ring->mask = ((uint64_t)1 << shift) - 1;
-    // Lap 1: a slot of zeros was never written.
+    // Start in lap 1, so that a slot of zeros reads as never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
     ts__rest(ring)->drained_ns = ts__clock_ns(CLOCK_MONOTONIC);
@@ -3896,7 +3942,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     return ring;
 }
 
-// Gives a ring to the calling thread, whose records follow. Pool's lock held.
+// Makes the calling thread the ring's owner. Pool's lock held.
 static void ts__ring_own(ts__ring *ring, uint32_t gate)
 {
     ts__ring_rest *const rest = ts__rest(ring);
@@ -3929,8 +3975,8 @@ static bool ts__ring_fits(ts__ring *ring, uint32_t count)
     return ring->head + count <= TS__LOAD(&ring->limit);
 }
 
-// Tells the producer how far the consumer has come. The limit is never more
-// than half a ring away, so that the drain is woken in time.
+// Reads how far the consumer has come and moves the limit, never more than half
+// a ring ahead, so that the drain is woken in time.
 static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
 {
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return true;
@@ -3950,7 +3996,7 @@ static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead);
 static void ts__row_write(ts__ring *ring, uint32_t event,
                           const uint64_t *values, uint32_t count);
 
-// Rings of a session that is over, a thread's last and its smaller ones.
+// Unmaps a thread's rings of an ended session: its last and the smaller ones.
 static void ts__rings_unmap(ts__ring *ring)
 {
     while (ring) {
@@ -3960,8 +4006,8 @@ static void ts__rings_unmap(ts__ring *ring)
     }
 }
 
-// A ring of 1 << shift slots or more, a free one where there is. Pool's lock
-// held, but ts__ring_attach looks at the count without it.
+// A ring of at least 1 << shift slots: a free one, or a new one. Pool's lock
+// held; only ts__ring_attach reads the count without it.
 static ts__ring *ts__ring_pick(uint32_t shift)
 {
     uint32_t *const list = ts__c.free_rings;
@@ -3977,9 +4023,10 @@ static ts__ring *ts__ring_pick(uint32_t shift)
 }
 
 /*
-    The slow path is entered: finds a ring for a thread that has none in this
-    session. The ring of the session before stays mapped until the next one,
-    because we may be in a signal handler that interrupted a record into it.
+    Finds a ring for a thread that has none in this session; called inside the
+    slow path. The thread's ring of the session before remains mapped until the
+    next session, because we may be in a signal handler that interrupted a
+    record into it.
 */
 static ts__ring *ts__ring_attach(uint32_t gate)
 {
@@ -3988,7 +4035,7 @@ static ts__ring *ts__ring_attach(uint32_t gate)
         ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
         return NULL;
     }
-    // A track needs the slow path itself.
+    // ts_thread_track enters the slow path itself.
     ts__inside = 0;
     const bool known = ts_thread_track() != 0;
     ts__inside = 1;
@@ -4000,8 +4047,8 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     ts__lock_take(&ts__c.pool);
     const bool still = ts__session_still(gate);
     if (still) ring = ts__ring_pick(ts__shift_first());
-    // Many short threads can fill a ring between two looks at it. Its last
-    // one has ended: what is not published now never will be.
+    // Many short threads can fill a ring between two visits of the drain. Its
+    // last owner has ended: unpublished slots will never be published.
     if (ring && !ts__ring_refresh(ring, 2))
         ts__ring_drain(ring, ring->head, true);
     if (ring)
@@ -4020,11 +4067,11 @@ static ts__ring *ts__ring_attach(uint32_t gate)
 }
 
 /*
-    A larger ring for a thread that fills its own; `stuck`: another one of its
-    size, for a ring that cannot be emptied because a slot was reserved and
+    Gives a larger ring to a thread that fills its own. With `stuck`, one of the
+    same size: the old one cannot be emptied because a slot was reserved and
     never published (a jump out of a signal handler, a cancelled thread). The
-    old one stays the thread's until it ends: we may be in a signal handler
-    that interrupted a record which still goes into it.
+    old ring belongs to the thread until it ends, because we may be in a signal
+    handler that interrupted a record into it.
 */
 static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
 {
@@ -4056,8 +4103,8 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
     return next;
 }
 
-// Whether the next record to drain is one that this thread, which is here,
-// has not published.
+// Whether the next record to drain was reserved by this very thread and never
+// published.
 static bool ts__ring_stuck(const ts__ring *ring)
 {
     // acquire: pairs with the release in ts__writer_append
@@ -4067,7 +4114,7 @@ static bool ts__ring_stuck(const ts__ring *ring)
            (TS__LOAD(&slot->a) & 0xFF) != ts__ring_tag(ring, tail);
 }
 
-// Waits for the drain thread; false when that is of no use.
+// Waits for the drain thread; false when waiting cannot help.
 static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
 {
     while (!ts__ring_refresh(ring, count)) {
@@ -4110,7 +4157,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
     return NULL;
 }
 
-// Zones that a thread leaves open for ever.
+// Records the zones that an ending thread leaves open.
 static void ts__ring_leave(ts__ring *ring)
 {
     const uint32_t gate = ring->gate;
@@ -4124,8 +4171,8 @@ static void ts__ring_leave(ts__ring *ring)
     }
 }
 
-// Runs when a thread ends. Its retired smaller rings come back as well:
-// nobody can be in the middle of using them any more.
+// Runs when a thread ends: returns its ring, and the smaller ones before it,
+// which nobody can be using any more.
 static void ts__ring_detach(void *value)
 {
     ts__caller old;
@@ -4134,7 +4181,7 @@ static void ts__ring_detach(void *value)
     if (!ts__enter(&old)) return;
     if (ts__session_still(TS__LOAD(&mine->gate))) ts__ring_leave(mine);
     ts__mine = &ts__none;
-    // Leaving may have grown the ring, which would bring us here again.
+    // Recording the open zones may have set a new ring: do not run again.
     pthread_setspecific(ts__c.key, NULL);
     ts__lock_take(&ts__c.pool);
     const uint32_t owner = ts__rest(mine)->owner;
@@ -4155,13 +4202,13 @@ static void ts__ring_detach(void *value)
     ts__leave(&old);
 }
 
-// `gate`: of the session to record in.
+// Room for `count` slots in the session numbered `gate`.
 static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
 {
     ts__caller old;
     if (!ts__enter(&old)) {
-        // A fault inside the slow path. What happened before it keeps the
-        // session's memory alive.
+        // A fault inside the slow path. The interrupted code keeps the
+        // session's memory mapped.
         ts__loss_now(ts__track, TS_LOSS_REENTRANT);
         return NULL;
     }
@@ -4224,7 +4271,7 @@ TS__SMALL_END
 /* ---- 12.10 Records with a payload --------------------------------------- */
 // src/record/rings/records.h
 
-// A slot behind the first one of a record; `a` has 56 bits.
+// Writes a slot after the first one of a record; `a` has 56 bits.
 static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
                           uint64_t b)
 {
@@ -4233,10 +4280,9 @@ static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
     TS__STORE(&slot->a, a << 8 | ts__ring_tag(ring, position) | 1);
 }
 
-// Copies bytes into the slots behind a reserved position, 15 to a slot; up to
-// 14 bytes behind them are read too. Whole words: a slot put together from
-// bytes would be loaded again before they have left the store buffer, which
-// costs 4 ns a slot.
+// Copies bytes into the slots after a reserved position, 15 to a slot; reads up
+// to 14 bytes beyond the last. It stores whole words: a slot assembled from
+// bytes would be loaded before these have left the store buffer, 4 ns a slot.
 static void ts__ring_fill(ts__ring *ring, uint64_t position,
                           const uint8_t *bytes, size_t size)
 {
@@ -4264,9 +4310,9 @@ static void ts__ring_put(ts__ring *ring, uint64_t tick, uint64_t b,
 }
 
 /*
-    A row: u32 track, u32 clock, then a u64 for each of ts_event_columns, then
-    the text, which is not among them. A long one is written with signals
-    blocked: TS__RING_MARGIN bounds what nested handlers may reserve.
+    A row: u32 track, u32 clock, a u64 for each of ts_event_columns but the
+    text, then the text. A long row is written with signals blocked, because
+    TS__RING_MARGIN bounds what nested handlers may reserve.
 */
 static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
                            uint32_t clock, const uint64_t *values,
@@ -4304,7 +4350,8 @@ enum {
     TS__TEXT_SHORT = 256
 };
 
-// A signal handler may run on a small stack: only a long text takes much.
+// Not inlined: a signal handler may run on a small stack, and only a long text
+// needs much of it.
 static __attribute__((noinline)) void
 ts__row_put_long(uint32_t event, uint32_t track, uint32_t clock,
                  const uint64_t *values, uint32_t count, const char *text,
@@ -4329,8 +4376,8 @@ ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
 
 TS__SMALL_BEGIN
 
-// The innermost open zone; false if there is none, or if it is known no more
-// because zones TS__OPEN_MAX levels further in took its place.
+// The innermost open zone; false if there is none, or if zones TS__OPEN_MAX
+// levels deeper have overwritten its entry.
 static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
                               uint32_t *code)
 {
@@ -4363,7 +4410,7 @@ static uint32_t ts__open_site(const ts__ring *ring)
     return ts__open_zone_get(ring, &start, &code) ? code : 0;
 }
 
-// The name of a site, 0 unknown: its entry is somewhere in the blocks.
+// The name of a site (0: unknown), by a search through the blocks.
 static uint32_t ts__site_name(uint32_t site)
 {
     // acquire: pairs with the release in ts__block_add
@@ -4530,7 +4577,7 @@ ts_result ts_frame_listen(void (*hook)(const char *name, bool sure))
     return TS_ERR_MEMORY;
 }
 
-// They fill up from the first.
+// The list is filled from its beginning, so the first empty place ends it.
 static void ts__frame_report(const char *name, bool sure)
 {
     for (int i = 0; i < TS__FRAME_HOOKS; i++) {
@@ -4640,7 +4687,7 @@ void ts_gpu_origin_stacks(uint32_t (*stack_here)(void))
     __atomic_store_n(&ts__origin_stack, stack_here, __ATOMIC_RELAXED);
 }
 
-// Not inlined: the first of its callers is the first frame of a stack.
+// Not inlined: the frame of its caller is the first of the recorded stack.
 __attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
 {
     ts_gpu_origin origin = { 0, 0, 0 };
@@ -4652,8 +4699,8 @@ __attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
     return origin;
 }
 
-// What an operation has beyond the common columns, in their order: places
-// and sizes in its part of ts_gpu_op.u.
+// Values of an operation beyond the common columns, in their order: offsets and
+// sizes of the fields in ts_gpu_op.u.
 static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
 {
 #define TS__F(part, field) \
@@ -4697,8 +4744,8 @@ static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
 TS__SMALL_END
 
 /*
-    A kernel without stack and graph whose figures are of ordinary size takes
-    three slots instead of eight; false if it is another one.
+    Records a kernel in three slots instead of eight, if it has no stack and no
+    graph and its values are small enough; false if not.
 
         a: start (low 56 bits)     b: kind, clock << 6, start >> 56 << 24,
                                       duration << 32
@@ -4717,7 +4764,7 @@ static bool ts__kernel_put(const ts_gpu_op *op)
         op->origin.stack || op->u.kernel.graph_node || op->u.kernel.graph)
         return false;
     ts__ring *const ring = ts__ring_get(3);
-    if (!ring) return true; // and counted
+    if (!ring) return true; // lost, and counted
     const uint64_t position = ts__ring_reserve(ring, 3);
     ts__ring_count_more(ring, 2);
     ts__ring_more(ring, position + 1, thread << 26 | op->origin.site,
@@ -4812,21 +4859,21 @@ TS__SMALL_END
 // src/record/encode/bits.h
 
 /*
-    Turns the records of a ring into chunks, in encoder->out, headers without
-    session, sequence and checksum: the writer fills those in.
+    The encoder turns the records of a ring into chunks in encoder->out. Their
+    headers lack session, sequence and checksum, which the writer fills in.
 */
 typedef struct ts__batch {
     uint64_t from, to;    // positions
     uint32_t track;       // of its records
-    uint32_t next;        // track of what follows
+    uint32_t next;        // track of the records after it
     uint32_t zones;       // rows in columns 0 to 2
-    uint64_t events;      // bits of other kinds of events in it
+    uint64_t events;      // bits: the other kinds of events in it
     uint64_t stale, bad;  // records not taken
     uint64_t first, last; // of these
     bool sound;           // every slot from `from` to `to` was found good
 } ts__batch;
 
-static uint64_t ts__bits(uint64_t value) // needed to store it
+static uint64_t ts__bits(uint64_t value) // that it takes to store it
 {
     return value ? 64 - (uint64_t)__builtin_clzll(value) : 0;
 }
@@ -4866,8 +4913,9 @@ static inline void ts__bits_put(ts__bit_writer *w, uint64_t value,
     w->word = w->used ? value >> (width - w->used) : 0;
 }
 
-// Packs count values, at most 64, less base; returns the end of what was
-// written. Narrow ones four at a time: the chain through `word` is the cost.
+// Packs the differences of `count` values, at most 64, from `base`; returns the
+// end of the output. Packs narrow ones four at a time, because the dependency
+// through `word` is what takes time.
 static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
                                size_t count, uint32_t width)
 {
@@ -4888,8 +4936,8 @@ static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
     return w.out;
 }
 
-// The bits that any of count values less base needs. Several sums at once:
-// one would wait for itself.
+// All bits that the differences of `count` values from `base` need. Several
+// independent sums run in parallel, where one would be a chain.
 static uint64_t ts__any_bits(const uint64_t *v, uint64_t base, size_t count)
 {
     uint64_t a = 0, b = 0, c = 0, d = 0;
@@ -4940,7 +4988,7 @@ static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint64_t base,
     return out;
 }
 
-// A build without zstd leaves out what only compression needs.
+// Whether this encoder compresses; false in a build without zstd.
 static bool ts__compresses(const ts__encoder *e)
 {
 #ifdef TRACESMITH_ZSTD
@@ -4951,7 +4999,7 @@ static bool ts__compresses(const ts__encoder *e)
 #endif
 }
 
-// Byte planes suit the compressor better than packed bits.
+// Writes values as byte planes, which compress better than packed bits.
 static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
                            uint32_t count, uint32_t width)
 {
@@ -4963,7 +5011,7 @@ static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
     return out;
 }
 
-// Sum of the bits that packing needs, to compare two ways.
+// Number of bits that packing takes, to compare two transforms.
 static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
 {
     uint64_t cost = 0;
@@ -4973,8 +5021,8 @@ static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
     return cost;
 }
 
-// The same for byte planes, where what counts is how much values differ: by
-// how far they are from their mean.
+// The same for byte planes, whose cost depends on how much the values vary:
+// estimated by their distances from the mean.
 static uint64_t ts__plane_cost(const uint64_t *v, uint64_t base, uint32_t count)
 {
     uint64_t sum = 0, cost = 0;
@@ -4990,8 +5038,8 @@ static uint64_t ts__plane_cost(const uint64_t *v, uint64_t base, uint32_t count)
 // src/record/encode/chunk.h
 
 /*
-    One chunk under construction. Descriptors are written at once, data after
-    the place of the last possible descriptor, and moved up at the end.
+    One chunk under construction. Descriptors are written in place; the data go
+    behind the space for all possible descriptors and are moved up at the end.
 */
 typedef struct ts__chunk {
     uint8_t *start; // its header
@@ -5025,8 +5073,8 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
 
-// Each plane has statistics of its own, so that the compressor should begin a
-// block with it, unless that costs more than it gains.
+// Planes differ in their statistics, so the compressor should begin a new block
+// with each, unless that costs more than it saves.
 static void ts__chunk_cut(ts__chunk *chunk, const uint8_t *planes,
                           uint32_t count, uint32_t width)
 {
@@ -5039,8 +5087,8 @@ static void ts__chunk_cut(ts__chunk *chunk, const uint8_t *planes,
 #endif
 }
 
-// What is stored of a column under a transform (format, section 7). Rows of
-// operations have their durations and `queued` in columns 1 and 3.
+// The stored values of a column under a transform (docs/sbt-format.md, section
+// 7). Rows of operations have durations in column 1 and `queued` in column 3.
 static void ts__transform(const ts__encoder *e, uint32_t transform,
                           const uint64_t *v, uint32_t count, uint64_t *stored)
 {
@@ -5060,8 +5108,8 @@ static void ts__transform(const ts__encoder *e, uint32_t transform,
                                    (e->column[0][i - 1] - v[i - 1]));
 }
 
-// Adds a column of count values; one of zeros is left out. `transforms` has
-// the bits 1 << of those that may be used; the smallest result is.
+// Adds a column of `count` values; a column of zeros is left out. `transforms`:
+// bits 1 << ts_transform of those to try; the smallest result is taken.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
                              const uint64_t *v, uint32_t count,
                              uint32_t transforms)
@@ -5075,7 +5123,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
         if (v[0]) ts__chunk_describe(chunk, &column);
         return;
     }
-    // Small values stay as they are: a base of zero packs as well.
+    // For small values a base of zero packs as well.
     if (ts__bits(range.smallest) * 2 < ts__bits(range.largest)) column.base = 0;
     uint64_t base = column.base, bits = ts__bits(range.largest - base);
     uint64_t (*const cost_of)(const uint64_t *, uint64_t, uint32_t) =
@@ -5146,7 +5194,8 @@ static void ts__chunk_texts(const ts__encoder *e, ts__chunk *chunk,
 }
 
 #ifdef TRACESMITH_ZSTD
-// One frame, with a block for each plane that is worth it. 0: not possible.
+// Compresses to one frame, with a block for each plane that is worth it.
+// Returns the size, 0 on failure.
 static size_t ts__chunk_pack(const ts__encoder *e, const ts__chunk *chunk,
                              void *to, size_t room, size_t raw)
 {
@@ -5169,7 +5218,8 @@ static size_t ts__chunk_pack(const ts__encoder *e, const ts__chunk *chunk,
 }
 #endif
 
-// Closes the chunk: payload in place, compressed if that makes it smaller.
+// Completes the chunk: moves the payload into place, compressed if that makes
+// it smaller.
 static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
                           ts_chunk_header *header)
 {
@@ -5214,14 +5264,12 @@ static void ts__encoder_reset(ts__encoder *e)
 
 TS__SMALL_END
 
-/* Pictures for drawing a chunk small: cells of the index (format, 10). */
-
 /* ---- 12.14 Encoder: rows and their pictures ----------------------------- */
 // src/record/encode/rows.h
 
 typedef struct ts__picture {
     uint64_t first, width; // of the chunk; of a cell
-    uint32_t cell;         // that was asked for last
+    uint32_t cell;         // the last one returned
     uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
     uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
 } ts__picture;
@@ -5232,13 +5280,13 @@ static void ts__picture_begin(ts__picture *picture, uint64_t first,
 {
     memset(picture, 0, sizeof *picture);
     picture->first = first;
-    // Cells of whole ticks, and one at least, that reach beyond the last tick.
+    // Cells are whole ticks wide, at least one, and reach beyond the last tick.
     picture->width = (last - first) / TS_LOD_CELLS + 1;
 }
 
 TS__SMALL_END
 
-// Rows come nearly in order: mostly it is the same cell as before.
+// The cell of a tick. Rows are nearly in order, so it is mostly the last one.
 static uint32_t ts__picture_cell(ts__picture *picture, uint64_t tick)
 {
     const uint64_t at = tick - picture->first;
@@ -5283,8 +5331,8 @@ static void ts__picture_end(const ts__picture *picture,
 
 TS__SMALL_END
 
-// Counts rows by their start. A multiplication in doubles is fast enough for
-// the hot kinds, and a picture needs no more than 53 bits.
+// Counts rows by their start. A multiplication of doubles is fast enough for
+// the frequent kinds, and its 53 bits are enough for a picture.
 static void ts__picture_count(ts__picture *picture, const uint64_t *start,
                               uint32_t count)
 {
@@ -5292,12 +5340,12 @@ static void ts__picture_count(ts__picture *picture, const uint64_t *start,
     const double most = TS_LOD_CELLS - 1;
     for (uint32_t i = 0; i < count; i++) {
         double at = (double)(int64_t)(start[i] - picture->first) * scale;
-        at = at < most ? at : most; // before it becomes an integer
+        at = at < most ? at : most; // before the conversion to an integer
         picture->count[at > 0 ? (uint32_t)at : 0]++;
     }
 }
 
-/* Zones: coded against what is inside them (format, 8.1). */
+/* Zones are coded relative to the zones inside them (docs/sbt-format.md, 8.1). */
 
 static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
 {
@@ -5345,7 +5393,7 @@ static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
     }
     ts__picture picture;
     ts__picture_begin(&picture, header.first, header.last);
-#ifdef TRACESMITH_WRITER // a session's zones are of one thread
+#ifdef TRACESMITH_WRITER // in a session a chunk's zones are of one thread
     if (track == TS_TRACK_MIXED) top = 0;
 #endif
     for (uint32_t i = 0; i < top; i++)
@@ -5433,7 +5481,8 @@ static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
     ts__picture_end(&picture, cells);
 }
 
-// The rows in e->column, of one kind of event and one clock, as a chunk.
+// Encodes the rows in e->column, of one kind of event and one clock, as a
+// chunk.
 static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
                             uint32_t count)
 {
@@ -5467,8 +5516,6 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
 
 TS__SMALL_END
 
-/* Reading records back from the slots. */
-
 /* ---- 12.15 Encoder: from a ring to chunks ------------------------------- */
 // src/record/encode/ring.h
 
@@ -5481,7 +5528,8 @@ static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
     return (*a & 0xFF) == (ts__ring_tag(ring, position) | more);
 }
 
-// By kind of record: tables, because a switch costs a jump for each record.
+// The slots of a record, by its kind. A table, because a switch would cost a
+// jump for each record.
 static uint32_t ts__record_slots(uint64_t b)
 {
     static const uint8_t slots[TS__REC_KERNEL + 1] = { 1, 1, 1, 1, 2, 2,
@@ -5491,7 +5539,7 @@ static uint32_t ts__record_slots(uint64_t b)
     return kind <= TS__REC_KERNEL ? slots[kind] : 1;
 }
 
-// Which event a record is; 0: none that this version writes.
+// The kind of event of a record; 0: none that this version writes.
 static uint32_t ts__record_event(uint64_t b)
 {
     static const uint8_t events[TS__REC_KERNEL + 1] = { 0,
@@ -5511,8 +5559,8 @@ static uint32_t ts__record_event(uint64_t b)
     return kind <= TS__REC_KERNEL ? events[kind] : 0;
 }
 
-// The payload of a record; false if a slot of it is missing or it is too
-// long, which only a fault can cause.
+// Reads the payload of a record; false if one of its slots is missing or it is
+// too long, which only a fault can cause.
 static bool ts__record_payload(const ts__ring *ring, uint64_t position,
                                uint32_t slots, uint8_t *bytes)
 {
@@ -5528,7 +5576,7 @@ static bool ts__record_payload(const ts__ring *ring, uint64_t position,
     return true;
 }
 
-// Columns of a row besides its text.
+// Number of columns of a row, without its text.
 static uint32_t ts__row_values(uint32_t event)
 {
     uint32_t count = 0;
@@ -5570,7 +5618,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
 }
 TS__SMALL_END
 
-// A zone that is still on a zone stack was recorded after all.
+// Removes a zone from the list of open ones: it has been recorded.
 static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
 {
     for (uint32_t i = 0; i < e->open_count; i++)
@@ -5579,10 +5627,10 @@ static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
 }
 
 /*
-    Looks at the records from batch->from on: takes zones into columns 0-2,
-    notes what else there is, and stops at `upto`, at a change of thread, when
-    the work space is full, or at a record under construction (`dead`: nobody
-    constructs any more, it is skipped).
+    Scans the records from batch->from on: takes zones into columns 0 to 2 and
+    notes which other kinds there are. Stops at `upto`, at a change of thread,
+    when the work space is full, or at a record under construction. With `dead`
+    nobody completes such a record any more, and it is skipped.
 */
 static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
                            ts__batch *batch, uint64_t upto, bool dead)
@@ -5641,7 +5689,7 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
     batch->sound = !dead && !batch->bad;
 }
 
-// What ts__kernel_put put, as row `row`.
+// Decodes a record of ts__kernel_put into row `row`.
 static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
                             uint32_t row, uint32_t *clock)
@@ -5667,7 +5715,7 @@ static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
 }
 
 TS__SMALL_BEGIN
-// A record's columns and text, as row `row`.
+// Decodes a record's columns and text into row `row`.
 static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
                             uint32_t track, uint32_t row, uint32_t *clock)
@@ -5733,15 +5781,15 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-// A clock that ran backwards must not make a chunk that readers refuse.
+// A clock that ran backwards must not lead to a chunk that readers refuse.
 static void ts__durations_check(uint64_t *duration, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if ((int64_t)duration[i] < 0) duration[i] = 0;
 }
 
-// The rows of one kind and one clock of a batch as a chunk. Returns the next
-// clock that has rows, 0 when there is none.
+// Encodes the rows of one kind and one clock of a batch as a chunk. Returns the
+// next clock that has rows, 0 when there is none.
 static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
                                const ts__batch *batch, uint32_t event,
                                uint32_t clock)
@@ -5762,8 +5810,8 @@ static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
         uint32_t own;
         const uint32_t texts = e->text_used;
         ts__record_read(e, ring, position, a, b, batch->track, count, &own);
-        // At most 13 kinds of operations have one of at most 31 clocks:
-        // TS__CHUNKS_PER_BATCH is enough, whatever a sidecar holds.
+        // 13 kinds of operations and 31 clocks at most: TS__CHUNKS_PER_BATCH is
+        // enough, whatever a damaged sidecar holds.
         if (event < TS_EVENT_GPU_FIRST || own >= TS__CLOCKS_MAX) own = 0;
         if (own == clock) {
             count++;
@@ -5794,7 +5842,7 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-// compress: only where memory may be allocated, which a producer may not.
+// compress: only where memory may be allocated, which producers must not do.
 static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
     for (;;) {
@@ -5837,18 +5885,19 @@ TS__SMALL_BEGIN
 // src/record/file/trace_file.h
 
 /*
-    Appends chunks to a trace. All functions here want the writer's lock held.
-    An append is atomic against the death of the process: see ts__sidecar.
+    Appends chunks to a trace. The caller of every function here holds the
+    writer's lock. An append is atomic even if the process dies in it: see
+    ts__sidecar.
 */
 
-// What the end of the trace may take: ledger, open zones, index, end.
+// Bytes that the end of the trace may take: ledger, open zones, index, end.
 static uint64_t ts__writer_reserve(const ts__writer *w)
 {
     return (16u << 10) + (w->sidecar->state.index_count + 64) *
                              (sizeof(ts_chunk_header) + 8 * TS_LOD_CELLS);
 }
 
-// Makes sure of disk space beforehand, and keeps some for the trace's end.
+// Reserves disk space in advance, and keeps some for the end of the trace.
 static bool ts__writer_space(ts__writer *w, uint64_t end)
 {
     const uint64_t need = end + ts__writer_reserve(w);
@@ -5864,7 +5913,7 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
             return true;
         }
         if (errno != ENOSPC && errno != EDQUOT && errno != EINTR) {
-            w->reserved = UINT64_MAX; // no such service here: do without
+            w->reserved = UINT64_MAX; // not supported by this file system
             return true;
         }
     }
@@ -5876,7 +5925,7 @@ static size_t ts__chunk_bytes(const ts_chunk_header *header)
     return sizeof *header + (((size_t)header->stored_size + 7) & ~(size_t)7);
 }
 
-typedef struct ts__commit { // what an append changes besides the file
+typedef struct ts__commit { // what an append changes outside the file
     ts__writer_state state; // offset, sequence, index_count: filled in
     ts__ring *ring;         // NULL: none
     uint64_t tail, kept;    // of the ring
@@ -5892,8 +5941,8 @@ static ts__commit ts__commit_begin(const ts__writer *w)
     return commit;
 }
 
-// Gives finished chunks their number, session and checksum, and lists them
-// in the index under construction, where they count with the commit.
+// Gives finished chunks their number, session and checksum, and adds them to
+// the index under construction; they count once the append is committed.
 static void ts__writer_seal(ts__writer *w, ts__commit *commit, uint8_t *bytes,
                             size_t size, const uint64_t (*lod)[TS_LOD_CELLS])
 {
@@ -5954,7 +6003,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     return result;
 }
 
-// The chunks in the scratch space up to `end`.
+// Appends the chunks in the scratch space up to `end`.
 static ts_result ts__writer_scratch(ts__writer *w, const uint8_t *end)
 {
     ts__commit commit = ts__commit_begin(w);
@@ -6063,9 +6112,8 @@ static const uint8_t ts__dictionary_kinds[] = {
     TS_CHUNK_MODULES, TS_CHUNK_STACKS, TS_CHUNK_METADATA
 };
 
-// Whether the entry at a place of a block belongs to this session: threads
-// tell each session of their tracks, and what was said of a session ends with
-// it.
+// Whether the entry at `at` of a block belongs to this session: threads report
+// their tracks to each session, and facts about a session end with it.
 static bool ts__entry_here(const ts__block *block, uint64_t at,
                            const ts__entry *e)
 {
@@ -6076,8 +6124,8 @@ static bool ts__entry_here(const ts__block *block, uint64_t at,
 }
 
 // Writes the dictionary entries that lie in [from, to) of a block, a chunk for
-// each kind. The scratch space holds four times the largest range: packed
-// stacks take as much.
+// each kind. The scratch space holds four times the largest range, which packed
+// stacks can need.
 static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
                                   uint64_t from, uint64_t to)
 {
@@ -6118,7 +6166,7 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
     return at;
 }
 
-// What blocks of the dictionary hold and this file does not.
+// Writes the entries of dictionary blocks that this file does not have yet.
 static ts_result ts__writer_blocks(ts__writer *w, const ts__block *blocks,
                                    const uint32_t *count)
 {
@@ -6137,23 +6185,23 @@ static ts_result ts__writer_blocks(ts__writer *w, const ts__block *blocks,
             if (result == TS_OK)
                 result = ts__writer_range(w, block, *at, *at + size);
             if (result != TS_OK) return result;
-            // Not journaled: at worst they are written twice.
+            // Not in the journal: at worst, entries are written twice.
             *at += size;
         }
     }
     return TS_OK;
 }
 
-// All that the process knows: at the start of a trace, and for a snapshot.
-// Names' lock held.
+// Writes the whole dictionary: at the start of a trace, and for a dump. Names'
+// lock held.
 static ts_result ts__writer_dictionary(ts__writer *w)
 {
     return ts__writer_blocks(w, ts__c.blocks, &ts__c.block_count);
 }
 
-// What the dictionary got since, from its log in the sidecar. Called after the
-// records were read from their ring and before they are written, so that
-// names come first.
+// Writes new dictionary entries from the log in the sidecar. Called after
+// records were read from their ring and before they are written, so that names
+// come before their use.
 static ts_result ts__writer_entries(ts__writer *w, const ts__block *log)
 {
     return ts__writer_blocks(w, log, &w->sidecar->block_count);
@@ -6169,7 +6217,7 @@ static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
                                               sample, sizeof *sample));
 }
 
-// The rows of the ledger that the trace does not have yet.
+// Writes the rows of the ledger that the trace does not have yet.
 static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
                                    uint32_t ring_count)
 {
@@ -6197,8 +6245,8 @@ static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
                              &commit);
 }
 
-// A figure about the trace at its end. Its name's number is out of the way of
-// those that the dictionary gives.
+// Writes a figure about the trace at its end, as metadata. The dictionary never
+// gives the number of its name.
 static ts_result ts__writer_note(ts__writer *w, uint32_t number,
                                  const char *key, uint64_t value)
 {
@@ -6222,7 +6270,7 @@ static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
                              (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
 }
 
-// An encoder's chunks; open_sent: of the open zones, with these.
+// Appends an encoder's chunks. open_sent: how many open zones are written then.
 static ts_result ts__writer_encoded(ts__writer *w, ts__encoder *e,
                                     uint32_t open_sent)
 {
@@ -6233,8 +6281,8 @@ static ts_result ts__writer_encoded(ts__writer *w, ts__encoder *e,
     return ts__writer_chunks(w, e, &commit);
 }
 
-// Zones that were open at the end. How far this came is in the state, for
-// salvage may be killed as well.
+// Writes the zones that are open at the end. The state records how many are
+// written, because salvage may be killed as well.
 static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e)
 {
     ts_result result = TS_OK;
@@ -6257,7 +6305,8 @@ static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e)
     return result;
 }
 
-// Index, end chunk, real size. The file is complete after this.
+// Writes the index and the end chunk and cuts the file to its size: the file is
+// complete.
 static ts_result ts__writer_finish(ts__writer *w)
 {
     ts_result result = TS_OK;
@@ -6277,7 +6326,8 @@ static ts_result ts__writer_finish(ts__writer *w)
     return result;
 }
 
-// A path that still means the same when the app changes its directory.
+// Makes a path absolute, so that it remains valid when the program changes its
+// working directory.
 static void ts__path_whole(char *path)
 {
     char whole[PATH_MAX];
@@ -6285,7 +6335,7 @@ static void ts__path_whole(char *path)
         memcpy(path, whole, strlen(whole) + 1);
 }
 
-// A dead process's trace is about to be replaced: its sidecar goes too.
+// Removes the sidecar of a dead process's trace that is about to be replaced.
 static void ts__sidecar_orphan(int trace, const char *path, uid_t owner)
 {
     ts_file_header old;
@@ -6304,7 +6354,8 @@ static void ts__sidecar_orphan(int trace, const char *path, uid_t owner)
     }
 }
 
-// Opens the file for itself: what another process is writing is not touched.
+// Opens the file and locks it: a file that another process writes is not
+// touched.
 static ts_result ts__writer_open(ts__writer *w, const char *path)
 {
     struct stat st;
@@ -6313,7 +6364,7 @@ static ts_result ts__writer_open(ts__writer *w, const char *path)
         return ts__disk_error(errno == EISDIR ? TS_ERR_NOT_FILE : TS_ERR_IO);
     if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
     if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
-    // A file system without locks: go on.
+    // Other errors: a file system without locks, so go on without.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
     ts__sidecar_orphan(w->file.fd, path, st.st_uid);
@@ -6342,18 +6393,19 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
 // src/record/file/drain.h
 
 /*
-    Moves records out of a ring. `ring` has the positions, `view` the slots:
-    the same ring in a session, a mapping of a dead process's in salvage.
+    Moves records out of a ring. `ring` holds the positions and `view` the
+    slots: both are the same ring in a session; in salvage `view` is a mapping
+    of the dead process's ring.
 */
 typedef struct ts__mover {
     ts__writer *writer;
     const ts__block *log; // of the dictionary
-    bool dead;            // nobody writes to the rings any more
+    bool dead;            // nobody writes to the rings now
     bool compress;        // memory may be allocated, as zstd does
-    bool salvage;         // what cannot be written stays in the ring
+    bool salvage;         // keep in the ring what cannot be written
 } ts__mover;
 
-// From when to when the encoded records are; now, if a device's clock tells.
+// The time range of the encoded records; for those of a device's clock, now.
 static void ts__encoder_span(const ts__encoder *e, uint64_t *first,
                              uint64_t *last)
 {
@@ -6382,8 +6434,8 @@ static void ts__move_lost(const ts__writer *w, const ts__encoder *e,
                   0, e->records, first, last);
 }
 
-// Writes one encoded batch. What cannot be written is counted, and the ring
-// goes on: an app must not suffer from a full disk.
+// Writes one encoded batch. What cannot be written is counted as lost and
+// leaves the ring: the program must not suffer from a full disk.
 static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
                             const ts__batch *batch)
 {
@@ -6410,7 +6462,7 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
     ts__lock_give(&w->lock);
 }
 
-// One batch; false if nothing could be moved.
+// Moves one batch; false if nothing could be moved.
 static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
                            const ts__ring *view, ts__encoder *e, uint64_t upto)
 {
@@ -6430,7 +6482,7 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
     return m->writer->error == TS_OK || !m->salvage;
 }
 
-// own: an encoder that the caller has; NULL: one for each batch.
+// own: the caller's encoder; NULL: take one for each batch.
 static void ts__ring_move(const ts__mover *m, ts__ring *ring, ts__encoder *own,
                           uint64_t upto)
 {
@@ -6446,7 +6498,7 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, ts__encoder *own,
     ts__lock_give(&rest->lock);
 }
 
-// What a producer does for itself: it may be in a signal handler.
+// Drains a ring on its producer's thread, perhaps inside a signal handler.
 static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead)
 {
     const ts__mover m = { &ts__c.writer, ts__log, dead, false, false };
@@ -6459,7 +6511,7 @@ static uint32_t ts__ring_count(void)
     return __atomic_load_n(&ts__c.ring_count, __ATOMIC_ACQUIRE);
 }
 
-// Four clocks as close to one moment as 8 tries get them.
+// Reads the four clocks as closely together as 8 attempts allow.
 static ts_clock_entry ts__clock_read(void)
 {
     ts_clock_entry best;
@@ -6475,7 +6527,7 @@ static ts_clock_entry ts__clock_read(void)
         best.tick = tick;
         best.raw_ns = before + (after - before) / 2;
 #ifdef TRACESMITH_TICK
-        best.raw_ns = tick; // nanoseconds already, of a time of their own
+        best.raw_ns = tick; // already nanoseconds, of another origin
         best.realtime_ns = ts__clock_ns(CLOCK_REALTIME);
         best.boottime_ns = ts__clock_ns(CLOCK_BOOTTIME);
         break;
@@ -6498,12 +6550,12 @@ static void ts__clock_write(ts__writer *w)
     ts__writer_failed(w, ts__writer_clock(w, 0, &sample));
 }
 
-// Samples of devices' clocks for a snapshot; NULL: there are none. A program
-// that gives none is smaller by this.
+// Copies samples of devices' clocks into a dump. Set once a device has a clock:
+// a program without need not link it. NULL: there are none.
 static ts_result (*ts__clocks_copy)(ts__writer *w);
 
-// Samples are dense at first, so that a short trace has a rate, then one a
-// second.
+// Samples the clocks: often at first, so that a short trace has a rate, then
+// once a second.
 static void ts__clock_tend(ts__writer *w)
 {
     ts__lock_take(&w->lock);
@@ -6516,9 +6568,9 @@ static void ts__clock_tend(ts__writer *w)
     ts__lock_give(&w->lock);
 }
 
-// Looks at every ring but a flight recorder's; all: empties them, else those
-// that need it. Returns whether a ring fills quickly. The clock comes first: a
-// file that is cut after these events still has its rate.
+// Drains the rings that need it, or `all`; not those of a flight recorder.
+// Returns whether a ring fills quickly. The clock is sampled first, so that a
+// file which is cut after these events has its rate.
 static bool ts__drain_round(bool all)
 {
     ts__clock_tend(&ts__c.writer);
@@ -6530,10 +6582,10 @@ static bool ts__drain_round(bool all)
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         ts__ring_rest *const rest = ts__rest(ring);
-        // acquire: what lies below head was reserved before
+        // acquire: everything below head has been reserved
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
         const uint64_t held = head - TS__LOAD(&ring->tail);
-        // Small rings are left alone longer: small chunks cost space.
+        // Small rings are drained less often: small chunks cost space.
         const uint64_t slots = ts__ring_slots(ring);
         const bool full = held >= (slots > 8192 ? slots / 8 : slots / 2);
         if (!held) {
@@ -6550,7 +6602,7 @@ static bool ts__drain_round(bool all)
     return busy;
 }
 
-// What the dictionary and the ledger got since.
+// Writes new entries of the dictionary and the ledger.
 static void ts__drain_misc(void)
 {
     ts__writer *const w = &ts__c.writer;
@@ -6588,7 +6640,7 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
         } else if (what == 'h') {
             part = uname(&host) == 0 ? host.nodename : "localhost";
             size = strlen(part);
-        } else if (what && what != '%') { // not ours: stays as it is
+        } else if (what && what != '%') { // not one of ours: copy it
             size = 2;
         }
         if (what) p++;
@@ -6600,8 +6652,8 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
     return used > 0;
 }
 
-// The zones on the stacks of every ring. Taken before the last drain, which
-// strikes out those that ended meanwhile.
+// Collects the zones on the stacks of all rings. Done before the last drain,
+// which removes those that have ended meanwhile.
 static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
                            uint32_t ring_count)
 {
@@ -6614,7 +6666,7 @@ static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
              d++) {
             const ts__open *const entry = &ring->open[d];
             const uint64_t code_depth = TS__LOAD(&entry->code_depth);
-            // Another depth: zones further in have taken its place.
+            // Another depth: a deeper zone has overwritten the entry.
             if (code_depth >> 32 >= depth) continue;
             ts__open_zone *const zone = &e->open[e->open_count++];
             zone->start = TS__LOAD(&entry->start);
@@ -6629,9 +6681,9 @@ static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
 // src/record/file/dump.h
 
 /*
-    What a ring holds now, as a ring of its own that nobody writes to. A
-    flight recorder's producer goes on overwriting while we copy; what it may
-    have touched is left out.
+    Copies what a ring holds now into a private ring. The producer of a flight
+    recorder goes on overwriting during the copy; records that it may have
+    touched are left out.
 */
 static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
                                   ts__slot *slots)
@@ -6648,8 +6700,8 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
         slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);
         slots[i].b = TS__LOAD(&ring->slots[i].b);
     }
-    // Reservations come before stores: with every processor past a barrier,
-    // head bounds what the copy may have caught half-written.
+    // A producer reserves before it stores: once every processor has passed a
+    // barrier, head bounds what the copy may have read half-written.
     syscall(SYS_membarrier, 8 /* PRIVATE_EXPEDITED */, 0, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     const uint64_t later = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -6658,7 +6710,7 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
     return from;
 }
 
-// Whose records begin at a position.
+// The track whose records begin at a position.
 static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
@@ -6671,8 +6723,8 @@ static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
     return track;
 }
 
-// Records that an overwriting ring has forgotten: reservations, less what
-// was reserved beyond a first slot, less changes of owner, less those kept.
+// The records that an overwriting ring has lost: reserved slots less those
+// beyond a record's first, less changes of owner, less the records kept.
 static uint64_t ts__overwritten(const ts__ring *ring, uint64_t kept)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
@@ -6699,8 +6751,8 @@ static ts_result ts__snapshot_batch(ts__writer *w, ts__encoder *e,
     return result;
 }
 
-// After an error what is left is not tried, but counted: a flight recorder's
-// trace has no other ledger.
+// After an error the remaining records are not written but counted as lost: a
+// dump has no other ledger.
 static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
                                    const ts__ring *ring, ts__slot *slots,
                                    ts_result result)
@@ -6710,7 +6762,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
     uint64_t kept = 0, oldest = e->now;
     batch.from = ts__snapshot_copy(ring, &copy, slots);
     batch.track = ts__snapshot_track(ring, batch.from);
-    // Names of what was copied come before their use.
+    // Names come before the records that use them.
     if (result == TS_OK) result = ts__snapshot_names(w);
     while (batch.from < copy.head) {
         ts__encoder_reset(e);
@@ -6733,7 +6785,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
 
 static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
 {
-    ts_result result = ts__snapshot_names(w); // also if there is no ring
+    ts_result result = ts__snapshot_names(w); // even if there is no ring
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         const ts__ring *const ring = ts__c.rings[i];
         const size_t bytes = (size_t)ts__ring_slots(ring) * sizeof(ts__slot);
@@ -6751,7 +6803,7 @@ static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
     return result;
 }
 
-// A writer with state of its own, for a file beside the session's trace.
+// Makes a writer with private state, for a file other than the session's trace.
 static bool ts__writer_new(ts__writer *w)
 {
     memset(w, 0, sizeof *w);
@@ -6768,7 +6820,7 @@ static void ts__writer_free(ts__writer *w)
     if (w->scratch) munmap(w->scratch, TS__SCRATCH_BYTES);
 }
 
-// The parts of a snapshot in their order, after the file was created.
+// Writes the parts of a dump in their order; the file has been created.
 static ts_result ts__snapshot_write(ts__writer *w)
 {
     const ts__sidecar *const session = ts__c.writer.sidecar;
@@ -6788,7 +6840,8 @@ static ts_result ts__snapshot_write(ts__writer *w)
     return result == TS_OK ? finished : result;
 }
 
-// pattern: see ts_session_desc.path. The slow path is entered.
+// Writes a dump. pattern: see ts_session_desc.path. Called inside the slow
+// path.
 static ts_result ts__snapshot(const char *pattern)
 {
     ts__writer w;
@@ -6815,12 +6868,13 @@ typedef struct ts__process_stat {
     unsigned long long began; // in ticks since boot
 } ts__process_stat;
 
-// What the kernel tells of a process. Source: proc(5), fields 3, 4, 20 and 22.
+// The kernel's facts about a process. Source: proc(5), fields 3, 4, 20 and 22.
 static bool ts__process_read(const char *path, ts__process_stat *stat)
 {
     char text[1024];
     ts__text_read(path, text, sizeof text);
-    const char *const at = strrchr(text, ')'); // of a name that may hold any
+    const char *const at =
+        strrchr(text, ')'); // ends the name, which may hold any bytes
     return at && sscanf(at,
                         ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
                         "%*s %*s %*s %*s %*s %d %*s %llu",
@@ -6828,8 +6882,9 @@ static bool ts__process_read(const char *path, ts__process_stat *stat)
                         &stat->began) == 4;
 }
 
-// The C library ends a process with its last thread, which must not be ours:
-// that is so when main() left with pthread_exit and nobody else is there.
+// Whether the drain thread is the only one left: main() ended with pthread_exit
+// and all others have ended. The process ends with its last thread, so it must
+// not be this one.
 static bool ts__drain_alone(void)
 {
     ts__process_stat own;
@@ -6887,7 +6942,7 @@ static ts_result ts__session_check(const ts_session_desc *d)
         d->snapshot_signal < 0 || d->snapshot_signal >= NSIG)
         return TS_ERR_USAGE;
     if (d->policy == TS_POLICY_BLOCK && d->drain == TS_DRAIN_MANUAL)
-        return TS_ERR_USAGE; // nobody would ever wake it
+        return TS_ERR_USAGE; // nothing would ever wake the producer
     if (d->fork == TS_FORK_FOLLOW && !strstr(d->path, "%p"))
         return TS_ERR_USAGE;
 #ifndef TRACESMITH_ZSTD
@@ -6896,7 +6951,7 @@ static ts_result ts__session_check(const ts_session_desc *d)
     return TS_OK;
 }
 
-// The only place that knows the defaults.
+// Fills in the defaults; no other place knows them.
 static void ts__session_defaults(ts_session_desc *d)
 {
     uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
@@ -6909,8 +6964,8 @@ static void ts__session_defaults(ts_session_desc *d)
     d->ring_bytes = bytes;
 }
 
-// Keeps the texts of the desc. They may come from ts__c itself, in a fork
-// child.
+// Copies the strings of the desc. In a child made by fork they may lie in ts__c
+// itself.
 static bool ts__session_texts(const ts_session_desc *desc)
 {
     if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, desc->path) ||
@@ -6977,8 +7032,8 @@ static ts_result ts__sidecar_create(const ts_file_header *header)
     return ts__sidecar_open(dir, header);
 }
 
-// Makes the sidecar findable from the trace when it lies in a directory of
-// the user's choice.
+// Makes or removes the link beside the trace to a sidecar in a folder that the
+// user chose.
 static void ts__sidecar_link(bool make)
 {
     char link[TS__PATH_MAX], target[TS__PATH_MAX];
@@ -6986,21 +7041,21 @@ static void ts__sidecar_link(bool make)
     if (snprintf(link, sizeof link, "%s.ring", ts__c.path) >= (int)sizeof link)
         return;
     const ssize_t n = readlink(link, target, sizeof target - 1);
-    if (n < 0 && errno == EINVAL) return; // no link: the user's
+    if (n < 0 && errno == EINVAL) return; // a file of the user's, not our link
     target[n > 0 ? n : 0] = 0;
     if (!make && strcmp(target, ts__c.sidecar_path) != 0) return;
     unlink(link);
     if (make && symlink(ts__c.sidecar_path, link) != 0) return;
 }
 
-// The processor's name. Not from /proc/cpuinfo where that is slow: it may ask
-// every core for its frequency.
+// The processor's name. On x86 not from /proc/cpuinfo, which is slow because it
+// may query the frequency of every core.
 static bool ts__cpu_model(char *out, size_t room)
 {
 #if defined(__x86_64__) || defined(__i386__)
     // Intel SDM volume 2, CPUID 80000002H to 80000004H.
     uint32_t words[13] = { 0 };
-    // int or unsigned, as the compiler's header has it
+    // The compiler's header says int or unsigned.
     if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
         return false;
     for (uint32_t i = 0; i < 12; i += 4)
@@ -7033,7 +7088,7 @@ static void ts__session_facts(void)
     char command[1024];
     const size_t size =
         ts__text_read("/proc/self/cmdline", command, sizeof command);
-    for (size_t i = 0; i + 1 < size; i++) // arguments end with a zero each
+    for (size_t i = 0; i + 1 < size; i++) // each argument ends with a zero
         if (!command[i]) command[i] = ' ';
     if (size) ts_metadata_text(0, "command", command);
     if (ts__cpu_model(text, sizeof text)) ts_metadata_text(0, "cpu", text);
@@ -7052,7 +7107,7 @@ static void ts__session_facts(void)
     ts_metadata_int(0, "rank", ts__c.desc.rank);
 }
 
-// Work space that lives as long as the process.
+// Allocates the work space, which lives as long as the process.
 static bool ts__session_memory(void)
 {
     ts__writer *const w = &ts__c.writer;
@@ -7074,20 +7129,20 @@ static void ts__at_exit(void)
     ts_session_stop();
 }
 
-// Once in a process: what must hold from the first session on.
+// Sets up, once in a process, what every session needs.
 static bool ts__session_hooks(void)
 {
     if (ts__c.hooks_ready) return true;
     ts__platform_init();
     madvise(&ts__here, sizeof ts__here, 18 /* MADV_WIPEONFORK */);
-    // For snapshots: see ts__snapshot_copy. Absence costs nothing.
+    // For dumps, see ts__snapshot_copy; may fail on old kernels.
     syscall(SYS_membarrier, 16 /* REGISTER_PRIVATE_EXPEDITED */, 0, 0);
     if (pthread_key_create(&ts__c.key, ts__ring_detach) != 0 ||
         pthread_atfork(ts__fork_prepare, ts__fork_parent, ts__fork_child) != 0)
         return false;
     atexit(ts__at_exit);
-    // Our code must outlive the session even if it is in a shared object
-    // that the app closes.
+    // Our code must remain loaded even if it is in a shared object that the
+    // program closes.
     Dl_info info;
     if (dladdr((const void *)(uintptr_t)&ts_session_start, &info) &&
         info.dli_fname)
@@ -7135,8 +7190,9 @@ static void ts__header_make(ts_file_header *header)
     ts__header_seal(header);
 }
 
-// The session's log ends, and what was said of the session. Not as far as the
-// sidecar counts: of a child that is its parent's, who goes on.
+// Ends the session's log and drops the facts about the session. The sidecar's
+// own counts are left alone: in a child it is the parent's, who goes on
+// recording.
 static void ts__names_close(void)
 {
     for (uint32_t i = 0; i < TS__BLOCKS_MAX && ts__log[i].used; i++) {
@@ -7153,24 +7209,24 @@ static void ts__names_close(void)
     ts__c.names_shared = false;
 }
 
-// Undoes a start that failed, or cleans up after a stop.
+// Undoes a failed start, or cleans up after a stop.
 static void ts__session_close(void)
 {
     ts__writer *const w = &ts__c.writer;
     ts__file_close(&w->file);
     ts__sidecar_link(false);
-    // Threads may still be in the middle of a record, and own their rings
-    // until they notice: those stay mapped, without their memory.
+    // Threads may still be in the middle of a record and own their rings until
+    // they notice: the rings remain mapped, on private memory.
     ts__lock_take(&ts__c.pool);
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uintptr_t end = (uintptr_t)ring + ts__ring_bytes(ring->shift);
-        // A page may be larger than what lies before the slots.
+        // A page may be larger than the part before the slots.
         const uintptr_t from = ts__page_round((uintptr_t)ring->slots);
         if (ts__rest(ring)->state == TS__RING_FREE)
             munmap(ring, end - (uintptr_t)ring);
         else if (from < end)
-            // Memory of the process in place of the file's.
+            // Private memory replaces that of the file.
             mmap((void *)from, end - from, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                  0);
@@ -7182,9 +7238,9 @@ static void ts__session_close(void)
     ts__lock_take(&ts__c.names);
     ts__names_close();
     ts__lock_give(&ts__c.names);
-    // Nobody makes a ring or a block of the log any more.
+    // From here on nobody can add a ring or a block of the log.
     if (w->sidecar) {
-        // One that cannot go must not be taken for a dead writer's.
+        // One that cannot be removed must not look like a dead writer's.
         if (unlink(ts__c.sidecar_path) != 0)
             memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
         munmap(w->sidecar, sizeof *w->sidecar);
@@ -7194,7 +7250,7 @@ static void ts__session_close(void)
     ts__c.active = false;
 }
 
-// The trace's first chunks: clock, everything known so far.
+// Writes the first chunks of the trace: the clock and the dictionary so far.
 static ts_result ts__session_begin(void)
 {
     ts__writer *const w = &ts__c.writer;
@@ -7202,12 +7258,12 @@ static ts_result ts__session_begin(void)
     ts__c.clock_next_ns = 0;
     ts__clock_tend(w);
     ts__lock_take(&ts__c.names);
-    // acquire: a thread that the last session did not wait for may still add
+    // acquire: a thread of the last session may still be adding entries
     for (uint32_t i = 0; i < ts__c.block_count; i++)
         ts__c.blocks[i].reported =
             __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
-    // Of the log, from here on.
+    // From here on these count blocks of the log.
     memset(w->sidecar->blocks, 0, sizeof w->sidecar->blocks);
     ts__c.names_shared = true;
     ts__lock_give(&ts__c.names);
@@ -7222,7 +7278,7 @@ static bool ts__thread_start(void)
     uint64_t old;
     TS__STORE(&ts__c.stopping, 0);
     if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
-    // Inherited: it takes no signals.
+    // The thread inherits the mask: it takes no signals.
     ts__signals_set(SIG_SETMASK, TS__SIGNALS_ALL, &old);
     const int error = pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL);
     TS__STORE(&ts__c.thread_runs, error == 0);
@@ -7230,7 +7286,7 @@ static bool ts__thread_start(void)
     return error == 0;
 }
 
-// Which trace it is of, for whoever finds it without one.
+// Writes into the sidecar which trace it belongs to.
 static void ts__sidecar_describe(ts__sidecar_head *head)
 {
     ts__path_whole(ts__c.path);
@@ -7297,7 +7353,8 @@ static ts_result ts__session_open(const ts_session_desc *desc)
         ts__c.active = true;
         ts__c.start_tick = header.start_tick;
         ts__c.generation++;
-        TS__STORE(&ts__c.threads, 0); // threads of a session before may count
+        TS__STORE(&ts__c.threads,
+                  0); // threads of an earlier session may have counted
         __atomic_store_n(&ts__here.session, ts__c.generation, __ATOMIC_SEQ_CST);
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
@@ -7307,7 +7364,7 @@ static ts_result ts__session_open(const ts_session_desc *desc)
         ts__session_close();
         return result;
     }
-    // That of root may have made this user of the process.
+    // The ts-record may be root's, and the process have changed its user since.
     if (!TS__INJECTED && !ts__session_announce_to((unsigned)geteuid(), &header))
         ts__session_announce_to(0, &header);
     ts__signal_take();
@@ -7321,17 +7378,17 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     return ts__c.start_error = ts__session_open(desc);
 }
 
-// Backends are called without any lock: they record. `on`: it reports, and
-// whoever turns it calls.
+// Backends are called without any lock, because they record. `on`: the backend
+// reports; the thread that changes it makes the call.
 enum { TS__BACKENDS = 16 };
 static struct {
     const ts_backend *of[TS__BACKENDS];
     struct {
-        uint32_t on, busy; // busy: somebody calls it
+        uint32_t on, busy; // busy: a thread is calling it
     } state[TS__BACKENDS];
 } ts__backends;
 typedef enum ts__to_backends {
-    TS__STOP = 0, // as `on` is to be
+    TS__STOP = 0, // values that `on` is to have
     TS__START = 1,
     TS__FLUSH
 } ts__to_backends;
@@ -7346,8 +7403,9 @@ static void ts__backend_start(const ts_backend *backend, uint32_t *on)
     ts_metadata_text(0, key, why);
 }
 
-// Sessions may start and stop on several threads at once: one of them calls
-// a backend at a time. Bounded, should that one never come back.
+// Starts, stops or flushes a backend. Sessions may start and stop on several
+// threads, of which one at a time calls the backend; the wait for it is
+// bounded, in case that call never returns.
 static void ts__backend_do(uint32_t i, const ts_backend *backend, uint32_t what)
 {
     uint32_t *const on = &ts__backends.state[i].on;
@@ -7385,8 +7443,8 @@ ts_result ts_backend_add(const ts_backend *backend)
     if (!backend || !backend->name) return TS_ERR_USAGE;
     for (uint32_t i = 0; i < TS__BACKENDS; i++) {
         const ts_backend *old = NULL;
-        // One of the two sees the other: a session that starts stores its
-        // number and then looks here.
+        // Either this call sees the starting session or that one sees the
+        // backend: it stores its number before it reads this list.
         if (!__atomic_compare_exchange_n(&ts__backends.of[i], &old, backend,
                                          false, __ATOMIC_SEQ_CST,
                                          __ATOMIC_ACQUIRE) &&
@@ -7415,7 +7473,7 @@ static void ts__session_drain_last(ts__encoder *e)
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-        // A thread may be between reservation and publication: it gets 20 ms.
+        // A thread may be between reserving and publishing: wait up to 20 ms.
         for (int wait = 0; wait <= 20 && ring->tail < head; wait++) {
             if (wait) usleep(1000);
             m.dead = wait == 20;
@@ -7424,7 +7482,7 @@ static void ts__session_drain_last(ts__encoder *e)
     }
 }
 
-// Everything after the last event; shared with salvage.
+// Writes everything after the last event; used by salvage, too.
 static void ts__session_end(ts__writer *w, ts__ring *const *rings,
                             uint32_t ring_count, ts__encoder *e,
                             const ts__block *log)
@@ -7439,14 +7497,14 @@ static void ts__session_end(ts__writer *w, ts__ring *const *rings,
     if (ledger != TS_OK) ledger = ts__writer_losses(w, rings, ring_count);
     ts__writer_failed(
         w, ts__writer_note(w, 0, "records", w->sidecar->state.records));
-    // A trace with an end has a whole ledger.
+    // An end chunk promises a complete ledger.
     if (ledger == TS_OK) ts__writer_failed(w, ts__writer_finish(w));
     ts__lock_give(&w->lock);
 }
 
 static void ts__stats_fill(ts_stats *stats);
 
-// Whoever came through the gate before it closed finishes.
+// Waits until no thread that entered before the gate closed is inside.
 static void ts__wait_outside(void)
 {
     for (int i = 0; i < 10000; i++) {
@@ -7469,14 +7527,15 @@ static ts_result ts__session_stop_locked(void)
     TS__STORE(&ts__c.stopping, 1);
     if (ts__c.thread_runs) {
         ts__futex_bump(&ts__c.wake);
-        // At exit the drain thread may be the one that stops.
+        // At exit the drain thread itself may call this.
         if (!pthread_equal(pthread_self(), ts__c.thread))
             pthread_join(ts__c.thread, NULL);
         TS__STORE(&ts__c.thread_runs, false);
     }
     ts__wait_outside();
     for (uint32_t i = 0; i < ts__ring_count(); i++)
-        TS__STORE(&ts__c.rings[i]->limit, 0); // later ends take the slow path
+        TS__STORE(&ts__c.rings[i]->limit,
+                  0); // zones that end later take the slow path
     ts__c.clock_next_ns = 0;
     ts__clock_tend(w);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);
@@ -7605,8 +7664,8 @@ ts_result ts_session_stats(ts_stats *stats)
 /* ---- 12.21 Blobs and captures ------------------------------------------- */
 // src/record/session/blobs.h
 
-// Blobs that this session has written are dictionary entries. Without bytes it
-// is the hash that is known.
+// The dictionary key of a blob: blobs that this session has written are
+// dictionary entries. With bytes NULL, `known` has the hash already.
 static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
 {
     if (bytes || !size) {
@@ -7629,9 +7688,9 @@ static ts_result ts__blob_write(ts__writer *w, uint8_t *chunk, size_t whole)
     return result;
 }
 
-// Room for a chunk, kept for the next one: new pages cost more than what they
-// are for. Who finds it taken, or too small, gets some of its own; so does a
-// child made by a fork meanwhile, for ever.
+// A buffer for one chunk, reused because new pages would cost more than the
+// rest. A caller who finds it taken or too small gets its own memory; in a
+// child made by a fork while it is taken, this is so for ever.
 enum { TS__BLOB_ROOM = TS_CAPTURE_CHUNK + 4096 };
 static struct {
     uint8_t *pages;
@@ -7660,8 +7719,8 @@ static void ts__blob_room_give(uint8_t *room, size_t size)
         __atomic_store_n(&ts__blob_room.taken, false, __ATOMIC_RELEASE);
 }
 
-// A chunk of bytes behind their hash. Somebody else may write to them at the
-// same time: what is hashed is the copy that is kept.
+// Makes a chunk of bytes, preceded by their hash. Another thread may write to
+// them at the same time, so the copy is hashed.
 static uint8_t *ts__blob_chunk(uint32_t kind, const void *bytes, size_t size,
                                size_t *whole, uint64_t known[3], uint64_t *mix)
 {
@@ -7728,7 +7787,7 @@ ts_result ts_capture_put(const void *record, size_t size)
 /* ---- 12.22 Clocks of devices -------------------------------------------- */
 // src/record/session/device_clocks.h
 
-// Which moment on CLOCK_MONOTONIC_RAW a tick of clock 0 is, by two samples
+// The time on CLOCK_MONOTONIC_RAW of a tick of clock 0, by two samples taken
 // around now.
 static uint64_t ts__tick_raw_ns(uint64_t tick)
 {
@@ -7742,11 +7801,11 @@ static uint64_t ts__tick_raw_ns(uint64_t tick)
            (uint64_t)(int64_t)((double)(int64_t)(tick - now.tick) * rate);
 }
 
-// A device's clock: its first sample and the latest, for snapshots, whose
-// operations it timed. Writer's lock held.
+// The first and the latest sample of a device's clock, for dumps. Writer's lock
+// held.
 enum { TS__CLOCK_KEPT = 64 };
 typedef struct ts__clock_kept {
-    uint32_t name, named; // named: the session that has been told
+    uint32_t name, named; // named: last session with its name
     uint32_t generation, count, backwards;
     ts_clock_entry samples[TS__CLOCK_KEPT];
 } ts__clock_kept;
@@ -7760,12 +7819,13 @@ static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
     ts__metadata_put(0, key, type, value);
 }
 
-// A clock lives as long as the process, what is said of a session does not.
+// Describes a clock to the session: the clock lives as long as the process, the
+// session's metadata do not.
 static void ts__clock_describe(uint32_t clock)
 {
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     const uint32_t session = TS__LOAD(&ts__here.session);
-    // Before a session: that will have it.
+    // Without a session, the next one gets it.
     const uint32_t now = session ? session : ts__c.generation + 1;
     if (!kept->name ||
         __atomic_exchange_n(&kept->named, now, __ATOMIC_RELAXED) == now)
@@ -7808,7 +7868,7 @@ static void ts__clock_keep(ts__clock_kept *kept, const ts_clock_entry *sample)
     TS__STORE(&ts__clocks_copy, &ts__clocks_kept_copy);
 }
 
-// Readers take a step back for damage.
+// Whether a sample follows the last one: readers take a step back for damage.
 static bool ts__clock_follows(ts__clock_kept *kept, ts_clock_entry *next)
 {
     if (kept->generation != ts__c.generation) {
@@ -7817,7 +7877,7 @@ static bool ts__clock_follows(ts__clock_kept *kept, ts_clock_entry *next)
     }
     if (!kept->count) return true;
     const ts_clock_entry *const last = &kept->samples[kept->count - 1];
-    // Our own rate is known to some nanoseconds: see ts__tick_raw_ns.
+    // Allow some nanoseconds for the error of ts__tick_raw_ns.
     const int64_t back = (int64_t)(last->raw_ns - next->raw_ns);
     if (back > 0 && back < 1000) next->raw_ns = last->raw_ns;
     if ((int64_t)(next->tick - last->tick) > 0 &&
@@ -7861,8 +7921,8 @@ void ts_clock_sample(uint32_t clock, uint64_t tick, uint64_t host_tick,
 /* ---- 12.23 Fork --------------------------------------------------------- */
 // src/record/session/fork.h
 
-// No lock may be held by a thread that the child does not have. Several
-// threads may be in fork at once.
+// Takes all locks, so that none is held by a thread which the child does not
+// have. Several threads may be forking at once.
 static void ts__fork_prepare(void)
 {
     if (!ts__api_enter(&ts__fork.caller)) return;
@@ -7884,9 +7944,10 @@ static void ts__fork_parent(void)
 }
 
 /*
-    Of the parent's rings the child keeps its own thread's, as memory of its
-    own: the fork may have come from a signal handler that interrupted a record,
-    which goes on in both. Threads of the others it does not have.
+    Of the parent's rings the child keeps that of its own thread, as private
+    memory: a signal handler that interrupted a record may have forked, and the
+    record continues in both processes. The child has no threads that use the
+    other rings.
 */
 static void ts__fork_rings(void)
 {
@@ -7911,8 +7972,8 @@ static void ts__fork_rings(void)
             munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
 }
 
-// The child shares the parent's rings, trace and sidecar: it lets go of all
-// of them, keeps the dictionary, and perhaps starts a session of its own.
+// The child shares the parent's rings, trace and sidecar: it releases all of
+// them, keeps the dictionary and, with TS_FORK_FOLLOW, starts its own session.
 static void ts__fork_child(void)
 {
     if (!ts__fork.process) return;
@@ -7959,7 +8020,7 @@ TS__SMALL_END
 typedef struct ts__leftover { // the sidecar of a trace
     int fd;                   // -1: none that may be used
     char path[TS__PATH_MAX];
-    char link[TS__PATH_MAX]; // beside the trace, leads to other places
+    char link[TS__PATH_MAX]; // the link beside the trace
 } ts__leftover;
 
 static bool ts__sidecar_head_read(int fd, ts__sidecar_head *head)
@@ -7971,7 +8032,7 @@ static bool ts__sidecar_head_read(int fd, ts__sidecar_head *head)
     return whole;
 }
 
-// Whether the trace that a sidecar names is still there.
+// Whether the trace that a sidecar names still exists.
 static bool ts__sidecar_awaited(const ts__sidecar_head *head)
 {
     ts_file_header header;
@@ -7984,8 +8045,8 @@ static bool ts__sidecar_awaited(const ts__sidecar_head *head)
     return same;
 }
 
-// Of a sidecar in a place that many traces share: whether it is this trace's,
-// and not that of another one that says the same of itself, such as a copy.
+// Whether a sidecar in a folder shared by many traces belongs to this trace,
+// and not to another one with the same identity, such as a copy.
 static bool ts__sidecar_fits(int fd, const struct stat *trace)
 {
     ts__sidecar_head head;
@@ -8011,7 +8072,8 @@ static ts_result ts__leftover_open(ts__leftover *l, const struct stat *trace,
     return TS_ERR_UNTRUSTED;
 }
 
-// Where the link beside the trace leads: to a file of the sidecar's name.
+// Follows the link beside the trace, which must lead to a file with the
+// sidecar's name.
 static ts_result ts__leftover_link(ts__leftover *l, const uint8_t session[16])
 {
     char dir[TS__PATH_MAX], named[TS__PATH_MAX];
@@ -8027,8 +8089,8 @@ static ts_result ts__leftover_link(ts__leftover *l, const uint8_t session[16])
 
 /*
     Opens the sidecar of a trace: in shared memory, beside it, or where the
-    link beside it leads. TS_ERR_UNTRUSTED: something lies there that this
-    user's recorder did not make for this trace.
+    link beside it leads. TS_ERR_UNTRUSTED: the file there was not made
+    by this user's recorder for this trace.
 */
 static ts_result ts__leftover_find(ts__leftover *l, const char *path, int trace,
                                    const uint8_t session[16], int flags)
@@ -8076,7 +8138,7 @@ typedef struct ts__rescue { // one trace being salvaged
     ts__ring *rings[TS__RINGS_MAX];
 } ts__rescue;
 
-// Whether the trace has its end chunk, and so needs nothing.
+// Whether the trace has its end chunk, so that there is nothing to do.
 static bool ts__trace_finished(int fd, uint64_t size)
 {
     ts_chunk_header end;
@@ -8090,15 +8152,15 @@ static bool ts__trace_finished(int fd, uint64_t size)
                    ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0));
 }
 
-// The sidecar is a file like any other: every number in it that is used as a
-// place or a count is checked once, here.
+// The sidecar is untrusted input: every number in it that is used as a position
+// or a count is checked once, here.
 static bool ts__rescue_state_fits(const ts__writer_state *state)
 {
     return state->index_count <= TS__INDEX_ENTRIES &&
            state->offset >= sizeof(ts_file_header);
 }
 
-// The log's blocks, each cut where its entries stop making sense.
+// Finds the log's blocks and cuts each where its entries become invalid.
 static bool ts__rescue_log(ts__rescue *r)
 {
     const ts__sidecar *const s = r->writer.sidecar;
@@ -8142,8 +8204,9 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
            size >= ts__ring_offset() + ((uint64_t)16 << ring->shift);
 }
 
-// Another user's, to root: who may write to it, and cut it, while it is used.
-// What comes of it is not kept there; a salvage that fails begins anew.
+// A private copy of a sidecar that another user owns (for root): its owner
+// could write to it or truncate it meanwhile. Progress is not stored in the
+// original; a failed salvage begins again.
 static void *ts__rescue_copy(int fd, uint64_t size)
 {
     uint64_t done = 0;
@@ -8184,7 +8247,7 @@ static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
     for (uint32_t i = 0; i < s->ring_count; i++) {
         if (!ts__rescue_ring_fits(r, i)) return TS_ERR_CORRUPT;
         r->rings[i] = (ts__ring *)(void *)(r->map + s->rings[i].offset);
-        // What a ring holds lies below its head, a lap at most.
+        // A ring holds at most one lap below its head.
         if (r->rings[i]->head < r->rings[i]->mask + 1) return TS_ERR_CORRUPT;
     }
     return TS_OK;
@@ -8207,8 +8270,8 @@ static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
                : TS_ERR_IO;
 }
 
-// A sample of the clocks now gives a short trace its rate, if the machine
-// has not been restarted since.
+// Adds a sample of the clocks, which gives a short trace its rate, if the
+// machine has not been restarted since.
 static void ts__rescue_clock(ts__rescue *r)
 {
     const ts__sidecar *const s = r->writer.sidecar;
@@ -8268,7 +8331,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0) return TS_ERR_IO;
     if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
     if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
-    // Nobody may start to write it anew meanwhile.
+    // Lock it, so that nobody begins to write it again meanwhile.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
     if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
@@ -8278,7 +8341,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     const ts_result found =
         ts__leftover_find(&r->found, trace, w->file.fd, header.session, O_RDWR);
     if (ts__trace_finished(w->file.fd, (uint64_t)st.st_size)) {
-        // It may have died between the last chunk and the clean-up.
+        // The process may have died between the last chunk and the clean-up.
         if (found == TS_OK && ts__file_lock(r->found.fd)) ts__rescue_remove(r);
         return TS_OK;
     }
@@ -8300,7 +8363,8 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
     ts__open_zones(r->encoder, r->rings, s->ring_count);
     if (w->error == TS_OK) ts__rescue_rings(r);
-    if (w->error != TS_OK) return w->error; // all is there to try again
+    if (w->error != TS_OK)
+        return w->error; // everything is kept for another attempt
     const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->encoder, r->log);
@@ -8347,16 +8411,16 @@ TS__SMALL_END
 #define TS__WRITER_IMPLEMENTED
 
 /*
-    Events wait as rows of u64 cells, for each kind on each track, until there
-    are enough for a chunk or the memory for all of them is used up. Then they
-    go through the recorder's encoder and writer, whose state lies in a
-    sidecar that is memory of our own, as a snapshot's does.
+    Events wait as rows of u64 cells, one list for each kind on each track,
+    until there are enough for a chunk or the memory for all rows is used up.
+    Then they go through the recorder's encoder and writer, whose state lies in
+    private memory instead of a sidecar, as for a dump.
 */
-#define TS__PUT_MEMORY  (64u << 20)         // that rows may take, all together
+#define TS__PUT_MEMORY  (64u << 20)         // for all rows
 #define TS__PUT_EPOCH   (UINT64_C(1) << 62) // the tick of trace time 0
 #define TS__PUT_FAR     (INT64_C(1) << 61)
 #define TS__PUT_ENTRIES (256u << 10) // bytes of one dictionary held back
-enum { TS__PUT_FEW = 64 };   // rows that are not worth a chunk of their own
+enum { TS__PUT_FEW = 64 };   // fewer rows are not worth a chunk of their own
 enum { TS__PUT_MANY = 512 }; // rows that become a chunk without waiting
 
 typedef struct ts__put_rows {
@@ -8368,7 +8432,7 @@ typedef struct ts__put_rows {
     uint64_t bad; // events left out
 } ts__put_rows;
 
-// Entries of one kind for the next chunk, which is built in place.
+// Entries of one kind for the next chunk, which is built in this buffer.
 typedef struct ts__put_list {
     uint8_t *bytes;
     size_t size, capacity;
@@ -8438,7 +8502,7 @@ static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
     ts__put_failed(w, result);
 }
 
-// Writes the entries that wait, in the order in which they refer to others.
+// Writes the waiting entries; kinds that others refer to come first.
 static void ts__put_entries(ts_writer *w)
 {
     static const uint8_t kinds[] = { TS_CHUNK_NAMES,    TS_CHUNK_SITES,
@@ -8456,7 +8520,7 @@ static void ts__put_entries(ts_writer *w)
     }
 }
 
-// Adds an entry whose body is two pieces.
+// Adds an entry whose body consists of two parts.
 static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
                           const void *body, size_t size, const void *more,
                           size_t more_size)
@@ -8502,7 +8566,7 @@ static bool ts__put_known_grow(ts_writer *w)
     return true;
 }
 
-// The number of what has a hash, a new one if it is not known; 0: no memory.
+// The number of the entry with this hash, or a new one; 0: no memory.
 static uint32_t ts__put_find(ts_writer *w, uint32_t kind, XXH128_hash_t hash,
                              bool *known)
 {
@@ -8525,8 +8589,8 @@ static uint32_t ts__put_find(ts_writer *w, uint32_t kind, XXH128_hash_t hash,
     return w->known[at].id;
 }
 
-// The number of an entry, a new one if it was not there before. Contents are
-// told apart by their XXH3-128 alone, as blobs are.
+// The number of an entry, or a new one. Contents are distinguished by their
+// XXH3-128 alone, as blobs are.
 static uint32_t ts__put_define(ts_writer *w, uint32_t kind, const void *body,
                                size_t size, const void *more, size_t more_size)
 {
@@ -8643,8 +8707,6 @@ void ts_writer_loss(ts_writer *w, uint32_t track, uint32_t cause,
     ts_writer_stall(w, track, cause, detail, count, first_ns, last_ns, 0);
 }
 
-/* Rows. */
-
 /* ---- 12.27 Writer: rows of events --------------------------------------- */
 // src/record/writer/rows.h
 
@@ -8671,7 +8733,7 @@ static bool ts__put_table_grow(ts_writer *w)
     return true;
 }
 
-// The rows of a kind on a track; NULL without memory.
+// The list of rows of a kind on a track; NULL without memory.
 static ts__put_rows *ts__put_rows_of(ts_writer *w, uint32_t kind,
                                      uint32_t track)
 {
@@ -8719,8 +8781,7 @@ static void ts__put_forget(ts_writer *w, ts__put_rows *rows)
     rows->count = rows->capacity = rows->text_used = rows->text_capacity = 0;
 }
 
-// Puts w->order[0] in the order of w->key, of which there are count; equal
-// ones stay as they are.
+// Sorts the `count` elements of w->order[0] by w->key; a stable sort.
 static void ts__put_sort(ts_writer *w, uint32_t count)
 {
     const ts__range range = ts__range_of(w->key, count);
@@ -8749,8 +8810,8 @@ static uint64_t ts__put_end(const uint64_t *line, bool spans)
     return line[0] + (spans ? line[1] : 0);
 }
 
-// Orders the lines by their ends; of zones with the same end the inner ones
-// come first.
+// Sorts the lines by their ends; of zones with the same end the inner ones come
+// first.
 static void ts__put_order(ts_writer *w, uint32_t kind, uint32_t count)
 {
     const bool spans = ts_event_columns(kind)[1] == TS_COLUMN_DURATION;
@@ -8777,7 +8838,7 @@ static void ts__put_order(ts_writer *w, uint32_t kind, uint32_t count)
     ts__put_sort(w, count);
 }
 
-// Moves the lines, in order, into the encoder's columns.
+// Copies the lines, in order, into the encoder's columns.
 static void ts__put_load(ts_writer *w, uint32_t kind, uint32_t count)
 {
     ts__encoder *const e = w->encoder;
@@ -8799,7 +8860,7 @@ static void ts__put_load(ts_writer *w, uint32_t kind, uint32_t count)
     }
 }
 
-// Writes what is in the encoder's columns as a chunk.
+// Writes the encoder's columns as a chunk.
 static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
 {
     ts__encoder *const e = w->encoder;
@@ -8829,7 +8890,7 @@ static void ts__put_chunk(ts_writer *w, uint32_t kind, uint32_t count)
     ts__put_encode(w, kind, count);
 }
 
-// Adds rows to the count lines that wait; returns how many there are then.
+// Adds rows to the `count` waiting lines; returns the new count.
 static uint32_t ts__put_lines(ts_writer *w, const ts__put_rows *rows,
                               uint32_t count)
 {
@@ -8841,7 +8902,7 @@ static uint32_t ts__put_lines(ts_writer *w, const ts__put_rows *rows,
     return count;
 }
 
-// Rows enough for a chunk.
+// Writes a list that has enough rows for a chunk.
 static void ts__put_full(ts_writer *w, ts__put_rows *rows)
 {
     ts__put_chunk(w, rows->kind, ts__put_lines(w, rows, 0));
@@ -8849,8 +8910,8 @@ static void ts__put_full(ts_writer *w, ts__put_rows *rows)
     rows->text_used = 0;
 }
 
-// Writes all rows of a kind: tracks with many rows a chunk each, the others
-// together.
+// Writes all rows of a kind: a chunk for each track with many rows, and common
+// chunks for the others.
 static void ts__put_kind(ts_writer *w, uint32_t kind)
 {
     uint32_t lines = 0, first = 0;
@@ -8879,7 +8940,7 @@ static void ts__put_kind(ts_writer *w, uint32_t kind)
     }
 }
 
-// Frees memory by writing the kind that has most of it.
+// Frees memory by writing the kind that takes most of it.
 static void ts__put_relieve(ts_writer *w)
 {
     uint64_t sizes[TS_EVENT_LIMIT] = { 0 };
@@ -8903,7 +8964,7 @@ static bool ts__put_rows_grow(ts_writer *w, ts__put_rows *rows)
     return done;
 }
 
-// Room for another row; NULL if it is not to be written.
+// Makes room for another row; NULL if it is not to be written.
 static ts__put_rows *ts__put_begin(ts_writer *w, uint32_t kind, uint32_t track,
                                    int64_t start_ns, int64_t duration_ns)
 {
@@ -8933,7 +8994,7 @@ static void ts__put_finish(ts_writer *w, ts__put_rows *rows)
     if (TS__UNLIKELY(w->memory > TS__PUT_MEMORY)) ts__put_relieve(w);
 }
 
-// The times and values of the row after the last one.
+// Fills in the times and values of the row after the last one.
 static uint64_t *ts__put_cells(ts_writer *w, const ts__put_rows *rows,
                                int64_t start_ns, int64_t duration_ns,
                                const ts_writer_value *values, size_t count)
@@ -9000,8 +9061,6 @@ void ts_writer_event_text(ts_writer *w, ts_event_kind kind, uint32_t track,
     ts__put_finish(w, rows);
 }
 
-/* Columns of events. */
-
 /* ---- 12.28 Writer: events as columns ------------------------------------ */
 // src/record/writer/columns.h
 
@@ -9010,7 +9069,7 @@ static uint32_t ts__rows_track(const ts_rows *rows, uint32_t i)
     return rows->tracks ? rows->tracks[i] : rows->track;
 }
 
-// Whether they can become chunks as they stand.
+// Whether the rows can become chunks as they are.
 static bool ts__rows_sound(const ts_rows *rows, bool spans)
 {
     uint64_t bad = 0;
@@ -9025,7 +9084,7 @@ static bool ts__rows_sound(const ts_rows *rows, bool spans)
     return !bad;
 }
 
-// One of them by itself.
+// Writes one row by itself.
 static void ts__rows_one(ts_writer *w, const ts_rows *rows, uint32_t i)
 {
     const uint8_t *const columns = ts_event_columns(rows->kind);
@@ -9050,7 +9109,7 @@ static void ts__rows_one(ts_writer *w, const ts_rows *rows, uint32_t i)
                         rows->start_ns[i], rows->duration_ns[i], values, count);
 }
 
-// Those on the same tracks that wait come before.
+// Writes the rows waiting on the same tracks, which come before these.
 static void ts__rows_flush(ts_writer *w, const ts_rows *rows)
 {
     if (rows->tracks) {
@@ -9063,8 +9122,8 @@ static void ts__rows_flush(ts_writer *w, const ts_rows *rows)
     if (waiting && waiting->count) ts__put_full(w, waiting);
 }
 
-// Puts the texts from row `first` on into the encoder, at most `count`;
-// returns how many found room, one at least.
+// Copies the texts of `count` rows from `first` on into the encoder; returns
+// how many fit, at least one.
 static uint32_t ts__rows_texts(ts__encoder *e, const ts_rows *rows,
                                uint32_t first, uint32_t count)
 {
@@ -9080,7 +9139,7 @@ static uint32_t ts__rows_texts(ts__encoder *e, const ts_rows *rows,
     return count;
 }
 
-// Rows from `first` on as a chunk; returns how many it took.
+// Writes rows from `first` on as a chunk; returns how many it took.
 static uint32_t ts__rows_chunk(ts_writer *w, const ts_rows *rows,
                                uint32_t first)
 {
@@ -9128,8 +9187,6 @@ void ts_writer_rows(ts_writer *w, const ts_rows *rows)
         i += ts__rows_chunk(w, rows, i);
 }
 
-/* Blobs. */
-
 /* ---- 12.29 Writer: blobs, open, close ----------------------------------- */
 // src/record/writer/open.h
 
@@ -9174,7 +9231,7 @@ void ts_writer_capture(ts_writer *w, const void *record, size_t size)
     }
     const XXH128_hash_t sum = XXH3_128bits(record, size);
     const uint64_t key[2] = { sum.low64, sum.high64 };
-    ts__put_entries(w); // names that it refers to come before it
+    ts__put_entries(w); // before the record that refers to them
     if (w->file.error == TS_OK)
         ts__put_blob(w, TS_CHUNK_CAPTURE, key, record, size);
 }
@@ -9212,7 +9269,7 @@ static void ts__put_header(ts_file_header *header, const ts_writer_desc *desc)
     ts__header_seal(header);
 }
 
-// The paths: a link is followed, so that the file it means is replaced.
+// Resolves the paths: a link is followed, so that its target is replaced.
 static ts_result ts__put_paths(ts_writer *w, const char *path)
 {
     struct stat st;
@@ -9227,7 +9284,7 @@ static ts_result ts__put_paths(ts_writer *w, const char *path)
     return TS_OK;
 }
 
-// Its one clock counts nanoseconds.
+// A sample of the writer's only clock, which counts nanoseconds.
 static ts_clock_entry ts__put_sample(const ts_writer *w, int64_t time_ns)
 {
     ts_clock_entry sample;
@@ -9306,7 +9363,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
     if (result == TS_OK) {
         *writer = w;
     } else {
-        // Another process's file stays as it is.
+        // The file of another process is not ours to remove.
         if (w->beside[0] && result != TS_ERR_BUSY) unlink(w->beside);
         ts__file_close(&w->file.file);
         ts__put_free(w);
@@ -9341,7 +9398,7 @@ static void ts__put_bad(ts_writer *w)
     }
 }
 
-// The trace as it was before it was extended.
+// Restores the trace as it was before it was extended.
 static void ts__put_restore(ts_writer *w)
 {
     const uint64_t size = w->end + sizeof w->end_chunk;

@@ -15445,8 +15445,6 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
     return TS_OK;
 }
 
-/* Steps. */
-
 /* ---- 11.58 Model: steps ------------------------------------------------- */
 // src/replay/model/steps.h
 

@@ -1,6 +1,6 @@
 /* ==== Implementation ===================================================== */
 
-// C that C++ compiles too: casts and NULL are those of C.
+// The implementation is C that C++ compiles too: its casts and NULL are C's.
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"

@@ -1,6 +1,6 @@
 /* ---- Loss ledger -------------------------------------------------------- */
 
-// Totals have one writer at a time; the drain reads them as they are.
+// A total has one writer at a time; the drain reads it without a lock.
 static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
                          uint64_t last, uint64_t stall_ns)
 {
@@ -13,8 +13,8 @@ static void ts__loss_add(ts__loss_total *total, uint64_t count, uint64_t first,
     TS__STORE(&total->count, before + count);
 }
 
-// The row of a loss among those before `shared`, or the one behind them that
-// is for what found none.
+// The row for a loss among the rows before `shared`; if these are all taken, a
+// row behind them that several losses share.
 static ts__loss_total *ts__loss_find(ts__loss_total *total,
                                      ts__loss_total *shared, uint32_t row,
                                      uint32_t track, ts_loss cause,
@@ -34,8 +34,8 @@ static ts__loss_total *ts__loss_find(ts__loss_total *total,
     return total;
 }
 
-// A loss of the thread that owns a ring: only that thread calls this. When
-// its rows are taken, threads share one for each of the four causes.
+// Counts a loss of the thread that owns the ring; only that thread calls this.
+// When all of its rows are taken, it uses one row for each of the four causes.
 static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                           uint64_t first, uint64_t last, uint64_t stall_ns)
 {
@@ -49,8 +49,8 @@ static void ts__loss_ring(ts__ring *ring, ts_loss cause, uint64_t count,
                  count, first, last, stall_ns);
 }
 
-// A loss without a ring, or found by another thread. The last 16 rows are
-// shared by what found no row of its own, each cause has one.
+// Counts a loss that has no ring or that another thread found. The last 16
+// rows, one for each cause, are for losses that find no row of their own.
 static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
                           uint32_t detail, uint64_t count, uint64_t first,
                           uint64_t last)
@@ -64,8 +64,8 @@ static void ts__loss_note(ts__sidecar *sidecar, uint32_t track, ts_loss cause,
     ts__lock_give(&ts__c.ledger);
 }
 
-// The same for something that happens now in the running session, whose
-// memory must be known to be there.
+// The same for a loss at this moment. The caller makes sure that the session's
+// memory stays mapped.
 static void ts__loss_now(uint32_t track, ts_loss cause)
 {
     const uint64_t now = ts__tick();
@@ -78,8 +78,8 @@ static bool ts__loss_open(const ts__loss_total *total, uint64_t epoch)
     return TS__LOAD(&total->count) != (done ? total->pending : total->sent);
 }
 
-// The row that the trace does not have yet; the append that carries it will
-// make the writer's epoch `epoch` + 1.
+// What the trace does not have yet of a total, as a row. The append that writes
+// it sets the writer's epoch to `epoch` + 1.
 static ts_loss_entry ts__loss_row(ts__loss_total *total, uint64_t epoch)
 {
     if (total->pending_epoch <= epoch) {

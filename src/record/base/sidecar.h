@@ -28,11 +28,11 @@
 #endif
 #define TS__PATH_MAX      4096
 
-// How a file is opened that somebody else may have put there: a pipe is not
-// waited for, a link not followed.
+// Flags for opening a file that somebody else may have put there: do not wait
+// for a pipe, do not follow a link.
 #define TS__OPEN_STRANGE  (O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
 
-// What a sidecar begins with.
+// The beginning of a sidecar.
 typedef struct ts__sidecar_head {
     uint8_t magic[8];
     uint32_t layout; // sizeof(ts__sidecar), catches other versions
@@ -48,7 +48,7 @@ typedef struct ts__sidecar_head {
 static bool ts__sidecar_name(char *out, const char *dir,
                              const uint8_t session[16])
 {
-    uint64_t word[2]; // the bytes in their order, as a number each
+    uint64_t word[2]; // the session's bytes as two numbers
     memcpy(word, session, sizeof word);
     return snprintf(out, TS__PATH_MAX,
                     "%s/tracesmith-%016" PRIx64 "%016" PRIx64 ".ring", dir,
@@ -65,8 +65,8 @@ static void ts__directory_of(char *out, const char *path)
     out[size] = 0;
 }
 
-// Whether this user's recorder made the file and nobody else can have changed
-// it. To root, those of the trace's owner are as good as its own.
+// Whether this user made the file and nobody else can have changed it. Root
+// also accepts files of the trace's owner.
 static bool ts__sidecar_own(int fd, uid_t owner)
 {
     struct stat st;
@@ -76,8 +76,9 @@ static bool ts__sidecar_own(int fd, uid_t owner)
            (st.st_uid == user || (!user && st.st_uid == owner));
 }
 
-// The folder of a path, for what is looked at and then removed: whoever may
-// write above it can lead the path elsewhere meanwhile, but not what is open.
+// Opens the folder of a path, so that the file which was checked is the one
+// that is removed: whoever may write to a folder above can redirect the path in
+// between, but not an open folder.
 static inline int ts__folder_open(const char *path, const char **name)
 {
     char dir[TS__PATH_MAX];
@@ -88,7 +89,7 @@ static inline int ts__folder_open(const char *path, const char **name)
     return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Removes a path that is still the file which is open.
+// Removes a path if it still names the open file.
 static inline bool ts__unlink_open(const char *path, int fd)
 {
     const char *name;
@@ -102,5 +103,5 @@ static inline bool ts__unlink_open(const char *path, int fd)
     if (folder >= 0) close(folder);
     return done;
 }
-#endif // of a machine and headers that will do
+#endif // little-endian, headers included early enough
 #endif // TS__SIDECAR_IMPLEMENTED

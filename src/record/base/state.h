@@ -17,8 +17,8 @@
 #define TS__BATCH_BYTES      (4u << 20)
 #define TS__SCRATCH_BYTES    (512u << 10)
 
-// Totals of one cause, and what of it the trace already has: `sent`, or
-// `pending` once the append numbered `pending_epoch` is done.
+// The total of one cause, and how much of it is in the trace: `sent`, or
+// `pending` once the append numbered `pending_epoch` is complete.
 typedef struct ts__loss_total {
     uint64_t count, stall_ns, first, last;
     uint64_t sent, sent_stall, sent_last;
@@ -38,14 +38,14 @@ enum { TS__LOSS_SLOTS = 12 };
 typedef struct ts__ring_rest {
     ts__lock lock;       // of the consumer's side
     uint32_t state;      // TS__RING_...
-    uint32_t track;      // whose records come at `tail`
-    uint32_t owner;      // track of the thread that has it
+    uint32_t track;      // of the records at `tail`
+    uint32_t owner;      // track of the owning thread
     uint32_t index;      // in the sidecar
-    ts__ring *older;     // a smaller one of the same thread
+    ts__ring *older;     // the thread's smaller ring before this one
     uint64_t start;      // position of the first record
     uint64_t drained_ns; // when it was last emptied
-    // The last changes of owner, so that a flight recorder knows whose
-    // records it holds when the THREAD record is overwritten.
+    // The last changes of owner: they tell a flight recorder whose records it
+    // holds when the THREAD record has been overwritten.
     struct {
         uint64_t position;
         uint32_t track;
@@ -72,8 +72,8 @@ typedef struct ts__entry {
     uint32_t unused;
 } ts__entry; // then the bytes
 
-// What the writer of a trace knows. It lies in the sidecar, so that salvage
-// goes on exactly where the process died.
+// State of a trace's writer. It lies in the sidecar, so that salvage continues
+// exactly where the process died.
 typedef struct ts__writer_state {
     uint64_t offset;       // of the next chunk
     uint64_t index_offset; // of the last index part, 0 none
@@ -95,10 +95,10 @@ typedef struct ts__sidecar {
     uint64_t size; // of the file
     ts__writer_state state;
     /*
-        The journal. An append first saves `state` in `before` and sets step
-        to 1; writes; updates `state`; sets step to 2; moves the ring's tail
-        to `tail`; sets step to 0. Whatever instruction dies, salvage either
-        undoes all of it (1) or finishes it (2).
+        The journal. An append saves `state` in `before`, sets step to 1,
+        writes, updates `state`, sets step to 2, moves the ring's tail to
+        `tail`, and sets step to 0. Whatever instruction the process dies at,
+        salvage either undoes the append (step 1) or completes it (step 2).
     */
     uint32_t step;
     uint32_t ring; // index into rings, TS__RINGS_MAX: none
@@ -111,7 +111,7 @@ typedef struct ts__sidecar {
     ts__loss_total losses[TS__GLOBAL_LOSSES];
     uint32_t block_count, ring_count;
     struct {
-        uint64_t offset;  // how much of it is used is the word in front
+        uint64_t offset;  // the word before it says how much is used
         uint64_t written; // of the session's log, or of the process's blocks
                           // while a trace begins: in the trace
     } blocks[TS__BLOCKS_MAX];
@@ -122,16 +122,16 @@ typedef struct ts__sidecar {
     uint64_t lod[TS__INDEX_ENTRIES][TS_LOD_CELLS];
 } ts__sidecar;
 
-// One file being written: a session's trace, a snapshot, or a salvage.
+// One file being written: a session's trace, a dump, or a salvaged trace.
 typedef struct ts__writer {
     ts__file file;
     const char *path;
     ts__lock lock;
-    ts__sidecar *sidecar; // a snapshot has a private one
+    ts__sidecar *sidecar; // a dump has a private one
     uint8_t *scratch;     // TS__SCRATCH_BYTES, for entries and index parts
     uint64_t reserved;    // disk space is allocated up to here
     ts_result error;      // the first
-    bool final;           // may use up the reserve
+    bool final;           // may use the space reserved for the end
 } ts__writer;
 
 static void ts__writer_failed(ts__writer *w, ts_result result)
@@ -144,13 +144,13 @@ typedef struct ts__block { // of the dictionary
     uint8_t *bytes;
     uint64_t *used; // release: pairs with the acquire in ts__writer_blocks
     uint64_t size;
-    uint64_t past;     // up to here, of sessions that are over
-    uint64_t reported; // up to here, older than the session
-    uint64_t kept;     // `used` where its memory is not this process's alone
+    uint64_t past;     // entries up to here belong to ended sessions
+    uint64_t reported; // entries up to here are older than the session
+    uint64_t kept;     // value of `used` at the fork, if shared
     uint32_t session;  // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
-// Kinds of entries beside those of chunks. PACKED: a stack in words, as in
-// ts__stack_get. The last two never leave the process.
+// Kinds of entries in addition to those of chunks. PACKED: a stack in words,
+// see ts__stack_get. The other two are never written to a trace.
 enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
 
 enum { TS__OPEN_ZONES_MAX = 16384 };
@@ -165,8 +165,8 @@ typedef struct ts__open_zone {
     once, each with one of these.
 */
 typedef struct ts__encoder {
-    // A row of all columns is written at once: the padding keeps it from
-    // falling into one set of the cache.
+    // All columns of a row are written together: the padding spreads them over
+    // several sets of the cache.
     uint64_t column[TS__COLUMNS_PER_EVENT][TS__BATCH_ROWS + 24];
     uint64_t track[TS__BATCH_ROWS + 24]; // u64 like every column
     uint64_t stored[TS__BATCH_ROWS + 64];
@@ -176,8 +176,8 @@ typedef struct ts__encoder {
     uint8_t text[TS__BATCH_TEXT];
     uint8_t payload[16 * 1024]; // of one record
     uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
-    uint64_t base;                          // the session's start tick
-    uint64_t now;                           // a tick that records are near
+    uint64_t base; // the session's start tick
+    uint64_t now;  // records lie within 2^55 ticks of it
     ts__open_zone open[TS__OPEN_ZONES_MAX]; // see ts__open_zones
     uint32_t open_count;
     uint32_t records;
@@ -190,14 +190,14 @@ typedef struct ts__encoder {
     uint8_t raw[TS__BATCH_BYTES]; // before compression
 } ts__encoder;
 
-// Everything the process has, in one place. Zero is "nothing yet".
+// The state of the process. All zeros is the initial state.
 typedef struct ts__core {
-    // What a child made by fork begins with zeros of: all before `blocks`.
+    // A child made by fork resets everything before `blocks` to zeros.
     ts__lock api; // session calls exclude each other
     ts__lock names;
-    ts__lock ledger; // of losses without a ring; innermost
+    ts__lock ledger; // of losses without a ring; taken last
     ts__lock pool;   // rings of the session
-    uint32_t inside; // threads in the slow path
+    uint32_t inside; // threads inside the slow path
     uint32_t threads;
     uint32_t ring_count, free_count;
     uint64_t ring_bytes;    // of all
@@ -207,10 +207,10 @@ typedef struct ts__core {
     // Dictionary.
     ts__block blocks[TS__BLOCKS_MAX];
     uint32_t block_count;
-    ts__block *block, *log;  // to which entries are added
-    uint32_t grow_failed[2]; // requests since the sidecar has no space
-    // Hash tables of deduplicated entries: the one in use, and the one that
-    // it is copied into.
+    ts__block *block, *log;  // entries are added to these
+    uint32_t grow_failed[2]; // requests refused since the disk was full
+    // Hash tables of deduplicated entries: the one in use, and the larger one
+    // that it is being copied into.
     ts__entry **table, **table_next;
     uint32_t table_used;
     uint32_t last_id[16]; // by chunk kind
@@ -219,7 +219,8 @@ typedef struct ts__core {
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
     char path_pattern[TS__PATH_MAX], sidecar_dir[TS__PATH_MAX], app[256];
     char sidecar_path[TS__PATH_MAX];
-    ts_result start_error; // of a start that failed, until a stop tells it
+    ts_result
+        start_error; // of a failed start, until ts_session_stop returns it
     uint32_t generation;
     uint32_t snapshots;
     uint64_t start_tick;
@@ -232,7 +233,7 @@ typedef struct ts__core {
     uint32_t encoder_wake;
     // Drain thread.
     pthread_t thread;
-    uint32_t wake;    // futex: counts requests to look at once
+    uint32_t wake;    // futex: counts requests to drain now
     uint32_t drained; // futex: counts drains
     uint32_t snapshot_wanted;
     uint64_t clock_next_ns, clock_step_ns;
@@ -251,8 +252,8 @@ static ts__ring ts__none; // limit 0, gate 0: for threads without a ring
 ts__page ts__here;
 TS__TLS ts__ring *ts__mine = &ts__none;
 #endif
-// This thread: inside the slow path; its track, name, and the session that
-// has been told of them.
+// This thread: whether it is inside the slow path; its track, its name, and the
+// session to which they were reported.
 static TS__TLS uint32_t ts__inside, ts__track, ts__track_name,
     ts__track_reported;
 static TS__TLS ts__ring *ts__before; // its ring in an earlier session
@@ -273,30 +274,30 @@ uint64_t ts_tick_now(void)
     return ts__tick();
 }
 
-// What a recording call must leave as it was.
+// What a recording call must not change for its caller.
 typedef struct ts__caller {
     uint64_t signals; // the kernel's set of them: bit SIGNAL - 1
     int error;        // errno
     int cancel;       // pthread_setcancelstate
 } ts__caller;
 
-// Sets the blocked signals. Not pthread_sigmask: it takes as long again.
+// Sets the blocked signals. pthread_sigmask would take twice as long.
 static __attribute__((noinline)) void ts__signals_set(int how, uint64_t set,
                                                       uint64_t *old)
 {
     syscall(SYS_rt_sigprocmask, how, &set, old, sizeof set);
 }
 
-// All but faults, which would kill without the app's handler if they were
-// blocked, and the C library's own 32 and 33.
+// All signals but faults, which would kill the program without calling its
+// handler if they were blocked, and the C library's own 32 and 33.
 #define TS__SIGNALS_ALL \
     ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) | \
       UINT64_C(1) << (SIGILL - 1) | UINT64_C(1) << (SIGFPE - 1) | \
       UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1) | \
       UINT64_C(3) << 31)
 
-// With signals blocked, a handler never finds this thread holding a lock,
-// and its records are only delayed. Nor may the thread be cancelled here.
+// Blocks signals, so that no handler runs while this thread holds a lock; its
+// records are only delayed. Also disables cancellation of the thread.
 static void ts__caller_save(ts__caller *caller)
 {
     caller->error = errno;
@@ -320,9 +321,11 @@ static TS__TLS struct {
 
 static void ts__fork_child(void);
 
-// Not 0 if this thread cannot enter: a fault inside led back here, or a handler
-// of the program's around a fork, or nobody told us of the child that this is.
-// In one made by fork, where such a handler may run before ours, it begins now.
+// Whether this thread must not enter the slow path (not 0): it is inside
+// already (a fault there led to a handler that records), or in one of the
+// program's own fork handlers, or this is a child whose fork handlers did not
+// run. In a child made by fork, where a handler of the program may run before
+// ours, our handler's work is done now.
 static __attribute__((noinline)) uint32_t ts__busy(void)
 {
     if (ts__fork.process && ts__fork.process != getpid()) ts__fork_child();
@@ -331,8 +334,8 @@ static __attribute__((noinline)) uint32_t ts__busy(void)
     return ts__inside | (type & ~TS__LOAD(&ts__here.tick));
 }
 
-// CLOCK_MONOTONIC_RAW in nanoseconds. In a child that nobody told us of it
-// takes the thread's ring away; before the first session there is none.
+// CLOCK_MONOTONIC_RAW in nanoseconds. In a child whose fork handlers did not
+// run it takes the thread's ring away; before the first session there is none.
 uint64_t ts__tick_slow(void)
 {
 #ifdef TS__CLOCK_MACHINE
@@ -361,15 +364,15 @@ static void ts__leave(const ts__caller *caller)
     ts__caller_restore(caller);
 }
 
-// Inside the slow path: true as long as this session's memory may be used.
-// ts_session_stop ends the session, then waits until nobody is inside.
+// Within the slow path: whether this session's memory may still be used.
+// ts_session_stop ends the session and then waits until no thread is inside.
 static bool ts__session_still(uint32_t gate)
 {
     return gate && __atomic_load_n(&ts__here.session, __ATOMIC_SEQ_CST) == gate;
 }
 
-// Session calls run with signals blocked and exclude each other, which also
-// keeps the session's memory; they may use the slow path themselves.
+// Session calls run with signals blocked and exclude each other, so that the
+// session's memory remains mapped; they may use the slow path themselves.
 static bool ts__api_enter(ts__caller *caller)
 {
     if (ts__busy()) return false;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-// Most of what follows runs rarely and should be small; rings/ and encode/
-// run for each record.
+// Most of what follows runs rarely and is optimised for size; rings/ and
+// encode/ run for each record and are not.
 #ifdef __clang__
 #define TS__SMALL_BEGIN \
     _Pragma("clang attribute push(__attribute__((minsize)), apply_to=function)")
@@ -22,7 +22,7 @@ TS__SMALL_BEGIN
 
 /* ---- Texts of results, events and columns ------------------------------- */
 
-// Lists that end with a NULL: tables take less than a switch.
+// Lists that end with NULL: a table is smaller than a switch.
 typedef struct ts__text {
     int number;
     const char *text;
@@ -71,7 +71,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define TS__GPU \
     TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
         TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
-    // By number: none is 0, and 15 is free.
+    // By event kind; 0 and 15 are no kinds.
     static const uint8_t columns[TS_EVENT_LIMIT][TS__COLUMNS_PER_EVENT + 1] = {
         { 0 },
         // zone

@@ -1,11 +1,11 @@
 /* ---- Dictionary --------------------------------------------------------- */
 
 /*
-    Names, sites, tracks ... live as long as the process, in blocks that are
-    never freed or moved. Lookups take no lock: an entry and a table are
-    complete before the pointer to them is published. During a session each
-    new entry also goes into a log in the sidecar, from which it is written to
-    the trace, by the drain or by salvage.
+    Names, sites, tracks and so on live as long as the process, in blocks that
+    are never freed or moved. Lookups take no lock: an entry or a table is
+    complete before the pointer to it is published. During a session each new
+    entry also goes into a log in the sidecar, from which the drain or salvage
+    writes it to the trace.
 */
 static const uint8_t *ts__entry_bytes(const ts__entry *entry)
 {
@@ -17,8 +17,8 @@ static size_t ts__entry_room(size_t size)
     return (sizeof(ts__entry) + size + 7) & ~(size_t)7;
 }
 
-// The entry of a table that has these bytes; if none has, `put` becomes it.
-// Stacks are put without a lock: see ts__shelf.
+// Finds the entry with these bytes in a table; if there is none, adds `put`.
+// Stacks are added without a lock: see ts__shelf.
 static ts__entry *ts__table_get(ts__entry **table, uint32_t kind,
                                 const void *bytes, size_t size, uint64_t hash,
                                 ts__entry *put)
@@ -53,13 +53,13 @@ static ts__entry *ts__entry_find(uint32_t kind, const void *bytes, size_t size,
     return table ? ts__table_get(table, kind, bytes, size, hash, NULL) : NULL;
 }
 
-// Shows an entry to others. The number of the one that has its bytes: another
-// thread may have been faster.
+// Makes an entry visible to other threads. Returns the number of the entry with
+// these bytes, which is another one if another thread was faster.
 static uint32_t ts__entry_show(ts__entry *e)
 {
     ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
     const ts__entry *known = ts__table_put(table, e);
-    // Either the copy under way sees the entry, or this sees the copy.
+    // Either a copy in progress sees the entry, or this thread sees the copy.
     ts__entry **const next =
         __atomic_load_n(&ts__c.table_next, __ATOMIC_SEQ_CST);
     if (next != table) known = ts__table_put(next, e);
@@ -67,15 +67,15 @@ static uint32_t ts__entry_show(ts__entry *e)
     return known->id;
 }
 
-// Half load, or no table yet.
+// Whether the table is half full, or there is none yet.
 static bool ts__table_full(void)
 {
     ts__entry **const table = __atomic_load_n(&ts__c.table, __ATOMIC_ACQUIRE);
     return !table || TS__LOAD(&ts__c.table_used) >= (uintptr_t)table[-1] / 2;
 }
 
-// Makes the table four times as large when it is full. The old one stays for
-// lookups under way: all old ones together are a third of the present one.
+// Makes the table four times as large when it is full. Old tables are kept for
+// lookups in progress; together they take a third of the present one.
 static bool ts__table_grow(void)
 {
     if (!ts__table_full()) return true;
@@ -84,8 +84,8 @@ static bool ts__table_grow(void)
     ts__entry **const table =
         (ts__entry **)ts__pages_new((count + 1) * sizeof *table);
     if (!table) return false;
-    // All of it is going to be touched, and page for page takes ten times as
-    // long.
+    // All of it will be touched; one page fault after another takes ten times
+    // as long.
     madvise(table, (count + 1) * sizeof *table, MADV_POPULATE_WRITE);
     table[0] = (ts__entry *)(count - 1);
     __atomic_store_n(&ts__c.table_next, table + 1, __ATOMIC_SEQ_CST);
@@ -97,12 +97,12 @@ static bool ts__table_grow(void)
     return true;
 }
 
-// What asks for a part of the sidecar. Entries may have room where rings, which
-// are large, have none.
+// What a part of the sidecar is for. There may be room for entries where there
+// is none for rings, which are large.
 enum { TS__GROW_ENTRIES, TS__GROW_RINGS };
 
-// Where there was no space each record asks for some. Of these requests the
-// first, second, fourth, ... and each 4,096th go through.
+// After a failure each record would try again. Of these requests only the
+// first, second, fourth and so on, and then each 4,096th, reach the disk.
 static bool ts__grow_refused(int what)
 {
     uint32_t *const failed = &ts__c.grow_failed[what];
@@ -118,7 +118,7 @@ static void ts__grow_failed(int what)
 }
 
 // A part of the sidecar for a block or a ring; NULL when there is no space,
-// which ts_session_stop tells.
+// which ts_session_stop reports.
 static void *ts__sidecar_grow(int what, size_t size, uint64_t *offset)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
@@ -139,8 +139,8 @@ static void *ts__sidecar_grow(int what, size_t size, uint64_t *offset)
     return pages;
 }
 
-// The next of the blocks, with the word before its bytes that says how much
-// of it is used. offset: of a part of the sidecar.
+// Adds a block whose memory is the part of the sidecar at `offset`. The word
+// before its bytes says how much of it is used.
 static ts__block *ts__block_add(ts__block *blocks, uint32_t *count,
                                 void *memory, size_t size, uint64_t offset)
 {
@@ -195,7 +195,7 @@ static bool ts__log_add(uint32_t kind, uint32_t id, const void *bytes,
                         size_t size)
 {
     if (!ts__c.names_shared || kind >= TS__ENTRY_BLOB) return true;
-    // Not before: a session that starts sets it before names are shared.
+    // Read it only here: a starting session sets it before names are shared.
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     ts__block *const block = ts__block_get(
         &ts__c.log, ts__log, &sidecar->block_count, ts__entry_room(size), true);
@@ -213,7 +213,7 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
                             ts__entry_room(size), false)
             : NULL;
     if (!block || !ts__log_add(kind, id, bytes, size)) {
-        // A session that ends lets go of its memory once names are not shared.
+        // An ending session unmaps its memory once names are no longer shared.
         if (ts__c.names_shared) ts__loss_now(0, TS_LOSS_INCOMPLETE);
         return 0;
     }
@@ -221,8 +221,8 @@ static uint32_t ts__entry_add(uint32_t kind, uint32_t id, const void *bytes,
     return hash ? ts__entry_show(e) : id;
 }
 
-// The next number of a kind, 0 when there are no more. It is lost if what it
-// was for cannot be kept.
+// The next number of a kind, 0 when there are no more. If its entry cannot be
+// kept, the number is not used again.
 static uint32_t ts__id_next(uint32_t kind)
 {
     if (kind == TS__ENTRY_PACKED) kind = TS_CHUNK_STACKS;
@@ -237,7 +237,7 @@ static uint32_t ts__entry_new(uint32_t kind, const void *bytes, size_t size)
     return id ? ts__entry_add(kind, id, bytes, size, 0) : 0;
 }
 
-// Makes an entry that was not found, unless somebody else did meanwhile.
+// Makes an entry that was not found, unless another thread has done so since.
 static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
                                uint64_t hash)
 {
@@ -253,7 +253,7 @@ static uint32_t ts__entry_make(uint32_t kind, const void *bytes, size_t size,
     return id;
 }
 
-// The identifier of an entry with these bytes, made if there is none yet.
+// The number of the entry with these bytes, which is made if there is none.
 static uint32_t ts__entry_get(uint32_t kind, const void *bytes, size_t size)
 {
     const uint64_t hash = ts__mix(bytes, size, kind) | 1;

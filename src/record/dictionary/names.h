@@ -29,7 +29,7 @@ static uint32_t ts__site_get(const char *name, const ts_site *site)
     return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
 }
 
-// A record that cannot be made because what it is called has no number.
+// Counts a record that cannot be made because its name got no number.
 static uint32_t ts__nameless(void)
 {
     ts__caller old;
@@ -78,8 +78,8 @@ static uint32_t ts__track_put(uint32_t id, ts_track_type type, uint32_t parent,
     return id;
 }
 
-// The process's own track: number 1 of the first process to ask, and a new
-// one in a fork child.
+// The process's own track: number 1 in the first process, a new number in a
+// child made by fork.
 static uint32_t ts__process_track(void)
 {
     if (!TS__LOAD(&ts__c.process_track)) {
@@ -109,8 +109,8 @@ static uint32_t ts__thread_describe(uint32_t name)
     return ts__track;
 }
 
-// Threads come and go: a trace has the tracks of those that were there, so
-// each tells every session anew.
+// A trace has the tracks of those threads only that recorded in its session, so
+// each thread reports its track to each session.
 uint32_t ts_thread_track(void)
 {
     if (ts__track && ts__track_reported == TS__LOAD(&ts__here.session))
@@ -128,7 +128,8 @@ void ts_thread_name(const char *name)
     if (name) ts__thread_describe(ts_name_define(name));
 }
 
-// A counter is known by its name: a key entry leads to its track.
+// Counters are identified by their name: an entry with the name as key holds
+// the track.
 static uint32_t ts__counter_track(const char *name, const char *unit,
                                   uint32_t flags, bool define)
 {

@@ -1,24 +1,25 @@
 /* ---- Stacks ------------------------------------------------------------- */
 
 /*
-    New stacks come by the thousand, where a call of the kernel or a page that
-    it has to find takes as long as the rest. So they need no lock, which would
-    need signals to be blocked, and are kept once: in blocks of the log that
-    stay when the session ends, because they are the process's as well.
+    New stacks arrive by the thousand, and one system call or page fault would
+    take as long as the rest of the work. So they are added without a lock
+    (which would require blocked signals) and stored once: in blocks of the log
+    that outlive the session, because they belong to the process as well.
 
-    A shelf has one such block. Whoever adds an entry takes a shelf, by one
-    instruction; one that is taken, by another thread or by what a signal
-    handler interrupted, is passed by. Nobody waits, and one that is never
-    given back (a jump out of a handler) is one less until the session ends:
-    the next session takes it, and a thread that is still in the one before
-    gets none that the next one has had. Without a shelf entries are added like
-    all others.
+    A shelf holds one such block. Adding an entry takes a shelf by one
+    instruction; a shelf that is taken already, by another thread or by code
+    that a signal handler interrupted, is skipped, so that nobody waits. A shelf
+    that is never given back (a jump out of a handler) is out of use until the
+    session ends; the next session takes it over, and a thread still in the old
+    session does not get a shelf that the new one has used. When no shelf is
+    free, entries are added like all others.
 
-    An entry is in the log before it is in the table, where others find it.
+    An entry is in the log before it is in the table, where other threads find
+    it.
 */
 enum { TS__SHELVES = 8, TS__SHELF_FROM = 32 };
 typedef struct ts__shelf {
-    uint32_t taken;   // twice the session that used it last; odd: busy
+    uint32_t taken;   // 2 * the last session that used it, + 1 if taken
     ts__block *block; // one of the process's
 } ts__shelf;
 static ts__shelf ts__shelves[TS__SHELVES];
@@ -28,10 +29,10 @@ static struct {
 } ts__shelf_use;
 
 /*
-    A block of the log by a file descriptor of its own: in a child made by
-    fork it stays mapped, where one of the session's would keep the sidecar
-    locked after the parent's death. The child does not write to it, and knows
-    from `kept` what was in it at the fork.
+    Maps a block of the log through its own file descriptor: it remains mapped
+    in a child made by fork, where the session's descriptor would keep the
+    sidecar locked after the parent's death. The child does not write to the
+    block; `kept` says what was in it at the fork.
 */
 static void *ts__shelf_memory(size_t size, uint64_t *offset)
 {
@@ -48,9 +49,10 @@ static void *ts__shelf_memory(size_t size, uint64_t *offset)
 }
 
 /*
-    In a child made by fork: a signal handler that forks may have interrupted a
-    put, which goes on in both. What is in a block, and what is being put there,
-    becomes the child's own; the parent's log is left alone.
+    In a child made by fork: a signal handler that forks may have interrupted an
+    addition, which then continues in both processes. The block's contents and
+    the entry being added become the child's own; the parent's log is not
+    touched.
 */
 static void ts__shelves_to_own(void)
 {
@@ -64,16 +66,16 @@ static void ts__shelves_to_own(void)
     }
 }
 
-// Of a program that has shelves: others are smaller by this.
+// Set once shelves are used: a program without stacks need not link them.
 static void (*ts__shelves_own)(void);
 
-// The next block of a shelf that this thread has. Names' lock held.
+// Gives the next block to a shelf that this thread has taken. Names' lock held.
 static ts__block *ts__shelf_block(const ts__shelf *shelf, uint32_t gate)
 {
     ts__sidecar *const sidecar = ts__c.writer.sidecar;
     uint64_t offset = 0;
-    // A session that ends lets go of its memory once names are not shared. Each
-    // session has blocks of its own: half of all are for what else is added.
+    // An ending session unmaps its memory once names are no longer shared. Each
+    // session has its own blocks; half of all blocks are for other entries.
     if (!ts__c.names_shared || !ts__session_still(gate) ||
         sidecar->block_count >= TS__BLOCKS_MAX / 2 ||
         ts__c.block_count >= TS__BLOCKS_MAX / 2)
@@ -102,7 +104,8 @@ static __attribute__((noinline)) ts__block *ts__shelf_fill(ts__shelf *shelf,
     if (!ts__enter(&old)) return NULL;
     ts__lock_take(&ts__c.names);
     ts__block *const block = ts__shelf_block(shelf, gate);
-    // release: a thread of the session before may look at it, see ts__shelf_put
+    // release: pairs with the acquire in ts__shelf_put, where a thread of the
+    // session before may read it
     if (block)
         __atomic_store_n(&shelf->block, block, __ATOMIC_RELEASE);
     else
@@ -114,7 +117,7 @@ static __attribute__((noinline)) ts__block *ts__shelf_fill(ts__shelf *shelf,
 
 TS__SMALL_END
 
-// Adds an entry to a shelf that this thread has.
+// Adds an entry to a shelf that this thread has taken.
 static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
                               const ts__entry *head, const void *bytes)
 {
@@ -133,15 +136,15 @@ static uint32_t ts__shelf_put(ts__shelf *shelf, uint32_t gate,
     memcpy(e + 1, bytes, head->size);
     // release: pairs with the acquire in ts__writer_blocks
     __atomic_store_n(&block->kept, used, __ATOMIC_RELEASE);
-    // And in the log, before the look at the session: if that has not ended by
-    // then, its log has the entry, and so has the beginning of the next one.
+    // Write to the log before checking the session: if it has not ended by
+    // then, its log has the entry, and the next session begins with it.
     uint64_t *const logged = (uint64_t *)(void *)block->bytes - 1;
     __atomic_exchange_n(logged, used, __ATOMIC_SEQ_CST);
     if (!ts__session_still(gate)) return 0;
     return ts__entry_show(e);
 }
 
-// A stack that is not known; 0: it is to be added like other entries.
+// Adds an unknown stack; 0: it must be added like other entries.
 static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
 {
     const uint32_t gate = TS__LOAD(&ts__here.session);
@@ -151,7 +154,7 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
         TS__STORE(&ts__shelf_use.count, 0);
         TS__STORE(&ts__shelf_use.session, gate);
     }
-    // A session with few of them needs no block for them.
+    // A session with few new stacks needs no block for them.
     if (TS__LOAD(&ts__shelf_use.count) < TS__SHELF_FROM) {
         __atomic_fetch_add(&ts__shelf_use.count, 1, __ATOMIC_RELAXED);
         return 0;
@@ -159,13 +162,13 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
     for (uint32_t i = 0; i < TS__SHELVES; i++) {
         ts__shelf *const shelf = &ts__shelves[i];
         uint32_t was = TS__LOAD(&shelf->taken);
-        // Who has it since an earlier session writes to that one's block alone.
+        // One taken in an earlier session writes to that session's block only.
         if ((int32_t)(was - 2 * gate) > 0 ||
             !__atomic_compare_exchange_n(&shelf->taken, &was, 2 * gate + 1,
                                          false, __ATOMIC_ACQUIRE,
                                          __ATOMIC_RELAXED))
             continue;
-        // The look comes after the shelf was taken: see ts__shelves_to_own.
+        // Check after the shelf was taken: see ts__shelves_to_own.
         const uint32_t id = ts__session_still(gate)
                                 ? ts__shelf_put(shelf, gate, head, bytes)
                                 : 0;
@@ -177,8 +180,8 @@ static uint32_t ts__shelf_add(const ts__entry *head, const void *bytes)
     return 0;
 }
 
-// Two sums at once: one would wait for itself. Up to three words behind the
-// last one are zeros.
+// Two independent sums run in parallel, where one would be a chain. Up to three
+// words behind the last one must be zeros.
 static uint64_t ts__stack_hash(const uint32_t *words, uint32_t count)
 {
     const uint64_t odd = 0x9E3779B97F4A7C15u; // 2^64 / golden ratio

@@ -1,21 +1,21 @@
 /* ---- Encoder: packed bits ----------------------------------------------- */
 
 /*
-    Turns the records of a ring into chunks, in encoder->out, headers without
-    session, sequence and checksum: the writer fills those in.
+    The encoder turns the records of a ring into chunks in encoder->out. Their
+    headers lack session, sequence and checksum, which the writer fills in.
 */
 typedef struct ts__batch {
     uint64_t from, to;    // positions
     uint32_t track;       // of its records
-    uint32_t next;        // track of what follows
+    uint32_t next;        // track of the records after it
     uint32_t zones;       // rows in columns 0 to 2
-    uint64_t events;      // bits of other kinds of events in it
+    uint64_t events;      // bits: the other kinds of events in it
     uint64_t stale, bad;  // records not taken
     uint64_t first, last; // of these
     bool sound;           // every slot from `from` to `to` was found good
 } ts__batch;
 
-static uint64_t ts__bits(uint64_t value) // needed to store it
+static uint64_t ts__bits(uint64_t value) // that it takes to store it
 {
     return value ? 64 - (uint64_t)__builtin_clzll(value) : 0;
 }
@@ -55,8 +55,9 @@ static inline void ts__bits_put(ts__bit_writer *w, uint64_t value,
     w->word = w->used ? value >> (width - w->used) : 0;
 }
 
-// Packs count values, at most 64, less base; returns the end of what was
-// written. Narrow ones four at a time: the chain through `word` is the cost.
+// Packs the differences of `count` values, at most 64, from `base`; returns the
+// end of the output. Packs narrow ones four at a time, because the dependency
+// through `word` is what takes time.
 static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
                                size_t count, uint32_t width)
 {
@@ -77,8 +78,8 @@ static uint8_t *ts__pack_block(uint8_t *out, const uint64_t *v, uint64_t base,
     return w.out;
 }
 
-// The bits that any of count values less base needs. Several sums at once:
-// one would wait for itself.
+// All bits that the differences of `count` values from `base` need. Several
+// independent sums run in parallel, where one would be a chain.
 static uint64_t ts__any_bits(const uint64_t *v, uint64_t base, size_t count)
 {
     uint64_t a = 0, b = 0, c = 0, d = 0;
@@ -129,7 +130,7 @@ static uint8_t *ts__pack(uint8_t *out, const uint64_t *v, uint64_t base,
     return out;
 }
 
-// A build without zstd leaves out what only compression needs.
+// Whether this encoder compresses; false in a build without zstd.
 static bool ts__compresses(const ts__encoder *e)
 {
 #ifdef TRACESMITH_ZSTD
@@ -140,7 +141,7 @@ static bool ts__compresses(const ts__encoder *e)
 #endif
 }
 
-// Byte planes suit the compressor better than packed bits.
+// Writes values as byte planes, which compress better than packed bits.
 static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
                            uint32_t count, uint32_t width)
 {
@@ -152,7 +153,7 @@ static uint8_t *ts__planes(uint8_t *out, const uint64_t *v, uint64_t base,
     return out;
 }
 
-// Sum of the bits that packing needs, to compare two ways.
+// Number of bits that packing takes, to compare two transforms.
 static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
 {
     uint64_t cost = 0;
@@ -162,8 +163,8 @@ static uint64_t ts__pack_cost(const uint64_t *v, uint64_t base, uint32_t count)
     return cost;
 }
 
-// The same for byte planes, where what counts is how much values differ: by
-// how far they are from their mean.
+// The same for byte planes, whose cost depends on how much the values vary:
+// estimated by their distances from the mean.
 static uint64_t ts__plane_cost(const uint64_t *v, uint64_t base, uint32_t count)
 {
     uint64_t sum = 0, cost = 0;

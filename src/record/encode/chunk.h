@@ -1,8 +1,8 @@
 /* ---- Encoder: one chunk ------------------------------------------------- */
 
 /*
-    One chunk under construction. Descriptors are written at once, data after
-    the place of the last possible descriptor, and moved up at the end.
+    One chunk under construction. Descriptors are written in place; the data go
+    behind the space for all possible descriptors and are moved up at the end.
 */
 typedef struct ts__chunk {
     uint8_t *start; // its header
@@ -36,8 +36,8 @@ static void ts__chunk_describe(ts__chunk *chunk, const ts_column_header *column)
     memcpy(chunk->payload + 8 + 16 * chunk->columns++, column, sizeof *column);
 }
 
-// Each plane has statistics of its own, so that the compressor should begin a
-// block with it, unless that costs more than it gains.
+// Planes differ in their statistics, so the compressor should begin a new block
+// with each, unless that costs more than it saves.
 static void ts__chunk_cut(ts__chunk *chunk, const uint8_t *planes,
                           uint32_t count, uint32_t width)
 {
@@ -50,8 +50,8 @@ static void ts__chunk_cut(ts__chunk *chunk, const uint8_t *planes,
 #endif
 }
 
-// What is stored of a column under a transform (format, section 7). Rows of
-// operations have their durations and `queued` in columns 1 and 3.
+// The stored values of a column under a transform (docs/sbt-format.md, section
+// 7). Rows of operations have durations in column 1 and `queued` in column 3.
 static void ts__transform(const ts__encoder *e, uint32_t transform,
                           const uint64_t *v, uint32_t count, uint64_t *stored)
 {
@@ -71,8 +71,8 @@ static void ts__transform(const ts__encoder *e, uint32_t transform,
                                    (e->column[0][i - 1] - v[i - 1]));
 }
 
-// Adds a column of count values; one of zeros is left out. `transforms` has
-// the bits 1 << of those that may be used; the smallest result is.
+// Adds a column of `count` values; a column of zeros is left out. `transforms`:
+// bits 1 << ts_transform of those to try; the smallest result is taken.
 static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
                              const uint64_t *v, uint32_t count,
                              uint32_t transforms)
@@ -86,7 +86,7 @@ static void ts__chunk_column(ts__encoder *e, ts__chunk *chunk, uint32_t id,
         if (v[0]) ts__chunk_describe(chunk, &column);
         return;
     }
-    // Small values stay as they are: a base of zero packs as well.
+    // For small values a base of zero packs as well.
     if (ts__bits(range.smallest) * 2 < ts__bits(range.largest)) column.base = 0;
     uint64_t base = column.base, bits = ts__bits(range.largest - base);
     uint64_t (*const cost_of)(const uint64_t *, uint64_t, uint32_t) =
@@ -157,7 +157,8 @@ static void ts__chunk_texts(const ts__encoder *e, ts__chunk *chunk,
 }
 
 #ifdef TRACESMITH_ZSTD
-// One frame, with a block for each plane that is worth it. 0: not possible.
+// Compresses to one frame, with a block for each plane that is worth it.
+// Returns the size, 0 on failure.
 static size_t ts__chunk_pack(const ts__encoder *e, const ts__chunk *chunk,
                              void *to, size_t room, size_t raw)
 {
@@ -180,7 +181,8 @@ static size_t ts__chunk_pack(const ts__encoder *e, const ts__chunk *chunk,
 }
 #endif
 
-// Closes the chunk: payload in place, compressed if that makes it smaller.
+// Completes the chunk: moves the payload into place, compressed if that makes
+// it smaller.
 static void ts__chunk_end(ts__encoder *e, ts__chunk *chunk,
                           ts_chunk_header *header)
 {
@@ -224,5 +226,3 @@ static void ts__encoder_reset(ts__encoder *e)
 }
 
 TS__SMALL_END
-
-/* Pictures for drawing a chunk small: cells of the index (format, 10). */

@@ -9,7 +9,8 @@ static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
     return (*a & 0xFF) == (ts__ring_tag(ring, position) | more);
 }
 
-// By kind of record: tables, because a switch costs a jump for each record.
+// The slots of a record, by its kind. A table, because a switch would cost a
+// jump for each record.
 static uint32_t ts__record_slots(uint64_t b)
 {
     static const uint8_t slots[TS__REC_KERNEL + 1] = { 1, 1, 1, 1, 2, 2,
@@ -19,7 +20,7 @@ static uint32_t ts__record_slots(uint64_t b)
     return kind <= TS__REC_KERNEL ? slots[kind] : 1;
 }
 
-// Which event a record is; 0: none that this version writes.
+// The kind of event of a record; 0: none that this version writes.
 static uint32_t ts__record_event(uint64_t b)
 {
     static const uint8_t events[TS__REC_KERNEL + 1] = { 0,
@@ -39,8 +40,8 @@ static uint32_t ts__record_event(uint64_t b)
     return kind <= TS__REC_KERNEL ? events[kind] : 0;
 }
 
-// The payload of a record; false if a slot of it is missing or it is too
-// long, which only a fault can cause.
+// Reads the payload of a record; false if one of its slots is missing or it is
+// too long, which only a fault can cause.
 static bool ts__record_payload(const ts__ring *ring, uint64_t position,
                                uint32_t slots, uint8_t *bytes)
 {
@@ -56,7 +57,7 @@ static bool ts__record_payload(const ts__ring *ring, uint64_t position,
     return true;
 }
 
-// Columns of a row besides its text.
+// Number of columns of a row, without its text.
 static uint32_t ts__row_values(uint32_t event)
 {
     uint32_t count = 0;
@@ -98,7 +99,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
 }
 TS__SMALL_END
 
-// A zone that is still on a zone stack was recorded after all.
+// Removes a zone from the list of open ones: it has been recorded.
 static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
 {
     for (uint32_t i = 0; i < e->open_count; i++)
@@ -107,10 +108,10 @@ static void ts__open_close(ts__encoder *e, uint64_t start, uint64_t site)
 }
 
 /*
-    Looks at the records from batch->from on: takes zones into columns 0-2,
-    notes what else there is, and stops at `upto`, at a change of thread, when
-    the work space is full, or at a record under construction (`dead`: nobody
-    constructs any more, it is skipped).
+    Scans the records from batch->from on: takes zones into columns 0 to 2 and
+    notes which other kinds there are. Stops at `upto`, at a change of thread,
+    when the work space is full, or at a record under construction. With `dead`
+    nobody completes such a record any more, and it is skipped.
 */
 static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
                            ts__batch *batch, uint64_t upto, bool dead)
@@ -169,7 +170,7 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
     batch->sound = !dead && !batch->bad;
 }
 
-// What ts__kernel_put put, as row `row`.
+// Decodes a record of ts__kernel_put into row `row`.
 static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
                             uint32_t row, uint32_t *clock)
@@ -195,7 +196,7 @@ static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
 }
 
 TS__SMALL_BEGIN
-// A record's columns and text, as row `row`.
+// Decodes a record's columns and text into row `row`.
 static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
                             uint32_t track, uint32_t row, uint32_t *clock)
@@ -261,15 +262,15 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-// A clock that ran backwards must not make a chunk that readers refuse.
+// A clock that ran backwards must not lead to a chunk that readers refuse.
 static void ts__durations_check(uint64_t *duration, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if ((int64_t)duration[i] < 0) duration[i] = 0;
 }
 
-// The rows of one kind and one clock of a batch as a chunk. Returns the next
-// clock that has rows, 0 when there is none.
+// Encodes the rows of one kind and one clock of a batch as a chunk. Returns the
+// next clock that has rows, 0 when there is none.
 static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
                                const ts__batch *batch, uint32_t event,
                                uint32_t clock)
@@ -290,8 +291,8 @@ static uint32_t ts__batch_rows(ts__encoder *e, const ts__ring *ring,
         uint32_t own;
         const uint32_t texts = e->text_used;
         ts__record_read(e, ring, position, a, b, batch->track, count, &own);
-        // At most 13 kinds of operations have one of at most 31 clocks:
-        // TS__CHUNKS_PER_BATCH is enough, whatever a sidecar holds.
+        // 13 kinds of operations and 31 clocks at most: TS__CHUNKS_PER_BATCH is
+        // enough, whatever a damaged sidecar holds.
         if (event < TS_EVENT_GPU_FIRST || own >= TS__CLOCKS_MAX) own = 0;
         if (own == clock) {
             count++;
@@ -322,7 +323,7 @@ static void ts__batch_encode(ts__encoder *e, const ts__ring *ring,
     }
 }
 
-// compress: only where memory may be allocated, which a producer may not.
+// compress: only where memory may be allocated, which producers must not do.
 static ts__encoder *ts__encoder_take(const ts__sidecar *sidecar, bool compress)
 {
     for (;;) {

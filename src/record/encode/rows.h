@@ -2,7 +2,7 @@
 
 typedef struct ts__picture {
     uint64_t first, width; // of the chunk; of a cell
-    uint32_t cell;         // that was asked for last
+    uint32_t cell;         // the last one returned
     uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
     uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
 } ts__picture;
@@ -13,13 +13,13 @@ static void ts__picture_begin(ts__picture *picture, uint64_t first,
 {
     memset(picture, 0, sizeof *picture);
     picture->first = first;
-    // Cells of whole ticks, and one at least, that reach beyond the last tick.
+    // Cells are whole ticks wide, at least one, and reach beyond the last tick.
     picture->width = (last - first) / TS_LOD_CELLS + 1;
 }
 
 TS__SMALL_END
 
-// Rows come nearly in order: mostly it is the same cell as before.
+// The cell of a tick. Rows are nearly in order, so it is mostly the last one.
 static uint32_t ts__picture_cell(ts__picture *picture, uint64_t tick)
 {
     const uint64_t at = tick - picture->first;
@@ -64,8 +64,8 @@ static void ts__picture_end(const ts__picture *picture,
 
 TS__SMALL_END
 
-// Counts rows by their start. A multiplication in doubles is fast enough for
-// the hot kinds, and a picture needs no more than 53 bits.
+// Counts rows by their start. A multiplication of doubles is fast enough for
+// the frequent kinds, and its 53 bits are enough for a picture.
 static void ts__picture_count(ts__picture *picture, const uint64_t *start,
                               uint32_t count)
 {
@@ -73,12 +73,12 @@ static void ts__picture_count(ts__picture *picture, const uint64_t *start,
     const double most = TS_LOD_CELLS - 1;
     for (uint32_t i = 0; i < count; i++) {
         double at = (double)(int64_t)(start[i] - picture->first) * scale;
-        at = at < most ? at : most; // before it becomes an integer
+        at = at < most ? at : most; // before the conversion to an integer
         picture->count[at > 0 ? (uint32_t)at : 0]++;
     }
 }
 
-/* Zones: coded against what is inside them (format, 8.1). */
+/* Zones are coded relative to the zones inside them (docs/sbt-format.md, 8.1). */
 
 static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
 {
@@ -126,7 +126,7 @@ static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
     }
     ts__picture picture;
     ts__picture_begin(&picture, header.first, header.last);
-#ifdef TRACESMITH_WRITER // a session's zones are of one thread
+#ifdef TRACESMITH_WRITER // in a session a chunk's zones are of one thread
     if (track == TS_TRACK_MIXED) top = 0;
 #endif
     for (uint32_t i = 0; i < top; i++)
@@ -214,7 +214,8 @@ static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
     ts__picture_end(&picture, cells);
 }
 
-// The rows in e->column, of one kind of event and one clock, as a chunk.
+// Encodes the rows in e->column, of one kind of event and one clock, as a
+// chunk.
 static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
                             uint32_t count)
 {
@@ -247,5 +248,3 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
 }
 
 TS__SMALL_END
-
-/* Reading records back from the slots. */

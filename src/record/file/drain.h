@@ -1,18 +1,19 @@
 /* ---- Drain -------------------------------------------------------------- */
 
 /*
-    Moves records out of a ring. `ring` has the positions, `view` the slots:
-    the same ring in a session, a mapping of a dead process's in salvage.
+    Moves records out of a ring. `ring` holds the positions and `view` the
+    slots: both are the same ring in a session; in salvage `view` is a mapping
+    of the dead process's ring.
 */
 typedef struct ts__mover {
     ts__writer *writer;
     const ts__block *log; // of the dictionary
-    bool dead;            // nobody writes to the rings any more
+    bool dead;            // nobody writes to the rings now
     bool compress;        // memory may be allocated, as zstd does
-    bool salvage;         // what cannot be written stays in the ring
+    bool salvage;         // keep in the ring what cannot be written
 } ts__mover;
 
-// From when to when the encoded records are; now, if a device's clock tells.
+// The time range of the encoded records; for those of a device's clock, now.
 static void ts__encoder_span(const ts__encoder *e, uint64_t *first,
                              uint64_t *last)
 {
@@ -41,8 +42,8 @@ static void ts__move_lost(const ts__writer *w, const ts__encoder *e,
                   0, e->records, first, last);
 }
 
-// Writes one encoded batch. What cannot be written is counted, and the ring
-// goes on: an app must not suffer from a full disk.
+// Writes one encoded batch. What cannot be written is counted as lost and
+// leaves the ring: the program must not suffer from a full disk.
 static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
                             const ts__batch *batch)
 {
@@ -69,7 +70,7 @@ static void ts__move_commit(const ts__mover *m, ts__ring *ring, ts__encoder *e,
     ts__lock_give(&w->lock);
 }
 
-// One batch; false if nothing could be moved.
+// Moves one batch; false if nothing could be moved.
 static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
                            const ts__ring *view, ts__encoder *e, uint64_t upto)
 {
@@ -89,7 +90,7 @@ static bool ts__move_batch(const ts__mover *m, ts__ring *ring,
     return m->writer->error == TS_OK || !m->salvage;
 }
 
-// own: an encoder that the caller has; NULL: one for each batch.
+// own: the caller's encoder; NULL: take one for each batch.
 static void ts__ring_move(const ts__mover *m, ts__ring *ring, ts__encoder *own,
                           uint64_t upto)
 {
@@ -105,7 +106,7 @@ static void ts__ring_move(const ts__mover *m, ts__ring *ring, ts__encoder *own,
     ts__lock_give(&rest->lock);
 }
 
-// What a producer does for itself: it may be in a signal handler.
+// Drains a ring on its producer's thread, perhaps inside a signal handler.
 static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead)
 {
     const ts__mover m = { &ts__c.writer, ts__log, dead, false, false };
@@ -118,7 +119,7 @@ static uint32_t ts__ring_count(void)
     return __atomic_load_n(&ts__c.ring_count, __ATOMIC_ACQUIRE);
 }
 
-// Four clocks as close to one moment as 8 tries get them.
+// Reads the four clocks as closely together as 8 attempts allow.
 static ts_clock_entry ts__clock_read(void)
 {
     ts_clock_entry best;
@@ -134,7 +135,7 @@ static ts_clock_entry ts__clock_read(void)
         best.tick = tick;
         best.raw_ns = before + (after - before) / 2;
 #ifdef TRACESMITH_TICK
-        best.raw_ns = tick; // nanoseconds already, of a time of their own
+        best.raw_ns = tick; // already nanoseconds, of another origin
         best.realtime_ns = ts__clock_ns(CLOCK_REALTIME);
         best.boottime_ns = ts__clock_ns(CLOCK_BOOTTIME);
         break;
@@ -157,12 +158,12 @@ static void ts__clock_write(ts__writer *w)
     ts__writer_failed(w, ts__writer_clock(w, 0, &sample));
 }
 
-// Samples of devices' clocks for a snapshot; NULL: there are none. A program
-// that gives none is smaller by this.
+// Copies samples of devices' clocks into a dump. Set once a device has a clock:
+// a program without need not link it. NULL: there are none.
 static ts_result (*ts__clocks_copy)(ts__writer *w);
 
-// Samples are dense at first, so that a short trace has a rate, then one a
-// second.
+// Samples the clocks: often at first, so that a short trace has a rate, then
+// once a second.
 static void ts__clock_tend(ts__writer *w)
 {
     ts__lock_take(&w->lock);
@@ -175,9 +176,9 @@ static void ts__clock_tend(ts__writer *w)
     ts__lock_give(&w->lock);
 }
 
-// Looks at every ring but a flight recorder's; all: empties them, else those
-// that need it. Returns whether a ring fills quickly. The clock comes first: a
-// file that is cut after these events still has its rate.
+// Drains the rings that need it, or `all`; not those of a flight recorder.
+// Returns whether a ring fills quickly. The clock is sampled first, so that a
+// file which is cut after these events has its rate.
 static bool ts__drain_round(bool all)
 {
     ts__clock_tend(&ts__c.writer);
@@ -189,10 +190,10 @@ static bool ts__drain_round(bool all)
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         ts__ring_rest *const rest = ts__rest(ring);
-        // acquire: what lies below head was reserved before
+        // acquire: everything below head has been reserved
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
         const uint64_t held = head - TS__LOAD(&ring->tail);
-        // Small rings are left alone longer: small chunks cost space.
+        // Small rings are drained less often: small chunks cost space.
         const uint64_t slots = ts__ring_slots(ring);
         const bool full = held >= (slots > 8192 ? slots / 8 : slots / 2);
         if (!held) {
@@ -209,7 +210,7 @@ static bool ts__drain_round(bool all)
     return busy;
 }
 
-// What the dictionary and the ledger got since.
+// Writes new entries of the dictionary and the ledger.
 static void ts__drain_misc(void)
 {
     ts__writer *const w = &ts__c.writer;
@@ -247,7 +248,7 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
         } else if (what == 'h') {
             part = uname(&host) == 0 ? host.nodename : "localhost";
             size = strlen(part);
-        } else if (what && what != '%') { // not ours: stays as it is
+        } else if (what && what != '%') { // not one of ours: copy it
             size = 2;
         }
         if (what) p++;
@@ -259,8 +260,8 @@ static bool ts__path_expand(char *out, const char *pattern, uint32_t count)
     return used > 0;
 }
 
-// The zones on the stacks of every ring. Taken before the last drain, which
-// strikes out those that ended meanwhile.
+// Collects the zones on the stacks of all rings. Done before the last drain,
+// which removes those that have ended meanwhile.
 static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
                            uint32_t ring_count)
 {
@@ -273,7 +274,7 @@ static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
              d++) {
             const ts__open *const entry = &ring->open[d];
             const uint64_t code_depth = TS__LOAD(&entry->code_depth);
-            // Another depth: zones further in have taken its place.
+            // Another depth: a deeper zone has overwritten the entry.
             if (code_depth >> 32 >= depth) continue;
             ts__open_zone *const zone = &e->open[e->open_count++];
             zone->start = TS__LOAD(&entry->start);

@@ -1,9 +1,9 @@
 /* ---- Dump of the flight recorder ---------------------------------------- */
 
 /*
-    What a ring holds now, as a ring of its own that nobody writes to. A
-    flight recorder's producer goes on overwriting while we copy; what it may
-    have touched is left out.
+    Copies what a ring holds now into a private ring. The producer of a flight
+    recorder goes on overwriting during the copy; records that it may have
+    touched are left out.
 */
 static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
                                   ts__slot *slots)
@@ -20,8 +20,8 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
         slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);
         slots[i].b = TS__LOAD(&ring->slots[i].b);
     }
-    // Reservations come before stores: with every processor past a barrier,
-    // head bounds what the copy may have caught half-written.
+    // A producer reserves before it stores: once every processor has passed a
+    // barrier, head bounds what the copy may have read half-written.
     syscall(SYS_membarrier, 8 /* PRIVATE_EXPEDITED */, 0, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     const uint64_t later = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -30,7 +30,7 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
     return from;
 }
 
-// Whose records begin at a position.
+// The track whose records begin at a position.
 static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
@@ -43,8 +43,8 @@ static uint32_t ts__snapshot_track(const ts__ring *ring, uint64_t position)
     return track;
 }
 
-// Records that an overwriting ring has forgotten: reservations, less what
-// was reserved beyond a first slot, less changes of owner, less those kept.
+// The records that an overwriting ring has lost: reserved slots less those
+// beyond a record's first, less changes of owner, less the records kept.
 static uint64_t ts__overwritten(const ts__ring *ring, uint64_t kept)
 {
     const ts__ring_rest *const rest = ts__rest(ring);
@@ -71,8 +71,8 @@ static ts_result ts__snapshot_batch(ts__writer *w, ts__encoder *e,
     return result;
 }
 
-// After an error what is left is not tried, but counted: a flight recorder's
-// trace has no other ledger.
+// After an error the remaining records are not written but counted as lost: a
+// dump has no other ledger.
 static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
                                    const ts__ring *ring, ts__slot *slots,
                                    ts_result result)
@@ -82,7 +82,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
     uint64_t kept = 0, oldest = e->now;
     batch.from = ts__snapshot_copy(ring, &copy, slots);
     batch.track = ts__snapshot_track(ring, batch.from);
-    // Names of what was copied come before their use.
+    // Names come before the records that use them.
     if (result == TS_OK) result = ts__snapshot_names(w);
     while (batch.from < copy.head) {
         ts__encoder_reset(e);
@@ -105,7 +105,7 @@ static ts_result ts__snapshot_ring(ts__writer *w, ts__encoder *e,
 
 static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
 {
-    ts_result result = ts__snapshot_names(w); // also if there is no ring
+    ts_result result = ts__snapshot_names(w); // even if there is no ring
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         const ts__ring *const ring = ts__c.rings[i];
         const size_t bytes = (size_t)ts__ring_slots(ring) * sizeof(ts__slot);
@@ -123,7 +123,7 @@ static ts_result ts__snapshot_rings(ts__writer *w, ts__encoder *e)
     return result;
 }
 
-// A writer with state of its own, for a file beside the session's trace.
+// Makes a writer with private state, for a file other than the session's trace.
 static bool ts__writer_new(ts__writer *w)
 {
     memset(w, 0, sizeof *w);
@@ -140,7 +140,7 @@ static void ts__writer_free(ts__writer *w)
     if (w->scratch) munmap(w->scratch, TS__SCRATCH_BYTES);
 }
 
-// The parts of a snapshot in their order, after the file was created.
+// Writes the parts of a dump in their order; the file has been created.
 static ts_result ts__snapshot_write(ts__writer *w)
 {
     const ts__sidecar *const session = ts__c.writer.sidecar;
@@ -160,7 +160,8 @@ static ts_result ts__snapshot_write(ts__writer *w)
     return result == TS_OK ? finished : result;
 }
 
-// pattern: see ts_session_desc.path. The slow path is entered.
+// Writes a dump. pattern: see ts_session_desc.path. Called inside the slow
+// path.
 static ts_result ts__snapshot(const char *pattern)
 {
     ts__writer w;
@@ -187,12 +188,13 @@ typedef struct ts__process_stat {
     unsigned long long began; // in ticks since boot
 } ts__process_stat;
 
-// What the kernel tells of a process. Source: proc(5), fields 3, 4, 20 and 22.
+// The kernel's facts about a process. Source: proc(5), fields 3, 4, 20 and 22.
 static bool ts__process_read(const char *path, ts__process_stat *stat)
 {
     char text[1024];
     ts__text_read(path, text, sizeof text);
-    const char *const at = strrchr(text, ')'); // of a name that may hold any
+    const char *const at =
+        strrchr(text, ')'); // ends the name, which may hold any bytes
     return at && sscanf(at,
                         ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
                         "%*s %*s %*s %*s %*s %d %*s %llu",
@@ -200,8 +202,9 @@ static bool ts__process_read(const char *path, ts__process_stat *stat)
                         &stat->began) == 4;
 }
 
-// The C library ends a process with its last thread, which must not be ours:
-// that is so when main() left with pthread_exit and nobody else is there.
+// Whether the drain thread is the only one left: main() ended with pthread_exit
+// and all others have ended. The process ends with its last thread, so it must
+// not be this one.
 static bool ts__drain_alone(void)
 {
     ts__process_stat own;

@@ -3,18 +3,19 @@ TS__SMALL_BEGIN
 /* ---- Trace file --------------------------------------------------------- */
 
 /*
-    Appends chunks to a trace. All functions here want the writer's lock held.
-    An append is atomic against the death of the process: see ts__sidecar.
+    Appends chunks to a trace. The caller of every function here holds the
+    writer's lock. An append is atomic even if the process dies in it: see
+    ts__sidecar.
 */
 
-// What the end of the trace may take: ledger, open zones, index, end.
+// Bytes that the end of the trace may take: ledger, open zones, index, end.
 static uint64_t ts__writer_reserve(const ts__writer *w)
 {
     return (16u << 10) + (w->sidecar->state.index_count + 64) *
                              (sizeof(ts_chunk_header) + 8 * TS_LOD_CELLS);
 }
 
-// Makes sure of disk space beforehand, and keeps some for the trace's end.
+// Reserves disk space in advance, and keeps some for the end of the trace.
 static bool ts__writer_space(ts__writer *w, uint64_t end)
 {
     const uint64_t need = end + ts__writer_reserve(w);
@@ -30,7 +31,7 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
             return true;
         }
         if (errno != ENOSPC && errno != EDQUOT && errno != EINTR) {
-            w->reserved = UINT64_MAX; // no such service here: do without
+            w->reserved = UINT64_MAX; // not supported by this file system
             return true;
         }
     }
@@ -42,7 +43,7 @@ static size_t ts__chunk_bytes(const ts_chunk_header *header)
     return sizeof *header + (((size_t)header->stored_size + 7) & ~(size_t)7);
 }
 
-typedef struct ts__commit { // what an append changes besides the file
+typedef struct ts__commit { // what an append changes outside the file
     ts__writer_state state; // offset, sequence, index_count: filled in
     ts__ring *ring;         // NULL: none
     uint64_t tail, kept;    // of the ring
@@ -58,8 +59,8 @@ static ts__commit ts__commit_begin(const ts__writer *w)
     return commit;
 }
 
-// Gives finished chunks their number, session and checksum, and lists them
-// in the index under construction, where they count with the commit.
+// Gives finished chunks their number, session and checksum, and adds them to
+// the index under construction; they count once the append is committed.
 static void ts__writer_seal(ts__writer *w, ts__commit *commit, uint8_t *bytes,
                             size_t size, const uint64_t (*lod)[TS_LOD_CELLS])
 {
@@ -120,7 +121,7 @@ static ts_result ts__writer_append(ts__writer *w, uint8_t *bytes, size_t size,
     return result;
 }
 
-// The chunks in the scratch space up to `end`.
+// Appends the chunks in the scratch space up to `end`.
 static ts_result ts__writer_scratch(ts__writer *w, const uint8_t *end)
 {
     ts__commit commit = ts__commit_begin(w);
@@ -229,9 +230,8 @@ static const uint8_t ts__dictionary_kinds[] = {
     TS_CHUNK_MODULES, TS_CHUNK_STACKS, TS_CHUNK_METADATA
 };
 
-// Whether the entry at a place of a block belongs to this session: threads
-// tell each session of their tracks, and what was said of a session ends with
-// it.
+// Whether the entry at `at` of a block belongs to this session: threads report
+// their tracks to each session, and facts about a session end with it.
 static bool ts__entry_here(const ts__block *block, uint64_t at,
                            const ts__entry *e)
 {
@@ -242,8 +242,8 @@ static bool ts__entry_here(const ts__block *block, uint64_t at,
 }
 
 // Writes the dictionary entries that lie in [from, to) of a block, a chunk for
-// each kind. The scratch space holds four times the largest range: packed
-// stacks take as much.
+// each kind. The scratch space holds four times the largest range, which packed
+// stacks can need.
 static ts_result ts__writer_range(ts__writer *w, const ts__block *block,
                                   uint64_t from, uint64_t to)
 {
@@ -284,7 +284,7 @@ static size_t ts__range_size(const uint8_t *bytes, size_t size)
     return at;
 }
 
-// What blocks of the dictionary hold and this file does not.
+// Writes the entries of dictionary blocks that this file does not have yet.
 static ts_result ts__writer_blocks(ts__writer *w, const ts__block *blocks,
                                    const uint32_t *count)
 {
@@ -303,23 +303,23 @@ static ts_result ts__writer_blocks(ts__writer *w, const ts__block *blocks,
             if (result == TS_OK)
                 result = ts__writer_range(w, block, *at, *at + size);
             if (result != TS_OK) return result;
-            // Not journaled: at worst they are written twice.
+            // Not in the journal: at worst, entries are written twice.
             *at += size;
         }
     }
     return TS_OK;
 }
 
-// All that the process knows: at the start of a trace, and for a snapshot.
-// Names' lock held.
+// Writes the whole dictionary: at the start of a trace, and for a dump. Names'
+// lock held.
 static ts_result ts__writer_dictionary(ts__writer *w)
 {
     return ts__writer_blocks(w, ts__c.blocks, &ts__c.block_count);
 }
 
-// What the dictionary got since, from its log in the sidecar. Called after the
-// records were read from their ring and before they are written, so that
-// names come first.
+// Writes new dictionary entries from the log in the sidecar. Called after
+// records were read from their ring and before they are written, so that names
+// come before their use.
 static ts_result ts__writer_entries(ts__writer *w, const ts__block *log)
 {
     return ts__writer_blocks(w, log, &w->sidecar->block_count);
@@ -335,7 +335,7 @@ static ts_result ts__writer_clock(ts__writer *w, uint32_t clock,
                                               sample, sizeof *sample));
 }
 
-// The rows of the ledger that the trace does not have yet.
+// Writes the rows of the ledger that the trace does not have yet.
 static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
                                    uint32_t ring_count)
 {
@@ -363,8 +363,8 @@ static ts_result ts__writer_losses(ts__writer *w, ts__ring *const *rings,
                              &commit);
 }
 
-// A figure about the trace at its end. Its name's number is out of the way of
-// those that the dictionary gives.
+// Writes a figure about the trace at its end, as metadata. The dictionary never
+// gives the number of its name.
 static ts_result ts__writer_note(ts__writer *w, uint32_t number,
                                  const char *key, uint64_t value)
 {
@@ -388,7 +388,7 @@ static ts_result ts__writer_chunks(ts__writer *w, ts__encoder *e,
                              (const uint64_t(*)[TS_LOD_CELLS])e->lod, commit);
 }
 
-// An encoder's chunks; open_sent: of the open zones, with these.
+// Appends an encoder's chunks. open_sent: how many open zones are written then.
 static ts_result ts__writer_encoded(ts__writer *w, ts__encoder *e,
                                     uint32_t open_sent)
 {
@@ -399,8 +399,8 @@ static ts_result ts__writer_encoded(ts__writer *w, ts__encoder *e,
     return ts__writer_chunks(w, e, &commit);
 }
 
-// Zones that were open at the end. How far this came is in the state, for
-// salvage may be killed as well.
+// Writes the zones that are open at the end. The state records how many are
+// written, because salvage may be killed as well.
 static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e)
 {
     ts_result result = TS_OK;
@@ -423,7 +423,8 @@ static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e)
     return result;
 }
 
-// Index, end chunk, real size. The file is complete after this.
+// Writes the index and the end chunk and cuts the file to its size: the file is
+// complete.
 static ts_result ts__writer_finish(ts__writer *w)
 {
     ts_result result = TS_OK;
@@ -443,7 +444,8 @@ static ts_result ts__writer_finish(ts__writer *w)
     return result;
 }
 
-// A path that still means the same when the app changes its directory.
+// Makes a path absolute, so that it remains valid when the program changes its
+// working directory.
 static void ts__path_whole(char *path)
 {
     char whole[PATH_MAX];
@@ -451,7 +453,7 @@ static void ts__path_whole(char *path)
         memcpy(path, whole, strlen(whole) + 1);
 }
 
-// A dead process's trace is about to be replaced: its sidecar goes too.
+// Removes the sidecar of a dead process's trace that is about to be replaced.
 static void ts__sidecar_orphan(int trace, const char *path, uid_t owner)
 {
     ts_file_header old;
@@ -470,7 +472,8 @@ static void ts__sidecar_orphan(int trace, const char *path, uid_t owner)
     }
 }
 
-// Opens the file for itself: what another process is writing is not touched.
+// Opens the file and locks it: a file that another process writes is not
+// touched.
 static ts_result ts__writer_open(ts__writer *w, const char *path)
 {
     struct stat st;
@@ -479,7 +482,7 @@ static ts_result ts__writer_open(ts__writer *w, const char *path)
         return ts__disk_error(errno == EISDIR ? TS_ERR_NOT_FILE : TS_ERR_IO);
     if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
     if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
-    // A file system without locks: go on.
+    // Other errors: a file system without locks, so go on without.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
     ts__sidecar_orphan(w->file.fd, path, st.st_uid);

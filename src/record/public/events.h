@@ -3,9 +3,9 @@
 /*
     TS_MARK(name[, category[, color]])  a moment on this thread
     TS_MESSAGE(text)              a text on this thread; at most 8,000 bytes
-    TS_COUNTER(name, number)      a sample; the counter is the process's
-    TS_ALLOC(ptr, size[, pool[, category]])  memory taken ...
-    TS_FREE(ptr[, pool])          ... and given back. NULL is ignored
+    TS_COUNTER(name, number)      a sample; counters belong to the process
+    TS_ALLOC(ptr, size[, pool[, category]])  memory was allocated
+    TS_FREE(ptr[, pool])          memory was freed; NULL is ignored
     TS_FRAME(name)                a frame ends and the next one begins
     TS_FLOW_START(id), _STEP, _END  an arrow through the zones around them
     TS_SPAN_START(id, name), TS_SPAN_END(id)  work that moves between threads
@@ -26,7 +26,7 @@ static inline void ts_mark(ts_site *site)
                      TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
 }
 
-// At a site made by ts_site_define.
+// A mark at a site made by ts_site_define.
 static inline void ts_mark_site(uint32_t site)
 {
     ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
@@ -58,10 +58,11 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
 TS_API void ts_counter_double(ts_counter *counter, double value);
 TS_API void ts_counter_uint(ts_counter *counter, uint64_t value);
 
-// The same with the stack that asked, a number of ts_stack_define.
+// As TS_ALLOC, with the call stack of the allocation: a number of
+// ts_stack_define. pool: a name (0: none); site: see ts_site_define (0: none).
 TS_API void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
                            uint32_t category, uint32_t stack);
-// The stack of the innermost open zone, likewise. 0 is ignored.
+// Gives the innermost open zone its call stack, likewise. 0 is ignored.
 TS_API void ts_zone_stack(uint32_t stack);
 
 // Any pool, category (names, 0 none), address and size.

@@ -1,8 +1,8 @@
 /* ==== Format ============================================================= */
 
 /*
-    The numbers of docs/sbt-format.md, which gives their meaning.
-    Both the writer below and the reader in tracesmith_replay.h use these.
+    The numbers of docs/sbt-format.md, which defines their meaning. The recorder
+    and the reader in tracesmith_replay.h both use them.
 */
 #define TS_FILE_MAGIC      "SBT1\r\n\x1a\n"
 #define TS_CHUNK_MAGIC     0x43544253u // "SBTC"

@@ -1,18 +1,18 @@
 /* ==== GPU ================================================================ */
 
 /*
-    How a backend, or an app with an accelerator of its own, reports devices
-    and what ran on them. backends/ts_vdev.h is the model.
+    Here a backend, or a program with its own accelerator, reports devices and
+    what ran on them. backends/ts_vdev.h is the model to follow.
 
-    Definitions may be made before a session and stay valid in later ones.
-    Every definition returns a number, 0 on failure; the same description
-    gives a new number each time, so keep it. Names are copied.
+    Definitions may be made before a session and stay valid in later ones. Each
+    definition returns a number, 0 on failure; defining the same thing again
+    gives a new number, so keep the first. Names are copied.
 
-    Threads: any. Operations may be reported late, in any order.
+    Threads: any. Operations may be reported late and in any order.
 */
 typedef struct ts_gpu_device_desc {
     const char *name TS__UNSET;
-    uint32_t index TS__UNSET;  // as the vendor counts
+    uint32_t index TS__UNSET;  // the vendor's number of the device
     uint32_t parent TS__UNSET; // track (the process)
 } ts_gpu_device_desc;
 
@@ -45,15 +45,15 @@ TS_API uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc);
 // The same description gives the same number; looking it up costs a hash.
 TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
 
-// Who launched an operation: take it on the launching thread, hand it in
-// with the operation. All zero while nothing is recorded.
+// Who launched an operation. Take it on the launching thread and report it with
+// the operation. All zeros while nothing is recorded.
 typedef struct ts_gpu_origin {
     uint32_t thread, site, stack;
 } ts_gpu_origin;
 TS_API ts_gpu_origin ts_gpu_origin_here(void);
 
-// Who knows the calling thread's stack, a number of ts_stack_define, asked by
-// ts_gpu_origin_here while something is recorded; NULL: nobody.
+// Sets the function that ts_gpu_origin_here calls, while a session records, for
+// the calling thread's stack: a number of ts_stack_define. NULL: no stacks.
 // backends/ts_stack.h sets it.
 TS_API void ts_gpu_origin_stacks(uint32_t (*stack_here)(void));
 
@@ -63,7 +63,7 @@ typedef struct ts_gpu_op {
     ts_event_kind kind TS__UNSET; // TS_EVENT_KERNEL and later
     uint32_t track TS__UNSET;     // stream; context or device for a device_sync
     uint32_t clock TS__UNSET;     // of the four times (0: ts_tick_now)
-    uint64_t queued TS__UNSET;    // the host asked for it
+    uint64_t queued TS__UNSET;    // the host requested it
     uint64_t submitted TS__UNSET; // it went to the device
     // it ran; end < start is refused and counted
     uint64_t start TS__UNSET, end TS__UNSET;
@@ -108,8 +108,8 @@ typedef struct ts_gpu_op {
 
 TS_API void ts_gpu_op_record(const ts_gpu_op *op);
 
-// A range of memory that an operation, or this thread, reads or writes.
-// Copies, sets, allocations and frees need none: they tell themselves.
+// A range of memory that an operation, or this thread, reads or writes. Copies,
+// memsets, allocations and frees need none: their own records say it.
 typedef struct ts_gpu_access {
     uint32_t track TS__UNSET; // where the operation lies (0: the host does it)
     uint32_t mode TS__UNSET;  // TS_ACCESS_...
@@ -117,23 +117,26 @@ typedef struct ts_gpu_access {
     uint64_t address TS__UNSET, size TS__UNSET;
 } ts_gpu_access;
 
-// COARSE: somewhere in the range, as when only the allocation is known.
+// COARSE: somewhere within the range, for example when only the allocation is
+// known.
 enum { TS_ACCESS_READ = 1, TS_ACCESS_WRITE = 2, TS_ACCESS_COARSE = 4 };
 
-// Report those of the host when they happen: before the launch that is to
-// see a write, after the wait that allows a read.
+// Reports an access. Report accesses of the host at the moment they happen: a
+// write before the launch that is to see it, a read after the wait that allows
+// it. Threads: any.
 TS_API void ts_gpu_access_record(const ts_gpu_access *access);
 
-// An order that the program asked for beside that of streams and events.
+// An order that the program demands in addition to that of streams and events.
 typedef struct ts_gpu_dependency {
-    uint32_t track TS__UNSET;       // where what waits lies
+    uint32_t track TS__UNSET;       // of the operation that waits
     uint32_t type TS__UNSET;        // a ts_dependency
-    uint64_t correlation TS__UNSET; // of what waits
-    // of what must have ended: operations, or the call
+    uint64_t correlation TS__UNSET; // of the operation that waits
+    // correlation of what must have ended: operations, or the call
     uint64_t after TS__UNSET;
 } ts_gpu_dependency;
 
-// Neither need have been reported yet. Threads: any that records.
+// Reports an order; neither operation needs to have been reported yet.
+// Threads: any that records.
 TS_API void ts_gpu_dependency_record(const ts_gpu_dependency *dependency);
 
 // A call of a runtime or driver function.
@@ -147,23 +150,24 @@ typedef struct ts_api_call {
 TS_API void ts_api_call_record(const ts_api_call *call);
 
 /*
-    Something that reports by itself while a session runs: a vendor's capture
-    interface, another library that traces. Sessions start and stop those that
-    were added, in the order in which they were added; functions may be NULL.
+    A source of events that reports by itself while a session runs: a vendor's
+    tracing interface, or another library that traces. A session starts and
+    stops the backends in the order in which they were added; functions may be
+    NULL.
 
-    start: begins to report, after recording has begun; TS_OK, or why not:
-           TS_ERR_NOT_FOUND (what it captures is not there), and `why`
-           receives one clause for people, with its zero at most `room` bytes.
-           A session starts without it, and says so in its metadata as
-           `backend.NAME`.
-    flush: hands over what is complete, from ts_session_flush.
-    stop:  hands over everything, in bounded time, before recording ends. Also
-           at exit, when libraries may be gone already.
+    start: begins to report; called after recording has begun. Returns TS_OK or
+           an error (TS_ERR_NOT_FOUND: what it would trace is not there) with
+           one clause for people in `why`, of at most `room` bytes with its
+           terminating zero. The session then runs without this backend, and its
+           metadata says so as `backend.NAME`.
+    flush: reports what is complete; called by ts_session_flush.
+    stop:  reports everything, in bounded time; called before recording ends,
+           also at exit, when libraries may already be unloaded.
 
     Threads: those that start, flush and stop the session; one at a time.
-             In a child made by fork nothing is called, also if it follows; a
-             session that it starts itself starts them again. They let go of
-             what they have by themselves, as they know best.
+             In a child made by fork none of them is called, not even with
+             TS_FORK_FOLLOW; a session that the child itself starts calls start.
+             Each backend releases by itself what it holds from the parent.
 */
 typedef struct ts_backend {
     const char *name TS__UNSET; // lower case: "nvtx"
@@ -172,21 +176,21 @@ typedef struct ts_backend {
     void (*stop)(void) TS__UNSET;
 } ts_backend;
 
-// Adds a backend, once, for all sessions from now on; it starts at once if a
-// session runs. Errors: TS_ERR_USAGE (NULL, no name), TS_ERR_MEMORY (more
-// than 16).
-// Lifetime: the backend stays for as long as the process.
+// Adds a backend to all sessions from now on; if a session runs, the backend
+// starts at once. Threads: any. Errors: TS_ERR_USAGE (NULL, no name),
+// TS_ERR_MEMORY (more than 16). Lifetime: *backend must remain valid until the
+// process ends.
 TS_API ts_result ts_backend_add(const ts_backend *backend);
 
 /*
-    Frames for backends. `hook` is called when a TS_FRAME of this name was
-    recorded (`sure`), and when a backend says that something begins which a
-    user may take for a frame, such as a zone or a mark; on the thread that
-    does so, and so it returns at once unless somebody waits for frames. A hint
-    is a load if nobody listens.
+    Calls `hook` at each frame, on the thread that reports it: with `sure` when
+    a TS_FRAME was recorded, without when a backend reports by ts_frame_hint
+    that something begins which a user may regard as a frame, such as a zone or
+    a mark. The hook must return quickly.
 
+    Threads:  any.
     Errors:   TS_ERR_MEMORY (more than 4).
-    Lifetime: the hook stays for as long as the process.
+    Lifetime: the hook must remain valid until the process ends.
 */
 TS_API ts_result ts_frame_listen(void (*hook)(const char *name, bool sure));
 TS_API void ts_frame_hint(const char *name);

@@ -9,13 +9,13 @@
         then, for longer records, slots of 15 bytes of payload behind a byte
         lap << 1 | 1
 
-    `lap` counts the times that the ring went round, modulo 128, so a slot
-    tells whether it was written in this lap. A record is published by the
-    store of `a`, which comes last.
+    `lap` counts how often the ring has wrapped around, modulo 128, so that a
+    slot shows whether it was written in the present lap. Storing `a`, which
+    comes last, publishes the record.
 
     The slot is reserved by one instruction: a signal handler that records
     between any two instructions here gets slots of its own, and nothing is
-    lost. `limit` keeps TS__RING_MARGIN slots in hand for what such handlers
+    lost. `limit` leaves TS__RING_MARGIN slots free for what such handlers
     reserve between our check and our reservation.
 */
 typedef struct ts__slot {
@@ -66,7 +66,7 @@ enum {
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
 
-#ifndef TS__PAGE_MOST // of the sizes that kernels are built with
+#ifndef TS__PAGE_MOST // largest page of any kernel
 #if defined(__x86_64__) || defined(__i386__)
 #define TS__PAGE_MOST 4096
 #else
@@ -74,9 +74,9 @@ enum {
 #endif
 #endif
 /*
-    What a process looks at before it records. The kernel gives a page of zeros
-    to a child that it copies the process for (MADV_WIPEONFORK), so that one
-    which runs no handlers of fork leaves its parent's rings alone.
+    What decides whether this process may record. In a child the kernel replaces
+    the page by zeros (MADV_WIPEONFORK), so that a child which runs no handlers
+    of fork cannot write into its parent's rings.
 */
 typedef struct ts__page {
     uint32_t gate;    // 0: not recording, else the session's number
@@ -85,7 +85,7 @@ typedef struct ts__page {
 } __attribute__((aligned(TS__PAGE_MOST))) ts__page;
 
 #define TS__TLS __thread __attribute__((tls_model("initial-exec")))
-#ifdef TS__STATIC // what base/platform.h defines otherwise
+#ifdef TS__STATIC // otherwise base/platform.h defines it
 static ts__ring ts__none;
 static ts__page ts__here;
 static TS__TLS ts__ring *ts__mine = &ts__none;
@@ -145,8 +145,8 @@ static inline uint64_t ts__tick(void)
 #endif
 }
 
-// Reserves count slots. One instruction on x86, so that a signal handler
-// sees it done or not begun; not locked, because only this thread does it.
+// Reserves count slots. One instruction on x86, which a signal handler cannot
+// interrupt half-way; not locked, because only this thread reserves here.
 static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -157,7 +157,7 @@ static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
 #endif
 }
 
-// Adds to ring->more, also whole or not at all to a signal handler.
+// Adds to ring->more, likewise indivisible for signal handlers.
 static inline void ts__ring_count_more(ts__ring *ring, uint64_t count)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

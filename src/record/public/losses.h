@@ -1,7 +1,8 @@
 /* ==== Losses and salvage ================================================= */
 
-// A backend saw that count records of `track` between two ticks of clock 0
-// are missing. detail: says which, copied, may be NULL.
+// Reports that `count` records of `track` between two ticks of clock 0 are
+// missing. detail: one clause that says which, copied; may be NULL. Threads:
+// any.
 TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
                            uint64_t count, uint64_t first, uint64_t last);
 
@@ -11,12 +12,13 @@ TS_API void ts_loss_report(uint32_t track, ts_loss cause, const char *detail,
     Moves what a dead process left in its sidecar into its trace, finishes
     the trace and removes the sidecar. Does nothing to a finished trace.
 
-    records: receives how many were saved; may be NULL.
+    records: receives how many records were moved; may be NULL.
+    Threads: any; of two that salvage one trace the second finds it finished.
     Errors:  TS_ERR_BUSY      the recording process lives
              TS_ERR_NOT_FOUND the trace is unfinished but no sidecar was found
                               (the index can still be rebuilt by a reader)
-             TS_ERR_UNTRUSTED what lies in the sidecar's place is a link, others
-                              may write to it, or it is another trace's
+             TS_ERR_UNTRUSTED the file at the sidecar's path is a link, can be
+                              written by others, or belongs to another trace
              TS_ERR_VERSION   made by another version of TraceSmith
              TS_ERR_NOT_FILE, TS_ERR_NOT_SBT, TS_ERR_IO, TS_ERR_DISK_FULL,
              TS_ERR_MEMORY
@@ -25,9 +27,9 @@ TS_API ts_result ts_salvage(const char *trace, uint64_t *records);
 #endif
 
 /*
-    With TRACESMITH_DISABLE the calls that record are gone as well: their
-    arguments are type-checked and not evaluated. They report success, and 0
-    for what they would define; ts_salvage reports TS_ERR_UNSUPPORTED.
+    With TRACESMITH_DISABLE recording calls compile to nothing, too: arguments
+    are type-checked and not evaluated. They return success, and 0 for what they
+    would define; ts_salvage returns TS_ERR_UNSUPPORTED.
 */
 #ifdef TRACESMITH_DISABLE
 static inline __attribute__((always_inline)) int ts__gone(size_t size)

@@ -1,19 +1,20 @@
 /* ==== Options ============================================================ */
 
 /*
-    TRACESMITH_IMPLEMENTATION  in one C11 or C++17 file: the functions
+    TRACESMITH_IMPLEMENTATION  define it in one C11 or C++17 file: the
+                               functions
     TRACESMITH_SALVAGE         beside it: ts_salvage as well, which readers
-                               need; tracesmith_replay.h asks for it by itself
-                               where both implementations are in one file
+                               need; tracesmith_replay.h defines it where both
+                               implementations are in one file
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
-    TRACESMITH_WRITER          section 11; libtracesmith has it
-    TRACESMITH_TICK()          own clock: an expression, uint64_t nanoseconds,
-                               must never fall (for tests)
-    TRACESMITH_STATIC          functions are static, of this file alone: for
-                               programs of one file, whose compiler then
-                               leaves out what they do not use
+    TRACESMITH_WRITER          beside it: section 11, ts_writer; libtracesmith
+                               has it
+    TRACESMITH_TICK()          another clock, for tests: an expression of type
+                               uint64_t, nanoseconds, that never decreases
+    TRACESMITH_STATIC          functions are static: for programs of one file,
+                               whose compiler then drops unused functions
     TS_API                     how public functions are declared
 */
 #define TS_VERSION_MAJOR 0

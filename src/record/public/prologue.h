@@ -4,11 +4,12 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     WHAT IT DOES
-        Zones, marks, messages, counters, allocations, frames, flows, spans
-        and GPU operations go into a ring per thread, from there into an SBT
-        file (docs/sbt-format.md). A record survives the death of the process
-        from the moment its recording call has returned. What is lost all the
-        same is counted in the trace, with its cause.
+        Records zones, marks, messages, counters, allocations, frames, flows,
+        spans and GPU operations into one ring for each thread, and from there
+        into an SBT file (docs/sbt-format.md). A record survives the death of
+        the process from the moment its recording call has returned. Records
+        that are lost for another reason are counted in the trace, with the
+        cause.
 
     WHAT IT DOES NOT DO
         It does not read traces (tracesmith_replay.h does), draw, upload, or
@@ -24,7 +25,7 @@
         int main(void)
         {
             const ts_session_desc desc = { .path = "trace.sbt" };
-            ts_session_start(&desc); // if it fails, ts_session_stop tells
+            ts_session_start(&desc); // ts_session_stop returns its failure
             for (int i = 0; i < 3; i++) {
                 TS_ZONE("work");
                 TS_COUNTER("i", i);
@@ -39,7 +40,7 @@
         1. Options                      macros that change the build
         2. Results                      every way a call can fail
         3. Format                       SBT: numbers and sizes
-        4. Session                      start, stop, flush, snapshot
+        4. Session                      start, stop, flush, dump
         5. Names                        sites, names, counters, metadata
         6. Hot path                     what an instrumented line runs
         7. Zones

@@ -25,5 +25,6 @@ typedef enum ts_result {
 #undef TS__X
 } ts_result;
 
-// One lower-case clause without a full stop; never NULL.
+// What a result means, as one lower-case clause without a full stop: "out of
+// memory". Never NULL; static text, valid for ever. Threads: any.
 TS_API const char *ts_result_text(ts_result result);

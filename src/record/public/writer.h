@@ -2,23 +2,23 @@
 
 #ifdef TRACESMITH_WRITER
 /*
-    Writes a trace of events whose times are known already: what an importer
-    or a simulation makes. Nothing of a session is needed, and any number of
-    writers may be open.
+    Writes a trace of events whose times are already known, as an importer or a
+    simulation needs. No session is needed, and any number of writers may be
+    open.
 
     Threads: each writer is used by one thread at a time.
 */
 typedef struct ts_writer ts_writer;
 
 typedef struct ts_writer_desc {
-    // the trace. What is there is replaced by close, not before; until then it
-    // grows in PATH.part
+    // the trace. An existing file is replaced by ts_writer_close, not before;
+    // until then the trace grows in PATH.part
     const char *path TS__UNSET;
-    // identity (a fixed one: the same calls give the same bytes)
+    // identity of the trace (a fixed one, so that equal calls give equal bytes)
     uint8_t session[16] TS__UNSET;
     uint64_t start_realtime_ns TS__UNSET; // Unix time of trace time 0 (unknown)
-    uint32_t process TS__UNSET;      // identifier of the recorded one (unknown)
-    bool compress TS__UNSET;         // zstd, needs TRACESMITH_ZSTD (false)
+    uint32_t process TS__UNSET;           // identifier of the process (unknown)
+    bool compress TS__UNSET;              // zstd, needs TRACESMITH_ZSTD (false)
     uint64_t start_raw_ns TS__UNSET; // CLOCK_MONOTONIC_RAW at trace time 0 ...
     // and CLOCK_BOOTTIME, on the machine that the metadata `boot_id` names
     // (unknown)
@@ -37,15 +37,16 @@ typedef struct ts_writer_value {
 
     Errors:  TS_ERR_USAGE no path, or one that is too long
              TS_ERR_IO    the file cannot be made
-             TS_ERR_NOT_FILE something that is no file has its name
+             TS_ERR_NOT_FILE `path` names a folder, a device or a pipe
              TS_ERR_BUSY  another process is writing it
              TS_ERR_UNSUPPORTED `compress` without TRACESMITH_ZSTD
              TS_ERR_DISK_FULL, TS_ERR_MEMORY
 */
 TS_API ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc);
 
-// Dictionaries: equal entries give the same number. At most 65,535 bytes of a
-// name, 64 of a build-id and 4,096 frames are kept. 0: no memory (an error).
+// Dictionaries: equal entries have the same number. At most 65,535 bytes of a
+// name, 64 bytes of a build-id and 4,096 frames of a stack are kept. Each
+// returns 0 when there is no memory, which ts_writer_close reports.
 TS_API uint32_t ts_writer_name(ts_writer *writer, const char *text,
                                size_t size);
 TS_API uint32_t ts_writer_site(ts_writer *writer, const ts_site_entry *site);
@@ -58,16 +59,18 @@ TS_API uint32_t ts_writer_module(ts_writer *writer,
 TS_API uint32_t ts_writer_stack(ts_writer *writer, const ts_frame_entry *frames,
                                 uint32_t count);
 
-// What a frame of a stack is called: lines, count elements, innermost first.
+// The symbol of a frame. lines: `count` elements, innermost first (inlined
+// functions).
 TS_API uint32_t ts_writer_symbol(ts_writer *writer, const ts_frame_entry *frame,
                                  const ts_line_entry *lines, uint32_t count);
 
-// id 0 makes a new track, another one defines or redefines that one.
+// Defines a track and returns its id. id 0: a new one; otherwise the track with
+// that id, which may be defined again.
 TS_API uint32_t ts_writer_track(ts_writer *writer, uint32_t id,
                                 const ts_track_entry *track);
 
-// A fact about a track, 0: about the session. value: as the type says, a
-// double's bits, or a name.
+// A fact about a track (0: about the session). value: by its type an integer,
+// the bits of a double, or the number of a name.
 TS_API void ts_writer_metadata(ts_writer *writer, uint32_t track,
                                const char *key, ts_value_type type,
                                uint64_t value);
@@ -77,16 +80,16 @@ TS_API void ts_writer_loss(ts_writer *writer, uint32_t track, uint32_t cause,
                            uint32_t detail, uint64_t count, int64_t first_ns,
                            int64_t last_ns);
 
-// The same of a stall, with the time that it took.
+// The same for a stall, with the time that it took in nanoseconds.
 TS_API void ts_writer_stall(ts_writer *writer, uint32_t track, uint32_t cause,
                             uint32_t detail, uint64_t count, int64_t first_ns,
                             int64_t last_ns, uint64_t stall_ns);
 
 /*
-    Opens a finished trace to add names, symbols and metadata to it, in place:
-    nothing that is there is changed. `names` and `symbols`: the highest
-    numbers in use (ts_reader_entry). Until it is closed the trace is an
-    unfinished one; abandoning it leaves the trace as it was.
+    Opens a finished trace to add names, symbols and metadata in place; what it
+    holds already is not changed. `names` and `symbols`: the highest numbers in
+    use (ts_reader_entry). Until the writer is closed the trace is unfinished;
+    ts_writer_abandon leaves it as it was.
 
     Errors:  TS_ERR_TRUNCATED the trace is not finished
              TS_ERR_BUSY      another process writes it
@@ -96,15 +99,16 @@ TS_API ts_result ts_writer_extend(ts_writer **writer, const char *path,
                                   uint32_t names, uint32_t symbols);
 
 /*
-    One event. Times may be negative and come in any order; equal ones stay
-    in the order of the calls. Of two zones with the same start and end the
-    inner one is given first. values: count others of the kind's columns
-    (ts_event_columns), in any order; what is left out is 0. `duration_ns` of
+    Writes one event. Times may be negative and come in any order; events of
+    equal time keep the order of the calls. Of two zones with the same start and
+    end, write the inner one first. values: `count` other columns of the kind
+    (ts_event_columns), in any order; those left out are 0. `duration_ns` of
     a kind without duration is ignored. An event that lies more than 2^61 ns
     from time 0, or whose duration is negative, is left out and counted in the
     ledger (TS_LOSS_BAD_RECORD).
 
-    Errors, kept: TS_ERR_USAGE (unknown kind, a column it has not, track 0).
+    Errors, kept: TS_ERR_USAGE (unknown kind, a column that the kind does not
+    have, track 0).
 */
 TS_API void ts_writer_event(ts_writer *writer, ts_event_kind kind,
                             uint32_t track, int64_t start_ns,
@@ -131,38 +135,38 @@ typedef struct ts_rows {
 } ts_rows;
 
 /*
-    Many events at once: the same as ts_writer_event_text for each, but many
-    rows become chunks as they stand, which costs a tenth. So they should lie
-    in the order in which they were recorded. Columns that the kind does not
-    have are ignored.
+    Writes many events at once: the same as ts_writer_event_text for each, at a
+    tenth of the cost, because many rows become chunks as they are. The rows
+    should be in the order in which they were recorded. Columns that the kind
+    does not have are ignored.
 
     Errors, kept: TS_ERR_USAGE (unknown kind, a track 0).
 */
 TS_API void ts_writer_rows(ts_writer *writer, const ts_rows *rows);
 
 /*
-    Keeps bytes in the trace once, whoever asks how often.
+    Stores bytes in the trace; equal bytes are stored only once.
     hash: receives the XXH3-128 of the bytes, low half first; may be NULL.
     Errors, kept: TS_ERR_USAGE (size over 2^32 - 32).
 */
 TS_API void ts_writer_blob(ts_writer *writer, const void *bytes, size_t size,
                            uint64_t hash[2]);
 
-// A record of an operation or of code, as section 13 of the specification has
-// it. Blobs that it names come first.
+// Stores a capture record, laid out as section 13 of docs/sbt-format.md says.
+// Store the blobs that it names first.
 TS_API void ts_writer_capture(ts_writer *writer, const void *record,
                               size_t size);
 
-// What the machine's other clocks showed at a moment of the trace; moments
-// come in order. uncertainty_ns: how far apart they were read.
+// What the machine's other clocks showed at time_ns of the trace. Samples come
+// in order of time. uncertainty_ns: the time that reading the clocks took.
 TS_API void ts_writer_clock(ts_writer *writer, int64_t time_ns,
                             uint64_t realtime_ns, uint64_t boottime_ns,
                             uint64_t uncertainty_ns);
 
 /*
-    Makes `time_ns` the zero of the trace, as its readers see it, and says its
-    Unix time (0: unknown). For sources that tell neither at their beginning;
-    the times of the other calls keep their meaning. The last call counts.
+    Makes `time_ns` the zero of the trace as readers see it, and gives its Unix
+    time (0: unknown). For sources that give neither at their beginning; times
+    passed to other calls keep their meaning. The last call counts.
 */
 TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
                              uint64_t realtime_ns);
@@ -171,8 +175,9 @@ TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
 TS_API ts_result ts_writer_error(const ts_writer *writer);
 
 /*
-    Completes the trace and gives it its name. After an error nothing is left
-    of it, and what was at `path` stays. Frees the writer in any case.
+    Completes the trace and moves it to `path`. After an error the trace is
+    removed and an existing file at `path` is unchanged. Always frees the
+    writer.
 
     Errors:  the first since the open: TS_ERR_IO, TS_ERR_DISK_FULL,
              TS_ERR_MEMORY, TS_ERR_USAGE.

@@ -1,13 +1,13 @@
 /* ==== Zones ============================================================== */
 
 /*
-    A zone is a span of one thread's time with a name. Zones nest. One that
-    ends on another thread than it began on is recorded there: use a span.
+    A zone is a named interval of one thread's time; zones nest. A zone that
+    ends on another thread is recorded on that thread: use a span for such work.
 
     TS_ZONE(name)                   until the end of the block
     TS_ZONE(name, category)         the same with a category
     TS_ZONE(name, category, color)  and a colour 0xRRGGBB
-    TS_FUNCTION()                   the same, named like the function
+    TS_FUNCTION()                   the same, named after the function
     TS_ZONE_NAME(text)              the same, with a name made at run time,
                                     which is looked up each time
     TS_ZONE_BEGIN(var, name)        declares `var` and begins a zone
@@ -16,7 +16,7 @@
     TS_ZONE_TEXT(text)              a text of the innermost zone, at most
                                     8,000 bytes are kept
 
-    Names and categories of the others must be string literals.
+    All other names and categories must be string literals.
 */
 typedef struct ts_zone { // private
     uint64_t start;
@@ -59,7 +59,7 @@ static inline ts_zone ts_zone_begin(ts_site *site)
     return ts__zone_begin_code(ring, zone.code);
 }
 
-// The zone of a site made by ts_site_define.
+// Begins a zone at a site made by ts_site_define.
 static inline ts_zone ts_zone_begin_site(uint32_t site)
 {
     const ts_zone none = { 0, 0, 0 };
@@ -94,7 +94,7 @@ static inline void ts_zone_end(ts_zone *zone)
     zone->code = 0;
 }
 
-// Ends a zone around others that stay open, as ranges of libraries may do.
+// Ends a zone while zones inside it are still open, as ranges of libraries may.
 static inline void ts_zone_end_outer(ts_zone *zone)
 {
     zone->depth = TS__LOAD(&ts__mine->depth);

@@ -50,7 +50,7 @@ void ts_gpu_origin_stacks(uint32_t (*stack_here)(void))
     __atomic_store_n(&ts__origin_stack, stack_here, __ATOMIC_RELAXED);
 }
 
-// Not inlined: the first of its callers is the first frame of a stack.
+// Not inlined: the frame of its caller is the first of the recorded stack.
 __attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
 {
     ts_gpu_origin origin = { 0, 0, 0 };
@@ -62,8 +62,8 @@ __attribute__((noinline)) ts_gpu_origin ts_gpu_origin_here(void)
     return origin;
 }
 
-// What an operation has beyond the common columns, in their order: places
-// and sizes in its part of ts_gpu_op.u.
+// Values of an operation beyond the common columns, in their order: offsets and
+// sizes of the fields in ts_gpu_op.u.
 static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
 {
 #define TS__F(part, field) \
@@ -107,8 +107,8 @@ static uint32_t ts__gpu_columns(const ts_gpu_op *op, uint64_t *v)
 TS__SMALL_END
 
 /*
-    A kernel without stack and graph whose figures are of ordinary size takes
-    three slots instead of eight; false if it is another one.
+    Records a kernel in three slots instead of eight, if it has no stack and no
+    graph and its values are small enough; false if not.
 
         a: start (low 56 bits)     b: kind, clock << 6, start >> 56 << 24,
                                       duration << 32
@@ -127,7 +127,7 @@ static bool ts__kernel_put(const ts_gpu_op *op)
         op->origin.stack || op->u.kernel.graph_node || op->u.kernel.graph)
         return false;
     ts__ring *const ring = ts__ring_get(3);
-    if (!ring) return true; // and counted
+    if (!ring) return true; // lost, and counted
     const uint64_t position = ts__ring_reserve(ring, 3);
     ts__ring_count_more(ring, 2);
     ts__ring_more(ring, position + 1, thread << 26 | op->origin.site,

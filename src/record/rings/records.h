@@ -2,7 +2,7 @@ TS__SMALL_END
 
 /* ---- Records with a payload --------------------------------------------- */
 
-// A slot behind the first one of a record; `a` has 56 bits.
+// Writes a slot after the first one of a record; `a` has 56 bits.
 static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
                           uint64_t b)
 {
@@ -11,10 +11,9 @@ static void ts__ring_more(ts__ring *ring, uint64_t position, uint64_t a,
     TS__STORE(&slot->a, a << 8 | ts__ring_tag(ring, position) | 1);
 }
 
-// Copies bytes into the slots behind a reserved position, 15 to a slot; up to
-// 14 bytes behind them are read too. Whole words: a slot put together from
-// bytes would be loaded again before they have left the store buffer, which
-// costs 4 ns a slot.
+// Copies bytes into the slots after a reserved position, 15 to a slot; reads up
+// to 14 bytes beyond the last. It stores whole words: a slot assembled from
+// bytes would be loaded before these have left the store buffer, 4 ns a slot.
 static void ts__ring_fill(ts__ring *ring, uint64_t position,
                           const uint8_t *bytes, size_t size)
 {
@@ -42,9 +41,9 @@ static void ts__ring_put(ts__ring *ring, uint64_t tick, uint64_t b,
 }
 
 /*
-    A row: u32 track, u32 clock, then a u64 for each of ts_event_columns, then
-    the text, which is not among them. A long one is written with signals
-    blocked: TS__RING_MARGIN bounds what nested handlers may reserve.
+    A row: u32 track, u32 clock, a u64 for each of ts_event_columns but the
+    text, then the text. A long row is written with signals blocked, because
+    TS__RING_MARGIN bounds what nested handlers may reserve.
 */
 static void ts__row_put_in(uint8_t *bytes, uint32_t event, uint32_t track,
                            uint32_t clock, const uint64_t *values,
@@ -82,7 +81,8 @@ enum {
     TS__TEXT_SHORT = 256
 };
 
-// A signal handler may run on a small stack: only a long text takes much.
+// Not inlined: a signal handler may run on a small stack, and only a long text
+// needs much of it.
 static __attribute__((noinline)) void
 ts__row_put_long(uint32_t event, uint32_t track, uint32_t clock,
                  const uint64_t *values, uint32_t count, const char *text,
@@ -107,8 +107,8 @@ ts__row_put(uint32_t event, uint32_t track, uint32_t clock,
 
 TS__SMALL_BEGIN
 
-// The innermost open zone; false if there is none, or if it is known no more
-// because zones TS__OPEN_MAX levels further in took its place.
+// The innermost open zone; false if there is none, or if zones TS__OPEN_MAX
+// levels deeper have overwritten its entry.
 static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
                               uint32_t *code)
 {
@@ -141,7 +141,7 @@ static uint32_t ts__open_site(const ts__ring *ring)
     return ts__open_zone_get(ring, &start, &code) ? code : 0;
 }
 
-// The name of a site, 0 unknown: its entry is somewhere in the blocks.
+// The name of a site (0: unknown), by a search through the blocks.
 static uint32_t ts__site_name(uint32_t site)
 {
     // acquire: pairs with the release in ts__block_add
@@ -308,7 +308,7 @@ ts_result ts_frame_listen(void (*hook)(const char *name, bool sure))
     return TS_ERR_MEMORY;
 }
 
-// They fill up from the first.
+// The list is filled from its beginning, so the first empty place ends it.
 static void ts__frame_report(const char *name, bool sure)
 {
     for (int i = 0; i < TS__FRAME_HOOKS; i++) {

@@ -31,7 +31,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
     ring->mask = ((uint64_t)1 << shift) - 1;
-    // Lap 1: a slot of zeros was never written.
+    // Start in lap 1, so that a slot of zeros reads as never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
     ts__rest(ring)->drained_ns = ts__clock_ns(CLOCK_MONOTONIC);
@@ -49,7 +49,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     return ring;
 }
 
-// Gives a ring to the calling thread, whose records follow. Pool's lock held.
+// Makes the calling thread the ring's owner. Pool's lock held.
 static void ts__ring_own(ts__ring *ring, uint32_t gate)
 {
     ts__ring_rest *const rest = ts__rest(ring);
@@ -82,8 +82,8 @@ static bool ts__ring_fits(ts__ring *ring, uint32_t count)
     return ring->head + count <= TS__LOAD(&ring->limit);
 }
 
-// Tells the producer how far the consumer has come. The limit is never more
-// than half a ring away, so that the drain is woken in time.
+// Reads how far the consumer has come and moves the limit, never more than half
+// a ring ahead, so that the drain is woken in time.
 static bool ts__ring_refresh(ts__ring *ring, uint32_t count)
 {
     if (ts__c.desc.policy == TS_POLICY_OVERWRITE) return true;
@@ -103,7 +103,7 @@ static void ts__ring_drain(ts__ring *ring, uint64_t upto, bool dead);
 static void ts__row_write(ts__ring *ring, uint32_t event,
                           const uint64_t *values, uint32_t count);
 
-// Rings of a session that is over, a thread's last and its smaller ones.
+// Unmaps a thread's rings of an ended session: its last and the smaller ones.
 static void ts__rings_unmap(ts__ring *ring)
 {
     while (ring) {
@@ -113,8 +113,8 @@ static void ts__rings_unmap(ts__ring *ring)
     }
 }
 
-// A ring of 1 << shift slots or more, a free one where there is. Pool's lock
-// held, but ts__ring_attach looks at the count without it.
+// A ring of at least 1 << shift slots: a free one, or a new one. Pool's lock
+// held; only ts__ring_attach reads the count without it.
 static ts__ring *ts__ring_pick(uint32_t shift)
 {
     uint32_t *const list = ts__c.free_rings;
@@ -130,9 +130,10 @@ static ts__ring *ts__ring_pick(uint32_t shift)
 }
 
 /*
-    The slow path is entered: finds a ring for a thread that has none in this
-    session. The ring of the session before stays mapped until the next one,
-    because we may be in a signal handler that interrupted a record into it.
+    Finds a ring for a thread that has none in this session; called inside the
+    slow path. The thread's ring of the session before remains mapped until the
+    next session, because we may be in a signal handler that interrupted a
+    record into it.
 */
 static ts__ring *ts__ring_attach(uint32_t gate)
 {
@@ -141,7 +142,7 @@ static ts__ring *ts__ring_attach(uint32_t gate)
         ts__loss_now(ts__track, TS_LOSS_MEMORY_BOUND);
         return NULL;
     }
-    // A track needs the slow path itself.
+    // ts_thread_track enters the slow path itself.
     ts__inside = 0;
     const bool known = ts_thread_track() != 0;
     ts__inside = 1;
@@ -153,8 +154,8 @@ static ts__ring *ts__ring_attach(uint32_t gate)
     ts__lock_take(&ts__c.pool);
     const bool still = ts__session_still(gate);
     if (still) ring = ts__ring_pick(ts__shift_first());
-    // Many short threads can fill a ring between two looks at it. Its last
-    // one has ended: what is not published now never will be.
+    // Many short threads can fill a ring between two visits of the drain. Its
+    // last owner has ended: unpublished slots will never be published.
     if (ring && !ts__ring_refresh(ring, 2))
         ts__ring_drain(ring, ring->head, true);
     if (ring)
@@ -173,11 +174,11 @@ static ts__ring *ts__ring_attach(uint32_t gate)
 }
 
 /*
-    A larger ring for a thread that fills its own; `stuck`: another one of its
-    size, for a ring that cannot be emptied because a slot was reserved and
+    Gives a larger ring to a thread that fills its own. With `stuck`, one of the
+    same size: the old one cannot be emptied because a slot was reserved and
     never published (a jump out of a signal handler, a cancelled thread). The
-    old one stays the thread's until it ends: we may be in a signal handler
-    that interrupted a record which still goes into it.
+    old ring belongs to the thread until it ends, because we may be in a signal
+    handler that interrupted a record into it.
 */
 static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
 {
@@ -209,8 +210,8 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
     return next;
 }
 
-// Whether the next record to drain is one that this thread, which is here,
-// has not published.
+// Whether the next record to drain was reserved by this very thread and never
+// published.
 static bool ts__ring_stuck(const ts__ring *ring)
 {
     // acquire: pairs with the release in ts__writer_append
@@ -220,7 +221,7 @@ static bool ts__ring_stuck(const ts__ring *ring)
            (TS__LOAD(&slot->a) & 0xFF) != ts__ring_tag(ring, tail);
 }
 
-// Waits for the drain thread; false when that is of no use.
+// Waits for the drain thread; false when waiting cannot help.
 static bool ts__ring_block(ts__ring *ring, uint32_t count, uint32_t gate)
 {
     while (!ts__ring_refresh(ring, count)) {
@@ -263,7 +264,7 @@ static ts__ring *ts__ring_make_room(ts__ring *ring, uint32_t count,
     return NULL;
 }
 
-// Zones that a thread leaves open for ever.
+// Records the zones that an ending thread leaves open.
 static void ts__ring_leave(ts__ring *ring)
 {
     const uint32_t gate = ring->gate;
@@ -277,8 +278,8 @@ static void ts__ring_leave(ts__ring *ring)
     }
 }
 
-// Runs when a thread ends. Its retired smaller rings come back as well:
-// nobody can be in the middle of using them any more.
+// Runs when a thread ends: returns its ring, and the smaller ones before it,
+// which nobody can be using any more.
 static void ts__ring_detach(void *value)
 {
     ts__caller old;
@@ -287,7 +288,7 @@ static void ts__ring_detach(void *value)
     if (!ts__enter(&old)) return;
     if (ts__session_still(TS__LOAD(&mine->gate))) ts__ring_leave(mine);
     ts__mine = &ts__none;
-    // Leaving may have grown the ring, which would bring us here again.
+    // Recording the open zones may have set a new ring: do not run again.
     pthread_setspecific(ts__c.key, NULL);
     ts__lock_take(&ts__c.pool);
     const uint32_t owner = ts__rest(mine)->owner;
@@ -308,13 +309,13 @@ static void ts__ring_detach(void *value)
     ts__leave(&old);
 }
 
-// `gate`: of the session to record in.
+// Room for `count` slots in the session numbered `gate`.
 static ts__ring *ts__ring_room_in(uint32_t gate, uint32_t count)
 {
     ts__caller old;
     if (!ts__enter(&old)) {
-        // A fault inside the slow path. What happened before it keeps the
-        // session's memory alive.
+        // A fault inside the slow path. The interrupted code keeps the
+        // session's memory mapped.
         ts__loss_now(ts__track, TS_LOSS_REENTRANT);
         return NULL;
     }

@@ -9,7 +9,7 @@
 typedef struct ts__leftover { // the sidecar of a trace
     int fd;                   // -1: none that may be used
     char path[TS__PATH_MAX];
-    char link[TS__PATH_MAX]; // beside the trace, leads to other places
+    char link[TS__PATH_MAX]; // the link beside the trace
 } ts__leftover;
 
 static bool ts__sidecar_head_read(int fd, ts__sidecar_head *head)
@@ -21,7 +21,7 @@ static bool ts__sidecar_head_read(int fd, ts__sidecar_head *head)
     return whole;
 }
 
-// Whether the trace that a sidecar names is still there.
+// Whether the trace that a sidecar names still exists.
 static bool ts__sidecar_awaited(const ts__sidecar_head *head)
 {
     ts_file_header header;
@@ -34,8 +34,8 @@ static bool ts__sidecar_awaited(const ts__sidecar_head *head)
     return same;
 }
 
-// Of a sidecar in a place that many traces share: whether it is this trace's,
-// and not that of another one that says the same of itself, such as a copy.
+// Whether a sidecar in a folder shared by many traces belongs to this trace,
+// and not to another one with the same identity, such as a copy.
 static bool ts__sidecar_fits(int fd, const struct stat *trace)
 {
     ts__sidecar_head head;
@@ -61,7 +61,8 @@ static ts_result ts__leftover_open(ts__leftover *l, const struct stat *trace,
     return TS_ERR_UNTRUSTED;
 }
 
-// Where the link beside the trace leads: to a file of the sidecar's name.
+// Follows the link beside the trace, which must lead to a file with the
+// sidecar's name.
 static ts_result ts__leftover_link(ts__leftover *l, const uint8_t session[16])
 {
     char dir[TS__PATH_MAX], named[TS__PATH_MAX];
@@ -77,8 +78,8 @@ static ts_result ts__leftover_link(ts__leftover *l, const uint8_t session[16])
 
 /*
     Opens the sidecar of a trace: in shared memory, beside it, or where the
-    link beside it leads. TS_ERR_UNTRUSTED: something lies there that this
-    user's recorder did not make for this trace.
+    link beside it leads. TS_ERR_UNTRUSTED: the file there was not made
+    by this user's recorder for this trace.
 */
 static ts_result ts__leftover_find(ts__leftover *l, const char *path, int trace,
                                    const uint8_t session[16], int flags)

@@ -17,7 +17,7 @@ typedef struct ts__rescue { // one trace being salvaged
     ts__ring *rings[TS__RINGS_MAX];
 } ts__rescue;
 
-// Whether the trace has its end chunk, and so needs nothing.
+// Whether the trace has its end chunk, so that there is nothing to do.
 static bool ts__trace_finished(int fd, uint64_t size)
 {
     ts_chunk_header end;
@@ -31,15 +31,15 @@ static bool ts__trace_finished(int fd, uint64_t size)
                    ts__checksum(&end, offsetof(ts_chunk_header, checksum), 0));
 }
 
-// The sidecar is a file like any other: every number in it that is used as a
-// place or a count is checked once, here.
+// The sidecar is untrusted input: every number in it that is used as a position
+// or a count is checked once, here.
 static bool ts__rescue_state_fits(const ts__writer_state *state)
 {
     return state->index_count <= TS__INDEX_ENTRIES &&
            state->offset >= sizeof(ts_file_header);
 }
 
-// The log's blocks, each cut where its entries stop making sense.
+// Finds the log's blocks and cuts each where its entries become invalid.
 static bool ts__rescue_log(ts__rescue *r)
 {
     const ts__sidecar *const s = r->writer.sidecar;
@@ -83,8 +83,9 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
            size >= ts__ring_offset() + ((uint64_t)16 << ring->shift);
 }
 
-// Another user's, to root: who may write to it, and cut it, while it is used.
-// What comes of it is not kept there; a salvage that fails begins anew.
+// A private copy of a sidecar that another user owns (for root): its owner
+// could write to it or truncate it meanwhile. Progress is not stored in the
+// original; a failed salvage begins again.
 static void *ts__rescue_copy(int fd, uint64_t size)
 {
     uint64_t done = 0;
@@ -125,7 +126,7 @@ static ts_result ts__rescue_map(ts__rescue *r, const ts_file_header *header)
     for (uint32_t i = 0; i < s->ring_count; i++) {
         if (!ts__rescue_ring_fits(r, i)) return TS_ERR_CORRUPT;
         r->rings[i] = (ts__ring *)(void *)(r->map + s->rings[i].offset);
-        // What a ring holds lies below its head, a lap at most.
+        // A ring holds at most one lap below its head.
         if (r->rings[i]->head < r->rings[i]->mask + 1) return TS_ERR_CORRUPT;
     }
     return TS_OK;
@@ -148,8 +149,8 @@ static ts_result ts__rescue_journal(ts__rescue *r, uint64_t trace_size)
                : TS_ERR_IO;
 }
 
-// A sample of the clocks now gives a short trace its rate, if the machine
-// has not been restarted since.
+// Adds a sample of the clocks, which gives a short trace its rate, if the
+// machine has not been restarted since.
 static void ts__rescue_clock(ts__rescue *r)
 {
     const ts__sidecar *const s = r->writer.sidecar;
@@ -209,7 +210,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (ts__file_open(&w->file, trace, O_RDWR, 0) < 0) return TS_ERR_IO;
     if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
     if (!S_ISREG(st.st_mode)) return TS_ERR_NOT_FILE;
-    // Nobody may start to write it anew meanwhile.
+    // Lock it, so that nobody begins to write it again meanwhile.
     if (!ts__file_lock(w->file.fd) && (errno == EAGAIN || errno == EACCES))
         return TS_ERR_BUSY;
     if (fstat(w->file.fd, &st) != 0) return TS_ERR_IO;
@@ -219,7 +220,7 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     const ts_result found =
         ts__leftover_find(&r->found, trace, w->file.fd, header.session, O_RDWR);
     if (ts__trace_finished(w->file.fd, (uint64_t)st.st_size)) {
-        // It may have died between the last chunk and the clean-up.
+        // The process may have died between the last chunk and the clean-up.
         if (found == TS_OK && ts__file_lock(r->found.fd)) ts__rescue_remove(r);
         return TS_OK;
     }
@@ -241,7 +242,8 @@ static ts_result ts__rescue_run(ts__rescue *r, const char *trace,
     if (!s->state.salvage_from) s->state.salvage_from = s->state.records + 1;
     ts__open_zones(r->encoder, r->rings, s->ring_count);
     if (w->error == TS_OK) ts__rescue_rings(r);
-    if (w->error != TS_OK) return w->error; // all is there to try again
+    if (w->error != TS_OK)
+        return w->error; // everything is kept for another attempt
     const uint64_t saved = s->state.records - (s->state.salvage_from - 1);
     ts__writer_failed(w, ts__writer_note(w, 1, "salvaged.records", saved));
     ts__session_end(w, r->rings, s->ring_count, r->encoder, r->log);

@@ -1,7 +1,7 @@
 /* ---- Blobs and captures ------------------------------------------------- */
 
-// Blobs that this session has written are dictionary entries. Without bytes it
-// is the hash that is known.
+// The dictionary key of a blob: blobs that this session has written are
+// dictionary entries. With bytes NULL, `known` has the hash already.
 static uint64_t ts__blob_key(uint64_t known[3], const void *bytes, size_t size)
 {
     if (bytes || !size) {
@@ -24,9 +24,9 @@ static ts_result ts__blob_write(ts__writer *w, uint8_t *chunk, size_t whole)
     return result;
 }
 
-// Room for a chunk, kept for the next one: new pages cost more than what they
-// are for. Who finds it taken, or too small, gets some of its own; so does a
-// child made by a fork meanwhile, for ever.
+// A buffer for one chunk, reused because new pages would cost more than the
+// rest. A caller who finds it taken or too small gets its own memory; in a
+// child made by a fork while it is taken, this is so for ever.
 enum { TS__BLOB_ROOM = TS_CAPTURE_CHUNK + 4096 };
 static struct {
     uint8_t *pages;
@@ -55,8 +55,8 @@ static void ts__blob_room_give(uint8_t *room, size_t size)
         __atomic_store_n(&ts__blob_room.taken, false, __ATOMIC_RELEASE);
 }
 
-// A chunk of bytes behind their hash. Somebody else may write to them at the
-// same time: what is hashed is the copy that is kept.
+// Makes a chunk of bytes, preceded by their hash. Another thread may write to
+// them at the same time, so the copy is hashed.
 static uint8_t *ts__blob_chunk(uint32_t kind, const void *bytes, size_t size,
                                size_t *whole, uint64_t known[3], uint64_t *mix)
 {

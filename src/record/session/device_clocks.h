@@ -1,6 +1,6 @@
 /* ---- Clocks of devices -------------------------------------------------- */
 
-// Which moment on CLOCK_MONOTONIC_RAW a tick of clock 0 is, by two samples
+// The time on CLOCK_MONOTONIC_RAW of a tick of clock 0, by two samples taken
 // around now.
 static uint64_t ts__tick_raw_ns(uint64_t tick)
 {
@@ -14,11 +14,11 @@ static uint64_t ts__tick_raw_ns(uint64_t tick)
            (uint64_t)(int64_t)((double)(int64_t)(tick - now.tick) * rate);
 }
 
-// A device's clock: its first sample and the latest, for snapshots, whose
-// operations it timed. Writer's lock held.
+// The first and the latest sample of a device's clock, for dumps. Writer's lock
+// held.
 enum { TS__CLOCK_KEPT = 64 };
 typedef struct ts__clock_kept {
-    uint32_t name, named; // named: the session that has been told
+    uint32_t name, named; // named: last session with its name
     uint32_t generation, count, backwards;
     ts_clock_entry samples[TS__CLOCK_KEPT];
 } ts__clock_kept;
@@ -32,12 +32,13 @@ static void ts__clock_fact(uint32_t clock, const char *what, uint32_t type,
     ts__metadata_put(0, key, type, value);
 }
 
-// A clock lives as long as the process, what is said of a session does not.
+// Describes a clock to the session: the clock lives as long as the process, the
+// session's metadata do not.
 static void ts__clock_describe(uint32_t clock)
 {
     ts__clock_kept *const kept = &ts__clocks_kept[clock];
     const uint32_t session = TS__LOAD(&ts__here.session);
-    // Before a session: that will have it.
+    // Without a session, the next one gets it.
     const uint32_t now = session ? session : ts__c.generation + 1;
     if (!kept->name ||
         __atomic_exchange_n(&kept->named, now, __ATOMIC_RELAXED) == now)
@@ -80,7 +81,7 @@ static void ts__clock_keep(ts__clock_kept *kept, const ts_clock_entry *sample)
     TS__STORE(&ts__clocks_copy, &ts__clocks_kept_copy);
 }
 
-// Readers take a step back for damage.
+// Whether a sample follows the last one: readers take a step back for damage.
 static bool ts__clock_follows(ts__clock_kept *kept, ts_clock_entry *next)
 {
     if (kept->generation != ts__c.generation) {
@@ -89,7 +90,7 @@ static bool ts__clock_follows(ts__clock_kept *kept, ts_clock_entry *next)
     }
     if (!kept->count) return true;
     const ts_clock_entry *const last = &kept->samples[kept->count - 1];
-    // Our own rate is known to some nanoseconds: see ts__tick_raw_ns.
+    // Allow some nanoseconds for the error of ts__tick_raw_ns.
     const int64_t back = (int64_t)(last->raw_ns - next->raw_ns);
     if (back > 0 && back < 1000) next->raw_ns = last->raw_ns;
     if ((int64_t)(next->tick - last->tick) > 0 &&

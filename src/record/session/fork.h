@@ -1,7 +1,7 @@
 /* ---- Fork --------------------------------------------------------------- */
 
-// No lock may be held by a thread that the child does not have. Several
-// threads may be in fork at once.
+// Takes all locks, so that none is held by a thread which the child does not
+// have. Several threads may be forking at once.
 static void ts__fork_prepare(void)
 {
     if (!ts__api_enter(&ts__fork.caller)) return;
@@ -23,9 +23,10 @@ static void ts__fork_parent(void)
 }
 
 /*
-    Of the parent's rings the child keeps its own thread's, as memory of its
-    own: the fork may have come from a signal handler that interrupted a record,
-    which goes on in both. Threads of the others it does not have.
+    Of the parent's rings the child keeps that of its own thread, as private
+    memory: a signal handler that interrupted a record may have forked, and the
+    record continues in both processes. The child has no threads that use the
+    other rings.
 */
 static void ts__fork_rings(void)
 {
@@ -50,8 +51,8 @@ static void ts__fork_rings(void)
             munmap(ts__c.rings[i], ts__ring_bytes(ts__c.rings[i]->shift));
 }
 
-// The child shares the parent's rings, trace and sidecar: it lets go of all
-// of them, keeps the dictionary, and perhaps starts a session of its own.
+// The child shares the parent's rings, trace and sidecar: it releases all of
+// them, keeps the dictionary and, with TS_FORK_FOLLOW, starts its own session.
 static void ts__fork_child(void)
 {
     if (!ts__fork.process) return;

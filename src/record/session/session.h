@@ -5,7 +5,7 @@ static bool ts__thread_start(void)
     uint64_t old;
     TS__STORE(&ts__c.stopping, 0);
     if (ts__c.desc.drain == TS_DRAIN_MANUAL) return true;
-    // Inherited: it takes no signals.
+    // The thread inherits the mask: it takes no signals.
     ts__signals_set(SIG_SETMASK, TS__SIGNALS_ALL, &old);
     const int error = pthread_create(&ts__c.thread, NULL, ts__drain_main, NULL);
     TS__STORE(&ts__c.thread_runs, error == 0);
@@ -13,7 +13,7 @@ static bool ts__thread_start(void)
     return error == 0;
 }
 
-// Which trace it is of, for whoever finds it without one.
+// Writes into the sidecar which trace it belongs to.
 static void ts__sidecar_describe(ts__sidecar_head *head)
 {
     ts__path_whole(ts__c.path);
@@ -80,7 +80,8 @@ static ts_result ts__session_open(const ts_session_desc *desc)
         ts__c.active = true;
         ts__c.start_tick = header.start_tick;
         ts__c.generation++;
-        TS__STORE(&ts__c.threads, 0); // threads of a session before may count
+        TS__STORE(&ts__c.threads,
+                  0); // threads of an earlier session may have counted
         __atomic_store_n(&ts__here.session, ts__c.generation, __ATOMIC_SEQ_CST);
         if (!ts__thread_start()) result = TS_ERR_MEMORY;
     }
@@ -90,7 +91,7 @@ static ts_result ts__session_open(const ts_session_desc *desc)
         ts__session_close();
         return result;
     }
-    // That of root may have made this user of the process.
+    // The ts-record may be root's, and the process have changed its user since.
     if (!TS__INJECTED && !ts__session_announce_to((unsigned)geteuid(), &header))
         ts__session_announce_to(0, &header);
     ts__signal_take();
@@ -104,17 +105,17 @@ static ts_result ts__session_start_locked(const ts_session_desc *desc)
     return ts__c.start_error = ts__session_open(desc);
 }
 
-// Backends are called without any lock: they record. `on`: it reports, and
-// whoever turns it calls.
+// Backends are called without any lock, because they record. `on`: the backend
+// reports; the thread that changes it makes the call.
 enum { TS__BACKENDS = 16 };
 static struct {
     const ts_backend *of[TS__BACKENDS];
     struct {
-        uint32_t on, busy; // busy: somebody calls it
+        uint32_t on, busy; // busy: a thread is calling it
     } state[TS__BACKENDS];
 } ts__backends;
 typedef enum ts__to_backends {
-    TS__STOP = 0, // as `on` is to be
+    TS__STOP = 0, // values that `on` is to have
     TS__START = 1,
     TS__FLUSH
 } ts__to_backends;
@@ -129,8 +130,9 @@ static void ts__backend_start(const ts_backend *backend, uint32_t *on)
     ts_metadata_text(0, key, why);
 }
 
-// Sessions may start and stop on several threads at once: one of them calls
-// a backend at a time. Bounded, should that one never come back.
+// Starts, stops or flushes a backend. Sessions may start and stop on several
+// threads, of which one at a time calls the backend; the wait for it is
+// bounded, in case that call never returns.
 static void ts__backend_do(uint32_t i, const ts_backend *backend, uint32_t what)
 {
     uint32_t *const on = &ts__backends.state[i].on;
@@ -168,8 +170,8 @@ ts_result ts_backend_add(const ts_backend *backend)
     if (!backend || !backend->name) return TS_ERR_USAGE;
     for (uint32_t i = 0; i < TS__BACKENDS; i++) {
         const ts_backend *old = NULL;
-        // One of the two sees the other: a session that starts stores its
-        // number and then looks here.
+        // Either this call sees the starting session or that one sees the
+        // backend: it stores its number before it reads this list.
         if (!__atomic_compare_exchange_n(&ts__backends.of[i], &old, backend,
                                          false, __ATOMIC_SEQ_CST,
                                          __ATOMIC_ACQUIRE) &&
@@ -198,7 +200,7 @@ static void ts__session_drain_last(ts__encoder *e)
     for (uint32_t i = 0; i < ts__ring_count(); i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-        // A thread may be between reservation and publication: it gets 20 ms.
+        // A thread may be between reserving and publishing: wait up to 20 ms.
         for (int wait = 0; wait <= 20 && ring->tail < head; wait++) {
             if (wait) usleep(1000);
             m.dead = wait == 20;
@@ -207,7 +209,7 @@ static void ts__session_drain_last(ts__encoder *e)
     }
 }
 
-// Everything after the last event; shared with salvage.
+// Writes everything after the last event; used by salvage, too.
 static void ts__session_end(ts__writer *w, ts__ring *const *rings,
                             uint32_t ring_count, ts__encoder *e,
                             const ts__block *log)
@@ -222,14 +224,14 @@ static void ts__session_end(ts__writer *w, ts__ring *const *rings,
     if (ledger != TS_OK) ledger = ts__writer_losses(w, rings, ring_count);
     ts__writer_failed(
         w, ts__writer_note(w, 0, "records", w->sidecar->state.records));
-    // A trace with an end has a whole ledger.
+    // An end chunk promises a complete ledger.
     if (ledger == TS_OK) ts__writer_failed(w, ts__writer_finish(w));
     ts__lock_give(&w->lock);
 }
 
 static void ts__stats_fill(ts_stats *stats);
 
-// Whoever came through the gate before it closed finishes.
+// Waits until no thread that entered before the gate closed is inside.
 static void ts__wait_outside(void)
 {
     for (int i = 0; i < 10000; i++) {
@@ -252,14 +254,15 @@ static ts_result ts__session_stop_locked(void)
     TS__STORE(&ts__c.stopping, 1);
     if (ts__c.thread_runs) {
         ts__futex_bump(&ts__c.wake);
-        // At exit the drain thread may be the one that stops.
+        // At exit the drain thread itself may call this.
         if (!pthread_equal(pthread_self(), ts__c.thread))
             pthread_join(ts__c.thread, NULL);
         TS__STORE(&ts__c.thread_runs, false);
     }
     ts__wait_outside();
     for (uint32_t i = 0; i < ts__ring_count(); i++)
-        TS__STORE(&ts__c.rings[i]->limit, 0); // later ends take the slow path
+        TS__STORE(&ts__c.rings[i]->limit,
+                  0); // zones that end later take the slow path
     ts__c.clock_next_ns = 0;
     ts__clock_tend(w);
     ts__encoder *const e = ts__encoder_take(w->sidecar, true);

@@ -19,7 +19,7 @@ static ts_result ts__session_check(const ts_session_desc *d)
         d->snapshot_signal < 0 || d->snapshot_signal >= NSIG)
         return TS_ERR_USAGE;
     if (d->policy == TS_POLICY_BLOCK && d->drain == TS_DRAIN_MANUAL)
-        return TS_ERR_USAGE; // nobody would ever wake it
+        return TS_ERR_USAGE; // nothing would ever wake the producer
     if (d->fork == TS_FORK_FOLLOW && !strstr(d->path, "%p"))
         return TS_ERR_USAGE;
 #ifndef TRACESMITH_ZSTD
@@ -28,7 +28,7 @@ static ts_result ts__session_check(const ts_session_desc *d)
     return TS_OK;
 }
 
-// The only place that knows the defaults.
+// Fills in the defaults; no other place knows them.
 static void ts__session_defaults(ts_session_desc *d)
 {
     uint32_t bytes = 16 * TS__RING_SLOTS_MIN;
@@ -41,8 +41,8 @@ static void ts__session_defaults(ts_session_desc *d)
     d->ring_bytes = bytes;
 }
 
-// Keeps the texts of the desc. They may come from ts__c itself, in a fork
-// child.
+// Copies the strings of the desc. In a child made by fork they may lie in ts__c
+// itself.
 static bool ts__session_texts(const ts_session_desc *desc)
 {
     if (!ts__copy_text(ts__c.path_pattern, TS__PATH_MAX, desc->path) ||
@@ -109,8 +109,8 @@ static ts_result ts__sidecar_create(const ts_file_header *header)
     return ts__sidecar_open(dir, header);
 }
 
-// Makes the sidecar findable from the trace when it lies in a directory of
-// the user's choice.
+// Makes or removes the link beside the trace to a sidecar in a folder that the
+// user chose.
 static void ts__sidecar_link(bool make)
 {
     char link[TS__PATH_MAX], target[TS__PATH_MAX];
@@ -118,21 +118,21 @@ static void ts__sidecar_link(bool make)
     if (snprintf(link, sizeof link, "%s.ring", ts__c.path) >= (int)sizeof link)
         return;
     const ssize_t n = readlink(link, target, sizeof target - 1);
-    if (n < 0 && errno == EINVAL) return; // no link: the user's
+    if (n < 0 && errno == EINVAL) return; // a file of the user's, not our link
     target[n > 0 ? n : 0] = 0;
     if (!make && strcmp(target, ts__c.sidecar_path) != 0) return;
     unlink(link);
     if (make && symlink(ts__c.sidecar_path, link) != 0) return;
 }
 
-// The processor's name. Not from /proc/cpuinfo where that is slow: it may ask
-// every core for its frequency.
+// The processor's name. On x86 not from /proc/cpuinfo, which is slow because it
+// may query the frequency of every core.
 static bool ts__cpu_model(char *out, size_t room)
 {
 #if defined(__x86_64__) || defined(__i386__)
     // Intel SDM volume 2, CPUID 80000002H to 80000004H.
     uint32_t words[13] = { 0 };
-    // int or unsigned, as the compiler's header has it
+    // The compiler's header says int or unsigned.
     if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
         return false;
     for (uint32_t i = 0; i < 12; i += 4)
@@ -165,7 +165,7 @@ static void ts__session_facts(void)
     char command[1024];
     const size_t size =
         ts__text_read("/proc/self/cmdline", command, sizeof command);
-    for (size_t i = 0; i + 1 < size; i++) // arguments end with a zero each
+    for (size_t i = 0; i + 1 < size; i++) // each argument ends with a zero
         if (!command[i]) command[i] = ' ';
     if (size) ts_metadata_text(0, "command", command);
     if (ts__cpu_model(text, sizeof text)) ts_metadata_text(0, "cpu", text);
@@ -184,7 +184,7 @@ static void ts__session_facts(void)
     ts_metadata_int(0, "rank", ts__c.desc.rank);
 }
 
-// Work space that lives as long as the process.
+// Allocates the work space, which lives as long as the process.
 static bool ts__session_memory(void)
 {
     ts__writer *const w = &ts__c.writer;
@@ -206,20 +206,20 @@ static void ts__at_exit(void)
     ts_session_stop();
 }
 
-// Once in a process: what must hold from the first session on.
+// Sets up, once in a process, what every session needs.
 static bool ts__session_hooks(void)
 {
     if (ts__c.hooks_ready) return true;
     ts__platform_init();
     madvise(&ts__here, sizeof ts__here, 18 /* MADV_WIPEONFORK */);
-    // For snapshots: see ts__snapshot_copy. Absence costs nothing.
+    // For dumps, see ts__snapshot_copy; may fail on old kernels.
     syscall(SYS_membarrier, 16 /* REGISTER_PRIVATE_EXPEDITED */, 0, 0);
     if (pthread_key_create(&ts__c.key, ts__ring_detach) != 0 ||
         pthread_atfork(ts__fork_prepare, ts__fork_parent, ts__fork_child) != 0)
         return false;
     atexit(ts__at_exit);
-    // Our code must outlive the session even if it is in a shared object
-    // that the app closes.
+    // Our code must remain loaded even if it is in a shared object that the
+    // program closes.
     Dl_info info;
     if (dladdr((const void *)(uintptr_t)&ts_session_start, &info) &&
         info.dli_fname)
@@ -267,8 +267,9 @@ static void ts__header_make(ts_file_header *header)
     ts__header_seal(header);
 }
 
-// The session's log ends, and what was said of the session. Not as far as the
-// sidecar counts: of a child that is its parent's, who goes on.
+// Ends the session's log and drops the facts about the session. The sidecar's
+// own counts are left alone: in a child it is the parent's, who goes on
+// recording.
 static void ts__names_close(void)
 {
     for (uint32_t i = 0; i < TS__BLOCKS_MAX && ts__log[i].used; i++) {
@@ -285,24 +286,24 @@ static void ts__names_close(void)
     ts__c.names_shared = false;
 }
 
-// Undoes a start that failed, or cleans up after a stop.
+// Undoes a failed start, or cleans up after a stop.
 static void ts__session_close(void)
 {
     ts__writer *const w = &ts__c.writer;
     ts__file_close(&w->file);
     ts__sidecar_link(false);
-    // Threads may still be in the middle of a record, and own their rings
-    // until they notice: those stay mapped, without their memory.
+    // Threads may still be in the middle of a record and own their rings until
+    // they notice: the rings remain mapped, on private memory.
     ts__lock_take(&ts__c.pool);
     for (uint32_t i = 0; i < ts__c.ring_count; i++) {
         ts__ring *const ring = ts__c.rings[i];
         const uintptr_t end = (uintptr_t)ring + ts__ring_bytes(ring->shift);
-        // A page may be larger than what lies before the slots.
+        // A page may be larger than the part before the slots.
         const uintptr_t from = ts__page_round((uintptr_t)ring->slots);
         if (ts__rest(ring)->state == TS__RING_FREE)
             munmap(ring, end - (uintptr_t)ring);
         else if (from < end)
-            // Memory of the process in place of the file's.
+            // Private memory replaces that of the file.
             mmap((void *)from, end - from, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                  0);
@@ -314,9 +315,9 @@ static void ts__session_close(void)
     ts__lock_take(&ts__c.names);
     ts__names_close();
     ts__lock_give(&ts__c.names);
-    // Nobody makes a ring or a block of the log any more.
+    // From here on nobody can add a ring or a block of the log.
     if (w->sidecar) {
-        // One that cannot go must not be taken for a dead writer's.
+        // One that cannot be removed must not look like a dead writer's.
         if (unlink(ts__c.sidecar_path) != 0)
             memset(w->sidecar->head.magic, 0, sizeof w->sidecar->head.magic);
         munmap(w->sidecar, sizeof *w->sidecar);
@@ -326,7 +327,7 @@ static void ts__session_close(void)
     ts__c.active = false;
 }
 
-// The trace's first chunks: clock, everything known so far.
+// Writes the first chunks of the trace: the clock and the dictionary so far.
 static ts_result ts__session_begin(void)
 {
     ts__writer *const w = &ts__c.writer;
@@ -334,12 +335,12 @@ static ts_result ts__session_begin(void)
     ts__c.clock_next_ns = 0;
     ts__clock_tend(w);
     ts__lock_take(&ts__c.names);
-    // acquire: a thread that the last session did not wait for may still add
+    // acquire: a thread of the last session may still be adding entries
     for (uint32_t i = 0; i < ts__c.block_count; i++)
         ts__c.blocks[i].reported =
             __atomic_load_n(ts__c.blocks[i].used, __ATOMIC_ACQUIRE);
     if (w->error == TS_OK) w->error = ts__writer_dictionary(w);
-    // Of the log, from here on.
+    // From here on these count blocks of the log.
     memset(w->sidecar->blocks, 0, sizeof w->sidecar->blocks);
     ts__c.names_shared = true;
     ts__lock_give(&ts__c.names);

@@ -5,7 +5,7 @@ static uint32_t ts__rows_track(const ts_rows *rows, uint32_t i)
     return rows->tracks ? rows->tracks[i] : rows->track;
 }
 
-// Whether they can become chunks as they stand.
+// Whether the rows can become chunks as they are.
 static bool ts__rows_sound(const ts_rows *rows, bool spans)
 {
     uint64_t bad = 0;
@@ -20,7 +20,7 @@ static bool ts__rows_sound(const ts_rows *rows, bool spans)
     return !bad;
 }
 
-// One of them by itself.
+// Writes one row by itself.
 static void ts__rows_one(ts_writer *w, const ts_rows *rows, uint32_t i)
 {
     const uint8_t *const columns = ts_event_columns(rows->kind);
@@ -45,7 +45,7 @@ static void ts__rows_one(ts_writer *w, const ts_rows *rows, uint32_t i)
                         rows->start_ns[i], rows->duration_ns[i], values, count);
 }
 
-// Those on the same tracks that wait come before.
+// Writes the rows waiting on the same tracks, which come before these.
 static void ts__rows_flush(ts_writer *w, const ts_rows *rows)
 {
     if (rows->tracks) {
@@ -58,8 +58,8 @@ static void ts__rows_flush(ts_writer *w, const ts_rows *rows)
     if (waiting && waiting->count) ts__put_full(w, waiting);
 }
 
-// Puts the texts from row `first` on into the encoder, at most `count`;
-// returns how many found room, one at least.
+// Copies the texts of `count` rows from `first` on into the encoder; returns
+// how many fit, at least one.
 static uint32_t ts__rows_texts(ts__encoder *e, const ts_rows *rows,
                                uint32_t first, uint32_t count)
 {
@@ -75,7 +75,7 @@ static uint32_t ts__rows_texts(ts__encoder *e, const ts_rows *rows,
     return count;
 }
 
-// Rows from `first` on as a chunk; returns how many it took.
+// Writes rows from `first` on as a chunk; returns how many it took.
 static uint32_t ts__rows_chunk(ts_writer *w, const ts_rows *rows,
                                uint32_t first)
 {
@@ -122,5 +122,3 @@ void ts_writer_rows(ts_writer *w, const ts_rows *rows)
     for (uint32_t i = 0; i < rows->count && w->file.error == TS_OK;)
         i += ts__rows_chunk(w, rows, i);
 }
-
-/* Blobs. */

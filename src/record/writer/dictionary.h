@@ -5,16 +5,16 @@
 #define TS__WRITER_IMPLEMENTED
 
 /*
-    Events wait as rows of u64 cells, for each kind on each track, until there
-    are enough for a chunk or the memory for all of them is used up. Then they
-    go through the recorder's encoder and writer, whose state lies in a
-    sidecar that is memory of our own, as a snapshot's does.
+    Events wait as rows of u64 cells, one list for each kind on each track,
+    until there are enough for a chunk or the memory for all rows is used up.
+    Then they go through the recorder's encoder and writer, whose state lies in
+    private memory instead of a sidecar, as for a dump.
 */
-#define TS__PUT_MEMORY  (64u << 20)         // that rows may take, all together
+#define TS__PUT_MEMORY  (64u << 20)         // for all rows
 #define TS__PUT_EPOCH   (UINT64_C(1) << 62) // the tick of trace time 0
 #define TS__PUT_FAR     (INT64_C(1) << 61)
 #define TS__PUT_ENTRIES (256u << 10) // bytes of one dictionary held back
-enum { TS__PUT_FEW = 64 };   // rows that are not worth a chunk of their own
+enum { TS__PUT_FEW = 64 };   // fewer rows are not worth a chunk of their own
 enum { TS__PUT_MANY = 512 }; // rows that become a chunk without waiting
 
 typedef struct ts__put_rows {
@@ -26,7 +26,7 @@ typedef struct ts__put_rows {
     uint64_t bad; // events left out
 } ts__put_rows;
 
-// Entries of one kind for the next chunk, which is built in place.
+// Entries of one kind for the next chunk, which is built in this buffer.
 typedef struct ts__put_list {
     uint8_t *bytes;
     size_t size, capacity;
@@ -96,7 +96,7 @@ static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
     ts__put_failed(w, result);
 }
 
-// Writes the entries that wait, in the order in which they refer to others.
+// Writes the waiting entries; kinds that others refer to come first.
 static void ts__put_entries(ts_writer *w)
 {
     static const uint8_t kinds[] = { TS_CHUNK_NAMES,    TS_CHUNK_SITES,
@@ -114,7 +114,7 @@ static void ts__put_entries(ts_writer *w)
     }
 }
 
-// Adds an entry whose body is two pieces.
+// Adds an entry whose body consists of two parts.
 static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
                           const void *body, size_t size, const void *more,
                           size_t more_size)
@@ -160,7 +160,7 @@ static bool ts__put_known_grow(ts_writer *w)
     return true;
 }
 
-// The number of what has a hash, a new one if it is not known; 0: no memory.
+// The number of the entry with this hash, or a new one; 0: no memory.
 static uint32_t ts__put_find(ts_writer *w, uint32_t kind, XXH128_hash_t hash,
                              bool *known)
 {
@@ -183,8 +183,8 @@ static uint32_t ts__put_find(ts_writer *w, uint32_t kind, XXH128_hash_t hash,
     return w->known[at].id;
 }
 
-// The number of an entry, a new one if it was not there before. Contents are
-// told apart by their XXH3-128 alone, as blobs are.
+// The number of an entry, or a new one. Contents are distinguished by their
+// XXH3-128 alone, as blobs are.
 static uint32_t ts__put_define(ts_writer *w, uint32_t kind, const void *body,
                                size_t size, const void *more, size_t more_size)
 {
@@ -300,5 +300,3 @@ void ts_writer_loss(ts_writer *w, uint32_t track, uint32_t cause,
 {
     ts_writer_stall(w, track, cause, detail, count, first_ns, last_ns, 0);
 }
-
-/* Rows. */

@@ -41,7 +41,7 @@ void ts_writer_capture(ts_writer *w, const void *record, size_t size)
     }
     const XXH128_hash_t sum = XXH3_128bits(record, size);
     const uint64_t key[2] = { sum.low64, sum.high64 };
-    ts__put_entries(w); // names that it refers to come before it
+    ts__put_entries(w); // before the record that refers to them
     if (w->file.error == TS_OK)
         ts__put_blob(w, TS_CHUNK_CAPTURE, key, record, size);
 }
@@ -79,7 +79,7 @@ static void ts__put_header(ts_file_header *header, const ts_writer_desc *desc)
     ts__header_seal(header);
 }
 
-// The paths: a link is followed, so that the file it means is replaced.
+// Resolves the paths: a link is followed, so that its target is replaced.
 static ts_result ts__put_paths(ts_writer *w, const char *path)
 {
     struct stat st;
@@ -94,7 +94,7 @@ static ts_result ts__put_paths(ts_writer *w, const char *path)
     return TS_OK;
 }
 
-// Its one clock counts nanoseconds.
+// A sample of the writer's only clock, which counts nanoseconds.
 static ts_clock_entry ts__put_sample(const ts_writer *w, int64_t time_ns)
 {
     ts_clock_entry sample;
@@ -173,7 +173,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
     if (result == TS_OK) {
         *writer = w;
     } else {
-        // Another process's file stays as it is.
+        // The file of another process is not ours to remove.
         if (w->beside[0] && result != TS_ERR_BUSY) unlink(w->beside);
         ts__file_close(&w->file.file);
         ts__put_free(w);
@@ -208,7 +208,7 @@ static void ts__put_bad(ts_writer *w)
     }
 }
 
-// The trace as it was before it was extended.
+// Restores the trace as it was before it was extended.
 static void ts__put_restore(ts_writer *w)
 {
     const uint64_t size = w->end + sizeof w->end_chunk;

@@ -23,7 +23,7 @@ static bool ts__put_table_grow(ts_writer *w)
     return true;
 }
 
-// The rows of a kind on a track; NULL without memory.
+// The list of rows of a kind on a track; NULL without memory.
 static ts__put_rows *ts__put_rows_of(ts_writer *w, uint32_t kind,
                                      uint32_t track)
 {
@@ -71,8 +71,7 @@ static void ts__put_forget(ts_writer *w, ts__put_rows *rows)
     rows->count = rows->capacity = rows->text_used = rows->text_capacity = 0;
 }
 
-// Puts w->order[0] in the order of w->key, of which there are count; equal
-// ones stay as they are.
+// Sorts the `count` elements of w->order[0] by w->key; a stable sort.
 static void ts__put_sort(ts_writer *w, uint32_t count)
 {
     const ts__range range = ts__range_of(w->key, count);
@@ -101,8 +100,8 @@ static uint64_t ts__put_end(const uint64_t *line, bool spans)
     return line[0] + (spans ? line[1] : 0);
 }
 
-// Orders the lines by their ends; of zones with the same end the inner ones
-// come first.
+// Sorts the lines by their ends; of zones with the same end the inner ones come
+// first.
 static void ts__put_order(ts_writer *w, uint32_t kind, uint32_t count)
 {
     const bool spans = ts_event_columns(kind)[1] == TS_COLUMN_DURATION;
@@ -129,7 +128,7 @@ static void ts__put_order(ts_writer *w, uint32_t kind, uint32_t count)
     ts__put_sort(w, count);
 }
 
-// Moves the lines, in order, into the encoder's columns.
+// Copies the lines, in order, into the encoder's columns.
 static void ts__put_load(ts_writer *w, uint32_t kind, uint32_t count)
 {
     ts__encoder *const e = w->encoder;
@@ -151,7 +150,7 @@ static void ts__put_load(ts_writer *w, uint32_t kind, uint32_t count)
     }
 }
 
-// Writes what is in the encoder's columns as a chunk.
+// Writes the encoder's columns as a chunk.
 static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
 {
     ts__encoder *const e = w->encoder;
@@ -181,7 +180,7 @@ static void ts__put_chunk(ts_writer *w, uint32_t kind, uint32_t count)
     ts__put_encode(w, kind, count);
 }
 
-// Adds rows to the count lines that wait; returns how many there are then.
+// Adds rows to the `count` waiting lines; returns the new count.
 static uint32_t ts__put_lines(ts_writer *w, const ts__put_rows *rows,
                               uint32_t count)
 {
@@ -193,7 +192,7 @@ static uint32_t ts__put_lines(ts_writer *w, const ts__put_rows *rows,
     return count;
 }
 
-// Rows enough for a chunk.
+// Writes a list that has enough rows for a chunk.
 static void ts__put_full(ts_writer *w, ts__put_rows *rows)
 {
     ts__put_chunk(w, rows->kind, ts__put_lines(w, rows, 0));
@@ -201,8 +200,8 @@ static void ts__put_full(ts_writer *w, ts__put_rows *rows)
     rows->text_used = 0;
 }
 
-// Writes all rows of a kind: tracks with many rows a chunk each, the others
-// together.
+// Writes all rows of a kind: a chunk for each track with many rows, and common
+// chunks for the others.
 static void ts__put_kind(ts_writer *w, uint32_t kind)
 {
     uint32_t lines = 0, first = 0;
@@ -231,7 +230,7 @@ static void ts__put_kind(ts_writer *w, uint32_t kind)
     }
 }
 
-// Frees memory by writing the kind that has most of it.
+// Frees memory by writing the kind that takes most of it.
 static void ts__put_relieve(ts_writer *w)
 {
     uint64_t sizes[TS_EVENT_LIMIT] = { 0 };
@@ -255,7 +254,7 @@ static bool ts__put_rows_grow(ts_writer *w, ts__put_rows *rows)
     return done;
 }
 
-// Room for another row; NULL if it is not to be written.
+// Makes room for another row; NULL if it is not to be written.
 static ts__put_rows *ts__put_begin(ts_writer *w, uint32_t kind, uint32_t track,
                                    int64_t start_ns, int64_t duration_ns)
 {
@@ -285,7 +284,7 @@ static void ts__put_finish(ts_writer *w, ts__put_rows *rows)
     if (TS__UNLIKELY(w->memory > TS__PUT_MEMORY)) ts__put_relieve(w);
 }
 
-// The times and values of the row after the last one.
+// Fills in the times and values of the row after the last one.
 static uint64_t *ts__put_cells(ts_writer *w, const ts__put_rows *rows,
                                int64_t start_ns, int64_t duration_ns,
                                const ts_writer_value *values, size_t count)
@@ -351,5 +350,3 @@ void ts_writer_event_text(ts_writer *w, ts_event_kind kind, uint32_t track,
     rows->text_used += (uint32_t)text_size;
     ts__put_finish(w, rows);
 }
-
-/* Columns of events. */

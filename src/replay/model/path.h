@@ -330,5 +330,3 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
     *path = m->path;
     return TS_OK;
 }
-
-/* Steps. */
