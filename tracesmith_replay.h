@@ -11918,9 +11918,10 @@ static void ts__plan_operations(ts_replay *r)
 }
 
 /*
-    When what was lost may belong to the selection: from the last operation of
-    its streams that comes before it to the first that comes after. With none,
-    what was lost may have been the first or the last of all.
+    Returns the interval in which lost events may belong to the selection: from
+    the last operation before it on its streams to the first one after it.
+    Without such operations the interval has no bound, since the first or the
+    last operations of all may be lost.
 */
 static void ts__plan_window(const ts_replay *r, int64_t *from, int64_t *to)
 {
@@ -11938,8 +11939,9 @@ static void ts__plan_window(const ts_replay *r, int64_t *from, int64_t *to)
 }
 
 /*
-    A loss of one stream or device touches only that. A loss of a thread may
-    have hit any operation, since threads of the vendor's library report them.
+    Whether a loss may affect the selection. A loss on a stream or device
+    affects only that; a loss on a thread may affect any operation, since
+    threads of the vendor's library report them.
 */
 static bool ts__plan_touches(const ts_replay *r, uint32_t file,
                              const ts_loss_row *loss, int64_t from, int64_t to)
@@ -11997,7 +11999,7 @@ static bool ts__load_window_ok(const ts_replay_desc *desc)
            desc->load_from_ns < desc->load_to_ns;
 }
 
-// No recorded time lies beyond TS__REPLAY_TIME_MAX, so no window need.
+// Clamps the window: no recorded time is beyond TS__REPLAY_TIME_MAX.
 static void ts__load_window(ts_replay *r, const ts_replay_desc *desc)
 {
     const int64_t most = TS__REPLAY_TIME_MAX + 1;
@@ -12089,29 +12091,33 @@ TS_API void ts_replay_close(ts_replay *replay)
 // src/replay/model/run.h
 
 /*
-    Without limits on resources, when a node starts depends on its edges alone
-    and not on the order in which nodes are looked at, so they are taken from a
-    plain queue as they become ready: first in, first out keeps close to the
-    order in memory. Limits need the order of time, see 7.33.
+    Without limits on resources, the start of a node depends on its edges alone
+    and not on the order in which nodes are processed. So they are taken from a
+    plain queue as they become ready: first in, first out stays close to the
+    order in memory. With limits, nodes run in order of time: see
+    ts__rrun_timed.
 */
 typedef struct ts__rrun {
     ts_replay *replay;
-    // The graph that runs: the replay's own, or a changed one.
+    // The graph that runs: the replay's own or a changed one.
     const uint32_t *offsets, *targets;
     const uint8_t *kinds;
     const int64_t *delay;    // of each edge (NULL: none)
     const int64_t *duration; // of each node
-    uint32_t *missing;       // of each node: edges that have not fired
-    int64_t *start;          // likewise: the latest that has, then the start
-    int64_t *gap;            // the latest edge of the record, then the gap
-    const bool *removed;     // operations that a change took away (NULL: none)
+    uint32_t *missing;       // of each node: edges that have not fired yet
+    int64_t *start; // of each node: first its latest fired edge, then its start
+    // Of each node: first its latest edge in the record, then its gap.
+    int64_t *gap;
+    const bool *removed; // operations that a change removed (NULL: none)
     uint64_t ran;
 } ts__rrun;
 
-// A node that is not selected is never ready.
+// Added to `missing` of nodes that are not selected, so that they are never
+// ready.
 #define TS__RUN_NEVER (UINT32_C(1) << 31)
 
-// Whether an edge from `node` is heeded: fired by it, or by the record.
+// Whether edges from `node` count: it fires them or, if it is not selected, its
+// recorded time does.
 static bool ts__rrun_heeds(const ts_replay *r, uint32_t node)
 {
     return ts__replay_selected(r, node) || r->deps != TS_DEPS_NONE;
@@ -12123,11 +12129,11 @@ static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
                                      : ts__replay_end(r, node);
 }
 
-// An edge that a change took away. No sum with a time comes near it.
+// The delay of an edge that a change removed. No sum of times comes near it.
 #define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
 
-// When an edge lets its target start. One that was taken away still fires, but
-// a node that has no other does not start at the beginning of time.
+// Returns when an edge lets its target start. A removed edge still fires, but
+// has no time.
 static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
 {
     if (!run->delay) return source;
@@ -12135,8 +12141,9 @@ static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
     return ts__replay_add(source, run->delay[e]);
 }
 
-// Counts the edges into every node. `gap` becomes the latest of the record,
-// `start` the latest that the run will not fire: frozen, it is what it was.
+// Counts the edges into every node. `gap` becomes the latest of all edges at
+// their recorded times, `start` the latest of those that the run does not fire,
+// which keep their recorded times.
 static void ts__rrun_edges(ts__rrun *run)
 {
     const ts_replay *const r = run->replay;
@@ -12157,7 +12164,8 @@ static void ts__rrun_edges(ts__rrun *run)
     }
 }
 
-// What the record shows of every node beyond its latest edge.
+// Computes for every node the recorded time between its latest edge and its
+// start.
 static void ts__rrun_gaps(ts__rrun *run)
 {
     const int64_t *const time = ts__replay_time(run->replay);
@@ -12167,7 +12175,7 @@ static void ts__rrun_gaps(ts__rrun *run)
     }
 }
 
-// Returns how many nodes are ready before the first one runs, in `queue`.
+// Stores the nodes that are ready at first in `queue`, and returns how many.
 static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 {
     const ts_replay *const r = run->replay;
@@ -12181,14 +12189,15 @@ static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
     return count;
 }
 
-// When a node starts whose edges have all fired.
+// Returns the start of a node all of whose edges have fired.
 static int64_t ts__rrun_start(const ts__rrun *run, uint32_t node)
 {
     const int64_t at = run->start[node];
     return ts__replay_add(at == TS__NO_TIME ? 0 : at, run->gap[node]);
 }
 
-// Runs a node; appends what becomes ready to `queue`, returns its new count.
+// Runs a node, appends the nodes that become ready to `queue`, and returns its
+// new count.
 static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
                               uint32_t *queue, uint32_t count)
 {
@@ -12221,7 +12230,7 @@ static bool ts__rrun_loop(ts__rrun *run)
     return true;
 }
 
-// Marks what did not run.
+// Marks the nodes that did not run, and why.
 static void ts__rrun_stuck(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
@@ -12241,8 +12250,9 @@ static void ts__rrun_stuck(ts__rrun *run)
 }
 
 /*
-    Every stuck node waits for another stuck one, so following any such edge
-    backwards comes round. `before` is filled with one of each node's.
+    Finds a cycle. Every stuck node waits for another stuck one, so following
+    such edges backwards ends up in a cycle. `before` receives one stuck
+    predecessor of each node.
 */
 static bool ts__rrun_cycle(ts__rrun *run)
 {
@@ -12261,7 +12271,7 @@ static bool ts__rrun_cycle(ts__rrun *run)
             from[run->targets[e]] = i;
     }
     for (uint32_t i = 0; i < r->node_count; i++)
-        node = from[node]; // now surely inside the circle
+        node = from[node]; // now inside the cycle for certain
     const uint32_t first = node;
     const uint32_t ends_at = r->op_count + r->call_count;
     bool ok = true;
@@ -12288,7 +12298,7 @@ static void ts__cycle_reverse(ts__rvec *circle)
 {
     uint32_t *const list = (uint32_t *)circle->data;
     size_t count = circle->count, least = 0;
-    // The walk may have begun between the two halves of one node.
+    // The walk may have started between an operation and its end.
     if (count > 1 && list[0] == list[count - 1]) circle->count = --count;
     for (size_t i = 1; i < count; i++)
         if (list[i] < list[least]) least = i;
@@ -12304,13 +12314,14 @@ static void ts__cycle_reverse(ts__rvec *circle)
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
 
-// What was inserted behind an operation is not part of it.
+// Returns the end of an operation in the run, without what was inserted behind
+// it.
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
     const uint32_t end = ts__replay_end_node(r, op);
     const int64_t extra = ts__model_extra(r, op);
-    if (end != op) { // others may have met it without what was inserted
+    if (end != op) { // others may have waited for it without the inserted time
         const bool ended = start[end] != TS__NO_TIME;
         const int64_t without = ended ? start[end] - extra : start[op];
         return without > start[op] ? without : start[op];
@@ -12321,7 +12332,8 @@ static int64_t ts__op_end(const ts_replay *r, uint32_t op)
     return ts__replay_add(start[op], duration - extra);
 }
 
-// Puts the operations in the sorter's index into total order of the schedule.
+// Sorts the operations in the sorter's index by start, then lane: the total
+// order of the schedule.
 static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
@@ -12336,7 +12348,7 @@ static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
     return true;
 }
 
-// The operations that ran, in total order. That of the record is the same
+// Lists the operations that ran in total order. Recorded order is total order
 // unless something moved.
 static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
                               size_t *count)
@@ -12359,8 +12371,9 @@ static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
     return sorted || ts__figures_sort(r, sort, *count);
 }
 
-// What an operation is, wherever it lies in the file. 48 bytes, hashed as
-// they are on a little-endian machine, like everything in a trace.
+// Identifies an operation independently of where it is in the file. Its 48
+// bytes are hashed as they are in memory; traces are only read on little-endian
+// machines.
 typedef struct ts__identity {
     uint64_t place; // kind, lane type, file, device number: 8, 8, 16, 32 bits
     uint64_t stream, correlation, name;
@@ -12411,13 +12424,14 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     id->stream = lane->number;
     id->correlation = op->correlation;
     if (op->correlation >> 48 == ts__replay_part(r, lane->part)->local)
-        id->correlation &= (UINT64_C(1) << 48) - 1; // as if it were alone
+        // As in a trace of this process alone.
+        id->correlation &= (UINT64_C(1) << 48) - 1;
     id->start = ((const int64_t *)r->start.data)[index];
     id->end = ts__op_end(r, index);
     return ts__figures_name(r, known, hashes, index, &id->name);
 }
 
-// The digest of a schedule whose order is in `index`.
+// Computes the digest of the schedule whose order is given by `index`.
 static bool ts__figures_digest(ts_replay *r, const uint32_t *index,
                                size_t count)
 {
@@ -12442,7 +12456,7 @@ static bool ts__figures_digest(ts_replay *r, const uint32_t *index,
     return ok;
 }
 
-// Adds [start, end) to what a lane did; starts come in order.
+// Adds [start, end) to the figures of a lane. Must be called in order of start.
 static void ts__lane_add(ts_lane *lane, int64_t *busy_until, int64_t start,
                          int64_t end, bool works)
 {
@@ -12465,8 +12479,8 @@ static void ts__lanes_reset(ts__rvec *lanes)
     }
 }
 
-// Busy times. Lanes without operations, the threads, come first and have no
-// result.
+// Computes busy times. Lanes without operations (threads) come first in the
+// list of lanes and have no result.
 static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
 {
     const size_t own = r->lane_results.count, all = r->device_results.count;
@@ -12504,7 +12518,7 @@ static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
     return true;
 }
 
-// Nearest-rank percentile of `count` sorted values.
+// Returns the nearest-rank percentile of `count` sorted values.
 static int64_t ts__percentile(const uint64_t *sorted, size_t count,
                               size_t percent)
 {
@@ -12582,7 +12596,8 @@ static void ts__rrun_close(ts__rrun *run)
     run->missing = NULL;
 }
 
-// A rendezvous takes as long as the operation that is its measure.
+// Sets the duration of each rendezvous to that of the member that determines
+// its cost.
 static void ts__rrun_rendezvous(const ts_replay *r)
 {
     int64_t *const changed = (int64_t *)r->changed.data;
@@ -12592,7 +12607,8 @@ static void ts__rrun_rendezvous(const ts_replay *r)
     }
 }
 
-// The durations of a run, in ts_replay.changed unless all are as recorded.
+// Stores the durations of a run in ts_replay.changed, which stays empty if all
+// are as recorded.
 static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 {
     r->changed.count = 0;
@@ -12610,7 +12626,8 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
     return true;
 }
 
-// After the loop: what did not run and why, and the figures.
+// Completes a run: determines which operations did not run and why, and
+// computes the figures.
 static bool ts__rrun_finish(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
@@ -12653,7 +12670,8 @@ static bool ts__rrun_exact(ts_replay *r, const int64_t *durations_ns)
 }
 
 static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc);
-static void ts__model_forget(ts_replay *r); // what rests on the last run
+// Drops all that depends on the last run.
+static void ts__model_forget(ts_replay *r);
 TS_API ts_result ts_replay_run(ts_replay *replay,
                                const ts_replay_run_desc *desc)
 {
@@ -12824,7 +12842,7 @@ TS_API ts_graph ts_replay_graph(const ts_replay *replay)
     return graph;
 }
 
-// When an operation or a call ran, if it did.
+// Fills in when an operation or a call ran, if it did.
 static void ts__node_times(const ts_replay *r, uint32_t i, ts_node *n)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
@@ -12880,47 +12898,49 @@ TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes)
 /* ---- 11.49 Model: classes of delays ------------------------------------- */
 // src/replay/model/classes.h
 
-// Fewer samples than this say nothing about a class of their own.
+// A class with fewer samples uses the delay of its coarser class.
 #define TS__CLASS_SAMPLES 8
-// Quartiles are taken from so many samples of a class, evenly spread.
+// Quartiles are computed from this many samples of a class, evenly spread.
 #define TS__CLASS_SORTED 4096
-// No delay of a device or a driver is so long: something else was waited for.
+// No device or driver delays work that long: it waited for something else.
 #define TS__CLASS_MOST_NS 1000000
-// What is never an outlier: resolution of clocks, noise of one access.
+// Deviations up to this are no outliers: clock resolution, noise of one access.
 #define TS__CLASS_NOISE_NS 1000
 
 typedef struct ts__class {
     ts_delay pub;
-    uint32_t parent; // coarser class, TS_NODE_NONE: none
-    int64_t guard;   // what is added to find the edge that holds a node
-    int64_t least;   // shortest delay of all edges
-    int64_t sum;     // of the samples within low_ns and high_ns
-    uint64_t kept;   // how many these are
-    uint64_t seen;   // counts samples while they are picked
-    int64_t spread;  // between the quartiles
-    uint32_t of;     // class whose delay it uses
-    bool from_end;   // launches: counted from the end of the call
+    uint32_t parent; // coarser class; TS_NODE_NONE: none
+    int64_t guard;   // delay assumed when searching the edge that holds a node
+    int64_t least;   // shortest delay of all edges of the class
+    int64_t sum;     // of the samples within [low_ns, high_ns]
+    uint64_t kept;   // number of these samples
+    uint64_t seen;   // samples seen so far while picking
+    int64_t spread;  // width of the interval with most samples
+    uint32_t of;     // class whose delay it uses: itself or a coarser one
+    bool from_end;   // launches: the delay counts from the end of the call
     int64_t spread_from_start;
 } ts__class;
 
 typedef struct ts__model {
-    ts__rvec classes;    // ts__class
-    ts__rvec edge_class; // uint32_t of each edge; TS_NODE_NONE: only `fixed`
-    ts__rvec fixed;      // int64_t of each edge: delay beside its class
-    ts__rvec hold;       // ts__hold of each node
-    ts__rvec residual;   // int64_t of each node
-    ts__rvec is_held;    // bool of each node: some edge leads to it
-    ts__rmap known;      // key of a class to its index
+    ts__rvec classes; // ts__class
+    // uint32_t of each edge; TS_NODE_NONE: `fixed` is the delay.
+    ts__rvec edge_class;
+    ts__rvec fixed; // int64_t of each edge: delay in addition to its class
+    ts__rvec hold;  // ts__hold of each node
+    // int64_t of each node: time that its class does not explain.
+    ts__rvec residual;
+    ts__rvec is_held; // bool of each node: an edge leads to it
+    ts__rmap known;   // key of a class to its index
     uint64_t unexplained;
     int64_t unexplained_ns;
     bool calibrated;
-    // Of the last run.
+    // Results of the last run.
     bool ran;
     ts__rvec offsets, targets, kinds, delay; // a changed graph
-    ts__rvec gap;                            // residuals that still count
-    ts__rvec held;     // node that left the resource a node waited for
+    ts__rvec gap;      // int64_t of each node: residuals that still apply
+    ts__rvec held;     // node that freed the resource a node waited for
     ts__rvec parts;    // ts_path_part
-    ts__rvec extra;    // int64_t of each operation: TS_CHANGE_INSERT in it
+    ts__rvec extra;    // int64_t of each operation: time that changes inserted
     ts__rvec inserted; // ts_inserted
     ts__rvec steps;    // ts_step
     ts__rvec step_zones;
@@ -12928,7 +12948,8 @@ typedef struct ts__model {
     bool has_path, has_steps, looked_for_steps;
 } ts__model;
 
-// The edge that holds a node back: the largest source plus delay.
+// The edge that holds a node back: the one with the largest source time plus
+// delay.
 typedef struct ts__hold {
     int64_t at;
     uint32_t edge, class_of;
@@ -12951,14 +12972,14 @@ static ts__hold *ts__model_holds(const ts__model *m)
     return (ts__hold *)m->hold.data;
 }
 
-// Whether anything leads to a node; else its residual is a time.
+// Whether any edge leads to a node. If not, its residual is its start time.
 static bool ts__model_is_held(const ts__model *m, uint32_t node)
 {
     return ((const bool *)m->is_held.data)[node];
 }
 
-// Nodes that are no operations, to a class. Ends of operations have the kind
-// of their owner and TS__AT_END.
+// Roles of nodes other than operations in a class. The end of an operation has
+// the kind of its owner plus TS__AT_END.
 enum { TS__AT_CALL = 1, TS__AT_CALL_END = 2, TS__AT_JOIN = 3, TS__AT_END = 32 };
 
 static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
@@ -12971,7 +12992,7 @@ static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
     return ts__replay_op(r, owner)->kind | (uint32_t)TS__AT_END;
 }
 
-// The function of a call or its end; 0: none.
+// Returns the name of the API function of a call or its end; 0: none.
 static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
 {
     const uint32_t owner = ts__settle_owner(r, node);
@@ -12979,10 +13000,11 @@ static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
     return ((const uint32_t *)r->call_names.data)[owner - r->op_count];
 }
 
-// All that tells classes apart; hashed as it is.
+// All that distinguishes classes. Hashed as raw bytes.
 typedef struct ts__class_key {
-    uint32_t kind, from, to, part;      // part: direction of a copy, or a graph
-    uint32_t device, name, file, level; // file: part
+    // part: direction of a copy, or hash of a graph.
+    uint32_t kind, from, to, part;
+    uint32_t device, name, file, level; // file: index of a ts_replay_part
 } ts__class_key;
 
 static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
@@ -13004,7 +13026,8 @@ static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
     return key;
 }
 
-// Kinds of nodes whose delays have the same causes.
+// Maps a role to the role that stands for all whose delays have the same
+// causes.
 static uint32_t ts__class_family(uint32_t role)
 {
     switch (role) {
@@ -13019,7 +13042,7 @@ static uint32_t ts__class_family(uint32_t role)
     }
 }
 
-// What the next coarser class does not tell apart.
+// Returns the key of the next coarser class, with fewer distinctions.
 static ts__class_key ts__class_coarser(const ts__class_key *key)
 {
     ts__class_key up = *key;
@@ -13070,8 +13093,9 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
 typedef struct ts__calibration {
     ts_replay *replay;
     ts__model *model;
-    ts__rvec latest; // int64_t of each node: its latest edge of some kinds
-    ts__rvec graphs; // uint64_t of each call: what it launched, see below
+    ts__rvec latest; // int64_t of each node: its latest source among some edges
+    // uint64_t of each call: identifies the graph that it launched.
+    ts__rvec graphs;
     ts__rsort sort;
     bool failed;
 } ts__calibration;
@@ -13082,7 +13106,8 @@ static bool ts__edge_is_host(uint8_t kind)
     return k == TS_EDGE_HOST_ORDER || k == TS_EDGE_USER;
 }
 
-// What an overlapping successor keeps: its place within the one before it.
+// Whether an edge leads to work that overlapped its predecessor on the stream.
+// Such work keeps its offset from the start of the predecessor.
 static bool ts__edge_overlaps(const ts_replay *r, uint32_t from, uint32_t to,
                               uint8_t kind)
 {
@@ -13093,11 +13118,11 @@ static bool ts__edge_overlaps(const ts_replay *r, uint32_t from, uint32_t to,
 }
 
 typedef enum ts__edge_set {
-    TS__EDGES_HOST,  // order on the host
-    TS__EDGES_OTHERS // all but a node's tie to its own end
+    TS__EDGES_HOST,  // program order on the host
+    TS__EDGES_OTHERS // all others except a node's edge to its own end
 } ts__edge_set;
 
-// The latest source of each node among some edges.
+// Finds for each node the latest source among the edges of a set.
 static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 {
     const ts_replay *const r = c->replay;
@@ -13119,9 +13144,10 @@ static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 }
 
 /*
-    Delays that are what they are: of the host (from the later of two calls;
-    the other only orders), of an overlap, of what nothing blocked. Returns
-    false if the edge has a class instead.
+    Whether an edge has a fixed delay rather than the delay of a class. Fixed
+    delays are: time of the host (after the later of two calls; the edge from
+    the earlier one only orders), the offset of an overlap, and the duration of
+    calls that nothing blocked.
 */
 static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
                                    uint32_t to, uint8_t kind, ts__edge_set set,
@@ -13139,7 +13165,7 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
     if (to >= r->join_first) return true;
     if (TS_EDGE_KIND(kind) == TS_EDGE_QUEUE &&
         ts__node_role(r, to) != TS__AT_CALL_END)
-        return true; // there was room: it only orders
+        return true; // the queue had room: the edge only orders
     if (TS_EDGE_KIND(kind) == TS_EDGE_SELF) {
         const bool blocked = latest > at;
         if (!blocked) *delay = recorded;
@@ -13154,10 +13180,11 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
 }
 
 /*
-    Launches of one graph have the same nodes, whatever the order in which they
-    ran: a sum over them tells graphs apart. Gaps between nodes are those of
-    their graph. One mean over several graphs would have the sum right, and
-    times wrong for as long as one graph is launched again and again.
+    Identifies graphs by a sum over the nodes of a launch, since launches of one
+    graph have the same nodes whatever the order in which these ran. Gaps
+    between nodes are specific to a graph: a single mean over several graphs
+    would give the right sum, but wrong times for as long as one graph is
+    launched repeatedly.
 */
 static void ts__calibrate_graphs(ts__calibration *c)
 {
@@ -13211,7 +13238,7 @@ static void ts__calibrate_edges(ts__calibration *c)
     }
 }
 
-// What a class adds to one of its edges, in the record.
+// Returns the recorded delay of an edge beyond its fixed part.
 static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
                                     uint32_t e)
 {
@@ -13221,8 +13248,9 @@ static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
            ts__model_fixed(c->model)[e];
 }
 
-// Finds what holds each node, with the guards of the classes for delays. At
-// equal times it is the launch: then the stream's own delay is unknown.
+// Finds the edge that holds each node back, with the guards of the classes as
+// delays. On a tie the launch edge is chosen, since the delay of the stream
+// cannot be measured then.
 static void ts__calibrate_holds(ts__calibration *c)
 {
     const ts_replay *const r = c->replay;
@@ -13266,7 +13294,8 @@ static bool ts__sample_is(ts__sampled which, uint32_t kind)
            (kind == TS_EDGE_LAUNCH) == (which == TS__SAMPLE_LAUNCHES);
 }
 
-// Calls back for what holds each node, its class and those above.
+// Calls `call` for the holding edge of each node, once for its class and once
+// for each coarser class.
 static void ts__calibrate_each(ts__calibration *c, ts__sampled which,
                                ts__sample_call call)
 {
@@ -13293,7 +13322,8 @@ static void ts__sample_count(ts__calibration *c, uint32_t class_of,
     ts__model_class(c->model, class_of)->pub.samples++;
 }
 
-// Every n-th sample of a class goes to the sorter, class first.
+// Adds every n-th sample of a class to the sorter; the class is the high part
+// of the key.
 static void ts__sample_pick(ts__calibration *c, uint32_t class_of,
                             int64_t sample)
 {
@@ -13324,8 +13354,8 @@ static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
 /* ---- 11.51 Model: fitting delays ---------------------------------------- */
 // src/replay/model/fit.h
 
-// How far apart delays of one class may lie: more is no constant, but
-// something that nobody recorded.
+// Returns how far apart delays of one class may be. A wider spread is not a
+// constant delay but an unrecorded influence.
 static int64_t ts__edge_wide(uint32_t kind)
 {
     switch (kind) {
@@ -13337,7 +13367,8 @@ static int64_t ts__edge_wide(uint32_t kind)
     }
 }
 
-// The first of the samples in the fewest ns that hold `need` of them.
+// Returns the first index of the shortest interval that holds `need` of the
+// samples.
 static size_t ts__class_shortest(const uint64_t *keys, size_t count,
                                  size_t need)
 {
@@ -13348,7 +13379,8 @@ static size_t ts__class_shortest(const uint64_t *keys, size_t count,
     return best;
 }
 
-// The first of the most samples that lie within `wide` ns; *need: how many.
+// Returns the first index of the interval of `wide` ns that holds the most
+// samples; *need receives how many.
 static size_t ts__class_densest(const uint64_t *keys, size_t count,
                                 int64_t wide, size_t *need)
 {
@@ -13365,9 +13397,9 @@ static size_t ts__class_densest(const uint64_t *keys, size_t count,
 }
 
 /*
-    Where the samples of a class are: the shortest interval with half of them,
-    or, where that is wider than delays of one cause are, the densest one as
-    wide as these may be.
+    Finds the range in which samples of a class are not outliers. It is based on
+    the shortest interval with half of them or, if that is wider than delays of
+    one cause can be, on the densest interval of the maximum width.
 */
 static void ts__class_fence(ts__class *k, const uint64_t *keys, size_t count)
 {
@@ -13401,7 +13433,8 @@ static void ts__calibrate_fences(ts__calibration *c, size_t count)
     }
 }
 
-// Typical of devices of today, for kinds that a trace shows no sample of.
+// Returns a typical delay of current devices, for kinds of edges without
+// samples in the trace.
 static int64_t ts__edge_assumed(uint32_t kind)
 {
     switch (kind) {
@@ -13416,12 +13449,12 @@ static int64_t ts__edge_assumed(uint32_t kind)
 
 static int64_t ts__mean(int64_t sum, int64_t count)
 {
-    const int64_t twice = 2 * sum + count; // half up
+    const int64_t twice = 2 * sum + count; // rounds half up
     const int64_t q = twice / (2 * count);
     return twice % (2 * count) < 0 ? q - 1 : q;
 }
 
-// Classes come after those that they are part of.
+// Sets the delay of each class. A coarser class precedes its finer classes.
 static void ts__calibrate_delays(ts__calibration *c, ts__sampled which)
 {
     ts__model *const m = c->model;
@@ -13451,7 +13484,8 @@ static void ts__calibrate_delays(ts__calibration *c, ts__sampled which)
     }
 }
 
-// One round: samples of the edges that hold, quartiles, means.
+// Runs one round: collects the samples of the holding edges, finds their
+// ranges, and averages.
 static void ts__calibrate_fit(ts__calibration *c, ts__sampled which)
 {
     ts__model *const m = c->model;
@@ -13486,7 +13520,8 @@ static void ts__calibrate_guards(ts__calibration *c, uint32_t factor)
     }
 }
 
-// Launches counted from the start or from the end of their call.
+// Lets launch delays count from the end of their call or, if `decide` finds a
+// smaller spread that way, from its start.
 static void ts__calibrate_launches(ts__calibration *c, bool decide)
 {
     const ts_replay *const r = c->replay;
@@ -13527,10 +13562,11 @@ static void ts__calibrate_least(ts__calibration *c)
 }
 
 /*
-    Which edge held a node is not recorded. First come the cases beyond doubt:
-    launches after everything else was done, then edges that came so late that
-    no launch, were it twice as slow as these, could have held the node. With
-    the delays of these the edges that hold are found again, three times.
+    The record does not show which edge held a node back. The rounds start with
+    cases beyond doubt: launches after all other predecessors had ended, then
+    edges so late that no launch could have held the node back, even with twice
+    the launch delay found. With the delays of these, three more rounds find the
+    holding edges and delays again.
 */
 static void ts__calibrate_rounds(ts__calibration *c)
 {
@@ -13555,7 +13591,7 @@ static void ts__calibrate_rounds(ts__calibration *c)
     ts__calibrate_guards(c, 1);
 }
 
-// What of each node its class does not explain.
+// Computes for each node the time that the delay of its class does not explain.
 static void ts__calibrate_residuals(ts__calibration *c)
 {
     const ts_replay *const r = c->replay;
@@ -13623,10 +13659,10 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
 // src/replay/model/change.h
 
 enum {
-    TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
-    TS__ALTER_LAUNCHED = 2, // launches arrive at once
+    TS__ALTER_REMOVED = 1,  // has no duration and no delays before it
+    TS__ALTER_LAUNCHED = 2, // its launch has no latency
     TS__ALTER_FUSED = 4,    // needs no launch
-    TS__ALTER_FREE = 8      // a call that waits for nothing any more
+    TS__ALTER_FREE = 8      // a blocking call that no longer waits
 };
 
 typedef struct ts__alter {
@@ -13634,14 +13670,14 @@ typedef struct ts__alter {
     ts__model *model;
     const ts_replay_run_desc *desc;
     int64_t *duration; // of each node
-    int64_t *delay;    // of each edge
+    int64_t *delay;    // of each edge of the record
     uint8_t *flags;    // of each node
-    ts_ratio *host;    // of each part
-    uint32_t *lane_of; // of each operation, NULL: where it was
+    ts_ratio *host;    // of each part: factor for time of the host
+    uint32_t *lane_of; // of each operation; NULL: no operation moves
     ts__rvec durations, flag_bytes, hosts, lanes_moved;
-    ts__rvec edges; // ts__alter_edge: what changes add
-    ts__rvec spans; // ts_host_span: sorted, apart from each other
-    ts__rvec cuts;  // uint16_t of each operation: kinds of edges
+    ts__rvec edges; // ts__alter_edge: added by changes
+    ts__rvec spans; // ts_host_span: sorted, disjoint
+    ts__rvec cuts;  // uint16_t of each operation: bits of edge kinds
     ts__rsort sort;
 } ts__alter;
 
@@ -13656,13 +13692,14 @@ static bool ts__change_means(const ts_change *change, uint32_t op)
     return !change->operations || change->operations[op];
 }
 
-// value * num / den, half up, also below zero; at most the largest time.
+// Returns value * num / den rounded half up, also below zero, and clamped to
+// the largest time.
 static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
 {
     if (!ratio.den || ratio.num == ratio.den) return value;
     const bool minus = value < 0;
     const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
-    // Less than 2^96: neither the product nor twice it overflows.
+    // v is below 2^63 and num below 2^32, so the doubled product is below 2^96.
     const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
     const ts__uint128 sum =
         (product + ratio.den - (minus ? 1 : 0)) / ((ts__uint128)ratio.den * 2);
@@ -13671,10 +13708,11 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     return minus ? -(int64_t)sum : (int64_t)sum;
 }
 
-// value * num / den, half up, without overflow; num and den not negative.
+// Returns value * num / den rounded half up, without overflow. num and den must
+// not be negative.
 static int64_t ts__share_of(int64_t value, int64_t num, int64_t den)
 {
-    // The high halves are cut off together: 31 bits of a share are enough.
+    // Both are shifted down together; 31 bits of the ratio are precise enough.
     while (num > INT32_MAX || den > INT32_MAX) {
         num /= 2;
         den = den > 1 ? den / 2 : 1;
@@ -13683,7 +13721,7 @@ static int64_t ts__share_of(int64_t value, int64_t num, int64_t den)
     return ts__ratio_of(ratio, value);
 }
 
-// The delay of a class that an edge would have.
+// Returns the delay that the class of an edge would give it.
 static int64_t ts__alter_class_delay(const ts__alter *a, uint32_t from,
                                      uint32_t to, uint8_t kind)
 {
@@ -13711,7 +13749,7 @@ static bool ts__alter_edge_add(ts__alter *a, uint32_t from, uint32_t to,
     return true;
 }
 
-/* Time of the host that is spared. */
+/* Host time that a change saves. */
 
 static int ts__span_compare(const void *left, const void *right)
 {
@@ -13733,7 +13771,7 @@ static bool ts__alter_spare(ts__alter *a, const ts_change *change)
     return true;
 }
 
-// Sorts the spans of all changes; those that touch become one.
+// Sorts the spans of all changes and merges those that touch.
 static void ts__alter_spans_merge(ts__alter *a)
 {
     ts_host_span *const all = (ts_host_span *)a->spans.data;
@@ -13751,7 +13789,7 @@ static void ts__alter_spans_merge(ts__alter *a)
     a->spans.count = count + 1;
 }
 
-// The first span of a node's thread that ends after a moment.
+// Returns the index of the first span of a thread that ends after `time`.
 static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
                                    uint32_t thread, int64_t time)
 {
@@ -13769,7 +13807,7 @@ static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
     return low;
 }
 
-// How much of [from, to) the thread of a node is spared.
+// Returns how much of [from, to) a change saves on the thread of a node.
 static int64_t ts__alter_spared(const ts__alter *a, uint32_t node, int64_t from,
                                 int64_t to)
 {
@@ -13791,7 +13829,8 @@ static int64_t ts__alter_spared(const ts__alter *a, uint32_t node, int64_t from,
     return sum;
 }
 
-// Calls become shorter; those that return in a span wait for nothing.
+// Shortens calls by the time saved in them. A blocking call that returned
+// within a span no longer waits.
 static void ts__alter_spare_calls(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -13806,8 +13845,8 @@ static void ts__alter_spare_calls(const ts__alter *a)
     }
 }
 
-// What a call that waits takes itself, when it is free: all that it took and
-// is not spared.
+// Returns the duration of a blocking call that no longer waits: its recorded
+// duration less the time saved.
 static int64_t ts__alter_free(const ts__alter *a, uint32_t call)
 {
     const ts_replay *const r = a->replay;
@@ -13816,7 +13855,7 @@ static int64_t ts__alter_free(const ts__alter *a, uint32_t call)
     return end - start - ts__alter_spared(a, call, start, end);
 }
 
-/* Edges that are cut. */
+/* Edges that a change removes. */
 
 static bool ts__alter_cut(ts__alter *a, const ts_change *change)
 {
@@ -13844,8 +13883,8 @@ static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
 
 /* Durations. */
 
-// Each member of a rendezvous takes as long as the rendezvous itself: the time
-// spent waiting for the others is not its own.
+// Sets the duration of each member of a rendezvous to that of the rendezvous,
+// since the time spent waiting for the others is not part of its own work.
 static void ts__alter_rendezvous(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -13861,10 +13900,10 @@ static void ts__alter_rendezvous(const ts__alter *a)
 /* ---- 11.53 Model: changed times ----------------------------------------- */
 // src/replay/model/change_times.h
 
-typedef struct ts__alter_group { // of transfers
+typedef struct ts__alter_group { // of transfers between the same endpoints
     int64_t least, most;
-    uint64_t small, large;      // the least and the most bytes of one,
-    int64_t small_ns, large_ns; // and the shortest of these
+    uint64_t small, large; // bytes of the smallest and of the largest transfer
+    int64_t small_ns, large_ns; // the shortest durations of these sizes
 } ts__alter_group;
 
 static void ts__alter_group_add(ts__alter_group *g, int64_t ns, uint64_t size)
@@ -13882,10 +13921,10 @@ static void ts__alter_group_add(ts__alter_group *g, int64_t ns, uint64_t size)
 }
 
 /*
-    What a transfer of no bytes would take, by those of the least and of the
-    most bytes. Where sizes are not known or all alike, that is no more than
-    the shortest; where all are about as long, nothing tells what it is, and
-    all of each counts as transfer.
+    Estimates the duration of a transfer of no bytes by extrapolating from the
+    smallest and the largest transfer. If sizes are unknown or all alike, it is
+    the shortest duration. But if the durations hardly differ either, the
+    latency cannot be told from the transfer and is taken as 0.
 */
 static int64_t ts__alter_latency(const ts__alter_group *g)
 {
@@ -13898,8 +13937,9 @@ static int64_t ts__alter_latency(const ts__alter_group *g)
     return moved < g->small_ns ? g->small_ns - moved : 0;
 }
 
-// The direction and device of a copy; the communicator of a collective, or, if
-// that is not known, its device. `*coll` goes along with ascending operations.
+// Returns a key: direction and device of a copy, or the communicator of a
+// collective (its device if the communicator is unknown). Call it with
+// ascending operations; `*coll` keeps the position in the list of collectives.
 static uint64_t ts__alter_group_key(const ts_replay *r, uint32_t op,
                                     size_t *coll)
 {
@@ -13981,7 +14021,8 @@ static void ts__alter_scale(const ts__alter *a, const ts_change *change)
             a->duration[i] = ts__ratio_of(change->factor, a->duration[i]);
 }
 
-// Calls all of whose operations have a flag get one themselves.
+// Sets the flags `of_calls` of each call whose operations all have a flag of
+// `of_ops`.
 static bool ts__alter_calls(ts__alter *a, uint8_t of_ops, uint8_t of_calls)
 {
     const ts_replay *const r = a->replay;
@@ -14028,7 +14069,8 @@ static bool ts__alter_can_follow(const ts_replay *r, uint32_t op)
     return ts__kind_works(ts__replay_op(r, op)->kind);
 }
 
-// What is inserted behind an operation is held by it: it lasts longer.
+// Inserts an operation behind each selected one. It is modelled by extending
+// the duration of the operation before it.
 static bool ts__alter_insert(ts__alter *a, const ts_change *change,
                              uint32_t index)
 {
@@ -14051,7 +14093,8 @@ static bool ts__alter_insert(ts__alter *a, const ts_change *change,
             ts__alter_class_delay(a, i, i, TS_EDGE_STREAM_ORDER);
         to->after = i;
         to->change = index;
-        to->start_ns = ts__replay_add(extra[i], gap); // after its end, so far
+        // Relative to the end of the operation.
+        to->start_ns = ts__replay_add(extra[i], gap);
         to->end_ns = extra[i] = ts__replay_add(to->start_ns, change->ns);
         const uint32_t call = ts__replay_op(r, i)->call;
         if (call != TS_NODE_NONE &&
@@ -14067,7 +14110,8 @@ static void ts__alter_host(const ts__alter *a, const ts_change *change)
     for (uint32_t i = 0; i < a->replay->parts.count; i++) {
         if (change->one_part && change->part != i) continue;
         ts_ratio *const h = &a->host[i];
-        // Two of these are rare; what does not fit is cut down.
+        // Changes of the same part rarely combine. If the product does not fit,
+        // precision is dropped.
         uint64_t num = (uint64_t)h->num * change->factor.num;
         uint64_t den = (uint64_t)h->den * change->factor.den;
         if (!change->factor.den) continue;
@@ -14080,8 +14124,8 @@ static void ts__alter_host(const ts__alter *a, const ts_change *change)
     }
 }
 
-// Of two that follow each other in a stream and are both meant, the second
-// needs no launch of its own.
+// Marks the second of two selected operations that follow each other on a
+// stream as fused: it needs no launch of its own.
 static bool ts__alter_fuse(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -14125,7 +14169,7 @@ static int64_t ts__alter_host_time(const ts__alter *a, uint32_t node,
     return ts__ratio_of(a->host[ts__replay_part_of(a->replay, node)], time);
 }
 
-// A part of an operation, where that takes longer or shorter.
+// Scales a part of an operation's duration as a change scaled the duration.
 static int64_t ts__alter_share(const ts__alter *a, uint32_t op, int64_t part)
 {
     const int64_t recorded = ts__replay_duration(a->replay)[op];
@@ -14134,7 +14178,7 @@ static int64_t ts__alter_share(const ts__alter *a, uint32_t op, int64_t part)
     return ts__share_of(part, now, recorded);
 }
 
-// What an edge adds in this run.
+// Returns the delay of an edge in this run.
 static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
 {
     const ts_replay *const r = a->replay;
@@ -14161,7 +14205,7 @@ static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
         return ts__alter_host_time(a, to, ts__replay_add(fixed, own));
     if (base == TS_EDGE_SELF && class_of == TS_NODE_NONE &&
         ts__kind_works(ts__replay_op(r, from)->kind))
-        return ts__alter_share(a, from, fixed); // it met nobody in the end
+        return ts__alter_share(a, from, fixed); // it waited for no one
     if (flags & TS__ALTER_FUSED && base == TS_EDGE_LAUNCH) return TS__EDGE_OFF;
     if (flags & TS__ALTER_FUSED && kind == TS_EDGE_STREAM_ORDER) return 0;
     if (base == TS_EDGE_LAUNCH) {
@@ -14185,7 +14229,8 @@ static void ts__alter_calls_last(const ts__alter *a)
 
 /* Order. */
 
-// When the host asked for an operation, for its place among others.
+// Returns when the host issued an operation, which determines its place on a
+// lane.
 static int64_t ts__alter_issue(const ts_replay *r, uint32_t op)
 {
     const int64_t issue = ts__replay_op(r, op)->issue;
@@ -14198,7 +14243,7 @@ static bool ts__alter_in_order(const ts_replay *r, uint32_t op)
            !ts__kind_syncs(ts__replay_op(r, op)->kind);
 }
 
-// Takes away the stream order of what moves.
+// Removes the stream order edges of the operations that move.
 static void ts__alter_unchain(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -14219,9 +14264,9 @@ static void ts__alter_unchain(const ts__alter *a)
 // src/replay/model/change_order.h
 
 typedef struct ts__alter_lane {
-    uint32_t last;       // operation
-    bool gap;            // the one behind it in the record has left
-    uint32_t of_kind[2]; // last copy, last collective
+    uint32_t last; // last operation placed on the lane
+    bool gap; // the operation after `last` in the record moved to another lane
+    uint32_t of_kind[2]; // last copy and last collective
 } ts__alter_lane;
 
 static bool ts__alter_lanes_open(const ts_replay *r, ts__rvec *lanes)
@@ -14231,9 +14276,10 @@ static bool ts__alter_lanes_open(const ts_replay *r, ts__rvec *lanes)
 }
 
 /*
-    The place of a node among others: by issue and by time, neither before that
-    of what it waits for in the record, then in an order that fits the edges.
-    By issue alone, a queue could hold what its own front waits for.
+    The sort key of a node in a changed order: by issue, then by time, then by
+    an order that fits the edges. Neither issue nor time is earlier than that of
+    any predecessor in the record. With the issue time alone, an operation could
+    be queued behind one that waits for it.
 */
 typedef struct ts__alter_place {
     int64_t issue, time;
@@ -14253,14 +14299,14 @@ static void ts__alter_places_begin(const ts_replay *r, ts__alter_place *places,
         int64_t *const last = latest + ts__replay_lanes(r)[i];
         const int64_t issue = ts__alter_issue(r, i);
         if (issue > *last) *last = issue;
-        places[i].issue = *last; // those of one lane as they lie there
+        places[i].issue = *last; // keeps the order within a lane
         places[i].time = ts__replay_time(r)[i];
     }
     for (uint32_t e = 0; e < ts__replay_offsets(r)[r->node_count]; e++)
         places[ts__replay_target(r, e)].missing++;
 }
 
-// `queue` has room for all nodes.
+// Computes the places. `queue` has room for all nodes.
 static void ts__alter_places_fill(const ts_replay *r, ts__alter_place *places,
                                   uint32_t *queue)
 {
@@ -14280,8 +14326,9 @@ static void ts__alter_places_fill(const ts_replay *r, ts__alter_place *places,
     }
 }
 
-// A wait lies where it ends. A collective does not: to wait for others is no
-// reason to let pass what was issued behind it.
+// Returns the place of an operation. A wait is placed where it ends. A
+// collective is not, since later operations on the stream must not overtake it
+// while it waits for others.
 static const ts__alter_place *ts__alter_place_of(const ts_replay *r,
                                                  const ts__alter_place *places,
                                                  uint32_t op)
@@ -14291,7 +14338,7 @@ static const ts__alter_place *ts__alter_place_of(const ts_replay *r,
                : &places[ts__replay_end_node(r, op)];
 }
 
-// Sorts the operations by one part of their places.
+// Sorts the operations by one component of their places.
 static void ts__alter_sort_by(ts__alter *a, const ts__alter_place *places,
                               size_t count, int part)
 {
@@ -14305,7 +14352,7 @@ static void ts__alter_sort_by(ts__alter *a, const ts__alter_place *places,
     ts__rsort_run(&a->sort, count);
 }
 
-// Operations in order of their places.
+// Sorts the operations by place; the index of the sorter receives them.
 static bool ts__alter_sort(ts__alter *a, size_t *count)
 {
     const ts_replay *const r = a->replay;
@@ -14341,8 +14388,8 @@ static bool ts__alter_follow(ts__alter *a, uint32_t from, uint32_t to)
         ts__alter_class_delay(a, from, to, TS_EDGE_STREAM_ORDER));
 }
 
-// Chains every lane that something left or came to. What comes takes its
-// place by issue.
+// Adds the stream order of every lane that an operation left or moved to. Moved
+// operations are placed by issue.
 static bool ts__alter_chain(ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -14380,7 +14427,8 @@ static uint32_t ts__alter_find_lane(const ts_replay *r, uint32_t file,
     return TS_NODE_NONE;
 }
 
-// Writes down where operations go; returns false if nothing moves.
+// Records the new lane of each operation that a change moves. Returns false if
+// none moves.
 static bool ts__alter_move(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -14393,7 +14441,7 @@ static bool ts__alter_move(ts__alter *a, const ts_change *change)
         if (change->type == TS_CHANGE_SERIALISE) {
             while (to && ts__replay_lane_at(r, to - 1)->operations &&
                    ts__replay_lane_at(r, to - 1)->device == lane->device)
-                to--; // lanes of a device lie side by side
+                to--; // the lanes of a device are adjacent
         } else {
             to = ts__alter_find_lane(r, lane->file, change->track);
         }
@@ -14431,7 +14479,8 @@ static bool ts__alter_moves(ts__alter *a)
 
 /* Overlap. */
 
-// 0: a copy, 1: a collective, 2: neither.
+// Returns which kind of operation is hidden: 0 for a copy, 1 for a collective,
+// 2 for none.
 static uint32_t ts__alter_hidden(const ts_replay *r, uint32_t node)
 {
     if (node >= r->op_count) return 2;
@@ -14439,8 +14488,8 @@ static uint32_t ts__alter_hidden(const ts_replay *r, uint32_t node)
     return kind == TS_EVENT_MEMCPY ? 0 : kind == TS_EVENT_COLLECTIVE ? 1 : 2;
 }
 
-// What waits for the end of a hidden operation, on a device, goes on as soon
-// as that has started.
+// Makes what waits on a device for the end of a hidden operation wait for its
+// start instead.
 static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
 {
     const ts_replay *const r = a->replay;
@@ -14463,7 +14512,8 @@ static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
     return true;
 }
 
-// They still follow each other, one of a kind after another of its stream.
+// Overlaps the copies and collectives that a change selects. Those of one kind
+// on a stream still follow each other.
 static bool ts__alter_overlap(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -14510,7 +14560,8 @@ static bool ts__alter_pack(ts__alter *a)
     uint32_t sum = 0;
     for (uint32_t i = 0; i <= nodes; i++) {
         sum += offsets[i];
-        // Ends of the added edges: the loop below counts down.
+        // Each offset becomes the end of the node's added edges, as the loop
+        // below counts down.
         offsets[i] = sum + (i < nodes ? ts__replay_offsets(r)[i + 1]
                                       : ts__replay_offsets(r)[i]);
     }
@@ -14584,8 +14635,8 @@ static void ts__alter_close(ts__alter *a)
     ts__rsort_close(memory, &a->sort);
 }
 
-// A launch that comes late because its call took long, and is no case of its
-// class, keeps less of that delay if the call takes less.
+// Returns the residual of a launch that came late because its call took long:
+// it shrinks by the time that a change saves in the call.
 static int64_t ts__alter_late(const ts__alter *a, uint32_t op, int64_t gap)
 {
     const ts_replay *const r = a->replay;
@@ -14598,7 +14649,7 @@ static int64_t ts__alter_late(const ts__alter *a, uint32_t op, int64_t gap)
     return gap > spared ? gap - spared : 0;
 }
 
-// What is removed keeps no recorded delay either.
+// Copies the residuals; removed and fused operations keep none.
 static bool ts__alter_gaps(ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -14615,15 +14666,15 @@ static bool ts__alter_gaps(ts__alter *a)
         if (flags & (TS__ALTER_REMOVED | TS__ALTER_FUSED))
             gap[i] = 0;
         else if (flags & TS__ALTER_FREE && owner != i)
-            gap[i] = 0; // what it waited for does not matter any more
+            gap[i] = 0; // the delay came from a wait that the change removed
         else if (a->spans.count && i < r->op_count)
             gap[i] = ts__alter_late(a, i, gap[i]);
     }
     return true;
 }
 
-// Leaves durations in ts_replay.changed, delays and a changed graph in the
-// model.
+// Applies all changes. The durations go to ts_replay.changed, the delays and
+// the changed graph to the model.
 static bool ts__alter_all(ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -14655,14 +14706,14 @@ static bool ts__alter_all(ts__alter *a)
 // src/replay/model/limits.h
 
 /*
-    Copy engines and, if wanted, multiprocessors. A node that needs one waits
-    in its resource's queue once its edges have fired; so nodes have to run in
-    order of time: (time, device, stream, place in the stream), what ends
-    before what starts.
+    Limits: copy engines and, if requested, multiprocessors. A node that needs a
+    resource waits in the queue of the resource once its edges have fired. Nodes
+    therefore have to run in order of (time, device, stream, position in the
+    stream), with ends before starts.
 */
 
-// What is ready, or ends. Lanes are numbered by device and stream, nodes by
-// place in the stream.
+// A node that is ready to start, or that ends. Lanes are numbered by device and
+// stream, nodes by their position in the stream, so `place` sorts as required.
 typedef struct ts__ready {
     int64_t time;
     uint64_t place; // starts << 63 | lane << 32 | node
@@ -14704,21 +14755,22 @@ static ts__ready ts__ready_pop(ts__rvec *heap)
     return first;
 }
 
-// Parts of a device that a kernel can have.
+// The whole of a device in the units in which kernels occupy it.
 #define TS__SHARE_ALL 65536
 
 typedef struct ts__resource {
-    int64_t room, all; // engines, or parts of the multiprocessors
-    int64_t lanes;     // that use it: no more than `all` never wait
-    ts__rvec waiting;  // ts__ready, its time is the priority and the arrival
+    int64_t room, all; // room: what is free. Engines, or units of TS__SHARE_ALL
+    int64_t lanes;     // lanes that use it: if at most `all`, none ever waits
+    // ts__ready with the priority as time and the arrival as place.
+    ts__rvec waiting;
 } ts__resource;
 
 typedef struct ts__limits {
     ts_replay *replay;
     ts__rvec resources; // ts__resource
-    ts__rvec of;        // uint32_t of each operation; TS_NODE_NONE: none
-    ts__rvec needs;     // uint32_t of each operation
-    ts__rvec ready;     // heap
+    ts__rvec of; // uint32_t of each operation: its resource; TS_NODE_NONE: none
+    ts__rvec needs; // uint32_t of each operation: how much of the resource
+    ts__rvec ready; // heap of ts__ready
     bool any;
 } ts__limits;
 
@@ -14727,8 +14779,9 @@ static ts__resource *ts__limits_at(const ts__limits *l, uint32_t i)
     return (ts__resource *)l->resources.data + i;
 }
 
-// Copies between host and device and between devices have engines; a copy
-// within a device is done by its multiprocessors or its memory.
+// Whether an operation occupies a copy engine: copies between host and device
+// and between devices do. A copy within a device uses its multiprocessors or
+// memory.
 static bool ts__limits_copies(const ts__op *op)
 {
     return op->kind == TS_EVENT_MEMCPY &&
@@ -14776,8 +14829,9 @@ static uint64_t ts__limits_blocks(const ts_launch_entry *launch)
 }
 
 /*
-    The part of its device that a kernel fills: its blocks over what fits at
-    once, which threads, registers and shared memory bound.
+    Returns the share of its device that a kernel occupies: its blocks divided
+    by the number of blocks that fit at once, which threads, registers and
+    shared memory limit.
     Source: CUDA C++ Programming Guide, "Multiprocessor level".
 */
 static uint32_t ts__limits_share(const ts__limits_device *device,
@@ -14787,7 +14841,7 @@ static uint32_t ts__limits_share(const ts__limits_device *device,
     uint64_t threads = 1;
     for (int i = 0; i < 3; i++)
         if (launch->block[i] && threads < 65536) threads *= launch->block[i];
-    uint64_t fits = 32; // blocks of a multiprocessor, whatever their size
+    uint64_t fits = 32; // maximum number of blocks on a multiprocessor
     const uint64_t memory =
         (uint64_t)launch->static_shared + launch->dynamic_shared;
     const uint64_t registers = threads * launch->registers;
@@ -14813,7 +14867,8 @@ static uint32_t ts__limits_add(ts__limits *l, int64_t all)
     return (uint32_t)(l->resources.count - 1);
 }
 
-// How many copies of each engine's kind ran at once in the record, at most.
+// Sets the number of engines of each kind to the highest number of copies that
+// ran at once in the record.
 static bool ts__limits_recorded(ts__limits *l)
 {
     const ts_replay *const r = l->replay;
@@ -14868,9 +14923,10 @@ static bool ts__limits_engines(ts__limits *l, uint32_t engines)
     return true;
 }
 
-// The launch of a kernel; of what does a collective, if that is known. Other
-// operations, and collectives of which nothing is known, have none of their
-// own: false. `*coll` goes along with ascending operations.
+// Returns the launch of a kernel, or of the kernel that performs a collective
+// if known. Returns false for other operations and unknown collectives. Call it
+// with ascending operations; `*coll` keeps the position in the list of
+// collectives.
 static bool ts__limits_launch(const ts_replay *r, uint32_t op, size_t *coll,
                               uint32_t *launch)
 {
@@ -14946,9 +15002,9 @@ static bool ts__limits_open(ts__limits *l, ts_replay *r,
 typedef struct ts__timed { // a run in order of time
     ts__rrun *run;
     ts__limits *limits;
-    uint32_t *queue;   // what has just become ready
-    uint32_t *held;    // of each node
-    uint32_t arrivals; // that had to wait; each node waits once at most
+    uint32_t *queue; // nodes that have just become ready
+    uint32_t *held;  // of each node: node that freed the resource it waited for
+    uint32_t arrivals; // counts nodes that had to wait; each waits at most once
     bool failed;
 } ts__timed;
 
@@ -14966,7 +15022,8 @@ static void ts__timed_push(ts__timed *t, ts__ready item)
         t->failed = true;
 }
 
-// The operation that has room of a resource until the end that a node is.
+// Returns the operation whose end is `node` if it occupies a resource; else
+// TS_NODE_NONE.
 static uint32_t ts__timed_holder(const ts__timed *t, uint32_t node)
 {
     const ts_replay *const r = t->run->replay;
@@ -14997,7 +15054,8 @@ static void ts__timed_occupy(ts__timed *t, uint32_t node, int64_t time)
     const uint32_t of = ((const uint32_t *)t->limits->of.data)[node];
     const uint32_t needs = ((const uint32_t *)t->limits->needs.data)[node];
     ts__limits_at(t->limits, of)->room -= needs;
-    // What waits for others has its room until all of them are done.
+    // An operation that waits for others occupies the resource until all of
+    // them are done.
     if (ts__replay_end_node(t->run->replay, node) == node) {
         const int64_t end = ts__replay_add(time, t->run->duration[node]);
         ts__timed_push(t, ts__timed_item(t, end, node, 0));
@@ -15005,7 +15063,8 @@ static void ts__timed_occupy(ts__timed *t, uint32_t node, int64_t time)
     ts__timed_start(t, node, time);
 }
 
-// Smaller numbers go first, as vendors have it; then who came first.
+// Returns the priority of a node: smaller numbers first, as the vendors define
+// it. Arrival breaks ties.
 static int64_t ts__timed_priority(const ts__timed *t, uint32_t node)
 {
     const ts_replay *const r = t->run->replay;
@@ -15014,7 +15073,8 @@ static int64_t ts__timed_priority(const ts__timed *t, uint32_t node)
     return (int64_t)(flags >> 16 & 0xFFFF);
 }
 
-// Starts the first of what waits for a resource, after what made room.
+// Starts the first node in the queue of a resource; the node `after` made room
+// for it.
 static void ts__timed_next(ts__timed *t, ts__resource *resource, uint32_t after,
                            int64_t time)
 {
@@ -15023,8 +15083,8 @@ static void ts__timed_next(ts__timed *t, ts__resource *resource, uint32_t after,
     ts__timed_occupy(t, next, time);
 }
 
-// Starts what waits for the resource of an operation, in order, as far as
-// there is room once that has ended, at the node `end`.
+// Frees the resource of an operation that ended at the node `end`, and starts
+// the nodes in the queue in order as far as there is room.
 static void ts__timed_release(ts__timed *t, uint32_t op, uint32_t end,
                               int64_t time)
 {
@@ -15039,7 +15099,7 @@ static void ts__timed_release(ts__timed *t, uint32_t op, uint32_t end,
     }
 }
 
-// Ends what has room: itself, or at a node that is its end.
+// Ends a node that occupies a resource, or the operation whose end it is.
 static void ts__timed_end(ts__timed *t, uint32_t node, int64_t time)
 {
     const uint32_t op = ts__timed_holder(t, node);
@@ -15048,8 +15108,9 @@ static void ts__timed_end(ts__timed *t, uint32_t node, int64_t time)
 }
 
 /*
-    Collectives that have room may all wait for others that find none. In the
-    record they went on, so what is first in line gets in without room.
+    Resolves a deadlock: the collectives that occupy a resource may all wait for
+    others that find no room. In the record they made progress, so the first in
+    the queue starts without room.
 */
 static bool ts__timed_force(ts__timed *t, int64_t time)
 {
@@ -15114,7 +15175,7 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
 /* ---- 11.57 Model: critical path ----------------------------------------- */
 // src/replay/model/path.h
 
-typedef struct ts__bound { // what held a node
+typedef struct ts__bound { // the edge that held a node back
     int64_t at;
     uint32_t from, edge;
 } ts__bound;
@@ -15122,14 +15183,15 @@ typedef struct ts__bound { // what held a node
 typedef struct ts__walk {
     ts_replay *replay;
     ts__model *model;
-    ts__rrun run; // its graph, delays and durations
+    ts__rrun run; // the graph of the run, its delays and durations
     ts__rvec bounds;
     bool modelled;
-    int64_t until; // all from here on has its part
+    int64_t until; // from here on, every ns belongs to a part
     bool failed;
 } ts__walk;
 
-// Times of what was not selected are those of the record.
+// Returns the start of a node; nodes that were not selected have that of the
+// record.
 static int64_t ts__walk_start(const ts__walk *w, uint32_t node)
 {
     const ts_replay *const r = w->replay;
@@ -15152,8 +15214,9 @@ static int64_t ts__walk_source(const ts__walk *w, uint32_t node, uint8_t kind)
                                      : ts__walk_end(w, node);
 }
 
-// What an edge adds. In the record that is what its class usually takes: work
-// that ended just now holds back less than a launch a moment before.
+// Returns the delay of an edge. For a run as recorded, it is the usual delay of
+// its class: work that ended just now holds back less than a launch a moment
+// earlier.
 static int64_t ts__walk_delay(const ts__walk *w, uint32_t e)
 {
     if (w->run.delay) return w->run.delay[e];
@@ -15178,7 +15241,7 @@ static bool ts__walk_bounds(ts__walk *w)
             ts__bound *const bound = &bounds[w->run.targets[e]];
             int64_t at = ts__walk_source(w, i, w->run.kinds[e]);
             at = ts__replay_add(at, ts__walk_delay(w, e));
-            // At equal times it is the launch, as where delays are found.
+            // On a tie the launch edge is chosen, as in ts__calibrate_holds.
             const bool launches =
                 !w->modelled && TS_EDGE_KIND(w->run.kinds[e]) == TS_EDGE_LAUNCH;
             if (bound->from != TS_NODE_NONE &&
@@ -15191,7 +15254,8 @@ static bool ts__walk_bounds(ts__walk *w)
     return true;
 }
 
-// What stands for a node in a part: a rendezvous's measure for its join.
+// Returns the node to name in a part: for a join the member that determines its
+// cost.
 static uint32_t ts__walk_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t cost = ts__replay_cost_of(r, node);
@@ -15217,7 +15281,8 @@ static ts_cost ts__cost_of_node(const ts_replay *r, uint32_t node)
     }
 }
 
-// The time between what held a node and the node.
+// Returns the category of the time between the end of an edge's source and its
+// target.
 static ts_cost ts__cost_of_edge(const ts__walk *w, uint32_t from, uint32_t to,
                                 uint8_t kind)
 {
@@ -15241,7 +15306,7 @@ static ts_cost ts__cost_of_edge(const ts__walk *w, uint32_t from, uint32_t to,
     }
 }
 
-// Everything from `start` up to what has its part already.
+// Adds a part from `start` to the beginning of the last added part.
 static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
                           uint32_t edge, bool waits, ts_cost cost)
 {
@@ -15260,8 +15325,8 @@ static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
     w->until = start;
 }
 
-// When a node would have begun if its wait, from `source` on, had been as long
-// as such waits are: what comes after that, nothing explains.
+// Returns when a node would have begun if its wait, from `source` on, had taken
+// the usual time. Nothing explains the time after that.
 static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
 {
     if (!ts__model_is_held(w->model, node)) return w->until;
@@ -15270,8 +15335,8 @@ static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
     return usual > source ? usual : source;
 }
 
-// When the record shows anything of the thread of a call for the first time;
-// what was before is no work of the call.
+// Returns the first time at which the record shows anything of the thread of a
+// call. The time before that is no work of the call.
 static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
 {
     const ts__replay_lane *const lane =
@@ -15284,7 +15349,7 @@ static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
         const bool host = h->event == TS_EVENT_ZONE ||
                           h->event == TS_EVENT_ZONE_OPEN ||
                           h->event == TS_EVENT_API_CALL;
-        // One of several tracks may have it, too.
+        // A chunk with several tracks may contain the thread, too.
         if (h->kind == TS_CHUNK_EVENTS && host &&
             (!h->track || h->track == lane->track) && chunk.first_ns < first)
             first = chunk.first_ns;
@@ -15292,8 +15357,8 @@ static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
     return first + file->offset_ns;
 }
 
-// Whether the record shows too few cases of the delay of an edge. Edges that
-// changes move have no class.
+// Whether the delay of an edge rests on too few samples. In a changed graph,
+// edges have no class.
 static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
 {
     if (w->model->offsets.count) return false;
@@ -15303,7 +15368,8 @@ static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
     return ts__model_class(w->model, of)->kept < TS__CLASS_SAMPLES;
 }
 
-// From a node to what held it; TS_NODE_NONE: nothing did.
+// Adds the parts between a node and what held it, and returns the latter;
+// TS_NODE_NONE: nothing did.
 static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
 {
     const uint32_t *const held = (const uint32_t *)w->model->held.data;
@@ -15333,7 +15399,8 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     return bound->from;
 }
 
-// The end that comes last, of the operation first in order.
+// Returns the end that comes last; on a tie that of the first operation in
+// order.
 static uint32_t ts__walk_last(const ts__walk *w)
 {
     const ts_replay *const r = w->replay;
@@ -15357,8 +15424,9 @@ static void ts__walk_all(ts__walk *w)
     if (node == TS_NODE_NONE) return;
     w->until = r->stats.end_ns;
     bool from_start = false;
-    // Every step goes to a node before: more than there are cannot be, except
-    // where the record has circles in what is frozen.
+    // Every step goes to an earlier node, so there are at most node_count
+    // steps, except where the record has cycles among nodes that are not
+    // selected.
     uint32_t last = node;
     for (uint32_t i = 0; i < r->node_count && node != TS_NODE_NONE; i++) {
         if (w->until <= r->stats.start_ns) break;
@@ -15392,7 +15460,7 @@ static ts__model *ts__model_of(ts_replay *r)
 }
 
 static void ts__model_close(ts_replay *r);
-// One that knows what is usual; NULL: out of memory.
+// Returns the calibrated model; NULL: out of memory.
 static ts__model *ts__model_calibrated(ts_replay *r)
 {
     ts__model *const m = ts__model_of(r);
@@ -15401,7 +15469,7 @@ static ts__model *ts__model_calibrated(ts_replay *r)
     return NULL;
 }
 
-// The graph that the last run used.
+// Returns the graph that the last run used.
 static ts__rrun ts__model_graph(ts_replay *r)
 {
     ts__rrun run = ts__rrun_of(r);
@@ -15454,7 +15522,7 @@ typedef struct ts__step_zone {
     ts_text name;
 } ts__step_zone;
 
-// "ProfilerStep#12"
+// Parses the number of a name like "ProfilerStep#12".
 static bool ts__step_number(ts_text name, uint64_t *number)
 {
     static const char begin[] = "ProfilerStep#";
@@ -15485,7 +15553,7 @@ static bool ts__steps_any_zone(const ts_reader *reader)
     return false;
 }
 
-// The steps of a file in order of start, one of each number.
+// Reads the steps of a file in order of start, one for each number.
 static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
 {
     const ts_replay_file *const f = ts__replay_file(r, file);
@@ -15509,7 +15577,7 @@ static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
         }
         const size_t count = m->step_zones.count;
         const ts__step_zone *const all = m->step_zones.data;
-        // The profiler marks a step on the host's and the device's side.
+        // The profiler marks each step on the host and on the device.
         if (count && all[count - 1].number == zone.number) continue;
         ts__step_zone *const to = (ts__step_zone *)ts__rvec_push(
             &r->allocator, &m->step_zones, sizeof *to);
@@ -15520,7 +15588,7 @@ static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
     return ok;
 }
 
-// The step in which the host issued an operation.
+// Returns the index of the step in which the host issued an operation.
 static size_t ts__steps_find(const ts__model *m, int64_t issue)
 {
     const ts__step_zone *const zones =
@@ -15594,7 +15662,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
         if (m->step_zones.count) break;
     }
     m->looked_for_steps = true;
-    // Without steps nobody wants the path, which takes time and memory.
+    // Without steps the path is not needed; it costs time and memory.
     if (!m->step_zones.count) return TS_OK;
     const ts_result result = ts_replay_path(replay, &path);
     if (result != TS_OK) return result;
@@ -15668,7 +15736,8 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
     return ((const int64_t *)r->model->extra.data)[op];
 }
 
-// How much sooner than in the record a node begins to which no edge leads.
+// Returns how much earlier than in the record a node without predecessors
+// begins.
 static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
                                 const ts_replay_run_desc *desc)
 {
@@ -15683,8 +15752,8 @@ static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
     return sum;
 }
 
-// What no edge of the record leads to starts when it did, or later if a
-// change or a selection gave it something to wait for.
+// Sets the residuals of the run. A node without edges in the record starts when
+// it did there, or later if a change or a selection made it wait for something.
 static void ts__model_gaps(ts__rrun *run, const ts__model *m,
                            const ts_replay_run_desc *desc)
 {
@@ -15702,9 +15771,9 @@ static void ts__model_gaps(ts__rrun *run, const ts__model *m,
     }
 }
 
-// An operation that once began sooner than usual still comes after the end of
-// what was before it on its stream. In the record it did, so that this
-// changes nothing there.
+// Keeps streams first in, first out: an operation that began sooner than usual
+// in the record still starts after the end of its predecessor on the stream.
+// The record itself satisfies this, so an unchanged run stays the same.
 static void ts__model_fifo(const ts__rrun *run, ts__model *m)
 {
     const ts_replay *const r = run->replay;
@@ -15736,7 +15805,8 @@ static bool ts__model_loop(ts__rrun *run, const ts_replay_run_desc *desc)
     return ok;
 }
 
-// What was inserted comes after the end of what it follows.
+// Makes the times of inserted operations absolute: they were relative to the
+// end of the operation before.
 static void ts__model_inserted(ts_replay *r)
 {
     const ts__model *const m = r->model;
@@ -15823,31 +15893,32 @@ TS_API const char *ts_cost_name(uint32_t cost)
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
-    int64_t slow_ns;          // what begins later than this had another reason
-    int64_t launch_ns;        // middle launch latency; 0: not known
-    uint32_t first;           // of its operations in ts_timeline.by_device
-    int64_t start_ns, end_ns; // of its work; equal: it has none
-    int64_t own_ns;           // its first work that begins in the window of
-                              // a overview; TS__NO_TIME: none
+    int64_t slow_ns;   // work that begins later than this had another cause
+    int64_t launch_ns; // median launch latency; 0: unknown
+    uint32_t first;    // index of its first operation in ts_timeline.by_device
+    int64_t start_ns, end_ns; // span of its work; equal: it has none
+    // Begin of its first work in the window of an overview; TS__NO_TIME: none.
+    int64_t own_ns;
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
 
-// The edge into a node that was satisfied last.
+// The edge into a node that was satisfied last: the node is bound by it.
 typedef struct ts__tl_bond {
     int64_t at_ns;
     uint32_t source; // TS_NODE_NONE: no edge
     uint8_t kind;
 } ts__tl_bond;
 
-// What a node goes back to: see ts_timeline_culprit.
+// The root cause of a node's wait: see ts_timeline_culprit.
 typedef struct ts__tl_root {
     uint32_t culprit;
     uint8_t edge;
     bool inferred, known;
 } ts__tl_root;
 
-// A time that a thread was held up. Those of a thread and sort do not meet.
+// An interval in which a thread was blocked. Blocks of one thread and sort do
+// not overlap.
 typedef struct ts__tl_block {
     int64_t start_ns, end_ns;
     uint32_t lane, node;
@@ -15855,7 +15926,8 @@ typedef struct ts__tl_block {
 } ts__tl_block;
 
 enum { TS__BLOCK_SYNC, TS__BLOCK_QUEUE, TS__BLOCKS };
-// What is held by something else than its call and its stream.
+// Flags in lane_kinds: something other than call and stream delayed the begin
+// or the end.
 enum { TS__TL_BEGIN_HELD = 64, TS__TL_END_HELD = 128 };
 enum { TS__HELD_SYNC = 1, TS__HELD_QUEUE = 2, TS__HELD_GUESS = 4 };
 
@@ -15866,26 +15938,28 @@ struct ts_timeline {
     bool windowed;
     int64_t from_ns, to_ns;
     const int64_t *file_begin; // see ts_timeline_desc.begin_ns
-    const int64_t *reach;   // in a overview: when all work of each device that
-                            // began before from_ns had ended, or TS__NO_TIME
+    // In an overview: for each device the end of all work that began before
+    // from_ns, or TS__NO_TIME.
+    const int64_t *reach;
     ts__rvec begin, finish; // int64_t of each node, if replayed
     ts__rvec bonds;         // ts__tl_bond of each node but calls
     ts__rvec roots;         // ts__tl_root of each node but calls
     ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
-    ts__rvec order;         // uint32_t: operations in order of their begin
-    ts__rvec by_device;     // the same, sorted by device
+    ts__rvec order;         // uint32_t: operations in order of begin
+    ts__rvec by_device;     // uint32_t: the same, sorted by device
     ts__rvec issues;        // int64_t, sorted for each device
     ts__rvec by_lane;       // uint32_t: the same, sorted by lane
-    ts__rvec lane_issues;   // int64_t, sorted for each lane: of as many
-                            // operations as come before one the latest was
-                            // issued then; its own, but for records that
-                            // overtake
-    ts__rvec lane_kinds;    // uint8_t, likewise: kind and TS__TL_...
-    ts__rvec lane_first;    // uint32_t of each lane, and one more
-    ts__rvec devices;       // ts__tl_device
-    ts__rvec gaps;          // ts_gap, by device
+    // int64_t, sorted within each lane. Equal to the issue time of the
+    // operation in by_lane unless the record breaks the first in, first out
+    // order.
+    ts__rvec lane_issues;
+    ts__rvec lane_kinds; // uint8_t of each in by_lane: kind and TS__TL_...
+    // uint32_t: first index in by_lane of each lane, and the end.
+    ts__rvec lane_first;
+    ts__rvec devices;            // ts__tl_device
+    ts__rvec gaps;               // ts_gap, by device
     ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
-    int64_t end_ns;              // of everything
+    int64_t end_ns;              // end of the last operation
     ts_timeline_figures total;
 };
 
@@ -15918,7 +15992,7 @@ static bool ts__tl_is_call(const ts_replay *r, uint32_t node)
     return node >= r->op_count && node < r->op_count + r->call_count;
 }
 
-// When the host asked for an operation; no later than it began.
+// Returns when the host issued an operation, at most its begin.
 static int64_t ts__tl_issue(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -15932,7 +16006,8 @@ static int64_t ts__tl_issue(const ts_timeline *t, uint32_t op)
     return issue < begin ? issue : begin;
 }
 
-// The times of the run; what did not run has those of the record.
+// Fills in the times of the run; nodes that did not run keep those of the
+// record.
 static bool ts__tl_times(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -15962,7 +16037,7 @@ static bool ts__tl_times(ts_timeline *t)
     return true;
 }
 
-// Whether an operation is one that the timeline is about.
+// Whether the timeline covers an operation.
 static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -15974,7 +16049,7 @@ static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
     return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
 }
 
-// Sorts the operations by their begin in a run.
+// Sorts the operations by their begin in the run.
 static bool ts__tl_reorder(ts_timeline *t)
 {
     uint32_t *const order = (uint32_t *)t->order.data;
@@ -15992,7 +16067,8 @@ static bool ts__tl_reorder(ts_timeline *t)
     return ok;
 }
 
-// Operations in order of their begin, then of the record, as which they come.
+// Lists the operations in order of begin, then of the record, which is the
+// order of their numbers.
 static bool ts__tl_order(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -16014,7 +16090,8 @@ static bool ts__tl_order(ts_timeline *t)
 /* ---- 11.61 Timeline: what each node waited for -------------------------- */
 // src/replay/timeline/waits.h
 
-// The place of a node among all but the calls, which wait for nothing here.
+// Returns the index of a node when calls are left out; calls have no bonds
+// here.
 static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
 {
     return node < r->op_count ? node : node - r->call_count;
@@ -16024,7 +16101,7 @@ static ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
     return (ts__tl_bond *)t->bonds.data + ts__tl_place(t->replay, node);
 }
 
-// Whether an edge satisfied at the same moment as another one goes first.
+// Whether an edge takes precedence over another one satisfied at the same time.
 static bool ts__tl_prefers(uint8_t kind, uint8_t other)
 {
     const uint8_t guess = kind & TS_EDGE_INFERRED;
@@ -16032,7 +16109,7 @@ static bool ts__tl_prefers(uint8_t kind, uint8_t other)
     return TS_EDGE_KIND(kind) > TS_EDGE_KIND(other);
 }
 
-// Notes which calls were held up by a wait or by a full queue.
+// Notes which calls were blocked by a wait or by a full queue.
 static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
 {
     const ts_replay *const r = t->replay;
@@ -16047,8 +16124,8 @@ static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
                                   : TS__HELD_SYNC;
 }
 
-// An event wait that takes no time: it may stand where it was reached, or
-// where it was satisfied.
+// Whether an operation is an event wait of zero duration. Its recorded time may
+// be when the stream reached it or when its event completed.
 static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 {
     return op < t->replay->op_count &&
@@ -16056,8 +16133,8 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
            ts__tl_begin(t, op) == ts__tl_finish(t, op);
 }
 
-// Such a wait is bound by its event, unless what it came after is later. Its
-// own begin says nothing, and was left out.
+// Binds such a wait to its event, unless the stream reached it later. The edge
+// from its own begin was ignored before, since that time is ambiguous.
 static void ts__tl_bind_moments(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -16108,7 +16185,8 @@ static bool ts__tl_bind(ts_timeline *t)
     return true;
 }
 
-// The kind of edge that a node is bound by; SELF if there is none.
+// Returns the kind of edge that a node is bound by; TS_EDGE_SELF if there is
+// none.
 static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 {
     const ts__tl_bond *const bond = ts__tl_bond_of(t, node);
@@ -16116,8 +16194,8 @@ static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
                                         : TS_EDGE_KIND(bond->kind);
 }
 
-// Where a way back ends: host calls, the host's own operations, and what
-// takes time on a stream.
+// Whether a node can be a root cause: a host call, an operation of the host, or
+// an operation that takes time on a stream.
 static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
 {
     const ts_replay *const r = t->replay;
@@ -16129,8 +16207,8 @@ static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
     return ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
 }
 
-// The node behind the one that binds `node`: the owner of an end if the way
-// stops there. TS_NODE_NONE: there is none.
+// Returns the node that `node` was bound by, TS_NODE_NONE if there is none.
+// *stops: it is a root cause (for an end node its owner is returned).
 static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 {
     const ts_replay *const r = t->replay;
@@ -16138,7 +16216,8 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
     const uint32_t from = ts__tl_bond_of(t, node)->source;
     if (from == TS_NODE_NONE) return TS_NODE_NONE;
     const uint32_t owner = ts__settle_owner(r, from);
-    // The end of a synchronisation goes on to what that waited for.
+    // At the end of a synchronisation, continue with what the synchronisation
+    // waited for.
     const bool through = owner != from && owner < r->op_count &&
                          ts__kind_syncs(ts__replay_op(r, owner)->kind) &&
                          ts__tl_bound_by(t, from) != TS_EDGE_SELF;
@@ -16152,7 +16231,7 @@ static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
     return (ts__tl_root *)t->roots.data + ts__tl_place(t->replay, node);
 }
 
-// What `node` goes back to, given what the node behind it does.
+// Returns the root of `node`, given the root of the node it was bound by.
 static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
                                uint32_t back, bool stops)
 {
@@ -16173,7 +16252,7 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
     return root;
 }
 
-// What an operation is bound by may lie anywhere; it is on its way soon.
+// Prefetches the node that binds an operation; it may be anywhere in memory.
 static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -16185,9 +16264,10 @@ static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
 }
 
 /*
-    Follows every node back. Each step is taken once: a way that meets an
-    earlier one ends there. A circle, which only damaged records make, ends
-    where it closes. What calls wait for is not asked.
+    Finds the root cause of every node. Each step is taken once, since a path
+    that reaches an earlier one ends there. Cycles exist only in damaged
+    records; a path ends where it closes one. What calls wait for is not
+    followed.
 */
 static bool ts__tl_follow(ts_timeline *t)
 {
@@ -16204,7 +16284,7 @@ static bool ts__tl_follow(ts_timeline *t)
         if (i + 16 < r->op_count) ts__tl_fetch(t, i + 16);
         bool stops = false;
         uint32_t back = ts__tl_back(t, node, &stops);
-        if (stops) { // as most do
+        if (stops) { // most do
             *ts__tl_root_at(t, node) = ts__tl_join(t, node, back, true);
             continue;
         }
@@ -16246,8 +16326,8 @@ static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
     return true;
 }
 
-// Calls that were held up, and synchronisations. The calls come first, so
-// that of a call and its synchronisation the call is named.
+// Lists blocked calls and synchronisations. The calls come first, so that a
+// call which also has a synchronisation event is named instead of that event.
 static bool ts__tl_block_list(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -16259,8 +16339,9 @@ static bool ts__tl_block_list(ts_timeline *t)
         if (!held || !ts__tl_is_call(r, owner)) continue;
         const uint32_t end = ts__replay_end_node(r, owner);
         const bool queue = ts__tl_bound_by(t, end) == TS_EDGE_QUEUE;
-        if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
-        // One that asks, or comes after it was done, is held up by nothing.
+        // The queue did not hold it up.
+        if (!queue && held == TS__HELD_QUEUE) continue;
+        // A query, or a wait for something already completed, did not block.
         if (ts__tl_bond_of(t, end)->at_ns <= ts__tl_begin(t, owner)) continue;
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
@@ -16283,7 +16364,7 @@ static bool ts__tl_block_list(ts_timeline *t)
     return ok;
 }
 
-// Sorts blocks by thread and start, and makes one of those that overlap.
+// Sorts blocks by thread and start, and merges overlapping ones.
 static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
 {
     const size_t count = blocks->count;
@@ -16329,8 +16410,8 @@ static bool ts__tl_blocks(ts_timeline *t)
            ts__tl_block_sort(t, &t->blocks[1]);
 }
 
-// The first block of a thread, or of a later one, that ends at or after a time
-// (or, if `after`, after it).
+// Returns the index of the first block of a thread, or of a later thread, that
+// ends at or after `time` (with `after`: later than `time`).
 static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
                                 int64_t time, bool after)
 {
@@ -16350,8 +16431,9 @@ static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
     return low;
 }
 
-// How long a thread was held up in blocks that end in [from, to]. *longest is
-// the first of the longest of them, NULL if there is none.
+// Returns how long a thread was blocked in blocks that end in [from, to].
+// *longest receives the first of the longest such blocks, NULL if there is
+// none.
 static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
                               int64_t from, int64_t to,
                               const ts__tl_block **longest)
@@ -16375,8 +16457,8 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
 /* ---- 11.63 Timeline: lists by device and stream ------------------------- */
 // src/replay/timeline/lists.h
 
-// Whether what a node is bound by is neither its call nor what came before it
-// on its stream.
+// Whether a node waited for something other than its call and its predecessor
+// on the stream.
 static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
 {
     const uint8_t edge = ts__tl_bound_by(t, node);
@@ -16394,8 +16476,8 @@ static uint8_t ts__tl_kind_of(const ts_timeline *t, uint32_t op)
     return kind;
 }
 
-// Turns numbers of each of `count` into where each begins, at the end of its
-// part: what is put in goes backwards.
+// Replaces each count by the end offset of its group. Filling the groups from
+// the back then leaves the start offsets.
 static void ts__tl_sum_up(uint32_t *counts, size_t count)
 {
     uint32_t sum = 0;
@@ -16403,7 +16485,7 @@ static void ts__tl_sum_up(uint32_t *counts, size_t count)
         counts[i] = sum += counts[i];
 }
 
-// Sorts the operations by device and by lane, which keeps them in order.
+// Sorts the operations by device and by lane; the order within each is kept.
 static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
 {
     const ts_replay *const r = t->replay;
@@ -16440,8 +16522,8 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
     return true;
 }
 
-// Sorts times. Most are in order already, or nearly; what takes more than a
-// few moves for each goes to the sorter.
+// Sorts times by insertion, since most are nearly in order already. If that
+// takes more than 16 moves per time on average, a radix sort takes over.
 static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
                               int64_t *times, size_t count)
 {
@@ -16465,8 +16547,8 @@ static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
     return true;
 }
 
-// Streams are first in, first out; where the record disagrees, the times of
-// issue of each lane are sorted.
+// Streams are first in, first out. Where the recorded issue times contradict
+// that, the issue times of the lane are sorted.
 static bool ts__tl_sort_lanes(ts_timeline *t)
 {
     ts__rsort sort = { 0 };
@@ -16507,7 +16589,7 @@ static ts_work ts__tl_work(uint8_t kind)
                                          : TS_WORK_COPY;
 }
 
-// What of [from, to) lies in the window.
+// Returns how much of [from, to) lies in the window.
 static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
 {
     if (t->windowed) {
@@ -16517,8 +16599,8 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
-// Whether a moment lies in the window. What happens as a whole belongs in a
-// overview to the window in which it ends: no other one has it.
+// Whether a time lies in the window. An overview counts an interval as a whole,
+// in the window in which it ends, so that no other window counts it again.
 static bool ts__tl_inside(const ts_timeline *t, int64_t time)
 {
     return !t->windowed || (time >= t->from_ns && time < t->to_ns);
@@ -16529,16 +16611,16 @@ static int64_t ts__tl_share(const ts_timeline *t, int64_t from, int64_t to)
     return to > from && ts__tl_inside(t, to) ? to - from : 0;
 }
 
-// A device passing through time.
+// Sweeps over the operations of one device in order of time.
 typedef struct ts__tl_sweep {
     ts_timeline *timeline;
     ts__tl_device *device;
     int64_t now;
     uint32_t running[TS_WORK_LIMIT], all;
-    ts__rvec ends; // a heap of ts__ready; place: ts_work
+    ts__rvec ends; // heap of ts__ready whose `place` is a ts_work
 } ts__tl_sweep;
 
-// Time goes on with what runs.
+// Adds the time from `now` to `to` to the figures of what is running.
 static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
 {
     ts_timeline *const t = s->timeline;
@@ -16576,7 +16658,7 @@ static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
     return true;
 }
 
-// The operation ends a gap.
+// Adds the gap that ends when `op` begins.
 static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
 {
     ts_timeline *const t = s->timeline;
@@ -16609,8 +16691,8 @@ static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
     return ts__ready_push(&t->allocator, &s->ends, item);
 }
 
-// When the span of a device begins: with its first work, or since when it could
-// have worked for what is selected.
+// Returns when the span of a device begins: with its first work, or when the
+// cut or the selection begins, if that is earlier.
 static int64_t ts__tl_span_start(const ts_timeline *t, const ts__tl_device *d,
                                  uint32_t file)
 {
@@ -16664,8 +16746,8 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
 /* ---- 11.65 Timeline: queues and launches -------------------------------- */
 // src/replay/timeline/queues.h
 
-// The value at a place of the sorted values, without sorting them: by digits
-// of 11 bits, from the highest down.
+// Returns the value at index `place` of the sorted values without sorting them:
+// a radix selection with digits of 11 bits, from the highest down.
 static uint64_t ts__tl_select(const uint64_t *values, size_t count,
                               size_t place)
 {
@@ -16687,8 +16769,8 @@ static uint64_t ts__tl_select(const uint64_t *values, size_t count,
     return prefix;
 }
 
-// What an operation was launched by, if that is what it waited for. Without a
-// call of its own the time of the queue counts.
+// Whether an operation waited for its launch. Without a call of its own the
+// recorded enqueue time counts.
 static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
 {
     const ts__tl_bond *const bond = ts__tl_bond_of(t, op);
@@ -16700,8 +16782,8 @@ static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
            (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
 }
 
-// The record of an event that was made for a wait has the call of what it
-// waited for, and was not launched besides.
+// Whether an event record was synthesized for a wait: it then has the call of
+// the operation that it follows, and was not launched itself.
 static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -16712,10 +16794,10 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
 }
 
 /*
-    Goes through a device's operations once: for the span of its work that
-    takes time, and for what their calls tell: when they were issued, and the
-    launch latencies. latencies: receives those of all, then those of the
-    window, which are a part of them. Returns how many of each.
+    Walks over a device's operations once and computes the span of its work, the
+    issue time of each operation, and the launch latencies. `latencies` receives
+    those of all operations, followed by those of the window's operations, a
+    subset; counts receives the size of both lists.
 */
 static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
                             uint64_t *latencies, size_t counts[2])
@@ -16744,8 +16826,9 @@ static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
     }
 }
 
-// Time in queues within the span, of which it is the mean: not before the
-// first work, which in a overview may lie in an earlier window.
+// Sums up the time that operations spent in queues within the span. It does not
+// count time before the device's first work, which in an overview may lie in an
+// earlier window.
 static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
 {
     const bool began = t->reach && t->reach[device] != TS__NO_TIME;
@@ -16804,7 +16887,8 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
     return true;
 }
 
-// How many operations are issued and not begun; the issues are sorted.
+// Returns how many operations are issued but have not begun. The issue times
+// must be sorted.
 static uint32_t ts__tl_depth(const ts_timeline *t, const ts__tl_device *d,
                              int64_t time_ns)
 {
@@ -16827,7 +16911,7 @@ static uint32_t ts__tl_depth(const ts_timeline *t, const ts__tl_device *d,
     return issued - begun;
 }
 
-// The most operations that were issued and not begun at once.
+// Finds the highest number of operations that were issued but had not begun.
 static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
 {
     int64_t *const issues = (int64_t *)t->issues.data;
@@ -16841,7 +16925,8 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     uint32_t issued = d->first;
     for (uint32_t begun = d->first; begun < d[1].first; begun++) {
         const int64_t begin = ts__tl_begin(t, ops[begun]);
-        // What is issued as this begins comes after it.
+        // An operation issued exactly when this one begins counts as issued
+        // afterwards.
         for (; issued < d[1].first && issues[issued] < begin; issued++) {
             if (ts__tl_inside(t, issues[issued]) &&
                 issued + 1 - begun > d->figures.queue_max)
@@ -16850,7 +16935,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
         if (issued <= begun) issued = begun + 1;
     }
     ts__rsort_close(&t->allocator, &sort);
-    if (t->windowed) { // and what was there before
+    if (t->windowed) { // also count what was queued when the window began
         const uint32_t depth = ts__tl_depth(t, d, t->from_ns);
         if (depth > d->figures.queue_max) d->figures.queue_max = depth;
     }
@@ -16860,15 +16945,15 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
 /* ---- 11.66 Timeline: the cause of a gap --------------------------------- */
 // src/replay/timeline/causes.h
 
-// Whether work that was free to begin at `ready` took so long that something
-// else must have held it up.
+// Whether work that was ready at `ready` began so late that something else must
+// have delayed it.
 static bool ts__tl_is_slow(const ts__tl_device *d, const ts_gap *gap,
                            int64_t ready)
 {
     return ready < gap->end_ns && gap->end_ns - ready > d->slow_ns;
 }
 
-// X waited for its call.
+// Returns the cause of a gap whose operation waited for its call.
 static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
                                  ts_gap *gap)
 {
@@ -16914,7 +16999,7 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
         if (call == TS_NODE_NONE ||
             (!late && ts__tl_is_slow(d, gap, ts__tl_finish(t, call))))
             return TS_IDLE_UNEXPLAINED;
-        gap->culprit = call; // which took as long, or began later
+        gap->culprit = call; // it took as long, or began later
         gap->edge = TS_EDGE_LAUNCH;
         gap->inferred = false;
         return ts__tl_cause_call(t, d, gap);
@@ -16928,8 +17013,8 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
     return kind == TS_EVENT_KERNEL ? TS_IDLE_OTHER_STREAM : TS_IDLE_COPY;
 }
 
-// Whether an operation lay in its queue, its launch done, when the work before
-// it on its stream ended.
+// Whether an operation was already in its queue, with its launch finished, when
+// the previous work on its stream ended.
 static bool ts__tl_was_queued(const ts_timeline *t, const ts__tl_device *d,
                               const ts_gap *gap)
 {
@@ -16956,7 +17041,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     } else if (gap->culprit == TS_NODE_NONE) {
         gap->cause = TS_IDLE_UNEXPLAINED;
     } else if (ts__tl_is_call(r, gap->culprit)) {
-        // Of two launches the later one arrives later.
+        // With two launches, the later one arrives later.
         const uint32_t call = ts__replay_op(r, gap->operation)->call;
         if (call != TS_NODE_NONE &&
             ts__tl_begin(t, call) > ts__tl_begin(t, gap->culprit))
@@ -16981,7 +17066,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
 /* ---- 11.67 Timeline: open and close ------------------------------------- */
 // src/replay/timeline/open.h
 
-// Whether the parts of a device's time add up.
+// Whether the busy and idle parts of a device add up to its span.
 static bool ts__tl_adds_up(const ts_timeline_figures *f)
 {
     int64_t idle = 0, busy = 0;
@@ -17036,7 +17121,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
         ts__tl_device *const d = ts__tl_device_at(t, i);
         if (!ts__tl_launches(t, i) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
     }
-    // There are no more gaps than operations, and most often far fewer.
+    // There are never more gaps than operations, and usually far fewer.
     if (!ts__rvec_reserve(&t->allocator, &t->gaps, sizeof(ts_gap),
                           t->order.count))
         return TS_ERR_MEMORY;
@@ -17052,7 +17137,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     return TS_OK;
 }
 
-// reach: of a overview, or NULL.
+// reach: one time for each device if an overview opens the timeline, else NULL.
 static ts_result ts__timeline_open(ts_timeline **timeline,
                                    const ts_replay *replay,
                                    const ts_timeline_desc *desc,
@@ -17066,7 +17151,7 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     if (!replay || (windowed && desc->to_ns <= desc->from_ns))
         return TS_ERR_USAGE;
     if (desc->replayed && !replay->start.count) return TS_ERR_STATE;
-    // What the replay needed while it loaded is free by now.
+    // The memory that the replay needed while loading is free by now.
     const bool share =
         !desc->allocator.resize && replay->allocator.resize == ts__arena_resize;
     const ts_allocator allocator =
@@ -17191,7 +17276,7 @@ TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
     return ts__tl_depth(timeline, ts__tl_device_at(timeline, device), time_ns);
 }
 
-// It is the most when one of them is issued, or at the beginning.
+// The depth peaks when an operation is issued, or at the start of the interval.
 TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
                                        size_t device, int64_t from_ns,
                                        int64_t to_ns)
@@ -17238,14 +17323,14 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     *edge = TS_EDGE_SELF;
     *inferred = false;
     if (node >= r->node_count) return TS_NODE_NONE;
-    // Work waits before it begins, all else before it ends.
+    // Work waits before it begins; every other operation waits before it ends.
     const bool works =
         node < r->op_count && ts__kind_works(ts__replay_op(r, node)->kind);
     const uint32_t at =
         works || node >= calls_end ? node : ts__replay_end_node(r, node);
-    if (ts__tl_is_call(r, at)) return TS_NODE_NONE; // it never waits
+    if (ts__tl_is_call(r, at)) return TS_NODE_NONE; // calls have no root
     const ts__tl_root *const root = ts__tl_root_at(timeline, at);
-    if (root->culprit == node) return TS_NODE_NONE; // it did not wait
+    if (root->culprit == node) return TS_NODE_NONE; // it waited for nothing
     *edge = root->edge;
     *inferred = root->inferred;
     return root->culprit;
@@ -17254,7 +17339,8 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
 /* ---- 11.69 Timeline: states of a stream --------------------------------- */
 // src/replay/timeline/stream_states.h
 
-// The operations of a stream lie anywhere: those to come are fetched ahead.
+// The operations of a stream are scattered in memory, so upcoming ones are
+// prefetched.
 static void ts__state_spans_load(ts_state_spans *s)
 {
     const ts_timeline *const t = s->timeline;
@@ -17294,7 +17380,8 @@ TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
     return stays;
 }
 
-// Puts what a node waited for into a stay, until *until.
+// If a node waited beyond *until, extends *until and stores the root cause in
+// `span`.
 static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
                                  int64_t *until, ts_state_span *stay)
 {
@@ -17307,7 +17394,7 @@ static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
     stay->inferred = root->inferred;
 }
 
-// The next operation begins.
+// Takes the next operation as begun.
 static void ts__state_spans_begin(ts_state_spans *s)
 {
     const uint8_t kind = s->next_kind & (TS__TL_BEGIN_HELD - 1);
@@ -17324,14 +17411,15 @@ static void ts__state_spans_begin(ts_state_spans *s)
     ts__state_spans_load(s);
 }
 
-// What a stream does while nothing of its runs and it has more to do.
+// Finds the state before the next operation while nothing runs on the stream.
+// Returns until when that state lasts.
 static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t op = s->next_op;
     int64_t until = s->now_ns;
     stay->state = TS_STATE_IDLE;
-    // As many are begun as come before this one: the next to be issued.
+    // All operations issued before this one have begun, so the queue is empty.
     if (s->issue_ns > until) return s->issue_ns;
     if (s->next_kind & TS__TL_BEGIN_HELD)
         ts__state_spans_hold(t, op, &until, stay);
@@ -17342,7 +17430,8 @@ static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
     return until > s->now_ns ? until : s->begin_ns;
 }
 
-// One stay, not joined with the next; it may be empty. False at the end.
+// Produces one span, not yet merged with the next; it may be empty. Returns
+// false at the end.
 static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
@@ -17393,7 +17482,8 @@ TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay)
              (kept->culprit == stay->culprit && kept->edge == stay->edge));
         if (same) {
             kept->end_ns = stay->end_ns;
-            // What they lead to is the last, what runs the first.
+            // A merged span names the last pending operation, but the first
+            // running one.
             if (stay->state != TS_STATE_RUNNING)
                 kept->operation = stay->operation;
             continue;
@@ -17413,7 +17503,7 @@ TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay)
 /* ---- 11.70 Timeline: windows -------------------------------------------- */
 // src/replay/timeline/overview.h
 
-// Of one window and device.
+// The figures of one device in one window.
 typedef struct ts__overview_part {
     ts_timeline_figures figures;
     int64_t own_ns;     // see ts__tl_device
@@ -17432,12 +17522,12 @@ struct ts_overview {
     uint32_t threads, steps; // steps: borders from one window to the next
     size_t window_count, device_count;
     ts__rvec devices;     // uint32_t: tracks, in order of number
-    ts__rmap device_of;   // track to its device; 0 is the one not known
-    ts__rvec borders;     // int64_t, of all parts of windows
+    ts__rmap device_of;   // track to device index; 0 is the unknown device
+    ts__rvec borders;     // int64_t, of all parts of all windows
     ts__rvec windows;     // ts_overview_window
     ts__rvec failures;    // ts_result of each window
     ts__rvec reach;       // int64_t of each window and device
-    ts__rvec counts;      // uint64_t of each window, while it is counted
+    ts__rvec counts;      // uint64_t of each window: its operations
     ts__rvec parts;       // ts__overview_part of each window and device
     ts__rvec gaps;        // ts__overview_gap
     ts__rvec window_gaps; // ts__rvec of each window
@@ -17483,7 +17573,7 @@ static bool ts__overview_tracks(ts_overview *s)
             track.type == TS_TRACK_DEVICE)
             devices[list.count++] = track;
     qsort(devices, list.count, sizeof *devices, ts__overview_compare_device);
-    s->device_count = list.count + 1; // and what belongs to none
+    s->device_count = list.count + 1; // and one for operations without a device
     bool ok = ts__rvec_fill(&s->allocator, &s->devices, sizeof(uint32_t),
                             s->device_count, 0);
     for (size_t i = 0; ok && i < list.count; i++) {
@@ -17517,8 +17607,8 @@ static uint32_t ts__overview_device_of(const ts_overview *s, uint32_t track)
 
 /* ---- Borders ---- */
 
-// Where a chunk begins or ends, and how dense its rows are: the number of them
-// in a nanosecond, times 2^32.
+// The begin or end of a chunk, and the density of its rows: rows per
+// nanosecond, times 2^32.
 typedef struct ts__overview_edge {
     int64_t time;
     uint64_t density;
@@ -17560,8 +17650,9 @@ static bool ts__overview_edges(ts_overview *s, ts__rvec *edges, uint64_t *rows)
     return true;
 }
 
-// Goes through time; with `every` notes a border where as much has passed.
-// Returns how much passes in all.
+// Walks along the time axis and sums up the rows. If `every` is not 0, adds a
+// border each time that many rows have passed. Returns the total number of
+// rows.
 static uint64_t ts__overview_walk(ts_overview *s, const ts__rvec *edges,
                                   uint64_t every)
 {
@@ -17586,7 +17677,7 @@ static uint64_t ts__overview_walk(ts_overview *s, const ts__rvec *edges,
     return passed;
 }
 
-// Cuts the trace into parts of margin_operations, about.
+// Cuts the trace into parts of roughly margin_operations each.
 static ts_result ts__overview_cut(ts_overview *s)
 {
     ts__rvec edges = { 0 };
@@ -17612,7 +17703,7 @@ static ts_result ts__overview_cut(ts_overview *s)
     return result;
 }
 
-/* ---- What a window cannot tell ---- */
+/* ---- Work that extends into later windows ---- */
 
 typedef struct ts__overview_scan {
     const ts_overview *overview;
@@ -17664,8 +17755,8 @@ static void ts__overview_take(const ts_columns *c, uint32_t thread, void *user)
     }
 }
 
-// Counts the operations of each window, and finds out when all the work that
-// began before it had ended.
+// Counts the operations that begin in each window, and finds for each device
+// when the last work that began there ended.
 static ts_result ts__overview_reach(ts_overview *s)
 {
     const size_t cells = s->window_count * s->device_count;
@@ -17696,7 +17787,8 @@ static ts_result ts__overview_reach(ts_overview *s)
     return result;
 }
 
-// From what began in a window to what began before it; the last row is of all.
+// Turns the reach of the work that began in each window into the reach of all
+// work that began before it. The last row covers the whole trace.
 static bool ts__overview_before(ts_overview *s)
 {
     const size_t devices = s->device_count;
@@ -17718,7 +17810,7 @@ static bool ts__overview_before(ts_overview *s)
 /* ---- 11.71 Timeline: one window ----------------------------------------- */
 // src/replay/timeline/overview_window.h
 
-// One more of the longest gaps: a heap, whose first is the shortest.
+// The longest gaps are kept in a heap whose root is the shortest of them.
 static bool ts__overview_gap_before(const ts__overview_gap *a,
                                     const ts__overview_gap *b)
 {
@@ -17770,16 +17862,18 @@ static bool ts__overview_gap_keep(const ts_overview *s, ts__rvec *heap,
     return true;
 }
 
-typedef struct ts__overview_view { // a window while it is looked at
+typedef struct ts__overview_view { // a window that is being analyzed
     ts_overview *overview;
     size_t window;
     ts_replay *replay;
     ts_timeline *timeline;
-    uint64_t before; // operations of the trace before number 0 of the window
-    uint32_t known;  // from here on every operation is there
+    // Operations of the trace before operation 0 of this window's replay.
+    uint64_t before;
+    uint32_t known; // first operation from which on none is missing
 } ts__overview_view;
 
-// The number in the whole trace of a node, if it is an operation.
+// Returns the number of a node in the whole trace; TS_NODE_NONE if it is not an
+// operation.
 static uint32_t ts__overview_number(const ts__overview_view *v, uint32_t node)
 {
     if (node == TS_NODE_NONE || node >= v->replay->op_count ||
@@ -17788,8 +17882,8 @@ static uint32_t ts__overview_number(const ts__overview_view *v, uint32_t node)
     return (uint32_t)(v->before + node);
 }
 
-// All operations from the beginning of what is loaded are there; how many
-// began before the window tells their numbers.
+// From load_from on, all operations are loaded, so their numbers in the trace
+// follow from how many began before the window.
 static void ts__overview_numbers(ts__overview_view *v)
 {
     const ts_replay *const r = v->replay;
@@ -17806,7 +17900,8 @@ static void ts__overview_numbers(ts__overview_view *v)
          earlier < r->op_count &&
          ts__replay_time(r)[earlier] < all[v->window].from_ns;)
         earlier++;
-    v->before = begun - earlier; // modulo 2^64: node numbers are added
+    // Modulo 2^64: ts__overview_number adds the node number.
+    v->before = begun - earlier;
 }
 
 static bool ts__overview_latencies(const ts__overview_view *v,
@@ -17909,14 +18004,14 @@ static void ts__overview_window_run(void *user, size_t window, uint32_t thread)
     if (v.replay) w->plan = v.replay->stats;
     ts_timeline_close(v.timeline);
     ts_replay_close(v.replay);
-    // Windows may be empty.
+    // A window may be empty.
     if (result == TS_ERR_NOT_FOUND) result = TS_OK;
     ((ts_result *)s->failures.data)[window] = result;
 }
 
-/* ---- All windows together ---- */
+/* ---- Merging all windows ---- */
 
-// The value at a place of all latencies of a device, if they were sorted.
+// Returns the value at index `place` of the sorted latencies of a device.
 static int64_t ts__overview_select(const ts_overview *s, size_t device,
                                    uint64_t place)
 {
@@ -17943,12 +18038,13 @@ static int64_t ts__overview_select(const ts_overview *s, size_t device,
 static void ts__overview_add(ts_timeline_figures *to, ts__overview_part *part)
 {
     ts_timeline_figures *const f = &part->figures;
-    bool any = true; // the span is worked out from more than the parts
+    bool any = true; // the span is not computed from the parts
     f->start_ns = f->end_ns = 0;
     ts__tl_sum(to, f, &any);
 }
 
-// A device's span: from its first work to the end of its last.
+// Sets a device's span: from the begin of its first work to the end of its
+// last.
 static void ts__overview_span(const ts_overview *s, size_t device,
                               ts_timeline_figures *to)
 {
@@ -17994,7 +18090,7 @@ static bool ts__overview_merge_gaps(ts_overview *s)
     return ok;
 }
 
-// Devices on which nothing lies are left out.
+// Whether any window has operations of the device; others are left out.
 static bool ts__overview_has(const ts_overview *s, size_t device)
 {
     for (size_t w = 0; w < s->window_count; w++)

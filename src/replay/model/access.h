@@ -144,7 +144,7 @@ TS_API ts_graph ts_replay_graph(const ts_replay *replay)
     return graph;
 }
 
-// When an operation or a call ran, if it did.
+// Fills in when an operation or a call ran, if it did.
 static void ts__node_times(const ts_replay *r, uint32_t i, ts_node *n)
 {
     const int64_t *const start = (const int64_t *)r->start.data;

@@ -3,8 +3,9 @@
 typedef struct ts__calibration {
     ts_replay *replay;
     ts__model *model;
-    ts__rvec latest; // int64_t of each node: its latest edge of some kinds
-    ts__rvec graphs; // uint64_t of each call: what it launched, see below
+    ts__rvec latest; // int64_t of each node: its latest source among some edges
+    // uint64_t of each call: identifies the graph that it launched.
+    ts__rvec graphs;
     ts__rsort sort;
     bool failed;
 } ts__calibration;
@@ -15,7 +16,8 @@ static bool ts__edge_is_host(uint8_t kind)
     return k == TS_EDGE_HOST_ORDER || k == TS_EDGE_USER;
 }
 
-// What an overlapping successor keeps: its place within the one before it.
+// Whether an edge leads to work that overlapped its predecessor on the stream.
+// Such work keeps its offset from the start of the predecessor.
 static bool ts__edge_overlaps(const ts_replay *r, uint32_t from, uint32_t to,
                               uint8_t kind)
 {
@@ -26,11 +28,11 @@ static bool ts__edge_overlaps(const ts_replay *r, uint32_t from, uint32_t to,
 }
 
 typedef enum ts__edge_set {
-    TS__EDGES_HOST,  // order on the host
-    TS__EDGES_OTHERS // all but a node's tie to its own end
+    TS__EDGES_HOST,  // program order on the host
+    TS__EDGES_OTHERS // all others except a node's edge to its own end
 } ts__edge_set;
 
-// The latest source of each node among some edges.
+// Finds for each node the latest source among the edges of a set.
 static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 {
     const ts_replay *const r = c->replay;
@@ -52,9 +54,10 @@ static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 }
 
 /*
-    Delays that are what they are: of the host (from the later of two calls;
-    the other only orders), of an overlap, of what nothing blocked. Returns
-    false if the edge has a class instead.
+    Whether an edge has a fixed delay rather than the delay of a class. Fixed
+    delays are: time of the host (after the later of two calls; the edge from
+    the earlier one only orders), the offset of an overlap, and the duration of
+    calls that nothing blocked.
 */
 static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
                                    uint32_t to, uint8_t kind, ts__edge_set set,
@@ -72,7 +75,7 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
     if (to >= r->join_first) return true;
     if (TS_EDGE_KIND(kind) == TS_EDGE_QUEUE &&
         ts__node_role(r, to) != TS__AT_CALL_END)
-        return true; // there was room: it only orders
+        return true; // the queue had room: the edge only orders
     if (TS_EDGE_KIND(kind) == TS_EDGE_SELF) {
         const bool blocked = latest > at;
         if (!blocked) *delay = recorded;
@@ -87,10 +90,11 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
 }
 
 /*
-    Launches of one graph have the same nodes, whatever the order in which they
-    ran: a sum over them tells graphs apart. Gaps between nodes are those of
-    their graph. One mean over several graphs would have the sum right, and
-    times wrong for as long as one graph is launched again and again.
+    Identifies graphs by a sum over the nodes of a launch, since launches of one
+    graph have the same nodes whatever the order in which these ran. Gaps
+    between nodes are specific to a graph: a single mean over several graphs
+    would give the right sum, but wrong times for as long as one graph is
+    launched repeatedly.
 */
 static void ts__calibrate_graphs(ts__calibration *c)
 {
@@ -144,7 +148,7 @@ static void ts__calibrate_edges(ts__calibration *c)
     }
 }
 
-// What a class adds to one of its edges, in the record.
+// Returns the recorded delay of an edge beyond its fixed part.
 static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
                                     uint32_t e)
 {
@@ -154,8 +158,9 @@ static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
            ts__model_fixed(c->model)[e];
 }
 
-// Finds what holds each node, with the guards of the classes for delays. At
-// equal times it is the launch: then the stream's own delay is unknown.
+// Finds the edge that holds each node back, with the guards of the classes as
+// delays. On a tie the launch edge is chosen, since the delay of the stream
+// cannot be measured then.
 static void ts__calibrate_holds(ts__calibration *c)
 {
     const ts_replay *const r = c->replay;
@@ -199,7 +204,8 @@ static bool ts__sample_is(ts__sampled which, uint32_t kind)
            (kind == TS_EDGE_LAUNCH) == (which == TS__SAMPLE_LAUNCHES);
 }
 
-// Calls back for what holds each node, its class and those above.
+// Calls `call` for the holding edge of each node, once for its class and once
+// for each coarser class.
 static void ts__calibrate_each(ts__calibration *c, ts__sampled which,
                                ts__sample_call call)
 {
@@ -226,7 +232,8 @@ static void ts__sample_count(ts__calibration *c, uint32_t class_of,
     ts__model_class(c->model, class_of)->pub.samples++;
 }
 
-// Every n-th sample of a class goes to the sorter, class first.
+// Adds every n-th sample of a class to the sorter; the class is the high part
+// of the key.
 static void ts__sample_pick(ts__calibration *c, uint32_t class_of,
                             int64_t sample)
 {

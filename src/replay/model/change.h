@@ -1,10 +1,10 @@
 /* ---- Model: changes ----------------------------------------------------- */
 
 enum {
-    TS__ALTER_REMOVED = 1,  // takes no time, what leads to it no delay
-    TS__ALTER_LAUNCHED = 2, // launches arrive at once
+    TS__ALTER_REMOVED = 1,  // has no duration and no delays before it
+    TS__ALTER_LAUNCHED = 2, // its launch has no latency
     TS__ALTER_FUSED = 4,    // needs no launch
-    TS__ALTER_FREE = 8      // a call that waits for nothing any more
+    TS__ALTER_FREE = 8      // a blocking call that no longer waits
 };
 
 typedef struct ts__alter {
@@ -12,14 +12,14 @@ typedef struct ts__alter {
     ts__model *model;
     const ts_replay_run_desc *desc;
     int64_t *duration; // of each node
-    int64_t *delay;    // of each edge
+    int64_t *delay;    // of each edge of the record
     uint8_t *flags;    // of each node
-    ts_ratio *host;    // of each part
-    uint32_t *lane_of; // of each operation, NULL: where it was
+    ts_ratio *host;    // of each part: factor for time of the host
+    uint32_t *lane_of; // of each operation; NULL: no operation moves
     ts__rvec durations, flag_bytes, hosts, lanes_moved;
-    ts__rvec edges; // ts__alter_edge: what changes add
-    ts__rvec spans; // ts_host_span: sorted, apart from each other
-    ts__rvec cuts;  // uint16_t of each operation: kinds of edges
+    ts__rvec edges; // ts__alter_edge: added by changes
+    ts__rvec spans; // ts_host_span: sorted, disjoint
+    ts__rvec cuts;  // uint16_t of each operation: bits of edge kinds
     ts__rsort sort;
 } ts__alter;
 
@@ -34,13 +34,14 @@ static bool ts__change_means(const ts_change *change, uint32_t op)
     return !change->operations || change->operations[op];
 }
 
-// value * num / den, half up, also below zero; at most the largest time.
+// Returns value * num / den rounded half up, also below zero, and clamped to
+// the largest time.
 static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
 {
     if (!ratio.den || ratio.num == ratio.den) return value;
     const bool minus = value < 0;
     const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
-    // Less than 2^96: neither the product nor twice it overflows.
+    // v is below 2^63 and num below 2^32, so the doubled product is below 2^96.
     const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
     const ts__uint128 sum =
         (product + ratio.den - (minus ? 1 : 0)) / ((ts__uint128)ratio.den * 2);
@@ -49,10 +50,11 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     return minus ? -(int64_t)sum : (int64_t)sum;
 }
 
-// value * num / den, half up, without overflow; num and den not negative.
+// Returns value * num / den rounded half up, without overflow. num and den must
+// not be negative.
 static int64_t ts__share_of(int64_t value, int64_t num, int64_t den)
 {
-    // The high halves are cut off together: 31 bits of a share are enough.
+    // Both are shifted down together; 31 bits of the ratio are precise enough.
     while (num > INT32_MAX || den > INT32_MAX) {
         num /= 2;
         den = den > 1 ? den / 2 : 1;
@@ -61,7 +63,7 @@ static int64_t ts__share_of(int64_t value, int64_t num, int64_t den)
     return ts__ratio_of(ratio, value);
 }
 
-// The delay of a class that an edge would have.
+// Returns the delay that the class of an edge would give it.
 static int64_t ts__alter_class_delay(const ts__alter *a, uint32_t from,
                                      uint32_t to, uint8_t kind)
 {
@@ -89,7 +91,7 @@ static bool ts__alter_edge_add(ts__alter *a, uint32_t from, uint32_t to,
     return true;
 }
 
-/* Time of the host that is spared. */
+/* Host time that a change saves. */
 
 static int ts__span_compare(const void *left, const void *right)
 {
@@ -111,7 +113,7 @@ static bool ts__alter_spare(ts__alter *a, const ts_change *change)
     return true;
 }
 
-// Sorts the spans of all changes; those that touch become one.
+// Sorts the spans of all changes and merges those that touch.
 static void ts__alter_spans_merge(ts__alter *a)
 {
     ts_host_span *const all = (ts_host_span *)a->spans.data;
@@ -129,7 +131,7 @@ static void ts__alter_spans_merge(ts__alter *a)
     a->spans.count = count + 1;
 }
 
-// The first span of a node's thread that ends after a moment.
+// Returns the index of the first span of a thread that ends after `time`.
 static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
                                    uint32_t thread, int64_t time)
 {
@@ -147,7 +149,7 @@ static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
     return low;
 }
 
-// How much of [from, to) the thread of a node is spared.
+// Returns how much of [from, to) a change saves on the thread of a node.
 static int64_t ts__alter_spared(const ts__alter *a, uint32_t node, int64_t from,
                                 int64_t to)
 {
@@ -169,7 +171,8 @@ static int64_t ts__alter_spared(const ts__alter *a, uint32_t node, int64_t from,
     return sum;
 }
 
-// Calls become shorter; those that return in a span wait for nothing.
+// Shortens calls by the time saved in them. A blocking call that returned
+// within a span no longer waits.
 static void ts__alter_spare_calls(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -184,8 +187,8 @@ static void ts__alter_spare_calls(const ts__alter *a)
     }
 }
 
-// What a call that waits takes itself, when it is free: all that it took and
-// is not spared.
+// Returns the duration of a blocking call that no longer waits: its recorded
+// duration less the time saved.
 static int64_t ts__alter_free(const ts__alter *a, uint32_t call)
 {
     const ts_replay *const r = a->replay;
@@ -194,7 +197,7 @@ static int64_t ts__alter_free(const ts__alter *a, uint32_t call)
     return end - start - ts__alter_spared(a, call, start, end);
 }
 
-/* Edges that are cut. */
+/* Edges that a change removes. */
 
 static bool ts__alter_cut(ts__alter *a, const ts_change *change)
 {
@@ -222,8 +225,8 @@ static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
 
 /* Durations. */
 
-// Each member of a rendezvous takes as long as the rendezvous itself: the time
-// spent waiting for the others is not its own.
+// Sets the duration of each member of a rendezvous to that of the rendezvous,
+// since the time spent waiting for the others is not part of its own work.
 static void ts__alter_rendezvous(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;

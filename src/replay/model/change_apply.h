@@ -41,8 +41,8 @@ static void ts__alter_close(ts__alter *a)
     ts__rsort_close(memory, &a->sort);
 }
 
-// A launch that comes late because its call took long, and is no case of its
-// class, keeps less of that delay if the call takes less.
+// Returns the residual of a launch that came late because its call took long:
+// it shrinks by the time that a change saves in the call.
 static int64_t ts__alter_late(const ts__alter *a, uint32_t op, int64_t gap)
 {
     const ts_replay *const r = a->replay;
@@ -55,7 +55,7 @@ static int64_t ts__alter_late(const ts__alter *a, uint32_t op, int64_t gap)
     return gap > spared ? gap - spared : 0;
 }
 
-// What is removed keeps no recorded delay either.
+// Copies the residuals; removed and fused operations keep none.
 static bool ts__alter_gaps(ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -72,15 +72,15 @@ static bool ts__alter_gaps(ts__alter *a)
         if (flags & (TS__ALTER_REMOVED | TS__ALTER_FUSED))
             gap[i] = 0;
         else if (flags & TS__ALTER_FREE && owner != i)
-            gap[i] = 0; // what it waited for does not matter any more
+            gap[i] = 0; // the delay came from a wait that the change removed
         else if (a->spans.count && i < r->op_count)
             gap[i] = ts__alter_late(a, i, gap[i]);
     }
     return true;
 }
 
-// Leaves durations in ts_replay.changed, delays and a changed graph in the
-// model.
+// Applies all changes. The durations go to ts_replay.changed, the delays and
+// the changed graph to the model.
 static bool ts__alter_all(ts__alter *a)
 {
     const ts_replay *const r = a->replay;

@@ -1,9 +1,9 @@
 /* ---- Model: changed orders and lanes ------------------------------------ */
 
 typedef struct ts__alter_lane {
-    uint32_t last;       // operation
-    bool gap;            // the one behind it in the record has left
-    uint32_t of_kind[2]; // last copy, last collective
+    uint32_t last; // last operation placed on the lane
+    bool gap; // the operation after `last` in the record moved to another lane
+    uint32_t of_kind[2]; // last copy and last collective
 } ts__alter_lane;
 
 static bool ts__alter_lanes_open(const ts_replay *r, ts__rvec *lanes)
@@ -13,9 +13,10 @@ static bool ts__alter_lanes_open(const ts_replay *r, ts__rvec *lanes)
 }
 
 /*
-    The place of a node among others: by issue and by time, neither before that
-    of what it waits for in the record, then in an order that fits the edges.
-    By issue alone, a queue could hold what its own front waits for.
+    The sort key of a node in a changed order: by issue, then by time, then by
+    an order that fits the edges. Neither issue nor time is earlier than that of
+    any predecessor in the record. With the issue time alone, an operation could
+    be queued behind one that waits for it.
 */
 typedef struct ts__alter_place {
     int64_t issue, time;
@@ -35,14 +36,14 @@ static void ts__alter_places_begin(const ts_replay *r, ts__alter_place *places,
         int64_t *const last = latest + ts__replay_lanes(r)[i];
         const int64_t issue = ts__alter_issue(r, i);
         if (issue > *last) *last = issue;
-        places[i].issue = *last; // those of one lane as they lie there
+        places[i].issue = *last; // keeps the order within a lane
         places[i].time = ts__replay_time(r)[i];
     }
     for (uint32_t e = 0; e < ts__replay_offsets(r)[r->node_count]; e++)
         places[ts__replay_target(r, e)].missing++;
 }
 
-// `queue` has room for all nodes.
+// Computes the places. `queue` has room for all nodes.
 static void ts__alter_places_fill(const ts_replay *r, ts__alter_place *places,
                                   uint32_t *queue)
 {
@@ -62,8 +63,9 @@ static void ts__alter_places_fill(const ts_replay *r, ts__alter_place *places,
     }
 }
 
-// A wait lies where it ends. A collective does not: to wait for others is no
-// reason to let pass what was issued behind it.
+// Returns the place of an operation. A wait is placed where it ends. A
+// collective is not, since later operations on the stream must not overtake it
+// while it waits for others.
 static const ts__alter_place *ts__alter_place_of(const ts_replay *r,
                                                  const ts__alter_place *places,
                                                  uint32_t op)
@@ -73,7 +75,7 @@ static const ts__alter_place *ts__alter_place_of(const ts_replay *r,
                : &places[ts__replay_end_node(r, op)];
 }
 
-// Sorts the operations by one part of their places.
+// Sorts the operations by one component of their places.
 static void ts__alter_sort_by(ts__alter *a, const ts__alter_place *places,
                               size_t count, int part)
 {
@@ -87,7 +89,7 @@ static void ts__alter_sort_by(ts__alter *a, const ts__alter_place *places,
     ts__rsort_run(&a->sort, count);
 }
 
-// Operations in order of their places.
+// Sorts the operations by place; the index of the sorter receives them.
 static bool ts__alter_sort(ts__alter *a, size_t *count)
 {
     const ts_replay *const r = a->replay;
@@ -123,8 +125,8 @@ static bool ts__alter_follow(ts__alter *a, uint32_t from, uint32_t to)
         ts__alter_class_delay(a, from, to, TS_EDGE_STREAM_ORDER));
 }
 
-// Chains every lane that something left or came to. What comes takes its
-// place by issue.
+// Adds the stream order of every lane that an operation left or moved to. Moved
+// operations are placed by issue.
 static bool ts__alter_chain(ts__alter *a)
 {
     const ts_replay *const r = a->replay;
@@ -162,7 +164,8 @@ static uint32_t ts__alter_find_lane(const ts_replay *r, uint32_t file,
     return TS_NODE_NONE;
 }
 
-// Writes down where operations go; returns false if nothing moves.
+// Records the new lane of each operation that a change moves. Returns false if
+// none moves.
 static bool ts__alter_move(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -175,7 +178,7 @@ static bool ts__alter_move(ts__alter *a, const ts_change *change)
         if (change->type == TS_CHANGE_SERIALISE) {
             while (to && ts__replay_lane_at(r, to - 1)->operations &&
                    ts__replay_lane_at(r, to - 1)->device == lane->device)
-                to--; // lanes of a device lie side by side
+                to--; // the lanes of a device are adjacent
         } else {
             to = ts__alter_find_lane(r, lane->file, change->track);
         }
@@ -213,7 +216,8 @@ static bool ts__alter_moves(ts__alter *a)
 
 /* Overlap. */
 
-// 0: a copy, 1: a collective, 2: neither.
+// Returns which kind of operation is hidden: 0 for a copy, 1 for a collective,
+// 2 for none.
 static uint32_t ts__alter_hidden(const ts_replay *r, uint32_t node)
 {
     if (node >= r->op_count) return 2;
@@ -221,8 +225,8 @@ static uint32_t ts__alter_hidden(const ts_replay *r, uint32_t node)
     return kind == TS_EVENT_MEMCPY ? 0 : kind == TS_EVENT_COLLECTIVE ? 1 : 2;
 }
 
-// What waits for the end of a hidden operation, on a device, goes on as soon
-// as that has started.
+// Makes what waits on a device for the end of a hidden operation wait for its
+// start instead.
 static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
 {
     const ts_replay *const r = a->replay;
@@ -245,7 +249,8 @@ static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
     return true;
 }
 
-// They still follow each other, one of a kind after another of its stream.
+// Overlaps the copies and collectives that a change selects. Those of one kind
+// on a stream still follow each other.
 static bool ts__alter_overlap(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -292,7 +297,8 @@ static bool ts__alter_pack(ts__alter *a)
     uint32_t sum = 0;
     for (uint32_t i = 0; i <= nodes; i++) {
         sum += offsets[i];
-        // Ends of the added edges: the loop below counts down.
+        // Each offset becomes the end of the node's added edges, as the loop
+        // below counts down.
         offsets[i] = sum + (i < nodes ? ts__replay_offsets(r)[i + 1]
                                       : ts__replay_offsets(r)[i]);
     }

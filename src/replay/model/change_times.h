@@ -1,9 +1,9 @@
 /* ---- Model: changed times ----------------------------------------------- */
 
-typedef struct ts__alter_group { // of transfers
+typedef struct ts__alter_group { // of transfers between the same endpoints
     int64_t least, most;
-    uint64_t small, large;      // the least and the most bytes of one,
-    int64_t small_ns, large_ns; // and the shortest of these
+    uint64_t small, large; // bytes of the smallest and of the largest transfer
+    int64_t small_ns, large_ns; // the shortest durations of these sizes
 } ts__alter_group;
 
 static void ts__alter_group_add(ts__alter_group *g, int64_t ns, uint64_t size)
@@ -21,10 +21,10 @@ static void ts__alter_group_add(ts__alter_group *g, int64_t ns, uint64_t size)
 }
 
 /*
-    What a transfer of no bytes would take, by those of the least and of the
-    most bytes. Where sizes are not known or all alike, that is no more than
-    the shortest; where all are about as long, nothing tells what it is, and
-    all of each counts as transfer.
+    Estimates the duration of a transfer of no bytes by extrapolating from the
+    smallest and the largest transfer. If sizes are unknown or all alike, it is
+    the shortest duration. But if the durations hardly differ either, the
+    latency cannot be told from the transfer and is taken as 0.
 */
 static int64_t ts__alter_latency(const ts__alter_group *g)
 {
@@ -37,8 +37,9 @@ static int64_t ts__alter_latency(const ts__alter_group *g)
     return moved < g->small_ns ? g->small_ns - moved : 0;
 }
 
-// The direction and device of a copy; the communicator of a collective, or, if
-// that is not known, its device. `*coll` goes along with ascending operations.
+// Returns a key: direction and device of a copy, or the communicator of a
+// collective (its device if the communicator is unknown). Call it with
+// ascending operations; `*coll` keeps the position in the list of collectives.
 static uint64_t ts__alter_group_key(const ts_replay *r, uint32_t op,
                                     size_t *coll)
 {
@@ -120,7 +121,8 @@ static void ts__alter_scale(const ts__alter *a, const ts_change *change)
             a->duration[i] = ts__ratio_of(change->factor, a->duration[i]);
 }
 
-// Calls all of whose operations have a flag get one themselves.
+// Sets the flags `of_calls` of each call whose operations all have a flag of
+// `of_ops`.
 static bool ts__alter_calls(ts__alter *a, uint8_t of_ops, uint8_t of_calls)
 {
     const ts_replay *const r = a->replay;
@@ -167,7 +169,8 @@ static bool ts__alter_can_follow(const ts_replay *r, uint32_t op)
     return ts__kind_works(ts__replay_op(r, op)->kind);
 }
 
-// What is inserted behind an operation is held by it: it lasts longer.
+// Inserts an operation behind each selected one. It is modelled by extending
+// the duration of the operation before it.
 static bool ts__alter_insert(ts__alter *a, const ts_change *change,
                              uint32_t index)
 {
@@ -190,7 +193,8 @@ static bool ts__alter_insert(ts__alter *a, const ts_change *change,
             ts__alter_class_delay(a, i, i, TS_EDGE_STREAM_ORDER);
         to->after = i;
         to->change = index;
-        to->start_ns = ts__replay_add(extra[i], gap); // after its end, so far
+        // Relative to the end of the operation.
+        to->start_ns = ts__replay_add(extra[i], gap);
         to->end_ns = extra[i] = ts__replay_add(to->start_ns, change->ns);
         const uint32_t call = ts__replay_op(r, i)->call;
         if (call != TS_NODE_NONE &&
@@ -206,7 +210,8 @@ static void ts__alter_host(const ts__alter *a, const ts_change *change)
     for (uint32_t i = 0; i < a->replay->parts.count; i++) {
         if (change->one_part && change->part != i) continue;
         ts_ratio *const h = &a->host[i];
-        // Two of these are rare; what does not fit is cut down.
+        // Changes of the same part rarely combine. If the product does not fit,
+        // precision is dropped.
         uint64_t num = (uint64_t)h->num * change->factor.num;
         uint64_t den = (uint64_t)h->den * change->factor.den;
         if (!change->factor.den) continue;
@@ -219,8 +224,8 @@ static void ts__alter_host(const ts__alter *a, const ts_change *change)
     }
 }
 
-// Of two that follow each other in a stream and are both meant, the second
-// needs no launch of its own.
+// Marks the second of two selected operations that follow each other on a
+// stream as fused: it needs no launch of its own.
 static bool ts__alter_fuse(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
@@ -264,7 +269,7 @@ static int64_t ts__alter_host_time(const ts__alter *a, uint32_t node,
     return ts__ratio_of(a->host[ts__replay_part_of(a->replay, node)], time);
 }
 
-// A part of an operation, where that takes longer or shorter.
+// Scales a part of an operation's duration as a change scaled the duration.
 static int64_t ts__alter_share(const ts__alter *a, uint32_t op, int64_t part)
 {
     const int64_t recorded = ts__replay_duration(a->replay)[op];
@@ -273,7 +278,7 @@ static int64_t ts__alter_share(const ts__alter *a, uint32_t op, int64_t part)
     return ts__share_of(part, now, recorded);
 }
 
-// What an edge adds in this run.
+// Returns the delay of an edge in this run.
 static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
 {
     const ts_replay *const r = a->replay;
@@ -300,7 +305,7 @@ static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
         return ts__alter_host_time(a, to, ts__replay_add(fixed, own));
     if (base == TS_EDGE_SELF && class_of == TS_NODE_NONE &&
         ts__kind_works(ts__replay_op(r, from)->kind))
-        return ts__alter_share(a, from, fixed); // it met nobody in the end
+        return ts__alter_share(a, from, fixed); // it waited for no one
     if (flags & TS__ALTER_FUSED && base == TS_EDGE_LAUNCH) return TS__EDGE_OFF;
     if (flags & TS__ALTER_FUSED && kind == TS_EDGE_STREAM_ORDER) return 0;
     if (base == TS_EDGE_LAUNCH) {
@@ -324,7 +329,8 @@ static void ts__alter_calls_last(const ts__alter *a)
 
 /* Order. */
 
-// When the host asked for an operation, for its place among others.
+// Returns when the host issued an operation, which determines its place on a
+// lane.
 static int64_t ts__alter_issue(const ts_replay *r, uint32_t op)
 {
     const int64_t issue = ts__replay_op(r, op)->issue;
@@ -337,7 +343,7 @@ static bool ts__alter_in_order(const ts_replay *r, uint32_t op)
            !ts__kind_syncs(ts__replay_op(r, op)->kind);
 }
 
-// Takes away the stream order of what moves.
+// Removes the stream order edges of the operations that move.
 static void ts__alter_unchain(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;

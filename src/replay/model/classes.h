@@ -1,46 +1,48 @@
 /* ---- Model: classes of delays ------------------------------------------- */
 
-// Fewer samples than this say nothing about a class of their own.
+// A class with fewer samples uses the delay of its coarser class.
 #define TS__CLASS_SAMPLES 8
-// Quartiles are taken from so many samples of a class, evenly spread.
+// Quartiles are computed from this many samples of a class, evenly spread.
 #define TS__CLASS_SORTED 4096
-// No delay of a device or a driver is so long: something else was waited for.
+// No device or driver delays work that long: it waited for something else.
 #define TS__CLASS_MOST_NS 1000000
-// What is never an outlier: resolution of clocks, noise of one access.
+// Deviations up to this are no outliers: clock resolution, noise of one access.
 #define TS__CLASS_NOISE_NS 1000
 
 typedef struct ts__class {
     ts_delay pub;
-    uint32_t parent; // coarser class, TS_NODE_NONE: none
-    int64_t guard;   // what is added to find the edge that holds a node
-    int64_t least;   // shortest delay of all edges
-    int64_t sum;     // of the samples within low_ns and high_ns
-    uint64_t kept;   // how many these are
-    uint64_t seen;   // counts samples while they are picked
-    int64_t spread;  // between the quartiles
-    uint32_t of;     // class whose delay it uses
-    bool from_end;   // launches: counted from the end of the call
+    uint32_t parent; // coarser class; TS_NODE_NONE: none
+    int64_t guard;   // delay assumed when searching the edge that holds a node
+    int64_t least;   // shortest delay of all edges of the class
+    int64_t sum;     // of the samples within [low_ns, high_ns]
+    uint64_t kept;   // number of these samples
+    uint64_t seen;   // samples seen so far while picking
+    int64_t spread;  // width of the interval with most samples
+    uint32_t of;     // class whose delay it uses: itself or a coarser one
+    bool from_end;   // launches: the delay counts from the end of the call
     int64_t spread_from_start;
 } ts__class;
 
 typedef struct ts__model {
-    ts__rvec classes;    // ts__class
-    ts__rvec edge_class; // uint32_t of each edge; TS_NODE_NONE: only `fixed`
-    ts__rvec fixed;      // int64_t of each edge: delay beside its class
-    ts__rvec hold;       // ts__hold of each node
-    ts__rvec residual;   // int64_t of each node
-    ts__rvec is_held;    // bool of each node: some edge leads to it
-    ts__rmap known;      // key of a class to its index
+    ts__rvec classes; // ts__class
+    // uint32_t of each edge; TS_NODE_NONE: `fixed` is the delay.
+    ts__rvec edge_class;
+    ts__rvec fixed; // int64_t of each edge: delay in addition to its class
+    ts__rvec hold;  // ts__hold of each node
+    // int64_t of each node: time that its class does not explain.
+    ts__rvec residual;
+    ts__rvec is_held; // bool of each node: an edge leads to it
+    ts__rmap known;   // key of a class to its index
     uint64_t unexplained;
     int64_t unexplained_ns;
     bool calibrated;
-    // Of the last run.
+    // Results of the last run.
     bool ran;
     ts__rvec offsets, targets, kinds, delay; // a changed graph
-    ts__rvec gap;                            // residuals that still count
-    ts__rvec held;     // node that left the resource a node waited for
+    ts__rvec gap;      // int64_t of each node: residuals that still apply
+    ts__rvec held;     // node that freed the resource a node waited for
     ts__rvec parts;    // ts_path_part
-    ts__rvec extra;    // int64_t of each operation: TS_CHANGE_INSERT in it
+    ts__rvec extra;    // int64_t of each operation: time that changes inserted
     ts__rvec inserted; // ts_inserted
     ts__rvec steps;    // ts_step
     ts__rvec step_zones;
@@ -48,7 +50,8 @@ typedef struct ts__model {
     bool has_path, has_steps, looked_for_steps;
 } ts__model;
 
-// The edge that holds a node back: the largest source plus delay.
+// The edge that holds a node back: the one with the largest source time plus
+// delay.
 typedef struct ts__hold {
     int64_t at;
     uint32_t edge, class_of;
@@ -71,14 +74,14 @@ static ts__hold *ts__model_holds(const ts__model *m)
     return (ts__hold *)m->hold.data;
 }
 
-// Whether anything leads to a node; else its residual is a time.
+// Whether any edge leads to a node. If not, its residual is its start time.
 static bool ts__model_is_held(const ts__model *m, uint32_t node)
 {
     return ((const bool *)m->is_held.data)[node];
 }
 
-// Nodes that are no operations, to a class. Ends of operations have the kind
-// of their owner and TS__AT_END.
+// Roles of nodes other than operations in a class. The end of an operation has
+// the kind of its owner plus TS__AT_END.
 enum { TS__AT_CALL = 1, TS__AT_CALL_END = 2, TS__AT_JOIN = 3, TS__AT_END = 32 };
 
 static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
@@ -91,7 +94,7 @@ static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
     return ts__replay_op(r, owner)->kind | (uint32_t)TS__AT_END;
 }
 
-// The function of a call or its end; 0: none.
+// Returns the name of the API function of a call or its end; 0: none.
 static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
 {
     const uint32_t owner = ts__settle_owner(r, node);
@@ -99,10 +102,11 @@ static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
     return ((const uint32_t *)r->call_names.data)[owner - r->op_count];
 }
 
-// All that tells classes apart; hashed as it is.
+// All that distinguishes classes. Hashed as raw bytes.
 typedef struct ts__class_key {
-    uint32_t kind, from, to, part;      // part: direction of a copy, or a graph
-    uint32_t device, name, file, level; // file: part
+    // part: direction of a copy, or hash of a graph.
+    uint32_t kind, from, to, part;
+    uint32_t device, name, file, level; // file: index of a ts_replay_part
 } ts__class_key;
 
 static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
@@ -124,7 +128,8 @@ static ts__class_key ts__class_of_edge(const ts_replay *r, uint32_t from,
     return key;
 }
 
-// Kinds of nodes whose delays have the same causes.
+// Maps a role to the role that stands for all whose delays have the same
+// causes.
 static uint32_t ts__class_family(uint32_t role)
 {
     switch (role) {
@@ -139,7 +144,7 @@ static uint32_t ts__class_family(uint32_t role)
     }
 }
 
-// What the next coarser class does not tell apart.
+// Returns the key of the next coarser class, with fewer distinctions.
 static ts__class_key ts__class_coarser(const ts__class_key *key)
 {
     ts__class_key up = *key;

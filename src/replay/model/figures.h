@@ -2,13 +2,14 @@
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
 
-// What was inserted behind an operation is not part of it.
+// Returns the end of an operation in the run, without what was inserted behind
+// it.
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
     const uint32_t end = ts__replay_end_node(r, op);
     const int64_t extra = ts__model_extra(r, op);
-    if (end != op) { // others may have met it without what was inserted
+    if (end != op) { // others may have waited for it without the inserted time
         const bool ended = start[end] != TS__NO_TIME;
         const int64_t without = ended ? start[end] - extra : start[op];
         return without > start[op] ? without : start[op];
@@ -19,7 +20,8 @@ static int64_t ts__op_end(const ts_replay *r, uint32_t op)
     return ts__replay_add(start[op], duration - extra);
 }
 
-// Puts the operations in the sorter's index into total order of the schedule.
+// Sorts the operations in the sorter's index by start, then lane: the total
+// order of the schedule.
 static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
 {
     const int64_t *const start = (const int64_t *)r->start.data;
@@ -34,7 +36,7 @@ static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
     return true;
 }
 
-// The operations that ran, in total order. That of the record is the same
+// Lists the operations that ran in total order. Recorded order is total order
 // unless something moved.
 static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
                               size_t *count)
@@ -57,8 +59,9 @@ static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
     return sorted || ts__figures_sort(r, sort, *count);
 }
 
-// What an operation is, wherever it lies in the file. 48 bytes, hashed as
-// they are on a little-endian machine, like everything in a trace.
+// Identifies an operation independently of where it is in the file. Its 48
+// bytes are hashed as they are in memory; traces are only read on little-endian
+// machines.
 typedef struct ts__identity {
     uint64_t place; // kind, lane type, file, device number: 8, 8, 16, 32 bits
     uint64_t stream, correlation, name;
@@ -109,13 +112,14 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     id->stream = lane->number;
     id->correlation = op->correlation;
     if (op->correlation >> 48 == ts__replay_part(r, lane->part)->local)
-        id->correlation &= (UINT64_C(1) << 48) - 1; // as if it were alone
+        // As in a trace of this process alone.
+        id->correlation &= (UINT64_C(1) << 48) - 1;
     id->start = ((const int64_t *)r->start.data)[index];
     id->end = ts__op_end(r, index);
     return ts__figures_name(r, known, hashes, index, &id->name);
 }
 
-// The digest of a schedule whose order is in `index`.
+// Computes the digest of the schedule whose order is given by `index`.
 static bool ts__figures_digest(ts_replay *r, const uint32_t *index,
                                size_t count)
 {
@@ -140,7 +144,7 @@ static bool ts__figures_digest(ts_replay *r, const uint32_t *index,
     return ok;
 }
 
-// Adds [start, end) to what a lane did; starts come in order.
+// Adds [start, end) to the figures of a lane. Must be called in order of start.
 static void ts__lane_add(ts_lane *lane, int64_t *busy_until, int64_t start,
                          int64_t end, bool works)
 {
@@ -163,8 +167,8 @@ static void ts__lanes_reset(ts__rvec *lanes)
     }
 }
 
-// Busy times. Lanes without operations, the threads, come first and have no
-// result.
+// Computes busy times. Lanes without operations (threads) come first in the
+// list of lanes and have no result.
 static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
 {
     const size_t own = r->lane_results.count, all = r->device_results.count;
@@ -202,7 +206,7 @@ static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
     return true;
 }
 
-// Nearest-rank percentile of `count` sorted values.
+// Returns the nearest-rank percentile of `count` sorted values.
 static int64_t ts__percentile(const uint64_t *sorted, size_t count,
                               size_t percent)
 {
@@ -280,7 +284,8 @@ static void ts__rrun_close(ts__rrun *run)
     run->missing = NULL;
 }
 
-// A rendezvous takes as long as the operation that is its measure.
+// Sets the duration of each rendezvous to that of the member that determines
+// its cost.
 static void ts__rrun_rendezvous(const ts_replay *r)
 {
     int64_t *const changed = (int64_t *)r->changed.data;
@@ -290,7 +295,8 @@ static void ts__rrun_rendezvous(const ts_replay *r)
     }
 }
 
-// The durations of a run, in ts_replay.changed unless all are as recorded.
+// Stores the durations of a run in ts_replay.changed, which stays empty if all
+// are as recorded.
 static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 {
     r->changed.count = 0;
@@ -308,7 +314,8 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
     return true;
 }
 
-// After the loop: what did not run and why, and the figures.
+// Completes a run: determines which operations did not run and why, and
+// computes the figures.
 static bool ts__rrun_finish(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
@@ -351,7 +358,8 @@ static bool ts__rrun_exact(ts_replay *r, const int64_t *durations_ns)
 }
 
 static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc);
-static void ts__model_forget(ts_replay *r); // what rests on the last run
+// Drops all that depends on the last run.
+static void ts__model_forget(ts_replay *r);
 TS_API ts_result ts_replay_run(ts_replay *replay,
                                const ts_replay_run_desc *desc)
 {

@@ -1,7 +1,7 @@
 /* ---- Model: fitting delays ---------------------------------------------- */
 
-// How far apart delays of one class may lie: more is no constant, but
-// something that nobody recorded.
+// Returns how far apart delays of one class may be. A wider spread is not a
+// constant delay but an unrecorded influence.
 static int64_t ts__edge_wide(uint32_t kind)
 {
     switch (kind) {
@@ -13,7 +13,8 @@ static int64_t ts__edge_wide(uint32_t kind)
     }
 }
 
-// The first of the samples in the fewest ns that hold `need` of them.
+// Returns the first index of the shortest interval that holds `need` of the
+// samples.
 static size_t ts__class_shortest(const uint64_t *keys, size_t count,
                                  size_t need)
 {
@@ -24,7 +25,8 @@ static size_t ts__class_shortest(const uint64_t *keys, size_t count,
     return best;
 }
 
-// The first of the most samples that lie within `wide` ns; *need: how many.
+// Returns the first index of the interval of `wide` ns that holds the most
+// samples; *need receives how many.
 static size_t ts__class_densest(const uint64_t *keys, size_t count,
                                 int64_t wide, size_t *need)
 {
@@ -41,9 +43,9 @@ static size_t ts__class_densest(const uint64_t *keys, size_t count,
 }
 
 /*
-    Where the samples of a class are: the shortest interval with half of them,
-    or, where that is wider than delays of one cause are, the densest one as
-    wide as these may be.
+    Finds the range in which samples of a class are not outliers. It is based on
+    the shortest interval with half of them or, if that is wider than delays of
+    one cause can be, on the densest interval of the maximum width.
 */
 static void ts__class_fence(ts__class *k, const uint64_t *keys, size_t count)
 {
@@ -77,7 +79,8 @@ static void ts__calibrate_fences(ts__calibration *c, size_t count)
     }
 }
 
-// Typical of devices of today, for kinds that a trace shows no sample of.
+// Returns a typical delay of current devices, for kinds of edges without
+// samples in the trace.
 static int64_t ts__edge_assumed(uint32_t kind)
 {
     switch (kind) {
@@ -92,12 +95,12 @@ static int64_t ts__edge_assumed(uint32_t kind)
 
 static int64_t ts__mean(int64_t sum, int64_t count)
 {
-    const int64_t twice = 2 * sum + count; // half up
+    const int64_t twice = 2 * sum + count; // rounds half up
     const int64_t q = twice / (2 * count);
     return twice % (2 * count) < 0 ? q - 1 : q;
 }
 
-// Classes come after those that they are part of.
+// Sets the delay of each class. A coarser class precedes its finer classes.
 static void ts__calibrate_delays(ts__calibration *c, ts__sampled which)
 {
     ts__model *const m = c->model;
@@ -127,7 +130,8 @@ static void ts__calibrate_delays(ts__calibration *c, ts__sampled which)
     }
 }
 
-// One round: samples of the edges that hold, quartiles, means.
+// Runs one round: collects the samples of the holding edges, finds their
+// ranges, and averages.
 static void ts__calibrate_fit(ts__calibration *c, ts__sampled which)
 {
     ts__model *const m = c->model;
@@ -162,7 +166,8 @@ static void ts__calibrate_guards(ts__calibration *c, uint32_t factor)
     }
 }
 
-// Launches counted from the start or from the end of their call.
+// Lets launch delays count from the end of their call or, if `decide` finds a
+// smaller spread that way, from its start.
 static void ts__calibrate_launches(ts__calibration *c, bool decide)
 {
     const ts_replay *const r = c->replay;
@@ -203,10 +208,11 @@ static void ts__calibrate_least(ts__calibration *c)
 }
 
 /*
-    Which edge held a node is not recorded. First come the cases beyond doubt:
-    launches after everything else was done, then edges that came so late that
-    no launch, were it twice as slow as these, could have held the node. With
-    the delays of these the edges that hold are found again, three times.
+    The record does not show which edge held a node back. The rounds start with
+    cases beyond doubt: launches after all other predecessors had ended, then
+    edges so late that no launch could have held the node back, even with twice
+    the launch delay found. With the delays of these, three more rounds find the
+    holding edges and delays again.
 */
 static void ts__calibrate_rounds(ts__calibration *c)
 {
@@ -231,7 +237,7 @@ static void ts__calibrate_rounds(ts__calibration *c)
     ts__calibrate_guards(c, 1);
 }
 
-// What of each node its class does not explain.
+// Computes for each node the time that the delay of its class does not explain.
 static void ts__calibrate_residuals(ts__calibration *c)
 {
     const ts_replay *const r = c->replay;

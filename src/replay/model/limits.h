@@ -1,14 +1,14 @@
 /* ---- Model: limits on resources ----------------------------------------- */
 
 /*
-    Copy engines and, if wanted, multiprocessors. A node that needs one waits
-    in its resource's queue once its edges have fired; so nodes have to run in
-    order of time: (time, device, stream, place in the stream), what ends
-    before what starts.
+    Limits: copy engines and, if requested, multiprocessors. A node that needs a
+    resource waits in the queue of the resource once its edges have fired. Nodes
+    therefore have to run in order of (time, device, stream, position in the
+    stream), with ends before starts.
 */
 
-// What is ready, or ends. Lanes are numbered by device and stream, nodes by
-// place in the stream.
+// A node that is ready to start, or that ends. Lanes are numbered by device and
+// stream, nodes by their position in the stream, so `place` sorts as required.
 typedef struct ts__ready {
     int64_t time;
     uint64_t place; // starts << 63 | lane << 32 | node
@@ -50,21 +50,22 @@ static ts__ready ts__ready_pop(ts__rvec *heap)
     return first;
 }
 
-// Parts of a device that a kernel can have.
+// The whole of a device in the units in which kernels occupy it.
 #define TS__SHARE_ALL 65536
 
 typedef struct ts__resource {
-    int64_t room, all; // engines, or parts of the multiprocessors
-    int64_t lanes;     // that use it: no more than `all` never wait
-    ts__rvec waiting;  // ts__ready, its time is the priority and the arrival
+    int64_t room, all; // room: what is free. Engines, or units of TS__SHARE_ALL
+    int64_t lanes;     // lanes that use it: if at most `all`, none ever waits
+    // ts__ready with the priority as time and the arrival as place.
+    ts__rvec waiting;
 } ts__resource;
 
 typedef struct ts__limits {
     ts_replay *replay;
     ts__rvec resources; // ts__resource
-    ts__rvec of;        // uint32_t of each operation; TS_NODE_NONE: none
-    ts__rvec needs;     // uint32_t of each operation
-    ts__rvec ready;     // heap
+    ts__rvec of; // uint32_t of each operation: its resource; TS_NODE_NONE: none
+    ts__rvec needs; // uint32_t of each operation: how much of the resource
+    ts__rvec ready; // heap of ts__ready
     bool any;
 } ts__limits;
 
@@ -73,8 +74,9 @@ static ts__resource *ts__limits_at(const ts__limits *l, uint32_t i)
     return (ts__resource *)l->resources.data + i;
 }
 
-// Copies between host and device and between devices have engines; a copy
-// within a device is done by its multiprocessors or its memory.
+// Whether an operation occupies a copy engine: copies between host and device
+// and between devices do. A copy within a device uses its multiprocessors or
+// memory.
 static bool ts__limits_copies(const ts__op *op)
 {
     return op->kind == TS_EVENT_MEMCPY &&
@@ -122,8 +124,9 @@ static uint64_t ts__limits_blocks(const ts_launch_entry *launch)
 }
 
 /*
-    The part of its device that a kernel fills: its blocks over what fits at
-    once, which threads, registers and shared memory bound.
+    Returns the share of its device that a kernel occupies: its blocks divided
+    by the number of blocks that fit at once, which threads, registers and
+    shared memory limit.
     Source: CUDA C++ Programming Guide, "Multiprocessor level".
 */
 static uint32_t ts__limits_share(const ts__limits_device *device,
@@ -133,7 +136,7 @@ static uint32_t ts__limits_share(const ts__limits_device *device,
     uint64_t threads = 1;
     for (int i = 0; i < 3; i++)
         if (launch->block[i] && threads < 65536) threads *= launch->block[i];
-    uint64_t fits = 32; // blocks of a multiprocessor, whatever their size
+    uint64_t fits = 32; // maximum number of blocks on a multiprocessor
     const uint64_t memory =
         (uint64_t)launch->static_shared + launch->dynamic_shared;
     const uint64_t registers = threads * launch->registers;
@@ -159,7 +162,8 @@ static uint32_t ts__limits_add(ts__limits *l, int64_t all)
     return (uint32_t)(l->resources.count - 1);
 }
 
-// How many copies of each engine's kind ran at once in the record, at most.
+// Sets the number of engines of each kind to the highest number of copies that
+// ran at once in the record.
 static bool ts__limits_recorded(ts__limits *l)
 {
     const ts_replay *const r = l->replay;
@@ -214,9 +218,10 @@ static bool ts__limits_engines(ts__limits *l, uint32_t engines)
     return true;
 }
 
-// The launch of a kernel; of what does a collective, if that is known. Other
-// operations, and collectives of which nothing is known, have none of their
-// own: false. `*coll` goes along with ascending operations.
+// Returns the launch of a kernel, or of the kernel that performs a collective
+// if known. Returns false for other operations and unknown collectives. Call it
+// with ascending operations; `*coll` keeps the position in the list of
+// collectives.
 static bool ts__limits_launch(const ts_replay *r, uint32_t op, size_t *coll,
                               uint32_t *launch)
 {
@@ -292,9 +297,9 @@ static bool ts__limits_open(ts__limits *l, ts_replay *r,
 typedef struct ts__timed { // a run in order of time
     ts__rrun *run;
     ts__limits *limits;
-    uint32_t *queue;   // what has just become ready
-    uint32_t *held;    // of each node
-    uint32_t arrivals; // that had to wait; each node waits once at most
+    uint32_t *queue; // nodes that have just become ready
+    uint32_t *held;  // of each node: node that freed the resource it waited for
+    uint32_t arrivals; // counts nodes that had to wait; each waits at most once
     bool failed;
 } ts__timed;
 
@@ -312,7 +317,8 @@ static void ts__timed_push(ts__timed *t, ts__ready item)
         t->failed = true;
 }
 
-// The operation that has room of a resource until the end that a node is.
+// Returns the operation whose end is `node` if it occupies a resource; else
+// TS_NODE_NONE.
 static uint32_t ts__timed_holder(const ts__timed *t, uint32_t node)
 {
     const ts_replay *const r = t->run->replay;
@@ -343,7 +349,8 @@ static void ts__timed_occupy(ts__timed *t, uint32_t node, int64_t time)
     const uint32_t of = ((const uint32_t *)t->limits->of.data)[node];
     const uint32_t needs = ((const uint32_t *)t->limits->needs.data)[node];
     ts__limits_at(t->limits, of)->room -= needs;
-    // What waits for others has its room until all of them are done.
+    // An operation that waits for others occupies the resource until all of
+    // them are done.
     if (ts__replay_end_node(t->run->replay, node) == node) {
         const int64_t end = ts__replay_add(time, t->run->duration[node]);
         ts__timed_push(t, ts__timed_item(t, end, node, 0));
@@ -351,7 +358,8 @@ static void ts__timed_occupy(ts__timed *t, uint32_t node, int64_t time)
     ts__timed_start(t, node, time);
 }
 
-// Smaller numbers go first, as vendors have it; then who came first.
+// Returns the priority of a node: smaller numbers first, as the vendors define
+// it. Arrival breaks ties.
 static int64_t ts__timed_priority(const ts__timed *t, uint32_t node)
 {
     const ts_replay *const r = t->run->replay;
@@ -360,7 +368,8 @@ static int64_t ts__timed_priority(const ts__timed *t, uint32_t node)
     return (int64_t)(flags >> 16 & 0xFFFF);
 }
 
-// Starts the first of what waits for a resource, after what made room.
+// Starts the first node in the queue of a resource; the node `after` made room
+// for it.
 static void ts__timed_next(ts__timed *t, ts__resource *resource, uint32_t after,
                            int64_t time)
 {
@@ -369,8 +378,8 @@ static void ts__timed_next(ts__timed *t, ts__resource *resource, uint32_t after,
     ts__timed_occupy(t, next, time);
 }
 
-// Starts what waits for the resource of an operation, in order, as far as
-// there is room once that has ended, at the node `end`.
+// Frees the resource of an operation that ended at the node `end`, and starts
+// the nodes in the queue in order as far as there is room.
 static void ts__timed_release(ts__timed *t, uint32_t op, uint32_t end,
                               int64_t time)
 {
@@ -385,7 +394,7 @@ static void ts__timed_release(ts__timed *t, uint32_t op, uint32_t end,
     }
 }
 
-// Ends what has room: itself, or at a node that is its end.
+// Ends a node that occupies a resource, or the operation whose end it is.
 static void ts__timed_end(ts__timed *t, uint32_t node, int64_t time)
 {
     const uint32_t op = ts__timed_holder(t, node);
@@ -394,8 +403,9 @@ static void ts__timed_end(ts__timed *t, uint32_t node, int64_t time)
 }
 
 /*
-    Collectives that have room may all wait for others that find none. In the
-    record they went on, so what is first in line gets in without room.
+    Resolves a deadlock: the collectives that occupy a resource may all wait for
+    others that find no room. In the record they made progress, so the first in
+    the queue starts without room.
 */
 static bool ts__timed_force(ts__timed *t, int64_t time)
 {

@@ -47,7 +47,8 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
     return ((const int64_t *)r->model->extra.data)[op];
 }
 
-// How much sooner than in the record a node begins to which no edge leads.
+// Returns how much earlier than in the record a node without predecessors
+// begins.
 static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
                                 const ts_replay_run_desc *desc)
 {
@@ -62,8 +63,8 @@ static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
     return sum;
 }
 
-// What no edge of the record leads to starts when it did, or later if a
-// change or a selection gave it something to wait for.
+// Sets the residuals of the run. A node without edges in the record starts when
+// it did there, or later if a change or a selection made it wait for something.
 static void ts__model_gaps(ts__rrun *run, const ts__model *m,
                            const ts_replay_run_desc *desc)
 {
@@ -81,9 +82,9 @@ static void ts__model_gaps(ts__rrun *run, const ts__model *m,
     }
 }
 
-// An operation that once began sooner than usual still comes after the end of
-// what was before it on its stream. In the record it did, so that this
-// changes nothing there.
+// Keeps streams first in, first out: an operation that began sooner than usual
+// in the record still starts after the end of its predecessor on the stream.
+// The record itself satisfies this, so an unchanged run stays the same.
 static void ts__model_fifo(const ts__rrun *run, ts__model *m)
 {
     const ts_replay *const r = run->replay;
@@ -115,7 +116,8 @@ static bool ts__model_loop(ts__rrun *run, const ts_replay_run_desc *desc)
     return ok;
 }
 
-// What was inserted comes after the end of what it follows.
+// Makes the times of inserted operations absolute: they were relative to the
+// end of the operation before.
 static void ts__model_inserted(ts_replay *r)
 {
     const ts__model *const m = r->model;

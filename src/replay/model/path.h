@@ -1,6 +1,6 @@
 /* ---- Model: critical path ----------------------------------------------- */
 
-typedef struct ts__bound { // what held a node
+typedef struct ts__bound { // the edge that held a node back
     int64_t at;
     uint32_t from, edge;
 } ts__bound;
@@ -8,14 +8,15 @@ typedef struct ts__bound { // what held a node
 typedef struct ts__walk {
     ts_replay *replay;
     ts__model *model;
-    ts__rrun run; // its graph, delays and durations
+    ts__rrun run; // the graph of the run, its delays and durations
     ts__rvec bounds;
     bool modelled;
-    int64_t until; // all from here on has its part
+    int64_t until; // from here on, every ns belongs to a part
     bool failed;
 } ts__walk;
 
-// Times of what was not selected are those of the record.
+// Returns the start of a node; nodes that were not selected have that of the
+// record.
 static int64_t ts__walk_start(const ts__walk *w, uint32_t node)
 {
     const ts_replay *const r = w->replay;
@@ -38,8 +39,9 @@ static int64_t ts__walk_source(const ts__walk *w, uint32_t node, uint8_t kind)
                                      : ts__walk_end(w, node);
 }
 
-// What an edge adds. In the record that is what its class usually takes: work
-// that ended just now holds back less than a launch a moment before.
+// Returns the delay of an edge. For a run as recorded, it is the usual delay of
+// its class: work that ended just now holds back less than a launch a moment
+// earlier.
 static int64_t ts__walk_delay(const ts__walk *w, uint32_t e)
 {
     if (w->run.delay) return w->run.delay[e];
@@ -64,7 +66,7 @@ static bool ts__walk_bounds(ts__walk *w)
             ts__bound *const bound = &bounds[w->run.targets[e]];
             int64_t at = ts__walk_source(w, i, w->run.kinds[e]);
             at = ts__replay_add(at, ts__walk_delay(w, e));
-            // At equal times it is the launch, as where delays are found.
+            // On a tie the launch edge is chosen, as in ts__calibrate_holds.
             const bool launches =
                 !w->modelled && TS_EDGE_KIND(w->run.kinds[e]) == TS_EDGE_LAUNCH;
             if (bound->from != TS_NODE_NONE &&
@@ -77,7 +79,8 @@ static bool ts__walk_bounds(ts__walk *w)
     return true;
 }
 
-// What stands for a node in a part: a rendezvous's measure for its join.
+// Returns the node to name in a part: for a join the member that determines its
+// cost.
 static uint32_t ts__walk_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t cost = ts__replay_cost_of(r, node);
@@ -103,7 +106,8 @@ static ts_cost ts__cost_of_node(const ts_replay *r, uint32_t node)
     }
 }
 
-// The time between what held a node and the node.
+// Returns the category of the time between the end of an edge's source and its
+// target.
 static ts_cost ts__cost_of_edge(const ts__walk *w, uint32_t from, uint32_t to,
                                 uint8_t kind)
 {
@@ -127,7 +131,7 @@ static ts_cost ts__cost_of_edge(const ts__walk *w, uint32_t from, uint32_t to,
     }
 }
 
-// Everything from `start` up to what has its part already.
+// Adds a part from `start` to the beginning of the last added part.
 static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
                           uint32_t edge, bool waits, ts_cost cost)
 {
@@ -146,8 +150,8 @@ static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
     w->until = start;
 }
 
-// When a node would have begun if its wait, from `source` on, had been as long
-// as such waits are: what comes after that, nothing explains.
+// Returns when a node would have begun if its wait, from `source` on, had taken
+// the usual time. Nothing explains the time after that.
 static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
 {
     if (!ts__model_is_held(w->model, node)) return w->until;
@@ -156,8 +160,8 @@ static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
     return usual > source ? usual : source;
 }
 
-// When the record shows anything of the thread of a call for the first time;
-// what was before is no work of the call.
+// Returns the first time at which the record shows anything of the thread of a
+// call. The time before that is no work of the call.
 static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
 {
     const ts__replay_lane *const lane =
@@ -170,7 +174,7 @@ static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
         const bool host = h->event == TS_EVENT_ZONE ||
                           h->event == TS_EVENT_ZONE_OPEN ||
                           h->event == TS_EVENT_API_CALL;
-        // One of several tracks may have it, too.
+        // A chunk with several tracks may contain the thread, too.
         if (h->kind == TS_CHUNK_EVENTS && host &&
             (!h->track || h->track == lane->track) && chunk.first_ns < first)
             first = chunk.first_ns;
@@ -178,8 +182,8 @@ static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
     return first + file->offset_ns;
 }
 
-// Whether the record shows too few cases of the delay of an edge. Edges that
-// changes move have no class.
+// Whether the delay of an edge rests on too few samples. In a changed graph,
+// edges have no class.
 static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
 {
     if (w->model->offsets.count) return false;
@@ -189,7 +193,8 @@ static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
     return ts__model_class(w->model, of)->kept < TS__CLASS_SAMPLES;
 }
 
-// From a node to what held it; TS_NODE_NONE: nothing did.
+// Adds the parts between a node and what held it, and returns the latter;
+// TS_NODE_NONE: nothing did.
 static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
 {
     const uint32_t *const held = (const uint32_t *)w->model->held.data;
@@ -219,7 +224,8 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     return bound->from;
 }
 
-// The end that comes last, of the operation first in order.
+// Returns the end that comes last; on a tie that of the first operation in
+// order.
 static uint32_t ts__walk_last(const ts__walk *w)
 {
     const ts_replay *const r = w->replay;
@@ -243,8 +249,9 @@ static void ts__walk_all(ts__walk *w)
     if (node == TS_NODE_NONE) return;
     w->until = r->stats.end_ns;
     bool from_start = false;
-    // Every step goes to a node before: more than there are cannot be, except
-    // where the record has circles in what is frozen.
+    // Every step goes to an earlier node, so there are at most node_count
+    // steps, except where the record has cycles among nodes that are not
+    // selected.
     uint32_t last = node;
     for (uint32_t i = 0; i < r->node_count && node != TS_NODE_NONE; i++) {
         if (w->until <= r->stats.start_ns) break;
@@ -278,7 +285,7 @@ static ts__model *ts__model_of(ts_replay *r)
 }
 
 static void ts__model_close(ts_replay *r);
-// One that knows what is usual; NULL: out of memory.
+// Returns the calibrated model; NULL: out of memory.
 static ts__model *ts__model_calibrated(ts_replay *r)
 {
     ts__model *const m = ts__model_of(r);
@@ -287,7 +294,7 @@ static ts__model *ts__model_calibrated(ts_replay *r)
     return NULL;
 }
 
-// The graph that the last run used.
+// Returns the graph that the last run used.
 static ts__rrun ts__model_graph(ts_replay *r)
 {
     ts__rrun run = ts__rrun_of(r);

@@ -43,9 +43,10 @@ static void ts__plan_operations(ts_replay *r)
 }
 
 /*
-    When what was lost may belong to the selection: from the last operation of
-    its streams that comes before it to the first that comes after. With none,
-    what was lost may have been the first or the last of all.
+    Returns the interval in which lost events may belong to the selection: from
+    the last operation before it on its streams to the first one after it.
+    Without such operations the interval has no bound, since the first or the
+    last operations of all may be lost.
 */
 static void ts__plan_window(const ts_replay *r, int64_t *from, int64_t *to)
 {
@@ -63,8 +64,9 @@ static void ts__plan_window(const ts_replay *r, int64_t *from, int64_t *to)
 }
 
 /*
-    A loss of one stream or device touches only that. A loss of a thread may
-    have hit any operation, since threads of the vendor's library report them.
+    Whether a loss may affect the selection. A loss on a stream or device
+    affects only that; a loss on a thread may affect any operation, since
+    threads of the vendor's library report them.
 */
 static bool ts__plan_touches(const ts_replay *r, uint32_t file,
                              const ts_loss_row *loss, int64_t from, int64_t to)
@@ -122,7 +124,7 @@ static bool ts__load_window_ok(const ts_replay_desc *desc)
            desc->load_from_ns < desc->load_to_ns;
 }
 
-// No recorded time lies beyond TS__REPLAY_TIME_MAX, so no window need.
+// Clamps the window: no recorded time is beyond TS__REPLAY_TIME_MAX.
 static void ts__load_window(ts_replay *r, const ts_replay_desc *desc)
 {
     const int64_t most = TS__REPLAY_TIME_MAX + 1;

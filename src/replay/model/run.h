@@ -1,29 +1,33 @@
 /* ---- Model: the run ----------------------------------------------------- */
 
 /*
-    Without limits on resources, when a node starts depends on its edges alone
-    and not on the order in which nodes are looked at, so they are taken from a
-    plain queue as they become ready: first in, first out keeps close to the
-    order in memory. Limits need the order of time, see 7.33.
+    Without limits on resources, the start of a node depends on its edges alone
+    and not on the order in which nodes are processed. So they are taken from a
+    plain queue as they become ready: first in, first out stays close to the
+    order in memory. With limits, nodes run in order of time: see
+    ts__rrun_timed.
 */
 typedef struct ts__rrun {
     ts_replay *replay;
-    // The graph that runs: the replay's own, or a changed one.
+    // The graph that runs: the replay's own or a changed one.
     const uint32_t *offsets, *targets;
     const uint8_t *kinds;
     const int64_t *delay;    // of each edge (NULL: none)
     const int64_t *duration; // of each node
-    uint32_t *missing;       // of each node: edges that have not fired
-    int64_t *start;          // likewise: the latest that has, then the start
-    int64_t *gap;            // the latest edge of the record, then the gap
-    const bool *removed;     // operations that a change took away (NULL: none)
+    uint32_t *missing;       // of each node: edges that have not fired yet
+    int64_t *start; // of each node: first its latest fired edge, then its start
+    // Of each node: first its latest edge in the record, then its gap.
+    int64_t *gap;
+    const bool *removed; // operations that a change removed (NULL: none)
     uint64_t ran;
 } ts__rrun;
 
-// A node that is not selected is never ready.
+// Added to `missing` of nodes that are not selected, so that they are never
+// ready.
 #define TS__RUN_NEVER (UINT32_C(1) << 31)
 
-// Whether an edge from `node` is heeded: fired by it, or by the record.
+// Whether edges from `node` count: it fires them or, if it is not selected, its
+// recorded time does.
 static bool ts__rrun_heeds(const ts_replay *r, uint32_t node)
 {
     return ts__replay_selected(r, node) || r->deps != TS_DEPS_NONE;
@@ -35,11 +39,11 @@ static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
                                      : ts__replay_end(r, node);
 }
 
-// An edge that a change took away. No sum with a time comes near it.
+// The delay of an edge that a change removed. No sum of times comes near it.
 #define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
 
-// When an edge lets its target start. One that was taken away still fires, but
-// a node that has no other does not start at the beginning of time.
+// Returns when an edge lets its target start. A removed edge still fires, but
+// has no time.
 static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
 {
     if (!run->delay) return source;
@@ -47,8 +51,9 @@ static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
     return ts__replay_add(source, run->delay[e]);
 }
 
-// Counts the edges into every node. `gap` becomes the latest of the record,
-// `start` the latest that the run will not fire: frozen, it is what it was.
+// Counts the edges into every node. `gap` becomes the latest of all edges at
+// their recorded times, `start` the latest of those that the run does not fire,
+// which keep their recorded times.
 static void ts__rrun_edges(ts__rrun *run)
 {
     const ts_replay *const r = run->replay;
@@ -69,7 +74,8 @@ static void ts__rrun_edges(ts__rrun *run)
     }
 }
 
-// What the record shows of every node beyond its latest edge.
+// Computes for every node the recorded time between its latest edge and its
+// start.
 static void ts__rrun_gaps(ts__rrun *run)
 {
     const int64_t *const time = ts__replay_time(run->replay);
@@ -79,7 +85,7 @@ static void ts__rrun_gaps(ts__rrun *run)
     }
 }
 
-// Returns how many nodes are ready before the first one runs, in `queue`.
+// Stores the nodes that are ready at first in `queue`, and returns how many.
 static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
 {
     const ts_replay *const r = run->replay;
@@ -93,14 +99,15 @@ static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
     return count;
 }
 
-// When a node starts whose edges have all fired.
+// Returns the start of a node all of whose edges have fired.
 static int64_t ts__rrun_start(const ts__rrun *run, uint32_t node)
 {
     const int64_t at = run->start[node];
     return ts__replay_add(at == TS__NO_TIME ? 0 : at, run->gap[node]);
 }
 
-// Runs a node; appends what becomes ready to `queue`, returns its new count.
+// Runs a node, appends the nodes that become ready to `queue`, and returns its
+// new count.
 static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
                               uint32_t *queue, uint32_t count)
 {
@@ -133,7 +140,7 @@ static bool ts__rrun_loop(ts__rrun *run)
     return true;
 }
 
-// Marks what did not run.
+// Marks the nodes that did not run, and why.
 static void ts__rrun_stuck(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
@@ -153,8 +160,9 @@ static void ts__rrun_stuck(ts__rrun *run)
 }
 
 /*
-    Every stuck node waits for another stuck one, so following any such edge
-    backwards comes round. `before` is filled with one of each node's.
+    Finds a cycle. Every stuck node waits for another stuck one, so following
+    such edges backwards ends up in a cycle. `before` receives one stuck
+    predecessor of each node.
 */
 static bool ts__rrun_cycle(ts__rrun *run)
 {
@@ -173,7 +181,7 @@ static bool ts__rrun_cycle(ts__rrun *run)
             from[run->targets[e]] = i;
     }
     for (uint32_t i = 0; i < r->node_count; i++)
-        node = from[node]; // now surely inside the circle
+        node = from[node]; // now inside the cycle for certain
     const uint32_t first = node;
     const uint32_t ends_at = r->op_count + r->call_count;
     bool ok = true;
@@ -200,7 +208,7 @@ static void ts__cycle_reverse(ts__rvec *circle)
 {
     uint32_t *const list = (uint32_t *)circle->data;
     size_t count = circle->count, least = 0;
-    // The walk may have begun between the two halves of one node.
+    // The walk may have started between an operation and its end.
     if (count > 1 && list[0] == list[count - 1]) circle->count = --count;
     for (size_t i = 1; i < count; i++)
         if (list[i] < list[least]) least = i;

@@ -6,7 +6,7 @@ typedef struct ts__step_zone {
     ts_text name;
 } ts__step_zone;
 
-// "ProfilerStep#12"
+// Parses the number of a name like "ProfilerStep#12".
 static bool ts__step_number(ts_text name, uint64_t *number)
 {
     static const char begin[] = "ProfilerStep#";
@@ -37,7 +37,7 @@ static bool ts__steps_any_zone(const ts_reader *reader)
     return false;
 }
 
-// The steps of a file in order of start, one of each number.
+// Reads the steps of a file in order of start, one for each number.
 static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
 {
     const ts_replay_file *const f = ts__replay_file(r, file);
@@ -61,7 +61,7 @@ static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
         }
         const size_t count = m->step_zones.count;
         const ts__step_zone *const all = m->step_zones.data;
-        // The profiler marks a step on the host's and the device's side.
+        // The profiler marks each step on the host and on the device.
         if (count && all[count - 1].number == zone.number) continue;
         ts__step_zone *const to = (ts__step_zone *)ts__rvec_push(
             &r->allocator, &m->step_zones, sizeof *to);
@@ -72,7 +72,7 @@ static bool ts__steps_read(ts_replay *r, ts__model *m, uint32_t file)
     return ok;
 }
 
-// The step in which the host issued an operation.
+// Returns the index of the step in which the host issued an operation.
 static size_t ts__steps_find(const ts__model *m, int64_t issue)
 {
     const ts__step_zone *const zones =
@@ -146,7 +146,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
         if (m->step_zones.count) break;
     }
     m->looked_for_steps = true;
-    // Without steps nobody wants the path, which takes time and memory.
+    // Without steps the path is not needed; it costs time and memory.
     if (!m->step_zones.count) return TS_OK;
     const ts_result result = ts_replay_path(replay, &path);
     if (result != TS_OK) return result;

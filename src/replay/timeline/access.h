@@ -63,7 +63,7 @@ TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
     return ts__tl_depth(timeline, ts__tl_device_at(timeline, device), time_ns);
 }
 
-// It is the most when one of them is issued, or at the beginning.
+// The depth peaks when an operation is issued, or at the start of the interval.
 TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
                                        size_t device, int64_t from_ns,
                                        int64_t to_ns)
@@ -110,14 +110,14 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     *edge = TS_EDGE_SELF;
     *inferred = false;
     if (node >= r->node_count) return TS_NODE_NONE;
-    // Work waits before it begins, all else before it ends.
+    // Work waits before it begins; every other operation waits before it ends.
     const bool works =
         node < r->op_count && ts__kind_works(ts__replay_op(r, node)->kind);
     const uint32_t at =
         works || node >= calls_end ? node : ts__replay_end_node(r, node);
-    if (ts__tl_is_call(r, at)) return TS_NODE_NONE; // it never waits
+    if (ts__tl_is_call(r, at)) return TS_NODE_NONE; // calls have no root
     const ts__tl_root *const root = ts__tl_root_at(timeline, at);
-    if (root->culprit == node) return TS_NODE_NONE; // it did not wait
+    if (root->culprit == node) return TS_NODE_NONE; // it waited for nothing
     *edge = root->edge;
     *inferred = root->inferred;
     return root->culprit;

@@ -7,7 +7,7 @@ static ts_work ts__tl_work(uint8_t kind)
                                          : TS_WORK_COPY;
 }
 
-// What of [from, to) lies in the window.
+// Returns how much of [from, to) lies in the window.
 static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
 {
     if (t->windowed) {
@@ -17,8 +17,8 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
-// Whether a moment lies in the window. What happens as a whole belongs in a
-// overview to the window in which it ends: no other one has it.
+// Whether a time lies in the window. An overview counts an interval as a whole,
+// in the window in which it ends, so that no other window counts it again.
 static bool ts__tl_inside(const ts_timeline *t, int64_t time)
 {
     return !t->windowed || (time >= t->from_ns && time < t->to_ns);
@@ -29,16 +29,16 @@ static int64_t ts__tl_share(const ts_timeline *t, int64_t from, int64_t to)
     return to > from && ts__tl_inside(t, to) ? to - from : 0;
 }
 
-// A device passing through time.
+// Sweeps over the operations of one device in order of time.
 typedef struct ts__tl_sweep {
     ts_timeline *timeline;
     ts__tl_device *device;
     int64_t now;
     uint32_t running[TS_WORK_LIMIT], all;
-    ts__rvec ends; // a heap of ts__ready; place: ts_work
+    ts__rvec ends; // heap of ts__ready whose `place` is a ts_work
 } ts__tl_sweep;
 
-// Time goes on with what runs.
+// Adds the time from `now` to `to` to the figures of what is running.
 static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
 {
     ts_timeline *const t = s->timeline;
@@ -76,7 +76,7 @@ static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
     return true;
 }
 
-// The operation ends a gap.
+// Adds the gap that ends when `op` begins.
 static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
 {
     ts_timeline *const t = s->timeline;
@@ -109,8 +109,8 @@ static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
     return ts__ready_push(&t->allocator, &s->ends, item);
 }
 
-// When the span of a device begins: with its first work, or since when it could
-// have worked for what is selected.
+// Returns when the span of a device begins: with its first work, or when the
+// cut or the selection begins, if that is earlier.
 static int64_t ts__tl_span_start(const ts_timeline *t, const ts__tl_device *d,
                                  uint32_t file)
 {

@@ -1,14 +1,14 @@
 /* ---- Timeline: the cause of a gap --------------------------------------- */
 
-// Whether work that was free to begin at `ready` took so long that something
-// else must have held it up.
+// Whether work that was ready at `ready` began so late that something else must
+// have delayed it.
 static bool ts__tl_is_slow(const ts__tl_device *d, const ts_gap *gap,
                            int64_t ready)
 {
     return ready < gap->end_ns && gap->end_ns - ready > d->slow_ns;
 }
 
-// X waited for its call.
+// Returns the cause of a gap whose operation waited for its call.
 static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
                                  ts_gap *gap)
 {
@@ -54,7 +54,7 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
         if (call == TS_NODE_NONE ||
             (!late && ts__tl_is_slow(d, gap, ts__tl_finish(t, call))))
             return TS_IDLE_UNEXPLAINED;
-        gap->culprit = call; // which took as long, or began later
+        gap->culprit = call; // it took as long, or began later
         gap->edge = TS_EDGE_LAUNCH;
         gap->inferred = false;
         return ts__tl_cause_call(t, d, gap);
@@ -68,8 +68,8 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
     return kind == TS_EVENT_KERNEL ? TS_IDLE_OTHER_STREAM : TS_IDLE_COPY;
 }
 
-// Whether an operation lay in its queue, its launch done, when the work before
-// it on its stream ended.
+// Whether an operation was already in its queue, with its launch finished, when
+// the previous work on its stream ended.
 static bool ts__tl_was_queued(const ts_timeline *t, const ts__tl_device *d,
                               const ts_gap *gap)
 {
@@ -96,7 +96,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
     } else if (gap->culprit == TS_NODE_NONE) {
         gap->cause = TS_IDLE_UNEXPLAINED;
     } else if (ts__tl_is_call(r, gap->culprit)) {
-        // Of two launches the later one arrives later.
+        // With two launches, the later one arrives later.
         const uint32_t call = ts__replay_op(r, gap->operation)->call;
         if (call != TS_NODE_NONE &&
             ts__tl_begin(t, call) > ts__tl_begin(t, gap->culprit))

@@ -1,7 +1,7 @@
 /* ---- Timeline: lists by device and stream ------------------------------- */
 
-// Whether what a node is bound by is neither its call nor what came before it
-// on its stream.
+// Whether a node waited for something other than its call and its predecessor
+// on the stream.
 static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
 {
     const uint8_t edge = ts__tl_bound_by(t, node);
@@ -19,8 +19,8 @@ static uint8_t ts__tl_kind_of(const ts_timeline *t, uint32_t op)
     return kind;
 }
 
-// Turns numbers of each of `count` into where each begins, at the end of its
-// part: what is put in goes backwards.
+// Replaces each count by the end offset of its group. Filling the groups from
+// the back then leaves the start offsets.
 static void ts__tl_sum_up(uint32_t *counts, size_t count)
 {
     uint32_t sum = 0;
@@ -28,7 +28,7 @@ static void ts__tl_sum_up(uint32_t *counts, size_t count)
         counts[i] = sum += counts[i];
 }
 
-// Sorts the operations by device and by lane, which keeps them in order.
+// Sorts the operations by device and by lane; the order within each is kept.
 static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
 {
     const ts_replay *const r = t->replay;
@@ -65,8 +65,8 @@ static bool ts__tl_split(ts_timeline *t, ts__rvec *device_first)
     return true;
 }
 
-// Sorts times. Most are in order already, or nearly; what takes more than a
-// few moves for each goes to the sorter.
+// Sorts times by insertion, since most are nearly in order already. If that
+// takes more than 16 moves per time on average, a radix sort takes over.
 static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
                               int64_t *times, size_t count)
 {
@@ -90,8 +90,8 @@ static bool ts__tl_sort_times(const ts_timeline *t, ts__rsort *sort,
     return true;
 }
 
-// Streams are first in, first out; where the record disagrees, the times of
-// issue of each lane are sorted.
+// Streams are first in, first out. Where the recorded issue times contradict
+// that, the issue times of the lane are sorted.
 static bool ts__tl_sort_lanes(ts_timeline *t)
 {
     ts__rsort sort = { 0 };

@@ -1,6 +1,6 @@
 /* ---- Timeline: open and close ------------------------------------------- */
 
-// Whether the parts of a device's time add up.
+// Whether the busy and idle parts of a device add up to its span.
 static bool ts__tl_adds_up(const ts_timeline_figures *f)
 {
     int64_t idle = 0, busy = 0;
@@ -55,7 +55,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
         ts__tl_device *const d = ts__tl_device_at(t, i);
         if (!ts__tl_launches(t, i) || !ts__tl_queue(t, d)) return TS_ERR_MEMORY;
     }
-    // There are no more gaps than operations, and most often far fewer.
+    // There are never more gaps than operations, and usually far fewer.
     if (!ts__rvec_reserve(&t->allocator, &t->gaps, sizeof(ts_gap),
                           t->order.count))
         return TS_ERR_MEMORY;
@@ -71,7 +71,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     return TS_OK;
 }
 
-// reach: of a overview, or NULL.
+// reach: one time for each device if an overview opens the timeline, else NULL.
 static ts_result ts__timeline_open(ts_timeline **timeline,
                                    const ts_replay *replay,
                                    const ts_timeline_desc *desc,
@@ -85,7 +85,7 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     if (!replay || (windowed && desc->to_ns <= desc->from_ns))
         return TS_ERR_USAGE;
     if (desc->replayed && !replay->start.count) return TS_ERR_STATE;
-    // What the replay needed while it loaded is free by now.
+    // The memory that the replay needed while loading is free by now.
     const bool share =
         !desc->allocator.resize && replay->allocator.resize == ts__arena_resize;
     const ts_allocator allocator =

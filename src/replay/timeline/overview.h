@@ -1,6 +1,6 @@
 /* ---- Timeline: windows -------------------------------------------------- */
 
-// Of one window and device.
+// The figures of one device in one window.
 typedef struct ts__overview_part {
     ts_timeline_figures figures;
     int64_t own_ns;     // see ts__tl_device
@@ -19,12 +19,12 @@ struct ts_overview {
     uint32_t threads, steps; // steps: borders from one window to the next
     size_t window_count, device_count;
     ts__rvec devices;     // uint32_t: tracks, in order of number
-    ts__rmap device_of;   // track to its device; 0 is the one not known
-    ts__rvec borders;     // int64_t, of all parts of windows
+    ts__rmap device_of;   // track to device index; 0 is the unknown device
+    ts__rvec borders;     // int64_t, of all parts of all windows
     ts__rvec windows;     // ts_overview_window
     ts__rvec failures;    // ts_result of each window
     ts__rvec reach;       // int64_t of each window and device
-    ts__rvec counts;      // uint64_t of each window, while it is counted
+    ts__rvec counts;      // uint64_t of each window: its operations
     ts__rvec parts;       // ts__overview_part of each window and device
     ts__rvec gaps;        // ts__overview_gap
     ts__rvec window_gaps; // ts__rvec of each window
@@ -70,7 +70,7 @@ static bool ts__overview_tracks(ts_overview *s)
             track.type == TS_TRACK_DEVICE)
             devices[list.count++] = track;
     qsort(devices, list.count, sizeof *devices, ts__overview_compare_device);
-    s->device_count = list.count + 1; // and what belongs to none
+    s->device_count = list.count + 1; // and one for operations without a device
     bool ok = ts__rvec_fill(&s->allocator, &s->devices, sizeof(uint32_t),
                             s->device_count, 0);
     for (size_t i = 0; ok && i < list.count; i++) {
@@ -104,8 +104,8 @@ static uint32_t ts__overview_device_of(const ts_overview *s, uint32_t track)
 
 /* ---- Borders ---- */
 
-// Where a chunk begins or ends, and how dense its rows are: the number of them
-// in a nanosecond, times 2^32.
+// The begin or end of a chunk, and the density of its rows: rows per
+// nanosecond, times 2^32.
 typedef struct ts__overview_edge {
     int64_t time;
     uint64_t density;
@@ -147,8 +147,9 @@ static bool ts__overview_edges(ts_overview *s, ts__rvec *edges, uint64_t *rows)
     return true;
 }
 
-// Goes through time; with `every` notes a border where as much has passed.
-// Returns how much passes in all.
+// Walks along the time axis and sums up the rows. If `every` is not 0, adds a
+// border each time that many rows have passed. Returns the total number of
+// rows.
 static uint64_t ts__overview_walk(ts_overview *s, const ts__rvec *edges,
                                   uint64_t every)
 {
@@ -173,7 +174,7 @@ static uint64_t ts__overview_walk(ts_overview *s, const ts__rvec *edges,
     return passed;
 }
 
-// Cuts the trace into parts of margin_operations, about.
+// Cuts the trace into parts of roughly margin_operations each.
 static ts_result ts__overview_cut(ts_overview *s)
 {
     ts__rvec edges = { 0 };
@@ -199,7 +200,7 @@ static ts_result ts__overview_cut(ts_overview *s)
     return result;
 }
 
-/* ---- What a window cannot tell ---- */
+/* ---- Work that extends into later windows ---- */
 
 typedef struct ts__overview_scan {
     const ts_overview *overview;
@@ -251,8 +252,8 @@ static void ts__overview_take(const ts_columns *c, uint32_t thread, void *user)
     }
 }
 
-// Counts the operations of each window, and finds out when all the work that
-// began before it had ended.
+// Counts the operations that begin in each window, and finds for each device
+// when the last work that began there ended.
 static ts_result ts__overview_reach(ts_overview *s)
 {
     const size_t cells = s->window_count * s->device_count;
@@ -283,7 +284,8 @@ static ts_result ts__overview_reach(ts_overview *s)
     return result;
 }
 
-// From what began in a window to what began before it; the last row is of all.
+// Turns the reach of the work that began in each window into the reach of all
+// work that began before it. The last row covers the whole trace.
 static bool ts__overview_before(ts_overview *s)
 {
     const size_t devices = s->device_count;

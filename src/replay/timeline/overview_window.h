@@ -1,6 +1,6 @@
 /* ---- Timeline: one window ----------------------------------------------- */
 
-// One more of the longest gaps: a heap, whose first is the shortest.
+// The longest gaps are kept in a heap whose root is the shortest of them.
 static bool ts__overview_gap_before(const ts__overview_gap *a,
                                     const ts__overview_gap *b)
 {
@@ -52,16 +52,18 @@ static bool ts__overview_gap_keep(const ts_overview *s, ts__rvec *heap,
     return true;
 }
 
-typedef struct ts__overview_view { // a window while it is looked at
+typedef struct ts__overview_view { // a window that is being analyzed
     ts_overview *overview;
     size_t window;
     ts_replay *replay;
     ts_timeline *timeline;
-    uint64_t before; // operations of the trace before number 0 of the window
-    uint32_t known;  // from here on every operation is there
+    // Operations of the trace before operation 0 of this window's replay.
+    uint64_t before;
+    uint32_t known; // first operation from which on none is missing
 } ts__overview_view;
 
-// The number in the whole trace of a node, if it is an operation.
+// Returns the number of a node in the whole trace; TS_NODE_NONE if it is not an
+// operation.
 static uint32_t ts__overview_number(const ts__overview_view *v, uint32_t node)
 {
     if (node == TS_NODE_NONE || node >= v->replay->op_count ||
@@ -70,8 +72,8 @@ static uint32_t ts__overview_number(const ts__overview_view *v, uint32_t node)
     return (uint32_t)(v->before + node);
 }
 
-// All operations from the beginning of what is loaded are there; how many
-// began before the window tells their numbers.
+// From load_from on, all operations are loaded, so their numbers in the trace
+// follow from how many began before the window.
 static void ts__overview_numbers(ts__overview_view *v)
 {
     const ts_replay *const r = v->replay;
@@ -88,7 +90,8 @@ static void ts__overview_numbers(ts__overview_view *v)
          earlier < r->op_count &&
          ts__replay_time(r)[earlier] < all[v->window].from_ns;)
         earlier++;
-    v->before = begun - earlier; // modulo 2^64: node numbers are added
+    // Modulo 2^64: ts__overview_number adds the node number.
+    v->before = begun - earlier;
 }
 
 static bool ts__overview_latencies(const ts__overview_view *v,
@@ -191,14 +194,14 @@ static void ts__overview_window_run(void *user, size_t window, uint32_t thread)
     if (v.replay) w->plan = v.replay->stats;
     ts_timeline_close(v.timeline);
     ts_replay_close(v.replay);
-    // Windows may be empty.
+    // A window may be empty.
     if (result == TS_ERR_NOT_FOUND) result = TS_OK;
     ((ts_result *)s->failures.data)[window] = result;
 }
 
-/* ---- All windows together ---- */
+/* ---- Merging all windows ---- */
 
-// The value at a place of all latencies of a device, if they were sorted.
+// Returns the value at index `place` of the sorted latencies of a device.
 static int64_t ts__overview_select(const ts_overview *s, size_t device,
                                    uint64_t place)
 {
@@ -225,12 +228,13 @@ static int64_t ts__overview_select(const ts_overview *s, size_t device,
 static void ts__overview_add(ts_timeline_figures *to, ts__overview_part *part)
 {
     ts_timeline_figures *const f = &part->figures;
-    bool any = true; // the span is worked out from more than the parts
+    bool any = true; // the span is not computed from the parts
     f->start_ns = f->end_ns = 0;
     ts__tl_sum(to, f, &any);
 }
 
-// A device's span: from its first work to the end of its last.
+// Sets a device's span: from the begin of its first work to the end of its
+// last.
 static void ts__overview_span(const ts_overview *s, size_t device,
                               ts_timeline_figures *to)
 {
@@ -276,7 +280,7 @@ static bool ts__overview_merge_gaps(ts_overview *s)
     return ok;
 }
 
-// Devices on which nothing lies are left out.
+// Whether any window has operations of the device; others are left out.
 static bool ts__overview_has(const ts_overview *s, size_t device)
 {
     for (size_t w = 0; w < s->window_count; w++)

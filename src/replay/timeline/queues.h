@@ -1,7 +1,7 @@
 /* ---- Timeline: queues and launches -------------------------------------- */
 
-// The value at a place of the sorted values, without sorting them: by digits
-// of 11 bits, from the highest down.
+// Returns the value at index `place` of the sorted values without sorting them:
+// a radix selection with digits of 11 bits, from the highest down.
 static uint64_t ts__tl_select(const uint64_t *values, size_t count,
                               size_t place)
 {
@@ -23,8 +23,8 @@ static uint64_t ts__tl_select(const uint64_t *values, size_t count,
     return prefix;
 }
 
-// What an operation was launched by, if that is what it waited for. Without a
-// call of its own the time of the queue counts.
+// Whether an operation waited for its launch. Without a call of its own the
+// recorded enqueue time counts.
 static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
 {
     const ts__tl_bond *const bond = ts__tl_bond_of(t, op);
@@ -36,8 +36,8 @@ static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
            (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
 }
 
-// The record of an event that was made for a wait has the call of what it
-// waited for, and was not launched besides.
+// Whether an event record was synthesized for a wait: it then has the call of
+// the operation that it follows, and was not launched itself.
 static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -48,10 +48,10 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
 }
 
 /*
-    Goes through a device's operations once: for the span of its work that
-    takes time, and for what their calls tell: when they were issued, and the
-    launch latencies. latencies: receives those of all, then those of the
-    window, which are a part of them. Returns how many of each.
+    Walks over a device's operations once and computes the span of its work, the
+    issue time of each operation, and the launch latencies. `latencies` receives
+    those of all operations, followed by those of the window's operations, a
+    subset; counts receives the size of both lists.
 */
 static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
                             uint64_t *latencies, size_t counts[2])
@@ -80,8 +80,9 @@ static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
     }
 }
 
-// Time in queues within the span, of which it is the mean: not before the
-// first work, which in a overview may lie in an earlier window.
+// Sums up the time that operations spent in queues within the span. It does not
+// count time before the device's first work, which in an overview may lie in an
+// earlier window.
 static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
 {
     const bool began = t->reach && t->reach[device] != TS__NO_TIME;
@@ -140,7 +141,8 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
     return true;
 }
 
-// How many operations are issued and not begun; the issues are sorted.
+// Returns how many operations are issued but have not begun. The issue times
+// must be sorted.
 static uint32_t ts__tl_depth(const ts_timeline *t, const ts__tl_device *d,
                              int64_t time_ns)
 {
@@ -163,7 +165,7 @@ static uint32_t ts__tl_depth(const ts_timeline *t, const ts__tl_device *d,
     return issued - begun;
 }
 
-// The most operations that were issued and not begun at once.
+// Finds the highest number of operations that were issued but had not begun.
 static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
 {
     int64_t *const issues = (int64_t *)t->issues.data;
@@ -177,7 +179,8 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     uint32_t issued = d->first;
     for (uint32_t begun = d->first; begun < d[1].first; begun++) {
         const int64_t begin = ts__tl_begin(t, ops[begun]);
-        // What is issued as this begins comes after it.
+        // An operation issued exactly when this one begins counts as issued
+        // afterwards.
         for (; issued < d[1].first && issues[issued] < begin; issued++) {
             if (ts__tl_inside(t, issues[issued]) &&
                 issued + 1 - begun > d->figures.queue_max)
@@ -186,7 +189,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
         if (issued <= begun) issued = begun + 1;
     }
     ts__rsort_close(&t->allocator, &sort);
-    if (t->windowed) { // and what was there before
+    if (t->windowed) { // also count what was queued when the window began
         const uint32_t depth = ts__tl_depth(t, d, t->from_ns);
         if (depth > d->figures.queue_max) d->figures.queue_max = depth;
     }

@@ -2,31 +2,32 @@
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
-    int64_t slow_ns;          // what begins later than this had another reason
-    int64_t launch_ns;        // middle launch latency; 0: not known
-    uint32_t first;           // of its operations in ts_timeline.by_device
-    int64_t start_ns, end_ns; // of its work; equal: it has none
-    int64_t own_ns;           // its first work that begins in the window of
-                              // a overview; TS__NO_TIME: none
+    int64_t slow_ns;   // work that begins later than this had another cause
+    int64_t launch_ns; // median launch latency; 0: unknown
+    uint32_t first;    // index of its first operation in ts_timeline.by_device
+    int64_t start_ns, end_ns; // span of its work; equal: it has none
+    // Begin of its first work in the window of an overview; TS__NO_TIME: none.
+    int64_t own_ns;
     size_t gap_first, gap_count;
     ts__rvec concurrency; // int64_t
 } ts__tl_device;
 
-// The edge into a node that was satisfied last.
+// The edge into a node that was satisfied last: the node is bound by it.
 typedef struct ts__tl_bond {
     int64_t at_ns;
     uint32_t source; // TS_NODE_NONE: no edge
     uint8_t kind;
 } ts__tl_bond;
 
-// What a node goes back to: see ts_timeline_culprit.
+// The root cause of a node's wait: see ts_timeline_culprit.
 typedef struct ts__tl_root {
     uint32_t culprit;
     uint8_t edge;
     bool inferred, known;
 } ts__tl_root;
 
-// A time that a thread was held up. Those of a thread and sort do not meet.
+// An interval in which a thread was blocked. Blocks of one thread and sort do
+// not overlap.
 typedef struct ts__tl_block {
     int64_t start_ns, end_ns;
     uint32_t lane, node;
@@ -34,7 +35,8 @@ typedef struct ts__tl_block {
 } ts__tl_block;
 
 enum { TS__BLOCK_SYNC, TS__BLOCK_QUEUE, TS__BLOCKS };
-// What is held by something else than its call and its stream.
+// Flags in lane_kinds: something other than call and stream delayed the begin
+// or the end.
 enum { TS__TL_BEGIN_HELD = 64, TS__TL_END_HELD = 128 };
 enum { TS__HELD_SYNC = 1, TS__HELD_QUEUE = 2, TS__HELD_GUESS = 4 };
 
@@ -45,26 +47,28 @@ struct ts_timeline {
     bool windowed;
     int64_t from_ns, to_ns;
     const int64_t *file_begin; // see ts_timeline_desc.begin_ns
-    const int64_t *reach;   // in a overview: when all work of each device that
-                            // began before from_ns had ended, or TS__NO_TIME
+    // In an overview: for each device the end of all work that began before
+    // from_ns, or TS__NO_TIME.
+    const int64_t *reach;
     ts__rvec begin, finish; // int64_t of each node, if replayed
     ts__rvec bonds;         // ts__tl_bond of each node but calls
     ts__rvec roots;         // ts__tl_root of each node but calls
     ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
-    ts__rvec order;         // uint32_t: operations in order of their begin
-    ts__rvec by_device;     // the same, sorted by device
+    ts__rvec order;         // uint32_t: operations in order of begin
+    ts__rvec by_device;     // uint32_t: the same, sorted by device
     ts__rvec issues;        // int64_t, sorted for each device
     ts__rvec by_lane;       // uint32_t: the same, sorted by lane
-    ts__rvec lane_issues;   // int64_t, sorted for each lane: of as many
-                            // operations as come before one the latest was
-                            // issued then; its own, but for records that
-                            // overtake
-    ts__rvec lane_kinds;    // uint8_t, likewise: kind and TS__TL_...
-    ts__rvec lane_first;    // uint32_t of each lane, and one more
-    ts__rvec devices;       // ts__tl_device
-    ts__rvec gaps;          // ts_gap, by device
+    // int64_t, sorted within each lane. Equal to the issue time of the
+    // operation in by_lane unless the record breaks the first in, first out
+    // order.
+    ts__rvec lane_issues;
+    ts__rvec lane_kinds; // uint8_t of each in by_lane: kind and TS__TL_...
+    // uint32_t: first index in by_lane of each lane, and the end.
+    ts__rvec lane_first;
+    ts__rvec devices;            // ts__tl_device
+    ts__rvec gaps;               // ts_gap, by device
     ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
-    int64_t end_ns;              // of everything
+    int64_t end_ns;              // end of the last operation
     ts_timeline_figures total;
 };
 
@@ -97,7 +101,7 @@ static bool ts__tl_is_call(const ts_replay *r, uint32_t node)
     return node >= r->op_count && node < r->op_count + r->call_count;
 }
 
-// When the host asked for an operation; no later than it began.
+// Returns when the host issued an operation, at most its begin.
 static int64_t ts__tl_issue(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -111,7 +115,8 @@ static int64_t ts__tl_issue(const ts_timeline *t, uint32_t op)
     return issue < begin ? issue : begin;
 }
 
-// The times of the run; what did not run has those of the record.
+// Fills in the times of the run; nodes that did not run keep those of the
+// record.
 static bool ts__tl_times(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -141,7 +146,7 @@ static bool ts__tl_times(ts_timeline *t)
     return true;
 }
 
-// Whether an operation is one that the timeline is about.
+// Whether the timeline covers an operation.
 static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -153,7 +158,7 @@ static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
     return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
 }
 
-// Sorts the operations by their begin in a run.
+// Sorts the operations by their begin in the run.
 static bool ts__tl_reorder(ts_timeline *t)
 {
     uint32_t *const order = (uint32_t *)t->order.data;
@@ -171,7 +176,8 @@ static bool ts__tl_reorder(ts_timeline *t)
     return ok;
 }
 
-// Operations in order of their begin, then of the record, as which they come.
+// Lists the operations in order of begin, then of the record, which is the
+// order of their numbers.
 static bool ts__tl_order(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;

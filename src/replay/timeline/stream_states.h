@@ -1,6 +1,7 @@
 /* ---- Timeline: states of a stream --------------------------------------- */
 
-// The operations of a stream lie anywhere: those to come are fetched ahead.
+// The operations of a stream are scattered in memory, so upcoming ones are
+// prefetched.
 static void ts__state_spans_load(ts_state_spans *s)
 {
     const ts_timeline *const t = s->timeline;
@@ -40,7 +41,8 @@ TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
     return stays;
 }
 
-// Puts what a node waited for into a stay, until *until.
+// If a node waited beyond *until, extends *until and stores the root cause in
+// `span`.
 static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
                                  int64_t *until, ts_state_span *stay)
 {
@@ -53,7 +55,7 @@ static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
     stay->inferred = root->inferred;
 }
 
-// The next operation begins.
+// Takes the next operation as begun.
 static void ts__state_spans_begin(ts_state_spans *s)
 {
     const uint8_t kind = s->next_kind & (TS__TL_BEGIN_HELD - 1);
@@ -70,14 +72,15 @@ static void ts__state_spans_begin(ts_state_spans *s)
     ts__state_spans_load(s);
 }
 
-// What a stream does while nothing of its runs and it has more to do.
+// Finds the state before the next operation while nothing runs on the stream.
+// Returns until when that state lasts.
 static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t op = s->next_op;
     int64_t until = s->now_ns;
     stay->state = TS_STATE_IDLE;
-    // As many are begun as come before this one: the next to be issued.
+    // All operations issued before this one have begun, so the queue is empty.
     if (s->issue_ns > until) return s->issue_ns;
     if (s->next_kind & TS__TL_BEGIN_HELD)
         ts__state_spans_hold(t, op, &until, stay);
@@ -88,7 +91,8 @@ static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
     return until > s->now_ns ? until : s->begin_ns;
 }
 
-// One stay, not joined with the next; it may be empty. False at the end.
+// Produces one span, not yet merged with the next; it may be empty. Returns
+// false at the end.
 static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
 {
     const ts_timeline *const t = s->timeline;
@@ -139,7 +143,8 @@ TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay)
              (kept->culprit == stay->culprit && kept->edge == stay->edge));
         if (same) {
             kept->end_ns = stay->end_ns;
-            // What they lead to is the last, what runs the first.
+            // A merged span names the last pending operation, but the first
+            // running one.
             if (stay->state != TS_STATE_RUNNING)
                 kept->operation = stay->operation;
             continue;

@@ -14,8 +14,8 @@ static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
     return true;
 }
 
-// Calls that were held up, and synchronisations. The calls come first, so
-// that of a call and its synchronisation the call is named.
+// Lists blocked calls and synchronisations. The calls come first, so that a
+// call which also has a synchronisation event is named instead of that event.
 static bool ts__tl_block_list(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -27,8 +27,9 @@ static bool ts__tl_block_list(ts_timeline *t)
         if (!held || !ts__tl_is_call(r, owner)) continue;
         const uint32_t end = ts__replay_end_node(r, owner);
         const bool queue = ts__tl_bound_by(t, end) == TS_EDGE_QUEUE;
-        if (!queue && held == TS__HELD_QUEUE) continue; // not what it took
-        // One that asks, or comes after it was done, is held up by nothing.
+        // The queue did not hold it up.
+        if (!queue && held == TS__HELD_QUEUE) continue;
+        // A query, or a wait for something already completed, did not block.
         if (ts__tl_bond_of(t, end)->at_ns <= ts__tl_begin(t, owner)) continue;
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
@@ -51,7 +52,7 @@ static bool ts__tl_block_list(ts_timeline *t)
     return ok;
 }
 
-// Sorts blocks by thread and start, and makes one of those that overlap.
+// Sorts blocks by thread and start, and merges overlapping ones.
 static bool ts__tl_block_sort(ts_timeline *t, ts__rvec *blocks)
 {
     const size_t count = blocks->count;
@@ -97,8 +98,8 @@ static bool ts__tl_blocks(ts_timeline *t)
            ts__tl_block_sort(t, &t->blocks[1]);
 }
 
-// The first block of a thread, or of a later one, that ends at or after a time
-// (or, if `after`, after it).
+// Returns the index of the first block of a thread, or of a later thread, that
+// ends at or after `time` (with `after`: later than `time`).
 static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
                                 int64_t time, bool after)
 {
@@ -118,8 +119,9 @@ static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
     return low;
 }
 
-// How long a thread was held up in blocks that end in [from, to]. *longest is
-// the first of the longest of them, NULL if there is none.
+// Returns how long a thread was blocked in blocks that end in [from, to].
+// *longest receives the first of the longest such blocks, NULL if there is
+// none.
 static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
                               int64_t from, int64_t to,
                               const ts__tl_block **longest)

@@ -1,6 +1,7 @@
 /* ---- Timeline: what each node waited for -------------------------------- */
 
-// The place of a node among all but the calls, which wait for nothing here.
+// Returns the index of a node when calls are left out; calls have no bonds
+// here.
 static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
 {
     return node < r->op_count ? node : node - r->call_count;
@@ -10,7 +11,7 @@ static ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
     return (ts__tl_bond *)t->bonds.data + ts__tl_place(t->replay, node);
 }
 
-// Whether an edge satisfied at the same moment as another one goes first.
+// Whether an edge takes precedence over another one satisfied at the same time.
 static bool ts__tl_prefers(uint8_t kind, uint8_t other)
 {
     const uint8_t guess = kind & TS_EDGE_INFERRED;
@@ -18,7 +19,7 @@ static bool ts__tl_prefers(uint8_t kind, uint8_t other)
     return TS_EDGE_KIND(kind) > TS_EDGE_KIND(other);
 }
 
-// Notes which calls were held up by a wait or by a full queue.
+// Notes which calls were blocked by a wait or by a full queue.
 static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
 {
     const ts_replay *const r = t->replay;
@@ -33,8 +34,8 @@ static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
                                   : TS__HELD_SYNC;
 }
 
-// An event wait that takes no time: it may stand where it was reached, or
-// where it was satisfied.
+// Whether an operation is an event wait of zero duration. Its recorded time may
+// be when the stream reached it or when its event completed.
 static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 {
     return op < t->replay->op_count &&
@@ -42,8 +43,8 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
            ts__tl_begin(t, op) == ts__tl_finish(t, op);
 }
 
-// Such a wait is bound by its event, unless what it came after is later. Its
-// own begin says nothing, and was left out.
+// Binds such a wait to its event, unless the stream reached it later. The edge
+// from its own begin was ignored before, since that time is ambiguous.
 static void ts__tl_bind_moments(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -94,7 +95,8 @@ static bool ts__tl_bind(ts_timeline *t)
     return true;
 }
 
-// The kind of edge that a node is bound by; SELF if there is none.
+// Returns the kind of edge that a node is bound by; TS_EDGE_SELF if there is
+// none.
 static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 {
     const ts__tl_bond *const bond = ts__tl_bond_of(t, node);
@@ -102,8 +104,8 @@ static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
                                         : TS_EDGE_KIND(bond->kind);
 }
 
-// Where a way back ends: host calls, the host's own operations, and what
-// takes time on a stream.
+// Whether a node can be a root cause: a host call, an operation of the host, or
+// an operation that takes time on a stream.
 static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
 {
     const ts_replay *const r = t->replay;
@@ -115,8 +117,8 @@ static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
     return ts__kind_of_host(kind, ts__replay_lane_at(r, lane)->fifo);
 }
 
-// The node behind the one that binds `node`: the owner of an end if the way
-// stops there. TS_NODE_NONE: there is none.
+// Returns the node that `node` was bound by, TS_NODE_NONE if there is none.
+// *stops: it is a root cause (for an end node its owner is returned).
 static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 {
     const ts_replay *const r = t->replay;
@@ -124,7 +126,8 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
     const uint32_t from = ts__tl_bond_of(t, node)->source;
     if (from == TS_NODE_NONE) return TS_NODE_NONE;
     const uint32_t owner = ts__settle_owner(r, from);
-    // The end of a synchronisation goes on to what that waited for.
+    // At the end of a synchronisation, continue with what the synchronisation
+    // waited for.
     const bool through = owner != from && owner < r->op_count &&
                          ts__kind_syncs(ts__replay_op(r, owner)->kind) &&
                          ts__tl_bound_by(t, from) != TS_EDGE_SELF;
@@ -138,7 +141,7 @@ static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
     return (ts__tl_root *)t->roots.data + ts__tl_place(t->replay, node);
 }
 
-// What `node` goes back to, given what the node behind it does.
+// Returns the root of `node`, given the root of the node it was bound by.
 static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
                                uint32_t back, bool stops)
 {
@@ -159,7 +162,7 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
     return root;
 }
 
-// What an operation is bound by may lie anywhere; it is on its way soon.
+// Prefetches the node that binds an operation; it may be anywhere in memory.
 static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
@@ -171,9 +174,10 @@ static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
 }
 
 /*
-    Follows every node back. Each step is taken once: a way that meets an
-    earlier one ends there. A circle, which only damaged records make, ends
-    where it closes. What calls wait for is not asked.
+    Finds the root cause of every node. Each step is taken once, since a path
+    that reaches an earlier one ends there. Cycles exist only in damaged
+    records; a path ends where it closes one. What calls wait for is not
+    followed.
 */
 static bool ts__tl_follow(ts_timeline *t)
 {
@@ -190,7 +194,7 @@ static bool ts__tl_follow(ts_timeline *t)
         if (i + 16 < r->op_count) ts__tl_fetch(t, i + 16);
         bool stops = false;
         uint32_t back = ts__tl_back(t, node, &stops);
-        if (stops) { // as most do
+        if (stops) { // most do
             *ts__tl_root_at(t, node) = ts__tl_join(t, node, back, true);
             continue;
         }
