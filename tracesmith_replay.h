@@ -572,58 +572,68 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
 // src/replay/public/replay.h
 
 /*
-    The GPU operations of a trace, the host calls that launched them and what
-    waited for what, as a graph; and that graph run again as an integer
-    discrete-event simulation. Traces of several processes, one file each,
-    make one graph: tracks, correlations and events belong to their file, and
-    times are put on the axis of the first.
+    A replay is a graph of the GPU operations of a trace, of the host calls
+    that launched them, and of what waited for what. The graph can be run again
+    as a discrete-event simulation in integer nanoseconds. Traces of several
+    processes, one file each, form one graph: tracks, correlations and events
+    belong to their file; times are converted to the time axis of the first.
 
     A *node* is a point in time that depends on others. Nodes are numbered:
     first the operations in their total order (start, device, stream, place in
-    the stream), then the host calls in order of time, then the helpers: the
-    end of every node that waits for others, and joins, which stand for "all
-    work of these streams so far". A node starts as late as the latest edge
-    into it says, plus its *gap*: what the record shows beyond its
-    dependencies, possibly negative. With recorded durations every operation
-    must come out at its recorded nanosecond; anything else is an error of the
-    loader or of the graph, and is reported.
+    the stream), then the host calls in order of time, then two kinds of helper
+    nodes: the end of every node that waits for others, and joins, which stand
+    for "all work of these streams so far". A node starts at the time that the
+    latest edge into it allows, plus its *gap*: the recorded delay beyond its
+    dependencies, which may be negative. With recorded durations every operation
+    must run at its recorded nanosecond; any difference is a bug of the loader
+    or of the graph, and is reported.
 
-    Host calls are those whose correlation an operation has, and those that
-    may block the host by their name, whoever has their correlation; calls
-    that poll in a row are one. For operations without a call but with a
-    thread and a queued time, a call of no duration stands in. Times of order
-    on the host are: start of the call, else queued, else submitted. If any
-    operation has none of these, starts (for waits: ends) order all of them.
+    Host calls in the graph are those that share the correlation of an
+    operation, and those that may block the host according to their name.
+    Consecutive calls that poll for the same thing count as one. An operation
+    that has a thread and a queued time but no call gets a call of no duration
+    as a stand-in. The order of operations on the host is the order of the
+    starts of their calls, else of their queued times, else of their submitted
+    times. If any operation has none of these, the starts of operations (for
+    waits: their ends) order all of them.
 
-    What depends on what:
-    - within a stream, first in, first out. Where the record overlaps, the
-      later operation depends on the start of the one before, and the next
-      that does not overlap on the ends of both;
-    - an event wait on the record that `record` names, else on the latest
-      record of that event before the wait; none: the wait waits for nothing;
-    - on a legacy default stream, an operation on what was issued before to
-      blocking streams of its context, and what is issued to these after it
-      on the operation. A stream that ever ran beside it is not blocking;
-    - what the trace itself says (events of kind dependency);
-    - operations of one call, the nodes of a graph launch, on each other as
-      their times tell, its roots alone on the call and on what was on the
-      launch stream before;
-    - a launch on the start of the operation queue_depth launches before it on
-      its stream;
-    - a collective ends, on every rank of which there is a trace, after all of
-      them have begun it; so do a send and its receive. Their join begins when
-      the last one arrives and lasts as long as the shortest of them did;
-    - a host sync ends after what it waited for, a call after its sync or its
-      copy if the record shows that it outlasted it, and the next call of a
-      thread comes after the one before.
-    What nothing of this explains is inferred from times, and flagged so: an
-    operation that begins later than usual just after one on another stream
-    of its device ended, calls that wait for a stream or event that the record
-    does not name, threads of a process that launch in turns, and work of
-    another stream before a wait of which the record has but the call.
-    A sync or legacy edge that the record contradicts (it did not wait) is
-    left out and counted, and so is what would close a circle, unless `record`
-    says so.
+    Dependencies that the record states:
+    - Within a stream operations run first in, first out. Where they overlap in
+      the record, the later one depends on the start of the earlier one, and
+      the next one that does not overlap depends on the ends of both.
+    - An event wait depends on the record that its column `record` names, else
+      on the latest record of that event before the wait. If there is none, it
+      waits for nothing.
+    - An operation on a legacy default stream depends on everything issued
+      before it to the blocking streams of its context, and everything issued
+      to them after it depends on it. A stream whose work ever overlapped that
+      of the default stream is not blocking.
+    - Events of kind `dependency` are edges of their own.
+    - Operations of one call are the nodes of a graph launch. Their times show
+      their order; only its roots depend on the call and on what was on the
+      launch stream before.
+    - A launch depends on the start of the operation that was launched
+      queue_depth launches before it on its stream.
+    - A collective ends, on every rank that has a trace, after all of them have
+      begun it. The same holds for a send and its receive. Their join begins
+      when the last one arrives, and lasts as long as the shortest of them did.
+    - A host synchronisation ends after what it waited for. A call ends after
+      its synchronisation or copy if it outlasted that in the record. Each call
+      of a thread comes after the one before it.
+
+    Where none of these explains a start, edges are inferred from times, and
+    flagged as inferred:
+    - for an operation that begins later than usual, just after an operation on
+      another stream of its device ended;
+    - for calls that wait for a stream or an event that the record does not
+      name;
+    - for threads of a process that launch in alternation;
+    - for an event wait of which the record has only the call: from the last
+      work on another stream.
+
+    A sync or legacy edge that the record contradicts (its target did not wait)
+    is left out and counted. So is an edge that would close a cycle, unless
+    `record` states it.
 */
 #define TS_EDGES(X) \
     X(SELF, 0, "self") \
@@ -639,7 +649,8 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event);
     X(P2P, 10, "point_to_point") \
     X(USER, 11, "user")
 
-// SELF ties a node to the helper that is its end; it is never counted.
+// An edge of kind SELF ties a node to the helper node that is its end. It is
+// never counted.
 typedef enum ts_edge_kind {
 #define TS__X(name, value, text) TS_EDGE_##name = value,
     TS_EDGES(TS__X)
@@ -647,7 +658,7 @@ typedef enum ts_edge_kind {
 } ts_edge_kind;
 #define TS_EDGE_LIMIT 12
 
-// Why an operation is not replayed.
+// Why an operation is not replayed. NOT means that it is.
 #define TS_SKIPS(X) \
     X(NOT, 0, "not_skipped") \
     X(STREAM, 1, "other_stream") \
@@ -666,203 +677,235 @@ typedef enum ts_skip {
 } ts_skip;
 #define TS_SKIP_LIMIT 9
 
-// "host_order", "other_stream", ...; an unknown number gives "unknown".
+// Returns the name of a ts_edge_kind, such as "host_order"; "unknown" for any
+// other number. Static.
 TS_API const char *ts_edge_name(uint32_t kind);
+
+// Returns the name of a ts_skip, such as "other_stream"; "unknown" for any
+// other number. Static.
 TS_API const char *ts_skip_name(uint32_t skip);
 
-// What a partial replay makes of operations that are not selected.
+// How a partial replay treats operations that are not selected.
 typedef enum ts_deps {
-    TS_DEPS_FROZEN = 0,  // they happen when they were recorded
-    TS_DEPS_CLOSURE = 1, // those that selected ones depend on are added
+    TS_DEPS_FROZEN = 0,  // they run at their recorded times
+    TS_DEPS_CLOSURE = 1, // dependencies of selected ones are selected as well
     TS_DEPS_NONE = 2     // they do not exist
 } ts_deps;
 
+// A loaded graph with its selection and its last run. Opaque.
 typedef struct ts_replay ts_replay;
 
+// What to load and to select. All zeros loads and selects everything.
 typedef struct ts_replay_desc {
-    // stream_count tracks on which operations lie
+    // select the operations on these stream_count tracks
     const uint32_t *streams TS__UNSET;
     size_t stream_count TS__UNSET;     // (0: all)
-    const uint32_t *devices TS__UNSET; // device_count tracks
+    const uint32_t *devices TS__UNSET; // likewise, device_count tracks
     size_t device_count TS__UNSET;     // (0: all)
-    // what touches [from, to) (both 0: all)
+    // select operations that touch [from, to) (both 0: all)
     int64_t from_ns TS__UNSET, to_ns TS__UNSET;
     ts_deps deps TS__UNSET;           // (TS_DEPS_FROZEN)
     uint32_t threads TS__UNSET;       // for loading (the reader's)
     ts_allocator allocator TS__UNSET; // (malloc and free)
-    // more_count further traces, replayed jointly
+    // more_count further traces, replayed with the first
     ts_reader *const *more TS__UNSET;
     size_t more_count TS__UNSET;
-    // file of each of `streams` (NULL: 0)
+    // the file that each of `streams` belongs to (NULL: all to file 0)
     const uint32_t *stream_files TS__UNSET;
-    const uint32_t *device_files TS__UNSET; // likewise of `devices`
-    // Asked about each operation that the fields above select, in their order;
-    // TS_SKIP_NOT selects it, another value is why not. (NULL: all)
+    const uint32_t *device_files TS__UNSET; // likewise for `devices`
+    // Called for each operation that the fields above select, in their order.
+    // Returns TS_SKIP_NOT to select it, else the reason to skip it (NULL: all)
     ts_skip (*choose)(const ts_replay *replay, size_t index,
                       void *user) TS__UNSET;
     void *choose_user TS__UNSET;
-    // launches that a stream holds before they begin; the next one waits in its
-    // call (1024)
+    // launches that a stream's queue holds before they begin; the call of the
+    // next one blocks (1024)
     uint32_t queue_depth TS__UNSET;
     // hardware queues of a device, which its streams share (0: one for each
     // stream)
     uint32_t connections TS__UNSET;
-    bool no_inference TS__UNSET; // only what the record says (false)
-    // What does not touch [load_from_ns, load_to_ns) is not loaded at all, but
-    // for the calls of what does (both 0: all). See below.
+    bool no_inference TS__UNSET; // use recorded edges only (false)
+    // Load only what touches the window [load_from_ns, load_to_ns) and the
+    // calls of these operations (both 0: everything). See below.
     int64_t load_from_ns TS__UNSET, load_to_ns TS__UNSET;
-    // how long before the window these are looked for (0: from the beginning)
+    // how long before the window such calls are looked for (0: from the
+    // beginning of the trace)
     int64_t load_before_ns TS__UNSET;
-    // load collectives alone, to put clocks right: see ts_replay_file_at. None
-    // is no failure (false)
+    // load only collectives, to align the clocks of files: see
+    // ts_replay_file_at. A trace without collectives is then no error (false)
     bool clocks_only TS__UNSET;
 } ts_replay_desc;
 
 /*
-    A *window* of a long trace costs no more memory than it holds: only chunks
-    whose time range touches it are decoded. Nothing outside exists: waits for
-    records before it miss them (missing_records, never never_recorded), the
-    first operation of each stream has none before it, what the host did
-    before it is not known, and what is usual, the medians that inference goes
-    by, is of the window. So begin it early enough. What launched an operation
-    of the window is known however long ago that was, unless load_before_ns
-    says otherwise; a stream holds queue_depth launches at most, so that as
-    many operations of each stream go by meanwhile, no more. Times of the
-    window are those of the first file, before collectives put the clocks of
-    further files right. stats.loaded counts what touches the window;
-    operations with impossible times touch none.
+    A *window* of a long trace needs memory only for what it holds: only chunks
+    whose time range touches it are decoded. Nothing outside of it exists:
+    - an event wait whose record lies before the window misses it (it counts as
+      missing_records, never as never_recorded);
+    - the first operation of each stream has no predecessor;
+    - what the host did before the window is not known;
+    - the medians that inference rests on are those of the window.
+    So begin it early enough. The calls of the window's operations are found
+    however early they were made, unless load_before_ns limits that: as a stream
+    holds at most queue_depth launches, no more than that many operations of
+    each stream can lie between a call and its operation. Times of the window
+    are those of the first file, before collectives align the clocks of further
+    files. stats.loaded counts what touches the window; operations with
+    impossible times touch no window.
 */
 
 /*
-    Loads the operations of a trace, builds the graph and selects. The plan
-    is then in the stats. *replay is NULL on failure. Damaged chunks are left
-    out and stand in the reader's list.
+    Loads the operations of a trace, builds the graph and selects. Afterwards
+    the first half of ts_replay_result is set. desc may be NULL. *replay is NULL
+    on failure. Damaged chunks are left out; the reader lists them.
 
-    Memory:  for each operation with its call about 220 bytes while it loads,
-             134 after.
-    Errors:  TS_ERR_NOT_FOUND (no GPU operation in the trace, or in the
-             window), TS_ERR_USAGE (to before from, an empty window, a
-             negative load_before_ns), TS_ERR_UNSUPPORTED (2^31 operations or
-             more, 65,536 files or more), TS_ERR_MEMORY.
+    Threads:  loading uses desc.threads threads. A replay may be read by many
+              threads at once; ts_replay_run, _path, _steps and _close need it
+              alone.
+    Memory:   about 220 bytes for each operation with its call while it loads,
+              134 afterwards.
+    Errors:   TS_ERR_NOT_FOUND   no GPU operation in the trace, or the window
+              TS_ERR_USAGE       `to` before `from`, an empty window, a negative
+                                 load_before_ns
+              TS_ERR_UNSUPPORTED 2^31 operations or more, 65,536 files or more
+              TS_ERR_MEMORY
     Lifetime: the readers must outlive the replay.
+    Free:     ts_replay_close.
 */
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc);
-TS_API void ts_replay_close(ts_replay *replay); // NULL is allowed
+
+// Frees a replay and everything that it returned. NULL is allowed.
+TS_API void ts_replay_close(ts_replay *replay);
 
 /*
-    Files are numbered as they were given, from 0, which is `reader`. The time
-    axis is that of the first: offset_ns is added to all times of a file.
-    Files of one boot of one machine (metadata `boot_id`) share its clock,
-    which tells exactly how they lie to each other. What lies to the first file
-    by that is right. The others lie by the Unix time at which both started, if
-    both know it, and by the ends of the `matched` collectives that they, or
-    files of the same machine, share with files that are right: the median of
-    the differences. Where none is left that does, the next file that is not
-    right yet counts as right. residual_ns is the median distance from it.
+    A file of a replay. Files are numbered in the order given, `reader` is file
+    0. All times are on the axis of file 0: offset_ns is added to the times of
+    the file.
+
+    Alignment: files of one boot of one machine (metadata `boot_id`) share its
+    clock, which gives their offset exactly; those that share it with file 0 are
+    aligned. The others are placed by the Unix time of their start, if file 0
+    and they have it, and then shifted by the median difference between the ends
+    of the `matched` collectives that they, or files of the same machine, have
+    in common with aligned files. If no file is left that has any in common, the
+    next file counts as aligned where it is. residual_ns is the median distance
+    from the median: a measure of the error.
 */
 typedef struct ts_replay_file {
     ts_reader *reader;
     int64_t offset_ns;
-    bool realtime; // this and the first know the Unix time of their start
-    uint64_t matched;
-    int64_t residual_ns;
-    uint32_t clock; // the first file with the same clock: itself, if none has
+    bool realtime;       // it and file 0 have the Unix time of their start
+    uint64_t matched;    // collectives that aligned it
+    int64_t residual_ns; // see above
+    uint32_t clock;      // first file that shares its clock; else itself
 } ts_replay_file;
+
+// Gets file number `index`. False past the end.
 TS_API bool ts_replay_file_at(const ts_replay *replay, size_t index,
                               ts_replay_file *file);
+
+// Returns the reader of a file; NULL if there is no such file.
 TS_API ts_reader *ts_replay_reader(const ts_replay *replay, uint32_t file);
 
-// What is replayed as a process of its own: a file, or a part of one that was
-// made of several, in order of the files. What was said of its session is
-// metadata of its process track.
+// A part is replayed as a process of its own. It is a file, or one of the
+// traces that were merged into a file; metadata of such a trace's session are
+// then metadata of its process track.
 typedef struct ts_replay_part {
     uint32_t file;
-    uint32_t process; // 0: the session, which is no part
+    uint32_t process; // process track of the part; 0: it is the whole file
 } ts_replay_part;
+
+// Gets part number `index`, in the order of files. False past the end.
 TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
                               ts_replay_part *part);
 
 // How to run. All zeros is exactly as recorded.
 typedef struct ts_replay_run_desc {
-    // of every operation that ts_replay_operation gives, in its order, 0 or
-    // more (NULL: as recorded)
+    // the duration of every operation, in the order of ts_replay_operation, 0
+    // or more (NULL: as recorded)
     const int64_t *durations_ns TS__UNSET;
     uint32_t mode TS__UNSET; // ts_replay_mode (TS_REPLAY_EXACT)
-    // Only in TS_REPLAY_MODEL:
-    const struct ts_change *changes TS__UNSET; // what if: change_count of them
+    // The following only apply to TS_REPLAY_MODEL:
+    const struct ts_change *changes TS__UNSET; // change_count what-ifs
     size_t change_count TS__UNSET;
-    // of each direction of a device (as many as were busy at once in the
-    // record)
+    // copy engines for each direction of a device (as many as were ever busy at
+    // once in the record)
     uint32_t copy_engines TS__UNSET;
-    // kernels share the multiprocessors of a device: those that find no room
-    // wait (false: they overlap as they come, as recorded). So do collectives
-    // whose launch is known, which have their part while they wait for others,
-    // too
+    // kernels of a device compete for its multiprocessors: one that finds no
+    // room waits. So do collectives whose launch is known; they occupy their
+    // share while they wait for other ranks, too (false: kernels overlap
+    // freely, as recorded)
     bool share_compute TS__UNSET;
 } ts_replay_run_desc;
 
 /*
-    Runs the selected operations (desc NULL: exactly as recorded). What waits
-    takes as long as what it waits for, whatever its duration. Operations that
-    wait for each other in a circle do not run: see ts_replay_cycle. May be
-    called again; the last schedule counts.
+    Runs the selected operations (desc NULL: exactly as recorded). An operation
+    that waits lasts until what it waits for is done, whatever its duration
+    says. Operations in a cycle do not run: see ts_replay_cycle. A further run
+    replaces the schedule of the one before.
 
-    Errors:  TS_ERR_NOT_FOUND (nothing is selected), TS_ERR_USAGE (a negative
-             duration, a change that is none or outside of a model),
-             TS_ERR_MEMORY.
+    Errors: TS_ERR_NOT_FOUND nothing is selected
+            TS_ERR_USAGE     a negative duration, an invalid change, or a change
+                             without TS_REPLAY_MODEL
+            TS_ERR_MEMORY
 */
 TS_API ts_result ts_replay_run(ts_replay *replay,
                                const ts_replay_run_desc *desc);
 
 typedef struct ts_replay_stats {
-    // The plan.
-    uint64_t loaded;     // operations that the trace, or its window, holds
+    // The graph and the selection.
+    uint64_t loaded;     // operations in the trace, or in its window
     uint64_t operations; // selected; after a run those that ran
     uint64_t calls;      // host calls that launched them or may block
     uint64_t added;      // operations that TS_DEPS_CLOSURE added
-    uint64_t skipped[TS_SKIP_LIMIT];
-    uint64_t edges[TS_EDGE_LIMIT]; // between selected nodes
-    uint64_t cut_edges;            // into the selection from outside
-    uint64_t contradicted;         // left out because the record shows no wait
-    uint64_t never_recorded;       // waits for an event that has no record
-    uint64_t missing_records;      // waits whose `record` the trace lacks, and
-                                   // those whose event nobody can tell or may
-                                   // have been recorded before the window
-    uint64_t overlaps; // kernels that began before the one before them on
-                       // their stream had ended: dependent launches
-    uint64_t inferred[TS_EDGE_LIMIT]; // of the edges above, by times alone
-    uint64_t rendezvous;         // collectives and pairs of send and receive
-    uint64_t rendezvous_partial; // ranks are missing: low confidence. Nobody
-                                 // meets alone: so too where no other is there
-    uint64_t lost;           // records the ledger misses on what was selected
-    int64_t unknown_host_ns; // of threads that launch work, summed up: between
-                             // two calls while another thread of the process
-                             // called: they may have waited for it, and no
-                             // edge says so. And before the first call, while
-                             // there was work that had been queued before, and
-                             // in synchronisations with what is not recorded
-    uint64_t shared_syncs;   // waits for a device to which several threads had
-                             // launched: for what hangs on who came first
+    uint64_t skipped[TS_SKIP_LIMIT]; // operations not replayed, by reason
+    uint64_t edges[TS_EDGE_LIMIT];   // between selected nodes, by kind
+    uint64_t cut_edges;              // into the selection from outside
+    uint64_t contradicted;           // edges left out: the record shows no wait
+    uint64_t never_recorded;  // waits for an event that was never recorded
+    uint64_t missing_records; // waits whose `record` the trace lacks, whose
+                              // event is unknown, or whose event may have been
+                              // recorded before the window
+    uint64_t overlaps; // kernels that began before the end of their predecessor
+                       // on the stream: programmatic dependent launches
+    uint64_t inferred[TS_EDGE_LIMIT]; // of `edges`: inferred from times
+    uint64_t rendezvous;         // collectives, and pairs of send and receive
+    uint64_t rendezvous_partial; // of these: ranks are missing, so confidence
+                                 // is low; one without any other rank counts
+    uint64_t lost; // records that the loss ledger misses on what was selected
+    // Time of threads that launch work, summed up, of which the dependencies
+    // are not known: between two calls while another thread of the process
+    // called (the thread may have waited for it), before the first call while
+    // earlier work was in its queue, and in synchronisations with work that is
+    // not recorded.
+    int64_t unknown_host_ns;
+    uint64_t shared_syncs; // waits for a device to which several threads had
+                           // launched: their length depends on which was first
     int64_t recorded_start_ns, recorded_end_ns; // of the selection
-    // The run.
-    int64_t start_ns, end_ns;
+    // The last run.
+    int64_t start_ns, end_ns;         // of the schedule
     int64_t busy_from_ns, busy_to_ns; // first to last work on a device
+    // distance of operations from their recorded start
     int64_t start_error_p50_ns, start_error_p95_ns, start_error_max_ns;
     uint64_t different;     // operations that start or end at another time
     uint64_t digest;        // XXH3 of identity, start and end in total order
     uint64_t unexplained;   // model: nodes that keep a recorded delay
-    int64_t unexplained_ns; // what these delays differ from the model's
-    uint64_t rendezvous_guessed; // by name and order, as no communicator is
-                                 // known, and the members do not end together
+    int64_t unexplained_ns; // difference of these delays from the model's
+    uint64_t rendezvous_guessed; // matched by name and order, as their
+                                 // communicator is not known, although their
+                                 // members do not end together
 } ts_replay_stats;
 
-// Lifetime: until close. Figures of the run are 0 before it.
+// Returns the figures of the graph and of the last run (0 before the first).
+// Lifetime: until close; a run changes them.
 TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay);
-// Whether unknown_host_ns is so much of the run, more than one part in 50, that
-// what is said of it is often wrong: tests/checks/truth.sh measures it.
+
+// Returns whether unknown_host_ns is more than 1/50 of the recorded time. Above
+// that, what the model says of a run is often wrong (measured by
+// tests/checks/truth.sh).
 TS_API bool ts_replay_host_unknown(const ts_replay_stats *stats);
 
+// An operation: what a device, or its stream, did for one request.
 typedef struct ts_operation {
     ts_event_kind kind;
     uint32_t track, device, thread; // tracks; 0 unknown
@@ -870,55 +913,70 @@ typedef struct ts_operation {
     uint32_t label;                 // private: see ts_operation_label
     uint64_t correlation;
     int64_t recorded_start_ns, recorded_end_ns;
-    int64_t start_ns, end_ns; // 0 if it did not run
+    int64_t start_ns, end_ns; // in the last run; 0 if it did not run
     ts_skip skip;             // TS_SKIP_NOT: selected
     uint32_t file;
-    uint32_t row;  // its place among the GPU operations of the file, which
-                   // are counted chunk by chunk, damaged ones too
+    uint32_t row;  // its number among the GPU operations of the file, counted
+                   // chunk by chunk, damaged chunks included
     uint32_t part; // see ts_replay_part_at
 } ts_operation;
 
-// 0 <= index < stats.loaded less those with a bad time, in total order of
-// the record. False past the end.
+// Gets operation number `index` in the total order of the record. There are
+// stats.loaded of them, less those with an impossible time. False past the end.
 TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
                                 ts_operation *operation);
-// A kernel's, collective's or host function's name, else the kind. The
-// reader is that of the operation's file.
+
+// Returns the name of a kernel, collective or host function, else of its kind.
+// reader: that of the operation's file. Lifetime: as long as it is open.
 TS_API ts_text ts_operation_label(const ts_reader *reader,
                                   const ts_operation *operation);
 
-// What a stream, context or device did in the run. Only those on which
-// operations of the trace lie, by device, then stream.
+// What a stream, context or device did in the last run. Only tracks that have
+// operations in the trace are listed.
 typedef struct ts_lane {
     uint32_t track, device;            // tracks; device 0: unknown
     uint64_t operations;               // that ran
-    int64_t start_ns, end_ns, busy_ns; // busy: union over its work
+    int64_t start_ns, end_ns, busy_ns; // busy: union of its work
     uint32_t file;
 } ts_lane;
+
+// Returns the number of streams, and other tracks, that have operations.
 TS_API size_t ts_replay_lane_count(const ts_replay *replay);
+
+// Gets stream number `index`, in order of device, then stream. False past the
+// end.
 TS_API bool ts_replay_lane(const ts_replay *replay, size_t index,
                            ts_lane *lane);
-// Devices likewise; their busy time is the union over all their streams.
-// Divide it by busy_to_ns - busy_from_ns of the stats.
+
+// Returns the number of devices that have operations.
 TS_API size_t ts_replay_device_count(const ts_replay *replay);
+
+// Gets device number `index`. Its busy time is the union over its streams;
+// divide it by busy_to_ns - busy_from_ns of the stats for the utilisation.
+// False past the end.
 TS_API bool ts_replay_device(const ts_replay *replay, size_t index,
                              ts_lane *device);
 
 #define TS_NODE_NONE 0xFFFFFFFFu
 
-// The graph: edges of node n are offsets[n] to offsets[n + 1] - 1.
+// The graph in compressed rows: edges offsets[n] to offsets[n + 1] - 1 lead
+// from node n to their `targets`.
 typedef struct ts_graph {
     uint32_t node_count, operation_count, call_count, edge_count;
     const uint32_t *offsets; // node_count + 1
-    const uint32_t *targets; // nodes
-    const uint8_t *kinds;    // TS_EDGE_KIND(kind) is a ts_edge_kind
+    const uint32_t *targets; // edge_count nodes
+    const uint8_t *kinds;    // edge_count; TS_EDGE_KIND(kind) is a ts_edge_kind
 } ts_graph;
+
+// Flags of ts_graph.kinds.
 enum {
-    TS_EDGE_INFERRED = 64,   // guessed from times: no record says so
+    TS_EDGE_INFERRED = 64,   // inferred from times: no record states it
     TS_EDGE_FROM_START = 128 // from the node's start, not its end
 };
 #define TS_EDGE_KIND(kind) \
     ((uint8_t)(kind) & (uint8_t) ~(TS_EDGE_INFERRED | TS_EDGE_FROM_START))
+
+// Returns the graph of all nodes, selected or not. Lifetime: until close.
 TS_API ts_graph ts_replay_graph(const ts_replay *replay);
 
 typedef enum ts_node_type {
@@ -930,57 +988,65 @@ typedef enum ts_node_type {
 
 typedef struct ts_node {
     ts_node_type type;
-    uint32_t owner; // TS_NODE_END: whose end it is; else the node itself
+    uint32_t owner; // TS_NODE_END: the node whose end it is; else itself
     uint32_t track; // stream or thread; 0: a join, or unknown
-    uint32_t name;  // of a call's function; 0 unknown
+    uint32_t name;  // of the function of a call; 0 unknown
     int64_t recorded_ns, duration_ns;
-    int64_t gap_ns; // beyond its dependencies; set by the run
+    int64_t gap_ns; // delay beyond its dependencies; set by a run
     bool selected;
     uint32_t file;
-    int64_t start_ns, end_ns; // in the run; both 0 if it did not run
+    int64_t start_ns, end_ns; // in the last run; both 0 if it did not run
 } ts_node;
+
+// Gets node number `index`. False past the end.
 TS_API bool ts_replay_node(const ts_replay *replay, size_t index,
                            ts_node *node);
 
-// After a run: operations and calls that wait for each other, each for the
-// one before it and the first for the last. Returns how many; 0: all ran.
+/*
+    Gets a cycle that kept operations from running in the last run: operations
+    and calls that each wait for the one before, and the first for the last.
+    Returns their number; 0: there is no cycle, everything ran.
+
+    Lifetime: until the next run or close.
+*/
 TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes);
 
 /* ==== 7. Models ========================================================== */
 // src/replay/public/model.h
 
 /*
-    TS_REPLAY_MODEL puts constants in the place of recorded delays, so that a
-    change of one thing moves what depends on it and nothing else:
+    TS_REPLAY_MODEL replaces recorded delays by constants, so that a change
+    moves what depends on it and nothing else:
 
-    - Every edge has a class: its kind, what it leads from and to, the device,
-      and the function that was called. The delay of a class is the mean of
-      what the record shows of it where the edge was the one that held its
-      node back, outliers left out. A class with fewer than eight such samples
-      takes the delay of a coarser one, a kind without any a small constant,
-      no longer than its shortest sample (`assumed`).
+    - Every edge belongs to a class: its kind, the kinds of its two ends, the
+      device, and the function that was called. The delay of a class is the mean
+      of its recorded delays on edges that were the last to be satisfied,
+      without outliers. A class with fewer than eight such samples takes the
+      delay of a coarser class. A kind without any sample takes a small
+      constant, at most its shortest sample (`assumed`).
     - Delays on the host, between calls and within them, stay as recorded,
       except where a call waited for a device.
-    - A class is where its samples are dense: the shortest interval that holds
-      half of them, if it is no wider than the delays of one cause are (20 us
-      for launches and returns of syncs, 5 us on a device, or as wide as its
-      least delay), else the fullest interval so wide. A node whose delay is
-      further from that than three times its width, or than these limits, and
-      a microsecond for noise, is *unexplained*: it keeps what the record
-      shows, and is counted. So a long wait for something that nobody recorded
-      is neither spread over all nodes nor taken for a property of the device.
-    - Where operations of a stream overlap, the later one keeps its place
-      within the earlier one, in proportion.
-    - A collective ends the shortest recorded duration of its members after
-      the last of them has arrived.
-    - A copy waits if its device has all copy engines of the direction busy.
+    - The usual delays of a class are the shortest interval that holds half of
+      its samples, if it is no wider than delays of one cause are (20 us for
+      launches and returns of syncs, 5 us on a device, or the least delay of the
+      class if that is more); else the fullest interval of that width. A node
+      is *unexplained* if its delay is further from that interval than three
+      times its width, the widths above, and a microsecond for noise. It keeps
+      its recorded delay and is counted. So a long wait for something that was
+      not recorded is neither spread over all nodes nor taken for a property of
+      the device.
+    - Where operations of a stream overlap, the later one keeps its relative
+      place within the earlier one.
+    - A collective ends after its last member has arrived, plus the shortest
+      recorded duration of its members.
+    - A copy waits while all copy engines of its direction and device are busy.
 
-    Means, not medians, so that errors do not add up: the modelled delays of a
-    class have the sum of the recorded ones.
+    Delays are means, not medians, so that errors do not add up: the modelled
+    delays of a class have the same sum as the recorded ones.
 */
 typedef enum ts_replay_mode {
     TS_REPLAY_EXACT = 0, // every node keeps its own recorded delay
-    TS_REPLAY_MODEL = 1
+    TS_REPLAY_MODEL = 1  // nodes get the delay of their class
 } ts_replay_mode;
 
 // What the time of a run is spent on.
@@ -998,7 +1064,9 @@ typedef enum ts_cost {
 #undef TS__X
 } ts_cost;
 #define TS_COST_LIMIT 7
-// "host", "launch", ...; an unknown number gives "unknown".
+
+// Returns the name of a ts_cost, such as "host"; "unknown" for any other
+// number. Static.
 TS_API const char *ts_cost_name(uint32_t cost);
 
 // A rational number; 0 over 0 stands for 1.
@@ -1007,64 +1075,69 @@ typedef struct ts_ratio {
 } ts_ratio;
 
 /*
-    A change to what a model replays. Changes apply in the order given and add
-    up; each means the operations that `operations` says, as far as it can
-    apply to them. Products are rounded half up.
+    What a change alters. Changes apply in the order given and add up. Each
+    applies to the operations that `operations` selects, as far as it makes
+    sense for them. Products are rounded half up.
 */
 typedef enum ts_change_type {
-    TS_CHANGE_SCALE = 1,    // durations times `factor`
-    TS_CHANGE_REMOVE = 2,   // they take no time, nor do calls that launched
-                            // nothing else; what waited for them waits for
-                            // what they waited for
-    TS_CHANGE_INSERT = 3,   // after each, one of `ns`, whose call takes as long
-    TS_CHANGE_TRANSFER = 4, // duration T becomes a' + (T - a) * factor, where
-                            // a is what one of no bytes would take, by `sizes`
-                            // (without: the shortest) of their direction and
-                            // device, or communicator, a' is `ns` if has_ns,
-                            // else a; for copies and collectives
-    TS_CHANGE_MOVE = 5, // to stream `track` of their file, in order of issue
-    TS_CHANGE_FUSE = 6, // what follows another on its stream needs no launch
+    TS_CHANGE_SCALE = 1,    // multiplies durations by `factor`
+    TS_CHANGE_REMOVE = 2,   // the operations take no time, nor do calls that
+                            // launched nothing else; what waited for them waits
+                            // for their dependencies
+    TS_CHANGE_INSERT = 3,   // adds an operation of `ns` after each, whose call
+                            // takes as long as that of the original
+    TS_CHANGE_TRANSFER = 4, // for copies and collectives: duration T becomes
+                            // a' + (T - a) * factor. a is the duration for no
+                            // bytes, fitted by `sizes` (without: the shortest
+                            // duration) of the same direction and device, or
+                            // communicator; a' is `ns` if has_ns, else a
+    TS_CHANGE_MOVE = 5,     // moves them to stream `track` of their file, in
+                            // order of issue
+    TS_CHANGE_FUSE = 6,     // an operation that follows another of them on its
+                            // stream needs no launch
     TS_CHANGE_SERIALISE = 7, // one stream for each device, in order of issue;
-                             // both: behind what they wait for
-    TS_CHANGE_NO_LAUNCH = 8, // calls that launch take no time, launches
+                             // an operation waits for its dependencies, too
+    TS_CHANGE_NO_LAUNCH = 8, // calls that launch take no time, and launches
                              // arrive at once
-    TS_CHANGE_HOST = 9,      // what the host does takes `factor` times as
-                             // long; `operations` does not matter
+    TS_CHANGE_HOST = 9,      // multiplies the time of host work by `factor`;
+                             // ignores `operations`
     TS_CHANGE_OVERLAP = 10,  // no kernel waits for a copy or a collective
-    TS_CHANGE_CUT = 11, // edges of the kinds in `edges` from them, or to them,
-                        // hold nothing back
-    TS_CHANGE_SPARE = 12, // what the host does in `spans` takes no time, and a
-                          // call that returns in one waits for nothing;
-                          // `operations` does not matter
-    TS_CHANGE_BEGIN = 13  // what nothing of the record led to, as the first
-                          // call of a thread, comes `sooner_ns` of its part
-                          // sooner; `operations` does not matter
+    TS_CHANGE_CUT = 11,      // edges of the kinds in `edges` that begin or end
+                             // at them delay nothing
+    TS_CHANGE_SPARE = 12, // host work in `spans` takes no time, and a call that
+                          // returns in one waits for nothing; ignores
+                          // `operations`
+    TS_CHANGE_BEGIN = 13  // nodes without a recorded cause, such as the first
+                          // call of a thread, come `sooner_ns` of their part
+                          // sooner; ignores `operations`
 } ts_change_type;
 
-// Of a thread's time, as recorded, on the axis of the replay.
+// A span of a thread's recorded time, on the time axis of the replay.
 typedef struct ts_host_span {
-    uint32_t file TS__UNSET, thread TS__UNSET; // track
+    uint32_t file TS__UNSET, thread TS__UNSET; // thread: a track
     int64_t start_ns TS__UNSET, end_ns TS__UNSET;
 } ts_host_span;
 
+// A change for ts_replay_run_desc: a what-if. Arrays must live until
+// ts_replay_run returns.
 typedef struct ts_change {
     ts_change_type type TS__UNSET;
-    // of each that ts_replay_operation gives (all)
+    // one for each operation of ts_replay_operation (NULL: all of them)
     const bool *operations TS__UNSET;
     ts_ratio factor TS__UNSET; // (1)
-    int64_t ns TS__UNSET;
-    bool has_ns TS__UNSET;
-    // TS_CHANGE_HOST: only `part` of ts_replay_part_at (all)
+    int64_t ns TS__UNSET;      // INSERT, TRANSFER
+    bool has_ns TS__UNSET;     // TRANSFER
+    // HOST: applies to `part` of ts_replay_part_at only (false: all parts)
     bool one_part TS__UNSET;
     uint32_t part TS__UNSET;
-    uint32_t track TS__UNSET; // TS_CHANGE_MOVE
-    uint32_t edges TS__UNSET; // TS_CHANGE_CUT: bits 1 << ts_edge_kind
-    // TS_CHANGE_SPARE: span_count of them, in any order; they may overlap
+    uint32_t track TS__UNSET; // MOVE
+    uint32_t edges TS__UNSET; // CUT: bits 1 << ts_edge_kind
+    // SPARE: span_count spans in any order; they may overlap
     const ts_host_span *spans TS__UNSET;
     size_t span_count TS__UNSET;
-    // TS_CHANGE_BEGIN: of each that ts_replay_part_at gives (none)
+    // BEGIN: one for each part of ts_replay_part_at (NULL: 0)
     const int64_t *sooner_ns TS__UNSET;
-    // TS_CHANGE_TRANSFER: bytes of each operation, 0 unknown (NULL: all)
+    // TRANSFER: bytes of each operation, 0 unknown (NULL: all unknown)
     const uint64_t *sizes TS__UNSET;
 } ts_change;
 
@@ -1072,73 +1145,90 @@ typedef struct ts_change {
 typedef struct ts_delay {
     uint32_t kind;     // ts_edge_kind
     uint32_t from, to; // kinds of operations; 0: the host, or several
-    uint32_t device;   // track; 0: not of one
+    uint32_t device;   // track; 0: not on one device
     uint32_t name;     // of the function called; 0: none, or several
     uint32_t file;
-    int64_t delay_ns;        // what stands for the recorded ones
+    int64_t delay_ns;        // used in place of the recorded delays
     int64_t low_ns, high_ns; // samples outside stay as recorded
-    uint64_t edges, samples; // samples: where the edge held its node back
+    uint64_t edges, samples; // samples: edges that were the last satisfied
     bool coarser; // too few samples: the delay is that of a coarser class
-    bool assumed; // no sample at all
+    bool assumed; // no sample: the delay is a constant
 } ts_delay;
-// After a run in TS_REPLAY_MODEL. False past the end.
+
+// Gets class number `index` of the model, after a run in TS_REPLAY_MODEL.
+// False past the end.
 TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,
                             ts_delay *delay);
 
-/*
-    The critical path of the last run: from the end that comes last back to
-    the start of the schedule, always to what held a node back. Parts are in
-    order of time, without gaps: their sum is the makespan, end_ns - start_ns
-    of the stats. A wait costs what its edge stands for as long as its class
-    takes, in either mode: the rest, if that is more than the samples of the
-    class explain, is unexplained.
-*/
+// A part of the critical path: a node that runs, or one that waits.
 typedef struct ts_path_part {
     int64_t start_ns, end_ns;
-    uint32_t node; // that runs, or that waits: see `waits`
-    uint32_t edge; // waits: ts_edge_kind of what it waited for
+    uint32_t node; // that runs, or that waits
+    uint32_t edge; // if it waits: ts_edge_kind of the edge it waited for
     bool waits;
     ts_cost cost;
 } ts_path_part;
 
+/*
+    The critical path of the last run: from the latest end back to the start of
+    the schedule, always to what was satisfied last. Parts are in order of time
+    and without gaps, so that their sum is the makespan (end_ns - start_ns of
+    the stats). A wait is charged to the cost of its edge for as long as the
+    class of the edge usually takes, in either mode; what is longer than the
+    samples of the class explain is charged to UNEXPLAINED.
+*/
 typedef struct ts_path {
-    const ts_path_part *parts;
+    const ts_path_part *parts; // count elements
     size_t count;
     int64_t cost_ns[TS_COST_LIMIT]; // sums of the parts
     ts_cost bound;                  // the largest of them
-    int64_t assumed_ns; // of a model: delays of which the record shows fewer
-                        // than eight cases, or none
+    int64_t assumed_ns; // model: delays for which the record has fewer than
+                        // eight samples, or none
 } ts_path;
 
-// Lifetime: until the next run or close.
-// Errors:   TS_ERR_STATE (no run), TS_ERR_MEMORY.
+/*
+    Finds the critical path of the last run.
+
+    Errors:   TS_ERR_STATE there was no run; TS_ERR_MEMORY.
+    Lifetime: until the next run or close.
+*/
 TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path);
 
 /*
-    Iterations: zones called "ProfilerStep#N", else frames, of the first file
-    that has any. An operation belongs to the step in which the host issued
-    it. A step lasts from the end of the one before it (the first: from the
-    start of the schedule) to the latest end of its operations, so all steps
-    together are the makespan; what comes before the first or after the last
-    counts to these.
+    A step: one iteration of the program. Steps are zones called
+    "ProfilerStep#N", else frames, of the first file that has any. An operation
+    belongs to the step in which the host issued it. A step lasts from the end
+    of the step before it (the first: from the start of the schedule) to the
+    latest end of its operations, so that all steps together are the makespan.
+    What comes before the first step or after the last counts to that step.
 */
 typedef struct ts_step {
     ts_text name; // of the zone; frames: "frame"
     uint64_t number, operations;
-    int64_t recorded_ns;            // the step in the record, by the same rule
+    int64_t recorded_ns;            // its recorded duration, by the same rule
     int64_t start_ns, end_ns;       // in the last run
-    int64_t cost_ns[TS_COST_LIMIT]; // of the critical path within
+    int64_t cost_ns[TS_COST_LIMIT]; // of the critical path in it
 } ts_step;
-// Lifetime and errors: as ts_replay_path. No steps are no error.
+
+/*
+    Gets the steps of the last run, in order of time: *count elements. A trace
+    without steps has 0 of them and that is no error.
+
+    Errors:   TS_ERR_STATE there was no run; TS_ERR_MEMORY.
+    Lifetime: until the next run or close.
+*/
 TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
                                  size_t *count);
 
-// What TS_CHANGE_INSERT added to the last run, in order of what it follows.
+// An operation that TS_CHANGE_INSERT added to the last run.
 typedef struct ts_inserted {
-    uint32_t after;  // operation
-    uint32_t change; // index
+    uint32_t after;  // operation that it follows
+    uint32_t change; // index in ts_replay_run_desc.changes
     int64_t start_ns, end_ns;
 } ts_inserted;
+
+// Gets inserted operation number `index`, in order of `after`. False past the
+// end.
 TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
                                ts_inserted *inserted);
 
@@ -1146,22 +1236,22 @@ TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
 // src/replay/public/timeline.h
 
 /*
-    What every stream and device did when, and why a device had nothing to do.
-    Two sets of times can be looked at: those of the record and those of the
-    last run. *Work* is kernels, copies, sets and collectives; a device is
-    *busy* while any of its work runs and *idle* for the rest of its span,
-    which goes from the begin of its first work to the end of its last: what
-    came before is known for neither, and may lie outside of the record.
+    A timeline shows what every stream and device did at which time, and why a
+    device had nothing to do. Its times are those of the record or those of the
+    last run. *Work* is kernels, copies, memsets and collectives. A device is
+    *busy* while any of its work runs, and *idle* in the rest of its span, from
+    the start of its first work to the end of its last: what it did before and
+    after may lie outside of the record.
 
-    A stream is, at every moment from its first call to the end of the
-    timeline, in one state. With nothing of its own running (its host
-    functions count here) it is
-    WAITING   in an event wait, or while the next operation is issued but what
-              it depends on, other than its call, is not done;
-    PENDING   while an operation is issued and nothing is known to hold it up;
-    IDLE      while nothing is issued that has not begun;
-    FINISHED  after its last operation.
-    An operation whose call is unknown is issued when it begins.
+    From its first call to the end of the timeline a stream is in one state:
+    RUNNING   an operation of its own runs, host functions included;
+    WAITING   nothing runs, and it is in an event wait, or its next operation is
+              issued but a dependency other than its call is not done;
+    PENDING   nothing runs, an operation is issued, and nothing is known to
+              delay it;
+    IDLE      nothing runs, and every issued operation has begun;
+    FINISHED  its last operation has ended.
+    An operation whose call is unknown counts as issued when it begins.
 */
 #define TS_STATES(X) \
     X(IDLE, 0, "idle") \
@@ -1178,38 +1268,39 @@ typedef enum ts_state {
 #define TS_STATE_LIMIT 5
 
 /*
-    Why a device idles. A *gap* is a longest time without work; it ends when
-    an operation X begins, and is charged as a whole to one cause. From X one
-    goes back along the edge that was satisfied last, and on through what is
-    no work itself (event waits, records, joins), to the *culprit*: a host
-    call, or other work. (Of edges satisfied at one moment: recorded before
-    inferred ones, then the higher ts_edge_kind, then the earlier source. Work
-    that takes no time is none. An event wait that takes no time is bound by
-    its event or by what it came after, not by where it stands.)
+    Why a device is idle. A *gap* is a maximal interval without work. It ends
+    when an operation X begins, and is charged as a whole to one cause. The
+    search starts at X and follows, backwards, the edge that was satisfied last,
+    through nodes that are not work (event waits, records, joins), to the
+    *culprit*: a host call, or other work. Of edges satisfied at the same moment
+    recorded ones come before inferred ones, then the higher ts_edge_kind, then
+    the earlier source. Work of no duration does not count as work. An event
+    wait of no duration was delayed by its event or its predecessor, not by its
+    call.
 
-    UNEXPLAINED     there is no culprit, or it was done long before X began:
-                    longer ago than TS_TIMELINE_SLOW_NS and 8 times the middle
+    UNEXPLAINED     There is no culprit, or it was done long before X began:
+                    longer than TS_TIMELINE_SLOW_NS and 8 times the median
                     launch latency of the device. A call is done at its end;
-                    X's own is the culprit where other work is done too long
-                    ago and the call is not, and where that was done, or the
-                    culprit is a call that was made, before it began.
-    The culprit is the call that launched X, and
-    LAUNCH_LATENCY  it began before the gap or as the gap did;
-    HOST_SYNC       it began in the gap, and its thread had been blocked in
-                    synchronisations which ended in the gap for half as long
-                    or more: without them it would have been half as late;
-    QUEUE_FULL      likewise, in launches that waited for room in a queue.
-                    Such a launch counts as made when it had room;
-    HOST_LATE       it began later than that. So does X if it waited for a
-                    host function of its stream.
-    The culprit is work, and
-    LAUNCH_LATENCY  of X's own stream: the gap between two operations in a row
-                    is what it takes to dispatch the second;
-    COPY            a copy or a set elsewhere: on another stream or device;
-    COLLECTIVE      a collective elsewhere;
-    OTHER_STREAM    a kernel elsewhere.
-    Where blocked times of both sorts are behind a late call, the longer one is
-    the cause.
+                    its delay must also exceed the time from the start of the
+                    gap to the call.
+    X's own call takes the place of work that was done before the call began, or
+    that was done too long ago if the call was not.
+    If the culprit is the call that launched X:
+    LAUNCH_LATENCY  It began before the gap, or with it.
+    HOST_SYNC       It began in the gap, and at least half of that delay its
+                    thread was blocked in synchronisations that ended in the
+                    gap: without them it would have been half as late.
+    QUEUE_FULL      The same, blocked in launches that waited for room in a
+                    queue. Such a launch counts as made when it had room.
+    HOST_LATE       It began in the gap for other reasons. The same cause is
+                    given if X waited for a host function of its stream.
+    If the culprit is work:
+    LAUNCH_LATENCY  It ran on X's own stream: the gap between two consecutive
+                    operations is the time it takes to dispatch the second.
+    COPY            It was a copy or a memset on another stream or device.
+    COLLECTIVE      It was a collective on another stream or device.
+    OTHER_STREAM    It was a kernel on another stream or device.
+    If a late call was blocked in both ways, the longer one is the cause.
 */
 #define TS_IDLES(X) \
     X(HOST_LATE, 0, "host_late") \
@@ -1229,7 +1320,8 @@ typedef enum ts_idle {
 #define TS_IDLE_LIMIT 8
 enum { TS_TIMELINE_SLOW_NS = 20000 };
 
-// Kinds of work, the more wanted ones first.
+// Kinds of work, in order of precedence: see ts_timeline_figures.only_ns.
+// COPY includes memsets.
 #define TS_WORKS(X) \
     X(KERNEL, 0, "kernel") \
     X(COLLECTIVE, 1, "collective") \
@@ -1242,124 +1334,154 @@ typedef enum ts_work {
 } ts_work;
 #define TS_WORK_LIMIT 3
 
-// "running", "host_late", "kernel"; an unknown number gives "unknown".
+// Returns the name of a ts_state, such as "running"; "unknown" for any other
+// number. Static.
 TS_API const char *ts_state_name(uint32_t state);
+
+// Returns the name of a ts_idle, such as "host_late"; "unknown" for any other
+// number. Static.
 TS_API const char *ts_idle_name(uint32_t idle);
+
+// Returns the name of a ts_work, such as "kernel"; "unknown" for any other
+// number. Static.
 TS_API const char *ts_work_name(uint32_t work);
 
+// What a timeline shows. All zeros is the whole record.
 typedef struct ts_timeline_desc {
-    bool replayed TS__UNSET; // the times of the last run (false: the record's)
-    // figures are of [from, to) (both 0: of all)
+    bool replayed TS__UNSET; // times of the last run (false: of the record)
+    // compute the figures of [from, to) (both 0: of everything)
     int64_t from_ns TS__UNSET, to_ns TS__UNSET;
-    // of each file: since when its devices had nothing else to do, if that is
-    // before what is selected; INT64_MAX: not known (NULL: what the metadata
-    // cut.begin_ns says, which parts of a step have)
+    // for each file: the time since which its devices had no other work, if
+    // that is before the selection; INT64_MAX: not known (NULL: the metadata
+    // cut.begin_ns, which traces cut from a step have)
     const int64_t *begin_ns TS__UNSET;
     ts_allocator allocator TS__UNSET; // (malloc and free)
 } ts_timeline_desc;
 
+// The analysed times of a replay. Opaque; read-only once it is open.
 typedef struct ts_timeline ts_timeline;
 
 /*
-    Works out all that is below for the selected operations of a replay; with
-    `replayed` for those that ran. *timeline is NULL on failure.
-    Causes go by the edges of the record, whatever a model changed.
+    Analyses the selected operations of a replay, or, with `replayed`, those
+    that ran (desc NULL: all defaults). Causes are found by the edges of the
+    record, whatever a model changed. *timeline is NULL on failure.
 
-    Memory:  about 65 bytes for each operation.
-    Errors:  TS_ERR_NOT_FOUND (there is no such operation), TS_ERR_STATE
-             (`replayed`, but there was no run), TS_ERR_USAGE (to not after
-             from), TS_ERR_CORRUPT (parts do not add up: a bug),
-             TS_ERR_MEMORY.
-    Lifetime: the replay must outlive it and not be run meanwhile.
+    Threads:  any number of threads may read a timeline.
+    Memory:   about 65 bytes for each operation.
+    Errors:   TS_ERR_NOT_FOUND there is no such operation
+              TS_ERR_STATE     `replayed`, but there was no run
+              TS_ERR_USAGE     `to` is not after `from`
+              TS_ERR_CORRUPT   sums do not add up: a bug of this library
+              TS_ERR_MEMORY
+    Lifetime: the replay must outlive it, and must not be run meanwhile.
+    Free:     ts_timeline_close.
 */
 TS_API ts_result ts_timeline_open(ts_timeline **timeline,
                                   const ts_replay *replay,
                                   const ts_timeline_desc *desc);
-TS_API void ts_timeline_close(ts_timeline *timeline); // NULL is allowed
 
-// Of a device, or the sums and extremes over all. Times are within [from, to).
+// Frees a timeline and everything that it returned. NULL is allowed.
+TS_API void ts_timeline_close(ts_timeline *timeline);
+
+// The figures of one device, or the sums and extremes over all devices. Only
+// times within [from, to) count.
 typedef struct ts_timeline_figures {
-    uint32_t file, track;            // of the device; track 0: unknown, or all
-    uint64_t operations;             // work
-    int64_t start_ns, end_ns;        // span; of all: from first to last
-    int64_t busy_ns, idle_ns;        // add up to the span
-    int64_t work_ns[TS_WORK_LIMIT];  // while such work ran
-    int64_t only_ns[TS_WORK_LIMIT];  // while such ran, and none before it in
-                                     // TS_WORKS: these add up to busy_ns
-    int64_t cause_ns[TS_IDLE_LIMIT]; // add up to idle_ns
-    uint64_t causes[TS_IDLE_LIMIT];  // gaps
-    // Of LAUNCH_LATENCY: after work of the same stream that ended the middle
-    // launch latency of the device, or more, after X's call had begun: X lay
-    // in its queue. Where it had not, its launch was on the way.
+    uint32_t file, track;     // the device; track 0: unknown, or all devices
+    uint64_t operations;      // of work
+    int64_t start_ns, end_ns; // span; of all devices: from first to last
+    int64_t busy_ns, idle_ns; // add up to the span
+    // by ts_work: time during which work of that kind ran; kinds may overlap
+    int64_t work_ns[TS_WORK_LIMIT];
+    // by ts_work: time during which it ran and no kind before it in TS_WORKS
+    // did; add up to busy_ns
+    int64_t only_ns[TS_WORK_LIMIT];
+    int64_t cause_ns[TS_IDLE_LIMIT]; // by ts_idle; add up to idle_ns
+    uint64_t causes[TS_IDLE_LIMIT];  // gaps by ts_idle
+    // Part of cause_ns of LAUNCH_LATENCY in which X was already in the queue of
+    // its stream: the work before it on the stream ended the median launch
+    // latency of the device, or later, after X's call had begun. In the rest
+    // the launch of X was still on its way.
     int64_t dispatch_ns;
-    // Idle time charged by way of recorded edges alone, by way of inferred
-    // ones too, and to nothing; add up to idle_ns.
+    // idle time charged by recorded edges alone, by inferred edges as well, and
+    // to no cause; add up to idle_ns
     int64_t explicit_ns, inferred_ns, unexplained_ns;
-    // From a call to its operation, where the call was what it waited for;
-    // p50 and p95 of devices only.
+    // launch latency: from a call to its operation, where the call was the last
+    // dependency; percentiles are 0 in the figures of all devices
     uint64_t launches;
     int64_t launch_p50_ns, launch_p95_ns, launch_max_ns;
-    // Operations issued but not begun: the most at once, and the integral from
-    // the first work on.
+    // queue depth: operations issued but not begun. Its maximum, and its
+    // integral over time from the first work on
     uint32_t queue_max;
-    int64_t queue_ns; // divide by the span for the mean
+    int64_t queue_ns; // divide by the span for the mean depth
 } ts_timeline_figures;
 
-// Of all devices. Lifetime: until close.
+// Returns the figures of all devices. Lifetime: until close.
 TS_API const ts_timeline_figures *
 ts_timeline_total(const ts_timeline *timeline);
-// Devices are numbered as by ts_replay_device.
-TS_API const ts_timeline_figures *
-ts_timeline_device(const ts_timeline *timeline, size_t device); // or NULL
 
-// Time with k operations at work, 0 <= k < the number returned.
+// Returns the figures of a device, numbered as by ts_replay_device; NULL past
+// the end. Lifetime: until close.
+TS_API const ts_timeline_figures *
+ts_timeline_device(const ts_timeline *timeline, size_t device);
+
+// Gets how long exactly k operations of a device ran at once: (*times_ns)[k],
+// 0 <= k < the number returned. 0 and NULL if there is no such device.
+// Lifetime: until close.
 TS_API size_t ts_timeline_concurrency(const ts_timeline *timeline,
                                       size_t device, const int64_t **times_ns);
 
-// Operations of the device that are issued and not begun at a moment.
+// Returns the queue depth of a device at a time: operations that are issued but
+// have not begun. 0 if there is no such device.
 TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
                                   int64_t time_ns);
-// The most of them at once in [from, to).
+
+// Returns the maximum queue depth of a device in [from, to).
 TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
                                        size_t device, int64_t from_ns,
                                        int64_t to_ns);
 
+// An interval in which a device was idle.
 typedef struct ts_gap {
     int64_t start_ns, end_ns; // all of it, also beyond [from, to)
     uint32_t operation;       // that ended it
-    uint32_t culprit;         // node: what it waited for. HOST_SYNC,
-                              // QUEUE_FULL: what blocked the thread longest.
-                              // TS_NODE_NONE: nothing known
-    uint8_t edge;             // ts_edge_kind of the first edge on the way
-                              // that leads out of the stream's order, and
-    bool inferred;            // one on the way was inferred
+    uint32_t culprit;         // node that the operation waited for. HOST_SYNC,
+                              // QUEUE_FULL: the call that blocked the thread
+                              // longest. TS_NODE_NONE: unknown
+    uint8_t edge;             // on the way from the operation to the culprit:
+                              // ts_edge_kind of the first edge that is not
+                              // stream order
+    bool inferred;            // some edge on the way is inferred
     ts_idle cause;
 } ts_gap;
 
-// Those that touch [from, to), in order of time. False past the end.
+// Gets gap number `index` of a device, of those that touch [from, to), in order
+// of time. False past the end.
 TS_API bool ts_timeline_gap(const ts_timeline *timeline, size_t device,
                             size_t index, ts_gap *gap);
+
+// Returns the number of gaps of a device that touch [from, to); 0 if there is
+// no such device.
 TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device);
 
-// What a node waited for last, found as for a gap; TS_NODE_NONE: nothing.
+// Returns the node that a node waited for last, found as for a gap, and sets
+// *edge and *inferred as in ts_gap. TS_NODE_NONE: it did not wait.
 TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
                                     uint8_t *edge, bool *inferred);
 
-// One stay of a stream in a state.
+// An interval that a stream spends in one state.
 typedef struct ts_state_span {
     ts_state state;
     int64_t start_ns, end_ns;
-    uint32_t operation; // that runs first, or comes next; TS_NODE_NONE: none
-    uint32_t culprit;   // WAITING: the node waited for, or TS_NODE_NONE
-    uint8_t edge;       // WAITING: ts_edge_kind that leads there
-    bool inferred;
+    uint32_t operation; // RUNNING: the first that runs; else the next one;
+                        // TS_NODE_NONE: none
+    uint32_t culprit;   // WAITING: node that it waits for, or TS_NODE_NONE
+    uint8_t edge;       // WAITING: as in ts_gap
+    bool inferred;      // likewise
 } ts_state_span;
 
-// Goes through the stays of a stream, numbered as by ts_replay_lane, in order
-// of time. They leave no gap; a stream without operations of its own has none.
-// They are not cut to [from, to).
+// An iterator over the state spans of a stream. It needs no close.
 typedef struct ts_state_spans {
-    const ts_timeline *timeline; // private, as all of it
+    const ts_timeline *timeline; // private, like all fields
     size_t at, end;
     int64_t now_ns, busy_ns, wait_ns;
     int64_t begin_ns, finish_ns, issue_ns; // of the next operation
@@ -1369,74 +1491,95 @@ typedef struct ts_state_spans {
     bool more, kept;
     ts_state_span next;
 } ts_state_spans;
+
+// Begins an iteration over the state spans of a stream, numbered as by
+// ts_replay_lane. A stream without operations has none. Spans are not clipped
+// to [from, to). Lifetime: the timeline must outlive it.
 TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
                                               size_t stream);
+
+// Gets the next state span, in order of time, each beginning where the one
+// before ends. False at the end.
 TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay);
 
 /*
-    The figures of a whole trace of any length in little memory: window after
-    window, each loaded with a margin before and after it (a window of
-    ts_replay_desc), on as many threads as there are.
+    An overview computes the figures of a whole trace of any length in little
+    memory: window after window (see ts_replay_desc), each loaded with a margin
+    before and after it, several in parallel.
 
-    Of the whole trace to the nanosecond are: span, busy and idle time, work_ns
-    and only_ns, operations and gaps. A gap belongs to the window in which it
-    ends, with all of its time, however many windows it began earlier; its
-    cause is found there. That is the cause that the whole graph tells, as far
-    as what it goes back to lies in the window or its margin: what is usual
-    (medians of launch latency and of delays) is of the window, waits and calls
-    before the margin are not known, and a call is known if it was made at most
-    one window before it. Likewise for launches and queues.
+    These figures are exact for the whole trace: span, busy and idle time,
+    work_ns, only_ns, operations and gaps. A gap belongs to the window in which
+    it ends, with all of its time, even if it began several windows earlier. Its
+    cause is found in that window. It is the same as in the graph of the whole
+    trace if everything that it rests on lies in the window or its margin:
+    medians of launch latencies and delays are those of the window, waits and
+    calls before the margin are unknown, and the call of an operation is known
+    if it was made at most one window earlier. The same holds for launches and
+    queues.
 
-    Windows are cut by the numbers of operations in the chunks, not by threads:
-    the figures are the same for any number of these.
+    Windows are cut by the number of operations in the chunks, so that the
+    figures do not depend on the number of threads.
 */
 typedef struct ts_overview_desc {
-    uint32_t window_operations TS__UNSET; // of each window, about (50,000)
-    // before and after it, about (a tenth)
+    uint32_t window_operations TS__UNSET; // in a window, about (50,000)
+    // in each margin, about (a tenth of window_operations)
     uint32_t margin_operations TS__UNSET;
-    uint32_t gap_count TS__UNSET; // longest gaps that are kept (100)
+    uint32_t gap_count TS__UNSET; // how many of the longest gaps to keep (100)
     uint32_t threads TS__UNSET;   // (the reader's)
-    // as of ts_replay_desc
+    // as in ts_replay_desc
     uint32_t queue_depth TS__UNSET, connections TS__UNSET;
     bool no_inference TS__UNSET;
     ts_allocator allocator TS__UNSET; // used by all threads (malloc and free)
 } ts_overview_desc;
 
+// The figures of a whole trace. Opaque; read-only once it is open.
 typedef struct ts_overview ts_overview;
 
 /*
-    *overview is NULL on failure.
+    Computes the overview of a trace (desc NULL: all defaults). *overview is
+    NULL on failure.
 
-    Memory:  about 350 bytes for each operation of a window and its margins
-             on each thread, 4 for each operation of the trace.
-    Errors:  TS_ERR_NOT_FOUND (there is no GPU operation), TS_ERR_USAGE,
-             TS_ERR_CORRUPT (parts do not add up: a bug), TS_ERR_MEMORY.
+    Threads:  any number of threads may read an overview.
+    Memory:   about 350 bytes for each operation of a window and its margins
+              on each thread, and 4 for each operation of the trace.
+    Errors:   TS_ERR_NOT_FOUND there is no GPU operation
+              TS_ERR_USAGE     an argument is NULL
+              TS_ERR_CORRUPT   sums do not add up: a bug of this library
+              TS_ERR_MEMORY
     Lifetime: the reader must outlive it.
+    Free:     ts_overview_close.
 */
 TS_API ts_result ts_overview_open(ts_overview **overview, ts_reader *reader,
                                   const ts_overview_desc *desc);
-TS_API void ts_overview_close(ts_overview *overview); // NULL is allowed
 
-// As of a timeline; devices by their numbers. launch_p50_ns and launch_p95_ns
-// are at most 4 s. Lifetime: until close.
+// Frees an overview and everything that it returned. NULL is allowed.
+TS_API void ts_overview_close(ts_overview *overview);
+
+// Returns the figures of all devices. Lifetime: until close.
 TS_API const ts_timeline_figures *
 ts_overview_total(const ts_overview *overview);
-TS_API const ts_timeline_figures *
-ts_overview_device(const ts_overview *overview,
-                   size_t device); // or NULL
 
-// The longest gaps of all devices, longest first; of equal ones the earlier.
-// operation, and culprit where it is an operation, are numbers in the whole
-// trace, as of ts_replay_operation. False past the end.
+// Returns the figures of a device, numbered as by ts_replay_device of the whole
+// trace; NULL past the end. launch_p50_ns and launch_p95_ns are capped at 4 s.
+// Lifetime: until close.
+TS_API const ts_timeline_figures *
+ts_overview_device(const ts_overview *overview, size_t device);
+
+// Gets gap number `index` of the longest gaps of all devices: longest first, of
+// equal ones the earlier first. `operation`, and `culprit` if it is one, are
+// numbered as by ts_replay_operation of the whole trace. False past the end.
 TS_API bool ts_overview_gap(const ts_overview *overview, size_t index,
                             size_t *device, ts_gap *gap);
 
-// What was cut out of the trace, and what its graphs were.
+// One window of an overview and the figures of its graph.
 typedef struct ts_overview_window {
-    int64_t from_ns, to_ns; // the first has no beginning, the last no end
-    uint64_t operations;    // that begin in it, whatever their kind
+    int64_t from_ns, to_ns; // the first window has no beginning, the last no
+                            // end
+    uint64_t operations;    // that begin in it, of any kind
     ts_replay_stats plan;   // of the graph, margins included
 } ts_overview_window;
+
+// Gets window number `index`, in order of time. False past the end.
 TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
                                   ts_overview_window *window);
 
@@ -1444,29 +1587,29 @@ TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
 // src/replay/public/races.h
 
 /*
-    Two operations race if they touch the same memory, one of them writes,
-    and neither must happen before the other: no path between them in the
-    graph. When they ran in the record does not matter.
+    Two operations race if they access the same memory, at least one of them
+    writes it, and neither has to happen before the other: the graph has no path
+    between them. Their times in the record do not matter.
 
-    What orders: streams, events, syncs, launches, the order of calls on a
-    host thread, legacy default streams, graph launches, collectives, and
-    dependencies that the source gave. What does not: edges that are inferred
-    or come from a full queue, and a copy whose asynchronous call happened to
-    return late. On one stream all is in order, even where the record
-    overlaps.
+    These order operations: streams, events, syncs, launches, the order of calls
+    on a host thread, legacy default streams, graph launches, collectives, and
+    dependencies stated by the trace. These do not: inferred edges, edges of a
+    full queue, and a copy whose asynchronous call returned late in this run.
+    Operations of one stream are in order, even where they overlap in the
+    record.
 
-    What is known to touch memory: copies and sets (their ranges), device
-    allocations and frees, kernels and others for which the trace has events
-    of kind `access`, accesses of the host if it reports them, and the host's
-    own allocations and frees (without a pool) where a copy or an access
-    reaches into them. The source of a copy from pageable memory is read when
-    the call is made. A free on a device or context waits for that device.
+    Accesses are known for copies and memsets (their ranges), device allocations
+    and frees, operations that have events of kind `access`, host accesses that
+    the trace reports, and the host's own allocations and frees (without a pool)
+    where a copy or an access reaches into them. The source of a copy from
+    pageable memory is read when the call is made. A free on a device or context
+    waits for that device.
 
-    For each operation the latest unordered ones of each other stream are
-    found, those before them that they are ordered with are not: what orders
-    the latest orders those too. An instance is one such pair. Instances with
-    the same two launch sites (kind, name, zone, stack) make one race; the
-    first of them stands for it.
+    For each operation the latest unordered one of each other stream is found,
+    but not the ones before it on that stream: a fix that orders the latest one
+    orders them, too. Such a pair is an *instance*. Instances with the same two
+    launch sites (kind, name, zone, stack) form one *race*, which the first of
+    them represents.
 */
 #define TS_RACES(X) \
     X(WRITE_WRITE, 0, "write_write") \
@@ -1476,9 +1619,9 @@ TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
     X(DOUBLE_FREE, 4, "double_free") \
     X(UNORDERED_ALLOC, 5, "unordered_alloc")
 
-// USE_AFTER_FREE and DOUBLE_FREE happen in every order; UNORDERED_FREE is a
-// free that may come before the use, UNORDERED_ALLOC a use that may come
-// before the allocation.
+// WRITE_WRITE and READ_WRITE: two unordered accesses. UNORDERED_FREE: a free
+// that may come before the use. UNORDERED_ALLOC: a use that may come before the
+// allocation. USE_AFTER_FREE and DOUBLE_FREE are wrong in every order.
 typedef enum ts_race_kind {
 #define TS__X(name, value, text) TS_RACE_##name = value,
     TS_RACES(TS__X)
@@ -1486,7 +1629,7 @@ typedef enum ts_race_kind {
 } ts_race_kind;
 #define TS_RACE_LIMIT 6
 
-// What would order the two.
+// How to repair a race.
 #define TS_RACE_FIXES(X) \
     X(EVENT_WAIT, 0, "event_wait") \
     X(HOST_SYNC, 1, "host_sync") \
@@ -1494,137 +1637,183 @@ typedef enum ts_race_kind {
     X(FREE_LATER, 3, "free_later") \
     X(FREE_ONCE, 4, "free_once")
 
-// EVENT_WAIT: record an event behind the first, let the stream of the second
-// wait for it. HOST_SYNC: the host waits for the first before it does the
-// second. LAUNCH_LATER: the host launches the second after it did the first.
+// EVENT_WAIT: record an event after the first operation and let the stream of
+// the second wait for it. HOST_SYNC: let the host wait for the first before it
+// does the second. LAUNCH_LATER: let the host launch the second after it did
+// the first. FREE_LATER: free after the last use. FREE_ONCE: remove one free.
 typedef enum ts_race_fix {
 #define TS__X(name, value, text) TS_RACE_FIX_##name = value,
     TS_RACE_FIXES(TS__X)
 #undef TS__X
 } ts_race_fix;
 
+// Returns the name of a ts_race_kind, such as "write_write"; "unknown" for any
+// other number. Static.
 TS_API const char *ts_race_name(uint32_t kind);
+
+// Returns the name of a ts_race_fix, such as "event_wait"; "unknown" for any
+// other number. Static.
 TS_API const char *ts_race_fix_name(uint32_t fix);
 
-// Who took part. The host's own: kind access, alloc or free.
+// One of the two accesses of a race. Those that the host itself makes have the
+// kind access, alloc or free.
 typedef struct ts_race_side {
     ts_event_kind kind;
     uint32_t file;
-    uint32_t operation;     // as ts_replay_operation counts, or TS_NODE_NONE
-    uint32_t track, thread; // where it lies; who launched or did it
-    uint32_t site, stack;   // of the launch, 0 unknown
-    int64_t start_ns, end_ns;
-    uint64_t address, size;
-    uint32_t mode; // TS_ACCESS_...
+    uint32_t operation;       // index of ts_replay_operation, or TS_NODE_NONE
+    uint32_t track, thread;   // its track; the thread that launched or did it
+    uint32_t site, stack;     // of the launch; 0 unknown
+    int64_t start_ns, end_ns; // as recorded
+    uint64_t address, size;   // of the accessed range
+    uint32_t mode;            // TS_ACCESS_...
 } ts_race_side;
 
 typedef struct ts_race {
     ts_race_kind kind;
     ts_race_fix fix;
-    ts_race_side first, second; // as launched; else as they ran
-    uint64_t address, size;     // that both touch
-    bool coarse;                // every instance rests on a coarse access
+    ts_race_side first, second; // in order of launch, else of time
+    uint64_t address, size;     // range that both access
+    bool coarse; // every instance rests on a coarse access (a whole allocation)
     uint64_t instances;
 } ts_race;
 
+// How much the search covered, and what it found.
 typedef struct ts_races_stats {
-    // Operations that are selected and may touch memory: work, host functions,
-    // allocations and frees.
+    // selected operations that may access memory: work, host functions,
+    // allocations and frees
     uint64_t operations;
-    uint64_t known;         // of these: with ranges
-    uint64_t coarse;        // of the known: some range is an allocation's
-    uint64_t unplaced;      // of the known: neither stream nor thread known
-    uint64_t host;          // the host's accesses, allocations and frees
+    uint64_t known;         // of these: their ranges are known
+    uint64_t coarse;        // of the known: a range is a whole allocation
+    uint64_t unplaced;      // of the known: neither stream nor thread is known
+    uint64_t host;          // accesses, allocations and frees of the host
     uint64_t ranges;        // of all of these
-    uint64_t bad_ranges;    // empty or past the end of the address space
-    uint64_t lost_accesses; // access events whose operation is not there
-    uint64_t unknown_frees; // of what was never seen allocated
-    uint64_t unknown_order; // pairs left out: the later one's call is unknown
-    uint64_t circle;        // operations not looked at: they wait in a circle
+    uint64_t bad_ranges;    // empty, or past the end of the address space
+    uint64_t lost_accesses; // access events whose operation is not in the trace
+    uint64_t unknown_frees; // of memory whose allocation is not in the trace
+    uint64_t unknown_order; // pairs left out: the call of the later is unknown
+    uint64_t circle;        // operations left out: they wait in a cycle
     uint64_t capped;        // lists of unordered partners cut at 64
-    uint64_t races;         // also those beyond the 100,000 kept
+    uint64_t races;         // found; the first 100,000 are kept
     uint64_t instances;
 } ts_races_stats;
 
+// The races of a replay. Opaque.
 typedef struct ts_races ts_races;
 
 /*
-    Looks for races among what a replay has selected. *races is NULL on
-    failure. That nothing is known to touch memory is no failure: see `known`
-    and `host` of the stats.
+    Searches for races among the selected operations of a replay. *races is NULL
+    on failure. It is no failure if no access is known: see `known` and `host`
+    of the stats.
 
-    Memory:  about 150 bytes for each range and 40 for each node of the graph.
-    Errors:  TS_ERR_UNSUPPORTED (more than 65,536 threads of work),
-             TS_ERR_MEMORY.
-    Lifetime: the replay must outlive the races.
+    Threads:  many threads may read it, but ts_races_explore and ts_races_order
+              need it alone.
+    Memory:   about 150 bytes for each range and 40 for each node of the graph.
+    Errors:   TS_ERR_UNSUPPORTED more than 65,536 streams and threads, or 2^30
+                                 ranges
+              TS_ERR_USAGE       an argument is NULL
+              TS_ERR_MEMORY
+    Lifetime: the replay must outlive it.
+    Free:     ts_races_close.
 */
 TS_API ts_result ts_races_open(ts_races **races, const ts_replay *replay);
-TS_API void ts_races_close(ts_races *races); // NULL is allowed
+
+// Frees the races and everything that they returned. NULL is allowed.
+TS_API void ts_races_close(ts_races *races);
+
+// Returns the figures of the search. Lifetime: until close.
 TS_API const ts_races_stats *ts_races_result(const ts_races *races);
-// In the order in which they were found. False past the end.
+
+// Gets race number `index`, in the order of discovery. False past the end.
 TS_API bool ts_races_at(const ts_races *races, size_t index, ts_race *race);
-// What to call a side: a kernel's or function's name, else the kind.
+
+// Returns a name for a side: that of its kernel or function, else of its kind.
+// Lifetime: as long as the reader is open.
 TS_API ts_text ts_race_side_label(const ts_races *races,
                                   const ts_race_side *side);
 
 /*
-    Other legal orders. All operations with known memory are run again and
-    again, in orders that the graph allows, on a symbolic memory: what an
-    operation writes is a hash of itself and of all that it reads; a copy
-    moves contents, a set fills, a free destroys. After each order the memory
-    is compared with that of the recorded order, and so is what the host read.
+    An exploration runs the operations with known accesses again and again, in
+    other orders that the graph allows, on a symbolic memory. An operation
+    writes a hash of itself and of everything that it reads; a copy moves
+    contents, a memset fills, a free destroys. After each order the memory, and
+    what the host read, are compared with the recorded order.
 
-    Order i of seed s is order 0 of seed s + i, on every machine. Half of the
-    orders turn round one pair that races, a quarter runs streams by random
-    priorities that change a few times, a quarter runs operations by random
-    priorities. What ts_races does not look at (unknown order, two host
-    threads, allocations and frees among each other) stays as recorded.
+    Order i of seed s equals order 0 of seed s + i, on every machine. Half of
+    the orders reverse one racing pair, a quarter schedules streams by random
+    priorities that change a few times, a quarter schedules operations by random
+    priorities. Pairs that ts_races does not examine (unknown order, two host
+    threads, allocations and frees among each other) keep their recorded order.
 
-    Two orders in which all pairs that touch the same memory come in the same
-    order are one: `distinct` counts those that were not seen before.
+    Two orders are equivalent if all pairs that access the same memory come in
+    the same order in both; `distinct` counts orders without an equivalent
+    earlier one.
 */
 typedef struct ts_explore_desc {
-    uint64_t orders TS__UNSET; // at most; the first that differs ends it (1)
-    uint64_t seed TS__UNSET;   // (0)
-    // false ends it (NULL)
+    // how many orders to try; the first that differs ends the exploration (1)
+    uint64_t orders TS__UNSET;
+    uint64_t seed TS__UNSET; // (0)
+    // called with the number of orders done; false ends the exploration (NULL)
     bool (*progress)(void *user, uint64_t done) TS__UNSET;
     void *user TS__UNSET;
 } ts_explore_desc;
 
 typedef struct ts_exploration {
     uint64_t orders;     // that were run
-    uint64_t distinct;   // of these, up to a million
-    uint64_t operations; // of an order; calls and accesses of the host too
-    bool differs;
-    uint64_t seed; // of the order that differs
-    // With `first` right before `second` the memory is as recorded, with
-    // just these two swapped it is not.
+    uint64_t distinct;   // of these, counted up to a million
+    uint64_t operations; // steps of an order, with calls and host accesses
+    bool differs;        // some order leaves other contents than recorded
+    uint64_t seed;       // of the order that differs
+    // The cause: with `first` right before `second` the memory is as recorded;
+    // if just these two are swapped, it is not.
     ts_race_side first, second;
     uint64_t address, size; // the first range that differs
 } ts_exploration;
 
-// Errors: TS_ERR_NOT_FOUND (nothing is known to touch memory), TS_ERR_MEMORY.
+/*
+    Runs other legal orders (desc NULL: one order of seed 0) and reports the
+    first that differs.
+
+    Errors: TS_ERR_NOT_FOUND no access is known
+            TS_ERR_USAGE     races or result is NULL
+            TS_ERR_MEMORY
+*/
 TS_API ts_result ts_races_explore(ts_races *races, const ts_explore_desc *desc,
                                   ts_exploration *result);
 
 /*
-    The same by hand, for running orders elsewhere, as on a device. A memory
-    is ts_races_memory_size bytes, aligned to 8; only one step of it may run
-    at a time. Steps are numbered from 0 to `operations` of the exploration,
-    in the recorded order.
+    The following functions are the parts of ts_races_explore, for programs that
+    run orders themselves, for example on a device. The caller allocates a
+    symbolic memory, aligned to 8 bytes. The steps of an order are numbered from
+    0 in the recorded order; ts_exploration.operations is their number.
 
-    Errors of ts_races_order: as ts_races_explore.
+    Threads: one step of a memory at a time.
 */
+
+// Returns the size of a symbolic memory in bytes.
 TS_API size_t ts_races_memory_size(const ts_races *races);
+
+// Initialises a symbolic memory before the first step of an order.
 TS_API void ts_races_memory_clear(const ts_races *races, void *memory);
+
+// Runs a step on a symbolic memory. Does nothing past the last step.
 TS_API void ts_races_memory_step(const ts_races *races, void *memory,
                                  uint32_t step);
-// Of what is left: the memory and what the host read.
+
+// Returns a digest of the contents of a symbolic memory and of what the host
+// read.
 TS_API uint64_t ts_races_memory_digest(const ts_races *races,
                                        const void *memory);
-// The stream or thread of a step, numbered from 0.
+
+// Returns the stream or thread of a step, numbered from 0; 0 past the last
+// step.
 TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step);
-// seed: of an order (NULL: the recorded one). order: receives all steps.
+
+/*
+    Gets an order: that of *seed, or the recorded one (seed NULL). order
+    receives all steps.
+
+    Errors: TS_ERR_NOT_FOUND (no access is known), TS_ERR_MEMORY.
+*/
 TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
                                 uint32_t *order);
 
@@ -1632,363 +1821,428 @@ TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
 // src/replay/public/execute.h
 
 /*
-    What a trace holds to run its operations again (docs/execution.md). All of
-    it is checked when it is read: counts and sizes fit the record, but
-    addresses, hashes and names say what the file says.
+    Captured operations, and running them again (docs/execution.md). Counts and
+    sizes of a capture are checked when it is read, so that they fit its record;
+    addresses, hashes and names are whatever the file contains.
 */
-typedef struct ts_attributes { // of an operation
+
+// The encoded attributes of an operation: see ts_attribute_next.
+typedef struct ts_attributes {
     const uint8_t *bytes;
     uint64_t size;
 } ts_attributes;
 
+// A decoded attribute.
 typedef struct ts_attribute {
-    uint32_t id, size;
-    const void *bytes; // on a multiple of 8
+    uint32_t id, size; // TS_ATTRIBUTE_...; bytes
+    const void *bytes; // aligned to 8
 } ts_attribute;
 
+// A captured operation. Lifetime: until the reader is closed.
 typedef struct ts_capture {
-    ts_capture_operation head;
+    ts_capture_operation head;        // kind, stream, place in the trace ...
     const ts_capture_param *params;   // head.param_count
     const uint8_t *args;              // head.args_size
     const ts_capture_region *regions; // head.region_count
     ts_attributes attributes;
 } ts_capture;
 
-// Whether rows of a kind are operations on contents, and one of them may be
-// what was captured. Others only order them, but may have their correlation:
-// the record of an event that was made for a wait has that of what is waited
-// for.
+// Returns whether events of a kind change or read the contents of memory, so
+// that they may be captured. Other kinds only order operations. They may share
+// the correlation of a captured one: an event record made for a wait has the
+// correlation of what is waited for.
 TS_API bool ts_event_has_contents(uint32_t kind);
 
-// The file that is read, open for as long as the reader; -1: bytes in memory.
-// So what is asked of the file is asked of what was read.
+// Returns the file descriptor of the trace, so that a caller can examine the
+// very file that is being read; -1 for a trace in memory or from a pipe. The
+// reader closes it.
 TS_API int ts_reader_file(const ts_reader *reader);
 
-// The attribute at *at, which moves behind it; begin with 0. False: no more.
+// Decodes the attribute at offset *at and moves *at behind it. Begin with 0.
+// False at the end.
 TS_API bool ts_attribute_next(const ts_attributes *attributes, uint64_t *at,
                               ts_attribute *found);
-// The first of an id that has at least `size` bytes.
+
+// Finds the first attribute with an id and at least `size` bytes. False: none.
 TS_API bool ts_attribute_find(const ts_attributes *attributes, uint32_t id,
                               uint32_t size, ts_attribute *found);
 
-// A node of a captured launch of a graph (TS_EVENT_GRAPH_LAUNCH).
+// A node of a captured graph launch (TS_EVENT_GRAPH_LAUNCH).
 typedef struct ts_capture_node {
-    ts_capture_operation head; // parameters and regions are the launch's
+    ts_capture_operation head; // parameters and regions are those of the launch
     uint32_t index;            // from 1
-    uint32_t args_at;          // where its arguments are in the launch's
+    uint32_t args_at;          // offset of its arguments in those of the launch
     const uint32_t *after;     // positions, from 0, of nodes that it waits for
-    uint32_t after_count;
+    uint32_t after_count;      // elements of `after`
     ts_attributes attributes;
     uint64_t at; // private
 } ts_capture_node;
 
-// The one behind *node; begin with all zeros. False: no more.
+// Gets the node after *node. Begin with a node of zeros. False at the end.
 TS_API bool ts_capture_node_next(const ts_capture *capture,
                                  ts_capture_node *node);
 
-// By position in the file, from 0, false past the end. Damaged records are
-// left out and stand in the reader's list.
+// Gets captured operation number `index`, in the order of the file. False past
+// the end. Damaged records are left out; the reader lists them. Threads: any.
 TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
                               ts_capture *capture);
+
+// Returns the number of captured operations. Threads: any.
 TS_API size_t ts_reader_capture_count(ts_reader *reader);
-// Code by its number; false if the trace does not have it.
+
+// Gets the code image with a number. False if the trace does not have it.
+// Threads: any.
 TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
                             ts_capture_image *image);
+
+// Gets code image number `index`, in the order of the file. False past the end.
+// Threads: any.
 TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
                                ts_capture_image *image);
 
-// "VA_UNAVAILABLE", ...; an unknown number gives "unknown".
+// Returns the name of a ts_reason, such as "VA_UNAVAILABLE"; "unknown" for any
+// other number. Static.
 TS_API const char *ts_reason_name(uint32_t reason);
-// The same for people: "it was not asked for"; of an operation, which `it` is.
+
+// Returns a ts_reason as a clause for people, such as "it works with other
+// processes"; "it" is the operation. Static.
 TS_API const char *ts_reason_text(uint32_t reason);
 
-/*
-    Runs operations: one vendor's devices. Addresses are the device's own.
-    Functions give TS_OK or why not, and put one clause for people into `why`,
-    where they have one, with its zero at most `room` bytes.
-*/
-typedef struct ts_executor_range { // memory that will be wanted
-    uint64_t address, size;
-    uint32_t device;  // from 0
-    const char *name; // of the device, as recorded; NULL: not known
+// A range of device memory that operations use.
+typedef struct ts_executor_range {
+    uint64_t address, size; // as recorded
+    uint32_t device;        // number, from 0
+    const char *name;       // of the device, as recorded; NULL: not known
 } ts_executor_range;
 
-// Bytes of an image of code that is compressed in the trace, at most, and no
-// more than ts_execution_desc.memory_bytes: operations of a larger one are
-// declined.
+// Limit for the size of a compressed code image, as is
+// ts_execution_desc.memory_bytes. Operations with larger code are declined.
 enum { TS_EXECUTION_CODE_BYTES = 1 << 30 };
 
+// Code that an executor loads.
 typedef struct ts_executor_code {
-    const char *path;    // where it was
-    const char *options; // how it was built
-    const void *bytes;   // until the call is over; NULL: the trace has none
+    const char *path;    // of its file when it was recorded
+    const char *options; // with which it was built
+    const void *bytes;   // valid during the call; NULL: not in the trace
     uint64_t size;
     uint64_t hash[2]; // XXH3-128 of the bytes
     uint32_t form;    // ts_capture_form
 } ts_executor_code;
 
+// A kernel launch. Pointers are valid during the call.
 typedef struct ts_executor_launch {
-    uint64_t module, function; // function: offset in the module
+    uint64_t module, function; // module: of `load`; function: offset in it
     const char *name;
-    const uint32_t *grid, *block; // 3 each
+    const uint32_t *grid, *block; // 3 elements each
+    // shared: bytes of dynamic shared memory; args_size: bytes
     uint32_t shared, args_size, param_count;
     const void *args;
-    const ts_capture_param *params; // none of a node of a graph
+    const ts_capture_param *params; // param_count; none for a graph's node
     ts_attributes attributes;
 } ts_executor_launch;
 
 typedef struct ts_executor_copy {
-    uint64_t destination, source, size;
-    bool to_host, from_host; // this end is memory of the process
+    uint64_t destination, source, size; // addresses of a device, unless
+    bool to_host, from_host;            // this end is memory of the process
     ts_attributes attributes;
 } ts_executor_copy;
 
+// A memset.
 typedef struct ts_executor_set {
     uint64_t destination, size;
-    uint64_t value; // a byte, unless an attribute has a pattern
+    uint64_t value; // a byte, unless an attribute holds a pattern
     ts_attributes attributes;
 } ts_executor_set;
 
+/*
+    An executor runs captured operations on the devices of one vendor. Backends
+    implement it; addresses are those of the device. Functions return TS_OK or
+    an error. Those with `why` may write one clause for people there, at most
+    `room` bytes with its zero.
+
+    Threads: one call at a time for each state.
+*/
 typedef struct ts_executor {
-    const char *name; // as captures have it: "vdev"
-    bool host_memory; // that of its devices is the process's own
-    // The attributes that it heeds, then 0; NULL: none. An operation with
-    // another one is never run.
+    const char *name; // as in captures: "vdev"
+    bool host_memory; // device memory is memory of this process
+    // Attributes that it supports, then a 0; NULL: none. An operation with any
+    // other attribute is never run.
     const uint32_t *attributes;
-    // ranges: all that may be allocated, in order of device and address.
-    // TS_ERR_UNSUPPORTED: the vendor's library or device is not there.
+    // Opens the devices. ranges: count ranges that may be allocated, in order
+    // of device and address. TS_ERR_UNSUPPORTED: the vendor's library or a
+    // device is missing.
     ts_result (*open)(void **state, uint32_t device_count,
                       const ts_executor_range *ranges, size_t count, char *why,
                       size_t room);
-    void (*close)(void *state); // NULL is allowed
-    // Why the last call failed, if its result is none of MEMORY, BUSY and
-    // CORRUPT (NULL, or TS_REASON_NONE: as the result says).
+    void (*close)(void *state); // state NULL is allowed
+    // Optional: returns the reason why the last call failed, unless its result
+    // is MEMORY, BUSY or CORRUPT. TS_REASON_NONE: the result says enough.
     ts_reason (*reason)(void *state);
-    // *address: the one that is wanted, then the one that it is. Another one
-    // is no failure.
+    // Allocates device memory, at *address if possible, and sets *address to
+    // where it is. Another address is no failure.
     ts_result (*allocate)(void *state, uint32_t device, uint64_t *address,
                           uint64_t size);
+    // Frees what `allocate` returned.
     ts_result (*release)(void *state, uint64_t address);
-    // Nothing runs meanwhile.
+    // Copy between this process and device memory. Nothing runs meanwhile.
     ts_result (*write)(void *state, uint64_t address, const void *bytes,
                        uint64_t size);
     ts_result (*read)(void *state, void *bytes, uint64_t address,
                       uint64_t size);
-    // TS_ERR_NOT_FOUND: the code is not there; TS_ERR_UNSUPPORTED: it is for
-    // another machine, or of a form that this cannot load.
+    // Loads code. TS_ERR_NOT_FOUND: the code is not available;
+    // TS_ERR_UNSUPPORTED: it is for another machine, or of a form that the
+    // executor cannot load.
     ts_result (*load)(void *state, const ts_executor_code *code,
                       uint64_t *module, char *why, size_t room);
-    // The address of a variable of a module, which each device has its own of.
+    // Gets the address of a global variable of a module on a device.
     ts_result (*global)(void *state, uint64_t module, uint32_t device,
                         uint64_t offset, uint64_t size, uint64_t *address);
+    // Creates a stream.
     ts_result (*stream)(void *state, uint32_t device, uint64_t flags,
                         uint64_t *stream);
-    // The arguments of a launch may change when the call is over; memory of
-    // the host that a copy names stays until a wait.
+    // Submit an operation to a stream. The caller may change the arguments of a
+    // launch when the call returns; host memory of a copy stays valid until the
+    // next `wait`.
     ts_result (*launch)(void *state, uint64_t stream,
                         const ts_executor_launch *launch);
     ts_result (*copy)(void *state, uint64_t stream,
                       const ts_executor_copy *copy);
     ts_result (*set)(void *state, uint64_t stream, const ts_executor_set *set);
-    // Waits for everything; TS_ERR_BUSY: it takes longer.
+    // Waits until everything is done. TS_ERR_BUSY: the time is over.
     ts_result (*wait)(void *state, uint32_t timeout_ms);
-    // Events, where streams run beside each other; NULL: they do not.
-    // A new one is reached when what the stream has so far is over.
+    // Optional, if streams run concurrently: creates an event that completes
+    // when everything submitted to the stream so far is done, and makes a
+    // stream wait for an event.
     ts_result (*event)(void *state, uint64_t stream, uint64_t *event);
     ts_result (*event_wait)(void *state, uint64_t stream, uint64_t event);
-    // The same event once more, for those that are told to wait from now on.
-    // NULL: branches of captured graphs go one after another.
+    // Optional: records an event again; later waits are for the new record.
+    // NULL: branches of captured graphs run one after another.
     ts_result (*event_again)(void *state, uint64_t stream, uint64_t event);
-    // What is submitted between begin and end becomes a graph and does not
-    // run. All of it begins and ends on `stream`: others join it by events.
-    // Arguments may go after a call, memory of the host stays until the
-    // execution closes. NULL: it has no graphs; TS_ERR_UNSUPPORTED of the
-    // first: this device has none.
-    // TS_ERR_BUSY of a launch: one before it still runs, and the device takes
-    // no other. It is asked again until that is over, or for too long.
+    // Optional: graphs. Operations submitted between graph_begin and graph_end
+    // become a graph and do not run. The graph begins and ends on `stream`;
+    // other streams join it by events. Arguments need to live during the call
+    // only, host memory until the execution closes. graph_begin returns
+    // TS_ERR_UNSUPPORTED if the device has no graphs. graph_launch returns
+    // TS_ERR_BUSY while an earlier launch runs and the device takes no other;
+    // the caller tries again until the time is over.
     ts_result (*graph_begin)(void *state, uint64_t stream);
     ts_result (*graph_end)(void *state, uint64_t stream, uint64_t *graph);
     ts_result (*graph_launch)(void *state, uint64_t stream, uint64_t graph);
-    // How many bytes from `address` on, of one allocation, are alike, in chunks
-    // of TS_CAPTURE_CHUNK from there: memory that nobody has written since it
-    // was zeros (*blank), which is then neither written nor read, or any other.
-    // At least a chunk, or all. NULL: it never knows. Nothing runs meanwhile.
+    // Optional: sets *blank to whether the chunk (TS_CAPTURE_CHUNK bytes) at
+    // `address` is still zero because nobody has written it; such memory is
+    // neither written nor read. Returns for how many bytes from there on, of
+    // one allocation, this holds: at least a chunk, or all that is left.
+    // NULL: not known. Nothing runs meanwhile.
     uint64_t (*blank)(void *state, uint64_t address, uint64_t size,
                       bool *blank);
-    // The hashes of memory of a device, chunk by chunk as captures have them,
-    // so that only what differs is read. Each chunk has more than 240 bytes.
-    // NULL, or any failure: all of it is read, as where that takes less time.
+    // Optional: hashes device memory chunk by chunk as captures do, so that
+    // only chunks that differ are read. Each chunk has more than 240 bytes.
+    // Without it, after a failure, and where reading is faster, everything is
+    // read.
     ts_result (*hash)(void *state, uint64_t address, uint64_t size,
                       uint64_t *hashes);
 } ts_executor;
 
 /*
-    For executors whose devices have no wait with a bound: asks again and again,
-    less and less often, until the answer is another one than TS_ERR_BUSY or
-    the time is over, and returns the last answer. At least once.
+    Polls, for executors whose devices have no wait with a timeout: calls
+    ask(state) at growing intervals (5 us to 1 ms) until it returns something
+    else than TS_ERR_BUSY or the time is over. Returns the last result. Calls it
+    at least once.
 */
 TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
                                   uint32_t timeout_ms);
 
 /*
-    When another value passes for the expected one. NaN passes for NaN, an
-    infinity for itself alone, and a value for itself.
+    When a value counts as equal to the expected one. NaN equals NaN, an
+    infinity equals only itself, and every value equals itself.
 */
 typedef enum ts_compare {
-    TS_COMPARE_EXACT = 0,
-    TS_COMPARE_ULP = 1,  // at most `tolerance` representable values apart
-    TS_COMPARE_RTOL = 2, // at most `tolerance` times the expected value apart
+    TS_COMPARE_EXACT = 0, // same bits
+    TS_COMPARE_ULP = 1,   // at most `tolerance` representable values apart
+    TS_COMPARE_RTOL = 2,  // at most `tolerance` times the expected value apart
 } ts_compare;
 
-// Types of elements, by their numbers in the format: 1 i8, 2 u8, 3 i32, 4 u32,
+// Element types by their numbers in the format: 1 i8, 2 u8, 3 i32, 4 u32,
 // 5 i64, 6 u64, 7 f16, 8 f32, 9 f64, 10 bf16, 11 f8e4m3, 12 f8e5m2.
 enum { TS_ELEMENT_F32 = 8, TS_ELEMENT_F64 = 9, TS_ELEMENT_LIMIT = 13 };
-// "f32"; NULL: no such type.
+
+// Returns the name of an element type, such as "f32"; NULL: no such type.
 TS_API const char *ts_element_name(uint64_t element);
-TS_API uint32_t ts_element_size(uint64_t element); // in bytes; 0 likewise
-// Of a float what it holds; of whole numbers the nearest double.
+
+// Returns the size of an element type in bytes; 0: no such type.
+TS_API uint32_t ts_element_size(uint64_t element);
+
+// Returns the value of an element as a double; integers are rounded to the
+// nearest one. bytes: ts_element_size bytes, little-endian, of any alignment.
 TS_API double ts_element_value(uint64_t element, const void *bytes);
 
+// How to run captures. Only `executor` is required.
 typedef struct ts_execution_desc {
     const ts_executor *executor TS__UNSET; // required
-    // operations go on with what those before them left, in the order of their
-    // captures; what is run again, or too late, takes nothing from the record
-    // (false: each starts from what the record has)
+    // run a chain: each operation starts from the memory that those before it
+    // left, in the order of their captures; one that runs again, or out of
+    // order, takes nothing from the record (false: each starts from its
+    // recorded memory)
     bool chain TS__UNSET;
-    bool strict TS__UNSET;         // memory must have its old addresses (false)
-    uint32_t timeout_ms TS__UNSET; // of one operation (10,000)
-    uint32_t loops TS__UNSET; // run each so often from the same contents (1)
-    ts_compare compare TS__UNSET; // (TS_COMPARE_EXACT)
-    // type for the other comparisons (TS_ELEMENT_F32)
+    bool strict TS__UNSET;         // require recorded addresses (false)
+    uint32_t timeout_ms TS__UNSET; // for one operation (10,000)
+    uint32_t loops TS__UNSET;      // runs of each from the same contents (1)
+    ts_compare compare TS__UNSET;  // (TS_COMPARE_EXACT)
+    // element type for ULP and RTOL (TS_ELEMENT_F32)
     uint32_t element TS__UNSET;
     double tolerance TS__UNSET;
-    // with ULP, what is no further apart passes as well; with RTOL it is added
-    // to what that allows (0)
+    // absolute tolerance: ULP accepts smaller differences as well; RTOL adds it
+    // to the relative one (0)
     double absolute TS__UNSET;
-    // in a chain: what nobody replayed wrote does not exist (false: the record
-    // gives it)
+    // chain: do not take from the record what was written by the host or by
+    // operations that are not replayed (false: take it)
     bool no_patches TS__UNSET;
     ts_allocator allocator TS__UNSET; // (malloc and free)
-    // Of memory of this process, at once: an operation that needs more is
-    // declined. A few bytes of a file may ask for any size (0: no limit). Where
-    // the executor tells what is blank, zeros are not counted. What is
-    // compressed in the trace takes memory of the reader, for one chunk, one
-    // image of code or two lists at a time.
+    // limit for the memory of this process in use at a time; an operation that
+    // needs more is declined. A hostile file of a few bytes may ask for any
+    // size. Blank memory is not counted if the executor has `blank`.
+    // Decompression uses memory of the reader, for one chunk, one code image or
+    // two lists at a time (0: no limit)
     uint64_t memory_bytes TS__UNSET;
 } ts_execution_desc;
 
 typedef enum ts_outcome {
-    TS_OUTCOME_NONE = 0, // not tried, or it took the process along
+    TS_OUTCOME_NONE = 0, // not tried, or the process died
     TS_OUTCOME_EXECUTED = 1,
-    TS_OUTCOME_SUBSTITUTED = 2, // its recorded results take its place
-    TS_OUTCOME_DECLINED = 3
+    TS_OUTCOME_SUBSTITUTED = 2, // not run; its recorded results were written
+    TS_OUTCOME_DECLINED = 3     // not run, for a reason
 } ts_outcome;
 
-// What came of an operation. Plain memory: it may be shared with a process
-// that watches.
+// The result of an operation. It has no pointers, so that it may lie in memory
+// shared with a process that watches this one.
 typedef struct ts_execution_item {
     uint32_t outcome, reason; // ts_outcome, ts_reason
-    uint32_t level;   // 1: all addresses as recorded, 2: rewritten, 0: not run
-    uint32_t running; // between launch and end
-    uint32_t runs;    // of ts_execution_desc.loops, before the last one
-    bool compared;    // the record knows what must come out
-    bool diverged;    // and it did not
-    bool unstable;    // runs from the same contents gave different results
-    bool bytes_known; // expected and found hold values
-    uint32_t region;  // of the first difference, with its ...
-    uint64_t address; // recorded address ...
-    uint64_t size;    // size ...
-    uint64_t offset;  // and the byte in it
-    uint8_t expected[8], found[8];
+    // 1: all addresses as recorded; 2: addresses rewritten; 0: not run
+    uint32_t level;
+    uint32_t running; // 1 between launch and end
+    uint32_t runs; // completed runs of ts_execution_desc.loops before the last
+    bool compared; // the record holds the expected results
+    bool diverged; // the results differ from them
+    bool unstable; // runs from the same contents gave different results
+    bool bytes_known; // `expected` and `found` are set
+    // the first difference: region, its recorded address and size, and the
+    // offset of the byte in it
+    uint32_t region;
+    uint64_t address;
+    uint64_t size;
+    uint64_t offset;
+    uint8_t expected[8], found[8]; // bytes from there on
+    // compared chunks; those that differ; those that differ within tolerance
     uint64_t chunks, chunks_different, chunks_tolerated;
-    // Chunks that a chain took from the record, because they had changed there
-    // since the last replayed operation: the host wrote them, or an operation
-    // that is not replayed. Never those that would be as it left them.
+    // Chunks that a chain took from the record because the record shows that
+    // the host, or an operation that is not replayed, changed them since the
+    // last replayed operation. Unchanged chunks are never taken.
     uint64_t patched;
-    uint64_t patched_different; // of these, what held other bytes than recorded
-    uint64_t patched_address;   // of the first in its recorded place
-    uint64_t elements;          // of a chunk that differ, where bytes are known
-    double largest;         // difference between elements of a chunk, but for
-                            // NaN
-    uint64_t digest;        // XXH3 of the contents of all regions after it
-    uint64_t fault_address; // of an ESCAPE
-    char why[240];          // more about the reason in lines, or empty
+    uint64_t patched_different; // of these: held other bytes than recorded
+    uint64_t patched_address;   // recorded address of the first of them
+    uint64_t elements; // elements that differ in a chunk, if bytes_known
+    double largest;    // largest difference of elements in a chunk, without NaN
+    uint64_t digest;   // XXH3 of the contents of all regions afterwards
+    uint64_t fault_address; // of TS_REASON_ESCAPE
+    char why[240];          // details of the reason, in lines, or empty
 } ts_execution_item;
 
+// Captures that are prepared to run on an executor. Opaque.
 typedef struct ts_execution ts_execution;
 
 /*
-    Prepares to run captures: `count` positions for ts_reader_capture, in order.
-    *execution is NULL on failure, and `why` says it.
+    Prepares to run `count` captures, given by their numbers for
+    ts_reader_capture, in the order of running. On failure *execution is NULL
+    and `why` holds a clause, at most `room` bytes.
 
-    Errors: TS_ERR_USAGE (an element type that is none among them),
-            TS_ERR_MEMORY, and those of the executor.
-    Lifetime: the reader, the positions and the executor must outlive it.
+    Threads:  one at a time for each execution.
+    Errors:   TS_ERR_USAGE (an argument is NULL, no such element type),
+              TS_ERR_MEMORY, and those of the executor's `open`.
+    Lifetime: the reader, `captures` and the executor must outlive it.
+    Free:     ts_execution_close.
 */
 TS_API ts_result ts_execution_open(ts_execution **execution, ts_reader *reader,
                                    const size_t *captures, size_t count,
                                    const ts_execution_desc *desc, char *why,
                                    size_t room);
-TS_API void ts_execution_close(ts_execution *execution); // NULL is allowed
+
+// Frees an execution and its device memory. After a TIMEOUT device memory may
+// stay allocated. NULL is allowed.
+TS_API void ts_execution_close(ts_execution *execution);
 
 /*
-    Runs one, and compares what it leaves. The item is written as it goes, so
-    that it tells what was under way if the process ends. After a TIMEOUT the
-    device is lost: the process should end, everything else is declined.
+    Runs capture number `index` of the execution, and compares its results with
+    the record. *item is updated as it runs, so that it shows what was in flight
+    if the process dies. After TS_REASON_TIMEOUT the device is lost: all further
+    operations are declined, and the process should end.
 */
 TS_API void ts_execution_run(ts_execution *execution, size_t index,
                              ts_execution_item *item);
 
+// One operation waits for another.
 typedef struct ts_execution_edge {
     size_t before, after; // indices, before < after
 } ts_execution_edge;
 
 /*
-    What operations of other streams each of some has to wait for, as the graph
-    of a replay has it: without what is inferred, and where calls wait for
-    copies only if they must. operations: as ts_replay_operation counts, in the
-    order in which they are to be submitted; edges are of positions in it.
+    Finds for each of `count` operations the operations of other streams that it
+    has to wait for, by the graph of a replay: without inferred edges, and with
+    waits of calls for copies only where they are mandatory. operations: indices
+    of ts_replay_operation, in order of submission. Edges hold positions in that
+    array, in order of `after`.
 
-    Errors: TS_ERR_MEMORY. Free: ts_execution_edges_free.
+    Errors: TS_ERR_USAGE an argument is NULL; TS_ERR_MEMORY.
+    Free:   ts_execution_edges_free.
 */
 TS_API ts_result ts_execution_edges(const ts_replay *replay,
                                     const uint32_t *operations, size_t count,
                                     ts_execution_edge **edges,
                                     size_t *edge_count);
+
+// Frees the edges of ts_execution_edges; count: their number. NULL is allowed.
 TS_API void ts_execution_edges_free(const ts_replay *replay,
                                     ts_execution_edge *edges, size_t count);
 
+// Figures of a concurrent run. Updated as it runs, as items are.
 typedef struct ts_execution_whole {
-    uint64_t alone_ns; // of all of them one after another, at first
-    uint32_t alone;    // how many were over then; changes while they run
-    uint32_t limit_ms; // how long what runs now may take
-    uint64_t ns;       // from the first submission until all was over
-    uint64_t graph_ns; // of one launch of the graph, the mean of desc.loops
+    uint64_t alone_ns; // duration of the first, sequential run
+    uint32_t alone;    // operations that it has completed so far
+    uint32_t limit_ms; // time limit for what runs now
+    uint64_t ns;       // concurrent run: first submission to last completion
+    uint64_t graph_ns; // one launch of the graph, mean of desc.loops
     uint64_t regions, regions_different; // compared at the end
-    uint64_t patched; // chunks that came from the record, as items say
-    uint32_t parts, streams, events; // events: made
+    uint64_t patched; // chunks taken from the record, as in items
+    uint32_t parts, streams, events; // events: created
 } ts_execution_whole;
 
 /*
-    Runs all of them as a chain, one after another, so that what takes too long
-    or the process along is known, and what a device does the first time (it
-    builds kernels) is done; if one did, all are declined. Then again from the
-    beginning as a chain whose streams run beside each other: submits them in
-    their order, and lets each begin when those with an edge to it have ended.
-    They may take twice the time that they took alone, and the limit of one.
-    Edges come in order of `after`; within a stream there need be none.
-    What nobody replayed wrote meanwhile is put in place where everything else
-    has ended. At the end each region is compared with what the record had of
-    it last, and what differs is said of the operation that wrote it last.
-    Memory that was freed and taken again ends a part: the next one begins when
-    it is over.
+    Runs all captures of the execution concurrently, as a chain.
 
-    graph: what is submitted becomes one graph, which is launched once and
-    compared, and then desc.loops times more for its time alone.
+    First all of them run one after another. This identifies operations that
+    take too long or kill the process, and completes what a device does only
+    once, such as building kernels. If an operation fails here, all are
+    declined. Then the chain runs again with concurrent streams: operations are
+    submitted in their order, and each begins when those with an edge to it have
+    ended. This may take twice the time of the sequential run, plus the limit of
+    one operation.
 
-    Errors: TS_ERR_UNSUPPORTED (the executor has no events, or no graphs, or it
-            takes more than one part), TS_ERR_MEMORY, with a clause in `why`;
-            what went wrong with an operation is in its item.
+    edges: edge_count of them in order of `after`; edges within a stream are not
+    needed. items: one for each capture.
+
+    Contents that were written by something that is not replayed are put in
+    place at a point where everything submitted has ended. At the end each
+    region is compared with its last recorded contents; a difference is reported
+    for the operation that wrote the region last. Memory that was freed and
+    allocated again ends a *part*: the next part begins when it is done.
+
+    graph: the submitted operations become one graph, which is launched once and
+    compared, and then desc.loops more times to measure its time.
+
+    Errors: TS_ERR_UNSUPPORTED the executor has no events, or no graphs, or a
+                               graph would have more than one part
+            TS_ERR_USAGE       an argument is NULL
+            TS_ERR_MEMORY
+            `why` holds a clause. Failures of an operation are in its item.
 */
 TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
                                              const ts_execution_edge *edges,
