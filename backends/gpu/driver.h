@@ -169,13 +169,6 @@ typedef struct ts__cs_driver {
 static TS__TLS bool ts__cs_mine;     // this thread is the one of its own
 static TS__TLS char ts__cs_here_too; // its address is the thread's
 
-static uint64_t ts__cs_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static struct timespec ts__cs_time(uint64_t ns)
 {
     struct timespec t;

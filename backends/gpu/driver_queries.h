@@ -12,6 +12,7 @@
 #include "tracesmith.h"
 #include "cuda_abi.h"
 #include "driver.h"
+#include "records.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -83,7 +84,7 @@ static bool ts__cs_until_over(ts__cs_driver *d, int (*query)(void *),
         if (ts__cs_is_going(d, d->at)) return false;
         const int result = query(what);
         if (result != TS__CUDA_NOT_READY) return result == 0;
-        if (ts__cs_now_ns() >= until_ns) return false;
+        if (ts__clock_now_ns(CLOCK_MONOTONIC) >= until_ns) return false;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 500000) pause.tv_nsec *= 2;
     }

@@ -14,6 +14,7 @@
 #include "contexts.h"
 #include "driver.h"
 #include "driver_requests.h"
+#include "records.h"
 #include "state.h"
 #include "waiting.h"
 
@@ -28,7 +29,8 @@ static bool ts__cs_answers(void *context)
     age.drop = NULL;
     job.what = TS__CS_TEST;
     age.context = job.context = context;
-    const uint64_t most = ts__cs_now_ns() + UINT64_C(3000000000);
+    const uint64_t most =
+        ts__clock_now_ns(CLOCK_MONOTONIC) + UINT64_C(3000000000);
     const uint64_t until = ts__cs_until(), end = until < most ? until : most;
     return ts__cs_request(d, &age, end) && ts__cs_request(d, &job, end);
 }
@@ -72,7 +74,8 @@ static bool ts__cs_drained(void *context, bool *recording)
     job.recording = TS__LOAD(&ts__cs.recording) != 0;
     job.recorded = false;
     const bool ok = ts__cs_request(
-        &ts__cs.driver, &job, ts__cs.late ? ts__cs_now_ns() : ts__cs_until());
+        &ts__cs.driver, &job,
+        ts__cs.late ? ts__clock_now_ns(CLOCK_MONOTONIC) : ts__cs_until());
     *recording = job.recorded;
     return ok;
 }
@@ -96,7 +99,8 @@ static bool ts__cs_may_spoil(bool *recording)
 static bool ts__cs_exclusive_begin(void *context, bool *recording)
 {
     pthread_mutex_lock(&ts__cs.exclusive_lock);
-    const uint64_t until = ts__cs.late ? ts__cs_now_ns() : ts__cs_until();
+    const uint64_t until =
+        ts__cs.late ? ts__clock_now_ns(CLOCK_MONOTONIC) : ts__cs_until();
     const bool mine = ts__cs_wait_while(&ts__cs.capturing, NULL, until);
     ts__cs.disturbed = !mine;
     if (mine) ts__cs.capturing = true;

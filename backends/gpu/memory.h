@@ -23,15 +23,8 @@
 // The position behind the last range that begins at or before an address.
 static size_t ts__cs_after(uint64_t address)
 {
-    size_t low = 0, high = ts__cs.range_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__cs.ranges[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ts_capture_range_after(ts__cs.ranges, ts__cs.range_count,
+                                  sizeof *ts__cs.ranges, address);
 }
 
 static const ts__cs_range *ts__cs_range_of(uint64_t address)

@@ -12,6 +12,7 @@
 
 #include "../capture/memory.h"
 #include "driver.h"
+#include "records.h"
 #include "state.h"
 
 #include <pthread.h>
@@ -23,7 +24,8 @@
 static uint64_t ts__cs_until(void)
 {
     const uint64_t ms = ts__cap_now.desc.drain_ms;
-    return ts__cs_now_ns() + (ms ? ms : 10000) * UINT64_C(1000000);
+    return ts__clock_now_ns(CLOCK_MONOTONIC) +
+           (ms ? ms : 10000) * UINT64_C(1000000);
 }
 
 // Until no capture is active; in bounded time, because the capturing thread may

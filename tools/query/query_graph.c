@@ -70,8 +70,7 @@ static ts_result open_replay(query *q, query_graph *g)
     free(more);
     if (result == TS_OK) result = ts_replay_run(g->replay, NULL);
     ts_timeline_desc timeline = { 0 };
-    if (!cli_clip(q->files[0].trace.reader, &timeline.from_ns,
-                  &timeline.to_ns))
+    if (!cli_clip(q->files[0].trace.reader, &timeline.from_ns, &timeline.to_ns))
         timeline.from_ns = timeline.to_ns = 0;
     if (result == TS_OK)
         result = ts_timeline_open(&g->timeline, g->replay, &timeline);
