@@ -38,11 +38,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#endif
-
-#ifndef TS_RECORDS_H
-#define TS_RECORDS_H
-
 #ifndef RTLD_NEXT
 #error "gpu/records.h: define _GNU_SOURCE before any #include"
 #endif
@@ -55,7 +50,7 @@
 /* ==== 1. Libraries ======================================================= */
 
 typedef struct ts__mapped {
-    const char *begins;  // with this does the name of the file begin
+    const char *begins;  // the begin of the name of its file
     char path[PATH_MAX]; // of the first such library in the process
 } ts__mapped;
 
@@ -71,7 +66,8 @@ static int ts__mapped_next(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
-// Finds a library that the process has already. False: it has none.
+// Finds a loaded library, by the begin of its file's name. False: none is
+// loaded.
 TS__RECORDS bool ts__mapped_find(ts__mapped *search, const char *begins)
 {
     search->begins = begins;
@@ -79,8 +75,8 @@ TS__RECORDS bool ts__mapped_find(ts__mapped *search, const char *begins)
     return dl_iterate_phdr(ts__mapped_next, search) != 0;
 }
 
-// The library that the process has, whatever its version: two copies would
-// disturb each other. NULL: it has none.
+// The handle of a loaded library, whatever its version: two copies would
+// disturb each other. NULL: none is loaded. begins: as for ts__mapped_find.
 TS__RECORDS void *ts__library_present(const char *begins)
 {
     ts__mapped there;
@@ -88,8 +84,8 @@ TS__RECORDS void *ts__library_present(const char *begins)
     return dlopen(there.path, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-// The first of the names that can be loaded. Never closed: its threads may
-// be anywhere.
+// Loads the first of the names that can be loaded; the list ends with NULL.
+// Never closed: its threads may be anywhere. NULL: none can.
 TS__RECORDS void *ts__library_load(const char *const *names)
 {
     void *library = NULL;
@@ -99,9 +95,9 @@ TS__RECORDS void *ts__library_load(const char *const *names)
 }
 
 /*
-    Fills a table of pointers to functions by their names behind a prefix, a
-    letter '?' before those that may be absent. Returns the first that is
-    missing, NULL: none.
+    Fills a table of pointers to functions, in the order of `names`, each of
+    which is appended to the prefix; '?' in front marks a function that may be
+    absent. Returns the first missing name, NULL: none is missing.
 */
 TS__RECORDS const char *ts__library_resolve(void *library, const char *prefix,
                                             const char *const *names,
@@ -181,12 +177,13 @@ typedef struct ts__notes {
     uint32_t count;      // power of two
     uint32_t shift;      // which one
     uint32_t stride;     // bytes from one slot to the next
-    uint64_t lost;       // two threads wanted one slot at the same moment
+    uint64_t lost;       // two threads wrote to one slot at the same moment
     uint64_t unreported; // waited when others needed their places
 } ts__notes;
 
-// count: power of two. size: of a note, a multiple of 8. Costs no memory until
-// used. Open already: all is forgotten, which costs none again.
+// Makes an empty table of `count` notes (a power of two) of `size` bytes (a
+// multiple of 8), or empties one that was made. Pages take memory when they are
+// first written. False: there is no address space.
 TS__RECORDS bool ts__notes_open(ts__notes *notes, uint32_t count, size_t size)
 {
     const size_t stride = sizeof(ts__note_head) + size, all = count * stride;
@@ -215,8 +212,10 @@ static inline uint32_t ts__notes_tag(const ts__notes *notes, uint64_t key)
     return (uint32_t)(key >> notes->shift ^ key >> 44) + 1;
 }
 
-// key: not 0. size: as when it was opened; a constant, which makes it quick.
-// waits: its operation will be reported. Threads: any.
+// Notes something under a key, not 0. size: as for ts__notes_open, a constant
+// so that the copy is unrolled. waits: an operation with this key will be
+// reported.
+// Threads: any.
 static inline void ts__notes_put(ts__notes *notes, uint64_t key,
                                  const void *note, size_t size, bool waits)
 {
@@ -268,7 +267,7 @@ static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
     return TS__LOAD(&head->sequence) == sequence;
 }
 
-// There will be no operation.
+// No operation with this key will be reported.
 TS__RECORDS void ts__notes_settle(const ts__notes *notes, uint64_t key,
                                   size_t size)
 {
@@ -277,7 +276,7 @@ TS__RECORDS void ts__notes_settle(const ts__notes *notes, uint64_t key,
         TS__STORE(&head->waits, 0);
 }
 
-// How many wait. Slow: it looks at all.
+// How many notes wait for their operation. Reads the whole table.
 TS__RECORDS uint64_t ts__notes_waiting(const ts__notes *notes)
 {
     uint64_t waiting = 0;
@@ -298,24 +297,25 @@ typedef struct ts__losses {   // records that are missing
     uint32_t track[16];
 } ts__losses;
 
+// A session begins: all counts are 0.
 TS__RECORDS void ts__losses_begin(ts__losses *lost)
 {
     memset(lost->count, 0, sizeof lost->count);
     lost->from = ts_tick_now();
 }
 
-// Threads: any.
+// Counts `count` losses of a cause, on a track (0: none). Threads: any.
 TS__RECORDS void ts__lose(ts__losses *lost, uint32_t cause, uint32_t track,
                           uint64_t count)
 {
-    // Several tracks become none.
+    // Losses on several tracks are reported on none.
     if (TS__LOAD(&lost->count[cause]) && TS__LOAD(&lost->track[cause]) != track)
         track = 0;
     TS__STORE(&lost->track[cause], track);
     __atomic_add_fetch(&lost->count[cause], count, __ATOMIC_RELAXED);
 }
 
-// Puts into the ledger what has come since the last time.
+// Records the losses since the last report in the trace.
 TS__RECORDS void ts__losses_report(ts__losses *lost)
 {
     const uint64_t now = ts_tick_now();
@@ -346,7 +346,7 @@ typedef struct ts__pair { // two clocks at a moment
 } ts__pair;
 
 typedef struct ts__follower {
-    uint64_t (*now_ns)(void *user); // 0: it does not tell now
+    uint64_t (*now_ns)(void *user); // 0: not available now
     void *user;
     const char *name; // for a clock that takes its place
     uint32_t clock;   // number in the trace
@@ -354,20 +354,21 @@ typedef struct ts__follower {
     bool exact;       // it is CLOCK_MONOTONIC_RAW itself
     ts__pair first, last;
     double rate;     // ticks of clock 0 in a nanosecond
-    uint64_t narrow; // ticks that the quickest look took, 0: none yet
-    uint64_t sampled_ns, looked_ns; // when, by CLOCK_MONOTONIC_RAW
+    uint64_t narrow; // ticks of the quickest reading, 0: none yet
+    uint64_t sampled_ns, looked_ns; // of CLOCK_MONOTONIC_RAW
     uint64_t reported_ns;           // of the last sample that was given
     uint32_t steps;                 // it was set so often
     uint32_t sequence;              // odd while `shown` changes
     uint64_t shown[3];              // for other threads: a ts__line
 } ts__follower;
 
-typedef struct ts__line { // where the two clocks were last, and how they go
+typedef struct ts__line { // the last reading of both clocks, and their rate
     uint64_t tick, ns;
     double rate; // ticks in a nanosecond
 } ts__line;
 
-// A session begins in which it has this number.
+// A session begins: the clock has this number in its trace. exact: it is
+// CLOCK_MONOTONIC_RAW.
 TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
 {
     f->clock = clock;
@@ -379,8 +380,8 @@ TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
     if (f->rate <= 0) f->rate = 1;
 }
 
-// Gives a sample to the trace, in which a clock only goes on. The trace's own
-// is given once: its times are exact.
+// Records a sample; samples of one clock must rise. An exact clock gets one
+// sample.
 static void ts__follow_report(ts__follower *f, const ts__pair *pair)
 {
     if (pair->ns <= f->reported_ns || (f->exact && f->reported_ns)) return;
@@ -390,7 +391,7 @@ static void ts__follow_report(ts__follower *f, const ts__pair *pair)
                     f->exact ? 0 : (uint64_t)half_ns);
 }
 
-// A trace has no more clocks: that is no loss of records, but of their times.
+// A trace has no room for more clocks: the times of the records are lost.
 static void ts__follow_lost(const ts__follower *f)
 {
     char text[128];
@@ -402,8 +403,8 @@ static void ts__follow_lost(const ts__follower *f)
     ts_loss_report(0, TS_LOSS_BACKEND, text, 1, now, now);
 }
 
-// Somebody set the clock: until the last look it went on as before. If it was
-// set back, it is another one from here on.
+// The clock was set after the last reading. If it was set back, a new clock of
+// the trace takes its place. True: it was.
 static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
 {
     ts__follow_report(f, &f->last);
@@ -421,8 +422,8 @@ static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
     return true;
 }
 
-// Reads both clocks, and CLOCK_MONOTONIC_RAW, as close to one moment as some
-// tries get them; more where others have the processor.
+// Reads both clocks and CLOCK_MONOTONIC_RAW, as closely in time as the best of
+// some tries; more tries where the thread is preempted.
 static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
 {
     uint64_t best = UINT64_MAX;
@@ -445,7 +446,7 @@ static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
     return true;
 }
 
-// For threads that do not sample, as ts__follow_line reads it.
+// Publishes the reading for other threads: ts__follow_line reads it.
 static void ts__follow_show(ts__follower *f)
 {
     const ts__line line = { f->last.tick, f->last.ns, f->rate };
@@ -488,26 +489,30 @@ TS__RECORDS bool ts__follow(ts__follower *f, bool always)
     return back;
 }
 
-// The clock of a time in a record: what is later than now was timed before
-// the clock was set back.
+// The clock of the trace for a time in a record: a time later than the last
+// reading is from before the clock was set back.
 static inline uint32_t ts__follow_clock_of(const ts__follower *f, uint64_t ns)
 {
     return TS__UNLIKELY(f->before) && ns > f->last.ns ? f->before : f->clock;
 }
 
+// A time of the vendor's clock as a tick of clock 0. On the thread that
+// samples.
 TS__RECORDS uint64_t ts__follow_tick(const ts__follower *f, uint64_t ns)
 {
     const double ticks = (double)(int64_t)(ns - f->last.ns) * f->rate;
     return f->last.tick + (uint64_t)(int64_t)ticks;
 }
 
+// A tick of clock 0 as a time of the vendor's clock. On the thread that
+// samples.
 TS__RECORDS uint64_t ts__follow_ns(const ts__follower *f, uint64_t tick)
 {
     const double ns = (double)(int64_t)(tick - f->last.tick) / f->rate;
     return f->last.ns + (uint64_t)(int64_t)ns;
 }
 
-// Whether a time of the vendor's lies before a tick of clock 0.
+// Whether a time of the vendor's clock is before a tick of clock 0.
 static inline bool ts__line_before(const ts__line *line, uint64_t ns,
                                    uint64_t tick)
 {
@@ -515,7 +520,7 @@ static inline bool ts__line_before(const ts__line *line, uint64_t ns,
            (double)(int64_t)(tick - line->tick);
 }
 
-// On the thread that samples.
+// The same on the thread that samples.
 static inline bool ts__follow_before(const ts__follower *f, uint64_t ns,
                                      uint64_t tick)
 {
@@ -523,7 +528,7 @@ static inline bool ts__follow_before(const ts__follower *f, uint64_t ns,
     return ts__line_before(&line, ns, tick);
 }
 
-// False: it changes just now. Threads: any.
+// The last reading, for any thread. False: it is being changed.
 static inline bool ts__follow_line(const ts__follower *f, ts__line *line)
 {
     uint64_t words[3];
@@ -538,19 +543,18 @@ static inline bool ts__follow_line(const ts__follower *f, ts__line *line)
 /* ==== 6. Calls that may hang ============================================= */
 
 /*
-    A vendor's library is called on a thread of its own: whoever wants
-    something of it waits for that thread, but not for ever. A call that does
-    not return is left behind with its thread; until it returns, no session
-    begins. The functions run one at a time, and `user` lives as long as the
-    process.
+    A vendor's library is called on a thread of its own, and other threads wait
+    for that one, for a bounded time. A call that does not return is left
+    behind with its thread; until it returns, no session begins. The functions
+    run one at a time; `user` is valid until the process ends.
 */
 typedef struct ts__worker {
-    void (*fetch)(void *user);  // hands over what is complete
-    bool (*more)(void *user);   // does what is at hand; NULL: nothing ever is
+    void (*fetch)(void *user); // hands over what is complete
+    bool (*more)(void *user);  // does pending work, if any; NULL: there is none
     void (*finish)(void *user); // hands over the rest, and ends
     void *user;
-    uint32_t period_ms; // it fetches so often
-    uint32_t limit_ms;  // that somebody waits for it
+    uint32_t period_ms; // between two fetches
+    uint32_t limit_ms;  // how long other threads wait for it
     pthread_t thread;
     uint32_t number;              // the thread that is waited for, 0: none
     uint32_t count;               // of threads so far
@@ -561,7 +565,8 @@ typedef struct ts__worker {
     uint32_t stopping;
 } ts__worker;
 
-// Threads: any, in a signal handler too.
+// Wakes the threads that wait for this counter. Threads: any; signal handlers
+// too.
 TS__RECORDS void ts__worker_wake(uint32_t *word)
 {
     // release: pairs with the acquire in ts__worker_wait
@@ -569,7 +574,7 @@ TS__RECORDS void ts__worker_wake(uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-// Until the word is not `seen` any more, or for some time.
+// Waits until the word is not `seen`, or for `ms` milliseconds.
 static void ts__worker_wait(uint32_t *word, uint32_t seen, uint64_t ms)
 {
     struct timespec t;
@@ -639,7 +644,8 @@ static bool ts__worker_await(ts__worker *w, const uint32_t *word,
     }
 }
 
-// False: there is no thread for it. One that hung must have come back.
+// Starts the thread. False: it cannot be created. A thread that hung must have
+// come back.
 TS__RECORDS bool ts__worker_start(ts__worker *w)
 {
     sigset_t all, old;
@@ -653,7 +659,8 @@ TS__RECORDS bool ts__worker_start(ts__worker *w)
     return error == 0;
 }
 
-// Has it fetch, and waits. False: it has not by then, or does not run.
+// Requests a fetch and waits for it. False: the time has passed, or it does not
+// run.
 TS__RECORDS bool ts__worker_flush(ts__worker *w)
 {
     if (!TS__LOAD(&w->number)) return false;
@@ -663,13 +670,13 @@ TS__RECORDS bool ts__worker_flush(ts__worker *w)
     return ts__worker_await(w, &w->answered, requested);
 }
 
-// Has it finish. False: it was left behind, or does not run.
+// Lets it finish and waits. False: it was left behind, or does not run.
 TS__RECORDS bool ts__worker_stop(ts__worker *w)
 {
     const uint32_t number = TS__LOAD(&w->number);
     if (!number) return false;
-    // Somebody stops it already: a program may end within the stop of another
-    // thread's. There is one who joins it.
+    // Another thread stops it already: a program may end during that. Only one
+    // of them joins the thread.
     if (__atomic_exchange_n(&w->stopping, 1, __ATOMIC_ACQ_REL))
         return ts__worker_await(w, &w->finished, number);
     ts__worker_wake(&w->wake);
@@ -686,13 +693,14 @@ TS__RECORDS bool ts__worker_stop(ts__worker *w)
     return done;
 }
 
+// Whether a thread that was left behind has not come back.
 // acquire: pairs with the release in ts__worker_run
 TS__RECORDS bool ts__worker_hangs(const ts__worker *w)
 {
     return __atomic_load_n(&w->hung, __ATOMIC_ACQUIRE) != 0;
 }
 
-// In a child made by fork, which has not its thread.
+// In a child made by fork, where its thread does not exist.
 TS__RECORDS void ts__worker_forked(ts__worker *w)
 {
     w->number = 0;
@@ -701,9 +709,9 @@ TS__RECORDS void ts__worker_forked(ts__worker *w)
 /* ==== 7. Launches ======================================================== */
 
 /*
-    Programs launch few kernels often. What distinguishes a launch from others
-    is put into eight words; the dictionary is asked when a slot holds other
-    ones. Of one thread at a time.
+    A cache of launches: programs launch few kernels often. What distinguishes a
+    launch from others is packed into eight words; the trace's dictionary is
+    used where a slot holds others. For one thread at a time.
 */
 typedef struct ts__launch { // a kernel as it was launched last
     uint64_t key[8];
@@ -714,7 +722,7 @@ typedef struct ts__launch { // a kernel as it was launched last
     bool unrequested;    // it is not to be captured
 } ts__launch;
 
-// Where in a table it belongs: take the low bits.
+// The hash of a key: its low bits are a slot of a table.
 static inline uint64_t ts__launch_hash(const uint64_t key[8])
 {
     const uint64_t a = (key[0] ^ key[2]) * 0x9E3779B97F4A7C15u;
