@@ -6,8 +6,8 @@
     are. Both come from one build; `layout` tells where they do not. And which
     rank a process is.
 */
-#ifndef TS_INJECT_H
-#define TS_INJECT_H
+#ifndef TS__INJECT_CONTROL_H
+#define TS__INJECT_CONTROL_H
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -89,4 +89,4 @@ static inline int ts_inject_rank(char *(*get)(const char *), uint32_t *rank,
     return 0;
 }
 
-#endif // TS_INJECT_H
+#endif // TS__INJECT_CONTROL_H
