@@ -276,7 +276,7 @@ TS__WEAK_API ts_result ts_capture_start(const ts_capture_desc *desc)
     if (!ts__cap_options_fit(desc)) return TS_ERR_USAGE;
     ts__cap_hook(s);
     pthread_mutex_lock(&s->lock);
-    if (s->on) ts__cap_end_now(s); // it counts, too
+    if (s->on) ts__cap_end_now(s); // it is counted as one
     ts__cap_options_set(s, desc);
     ts__cap_begin(s);
     pthread_mutex_unlock(&s->lock);
@@ -407,7 +407,7 @@ static inline bool ts__cap_launch(ts__cap_state *s, uint32_t name,
     return true;
 }
 
-// The next one in order, unless there were enough.
+// Gives the operation its order, unless there were enough.
 static inline bool ts__cap_admit(ts__cap_state *s, ts_capture_op *op)
 {
     pthread_mutex_lock(&s->lock);

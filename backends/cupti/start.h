@@ -323,8 +323,8 @@ static bool ts__cu_kind_requested(ts__cu_role role)
 
 // Devices first, so that their records come first. What is there already is to
 // be reported again to a late subscriber; the driver that begins has nothing
-// yet, and must not be asked. What is refused is said; without kernels all of
-// it is.
+// yet, and must not be queried. Kinds that are refused are reported; without
+// kernels the session fails.
 static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 {
     static const char *const names[TS__CU_ROLES] = {

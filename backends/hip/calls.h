@@ -401,7 +401,7 @@ typedef struct ts__hip_note {
         } launch;
         struct {
             uint64_t size, destination;
-            uint64_t source; // of a set its value
+            uint64_t source; // of a memset its value
         } move;
         uint64_t graph;
         uint64_t words[3];
@@ -425,8 +425,9 @@ typedef struct ts__hip_thread {
     bool has_stream; // reported by a record of its own
     uint64_t stream;
     ts__hip_call calls[TS__HIP_DEPTH];
-    ts__hip_args before;         // what was said of a launch to come
-    void *data;                  // of a way
+    ts__hip_args
+        before; // parts of a launch that were passed by calls before it
+    void *data; // of a way
     struct ts__hip_taker *taker; // of records, NULL: it has taken none
 } ts__hip_thread;
 
@@ -642,7 +643,7 @@ static void ts__hip_host_op(const ts__hip_call *call, ts__hip_thread *me,
     ts_gpu_op_record(&op);
 }
 
-// A capture that was spoilt is over too, though there is no graph.
+// A capture that was invalidated is over too, though there is no graph.
 static bool ts__hip_capture_ends(uint64_t result)
 {
     enum { INVALIDATED = 901, UNJOINED = 904 }; // hipErrorStreamCapture...

@@ -48,7 +48,7 @@ typedef struct ts__hs_function {
     bool not_reported; // it may be in a bundle that could not be kept
 } ts__hs_function;
 
-// Nothing is taken out while a session goes on: others may look at it.
+// Nothing is removed during a session: other threads may use it.
 static struct {
     pthread_mutex_t lock;
     ts__hs_code **codes;
@@ -57,7 +57,7 @@ static struct {
     size_t function_count, function_capacity;
     unsigned long long unloads; // of files, when functions were found
     uint64_t kept;              // bytes of compressed bundles
-    uint32_t said;              // session that knows that there are too many
+    uint32_t said; // the session whose trace says that there are too many
 } ts__hs = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 // The architecture of a device, "" if it is not known.

@@ -92,7 +92,7 @@ static bool ts__hs_seen_get(const void *node, ts__hs_seen *seen)
 }
 
 // Two calls have the same last node only if one of them added none: which one
-// nobody tells.
+// is unknown.
 static bool ts__hs_seen_twice(const ts__hs_seen *known, const ts__hs_seen *seen)
 {
     return known->recorded && seen->recorded && known->graph == seen->graph;

@@ -152,7 +152,7 @@ static void ts__hs_function_got(const ts__cs_call *c)
     ts__hs_function_put(&f, name);
 }
 
-// A call that only HIP has has returned, and did what it was asked.
+// A call without a counterpart in CUDA's driver has returned successfully.
 static void ts__hs_call_completed(const ts__cs_call *c)
 {
     switch (c->rule->kind) {

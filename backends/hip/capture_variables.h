@@ -112,7 +112,7 @@ static void ts__hs_files_go(void)
     pthread_mutex_unlock(&ts__hs.lock);
 }
 
-// A device was reset: where variables lie on it is asked again.
+// A device was reset: the addresses of variables on it are queried again.
 static void ts__hs_device_left(uint32_t device)
 {
     pthread_mutex_lock(&ts__cs.memory_lock);

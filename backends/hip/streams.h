@@ -26,7 +26,7 @@
 
 typedef struct ts__hip_place { // what an operation says of its stream
     uint64_t handle;
-    uint64_t tick; // when it was asked for
+    uint64_t tick; // time of its call
     uint32_t device;
     bool is_queue;
 } ts__hip_place;
@@ -50,7 +50,7 @@ static uint32_t ts__hip_stream_at(const ts__hip_place *p)
     return (uint32_t)hash + (shared ? p->device * 61u : 0);
 }
 
-// What a slot holds, read before its number is asked for again. acquire: pairs
+// What a slot holds, read before its number is read again. acquire: pairs
 // with the releases in ts__hip_stream_put.
 #define TS__HIP_HELD(slot, field) \
     __atomic_load_n(&(slot)->field, __ATOMIC_ACQUIRE)

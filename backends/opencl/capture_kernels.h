@@ -329,8 +329,8 @@ static ts_reason ts__cl_seen_memory(ts__cl_call *call, ts__cl_handle handle)
 }
 
 /*
-    What an argument is the compiler says, where it was asked to; else what it
-    was set to tells: handles of eight bytes that are known.
+    The kind of an argument is known from the compiler, if it was built with
+    -cl-kernel-arg-info; else from its value: known handles of eight bytes.
 */
 static ts_reason ts__cl_seen_argument(ts__cl_call *call,
                                       const ts__cl_argument *a,

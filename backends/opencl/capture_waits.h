@@ -96,7 +96,8 @@ static void ts__cl_queue_gate_as(ts__cl_queue *q, ts__cl_queue *other)
     }
 }
 
-// One of a wait list. Of events from before anybody looked the driver knows.
+// One of a wait list. Events from before the recording are queried from the
+// driver.
 static bool ts__cl_gate_one(ts__cl_queue *q, ts__cl_handle event)
 {
     ts__cl_command *const c = ts__cl_command_of(event);
@@ -162,7 +163,7 @@ static void ts__cl_gate_release(ts__cl_handle event)
     ts__cl_command_free(c);
 }
 
-// Follows a command of which the trace has nothing.
+// Follows a command that is not in the trace.
 static void ts__cl_event_add(ts__cl_handle event)
 {
     pthread_mutex_lock(&ts__cl_cap.lock);
@@ -292,7 +293,7 @@ static void ts__cl_moment(uint32_t exclusive)
     nanosleep(&moment, NULL);
 }
 
-// Waits until nothing runs on any device; false: it does, for too long.
+// Waits until nothing runs on any device; false: the time has passed.
 static bool ts__cl_drain(void)
 {
     const struct timespec until = ts_capture_deadline(

@@ -95,7 +95,7 @@ static void ts__cl_depend_list(const ts__cl_command *c, uint32_t waits,
     }
 }
 
-#ifndef TS__CL_SINCE_MAX // tests have few
+#ifndef TS__CL_SINCE_MAX // tests use a smaller one
 #define TS__CL_SINCE_MAX (1u << 16)
 #endif
 
@@ -133,7 +133,7 @@ static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
     if (q->barrier) ts__cl_depend(c, q->barrier);
     for (uint32_t i = 0; waits_for_all && i < q->since_count; i++)
         ts__cl_depend(c, q->since[i]);
-    // Other threads' commands, between the call and here: so many at least.
+    // Commands of other threads between the call and here: a lower bound.
     if (waits_for_all && q->next_barrier)
         ts_loss_report(q->track, TS_LOSS_BACKEND,
                        "commands before a barrier are not tied to it",
@@ -292,7 +292,7 @@ static int32_t ts__cl_clEnqueueMarker(ts__cl_handle queue, ts__cl_handle *event)
     const uint32_t waits = 0;
     const ts__cl_handle *const list = NULL;
     TS__CL_BEGIN(clEnqueueMarker, TS_EVENT_EVENT_RECORD);
-    // It must be given a place; what the program does wrong is the driver's.
+    // The program must pass a place; its errors are left to the driver.
     ts__cl_mark(&call, waits);
     TS__CL_END(ts__cl.next.clEnqueueMarker(queue, event ? at : NULL));
 }
@@ -316,7 +316,7 @@ static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
                       NULL, waits, list);
 }
 
-// Nor has this.
+// This one has no event either.
 static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
 {
     ts__cl_handle *const event = NULL;

@@ -52,7 +52,7 @@ static ts__cl_command *ts__cl_command_of(ts__cl_handle event)
     return c;
 }
 
-// An event is of this command from now on; NULL: of none that is known.
+// From now on an event belongs to this command; NULL: to none.
 static void ts__cl_command_publish(ts__cl_handle event, ts__cl_command *c)
 {
     ts__cl_entry *const e = c ? ts__cl_entry_make(TS__CL_EVENT, event)
@@ -250,7 +250,8 @@ static void ts__cl_memory_report(void)
     }
 }
 
-// patience: for others that look, in ms; 0: what they look at is left to them.
+// patience: how long to wait for other threads that look, in ms; 0: their
+// queues are left to them.
 static void ts__cl_reap(bool all, uint32_t patience)
 {
     pthread_mutex_lock(&ts__cl.define);
@@ -346,7 +347,7 @@ static void ts__cl_thread_stop(void)
     TS__STORE(&ts__cl.runs, 0);
     pthread_cond_broadcast(&ts__cl.wake);
     pthread_mutex_unlock(&ts__cl.lock);
-    // One that is stuck in the driver must not hold up the end.
+    // A thread that hangs in the driver must not delay the end.
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 2;

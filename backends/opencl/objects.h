@@ -72,14 +72,14 @@ typedef struct ts__cl_queue {
     uint64_t array[32];   // properties as the program gave them
     uint32_t array_count; // 0: none
     pthread_mutex_t lock; // of what the program holds:
-    uint32_t refs;        // 0: it let go of it, or nobody knows
+    uint32_t refs;        // 0: it released it, or unknown
     // User events that what it has waits for; see ts__cl_gate.
     struct ts__cl_command *gates[4];
     uint32_t gated; // the number of the queue that they are of
     // of the thread that looks for complete commands:
     pthread_cond_t looked;
     bool looking;
-    pthread_t looker; // whose is then:
+    pthread_t looker; // of which thread, then:
     struct ts__cl_command *work, **work_end;
     struct ts__cl_command *fresh; // pushed by enqueuing threads
     uint32_t in_flight;           // commands of both lists
@@ -88,7 +88,7 @@ typedef struct ts__cl_queue {
     uint64_t barrier;             // the last one's correlation, 0 none
     uint64_t *since;              // commands after it
     uint32_t since_count, since_room;
-    uint64_t since_gone;   // how many were there that are not any more
+    uint64_t since_gone;   // how many have left the list
     uint64_t next_barrier; // its correlation, given out already; 0: not yet
 } ts__cl_queue;
 

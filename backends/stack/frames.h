@@ -58,7 +58,7 @@ static void ts__stack_keep(uint64_t pc, uint64_t rule)
     for (uint32_t i = 0; i < 4; i++)
         if (TS__LOAD(&line[i].pc) == pc) to = i;
     uint64_t old = TS__LOAD(&line[to].pc);
-    // Whoever else writes here, a handler that interrupts this too, lets be.
+    // Other writers, a handler that interrupts this too, skip the slot.
     if (old == 1 ||
         !__atomic_compare_exchange_n(&line[to].pc, &old, 1, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -133,7 +133,7 @@ static __attribute__((noinline)) bool ts__stack_guess(ts__stack_walk *w)
 // The registers that a signal handler interrupted.
 static TS__STACK_PLAIN bool ts__stack_interrupted(ts__stack_walk *w)
 {
-    if (w->guessed) return false; // whether it lies there nobody knows
+    if (w->guessed) return false; // it is unknown whether it lies there
 #if defined(__x86_64__)
     const ucontext_t *const u = (const ucontext_t *)(uintptr_t)w->sp;
     w->pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP];

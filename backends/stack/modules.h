@@ -41,7 +41,7 @@ static uint32_t ts__stack_module_count;
 
 typedef struct ts__stack_object { // what the loader says of an address
     uint64_t start, end, bias;    // bias: of the addresses in the file
-    const void *map;              // tells it from others
+    const void *map;              // identifies it
     const char *name;
     const uint8_t *table;
 } ts__stack_object;
@@ -153,7 +153,7 @@ static void ts__stack_mapped_path(uint64_t address, char *path, size_t room)
                 in_path = false;
                 continue;
             }
-            // "low-high ...": the low end is all that is asked for.
+            // "low-high ...": only the low end is needed.
             if (!column++) low = 0;
             if (column <= 16 && !in_path && !found) {
                 const char *const digits = "0123456789abcdef";
@@ -251,7 +251,7 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
     errno = error;
     const uint32_t number =
         ts_module_define(path, o->start, o->end - o->start, id, id_size);
-    if (!number) return 0; // asked within the recorder: no place is lost
+    if (!number) return 0; // inside the recorder: no place is lost
     const uint32_t index =
         __atomic_add_fetch(&ts__stack_module_count, 1, __ATOMIC_RELAXED);
     if (index >= TS__STACK_MODULES) return 0;

@@ -156,7 +156,7 @@ typedef struct ts__vd_global { // a variable that kernels use
 
 struct ts_vdev {
     pthread_mutex_t lock;
-    pthread_cond_t idle; // nothing is pending, or nobody captures any more
+    pthread_cond_t idle; // nothing is pending, or no call captures any more
     pthread_cond_t room; // a full stream has room again
     ts_vdev_desc desc;
     pid_t process; // that opened it
