@@ -1,19 +1,13 @@
 /*
-    gpu/collective.h - collectives, told by the names of their kernels
+    gpu/collective.h - collectives, recognised by the names of their kernels
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
-    Private: included by the implementations of backends, and by ts-import.
 
-    WHAT IT DOES
-        Communication libraries run kernels as anybody does, and what a
-        vendor reports of them is what it reports of any kernel. Only the
-        name says that one is a part of a collective, of which kind, and
-        often on which elements. Recordings and imported traces ask here, so
-        that they agree.
-
-    WHAT IT DOES NOT DO
-        A name does not tell the size, the communicator, or the ranks: they
-        stay unknown.
+    Communication libraries run ordinary kernels, and a vendor reports them as
+    such. Only the name says that one is a part of a collective, of which
+    kind, and often for which elements. The size, the communicator and the
+    ranks are not in it. Backends and ts-import share this, so that recordings
+    and imported traces agree.
 
     CONTENTS                            search for "==== 2." to jump
         1. Plain names
@@ -31,7 +25,7 @@
 /* ==== 1. Plain names ===================================================== */
 
 /*
-    The name of a kernel without what tells its instances apart: it ends where
+    The name of a kernel without what distinguishes its instances: it ends where
     a template or the parameters begin. Mangled names (the Itanium C++ ABI,
     5.1) are written as people read them, "a::b". Cut off at its room.
 */

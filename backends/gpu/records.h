@@ -23,6 +23,8 @@
 #define TS__GPU_RECORDS_H
 
 #include "tracesmith.h"
+#include "../ts_filter.h"
+#include "collective.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -41,9 +43,6 @@
 #ifndef RTLD_NEXT
 #error "gpu/records.h: define _GNU_SOURCE before any #include"
 #endif
-
-#include "../ts_filter.h"
-#include "collective.h"
 
 #define TS__RECORDS static __attribute__((unused))
 
