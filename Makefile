@@ -21,8 +21,7 @@ COMPILE = $(CC) -std=c11 $(WARNINGS) $(INCLUDE) $(HAVE) -pthread -MMD -MP \
 COMPILE_CXX = $(CXX) -std=c++17 $(WARNINGS) $(INCLUDE) $(HAVE) -pthread -MMD \
     -MP $(CFLAGS)
 LIB = $(OUT)/libtracesmith.a
-LIB_PARTS = $(patsubst %,$(OUT)/TRACESMITH_%.o, \
-    IMPLEMENTATION REPLAY_IMPLEMENTATION)
+LIB_PARTS = $(patsubst %,$(OUT)/src/%.o,IMPLEMENTATION REPLAY_IMPLEMENTATION)
 LIBS = -Wl,--as-needed $(HAVE_LIBS) -lm -ldl
 VERSION := $(shell awk '/define TS_VERSION_(MAJOR|MINOR|PATCH) / \
     { v = v s $$3; s = "." } END { print v }' tracesmith.h)
@@ -72,8 +71,11 @@ endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c \
     tools/tracesmith.c))
-ROOMS = $(patsubst tools/%/,%,$(sort $(dir $(wildcard tools/*/*.c))))
-modules = $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/$(1)/*.c))
+# A room is a folder of tools/ with all that is below it, or one of common/.
+ROOMS = $(patsubst tools/%/,%,$(filter-out tools/common/, \
+    $(wildcard tools/*/ tools/common/*/)))
+modules = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(addprefix tools/$(1)/, \
+    *.c */*.c */*/*.c)))
 ROOM_LIBS = $(patsubst %,$(OUT)/tools/%.a,$(ROOMS))
 EXAMPLES = $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c))
 TEST_SOURCES := $(sort $(shell find tests -name 'test_*.c' -o \
@@ -87,9 +89,10 @@ ALONE := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
 WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
     '^$(HASH)include "tools/' $(TEST_SOURCES) 2>/dev/null))
 # A tool is linked with the rooms of tools/ that it includes from, with those
-# that these include from, and so on: `ts-view:view view:symbolize ...`.
-INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_]*' tools | \
-    sed 's,^tools/\([^/.]*\).*"tools/,\1:,; s,:ts_cli$$,:cli,' | sort -u)
+# that these include from, and so on: `ts-view:view view:common/symbolize ...`.
+INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_/]*/' tools | \
+    sed -E 's,^tools/((common/)?[a-z-]*)[^:]*,\1,' | \
+    sed -E 's,:.*"tools/((common/)?[a-z]*).*,:\1,' | sort -u)
 direct = $(foreach room,$(1),$(patsubst $(room):%,%,$(filter $(room):%, \
     $(INCLUDES))))
 reached = $(if $(filter-out $(1),$(call direct,$(1))),$(call reached, \
@@ -187,8 +190,8 @@ $(OUT)/found: always | $(HEADERS) $(LINES)
 	$(if $(HAVE_XXHASH),,@echo "xxhash.h is missing: install libxxhash-dev \
 	    (or whatever your system calls it)." >&2; exit 1)
 	@echo '$(HAVE)' | cmp -s - $@ || echo '$(HAVE)' >$@
-$(OUT)/TRACESMITH_%.o: override CFLAGS += $(LIB_CFLAGS)
-$(OUT)/TRACESMITH_%.o: tools/ts_lib.c $(OUT)/found
+$(OUT)/src/%.o: override CFLAGS += $(LIB_CFLAGS)
+$(OUT)/src/%.o: src/library.c $(OUT)/found
 	@mkdir -p $(@D)
 	$(COMPILE) -DTRACESMITH_$* -fPIC -c $< -o $@
 $(LIB): $(LIB_PARTS)

@@ -265,7 +265,7 @@ static uint64_t give_figures(void)
     TS__STORE(&mine->bytes, stats.file_bytes);
     TS__STORE(&mine->threads, stats.threads);
     if (keep.requested) give_kept(mine);
-    // release: pairs with the acquire in record_control.c
+    // release: pairs with the acquire in tools/record/control.c
     __atomic_store_n(&mine->state, watch.state, __ATOMIC_RELEASE);
     return stats.file_bytes;
 }

@@ -62,7 +62,7 @@ replay; src/replay/graph/*.h src/replay/model/*.h; replay replay_* whatif \
     survey;
 timeline; src/replay/timeline/*.h src/replay/races/*.h; timeline timeline_* \
     races races_* survey replay_figures;
-execute; src/replay/execute/*.h tools/replay/execute*.c; execute execute_* \
+execute; src/replay/execute/*.h tools/replay/execute/*.c; execute execute_* \
     vdev_captures verify cuda_branches; execute
 vdev; backends/ts_vdev*.h backends/vdev/*.h; \
     vdev vdev_* unwritten_memory execute execute_concurrent_failures; execute
@@ -75,16 +75,17 @@ nvtx; backends/ts_nvtx.h backends/nvtx/*.h; nvtx nvtx_*;
 capture; backends/ts_capture.h backends/ts_filter.h backends/capture/*.h \
     backends/gpu/records.h; filter capture_* vdev_captures vendor_records \
     record_launches cuda_capture;
-analyze; tools/analyze/[ac]*.c; analyze_* report; analyze
-diff; tools/analyze/diff*.c; diff diff_*; diff
+analyze; tools/analyze/*/*.c tools/analyze/figures/*/*.c; \
+    analyze_* report; analyze
+diff; tools/diff/*.c; diff diff_*; diff
 query; tools/query/*.c; query query_*; cli
 view; tools/view/*.c tools/info/*.c; view view_trace; cli states
-import; tools/import/*.c; import_*; import
+import; tools/import/*.c tools/import/*/*.c; import_*; import
 export; tools/export/*.c; export export_*; cli
-copy; tools/cut/*.c tools/merge/*.c tools/copy/*.c; cut cut_steps merge \
-    rewrite_* anonymise; merge cli
-tools; tools/cli/*.c tools/symbolize/*.c tools/record/*.c \
-    tools/replay/replay*.c; cli cli_columns function_names own_traces \
+copy; tools/cut/*.c tools/merge/*.c tools/common/rewrite/*.c; cut \
+    cut_steps merge rewrite_* anonymise; merge cli
+tools; tools/cli/*.c tools/common/symbolize/*.c tools/record/*.c \
+    tools/replay/*.c; cli cli_columns function_names own_traces \
     symbols symbols_*; cli stacks capture replay'
 
 part() { # N of the area's line
@@ -172,7 +173,7 @@ optimised() { # FILE
         touched "$1"
         case $1 in */replay/*) flags="$flags -DTRACESMITH_REPLAY_IMPLEMENTATION"
         esac
-        gcc $flags -DTRACESMITH_IMPLEMENTATION -S tools/ts_lib.c -o -
+        gcc $flags -DTRACESMITH_IMPLEMENTATION -S src/library.c -o -
         ;;
     *.c) gcc $flags -S "$1" -o - ;;
     *)
@@ -193,9 +194,9 @@ touched() { # FILE
     case $1 in
     src/replay/*)
         header=tracesmith_replay.h
-        rm -f build/TRACESMITH_REPLAY_IMPLEMENTATION.o
+        rm -f build/src/REPLAY_IMPLEMENTATION.o
         ;;
-    src/*) rm -f build/TRACESMITH_IMPLEMENTATION.o build/*-inject.so ;;
+    src/*) rm -f build/src/IMPLEMENTATION.o build/*-inject.so ;;
     *) return ;;
     esac
     src/amalgamate.sh "$(echo "$1" | cut -d/ -f1,2)" >amalgamated

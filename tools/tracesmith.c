@@ -6,7 +6,7 @@
     understood: they become the options of ours.
 */
 #define _GNU_SOURCE
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>

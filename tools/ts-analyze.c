@@ -1,11 +1,11 @@
 /*
     ts-analyze.c - why is it slow, and where did the memory go?
 */
-#include "tools/analyze/advice.h"
-#include "tools/analyze/ask_flame.h"
-#include "tools/analyze/calc_roofline.h"
-#include "tools/select/select.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/analyze/advice/advice.h"
+#include "tools/analyze/topics/flame.h"
+#include "tools/analyze/figures/work/roofline.h"
+#include "tools/common/select/select.h"
+#include "tools/common/symbolize/symbolize.h"
 
 static const char *only_text, *html_text, *sort_text;
 static const char *folded_text, *svg_text, *flame_text;

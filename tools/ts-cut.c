@@ -1,7 +1,7 @@
 /*
     ts-cut.c - a part of a trace as a trace of its own
 */
-#include "tools/select/select_wish.h"
+#include "tools/common/select/resolve.h"
 
 static const char *out_text, *name_text, *deps_text;
 static bool anonymise, want_json;

@@ -1,9 +1,9 @@
 /*
     ts-diff.c - what changed between two traces of one program?
 */
-#include "tools/analyze/diff.h"
-#include "tools/select/select.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/diff/diff.h"
+#include "tools/common/select/select.h"
+#include "tools/common/symbolize/symbolize.h"
 
 static cli_list gate_list, gate_files;
 static const char *junit_text, *markdown_text, *alpha_text;

@@ -1,10 +1,10 @@
 /*
     ts-export.c - a trace for other viewers: Perfetto, Chrome, Graphviz
 */
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 #include "tools/export/dot.h"
-#include "tools/select/select.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/select/select.h"
+#include "tools/common/symbolize/symbolize.h"
 #include <sys/stat.h>
 
 static bool want_json, collapse, has_limit, has_nodes, no_args, no_flows,

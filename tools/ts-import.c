@@ -2,7 +2,7 @@
     ts-import.c - traces of other tools as SBT
 */
 #include "tools/import/import.h"
-#include "tools/import/import_outputs.h"
+#include "tools/import/outputs.h"
 
 static const char *output, *format_name, *rank_list;
 static bool want_verbose, want_json;

@@ -2,7 +2,7 @@
     ts-info.c - what is in a trace, quickly
 */
 #include "tools/info/info.h"
-#include "tools/select/select.h"
+#include "tools/common/select/select.h"
 
 enum { TRACKS_SHOWN = 40, LOSSES_SHOWN = 10, DAMAGE_SHOWN = 10 };
 

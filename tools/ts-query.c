@@ -2,8 +2,8 @@
     ts-query.c - SQL over traces
 */
 #include "tools/query/query.h"
-#include "tools/select/select.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/select/select.h"
+#include "tools/common/symbolize/symbolize.h"
 #include <unistd.h>
 
 static const char *file_text, *save_text;

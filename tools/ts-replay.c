@@ -1,10 +1,10 @@
 /*
     ts-replay.c - replay the GPU operations of a trace
 */
-#include "tools/select/select_wish.h"
-#include "tools/replay/execute.h"
-#include "tools/replay/races.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/select/resolve.h"
+#include "tools/replay/execute/execute.h"
+#include "tools/replay/races/races.h"
+#include "tools/common/symbolize/symbolize.h"
 
 static const char *deps_text, *ops_text;
 static const char *mode_text, *out_text, *speed_text;

@@ -2,7 +2,7 @@
     ts-symbolize.c - gives the frames of a trace's stacks their names
 */
 #define TRACESMITH_WRITER
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/symbolize/symbolize.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

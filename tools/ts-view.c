@@ -2,8 +2,8 @@
     ts-view.c - a trace in the terminal: timeline, events, statistics
 */
 #include "tools/view/view.h"
-#include "tools/select/select.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/select/select.h"
+#include "tools/common/symbolize/symbolize.h"
 #include <time.h>
 #include <unistd.h>
 

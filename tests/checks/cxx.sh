@@ -105,6 +105,6 @@ for cc in gcc $CLANG; do
                 $1.c || exit 1
         done' $cc $folder/parts
 done
-check "cxx: each header says what it needs, tools/ts_cli.h too" sh -c '
-    printf "#include \"tools/ts_cli.h\"\n#include \"tools/ts_cli.h\"\n" |
+check "cxx: each header says what it needs, tools/cli/cli.h too" sh -c '
+    printf "#include \"tools/cli/cli.h\"\n#include \"tools/cli/cli.h\"\n" |
         gcc -std=c11 '"$flags"' -xc -fsyntax-only -'

@@ -133,7 +133,7 @@ check "install: a tree that cannot be written, and make dist in it" sh -c '
     mkdir -m 777 "$0.out"
     cd "$0"
     export CCACHE_DISABLE=1 # its folder is not theirs
-    $alone make -s OUT="$0.out" "$0.out/tools/cli/cli_text.o"
+    $alone make -s OUT="$0.out" "$0.out/tools/cli/text.o"
     ! $alone make dist 2>"$0.said"
     grep "it needs git" "$0.said"' "$folder/tree"
 chmod -R u+w "$folder"

@@ -6,7 +6,7 @@
     are taken off SQLite's hands must not change how many rows there are.
 */
 #define _GNU_SOURCE
-#include "tools/query/query_tables.h"
+#include "tools/query/tables.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 #ifndef TS_BENCHMARK_H
 #define TS_BENCHMARK_H
 
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 
 enum { BENCHMARK_DEPTH = 12, BENCHMARK_BATCH = 1000 };
 

@@ -1,22 +1,22 @@
 /*
     cut.h - a part of a trace as a trace of its own
 
-    cut_select.c     which events are wanted
-    cut_names.c      regular expressions over labels
-    cut_zones.c      when zones of some names were open; frames
-    cut_steps.c      steps: when, and what the host issued in them
-    cut_ranks.c      processes of a merged trace
-    cut_sets.c       sets of numbers
-    cut_open.c       what was open when a time began or ended
-    cut_deps.c       what belongs to what is wanted
-    cut_anonymise.c  other names for everything; cut_public.c: which stay
-    cut_numbers.c    other numbers for what tells a machine or a run
-    cut_write.c      the trace
+    select.c     which events are wanted
+    names.c      regular expressions over labels
+    zones.c      when zones of some names were open; frames
+    steps.c      steps: when, and what the host issued in them
+    ranks.c      processes of a merged trace
+    sets.c       sets of numbers
+    open_zones.c       what was open when a time began or ended
+    dependencies.c       what belongs to what is wanted
+    anonymise.c  other names for everything; well_known_names.c: which stay
+    anonymise_numbers.c    other numbers for what tells a machine or a run
+    write.c      the trace
 */
 #ifndef TS_CUT_H
 #define TS_CUT_H
 
-#include "tools/copy/copy.h"
+#include "tools/common/rewrite/rewrite.h"
 #include <regex.h>
 
 // What is kept besides what is wanted.
@@ -91,7 +91,7 @@ bool cut_has_rank(const ts_reader *reader, const char *text, size_t size);
 */
 bool cut_processes(cut_job *job, const char *text);
 
-/* ---- Sets (cut_sets.c) --------------------------------------------------- */
+/* ---- Sets (sets.c) --------------------------------------------------- */
 
 // Numbers, a bit each where they are close to each other.
 enum { CUT_PAGE = 4096 };
@@ -140,13 +140,13 @@ typedef struct cut_choice {
     bool on_tracks;  // only these
     cut_spans zones; // of wish->zones
     cut_memo zone_names;
-    cut_memo names[5];     // see cut_names.c
+    cut_memo names[5];     // see names.c
     cut_set zone_calls;    // correlations of calls inside them
     cut_set issued, known; // of calls in the time, of any
     cut_set earlier;       // of those before
     int64_t begin_ns; // with wish->issued: the end of the work on wanted tracks
                       // that was issued before; INT64_MIN: none
-    cut_set open;     // when the time began or ended: see cut_open.c
+    cut_set open;     // when the time began or ended: see open_zones.c
     cut_set calls, waiting; // correlations of wanted calls, operations
     uint64_t *added;        // counts
 } cut_choice;

@@ -1,12 +1,12 @@
 /*
     devices.h - what ts-devices asks of each vendor
 
-    devices_run.c     asks, each vendor in a process of its own
-    devices_base.c    what the questions share
-    devices_cupti.c   what is known of versions of CUPTI
-    devices_nvidia.c, devices_amd.c, devices_metax.c, devices_opencl.c,
-    devices_vulkan.c, devices_own.c  one question each
-    devices_print.c   the answers as text and JSON
+    run.c     asks, each vendor in a process of its own
+    common.c    what the questions share
+    cupti.c   what is known of versions of CUPTI
+    nvidia.c, amd.c, metax.c, opencl.c,
+    vulkan.c, vendors.c  one question each
+    print.c   the answers as text and JSON
 
     A driver may hang or crash: it does so in the process of its question,
     which has a time limit, and the answer says so.
@@ -14,7 +14,7 @@
 #ifndef TS_DEVICES_H
 #define TS_DEVICES_H
 
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 
 // What a question is given.
 typedef struct devices_ask {

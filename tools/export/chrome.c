@@ -11,7 +11,7 @@
     Source: "Trace Event Format", Google, 2016; catapult's color_scheme.html.
 */
 #include "tools/export/export.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/symbolize/symbolize.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
     process one with its threads. Source: Graphviz, "The DOT Language".
 */
 #include "tools/export/dot.h"
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

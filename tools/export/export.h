@@ -3,8 +3,8 @@
 
     A trace is walked once, in order of time:
 
-        ts_cursor -> export_walk.c -> slices, instants, samples -> a format
-                     export_links.c: which launch led to which GPU operation
+        ts_cursor -> walk.c -> slices, instants, samples -> a format
+                     links.c: which launch led to which GPU operation
 
     A *lane* is a row of the output on which slices nest properly. A thread, a
     stream or any other *row* starts with one lane and gets more where slices
@@ -19,7 +19,7 @@
 #ifndef TS_EXPORT_H
 #define TS_EXPORT_H
 
-#include "tools/export/export_base.h"
+#include "tools/export/memory.h"
 #include "tracesmith_replay.h"
 
 /* ==== 1. Items =========================================================== */
@@ -96,7 +96,7 @@ typedef struct export_arg {
     uint8_t known;   // export_arg_name
     uint16_t repeat; // of the same name before: "text", "text 2", ...
     export_arg_type type;
-    uint32_t next; // private to export_walk.c
+    uint32_t next; // private to walk.c
     union {
         int64_t number;
         uint64_t uint;
@@ -245,7 +245,7 @@ int export_out_error(export_out *out);
 // Finishes the file, or removes it when `keep` is false or something failed.
 int export_out_close(export_out *out, bool keep);
 
-/* ---- export_pack.c ------------------------------------------------------ */
+/* ---- pack.c ------------------------------------------------------ */
 
 typedef struct export_packer export_packer;
 

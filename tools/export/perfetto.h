@@ -8,7 +8,7 @@
 #define TS_EXPORT_PERFETTO_H
 
 #include "tools/export/export.h"
-#include "tools/export/export_proto.h"
+#include "tools/export/proto.h"
 
 enum { // TracePacket
     PACKET = 1,

@@ -3,7 +3,7 @@
     definitions, which go out with the packet that uses them first
 */
 #include "tools/export/perfetto.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/symbolize/symbolize.h"
 
 // Adds a number; false if it was there.
 bool perfetto_bit_set_add(bit_set *set, uint32_t number)

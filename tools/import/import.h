@@ -8,7 +8,7 @@
     The source is unpacked on the way (gzip, members of a tar). A format
     recognises its files by what they hold and knows nothing of the others; a
     further one is a file with an import_format and a line in
-    import_formats.c. The job has what all of them need: tracks by the ids of
+    formats.c. The job has what all of them need: tracks by the ids of
     the source, launches, correlation, operations that are held back until
     what they belong to is known, and counts of everything that is bad, has no
     place or had to be estimated.
@@ -26,7 +26,7 @@
 #define TS_IMPORT_H
 
 #define TRACESMITH_WRITER // before the first include
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 #include "backends/gpu/collective.h"
 
 #define IMPORT_NONE INT64_MIN

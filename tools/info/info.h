@@ -4,7 +4,7 @@
 #ifndef TS_INFO_H
 #define TS_INFO_H
 
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 
 uint64_t info_event_count(const ts_info *info); // of every kind
 cli_text info_session(const ts_info *info);     // 32 hexadecimal digits

@@ -1,14 +1,14 @@
 /*
     merge.h - several traces become one on one clock
 
-    merge_place.c  where each file lies on the time axis of the first
-    merge_write.c  the trace
-    merge_say.c    what is said of it, as text and JSON
+    placement.c  where each file lies on the time axis of the first
+    write.c  the trace
+    messages.c    what is said of it, as text and JSON
 */
 #ifndef TS_MERGE_H
 #define TS_MERGE_H
 
-#include "tools/copy/copy.h"
+#include "tools/common/rewrite/rewrite.h"
 
 // How the place of a file was found, from sure to unknown.
 typedef enum merge_how {

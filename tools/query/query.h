@@ -8,7 +8,7 @@
 #ifndef TS_QUERY_H
 #define TS_QUERY_H
 
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 
 typedef struct query query;
 

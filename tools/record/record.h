@@ -1,27 +1,27 @@
 /*
     record.h - what the parts of ts-record share
 
-    record_wish.c     what the user wants, from the options
-    record_name.c     the name of the trace
-    record_prepare.c  what must be there before the program runs
-    record_run.c      the program, its signals, its end
-    record_group.c    which signals the program has got as well
-    record_vars.c     the variables by which libraries find the recorder
-    record_keys.c     what is pressed on the terminal
-    record_control.c  what is said to the processes while they run
-    record_parts.c    the traces that its processes left
-    record_own.c      those that the program records itself
-    record_spool.c    those of processes that cannot reach the folder
-    record_launches.c whether what was launched was seen to run
-    record_kept.c     operations that can be run again
-    record_trace.c    one trace of them
-    record_lost.c     what is not in a trace
-    record_say.c      the summary
+    options.c     what the user wants, from the options
+    trace_name.c     the name of the trace
+    prepare.c  what must be there before the program runs
+    run.c      the program, its signals, its end
+    process_group.c    which signals the program has got as well
+    environment.c     the variables by which libraries find the recorder
+    keys.c     what is pressed on the terminal
+    control.c  what is said to the processes while they run
+    parts.c    the traces that its processes left
+    program_traces.c      those that the program records itself
+    spool.c    those of processes that cannot reach the folder
+    launches.c whether what was launched was seen to run
+    captured.c     operations that can be run again
+    trace.c    one trace of them
+    losses.c     what is not in a trace
+    summary.c      the summary
 */
 #ifndef TS_RECORD_H
 #define TS_RECORD_H
 
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 
 #include "backends/inject/control.h"
 #include <sys/types.h>

@@ -4,7 +4,7 @@
 #ifndef TS_REPLAY_TOOL_H
 #define TS_REPLAY_TOOL_H
 
-#include "tools/replay/whatif.h"
+#include "tools/replay/whatif/whatif.h"
 
 // Exit codes: these, and never CLI_FAILED for another reason. TIMEOUT is for
 // replays on a device, which can hang; an emulation cannot.
@@ -60,7 +60,7 @@ static inline ts_reader *replay_reader(const replay_job *job, uint32_t file)
 cli_text replay_file_name(const replay_job *job, uint32_t file);
 void replay_name_files(replay_job *job); // once all are open
 
-/* ---- Running (replay_run.c) --------------------------------------------- */
+/* ---- Running (run.c) --------------------------------------------- */
 
 // False, with the reason on stderr, if one cannot be read.
 bool replay_files_open(replay_job *job, char **paths, uint32_t count);
@@ -75,7 +75,7 @@ bool replay_what_ifs(replay_job *job, const cli_list *texts);
 // loops: 0 or how often.
 ts_result replay_run(replay_job *job, uint64_t loops);
 
-/* ---- Selection (replay_select.c) ---------------------------------------- */
+/* ---- Selection (select.c) ---------------------------------------- */
 
 // Tracks that a list names, and the file of each; see replay_list_close.
 typedef struct replay_list {
@@ -94,7 +94,7 @@ bool replay_streams(const replay_job *job, const char *text, replay_list *list);
 bool replay_devices(const replay_job *job, const char *text, replay_list *list);
 void replay_list_close(replay_list *list);
 
-/* ---- Operations by number and by zone (replay_choose.c) ----------------- */
+/* ---- Operations by number and by zone (choose.c) ----------------- */
 
 // Which operations are wanted besides; see ts_replay_desc.choose.
 typedef struct replay_choice replay_choice;
@@ -148,17 +148,17 @@ void replay_measure(replay_job *job);
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 
 void replay_text(const replay_job *job);
-void replay_print_lanes(const replay_job *job); // replay_lanes.c
+void replay_print_lanes(const replay_job *job); // lanes.c
 void replay_json(const replay_job *job);
 
-/* ---- Real time (replay_live.c) ------------------------------------------ */
+/* ---- Real time (live.c) ------------------------------------------ */
 
 // "2", "0.5", "100x" as millionths; false if it is none.
 bool replay_parse_speed(const char *text, uint64_t *speed);
 // Plays the schedule that was run. False without memory.
 bool replay_play(const replay_job *job, uint64_t speed);
 
-/* ---- A trace of the schedule (replay_write.c) --------------------------- */
+/* ---- A trace of the schedule (write.c) --------------------------- */
 
 // False, with the reason on stderr, if it could not be written.
 bool replay_write(const replay_job *job, const char *path);

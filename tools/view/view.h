@@ -13,7 +13,7 @@
 #ifndef TS_VIEW_H
 #define TS_VIEW_H
 
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 
 /* ==== 1. View ============================================================ */
 

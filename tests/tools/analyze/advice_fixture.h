@@ -9,7 +9,7 @@
 #define ADVICE_FIXTURE_H
 
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/advice.h"
+#include "tools/analyze/advice/advice.h"
 
 enum { US = 1000, KIB = 1024, MIB = 1024 * 1024 };
 enum { PAGEABLE = 1, PINNED = 2, DEVICE = 3 };

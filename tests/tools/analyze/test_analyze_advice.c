@@ -3,8 +3,8 @@
     leaves out, and that its catalogue is complete
 */
 #include "tests/tools/analyze/advice_fixture.h"
-#include "tools/analyze/advice.h"
-#include "tools/analyze/report_parts.h"
+#include "tools/analyze/advice/advice.h"
+#include "tools/analyze/report/parts.h"
 
 extern const analyze_question ask_advice;
 

@@ -2,7 +2,7 @@
     test_analyze_advice_host.c - advice about the host and its launches
 */
 #include "tests/tools/analyze/advice_fixture.h"
-#include "tools/analyze/advice.h"
+#include "tools/analyze/advice/advice.h"
 
 // Twenty kernels of 2 us, each launched after 16 us of something. Devices wait
 // for the host: a host with 80 % saves a fifth of 19 periods of 20 us. Good:

@@ -3,7 +3,7 @@
     and the trace itself
 */
 #include "tests/tools/analyze/advice_fixture.h"
-#include "tools/analyze/advice.h"
+#include "tools/analyze/advice/advice.h"
 
 /* ---- Devices and ranks -------------------------------------------------- */
 

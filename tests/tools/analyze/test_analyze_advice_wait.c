@@ -3,7 +3,7 @@
     and about preparations in the middle of the work
 */
 #include "tests/tools/analyze/advice_fixture.h"
-#include "tools/analyze/advice.h"
+#include "tools/analyze/advice/advice.h"
 
 /* ---- Preparations ------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
     test_analyze_advice_work.c - advice about copies and kernels
 */
 #include "tests/tools/analyze/advice_fixture.h"
-#include "tools/analyze/advice.h"
+#include "tools/analyze/advice/advice.h"
 
 /* ---- Copies ------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
     test_analyze_flame.c - trees of what launched what, by hand-made programs
 */
 #include "tests/tools/analyze/story_analyze.h"
-#include "tools/analyze/ask_flame.h"
-#include "tools/analyze/report_parts.h"
+#include "tools/analyze/topics/flame.h"
+#include "tools/analyze/report/parts.h"
 
 typedef struct scene {
     story s;

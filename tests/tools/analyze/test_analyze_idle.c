@@ -2,7 +2,7 @@
     test_analyze_idle.c - idle time by cause, zone and call, computed by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/calc_idle.h"
+#include "tools/analyze/figures/time/idle.h"
 
 /*
     One stream. The first kernel is launched at 0 and runs 10 to 20. The host

@@ -2,8 +2,8 @@
     test_analyze_memory.c - who holds memory, by hand-made allocations
 */
 #include "tests/tools/analyze/story_analyze.h"
-#include "tools/analyze/analyze_private.h"
-#include "tools/analyze/calc_memory.h"
+#include "tools/analyze/job/private.h"
+#include "tools/analyze/figures/work/memory.h"
 
 static memory computed(story *s)
 {

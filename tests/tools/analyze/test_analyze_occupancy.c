@@ -2,8 +2,8 @@
     test_analyze_occupancy.c - what fits on a multiprocessor, by hand
 */
 #include "tests/tools/analyze/story_analyze.h"
-#include "tools/analyze/calc_occupancy.h"
-#include "tools/analyze/report_parts.h"
+#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/report/parts.h"
 
 // An A100: compute capability 8.0.
 static const occupancy_limits a100 = {

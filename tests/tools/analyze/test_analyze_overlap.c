@@ -2,7 +2,7 @@
     test_analyze_overlap.c - what kernels hide, computed by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/calc_overlap.h"
+#include "tools/analyze/figures/time/overlap.h"
 
 static void collective(made *m, uint32_t stream, int64_t call, int64_t from,
                        int64_t to)

@@ -2,7 +2,7 @@
     test_analyze_path.c - a critical path whose parts are known
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/calc_path.h"
+#include "tools/analyze/figures/time/critical_path.h"
 
 static int64_t sum_of(const sums *s, uint64_t key)
 {

@@ -2,7 +2,7 @@
     test_analyze_patterns.c - sequences that repeat, each token counted once
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/calc_patterns.h"
+#include "tools/analyze/figures/time/patterns.h"
 
 // Letters as tokens, a bar for a break.
 static patterns_repeats find(const char *text, char *shown)

@@ -2,7 +2,7 @@
     test_analyze_ranks.c - arrivals at collectives, computed by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/calc_ranks.h"
+#include "tools/analyze/figures/time/ranks.h"
 
 // Of what the last call launched.
 static void made_meet(made *m, uint32_t stream, int64_t from, int64_t to,

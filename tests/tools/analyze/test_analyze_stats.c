@@ -2,10 +2,10 @@
     test_analyze_stats.c - kernels, copies, calls and zones, summed by hand
 */
 #include "tests/tools/analyze/story_analyze.h"
-#include "tools/analyze/calc_api.h"
-#include "tools/analyze/calc_copies.h"
-#include "tools/analyze/calc_kernels.h"
-#include "tools/analyze/calc_zones.h"
+#include "tools/analyze/figures/work/api.h"
+#include "tools/analyze/figures/work/copies.h"
+#include "tools/analyze/figures/work/kernels.h"
+#include "tools/analyze/figures/work/zones.h"
 
 typedef struct scene {
     story s;

@@ -2,9 +2,9 @@
     test_analyze_steps.c - loops in sequences, and steps that are slow
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/analyze_private.h"
-#include "tools/analyze/calc_period.h"
-#include "tools/analyze/calc_steps.h"
+#include "tools/analyze/job/private.h"
+#include "tools/analyze/figures/time/period.h"
+#include "tools/analyze/figures/time/steps.h"
 
 /* ---- Loops --------------------------------------------------------------- */
 

@@ -2,10 +2,10 @@
     test_analyze_summary.c - a run as a whole, summed by hand
 */
 #include "tests/tools/analyze/story_analyze.h"
-#include "tools/analyze/analyze_private.h"
-#include "tools/analyze/calc_bound.h"
-#include "tools/analyze/calc_cut.h"
-#include "tools/analyze/calc_summary.h"
+#include "tools/analyze/job/private.h"
+#include "tools/analyze/figures/time/bound.h"
+#include "tools/analyze/job/window.h"
+#include "tools/analyze/figures/time/summary.h"
 
 typedef struct scene {
     story s;

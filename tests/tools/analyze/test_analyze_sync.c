@@ -2,7 +2,7 @@
     test_analyze_sync.c - synchronisations, needless and not, by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/calc_sync.h"
+#include "tools/analyze/figures/time/sync.h"
 
 // A call that synchronises, and its row.
 static void host_sync(made *m, ts_event_kind kind, uint32_t track, int64_t from,

@@ -2,8 +2,8 @@
     test_report.c - reports show what is put in, whatever texts hold
 */
 #include "tests/tools/analyze/story_forge.h"
-#include "tools/analyze/analyze.h"
-#include "tools/analyze/report_parts.h"
+#include "tools/analyze/job/job.h"
+#include "tools/analyze/report/parts.h"
 #include <ctype.h>
 
 static const cli_tool tool = { .name = "test" };

@@ -11,7 +11,7 @@
 #define _GNU_SOURCE // mkstemp
 #endif
 #define TRACESMITH_WRITER
-#include "tools/analyze/calc_names.h"
+#include "tools/analyze/figures/base/groups.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // What all tools share: times, lists, numbers, UTF-8, JSON.
-#include "tools/ts_cli.h"
-#include "tools/analyze/analyze_html.h"
+#include "tools/cli/cli.h"
+#include "tools/analyze/output/html.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

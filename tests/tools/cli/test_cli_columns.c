@@ -1,7 +1,7 @@
 /*
     test_cli_columns.c - how wide texts are, and names cut to a width
 */
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
     test_function_names.c - names of functions: read, collapsed, made brief
 */
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #define TRACESMITH_WRITER
 #include "tests/record/record_fixture.h"
 
-#include "tools/ts_cli.h"
+#include "tools/cli/cli.h"
 
 enum { MAIN = 1 };
 

@@ -5,7 +5,7 @@
 #include "tests/record/record_fixture.h"
 
 #include "backends/ts_stack.h"
-#include "tools/symbolize/symbolize.h"
+#include "tools/common/symbolize/symbolize.h"
 
 #include <sys/wait.h>
 

@@ -5,7 +5,7 @@
 #define DIFF_FORGE_H
 
 #include "tests/tools/analyze/story_forge.h"
-#include "tools/analyze/diff.h"
+#include "tools/diff/diff.h"
 
 enum { STEPS = 20 };
 static const cli_tool tool = { .name = "test" };

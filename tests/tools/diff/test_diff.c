@@ -2,8 +2,8 @@
     test_diff.c - two hand-made runs compared, with the noise they have
 */
 #include "tests/tools/diff/diff_forge.h"
-#include "tools/analyze/report_parts.h"
-#include "tools/analyze/diff_tell.h"
+#include "tools/analyze/report/parts.h"
+#include "tools/diff/report_parts.h"
 
 /* ---- Statistics --------------------------------------------------------- */
 

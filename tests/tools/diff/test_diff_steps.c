@@ -2,7 +2,7 @@
     test_diff_steps.c - what is compared where runs are not of one shape
 */
 #include "tests/tools/diff/diff_forge.h"
-#include "tools/analyze/diff.h"
+#include "tools/diff/diff.h"
 
 static void runs_of_other_lengths_are_compared_by_step(void **state)
 {

@@ -2,7 +2,7 @@
     test_import_spill.c - what waits until a trace is imported lies in a file
 */
 #include "tests/tools/import/import_fixture.h"
-#include "tools/import/import_pack.h"
+#include "tools/import/pack.h"
 
 enum { NUMBERS = 700000 };
 

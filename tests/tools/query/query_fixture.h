@@ -6,7 +6,7 @@
 #ifndef QUERY_FIXTURE_H
 #define QUERY_FIXTURE_H
 
-#include "tools/query/query_tables.h"
+#include "tools/query/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
     databases that are saved.
 */
 #define _GNU_SOURCE
-#include "tools/query/query_tables.h"
+#include "tools/query/tables.h"
 
 #include "tests/tools/query/query_fixture.h"
 

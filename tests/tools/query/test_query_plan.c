@@ -4,7 +4,7 @@
     from being taken.
 */
 #define _GNU_SOURCE
-#include "tools/query/query_tables.h"
+#include "tools/query/tables.h"
 
 #include "tests/tools/query/query_fixture.h"
 

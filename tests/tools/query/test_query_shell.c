@@ -2,7 +2,7 @@
     The prompt of ts-query on a terminal of the test's own.
 */
 #define _GNU_SOURCE
-#include "tools/query/query_tables.h"
+#include "tools/query/tables.h"
 
 #include "tests/tools/query/query_fixture.h"
 

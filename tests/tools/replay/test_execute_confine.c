@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "tools/replay/execute.h"
+#include "tools/replay/execute/execute.h"
 
 // What the process of kernels found.
 enum { OWN = 1, FILES = 2, MADE = 4, WROTE_OTHERS = 8, WROTE_CUDAS = 16 };

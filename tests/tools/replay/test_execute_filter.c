@@ -1,5 +1,5 @@
 /*
-    test_execute_filter.c - which system calls kernels may make
+    test_filter.c - which system calls kernels may make
 
     The filter is run by an interpreter: by the numbers of the processor that
     this is built for, in a kernel or not.
@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <cmocka.h>
-#include "tools/replay/execute_filter.h"
+#include "tools/replay/execute/filter.h"
 
 #if defined(__x86_64__)
 enum { MACHINE = (int)AUDIT_ARCH_X86_64, OTHER = (int)AUDIT_ARCH_AARCH64 };

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE // mkdtemp
 #include "tests/tools/merge/merge_forge.h"
 
-#include "tools/replay/execute.h"
+#include "tools/replay/execute/execute.h"
 
 enum { OTHER = STREAM + 1, NONE = -1 };
 

@@ -7,7 +7,7 @@
 */
 #define _GNU_SOURCE // mkstemp
 #define TRACESMITH_WRITER
-#include "tools/replay/verify.h"
+#include "tools/replay/verify/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
     Times are in microseconds.
 */
 #include "tests/replay/model/whatif_scene.h"
-#include "tools/replay/whatif.h"
+#include "tools/replay/whatif/whatif.h"
 
 static const cli_tool tool = { .name = "test" };
 

@@ -8,7 +8,7 @@
 */
 #include "tests/tools/import/import_fixture.h"
 #include "tools/import/import.h"
-#include "tools/replay/whatif.h"
+#include "tools/replay/whatif/whatif.h"
 
 #if defined TRACESMITH_YAJL && defined TRACESMITH_SQLITE
 

@@ -1,5 +1,5 @@
 // Parts of ts-view: maps, percentiles, names, lines.
-#include "tools/view/view_samples.h"
+#include "tools/view/samples.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,309 @@
+/*
+    rule_graph.c - advice: launches that a graph could make at once
+*/
+#include "tools/analyze/advice/rule.h"
+
+// A launch that a graph can hold: it neither waits nor touches host memory.
+typedef struct step {
+    uint32_t call, symbol; // symbol: what is launched, and on which stream
+    uint32_t file, thread, segment;
+    int64_t start_ns, end_ns;
+} step;
+
+// A part of the launches of a thread that comes several times.
+typedef struct window {
+    uint64_t hash;
+    size_t first, count; // of steps
+} window;
+
+typedef struct capture {
+    advice *a;
+    const advice_rule *rule;
+    step *steps;
+    size_t count;
+    window *windows;
+    size_t window_count;
+} capture;
+
+static bool can_be_captured(const advice_op *op)
+{
+    if (op->skipped) return false;
+    switch (op->kind) {
+    case TS_EVENT_KERNEL:
+    case TS_EVENT_MEMSET:
+    case TS_EVENT_COLLECTIVE:
+    case TS_EVENT_EVENT_RECORD:
+    case TS_EVENT_EVENT_WAIT: return true;
+    case TS_EVENT_MEMCPY: return op->type == 3 || op->type == 5;
+    default: return false;
+    }
+}
+
+static uint32_t symbol_of(const advice_op *op)
+{
+    uint32_t symbol = op->kind * UINT32_C(2654435761);
+    symbol = (symbol ^ op->launch) * UINT32_C(2246822519);
+    return (symbol ^ op->stream) * UINT32_C(3266489917);
+}
+
+static int by_thread(const void *left, const void *right)
+{
+    const step *const a = left, *const b = right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->call > b->call) - (a->call < b->call);
+}
+
+// The operation of each call, how many it launched, and whether it waits.
+static void list_steps(capture *c)
+{
+    advice *const a = c->a;
+    advice_load_waits(a);
+    const size_t calls = a->graph.call_count;
+    c->steps = calloc(calls + 1, sizeof *c->steps);
+    c->windows = calloc(calls + 1, sizeof *c->windows);
+    uint32_t *const launched = calloc(calls + 1, sizeof *launched);
+    if (!c->steps || !c->windows || !launched || a->failed) {
+        a->failed = true;
+        free(launched);
+        return;
+    }
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (advice_is_call(a, a->ops[i].call) &&
+            (a->call_op[a->ops[i].call - a->op_count] == i ||
+             ts_event_has_contents(a->ops[i].kind)))
+            launched[a->ops[i].call - a->op_count]++;
+    size_t wait = 0;
+    for (uint32_t i = 0; i < calls; i++) {
+        const uint32_t call = (uint32_t)a->op_count + i;
+        const bool waits = wait < a->wait_count && a->waits[wait].call == call;
+        wait += waits;
+        const ts_node n = advice_node(a, call);
+        step *const s = &c->steps[c->count++];
+        const uint32_t op = a->call_op[i];
+        // Symbol 0 breaks a sequence.
+        const bool fits =
+            !waits && launched[i] == 1 && can_be_captured(&a->ops[op]);
+        const step one = { call,
+                           fits ? symbol_of(&a->ops[op]) | 1 : 0,
+                           n.file,
+                           n.track,
+                           0,
+                           n.recorded_ns,
+                           n.recorded_ns + n.duration_ns };
+        *s = one;
+    }
+    free(launched);
+    if (c->count > 1) qsort(c->steps, c->count, sizeof *c->steps, by_thread);
+}
+
+// Sequences end at what cannot be captured and at long pauses.
+static void number_segments(capture *c)
+{
+    const int64_t pause = advice_limit(c->a, c->rule, "pause");
+    uint32_t segment = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const step *const before = i ? &c->steps[i - 1] : NULL;
+        step *const s = &c->steps[i];
+        if (!before || before->file != s->file || before->thread != s->thread ||
+            !s->symbol || !before->symbol ||
+            s->start_ns - before->end_ns > pause)
+            segment++;
+        s->segment = segment;
+    }
+}
+
+static uint64_t hash_of(const capture *c, size_t first, size_t count)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = first; i < first + count; i++)
+        hash = (hash ^ c->steps[i].symbol) * 1099511628211u;
+    return hash ^ count;
+}
+
+static void add_window(capture *c, size_t first, size_t count)
+{
+    const size_t least = (size_t)advice_limit(c->a, c->rule, "launches");
+    if (count < least || count < 2 || !c->steps[first].symbol) return;
+    window *const w = &c->windows[c->window_count++];
+    w->first = first;
+    w->count = count;
+    w->hash = hash_of(c, first, count);
+}
+
+typedef struct symbol_count {
+    uint32_t symbol;
+    uint32_t count, first;
+} symbol_count;
+
+static int by_symbol(const void *left, const void *right)
+{
+    const symbol_count *const a = left, *const b = right;
+    if (a->symbol != b->symbol) return a->symbol < b->symbol ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+// What comes least often, but often enough, begins an iteration: symbol 0 if
+// nothing does.
+static uint32_t anchor_of(const capture *c, size_t first, size_t end)
+{
+    const uint32_t least = (uint32_t)advice_limit(c->a, c->rule, "count");
+    symbol_count *const all = calloc(end - first + 1, sizeof *all);
+    symbol_count best = { 0 };
+    if (!all) return 0;
+    for (size_t i = first; i < end; i++) {
+        all[i - first].symbol = c->steps[i].symbol;
+        all[i - first].first = (uint32_t)(i - first);
+    }
+    qsort(all, end - first, sizeof *all, by_symbol);
+    for (size_t i = 0, next; i < end - first; i = next) {
+        for (next = i + 1;
+             next < end - first && all[next].symbol == all[i].symbol;)
+            next++;
+        all[i].count = (uint32_t)(next - i);
+        if (all[i].count >= least &&
+            (!best.count || all[i].count < best.count ||
+             (all[i].count == best.count && all[i].first < best.first)))
+            best = all[i];
+    }
+    free(all);
+    return best.symbol;
+}
+
+// A segment is a window; a long one, of iterations without a pause, is cut at
+// its anchor, several short iterations being one window.
+static void list_windows(capture *c)
+{
+    const size_t least = (size_t)advice_limit(c->a, c->rule, "launches");
+    for (size_t first = 0, end; first < c->count; first = end) {
+        for (end = first + 1; end < c->count &&
+                              c->steps[end].segment == c->steps[first].segment;)
+            end++;
+        const uint32_t anchor = anchor_of(c, first, end);
+        if (!anchor) {
+            add_window(c, first, end - first);
+            continue;
+        }
+        size_t from = SIZE_MAX;
+        for (size_t i = first; i < end; i++) {
+            if (c->steps[i].symbol != anchor) continue;
+            if (from != SIZE_MAX && i - from < least) continue;
+            if (from != SIZE_MAX) add_window(c, from, i - from);
+            from = i;
+        }
+        if (from != SIZE_MAX) add_window(c, from, end - from);
+    }
+}
+
+static int by_hash(const void *left, const void *right)
+{
+    const window *const a = left, *const b = right;
+    if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+typedef struct captured {
+    uint64_t kinds, windows, launches;
+    int64_t host_ns;
+    const window *longest;
+    size_t longest_times;
+    advice_spans spans;
+    bool *calls; // of each call: made by a graph
+} captured;
+
+// The host makes the first call of a window and then all at once.
+static void take_window(capture *c, captured *got, const window *w)
+{
+    const step *const first = &c->steps[w->first];
+    const step *const last = &c->steps[w->first + w->count - 1];
+    got->windows++;
+    got->launches += w->count;
+    got->host_ns += last->end_ns - first->end_ns;
+    advice_span_add(c->a, &got->spans, first->file, first->thread,
+                    first->end_ns, last->end_ns);
+    for (size_t i = w->first + 1; i < w->first + w->count; i++)
+        got->calls[c->steps[i].call - c->a->op_count] = true;
+}
+
+static void take_windows(capture *c, captured *got)
+{
+    const size_t least = (size_t)advice_limit(c->a, c->rule, "count");
+    for (size_t first = 0, end; first < c->window_count; first = end) {
+        const window *const w = &c->windows[first];
+        for (end = first + 1;
+             end < c->window_count && c->windows[end].hash == w->hash;)
+            end++;
+        if (end - first < least) continue;
+        got->kinds++;
+        if (!got->longest || w->count * (end - first) >
+                                 got->longest->count * got->longest_times) {
+            got->longest = w;
+            got->longest_times = end - first;
+        }
+        // The first is what is captured.
+        for (size_t i = first + 1; i < end; i++)
+            take_window(c, got, &c->windows[i]);
+    }
+}
+
+static void find_graph(capture *c, captured *got)
+{
+    advice *const a = c->a;
+    advice_mask mask = advice_mask_open(a);
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (advice_is_call(a, a->ops[i].call) &&
+            got->calls[a->ops[i].call - a->op_count])
+            advice_mask_add(a, &mask, i);
+    const step *const first = &c->steps[got->longest->first];
+    const step *const last = first + got->longest->count - 1;
+    advice_finding *const f = advice_find(a, c->rule);
+    advice_show_time(f, first->file, first->start_ns, last->end_ns);
+    report_evidence_add(&f->evidence, a->call_op[first->call - a->op_count]);
+    report_evidence_add(&f->evidence, a->call_op[last->call - a->op_count]);
+    advice_change(a, f, TS_CHANGE_NO_LAUNCH, &mask);
+    advice_spare(a, f, &got->spans);
+    ADVICE_SAY(a, f, title, "the same launches are made again and again");
+    ADVICE_SAY(
+        a, f, what,
+        "%s, with nothing between that a graph "
+        "could not hold, %s %s again; the one with most "
+        "launches has %s and comes %s times. The host takes %s for "
+        "them.",
+        cli_counted(got->kinds, "sequence of launches", "sequences of launches")
+            .s,
+        got->kinds == 1 ? "comes" : "come",
+        cli_counted(got->windows, "time", "times").s,
+        cli_count(got->longest->count).s, cli_count(got->longest_times).s,
+        cli_time(got->host_ns).s);
+    ADVICE_SAY(a, f, todo,
+               "Capture each into a graph and launch that (CUDA graphs, "
+               "torch.cuda.graph, mode=\"reduce-overhead\"), if shapes and "
+               "addresses stay the same.");
+    ADVICE_SAY(a, f, how,
+               "replay in which each repetition is launched whole by its first "
+               "call, and what the host did between its launches takes no "
+               "time");
+    f->confidence = REPORT_MEDIUM; // arguments are not known to be the same
+}
+
+void rule_graph_capture(advice *a, const advice_rule *rule)
+{
+    capture c = { .a = a, .rule = rule };
+    list_steps(&c);
+    captured got = { 0 };
+    got.calls = calloc(a->graph.call_count + 1, sizeof *got.calls);
+    if (!a->failed && got.calls) {
+        number_segments(&c);
+        list_windows(&c);
+        if (c.window_count > 1)
+            qsort(c.windows, c.window_count, sizeof *c.windows, by_hash);
+        take_windows(&c, &got);
+        if (got.windows && got.launches) find_graph(&c, &got);
+    }
+    if (!got.calls) a->failed = true;
+    free(got.spans.list);
+    free(got.calls);
+    free(c.steps);
+    free(c.windows);
+}

@@ -1,0 +1,451 @@
+/*
+    rule_host.c - advice: what the host does while devices wait for it
+*/
+#include "tools/analyze/figures/base/host_position.h"
+#include "tools/analyze/figures/base/groups.h"
+#include "tools/analyze/job/sums.h"
+#include "tools/analyze/advice/rule.h"
+
+/* ---- host-bound ---------------------------------------------------------- */
+
+void rule_host_bound(advice *a, const advice_rule *rule)
+{
+    const int64_t host = a->cost_ns[TS_COST_HOST];
+    if (!advice_reaches(a, rule, "share", host, a->recorded_ns)) return;
+    const uint32_t percent = (uint32_t)advice_limit(a, rule, "assumed") / 100;
+    const ts_timeline_figures *const t = ts_timeline_total(a->timeline);
+    advice_finding *const f = advice_find(a, rule);
+    ts_change *const change = advice_change(a, f, TS_CHANGE_HOST, NULL);
+    change->factor.num = percent;
+    change->factor.den = 100;
+    advice_show_time(f, a->longest.file, a->longest.from_ns, a->longest.to_ns);
+    f->assumed = true;
+    f->of_host = true;
+    ADVICE_SAY(a, f, title, "the host sets the pace");
+    ADVICE_SAY(
+        a, f, what,
+        "%s of the critical path (%s) are spent on the host; devices "
+        "are busy for %s of their time.",
+        cli_time(host).s, report_words(report_share(host, a->recorded_ns)).s,
+        report_words(report_share(t->busy_ns, t->busy_ns + t->idle_ns)).s);
+    ADVICE_SAY(a, f, todo,
+               "Faster kernels gain nothing here. Do less on the host between "
+               "launches (see host-zone), launch less often (graphs, compiled "
+               "models, larger batches), or launch from a thread that does "
+               "nothing else.");
+    ADVICE_SAY(a, f, how,
+               "replay in which all that the host does takes %" PRIu32
+               " %% of its time",
+               percent);
+}
+
+/* ---- host-zone, data-loading --------------------------------------------- */
+
+static const char *const loading[] = {
+    "DataLoader", "dataloader", "data_loader", "Dataloader",
+    "load_data",  "load_batch", "get_batch",   "fetch_data",
+    "collate",    "_next_data", "prefetch",    NULL
+};
+
+typedef struct zone_parts {
+    advice *a;
+    names_index *names;
+    sums zones;     // by group of `names`: a name, on any rank
+    uint32_t group; // whose spans are wanted, if `wants`
+    bool wants;
+    uint32_t file;               // of the longest span
+    bool loads;                  // wanted: those of data loading
+    advice_spans spans, longest; // longest: one span
+    uint32_t loader;             // site of the longest one, of file
+    uint8_t *known;              // of each site of each file
+    size_t stride;
+} zone_parts;
+
+static ts_text site_name(const advice *a, uint32_t file, uint32_t site)
+{
+    return advice_short(
+        a, ts_reader_site_name(analyze_reader(a->job, file), site));
+}
+
+// Zones repeat: the answer for a site is kept, 1 no, 2 yes.
+static bool loads_data(zone_parts *z, uint32_t file, uint32_t site)
+{
+    const ts_reader *const reader = analyze_reader(z->a->job, file);
+    const size_t at = file * z->stride + site;
+    if (!z->known || site >= z->stride) return false;
+    if (!z->known[at])
+        z->known[at] =
+            advice_has_word(ts_reader_site_name(reader, site), loading) ? 2 : 1;
+    return z->known[at] == 2;
+}
+
+// The outermost zone that loads data; 0: none.
+static uint32_t loading_site(zone_parts *z, uint32_t file,
+                             const inside_frame *frames, uint32_t depth)
+{
+    for (uint32_t i = 0; i < depth; i++)
+        if (!frames[i].call && loads_data(z, file, frames[i].id))
+            return frames[i].id;
+    return 0;
+}
+
+// True if it is the longest so far.
+static bool want(zone_parts *z, const inside_span *span, int64_t from_ns,
+                 int64_t to_ns)
+{
+    advice_span_add(z->a, &z->spans, span->file, span->thread, from_ns, to_ns);
+    if (z->longest.count &&
+        z->longest.list[0].end_ns - z->longest.list[0].start_ns >=
+            to_ns - from_ns)
+        return false;
+    z->longest.count = 0;
+    advice_span_add(z->a, &z->longest, span->file, span->thread, from_ns,
+                    to_ns);
+    return true;
+}
+
+// In a call that other rules are about: allocations, loading of code, ...
+static bool is_elsewhere(const advice *a, const inside_span *span,
+                         const inside_frame *frames, uint32_t depth)
+{
+    const inside_frame *const call = inside_call(frames, depth);
+    return call &&
+           advice_class_of(ts_reader_name(analyze_reader(a->job, span->file),
+                                          call->id)) != ADVICE_OTHER;
+}
+
+static void count_part(void *user, const inside_span *span, int64_t from_ns,
+                       int64_t to_ns, const inside_frame *frames,
+                       uint32_t depth)
+{
+    zone_parts *const z = user;
+    const inside_frame *const zone = inside_zone(frames, depth);
+    if (!zone || (!z->loads && is_elsewhere(z->a, span, frames, depth))) return;
+    if (z->loads) {
+        const uint32_t site = loading_site(z, span->file, frames, depth);
+        if (site && want(z, span, from_ns, to_ns)) {
+            z->file = span->file;
+            z->loader = site;
+        }
+    } else {
+        const uint32_t group = names_add(z->names, z->a->replay, span->file,
+                                         TS_EVENT_ZONE, zone->id);
+        if (z->wants && group == z->group)
+            want(z, span, from_ns, to_ns);
+        else if (!z->wants && (group == TS_NODE_NONE ||
+                               !sums_add(&z->zones, group, to_ns - from_ns, 0)))
+            z->a->failed = true;
+    }
+}
+
+// Goes through what was open in these parts of threads.
+static bool walk(advice *a, zone_parts *z, const advice_part *parts,
+                 size_t count)
+{
+    inside_span *const spans = calloc(count + 1, sizeof *spans);
+    for (size_t i = 0; spans && i < count; i++) {
+        const inside_span span = { parts[i].file,
+                                   parts[i].thread,
+                                   parts[i].from_ns,
+                                   parts[i].to_ns,
+                                   i,
+                                   0 };
+        spans[i] = span;
+    }
+    const bool ok =
+        spans && inside_parts(a->replay, spans, count, count_part, z);
+    free(spans);
+    if (!ok) a->failed = true;
+    return ok;
+}
+
+// What of the critical path is on the host.
+static bool walk_path(advice *a, zone_parts *z)
+{
+    return walk(a, z, a->parts, a->part_count);
+}
+
+typedef struct thread_call {
+    advice_part at;
+    bool waits;
+} thread_call;
+
+static int by_place(const void *left, const void *right)
+{
+    const advice_part *const a = left, *const b = right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+static thread_call *list_calls(advice *a)
+{
+    advice_load_waits(a);
+    thread_call *const all = calloc(a->graph.call_count + 1, sizeof *all);
+    for (uint32_t i = 0; all && i < a->graph.call_count; i++) {
+        const ts_node n = advice_node(a, (uint32_t)a->op_count + i);
+        const advice_part at = { n.file, n.track, n.recorded_ns,
+                                 n.recorded_ns + n.duration_ns };
+        all[i].at = at;
+    }
+    for (size_t i = 0; all && i < a->wait_count; i++) {
+        thread_call *const call = &all[a->waits[i].call - a->op_count];
+        call->waits = true;
+        call->at.to_ns = a->waits[i].end_ns;
+    }
+    if (all && a->graph.call_count)
+        qsort(all, a->graph.call_count, sizeof *all, by_place);
+    return all;
+}
+
+// All that threads with calls did but wait: what is quicker is so everywhere,
+// or another thread or rank would take its place on the path.
+static bool walk_threads(advice *a, zone_parts *z)
+{
+    thread_call *const calls = list_calls(a);
+    advice_part *const parts =
+        calloc((size_t)a->graph.call_count + 1, sizeof *parts);
+    size_t count = 0;
+    const thread_call *before = NULL; // of the same thread
+    for (uint32_t i = 0; calls && parts && i < a->graph.call_count; i++) {
+        const advice_part *const at = &calls[i].at;
+        if (before &&
+            (before->at.file != at->file || before->at.thread != at->thread))
+            before = NULL;
+        parts[count] = *at;
+        if (before) parts[count].from_ns = before->at.to_ns;
+        if (calls[i].waits) parts[count].to_ns = at->from_ns;
+        count += parts[count].to_ns > parts[count].from_ns;
+        before = &calls[i];
+    }
+    const bool ok = calls && parts && walk(a, z, parts, count);
+    free(calls);
+    free(parts);
+    if (!ok) a->failed = true;
+    return ok;
+}
+
+static void close_parts(zone_parts *z)
+{
+    sums_close(&z->zones);
+    free(z->known);
+    free(z->spans.list);
+    free(z->longest.list);
+}
+
+static void find_zone(advice *a, const advice_rule *rule, names_index *names,
+                      const sums_row *zone)
+{
+    const uint32_t group = (uint32_t)zone->key;
+    zone_parts z = { .a = a, .names = names, .group = group, .wants = true };
+    zone_parts all = z;
+    if (walk_path(a, &z) && z.spans.count && walk_threads(a, &all)) {
+        const ts_text name = advice_short(a, names->groups[group].text);
+        const uint64_t count = z.spans.count;
+        const ts_host_span longest = z.longest.list[0];
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, longest.file, longest.start_ns, longest.end_ns);
+        advice_spare(a, f, &all.spans);
+        f->held_ns = zone->ns;
+        ADVICE_SAY(a, f, title, "devices wait for '%.*s' on the host",
+                   (int)name.size, name.text);
+        ADVICE_SAY(
+            a, f, what,
+            "What the host does in '%.*s' itself, outside of zones and "
+            "allocations within it, holds up the critical path for %s, %s, at "
+            "most %s at once.",
+            (int)name.size, name.text, cli_time(zone->ns).s,
+            cli_counted(count, "time", "times").s,
+            cli_time(longest.end_ns - longest.start_ns).s);
+        ADVICE_SAY(a, f, todo,
+                   "Make it faster, do it on the device, or do it ahead of "
+                   "time on another thread while the device works.");
+        ADVICE_SAY(a, f, how, "replay in which this takes no time");
+    }
+    close_parts(&z);
+    close_parts(&all);
+}
+
+void rule_host_zone(advice *a, const advice_rule *rule)
+{
+    names_index names;
+    zone_parts z = { .a = a, .names = &names };
+    const size_t most = (size_t)advice_limit(a, rule, "zones");
+    if (!names_open(&names, a->replay)) {
+        a->failed = true;
+    } else if (walk_path(a, &z)) {
+        sums_sort(&z.zones);
+        for (size_t i = 0; i < z.zones.count && i < most; i++)
+            if (!names_waits(names.groups[z.zones.rows[i].key].text) &&
+                advice_reaches(a, rule, "share", z.zones.rows[i].ns,
+                               a->makespan_ns))
+                find_zone(a, rule, &names, &z.zones.rows[i]);
+    }
+    close_parts(&z);
+    names_close(&names);
+}
+
+void rule_data_loading(advice *a, const advice_rule *rule)
+{
+    zone_parts z = { .a = a, .loads = true };
+    for (uint32_t i = 0; i < a->job->file_count; i++) {
+        const size_t sites = (size_t)analyze_info(a->job, i)->site_count + 1;
+        if (sites > z.stride) z.stride = sites;
+    }
+    z.known = calloc(z.stride * a->job->file_count, 1);
+    if (!z.known) a->failed = true;
+    zone_parts all = z;
+    if (walk_path(a, &z) &&
+        advice_reaches(a, rule, "share", z.spans.ns, a->makespan_ns) &&
+        z.spans.count && walk_threads(a, &all)) {
+        const int64_t ns = z.spans.ns;
+        const ts_text name = site_name(a, z.file, z.loader);
+        const ts_host_span longest = z.longest.list[0];
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, longest.file, longest.start_ns, longest.end_ns);
+        advice_spare(a, f, &all.spans);
+        f->held_ns = ns;
+        ADVICE_SAY(a, f, title, "devices wait for data");
+        ADVICE_SAY(a, f, what,
+                   "Loading data holds up the critical path for %s, at most "
+                   "%s at once, in '%.*s'.",
+                   cli_time(ns).s,
+                   cli_time(longest.end_ns - longest.start_ns).s,
+                   (int)name.size, name.text);
+        ADVICE_SAY(a, f, todo,
+                   "Load ahead on other threads or processes (workers, "
+                   "prefetching, pinned memory), or do the decoding on the "
+                   "device.");
+        ADVICE_SAY(a, f, how, "replay in which loading takes no time");
+    }
+    all.known = NULL; // both share it
+    close_parts(&z);
+    close_parts(&all);
+}
+
+/* ---- contended-launches -------------------------------------------------- */
+
+typedef struct launch {
+    uint32_t file, thread;
+    int64_t start_ns, end_ns;
+    bool shared; // with a call of another thread
+} launch;
+
+static int by_start(const void *left, const void *right)
+{
+    const launch *const a = left, *const b = right;
+    if (a->file != b->file) return a->file < b->file ? -1 : 1;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+// Calls that launched work and did not wait for it.
+static launch *list_launches(advice *a, size_t *count)
+{
+    advice_load_waits(a);
+    launch *const all = calloc(a->graph.call_count + 1, sizeof *all);
+    *count = 0;
+    size_t wait = 0;
+    for (uint32_t i = 0; all && a->call_op && i < a->graph.call_count; i++) {
+        const uint32_t call = (uint32_t)a->op_count + i;
+        if (wait < a->wait_count && a->waits[wait].call == call) {
+            wait++;
+            continue;
+        }
+        if (a->call_op[i] == TS_NODE_NONE) continue;
+        const ts_node n = advice_node(a, call);
+        const launch one = { n.file, n.track, n.recorded_ns,
+                             n.recorded_ns + n.duration_ns, false };
+        all[(*count)++] = one;
+    }
+    if (!all) a->failed = true;
+    if (all && *count > 1) qsort(all, *count, sizeof *all, by_start);
+    return all;
+}
+
+// Each is compared with the two before it that end last, of two threads.
+static void mark_shared(launch *all, size_t count)
+{
+    size_t last = SIZE_MAX, other = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (last != SIZE_MAX && all[last].file != all[i].file)
+            last = other = SIZE_MAX;
+        const size_t rival =
+            last != SIZE_MAX && all[last].thread != all[i].thread ? last
+                                                                  : other;
+        if (rival != SIZE_MAX && all[rival].end_ns > all[i].start_ns)
+            all[i].shared = all[rival].shared = true;
+        if (last != SIZE_MAX && all[last].thread != all[i].thread) other = last;
+        if (last == SIZE_MAX || all[last].thread != all[i].thread ||
+            all[i].end_ns > all[last].end_ns)
+            last = i;
+    }
+}
+
+static int by_length(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static int64_t median_alone(const launch *all, size_t count, bool shared,
+                            uint64_t *number)
+{
+    int64_t *const lengths = calloc(count + 1, sizeof *lengths);
+    size_t n = 0;
+    for (size_t i = 0; lengths && i < count; i++)
+        if (all[i].shared == shared)
+            lengths[n++] = all[i].end_ns - all[i].start_ns;
+    if (lengths && n) qsort(lengths, n, sizeof *lengths, by_length);
+    const int64_t middle = lengths ? sums_quantile(lengths, n, 500) : 0;
+    free(lengths);
+    *number = n;
+    return middle;
+}
+
+void rule_contended_launches(advice *a, const advice_rule *rule)
+{
+    size_t count;
+    launch *const all = list_launches(a, &count);
+    uint64_t alone, shared;
+    if (!all) return;
+    mark_shared(all, count);
+    const int64_t usual = median_alone(all, count, false, &alone);
+    const int64_t slow = median_alone(all, count, true, &shared);
+    const uint64_t least = (uint64_t)advice_limit(a, rule, "count");
+    advice_spans spans = { 0 };
+    const launch *longest = NULL;
+    if (alone >= least && shared >= least &&
+        advice_reaches(a, rule, "slowdown", slow, usual))
+        for (size_t i = 0; i < count; i++) {
+            if (!all[i].shared) continue;
+            advice_span_add(a, &spans, all[i].file, all[i].thread,
+                            all[i].start_ns + usual, all[i].end_ns);
+            if (!longest || all[i].end_ns - all[i].start_ns >
+                                longest->end_ns - longest->start_ns)
+                longest = &all[i];
+        }
+    if (longest) {
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_time(f, longest->file, longest->start_ns, longest->end_ns);
+        const int64_t ns = spans.ns;
+        advice_spare(a, f, &spans);
+        ADVICE_SAY(a, f, title,
+                   "threads launch at once and hold each other "
+                   "up");
+        ADVICE_SAY(a, f, what,
+                   "%s launches that overlap one of another thread take %s in "
+                   "the median, %s others %s: %s more in all.",
+                   cli_count(shared).s, cli_time(slow).s, cli_count(alone).s,
+                   cli_time(usual).s, cli_time(ns).s);
+        ADVICE_SAY(a, f, todo,
+                   "Launch from one thread, or capture what one of them "
+                   "launches into a graph: the driver takes a lock for each "
+                   "launch.");
+        ADVICE_SAY(a, f, how,
+                   "replay in which these launches take no longer than the "
+                   "others do in the median");
+    }
+    free(spans.list);
+    free(all);
+}

@@ -1,0 +1,300 @@
+/*
+    rule_kernel.c - advice: kernels that do not use the device they run on
+*/
+#include "tools/analyze/figures/base/groups.h"
+#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/advice/rule.h"
+
+// Kernels of one name, on whatever rank, that a rule is about.
+typedef struct group {
+    uint32_t name, first; // name: of the index; first: operation
+    uint64_t count;
+    int64_t ns, path_ns;
+} group;
+
+typedef struct groups {
+    names_index names;
+    group *list; // those with kernels come first
+    size_t count;
+} groups;
+
+static void close_groups(groups *g)
+{
+    names_close(&g->names);
+    free(g->list);
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const group *const a = left, *const b = right;
+    if (!a->count || !b->count) return !a->count - !b->count;
+    if (a->path_ns != b->path_ns) return a->path_ns > b->path_ns ? -1 : 1;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+typedef bool (*kernel_test)(const advice *a, const advice_rule *rule,
+                            uint32_t op);
+
+static bool is_kernel(const advice *a, uint32_t op)
+{
+    return a->ops[op].kind == TS_EVENT_KERNEL && !a->ops[op].skipped;
+}
+
+// Groups of the kernels that pass a test, the longest on the path first.
+static groups group_kernels(advice *a, const advice_rule *rule,
+                            kernel_test test)
+{
+    groups g = { 0 };
+    a->failed |= !names_open(&g.names, a->replay);
+    g.list = calloc(g.names.count + 1, sizeof *g.list);
+    a->failed |= !g.list;
+    for (uint32_t i = 0; i < a->op_count && !a->failed; i++) {
+        if (!is_kernel(a, i) || (test && !test(a, rule, i))) continue;
+        group *const to = &g.list[g.names.of[i]];
+        if (!to->count++) {
+            to->name = g.names.of[i];
+            to->first = i;
+            g.count++;
+        }
+        to->ns += advice_length(&a->ops[i]);
+        to->path_ns += a->path_ns[i];
+    }
+    if (g.list) qsort(g.list, g.names.count, sizeof *g.list, by_path);
+    return g;
+}
+
+static advice_mask mask_of(advice *a, const advice_rule *rule, const groups *g,
+                           const group *of, kernel_test test)
+{
+    advice_mask mask = advice_mask_open(a);
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (is_kernel(a, i) && g->names.of[i] == of->name &&
+            (!test || test(a, rule, i)))
+            advice_mask_add(a, &mask, i);
+    return mask;
+}
+
+static int64_t kernel_time(const advice *a)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (is_kernel(a, i)) sum += advice_length(&a->ops[i]);
+    return sum;
+}
+
+static bool occupancy_at(const advice *a, uint32_t op, occupancy *o)
+{
+    const advice_device *const d = &a->devices[a->ops[op].device];
+    return d->has_limits && occupancy_of(&d->limits, advice_launch(a, op), o);
+}
+
+// Made to run like this: they live on registers and shared memory.
+static const char *const tuned[] = { "gemm",   "Gemm",  "GEMM",    "cutlass",
+                                     "xmma",   "nvjet", "flash",   "fmha",
+                                     "Cijk_",  "cudnn", "conv",    "Conv",
+                                     "cublas", "bmm_",  "ck_tile", "wgrad",
+                                     "dgrad",  "fprop", NULL };
+
+/* ---- hot-kernel ---------------------------------------------------------- */
+
+void rule_hot_kernel(advice *a, const advice_rule *rule)
+{
+    const uint32_t percent = (uint32_t)advice_limit(a, rule, "assumed") / 100;
+    const size_t most = (size_t)advice_limit(a, rule, "kernels");
+    groups g = group_kernels(a, rule, NULL);
+    for (size_t i = 0; i < g.count && i < most; i++) {
+        const group *const k = &g.list[i];
+        if (!advice_reaches(a, rule, "share", k->path_ns, a->makespan_ns))
+            break;
+        advice_mask mask = mask_of(a, rule, &g, k, NULL);
+        const ts_text name = advice_label(a, k->first);
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_mask(a, f, &mask);
+        ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
+        change->factor.num = percent;
+        change->factor.den = 100;
+        f->assumed = true;
+        ADVICE_SAY(a, f, title, "one kernel holds much of the critical path");
+        ADVICE_SAY(a, f, what,
+                   "%.*s runs %s, %s in all; %s of that (%s of the run) is on "
+                   "the critical path.",
+                   (int)name.size, name.text,
+                   cli_counted(k->count, "time", "times").s, cli_time(k->ns).s,
+                   cli_time(k->path_ns).s,
+                   report_words(report_share(k->path_ns, a->makespan_ns)).s);
+        ADVICE_SAY(a, f, todo, "%s",
+                   advice_has_word(advice_raw_name(a, k->first), tuned)
+                       ? "It comes from a tuned library: try other shapes "
+                         "(multiples of 64), a smaller type, the library's own "
+                         "tuning, or compute less of it."
+                       : "Tune this one first: a counter profile says what it "
+                         "is bound by.");
+        ADVICE_SAY(a, f, how,
+                   "replay in which it takes %" PRIu32 " %% of its time",
+                   percent);
+    }
+    close_groups(&g);
+}
+
+/* ---- low-occupancy ------------------------------------------------------- */
+
+static bool is_cramped(const advice *a, const advice_rule *rule, uint32_t op)
+{
+    occupancy o;
+    return occupancy_at(a, op, &o) && o.limiter != OCCUPANCY_WARPS &&
+           o.limiter != OCCUPANCY_GRID &&
+           (uint64_t)advice_limit(a, rule, "occupancy") * o.warps_most >=
+               10000 * o.warps &&
+           !advice_has_word(advice_raw_name(a, op), tuned);
+}
+
+void rule_low_occupancy(advice *a, const advice_rule *rule)
+{
+    const int64_t all = kernel_time(a);
+    groups g = group_kernels(a, rule, is_cramped);
+    for (size_t i = 0; i < g.count && i < 3; i++) {
+        const group *const k = &g.list[i];
+        if (!advice_reaches(a, rule, "share", k->ns, all)) continue;
+        occupancy o;
+        occupancy_at(a, k->first, &o);
+        const ts_launch_entry *const l = advice_launch(a, k->first);
+        const ts_text name = advice_label(a, k->first);
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_op(a, f, k->first);
+        f->severity = REPORT_WARNING;
+        f->confidence = REPORT_MEDIUM;
+        ADVICE_SAY(a, f, title, "few threads fit on a multiprocessor");
+        ADVICE_SAY(
+            a, f, what,
+            "%.*s (%s launches, %s, %s of the kernel time) can fill %s "
+            "of the multiprocessors, limited by %s (%" PRIu32
+            " registers a thread, %s of shared memory a block).",
+            (int)name.size, name.text, cli_count(k->count).s, cli_time(k->ns).s,
+            report_words(report_share(k->ns, all)).s,
+            report_words(report_share((int64_t)o.warps, (int64_t)o.warps_most))
+                .s,
+            occupancy_limiter_name(o.limiter), l->registers,
+            cli_bytes((uint64_t)l->static_shared + l->dynamic_shared).s);
+        ADVICE_SAY(a, f, todo,
+                   "If it waits for memory: use fewer registers (launch "
+                   "bounds), less shared memory, or other block sizes. If it "
+                   "hides latency otherwise, leave it.");
+        ADVICE_SAY(a, f, how,
+                   "no time gain computed: how much faster it gets, a trace "
+                   "cannot tell");
+    }
+    close_groups(&g);
+}
+
+/* ---- tail-effect, small-grid --------------------------------------------- */
+
+static bool has_tail(const advice *a, const advice_rule *rule, uint32_t op)
+{
+    occupancy o;
+    if (!occupancy_at(a, op, &o) || o.waves < 2) return false;
+    const uint64_t slots = o.waves * o.wave_blocks;
+    return o.waves <= (uint64_t)advice_limit(a, rule, "waves") &&
+           (slots - o.grid_blocks) * 10000 >=
+               (uint64_t)advice_limit(a, rule, "empty") * slots;
+}
+
+static bool is_small(const advice *a, const advice_rule *rule, uint32_t op)
+{
+    occupancy o;
+    const advice_device *const d = &a->devices[a->ops[op].device];
+    return occupancy_at(a, op, &o) &&
+           advice_length(&a->ops[op]) >= advice_limit(a, rule, "time") &&
+           o.grid_blocks * 10000 <=
+               d->multiprocessors * (uint64_t)advice_limit(a, rule, "filled");
+}
+
+// New durations for kernels that pass a test: the full device's share.
+static int64_t *shrink(advice *a, const advice_rule *rule, kernel_test test,
+                       bool waves, advice_mask *mask)
+{
+    int64_t *const durations = calloc(a->op_count + 1, sizeof *durations);
+    if (!durations) a->failed = true;
+    for (uint32_t i = 0; durations && i < a->op_count; i++) {
+        const int64_t length = advice_length(&a->ops[i]);
+        durations[i] = length > 0 ? length : 0;
+        if (!is_kernel(a, i) || !test(a, rule, i)) continue;
+        occupancy o;
+        occupancy_at(a, i, &o);
+        const uint64_t all = waves
+                                 ? o.waves * o.wave_blocks
+                                 : a->devices[a->ops[i].device].multiprocessors;
+        durations[i] = calc_part_of(length, o.grid_blocks, all);
+        advice_mask_add(a, mask, i);
+    }
+    return durations;
+}
+
+static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
+                        bool waves)
+{
+    advice_mask mask = advice_mask_open(a);
+    int64_t *const durations = shrink(a, rule, test, waves, &mask);
+    groups g = group_kernels(a, rule, test);
+    if (durations && g.count &&
+        advice_reaches(a, rule, "share", mask.ns, kernel_time(a))) {
+        const uint32_t first = g.list[0].first;
+        occupancy o;
+        occupancy_at(a, first, &o);
+        const ts_text name = advice_label(a, first);
+        advice_finding *const f = advice_find(a, rule);
+        advice_show_mask(a, f, &mask);
+        f->durations_ns = durations;
+        f->at_most_ns = advice_path_of(a, &mask);
+        const char *const have = mask.count == 1 ? "has" : "have";
+        const cli_text kernels = cli_counted(mask.count, "kernel", "kernels"),
+                       time = cli_time(mask.ns);
+        if (waves) {
+            ADVICE_SAY(a, f, title, "the last wave of blocks is nearly empty");
+            ADVICE_SAY(a, f, what,
+                       "%s (%s) %s a few more blocks than fit at once, mostly "
+                       "%.*s: %s blocks, of which %s fit.",
+                       kernels.s, time.s, have, (int)name.size, name.text,
+                       cli_count(o.grid_blocks).s, cli_count(o.wave_blocks).s);
+            ADVICE_SAY(a, f, todo,
+                       "Choose a block size or tile that fills whole waves, "
+                       "more and smaller blocks, or blocks that take work "
+                       "until there is none (persistent, stream-k).");
+            ADVICE_SAY(a, f, how,
+                       "replay in which these kernels take the share of full "
+                       "waves, which is the most that can be gained");
+        } else {
+            ADVICE_SAY(a, f, title, "kernels use few multiprocessors");
+            ADVICE_SAY(
+                a, f, what,
+                "%s (%s) %s too few blocks to fill the device, mostly %.*s: %s "
+                "for %s multiprocessors.",
+                kernels.s, time.s, have, (int)name.size, name.text,
+                cli_counted(o.grid_blocks, "block", "blocks").s,
+                cli_count(a->devices[a->ops[first].device].multiprocessors).s);
+            ADVICE_SAY(a, f, todo,
+                       "Split the work into more blocks (split-k, smaller "
+                       "tiles, batching), or run independent kernels beside "
+                       "it on other streams.");
+            ADVICE_SAY(a, f, how,
+                       "replay in which these kernels fill the device and "
+                       "take as much less time, which is the most that can be "
+                       "gained");
+        }
+        f->confidence = REPORT_MEDIUM;
+    } else {
+        free(durations);
+    }
+    advice_mask_close(&mask);
+    close_groups(&g);
+}
+
+void rule_tail_effect(advice *a, const advice_rule *rule)
+{
+    find_shrunk(a, rule, has_tail, true);
+}
+
+void rule_small_grid(advice *a, const advice_rule *rule)
+{
+    find_shrunk(a, rule, is_small, false);
+}

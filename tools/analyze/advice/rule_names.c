@@ -1,0 +1,265 @@
+/*
+    rule_names.c - advice: what kernels are, by their names and launches
+*/
+#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/advice/rule.h"
+
+static bool is_kernel(const advice *a, uint32_t op)
+{
+    return a->ops[op].kind == TS_EVENT_KERNEL && !a->ops[op].skipped;
+}
+
+// Names repeat: the answer for a launch is kept, 1 no, 2 yes.
+typedef struct answers {
+    uint8_t *of; // by file and launch
+    size_t room, stride;
+} answers;
+
+static answers answers_open(advice *a)
+{
+    answers all = { 0 };
+    for (uint32_t i = 0; i < a->job->file_count; i++) {
+        const size_t count = analyze_info(a->job, i)->launch_count + 1;
+        if (count > all.stride) all.stride = count;
+    }
+    all.room = all.stride * a->job->file_count;
+    all.of = calloc(all.room + 1, 1);
+    if (!all.of) a->failed = true;
+    return all;
+}
+
+static bool is_named(const advice *a, answers *all, uint32_t op,
+                     const char *const *words)
+{
+    const size_t at = a->ops[op].file * all->stride + a->ops[op].launch;
+    if (!is_kernel(a, op) || !all->of) return false;
+    if (a->ops[op].launch >= all->stride)
+        return advice_has_word(advice_raw_name(a, op), words);
+    if (!all->of[at])
+        all->of[at] = advice_has_word(advice_raw_name(a, op), words) ? 2 : 1;
+    return all->of[at] == 2;
+}
+
+static int64_t kernel_time(const advice *a)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (is_kernel(a, i)) sum += advice_length(&a->ops[i]);
+    return sum;
+}
+
+// A finding about a mask; NULL if it is less than the threshold `share` of
+// the kernel time.
+static advice_finding *find_mask(advice *a, const advice_rule *rule,
+                                 const advice_mask *mask)
+{
+    const int64_t all = kernel_time(a);
+    if (!mask->count || !mask->means ||
+        !advice_reaches(a, rule, "share", mask->ns, all))
+        return NULL;
+    advice_finding *const f = advice_find(a, rule);
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (mask->means[i]) advice_show_op(a, f, i);
+    const uint32_t longest = f->evidence.operations[0];
+    const ts_text name = advice_label(a, longest);
+    ADVICE_SAY(a, f, what,
+               "%s kernels, %s, %s of the kernel time; the longest is %.*s, "
+               "%s%s.",
+               cli_count(mask->count).s, cli_time(mask->ns).s,
+               report_words(report_share(mask->ns, all)).s, (int)name.size,
+               name.text, cli_time(f->longest_ns).s,
+               advice_in_zone(a, longest).text);
+    return f;
+}
+
+/* ---- fp32-matmul --------------------------------------------------------- */
+
+void rule_fp32_matmul(advice *a, const advice_rule *rule)
+{
+    static const char *const words[] = { "sgemm", "Sgemm", "SGEMM",
+                                         "f32f32_f32f32_f32", NULL };
+    const uint32_t percent = (uint32_t)advice_limit(a, rule, "assumed") / 100;
+    answers known = answers_open(a);
+    advice_mask mask = advice_mask_open(a);
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (a->devices[a->ops[i].device].compute_major >= 7 &&
+            is_named(a, &known, i, words))
+            advice_mask_add(a, &mask, i);
+    advice_finding *const f = find_mask(a, rule, &mask);
+    if (f) {
+        ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
+        change->factor.num = percent;
+        change->factor.den = 100;
+        f->assumed = true;
+        ADVICE_SAY(a, f, title, "matrices are multiplied without tensor cores");
+        ADVICE_SAY(a, f, todo,
+                   "Allow TF32 (from compute capability 8.0 on, "
+                   "torch.set_float32_matmul_precision(\"high\")) or train "
+                   "and infer in bf16 or fp16, if the numbers allow it.");
+        ADVICE_SAY(a, f, how,
+                   "replay in which they take %" PRIu32 " %% of their time; "
+                   "tensor cores are mostly faster than that",
+                   percent);
+        f->confidence = REPORT_MEDIUM;
+    }
+    advice_mask_close(&mask);
+    free(known.of);
+}
+
+/* ---- layout-conversion --------------------------------------------------- */
+
+void rule_layout_conversion(advice *a, const advice_rule *rule)
+{
+    static const char *const words[] = { "nchwToNhwc", "nhwcToNchw",
+                                         "NchwToNhwc", "NhwcToNchw",
+                                         "nchw2nhwc",  "nhwc2nchw",
+                                         NULL };
+    answers known = answers_open(a);
+    advice_mask mask = advice_mask_open(a);
+    for (uint32_t i = 0; i < a->op_count; i++)
+        if (is_named(a, &known, i, words)) advice_mask_add(a, &mask, i);
+    advice_finding *const f = find_mask(a, rule, &mask);
+    if (f) {
+        advice_change(a, f, TS_CHANGE_REMOVE, &mask);
+        ADVICE_SAY(a, f, title, "tensors change their layout back and forth");
+        ADVICE_SAY(a, f, todo,
+                   "Keep activations in the layout that the convolutions "
+                   "want (channels_last) from the input on.");
+        ADVICE_SAY(a, f, how, "replay without these kernels");
+    }
+    advice_mask_close(&mask);
+    free(known.of);
+}
+
+/* ---- unfused-attention --------------------------------------------------- */
+
+static const char *const multiply[] = { "gemm",    "Gemm", "GEMM",
+                                        "cutlass", "xmma", "nvjet",
+                                        "Cijk_",   "bmm",  NULL };
+static const char *const softmax[] = { "softmax", "SoftMax", "Softmax", NULL };
+
+// The operation `count` places before another on its stream at most that
+// passes; TS_NODE_NONE: none.
+static uint32_t before_within(const advice *a, answers *known, uint32_t op,
+                              uint32_t count, const char *const *words)
+{
+    for (uint32_t at = a->ops[op].before; at != TS_NODE_NONE && count--;
+         at = a->ops[at].before)
+        if (is_named(a, known, at, words)) return at;
+    return TS_NODE_NONE;
+}
+
+// Between two multiplications, with no more than two kernels on either side.
+void rule_unfused_attention(advice *a, const advice_rule *rule)
+{
+    answers products = answers_open(a), weights = answers_open(a);
+    advice_mask mask = advice_mask_open(a);
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        if (!is_named(a, &products, i, multiply)) continue;
+        const uint32_t soft = before_within(a, &weights, i, 3, softmax);
+        if (soft != TS_NODE_NONE &&
+            before_within(a, &products, soft, 3, multiply) != TS_NODE_NONE)
+            advice_mask_add(a, &mask, soft);
+    }
+    advice_finding *const f = find_mask(a, rule, &mask);
+    if (f) {
+        advice_change(a, f, TS_CHANGE_REMOVE, &mask);
+        ADVICE_SAY(a, f, title,
+                   "softmax between two multiplications is a "
+                   "kernel of its own");
+        ADVICE_SAY(a, f, todo,
+                   "If this is attention, use a fused kernel "
+                   "(scaled_dot_product_attention, flash attention): the "
+                   "weights then never go through memory.");
+        ADVICE_SAY(a, f, how,
+                   "replay without the softmax kernels; a fused kernel saves "
+                   "traffic of the multiplications too");
+        f->confidence = REPORT_MEDIUM;
+    }
+    advice_mask_close(&mask);
+    free(products.of);
+    free(weights.of);
+}
+
+/* ---- local-memory -------------------------------------------------------- */
+
+void rule_local_memory(advice *a, const advice_rule *rule)
+{
+    advice_mask mask = advice_mask_open(a);
+    const uint32_t least = (uint32_t)advice_limit(a, rule, "size");
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        const ts_launch_entry *const l = advice_launch(a, i);
+        if (is_kernel(a, i) && l && l->local && l->local >= least)
+            advice_mask_add(a, &mask, i);
+    }
+    advice_finding *const f = find_mask(a, rule, &mask);
+    if (f) {
+        const ts_launch_entry *const l =
+            advice_launch(a, f->evidence.operations[0]);
+        ADVICE_SAY(a, f, title, "kernels use local memory");
+        ADVICE_SAY(a, f, todo,
+                   "The longest has %s a thread and %" PRIu32 " registers. "
+                   "Spilled registers: raise the limit (launch bounds, "
+                   "maxrregcount) or split the kernel. Arrays indexed at run "
+                   "time: unroll, or keep them in shared memory.",
+                   cli_bytes(l ? l->local : 0).s, l ? l->registers : 0);
+        ADVICE_SAY(a, f, how,
+                   "no time gain computed: what the traffic costs, a trace "
+                   "cannot tell");
+        f->severity = REPORT_WARNING;
+        f->confidence = REPORT_MEDIUM;
+    }
+    advice_mask_close(&mask);
+}
+
+/* ---- ragged-block -------------------------------------------------------- */
+
+static uint64_t threads_of(const ts_launch_entry *l)
+{
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++)
+        threads *= l->block[i] && l->block[i] <= 1024 ? l->block[i] : 1;
+    return threads;
+}
+
+void rule_ragged_block(advice *a, const advice_rule *rule)
+{
+    advice_mask mask = advice_mask_open(a);
+    int64_t *const durations = calloc(a->op_count + 1, sizeof *durations);
+    if (!durations) a->failed = true;
+    for (uint32_t i = 0; durations && i < a->op_count; i++) {
+        const int64_t length = advice_length(&a->ops[i]);
+        durations[i] = length > 0 ? length : 0;
+        const ts_launch_entry *const l = advice_launch(a, i);
+        if (!is_kernel(a, i) || !l || !l->block[0]) continue;
+        const uint64_t warp = a->devices[a->ops[i].device].warp
+                                  ? a->devices[a->ops[i].device].warp
+                                  : 32;
+        const uint64_t threads = threads_of(l);
+        const uint64_t full = (threads + warp - 1) / warp * warp;
+        if ((full - threads) * 10000 <
+            full * (uint64_t)advice_limit(a, rule, "empty"))
+            continue;
+        durations[i] = calc_part_of(length, threads, full);
+        advice_mask_add(a, &mask, i);
+    }
+    advice_finding *const f = durations ? find_mask(a, rule, &mask) : NULL;
+    if (f) {
+        const ts_launch_entry *const l =
+            advice_launch(a, f->evidence.operations[0]);
+        f->durations_ns = durations;
+        f->at_most_ns = advice_path_of(a, &mask);
+        ADVICE_SAY(a, f, title, "blocks do not fill their warps");
+        ADVICE_SAY(a, f, todo,
+                   "Make blocks a multiple of the warp size; the longest has "
+                   "blocks of %s threads.",
+                   cli_count(l ? threads_of(l) : 0).s);
+        ADVICE_SAY(a, f, how,
+                   "replay in which they take the share of full warps, which "
+                   "is the most that can be gained");
+        f->confidence = REPORT_MEDIUM;
+    } else {
+        free(durations);
+    }
+    advice_mask_close(&mask);
+}

@@ -1,0 +1,214 @@
+/*
+    rule_trace.c - advice: what is wrong with the trace itself
+*/
+#include "tools/analyze/advice/rule.h"
+
+static advice_finding *find_flaw(advice *a, const advice_rule *rule)
+{
+    advice_finding *const f = advice_find(a, rule);
+    f->trust = true;
+    f->severity = REPORT_WARNING;
+    advice_show_time(f, 0, a->start_ns, a->end_ns);
+    return f;
+}
+
+/* ---- trace-losses -------------------------------------------------------- */
+
+void rule_trace_losses(advice *a, const advice_rule *rule)
+{
+    uint64_t lost = 0, most = 0;
+    uint32_t cause = 0, file = 0;
+    ts_loss_row row, worst = { 0 };
+    for (uint32_t i = 0; i < a->job->file_count; i++)
+        for (size_t k = 0; ts_reader_loss(analyze_reader(a->job, i), k, &row);
+             k++) {
+            if (row.cause >= TS_LOSS_STALL_FIRST) continue;
+            lost += row.count;
+            if (row.count <= most) continue;
+            most = row.count;
+            cause = row.cause;
+            file = i;
+            worst = row;
+        }
+    if (!lost || (int64_t)lost < advice_limit(a, rule, "count")) return;
+    ts_replay_file place = { 0 };
+    ts_replay_file_at(a->replay, file, &place);
+    advice_finding *const f = find_flaw(a, rule);
+    if (worst.last_ns > worst.first_ns)
+        advice_show_time(f, file, worst.first_ns + place.offset_ns,
+                         worst.last_ns + place.offset_ns);
+    ADVICE_SAY(a, f, title, "the trace lost records");
+    ADVICE_SAY(a, f, what,
+               "%s missing, most of them (%s) because of %s. All "
+               "figures are of what is left.",
+               cli_counted(lost, "record is", "records are").s,
+               cli_count(most).s, ts_loss_name(cause));
+    ADVICE_SAY(a, f, todo,
+               "Record again with larger rings, the policy \"help\" or "
+               "\"block\", or fewer kinds of events.");
+    ADVICE_SAY(a, f, how, "no time gain: this is about trust");
+}
+
+/* ---- profiler-overhead --------------------------------------------------- */
+
+// Times during which a profiler says that it was at work itself.
+static void add_overhead(advice *a, uint32_t file, const ts_track *track,
+                         advice_spans *spans, const uint32_t *threads,
+                         size_t thread_count)
+{
+    const ts_filter filter = { .kinds = TS_FILTER(ZONE),
+                               .tracks = &track->id,
+                               .track_count = 1 };
+    ts_replay_file place = { 0 };
+    ts_cursor *cursor;
+    ts_event event;
+    ts_replay_file_at(a->replay, file, &place);
+    if (ts_cursor_open(&cursor, analyze_reader(a->job, file), &filter) !=
+        TS_OK) {
+        a->failed = true;
+        return;
+    }
+    while (ts_cursor_next(cursor, &event)) {
+        const int64_t start = event.start_ns + place.offset_ns;
+        for (size_t i = 0; i < thread_count; i++)
+            advice_span_add(a, spans, file, threads[i], start,
+                            start + event.duration_ns);
+    }
+    ts_cursor_close(cursor);
+}
+
+// The threads of a file that launch; at most `most`.
+static size_t launching(const advice *a, uint32_t file, uint32_t *threads,
+                        size_t most)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < a->graph.call_count && count < most; i++) {
+        const ts_node n = advice_node(a, (uint32_t)a->op_count + i);
+        size_t k = 0;
+        while (k < count && threads[k] != n.track)
+            k++;
+        if (n.file == file && k == count) threads[count++] = n.track;
+    }
+    return count;
+}
+
+void rule_profiler_overhead(advice *a, const advice_rule *rule)
+{
+    static const char *const words[] = { "profiler overhead", NULL };
+    advice_spans spans = { 0 };
+    uint64_t times = 0;
+    for (uint32_t i = 0; i < a->job->file_count; i++) {
+        uint32_t threads[16];
+        const size_t count = launching(a, i, threads, 16);
+        ts_track track;
+        for (size_t k = 0;
+             ts_reader_track_at(analyze_reader(a->job, i), k, &track); k++)
+            if (advice_has_word(track.name, words) && count) {
+                const size_t before = spans.count;
+                add_overhead(a, i, &track, &spans, threads, count);
+                times += (spans.count - before) / count;
+            }
+    }
+    if (times) {
+        const ts_host_span *longest = &spans.list[0];
+        for (size_t i = 1; i < spans.count; i++)
+            if (spans.list[i].end_ns - spans.list[i].start_ns >
+                longest->end_ns - longest->start_ns)
+                longest = &spans.list[i];
+        const ts_host_span at = *longest;
+        advice_finding *const f = find_flaw(a, rule);
+        advice_show_time(f, at.file, at.start_ns, at.end_ns);
+        advice_spare(a, f, &spans);
+        ADVICE_SAY(a, f, title, "the profiler itself takes time");
+        ADVICE_SAY(a, f, what,
+                   "The profiler says that it worked %s for itself, at "
+                   "most %s at once (flushing buffers, instrumenting, loading "
+                   "symbols).",
+                   cli_counted(times, "time", "times").s,
+                   cli_time(at.end_ns - at.start_ns).s);
+        ADVICE_SAY(a, f, todo,
+                   "This is what recording costs: without the profiler the "
+                   "program is that much faster anyway. Record fewer kinds of "
+                   "activity, or after a warm-up.");
+        ADVICE_SAY(a, f, how,
+                   "replay without what the host did in these times");
+    }
+    free(spans.list);
+}
+
+/* ---- unexplained-idle ---------------------------------------------------- */
+
+void rule_unexplained_idle(advice *a, const advice_rule *rule)
+{
+    const ts_timeline_figures *const t = ts_timeline_total(a->timeline);
+    const int64_t unknown = t->unexplained_ns + t->inferred_ns;
+    if (!unknown ||
+        !advice_reaches(a, rule, "share", unknown, t->busy_ns + t->idle_ns))
+        return;
+    advice_finding *const f = find_flaw(a, rule);
+    ADVICE_SAY(a, f, title, "much of what devices wait for is not recorded");
+    ADVICE_SAY(a, f, what,
+               "Devices idle for %s without a recorded cause (%s of it by "
+               "inferred order, the rest by none).",
+               cli_time(unknown).s, cli_time(t->inferred_ns).s);
+    ADVICE_SAY(a, f, todo,
+               "Record synchronisation and events as well (CUPTI's "
+               "synchronization activity, enable_cuda_sync_events=True in "
+               "PyTorch), and API calls of all threads.");
+    ADVICE_SAY(a, f, how,
+               "no time gain: this is about trust in the gains above");
+}
+
+/* ---- model-error --------------------------------------------------------- */
+
+void rule_model_error(advice *a, const advice_rule *rule)
+{
+    const int64_t error = a->makespan_ns > a->recorded_ns
+                              ? a->makespan_ns - a->recorded_ns
+                              : a->recorded_ns - a->makespan_ns;
+    const ts_replay_stats *const s = ts_replay_result(a->model);
+    const bool stuck = s->skipped[TS_SKIP_UNMET] != 0;
+    if (!stuck &&
+        (!error || !advice_reaches(a, rule, "share", error, a->recorded_ns)))
+        return;
+    advice_finding *const f = find_flaw(a, rule);
+    ADVICE_SAY(a, f, title, "the model does not reproduce the record");
+    if (stuck)
+        ADVICE_SAY(a, f, what,
+                   "%s operations wait for each other in a circle and never "
+                   "run in the model: no gain is computed.",
+                   cli_count(s->skipped[TS_SKIP_UNMET]).s);
+    else
+        ADVICE_SAY(a, f, what,
+                   "The unchanged model takes %s, the record %s: gains are "
+                   "off by as much.",
+                   cli_time(a->makespan_ns).s, cli_time(a->recorded_ns).s);
+    ADVICE_SAY(a, f, todo,
+               "Check the trace with ts-replay --mode exact; record API calls "
+               "and synchronisation if they are missing.");
+    ADVICE_SAY(a, f, how, "no time gain: this is about trust");
+}
+
+/* ---- estimated-times ----------------------------------------------------- */
+
+// A source that had no times of its own, or a clock of unknown speed.
+void rule_estimated_times(advice *a, const advice_rule *rule)
+{
+    for (uint32_t i = 0; i < a->job->file_count; i++) {
+        const char *why = NULL;
+        if (analyze_estimated(a->job, i))
+            why = "its source has no times, the importer made them up";
+        if (analyze_info(a->job, i)->clock_estimated)
+            why = "its clock has no second sample, its speed is assumed";
+        if (!why) continue;
+        advice_finding *const f = find_flaw(a, rule);
+        f->evidence.file = i;
+        ADVICE_SAY(a, f, title, "times are estimates");
+        ADVICE_SAY(a, f, what, "%s: %s.", a->job->files[i].path, why);
+        ADVICE_SAY(a, f, todo,
+                   "Do not act on figures of this trace; record it with "
+                   "times.");
+        ADVICE_SAY(a, f, how, "no time gain: this is about trust");
+        return;
+    }
+}

@@ -1,0 +1,251 @@
+/*
+    wording.c - words that the questions about time share
+*/
+#include "tools/analyze/figures/base/wording.h"
+
+static ts_text text_of(const char *string)
+{
+    const ts_text text = { string, strlen(string) };
+    return text;
+}
+
+ts_text ask_group(analyze_job *job, const names_index *names, uint32_t group)
+{
+    if (group == TS_NODE_NONE) return text_of("(none)");
+    const names_group *const g = &names->groups[group];
+    if (g->kind == TS_EVENT_MEMCPY)
+        return strcmp(g->text.text, "copy")
+                   ? analyze_format(job, "copy %s", g->text.text)
+                   : g->text;
+    return g->text.size ? analyze_name(job, g->text) : text_of("(no name)");
+}
+
+ts_text ask_in_zone(analyze_job *job, const names_index *names, uint32_t zone)
+{
+    if (zone == TS_NODE_NONE) return text_of("host in no zone");
+    const ts_text name = ask_group(job, names, zone);
+    return analyze_format(job, "host in %.*s", ASK_TEXT(name));
+}
+
+ts_text ask_hold(analyze_job *job, const ts_replay *replay,
+                 const names_index *names, const hold *held, uint32_t next)
+{
+    const bool call = held->call != TS_NODE_NONE;
+    if (held->zone == TS_NODE_NONE && !call) {
+        const ts_text name = ask_node(job, replay, next, false);
+        return name.size ? analyze_format(job, "host in no zone before %.*s",
+                                          ASK_TEXT(name))
+                         : ask_in_zone(job, names, TS_NODE_NONE);
+    }
+    if (held->zone == TS_NODE_NONE) return ask_in_zone(job, names, held->call);
+    const ts_text zone = ask_group(job, names, held->zone);
+    if (held->zone_ns < (held->length_ns + 1) / 2)
+        return analyze_format(job, "host mostly in %.*s (%s)", ASK_TEXT(zone),
+                              cli_time(held->zone_ns).s);
+    if (!call) return ask_in_zone(job, names, held->zone);
+    const ts_text name = ask_group(job, names, held->call);
+    return analyze_format(job, "host in %.*s: %.*s", ASK_TEXT(zone),
+                          ASK_TEXT(name));
+}
+
+// Bytes before the template or the arguments of a function.
+static size_t plain_size(ts_text name)
+{
+    static const char unnamed[] = "(anonymous";
+    size_t end = 0;
+    while (end < name.size &&
+           (!end || !name.text[end] || !strchr("<(", name.text[end]))) {
+        end++;
+        if (name.size - end >= sizeof unnamed &&
+            !memcmp(name.text + end, unnamed, sizeof unnamed - 1))
+            end += sizeof unnamed - 1;
+    }
+    return end;
+}
+
+ts_text ask_brief(analyze_job *job, ts_text name)
+{
+    enum { WIDEST = 60 };
+    if (name.size <= 40) return name;
+    if (!memcmp(name.text, "void ", 5)) {
+        name.text += 5;
+        name.size -= 5;
+    }
+    static const char chosen[] = "std::enable_if<"; // what it returns
+    if (name.size >= sizeof chosen && !memcmp(name.text, chosen, 15))
+        name = cli_short_name(name);
+    const size_t plain = plain_size(name);
+    // A file and line in parentheses is no argument list.
+    if (plain > 12) name.size = plain;
+    char *const cut = cli_cut(name.text, name.size, WIDEST, "...");
+    if (!cut) return name;
+    name = analyze_format(job, "%s", cut);
+    free(cut);
+    return name;
+}
+
+ts_text ask_thread(analyze_job *job, uint32_t file, uint32_t thread)
+{
+    return thread ? analyze_track(job, file, thread) : text_of("");
+}
+
+ts_text ask_node(analyze_job *job, const ts_replay *replay, uint32_t node,
+                 bool where)
+{
+    ts_node n;
+    ts_operation op;
+    ts_text name = { "", 0 };
+    if (!ts_replay_node(replay, node, &n)) return name;
+    if (n.type == TS_NODE_CALL) {
+        name = ts_reader_name(ts_replay_reader(replay, n.file), n.name);
+        if (!name.size) name = text_of("a launch");
+    } else if (!ts_replay_operation(replay, n.owner, &op)) {
+        return text_of("several operations");
+    } else if (op.kind == TS_EVENT_MEMCPY) {
+        const char *const direction = names_direction(op.label);
+        name = strcmp(direction, "copy")
+                   ? analyze_format(job, "copy %s", direction)
+                   : text_of(direction);
+    } else {
+        name = ask_brief(job, analyze_label(job, &op));
+    }
+    if (!where || !n.track) return name;
+    const ts_text on = analyze_track(job, n.file, n.track);
+    return analyze_format(job, "%.*s on %.*s", ASK_TEXT(name), ASK_TEXT(on));
+}
+
+uint64_t *ask_column(analyze_job *job, const ts_replay *replay,
+                     ts_column column, bool *ok)
+{
+    const uint32_t count = ts_replay_graph(replay).operation_count;
+    const uint64_t *values = NULL;
+    size_t rows = 0;
+    uint32_t file = UINT32_MAX;
+    bool any = false;
+    ts_operation op;
+    for (uint32_t i = 0; i < job->file_count && !any; i++)
+        any = analyze_column(job, i, column, &rows);
+    if (!any) return NULL;
+    uint64_t *const all = calloc((size_t)count + 1, sizeof *all);
+    *ok = all;
+    for (uint32_t i = 0; all && ts_replay_operation(replay, i, &op); i++) {
+        if (op.file != file) {
+            file = op.file;
+            values = analyze_column(job, file, column, &rows);
+        }
+        if (values && op.row < rows) all[i] = values[op.row];
+    }
+    return all;
+}
+
+report_evidence ask_evidence(const ts_replay *replay, uint32_t operation)
+{
+    ts_operation op = { 0 };
+    ts_replay_operation(replay, operation, &op);
+    report_evidence e =
+        report_from_to(op.file, op.recorded_start_ns, op.recorded_end_ns);
+    report_evidence_add(&e, operation);
+    return e;
+}
+
+report_section *ask_begin(analyze_job *job, report *r, const char *name,
+                          const char *title, ts_replay **replay,
+                          ts_timeline **timeline)
+{
+    report_section *const s = report_begin(r, name, title);
+    *replay = analyze_replay(job);
+    if (timeline) *timeline = *replay ? analyze_timeline(job) : NULL;
+    if (*replay && (!timeline || *timeline)) return s;
+    report_not_applicable(s, "%s", analyze_why(job));
+    return NULL;
+}
+
+void ask_trust_threads(report_section *s, const ts_replay_stats *stats)
+{
+    if (ts_replay_host_unknown(stats))
+        report_trust(s, REPORT_LOW,
+                     "for %s threads may have waited, for each other or for "
+                     "what was queued before, which is not recorded",
+                     cli_time(stats->unknown_host_ns).s);
+    if (stats->shared_syncs)
+        report_trust(s, REPORT_MEDIUM,
+                     "what %s for hangs on which thread launches first",
+                     cli_counted(stats->shared_syncs, "device sync waits",
+                                 "device syncs wait")
+                         .s);
+    if (stats->lost)
+        report_trust(s, REPORT_LOW, "%s lost: why anything waited may be too",
+                     cli_counted(stats->lost, "record was", "records were").s);
+}
+
+void ask_trust_ranks(report_section *s, const ts_replay *replay,
+                     int64_t communication_ns)
+{
+    const ts_replay_stats *const stats = ts_replay_result(replay);
+    const int64_t whole = stats->recorded_end_ns - stats->recorded_start_ns;
+    if (stats->rendezvous_partial)
+        report_trust(s,
+                     communication_ns > whole / 50 ? REPORT_LOW : REPORT_MEDIUM,
+                     "of some ranks there is no trace: collectives take as "
+                     "long as recorded, what they waited included");
+    if (stats->rendezvous_guessed)
+        report_trust(s,
+                     ts_replay_device_count(replay) > 2 &&
+                             communication_ns > whole / 50
+                         ? REPORT_LOW
+                         : REPORT_MEDIUM,
+                     "%s end together, and are matched by name and order",
+                     cli_counted(stats->rendezvous_guessed,
+                                 "collective does not", "collectives do not")
+                         .s);
+}
+
+void ask_trust_graph(report_section *s, const ts_replay *replay,
+                     const ts_timeline *timeline)
+{
+    const ts_timeline_figures *const f = ts_timeline_total(timeline);
+    const ts_replay_stats *const stats = ts_replay_result(replay);
+    if (stats->different)
+        report_trust(
+            s, REPORT_LOW, "%s not come out at the recorded time",
+            cli_counted(stats->different, "operation does", "operations do").s);
+    ask_trust_threads(s, stats);
+    if (!f->idle_ns) return;
+    const double known = (double)f->explicit_ns / (double)f->idle_ns;
+    const double guessed = (double)f->inferred_ns / (double)f->idle_ns;
+    const report_confidence c = known >= 0.9             ? REPORT_HIGH
+                                : known + guessed >= 0.8 ? REPORT_MEDIUM
+                                                         : REPORT_LOW;
+    report_trust(s, c,
+                 "what the devices waited for is recorded for %s of the idle "
+                 "time, inferred from times for %s",
+                 cli_percent(known).s, cli_percent(guessed).s);
+}
+
+/* ---- Where the time of devices went -------------------------------------- */
+
+enum { BUSY_PARTS = 3 };
+
+report_chart *ask_time_chart(report_section *s, const char *key,
+                             const char *title)
+{
+    const char *parts[BUSY_PARTS + TS_IDLE_LIMIT] = { "kernels",
+                                                      "communication",
+                                                      "copies" };
+    for (uint32_t i = 0; i < TS_IDLE_LIMIT; i++)
+        parts[BUSY_PARTS + i] = ts_idle_name(i);
+    return report_stacked_begin(s, key, title, REPORT_NS, parts,
+                                BUSY_PARTS + TS_IDLE_LIMIT);
+}
+
+// What overlaps counts as kernels: the parts add up to the span.
+void ask_time_bar(analyze_job *job, report_chart *c,
+                  const ts_timeline_figures *f)
+{
+    int64_t parts[BUSY_PARTS + TS_IDLE_LIMIT] = {
+        0, f->only_ns[TS_WORK_COLLECTIVE], f->only_ns[TS_WORK_COPY]
+    };
+    parts[0] = f->busy_ns - parts[1] - parts[2];
+    memcpy(parts + BUSY_PARTS, f->cause_ns, sizeof f->cause_ns);
+    report_stacked_bar(c, analyze_track(job, f->file, f->track), parts);
+}

@@ -1,0 +1,255 @@
+/*
+    repeats.c - what comes again and again in a sequence
+
+    For each length, the longest first: all windows of that length go into a
+    hash table (rolling hashes; equal ones are compared), then those that come
+    often enough, the most frequent first, take the places where no token is
+    taken yet.
+*/
+#include "tools/analyze/figures/time/patterns.h"
+
+typedef struct window { // all windows that are equal
+    uint64_t hash;
+    size_t first, last_end; // place of the first; end of the last counted
+    uint32_t count;         // without those that overlap
+    uint32_t all;           // with them
+    size_t places;          // in `order`
+} window;
+
+typedef struct repeats_search {
+    patterns_repeats *r;
+    const uint32_t *tokens;
+    size_t count, length;
+    uint64_t *hashes; // of all tokens before
+    uint64_t power;
+    uint32_t *reach; // tokens from here on without a break or a taken one
+    window *windows;
+    size_t window_count, window_room;
+    uint32_t *slots; // window, plus 1
+    size_t slot_room;
+    uint32_t *of;  // window at each place, plus 1
+    size_t *order; // places by window
+    window **ranked;
+} repeats_search;
+
+static const uint64_t multiplier = UINT64_C(0x9E3779B97F4A7C15);
+
+static uint64_t hash_at(const repeats_search *s, size_t place)
+{
+    return s->hashes[place + s->length] - s->hashes[place] * s->power;
+}
+
+static bool same(const repeats_search *s, size_t a, size_t b)
+{
+    return !memcmp(s->tokens + a, s->tokens + b, s->length * sizeof *s->tokens);
+}
+
+static size_t slot_of(const repeats_search *s, uint64_t hash, size_t place)
+{
+    size_t at =
+        (size_t)((hash ^ hash >> 29) * multiplier >> 20) & (s->slot_room - 1);
+    while (s->slots[at]) {
+        const window *const w = &s->windows[s->slots[at] - 1];
+        if (w->hash == hash && same(s, w->first, place)) break;
+        at = (at + 1) & (s->slot_room - 1);
+    }
+    return at;
+}
+
+static bool grow(repeats_search *s)
+{
+    const size_t room = s->slot_room ? 2 * s->slot_room : 1024;
+    window *const windows = realloc(s->windows, room / 2 * sizeof *windows);
+    if (!windows) return false;
+    s->windows = windows;
+    uint32_t *const slots = calloc(room, sizeof *slots);
+    if (!slots) return false;
+    free(s->slots);
+    s->slots = slots;
+    s->slot_room = room;
+    for (size_t i = 0; i < s->window_count; i++)
+        slots[slot_of(s, windows[i].hash, windows[i].first)] = (uint32_t)i + 1;
+    return true;
+}
+
+static bool add_window(repeats_search *s, size_t place)
+{
+    const uint64_t hash = hash_at(s, place);
+    if (s->window_count >= s->slot_room / 2 && !grow(s)) return false;
+    const size_t at = slot_of(s, hash, place);
+    if (!s->slots[at]) {
+        const window fresh = { hash, place, 0, 0, 0, 0 };
+        s->windows[s->window_count++] = fresh;
+        s->slots[at] = (uint32_t)s->window_count;
+    }
+    window *const w = &s->windows[s->slots[at] - 1];
+    s->of[place] = s->slots[at];
+    w->all++;
+    if (w->count && place < w->last_end) return true;
+    w->last_end = place + s->length;
+    w->count++;
+    return true;
+}
+
+// Made of a shorter sequence that comes twice in it, at least. Twice the same
+// token is the shortest way to say that it repeats.
+static bool is_periodic(const repeats_search *s, size_t place)
+{
+    if (s->length == 2) return false;
+    const uint32_t *const t = s->tokens + place;
+    for (size_t period = 1; period <= s->length / 2; period++)
+        if (!memcmp(t, t + period, (s->length - period) * sizeof *t))
+            return true;
+    return false;
+}
+
+static int frequent_first(const void *left, const void *right)
+{
+    const window *const a = *(window *const *)left;
+    const window *const b = *(window *const *)right;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* ---- Taking -------------------------------------------------------------- */
+
+static bool add_place(patterns_repeats *r, size_t place)
+{
+    if (r->place_count == r->place_room) {
+        const size_t room = r->place_room ? 2 * r->place_room : 256;
+        size_t *const more = realloc(r->places, room * sizeof *more);
+        if (!more) return false;
+        r->places = more;
+        r->place_room = room;
+    }
+    r->places[r->place_count++] = place;
+    return true;
+}
+
+static bool add_repeat(patterns_repeats *r, size_t length, size_t first)
+{
+    if (r->count == r->room) {
+        const size_t room = r->room ? 2 * r->room : 64;
+        patterns_repeat *const more = realloc(r->list, room * sizeof *more);
+        if (!more) return false;
+        r->list = more;
+        r->room = room;
+    }
+    const patterns_repeat repeat = { length, r->place_count - first, first };
+    r->list[r->count++] = repeat;
+    return true;
+}
+
+// Tokens that are taken end what goes on before them.
+static void take(repeats_search *s, size_t place)
+{
+    for (size_t i = 0; i < s->length; i++)
+        s->reach[place + i] = 0;
+    for (uint32_t i = 1; place >= i && s->reach[place - i] > i; i++)
+        s->reach[place - i] = i;
+}
+
+static bool take_window(repeats_search *s, const window *w)
+{
+    patterns_repeats *const r = s->r;
+    const size_t first = r->place_count;
+    size_t end = 0;
+    for (uint32_t i = 0; i < w->all; i++) {
+        const size_t place = s->order[w->places + i];
+        if (s->reach[place] < s->length || place < end) continue;
+        if (!add_place(r, place)) return false;
+        end = place + s->length;
+    }
+    if (r->place_count - first < PATTERNS_LEAST) {
+        r->place_count = first;
+        return true;
+    }
+    for (size_t i = first; i < r->place_count; i++)
+        take(s, r->places[i]);
+    return add_repeat(r, s->length, first);
+}
+
+// Lists the places of each window, then takes the most frequent first.
+static bool take_windows(repeats_search *s)
+{
+    size_t sum = 0, ranked = 0;
+    for (size_t i = 0; i < s->window_count; i++) {
+        window *const w = &s->windows[i];
+        w->places = sum;
+        sum += w->all;
+        w->all = 0;
+        if (w->count >= PATTERNS_LEAST && !is_periodic(s, w->first))
+            s->ranked[ranked++] = w;
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        if (!s->of[i]) continue;
+        window *const w = &s->windows[s->of[i] - 1];
+        s->order[w->places + w->all++] = i;
+    }
+    if (ranked) qsort(s->ranked, ranked, sizeof *s->ranked, frequent_first);
+    for (size_t i = 0; i < ranked; i++)
+        if (!take_window(s, s->ranked[i])) return false;
+    return true;
+}
+
+static bool find_length(repeats_search *s, size_t length)
+{
+    s->length = length;
+    s->power = 1;
+    for (size_t i = 0; i < length; i++)
+        s->power *= multiplier;
+    s->window_count = 0;
+    if (s->slots) memset(s->slots, 0, s->slot_room * sizeof *s->slots);
+    for (size_t i = 0; i < s->count; i++) {
+        s->of[i] = 0;
+        if (s->reach[i] >= length && !add_window(s, i)) return false;
+    }
+    s->ranked = malloc((s->window_count + 1) * sizeof *s->ranked);
+    const bool ok = s->ranked && take_windows(s);
+    free(s->ranked);
+    return ok;
+}
+
+static bool search(repeats_search *s, const bool *breaks)
+{
+    static const size_t lengths[] = {
+        PATTERNS_LONGEST, 24, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2
+    };
+    s->hashes[0] = 0;
+    for (size_t i = 0; i < s->count; i++)
+        s->hashes[i + 1] = s->hashes[i] * multiplier + s->tokens[i] + 1;
+    for (size_t i = s->count; i-- > 0;)
+        s->reach[i] = i + 1 == s->count || breaks[i + 1] ? 1
+                      : s->reach[i + 1] < UINT32_MAX     ? s->reach[i + 1] + 1
+                                                         : UINT32_MAX;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (!find_length(s, lengths[i])) return false;
+    return true;
+}
+
+bool patterns_repeats_find(patterns_repeats *r, const uint32_t *tokens,
+                           const bool *breaks, size_t count)
+{
+    repeats_search s = { .r = r, .tokens = tokens, .count = count };
+    memset(r, 0, sizeof *r);
+    s.hashes = malloc((count + 1) * sizeof *s.hashes);
+    s.reach = malloc((count + 1) * sizeof *s.reach);
+    s.of = malloc((count + 1) * sizeof *s.of);
+    s.order = malloc((count + 1) * sizeof *s.order);
+    const bool ok =
+        s.hashes && s.reach && s.of && s.order && search(&s, breaks);
+    free(s.hashes);
+    free(s.reach);
+    free(s.of);
+    free(s.order);
+    free(s.windows);
+    free(s.slots);
+    return ok;
+}
+
+void patterns_repeats_close(patterns_repeats *r)
+{
+    free(r->list);
+    free(r->places);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,41 @@
+/*
+    copies.h - copies and sets by kind, memory and size
+*/
+#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H
+#define TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H
+
+#include "tools/analyze/figures/base/stats_rows.h"
+
+enum { COPIES_KIND, COPIES_MEMORY, COPIES_SIZE, COPIES_MAPS };
+
+typedef struct copies {
+    analyze_job *job;
+    stats_map maps[COPIES_MAPS];
+    stats_rows kinds;    // "host to device", "memset"
+    stats_rows memories; // "host to device, pageable"
+    stats_rows sizes;    // "host to device, to 64 KiB"
+    stats_scan scan;
+    // Of copies between host and device whose host memory is known.
+    stats_group pageable, pinned;
+    struct copies_one *longest; // the longest first
+    size_t longest_count;
+    uint64_t single_count; // of how many
+} copies;
+
+typedef struct copies_one { // a copy, no set
+    uint32_t file, track;
+    int64_t start_ns, ns; // of its file
+    uint64_t size, type, memory;
+} copies_one;
+
+// Finds the longest copies, at most so many. False without memory.
+bool copies_find_longest(copies *c, size_t most);
+// "host to device, pageable"
+ts_text copies_one_text(const copies *c, const copies_one *one);
+
+// all: by memory and size too, with quantiles. False without memory; close in
+// any case.
+bool copies_open(copies *c, analyze_job *job, bool all);
+void copies_close(copies *c);
+
+#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H

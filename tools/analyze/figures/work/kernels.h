@@ -1,0 +1,34 @@
+/*
+    kernels.h - kernels by name, by launch configuration, by zone
+*/
+#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_KERNELS_H
+#define TS_TOOLS_ANALYZE_FIGURES_WORK_KERNELS_H
+
+#include "tools/analyze/figures/base/stats_rows.h"
+
+enum { KERNELS_LAUNCH, KERNELS_ZONE, KERNELS_STACK, KERNELS_MAPS };
+
+typedef struct kernels {
+    analyze_job *job;
+    stats_map maps[KERNELS_MAPS];
+    stats_rows names, configs, zones, stacks;
+    bool has_stacks;
+    const uint32_t **stack_of; // by file, row
+    uint64_t **first;          // row of the first operation of each chunk
+    stats_scan scan;
+} kernels;
+
+/*
+    What the whole trace says about its kernels; collectives that are kernels
+    count. `all`: by configuration, zone and stack too, with quantiles; else
+    by name alone. False without memory; close in any case.
+*/
+bool kernels_open(kernels *k, analyze_job *job, bool all);
+void kernels_close(kernels *k);
+
+// Of the group of a row: its launch (NULL: none), and the device it ran on.
+const ts_launch_entry *kernels_launch(const kernels *k, const stats_group *g);
+bool kernels_collective(const stats_group *g);
+uint32_t kernels_device(const stats_group *g);
+
+#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_KERNELS_H

@@ -1,0 +1,153 @@
+/*
+    memory_read.c - the rows of allocations and frees of a file
+*/
+#include "tools/analyze/figures/work/memory_rows.h"
+
+static uint32_t device_of(const ts_reader *reader, uint32_t track)
+{
+    ts_track t;
+    for (int i = 0; i < 8 && ts_reader_track(reader, track, &t); i++) {
+        if (t.type == TS_TRACK_DEVICE) return track;
+        track = t.parent;
+    }
+    return 0;
+}
+
+static uint32_t space_of(memory_work *w, uint32_t file, uint32_t device,
+                         uint32_t pool)
+{
+    const uint64_t key = calc_mix((uint64_t)file << 32 | device, pool);
+    const uint32_t known = calc_map_get(&w->spaces, key);
+    if (known != CALC_NONE) return known;
+    if (!calc_map_set(&w->spaces, key, w->space_count)) return CALC_NONE;
+    return w->space_count++;
+}
+
+static uint32_t pool_of(memory_work *w, const memory_pool *like, uint32_t name)
+{
+    memory *const m = w->m;
+    const uint64_t key =
+        calc_mix(calc_mix((uint64_t)like->file << 32 | like->device, name),
+                 like->memory);
+    const uint32_t known = calc_map_get(&w->pools, key);
+    if (known != CALC_NONE) return known;
+    if (!calc_room(&m->pools, &m->pool_room, m->pool_count + 1,
+                   sizeof *m->pools) ||
+        !calc_map_set(&w->pools, key, (uint32_t)m->pool_count))
+        return CALC_NONE;
+    m->pools[m->pool_count] = *like;
+    return (uint32_t)m->pool_count++;
+}
+
+// False: no memory. Rows that mean nothing are counted and left out.
+static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
+                     const ts_event *event)
+{
+    memory *const m = w->m;
+    const bool gpu = event->kind >= TS_EVENT_GPU_FIRST;
+    const uint32_t name = (uint32_t)ts_event_value(event, TS_COLUMN_POOL);
+    const uint32_t category =
+        (uint32_t)ts_event_value(event, TS_COLUMN_CATEGORY);
+    memory_row row = {
+        .address = ts_event_value(event, TS_COLUMN_ADDRESS),
+        .size = ts_event_value(event, TS_COLUMN_SIZE),
+        .time_ns = event->start_ns + file->offset_ns,
+        .file = index,
+        .stack = (uint32_t)ts_event_value(event, TS_COLUMN_STACK),
+        .category = CALC_NONE,
+        .site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE),
+        .order = (uint32_t)w->row_count,
+        .takes =
+            event->kind == TS_EVENT_ALLOC || event->kind == TS_EVENT_GPU_ALLOC,
+    };
+    m->rows++;
+    if (!row.address) {
+        m->failed += row.takes;
+        return true;
+    }
+    if (row.size >> 56 || row.address + row.size < row.address) {
+        m->bad++;
+        return true;
+    }
+    const memory_pool like = {
+        .file = index,
+        .device = gpu ? device_of(file->reader, event->track) : 0,
+        .name = ts_reader_name(file->reader, name),
+        .memory = (uint32_t)(ts_event_value(event, TS_COLUMN_MEMORY) >> 4 & 15),
+    };
+    row.space = space_of(w, index, gpu ? like.device + 1 : 0, gpu ? 0 : name);
+    // Of a free the kind of memory is that of its block.
+    row.pool = row.takes ? pool_of(w, &like, name) : CALC_NONE;
+    if (category) {
+        row.category =
+            paths_name(&m->paths, ts_reader_name(file->reader, category));
+        if (row.category == CALC_NONE) return false;
+    }
+    if (row.space == CALC_NONE || (row.takes && row.pool == CALC_NONE) ||
+        !calc_room(&w->rows, &w->row_room, w->row_count + 1, sizeof *w->rows))
+        return false;
+    if (!row.takes && !gpu) { // a pool may have frees alone
+        row.pool = pool_of(w, &like, name);
+        if (row.pool == CALC_NONE) return false;
+    }
+    w->rows[w->row_count++] = row;
+    return true;
+}
+
+// The zone that the row names, in the path of its thread, else alone.
+static uint32_t path_of(memory_work *w, const memory_file *file, uint32_t site,
+                        uint32_t node)
+{
+    path_tree *const p = &w->m->paths;
+    if (!site) return node;
+    const uint32_t name = paths_site(p, file->reader, site);
+    if (name == CALC_NONE) return CALC_NONE;
+    if (node != PATHS_ROOT && p->nodes[node].name == name) return node;
+    return paths_child(p, PATHS_ROOT, name);
+}
+
+static bool find_paths(memory_work *w, const memory_file *file, size_t from,
+                       const uint32_t *tracks)
+{
+    const size_t count = w->row_count - from;
+    paths_query *const queries = malloc((count + 1) * sizeof *queries);
+    if (!queries) return false;
+    for (size_t i = 0; i < count; i++)
+        queries[i] = (paths_query){ w->rows[from + i].time_ns - file->offset_ns,
+                                    tracks[i], (uint32_t)i, PATHS_ROOT };
+    bool ok = paths_resolve(&w->m->paths, file->reader, queries, count);
+    for (size_t i = 0; ok && i < count; i++) {
+        memory_row *const row = &w->rows[from + queries[i].owner];
+        row->path = path_of(w, file, row->site, queries[i].node);
+        ok = row->path != CALC_NONE;
+    }
+    free(queries);
+    return ok;
+}
+
+bool memory_read(memory_work *w, const memory_file *file, uint32_t index)
+{
+    const ts_filter filter = { .kinds = TS_FILTER(ALLOC) | TS_FILTER(FREE) |
+                                        TS_FILTER(GPU_ALLOC) |
+                                        TS_FILTER(GPU_FREE) };
+    const size_t from = w->row_count;
+    uint32_t *tracks = NULL;
+    size_t room = 0;
+    ts_cursor *cursor;
+    ts_event event;
+    if (ts_cursor_open(&cursor, file->reader, &filter) != TS_OK) return false;
+    bool ok = true;
+    while (ok && ts_cursor_next(cursor, &event)) {
+        const size_t before = w->row_count;
+        uint32_t thread = (uint32_t)ts_event_value(&event, TS_COLUMN_THREAD);
+        if (!thread) thread = event.track;
+        ok = take_row(w, file, index, &event) &&
+             calc_room(&tracks, &room, w->row_count - from + 1, sizeof *tracks);
+        if (ok && w->row_count > before) tracks[before - from] = thread;
+    }
+    ok = ok && ts_cursor_result(cursor) != TS_ERR_MEMORY;
+    ts_cursor_close(cursor);
+    ok = ok && find_paths(w, file, from, tracks);
+    free(tracks);
+    return ok;
+}

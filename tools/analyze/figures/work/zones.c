@@ -1,0 +1,220 @@
+/*
+    zones.c - zones by name: time on the host, and of devices
+*/
+#include "tools/analyze/figures/work/zones.h"
+#include "tools/analyze/figures/base/groups.h"
+
+/* ---- Single zones -------------------------------------------------------- */
+
+static bool keys(const stats_event *e, stats_key *key, void *user)
+{
+    const zones *const z = user;
+    key[0] = (stats_key){ { stats_value(e, TS_COLUMN_SITE), 0 } };
+    return paths_is_host(analyze_reader(z->job, e->file), stats_track(e));
+}
+
+static uint32_t name_of(zones *z, const stats_group *g)
+{
+    return paths_site(&z->paths, analyze_reader(z->job, g->file),
+                      (uint32_t)g->key[0]);
+}
+
+static ts_text text_of(const stats_group *g, void *user)
+{
+    zones *const z = user;
+    const uint32_t name = name_of(z, g);
+    return name == CALC_NONE ? (ts_text){ "", 0 } : z->paths.names[name];
+}
+
+/* ---- Work of devices ----------------------------------------------------- */
+
+// Work in no zone by its call may still say in which it was launched.
+static bool add_by_site(zones *z, int64_t *own, uint32_t file, uint64_t site,
+                        int64_t ns)
+{
+    if (!site) {
+        z->gpu_none_ns += ns;
+        return true;
+    }
+    const uint32_t name =
+        paths_site(&z->paths, analyze_reader(z->job, file), (uint32_t)site);
+    // Its own path is not known, so that the zones around it get nothing.
+    if (name == CALC_NONE) return false;
+    (void)own;
+    z->times[name].gpu_ns += ns;
+    z->times[name].gpu_own_ns += ns;
+    return true;
+}
+
+typedef struct asked {
+    paths_query *queries;
+    size_t count, room;
+} asked;
+
+static bool gather(zones *z, const ts_replay *replay, uint32_t file, asked *a)
+{
+    ts_replay_file of = { 0 };
+    ts_operation o;
+    ts_node call;
+    ts_replay_file_at(replay, file, &of);
+    for (size_t i = 0; ts_replay_operation(replay, i, &o); i++) {
+        if (o.file != file || !names_works(o.kind)) continue;
+        const bool called =
+            o.call != TS_NODE_NONE && ts_replay_node(replay, o.call, &call);
+        if (!calc_room(&a->queries, &a->room, a->count + 1, sizeof *a->queries))
+            return false;
+        a->queries[a->count++] =
+            (paths_query){ called ? call.recorded_ns - of.offset_ns
+                                  : o.recorded_start_ns,
+                           called ? call.track : 0, (uint32_t)i, PATHS_ROOT };
+    }
+    return paths_resolve(&z->paths, analyze_reader(z->job, file), a->queries,
+                         a->count);
+}
+
+/* ---- Sums over the tree -------------------------------------------------- */
+
+// Whether a name stands around itself: its time is counted further out.
+static bool is_inner(const path_tree *p, uint32_t node)
+{
+    const uint32_t name = p->nodes[node].name;
+    for (uint32_t at = p->nodes[node].parent; at != PATHS_ROOT;
+         at = p->nodes[at].parent)
+        if (p->nodes[at].name == name) return true;
+    return false;
+}
+
+// own: of each node. Sums them by name, with and without what is below.
+static bool sum_names(zones *z, const int64_t *own, bool gpu)
+{
+    const path_tree *const p = &z->paths;
+    int64_t *const totals = malloc((p->node_count + 1) * sizeof *totals);
+    if (!totals) return false;
+    memcpy(totals, own, p->node_count * sizeof *totals);
+    for (uint32_t i = p->node_count; i-- > 1;)
+        totals[p->nodes[i].parent] += totals[i];
+    for (uint32_t i = 1; i < p->node_count; i++) {
+        if (!totals[i]) continue;
+        zone_times *const t = &z->times[p->nodes[i].name];
+        *(gpu ? &t->gpu_own_ns : &t->exclusive_ns) += own[i];
+        if (!is_inner(p, i))
+            *(gpu ? &t->gpu_ns : &t->inclusive_ns) += totals[i];
+    }
+    free(totals);
+    return true;
+}
+
+static bool take_file(zones *z, const ts_replay *replay, uint32_t file,
+                      asked *a, int64_t **own, uint32_t *own_count)
+{
+    size_t count;
+    ts_operation o;
+    a->count = 0;
+    if (!gather(z, replay, file, a)) return false;
+    // Queries may have made new paths, and sites new names.
+    int64_t *const more =
+        realloc(*own, (z->paths.node_count + 1) * sizeof *more);
+    if (!more) return false;
+    memset(more + *own_count, 0,
+           (z->paths.node_count - *own_count) * sizeof *more);
+    *own = more;
+    *own_count = z->paths.node_count;
+    const uint64_t *const sites =
+        analyze_column(z->job, file, TS_COLUMN_SITE, &count);
+    for (size_t i = 0; i < a->count; i++) {
+        const paths_query *const q = &a->queries[i];
+        if (!ts_replay_operation(replay, q->owner, &o)) continue;
+        const int64_t ns = o.recorded_end_ns - o.recorded_start_ns;
+        z->gpu_all_ns += ns;
+        if (q->node != PATHS_ROOT)
+            (*own)[q->node] += ns;
+        else if (!add_by_site(z, *own, file,
+                              sites && o.row < count ? sites[o.row] : 0, ns))
+            return false;
+    }
+    return true;
+}
+
+static bool take_gpu(zones *z)
+{
+    const ts_replay *const replay = analyze_replay(z->job);
+    asked a = { 0 };
+    int64_t *own = NULL;
+    uint32_t own_count = 0;
+    bool ok = true;
+    if (!replay) return true;
+    z->has_gpu = true;
+    for (uint32_t f = 0; ok && f < z->job->file_count; f++)
+        ok = take_file(z, replay, f, &a, &own, &own_count);
+    ok = ok && (!own || sum_names(z, own, true));
+    free(a.queries);
+    free(own);
+    return ok;
+}
+
+static bool take_host(zones *z)
+{
+    const path_tree *const p = &z->paths;
+    int64_t *const own = malloc((p->node_count + 1) * sizeof *own);
+    bool ok = own;
+    for (uint32_t i = 0; ok && i < p->node_count; i++)
+        own[i] = p->nodes[i].own_ns;
+    ok = ok && sum_names(z, own, false);
+    free(own);
+    return ok;
+}
+
+// Every site of the trace has a name before there is a time for each.
+static bool name_sites(zones *z)
+{
+    for (uint32_t f = 0; f < z->job->file_count; f++) {
+        const ts_reader *const reader = analyze_reader(z->job, f);
+        size_t count;
+        const uint64_t *const sites =
+            analyze_column(z->job, f, TS_COLUMN_SITE, &count);
+        uint64_t last = 0;
+        for (size_t i = 0; sites && i < count; i++) {
+            if (sites[i] == last) continue;
+            last = sites[i];
+            if (last &&
+                paths_site(&z->paths, reader, (uint32_t)last) == CALC_NONE)
+                return false;
+        }
+    }
+    return true;
+}
+
+bool zones_open(zones *z, analyze_job *job)
+{
+    *z = (zones){ .job = job };
+    z->scan = (stats_scan){
+        .kinds = TS_FILTER(ZONE), .map_count = 1, .keys = keys, .user = z
+    };
+    if (!paths_open(&z->paths)) return false;
+    for (uint32_t f = 0; f < job->file_count; f++)
+        if (!paths_zones(&z->paths, analyze_reader(job, f))) return false;
+    if (!stats_run_all(job, &z->scan, &z->map) ||
+        !stats_rows_open(&z->rows, &z->map, text_of, z) ||
+        !stats_rows_quantiles(&z->rows, job, &z->scan, 0, &z->map) ||
+        !name_sites(z))
+        return false;
+    z->times = calloc((size_t)z->paths.name_count + 1, sizeof *z->times);
+    return z->times && take_host(z) && take_gpu(z);
+}
+
+const zone_times *zones_times(const zones *z, const stats_row *row)
+{
+    // The name is known: this makes none, so that nothing changes.
+    zones *const known = (zones *)(uintptr_t)z;
+    const uint32_t name = name_of(known, &row->sum);
+    static const zone_times none;
+    return name == CALC_NONE ? &none : &z->times[name];
+}
+
+void zones_close(zones *z)
+{
+    paths_close(&z->paths);
+    stats_close(&z->map);
+    stats_rows_close(&z->rows);
+    free(z->times);
+}

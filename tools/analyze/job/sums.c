@@ -1,0 +1,119 @@
+/*
+    sums.c - times added up by key, and what is in the middle of many
+*/
+#include "tools/analyze/job/sums.h"
+
+static size_t slot_of(const sums *s, uint64_t key)
+{
+    uint64_t h = (key ^ key >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= h >> 29;
+    size_t at = h & (s->room - 1);
+    while (s->slots[at] && s->rows[s->slots[at] - 1].key != key)
+        at = (at + 1) & (s->room - 1);
+    return at;
+}
+
+static bool grow(sums *s)
+{
+    const size_t room = s->room ? 2 * s->room : 64;
+    sums_row *const rows = realloc(s->rows, room / 2 * sizeof *rows);
+    if (!rows) return false;
+    s->rows = rows;
+    uint32_t *const slots = calloc(room, sizeof *slots);
+    if (!slots) return false;
+    free(s->slots);
+    s->slots = slots;
+    s->room = room;
+    for (size_t i = 0; i < s->count; i++)
+        s->slots[slot_of(s, s->rows[i].key)] = (uint32_t)i + 1;
+    return true;
+}
+
+static bool add(sums *s, uint64_t key, int64_t ns, size_t where, bool more)
+{
+    if (s->count >= s->room / 2 && !grow(s)) return false;
+    uint32_t *const slot = &s->slots[slot_of(s, key)];
+    if (!*slot) {
+        const sums_row row = { key, 0, 0, INT64_MIN, where, s->count };
+        s->rows[s->count++] = row;
+        *slot = (uint32_t)s->count;
+    }
+    sums_row *const row = &s->rows[*slot - 1];
+    row->count += more;
+    row->ns += ns;
+    if (ns > row->most_ns) {
+        row->most_ns = ns;
+        row->most = where;
+    }
+    return true;
+}
+
+bool sums_add(sums *s, uint64_t key, int64_t ns, size_t where)
+{
+    return add(s, key, ns, where, true);
+}
+
+bool sums_extend(sums *s, uint64_t key, int64_t ns, size_t where)
+{
+    return add(s, key, ns, where, false);
+}
+
+const sums_row *sums_find(const sums *s, uint64_t key)
+{
+    const uint32_t row = s->room ? s->slots[slot_of(s, key)] : 0;
+    return row ? &s->rows[row - 1] : NULL;
+}
+
+static int larger_first(const void *left, const void *right)
+{
+    const sums_row *const a = left, *const b = right;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    return (a->turn > b->turn) - (a->turn < b->turn);
+}
+
+void sums_sort(sums *s)
+{
+    if (s->count) qsort(s->rows, s->count, sizeof *s->rows, larger_first);
+}
+
+void sums_close(sums *s)
+{
+    free(s->rows);
+    free(s->slots);
+    memset(s, 0, sizeof *s);
+}
+
+static int smaller_first(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+void sums_order(int64_t *values, size_t count)
+{
+    if (count) qsort(values, count, sizeof *values, smaller_first);
+}
+
+size_t sums_rank(size_t count, uint32_t per_mille)
+{
+    // In two steps, since count * per_mille might overflow.
+    const size_t rank =
+        count / 1000 * per_mille + (count % 1000 * per_mille + 999) / 1000;
+    return rank ? rank - 1 : 0;
+}
+
+int64_t sums_quantile(const int64_t *sorted, size_t count, uint32_t per_mille)
+{
+    if (!count) return 0;
+    return sorted[sums_rank(count, per_mille)];
+}
+
+int64_t sums_deviation(const int64_t *values, size_t count, int64_t from,
+                       int64_t *room)
+{
+    for (size_t i = 0; i < count; i++)
+        room[i] = values[i] > from ? values[i] - from : from - values[i];
+    sums_order(room, count);
+    return sums_quantile(room, count, 500);
+}

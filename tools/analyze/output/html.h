@@ -1,0 +1,33 @@
+/*
+    html.h - what the parts of the page share
+*/
+#ifndef TS_TOOLS_ANALYZE_OUTPUT_HTML_H
+#define TS_TOOLS_ANALYZE_OUTPUT_HTML_H
+
+#include "tools/analyze/job/job.h"
+#include "tools/analyze/report/parts.h"
+
+// Text with what HTML and XML give a meaning escaped, and what they do not
+// allow replaced.
+void html_put(FILE *out, ts_text text);
+void html_string(FILE *out, const char *text);
+// As people read it.
+void html_value(FILE *out, report_value value);
+
+// The colours of the page and of charts, light and dark.
+extern const char html_colors[];
+extern const char html_style[], html_script[];
+// What the page may do: have that style and that script, and nothing else.
+extern const char html_policy[];
+
+void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows);
+
+/* ---- Charts -------------------------------------------------------------- */
+
+void svg_open(FILE *out, const report_chart *c, bool alone, size_t height);
+void svg_close(FILE *out, bool alone);
+double svg_share(int64_t part, int64_t whole); // in percent
+cli_text svg_words(const report_chart *c, int64_t number);
+void svg_flame(FILE *out, const report_chart *c, bool alone);
+
+#endif // TS_TOOLS_ANALYZE_OUTPUT_HTML_H

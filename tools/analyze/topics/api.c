@@ -1,0 +1,160 @@
+/*
+    api.c - which calls of the host's runtime took the time
+*/
+#include "tools/analyze/figures/base/wording.h"
+#include "tools/analyze/figures/work/api.h"
+
+typedef struct api_ask {
+    analyze_job *job;
+    report_section *s;
+    api api;
+    stats_group all;
+} api_ask;
+
+static void put_names(const api_ask *a)
+{
+    static const report_column columns[] = {
+        { "name", "function", REPORT_TEXT },
+        { "count", "count", REPORT_COUNT },
+        { "total_ns", "total", REPORT_NS },
+        { "share", "share", REPORT_SHARE },
+        { "mean_ns", "mean", REPORT_NS },
+        { "p50_ns", "p50", REPORT_NS },
+        { "p95_ns", "p95", REPORT_NS },
+        { "max_ns", "max", REPORT_NS },
+        { "min_ns", "min", REPORT_NS },
+        { "blocks", "may block", REPORT_TEXT },
+    };
+    report_table *const t = report_table_begin(a->s, "functions", "By function",
+                                               columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->api.names.count; i++) {
+        const stats_row *const r = &a->api.names.rows[i];
+        const report_value row[] = {
+            report_text(r->text),
+            report_count(r->sum.count),
+            report_ns(r->sum.total_ns),
+            report_share(r->sum.total_ns, a->all.total_ns),
+            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
+            report_ns(r->sum.p50_ns),
+            report_ns(r->sum.p95_ns),
+            report_ns(r->sum.most_ns),
+            report_ns(r->sum.least_ns),
+            report_string(api_may_block(r->text) ? "yes" : ""),
+        };
+        const report_evidence e = stats_longest(a->job, &r->sum);
+        report_row(t, row, &e);
+    }
+}
+
+// Time of a thread in calls that may block, by function and thread.
+static void put_threads(const api_ask *a)
+{
+    static const report_column columns[] = {
+        { "thread", "thread", REPORT_TEXT }, { "count", "calls", REPORT_COUNT },
+        { "total_ns", "total", REPORT_NS },  { "share", "share", REPORT_SHARE },
+        { "mean_ns", "mean", REPORT_NS },    { "max_ns", "max", REPORT_NS },
+    };
+    report_table *const t = report_table_begin(a->s, "threads", "By thread",
+                                               columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->api.threads.count; i++) {
+        const stats_row *const r = &a->api.threads.rows[i];
+        const report_value row[] = {
+            report_text(r->text),
+            report_count(r->sum.count),
+            report_ns(r->sum.total_ns),
+            report_share(r->sum.total_ns, a->all.total_ns),
+            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
+            report_ns(r->sum.most_ns),
+        };
+        const report_evidence e = stats_longest(a->job, &r->sum);
+        report_row(t, row, &e);
+    }
+}
+
+static uint64_t put_results(const api_ask *a)
+{
+    static const report_column columns[] = {
+        { "name", "function: result", REPORT_TEXT },
+        { "count", "count", REPORT_COUNT },
+        { "total_ns", "total", REPORT_NS },
+        { "first_ns", "first", REPORT_TIME },
+        { "last_ns", "last", REPORT_TIME },
+    };
+    report_table *t = NULL;
+    uint64_t count = 0;
+    for (size_t i = 0; i < a->api.results.count; i++) {
+        const stats_row *const r = &a->api.results.rows[i];
+        if (!r->sum.key[1]) continue; // success
+        if (!t)
+            t = report_table_begin(a->s, "results",
+                                   "Calls that returned something other than "
+                                   "success",
+                                   columns, ASK_COUNT(columns));
+        const int64_t offset = analyze_offset(a->job, r->sum.file);
+        const report_value row[] = {
+            report_text(r->text),
+            report_count(r->sum.count),
+            report_ns(r->sum.total_ns),
+            report_time(stats_sum(r->sum.first_ns, offset)),
+            report_time(stats_sum(r->sum.last_ns, offset)),
+        };
+        const report_evidence e = stats_longest(a->job, &r->sum);
+        report_row(t, row, &e);
+        count += r->sum.count;
+    }
+    return count;
+}
+
+static void answer(const api_ask *a, uint64_t failed)
+{
+    const stats_row *const most = &a->api.names.rows[0];
+    report_answer(
+        a->s, "%s took %s of the threads' time, %.*s the largest part (%s).",
+        cli_counted(a->all.count, "call", "calls").s,
+        cli_time(a->all.total_ns).s, ASK_TEXT(most->text),
+        report_words(report_share(most->sum.total_ns, a->all.total_ns)).s);
+    if (!report_is_none(a->api.blocking.total_ns, a->all.total_ns))
+        report_answer(a->s, "%s of it was in calls that may block.",
+                      report_words(report_share(a->api.blocking.total_ns,
+                                                a->all.total_ns))
+                          .s);
+    if (failed)
+        report_answer(a->s, "%s did not return success.", cli_count(failed).s);
+    report_figure(a->s, "count", "calls", report_count(a->all.count));
+    report_figure(a->s, "functions", "functions",
+                  report_count(a->api.names.count));
+    report_figure(a->s, "total_ns", "time in calls",
+                  report_ns(a->all.total_ns));
+    report_figure(a->s, "blocking_ns", "in calls that may block",
+                  report_ns(a->api.blocking.total_ns));
+    report_figure(a->s, "failed", "did not return success",
+                  report_count(failed));
+    report_trust(a->s, REPORT_HIGH,
+                 "every call of the record counts; which may block is told by "
+                 "their names");
+}
+
+static bool ask(analyze_job *job, report *r)
+{
+    api_ask a = { .job = job };
+    a.s = report_begin(r, "api", "API calls");
+    const bool ok = api_open(&a.api, job);
+    if (ok) a.all = stats_rows_sum(&a.api.names);
+    if (ok && !a.all.count) {
+        report_not_applicable(a.s, "No API call is in the trace: record with a "
+                                   "backend that sees the runtime's calls.");
+    } else if (ok) {
+        put_names(&a);
+        put_threads(&a);
+        answer(&a, put_results(&a));
+    }
+    api_close(&a.api);
+    return ok;
+}
+
+const analyze_question ask_api = {
+    .name = "api",
+    .title = "API calls",
+    .help = "calls by function, thread and result; time in those that block",
+    .ask = ask,
+};

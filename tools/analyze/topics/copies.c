@@ -1,0 +1,158 @@
+/*
+    copies.c - what was copied, how fast, from what memory
+*/
+#include "tools/analyze/figures/base/wording.h"
+#include "tools/analyze/figures/work/copies.h"
+
+typedef struct copies_ask {
+    analyze_job *job;
+    report_section *s;
+    copies c;
+    stats_group all;
+} copies_ask;
+
+static report_value rate_of(const stats_group *g)
+{
+    // Sizes that were not recorded are 0.
+    if (!g->bytes) return report_unknown(REPORT_RATE);
+    return report_rate(g->bytes, g->total_ns);
+}
+
+static void put_rows(const copies_ask *a, const stats_rows *rows,
+                     const char *key, const char *title)
+{
+    static const report_column columns[] = {
+        { "name", "copies", REPORT_TEXT },
+        { "count", "count", REPORT_COUNT },
+        { "bytes", "size", REPORT_BYTES },
+        { "total_ns", "time", REPORT_NS },
+        { "rate", "rate", REPORT_RATE },
+        { "mean_ns", "mean", REPORT_NS },
+        { "p50_ns", "p50", REPORT_NS },
+        { "p95_ns", "p95", REPORT_NS },
+        { "min_ns", "min", REPORT_NS },
+        { "max_ns", "max", REPORT_NS },
+        { "share", "of time", REPORT_SHARE },
+    };
+    report_table *const t =
+        report_table_begin(a->s, key, title, columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < rows->count; i++) {
+        const stats_row *const r = &rows->rows[i];
+        const report_value row[] = {
+            report_text(r->text),
+            report_count(r->sum.count),
+            report_bytes(r->sum.bytes),
+            report_ns(r->sum.total_ns),
+            rate_of(&r->sum),
+            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
+            report_ns(r->sum.p50_ns),
+            report_ns(r->sum.p95_ns),
+            report_ns(r->sum.least_ns),
+            report_ns(r->sum.most_ns),
+            report_share(r->sum.total_ns, a->all.total_ns),
+        };
+        const report_evidence e = stats_longest(a->job, &r->sum);
+        report_row(t, row, &e);
+    }
+}
+
+static void put_longest(const copies_ask *a)
+{
+    static const report_column columns[] = {
+        { "start_ns", "start", REPORT_TIME },
+        { "duration_ns", "time", REPORT_NS },
+        { "bytes", "size", REPORT_BYTES },
+        { "rate", "rate", REPORT_RATE },
+        { "name", "copy", REPORT_TEXT },
+        { "track", "on", REPORT_TEXT },
+    };
+    report_table *const t = report_table_begin(
+        a->s, "longest", "The longest copies", columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->c.longest_count; i++) {
+        const copies_one *const c = &a->c.longest[i];
+        const int64_t start =
+            stats_sum(c->start_ns, analyze_offset(a->job, c->file));
+        const report_value row[] = {
+            report_time(start),
+            report_ns(c->ns),
+            report_bytes(c->size),
+            c->size ? report_rate(c->size, c->ns) : report_unknown(REPORT_RATE),
+            report_text(copies_one_text(&a->c, c)),
+            report_text(analyze_track(a->job, c->file, c->track)),
+        };
+        const report_evidence e =
+            report_from_to(c->file, start, stats_sum(start, c->ns));
+        report_row(t, row, &e);
+    }
+    report_rows_of(t, a->c.single_count);
+}
+
+static void answer(const copies_ask *a)
+{
+    const stats_row *const most = &a->c.kinds.rows[0];
+    const copies *const c = &a->c;
+    report_answer(
+        a->s, "%s moved %s in %s, %s of that time %.*s",
+        cli_counted(a->all.count, "copy or memset", "copies and memsets").s,
+        cli_bytes(a->all.bytes).s, cli_time(a->all.total_ns).s,
+        report_words(report_share(most->sum.total_ns, a->all.total_ns)).s,
+        ASK_TEXT(most->text));
+    report_answer(a->s, most->sum.bytes ? "(at %s)." : "(size not known).",
+                  report_words(rate_of(&most->sum)).s);
+    if (c->pageable.count && c->pinned.count)
+        report_answer(a->s, "Pageable memory is copied at %s, pinned at %s.",
+                      report_words(rate_of(&c->pageable)).s,
+                      report_words(rate_of(&c->pinned)).s);
+    else if (c->pageable.count)
+        report_answer(a->s, "All copies between host and device whose memory "
+                            "is known are of pageable memory.");
+}
+
+static void put_figures(const copies_ask *a)
+{
+    const copies *const c = &a->c;
+    report_figure(a->s, "count", "copies and memsets",
+                  report_count(a->all.count));
+    report_figure(a->s, "bytes", "moved", report_bytes(a->all.bytes));
+    report_figure(a->s, "total_ns", "time, summed up",
+                  report_ns(a->all.total_ns));
+    report_figure(a->s, "pageable_bytes", "of pageable host memory",
+                  report_bytes(c->pageable.bytes));
+    report_figure(a->s, "pageable_rate", "at", rate_of(&c->pageable));
+    report_figure(a->s, "pinned_bytes", "of pinned host memory",
+                  report_bytes(c->pinned.bytes));
+    report_figure(a->s, "pinned_rate", "at", rate_of(&c->pinned));
+    report_trust(a->s, REPORT_HIGH,
+                 "every copy of the record counts; a rate is the sum of sizes "
+                 "over the sum of durations");
+}
+
+static bool ask(analyze_job *job, report *r)
+{
+    copies_ask a = { .job = job };
+    a.s = report_begin(r, "copies", "Copies");
+    const bool ok = copies_open(&a.c, job, true) &&
+                    copies_find_longest(&a.c, job->options.rows);
+    if (ok) a.all = stats_rows_sum(&a.c.kinds);
+    if (ok && !a.all.count) {
+        report_not_applicable(a.s, "No copy is in the trace: nothing was "
+                                   "copied, or the recorder was not asked for "
+                                   "copies.");
+    } else if (ok) {
+        answer(&a);
+        put_figures(&a);
+        put_rows(&a, &a.c.kinds, "kinds", "By kind");
+        put_rows(&a, &a.c.memories, "memories", "By kind and memory");
+        put_rows(&a, &a.c.sizes, "sizes", "By kind and size");
+        put_longest(&a);
+    }
+    copies_close(&a.c);
+    return ok;
+}
+
+const analyze_question ask_copies = {
+    .name = "copies",
+    .title = "Copies",
+    .help = "copies by kind, memory and size; rates, pageable against pinned",
+    .ask = ask,
+};

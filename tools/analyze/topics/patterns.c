@@ -1,0 +1,181 @@
+/*
+    patterns.c - small kernels that come again and again: worth fusing?
+*/
+#include "tools/analyze/figures/base/wording.h"
+#include "tools/analyze/figures/time/patterns.h"
+
+enum { MODELS_MOST = 16 };
+
+typedef struct patterns_ask {
+    analyze_job *job;
+    report_section *s;
+    ts_replay *replay;
+    names_index names;
+    patterns_result r;
+    model_figures model, fused[MODELS_MOST];
+    size_t modelled;
+} patterns_ask;
+
+static const analyze_setting settings[] = {
+    { "patterns.small", "a kernel shorter than this may be worth fusing",
+      REPORT_NS, 10000 },
+    { "patterns.models", "patterns whose gain is computed, 16 at most",
+      REPORT_COUNT, 5 },
+    { 0 }
+};
+
+// "a, b, c (2 more)"; a name that follows itself once: "a x 3".
+static ts_text kernels_of(const patterns_ask *a, const patterns_pattern *p)
+{
+    enum { SHOWN = 4 };
+    ts_text text = { "", 0 };
+    size_t shown = 0;
+    for (size_t i = 0; i < p->length;) {
+        size_t end = i + 1;
+        while (end < p->length && p->names[end] == p->names[i])
+            end++;
+        if (shown++ == SHOWN)
+            return analyze_format(a->job, "%.*s and %zu more", ASK_TEXT(text),
+                                  p->length - i);
+        const ts_text name =
+            ask_brief(a->job, ask_group(a->job, &a->names, p->names[i]));
+        text = analyze_format(a->job, "%.*s%s%.*s", ASK_TEXT(text),
+                              i ? ", " : "", ASK_TEXT(name));
+        if (end - i > 1)
+            text =
+                analyze_format(a->job, "%.*s x %zu", ASK_TEXT(text), end - i);
+        i = end;
+    }
+    return text;
+}
+
+static bool model_gains(patterns_ask *a)
+{
+    const int64_t most = analyze_set(a->job, "patterns.models");
+    ts_replay *const model = most > 0 ? analyze_model(a->job) : NULL;
+    bool ok = !model || model_run(model, NULL, 0, &a->model);
+    while (ok && model && a->model.known && a->modelled < a->r.count &&
+           a->modelled < MODELS_MOST && (int64_t)a->modelled < most) {
+        const size_t i = a->modelled++;
+        ok = patterns_fuse(&a->r, &a->r.list[i], model, &a->fused[i]);
+    }
+    return ok;
+}
+
+static int64_t gain_of(const patterns_ask *a, size_t pattern)
+{
+    return model_gain(&a->model, &a->fused[pattern]);
+}
+
+static void answer(const patterns_ask *a)
+{
+    const patterns_result *const r = &a->r;
+    const ts_replay_stats *const s = ts_replay_result(a->replay);
+    size_t best = SIZE_MAX;
+    const cli_text small = cli_time(analyze_set(a->job, "patterns.small"));
+    if (!r->count) {
+        report_answer(a->s,
+                      "No sequence of kernels below %s comes %d times or "
+                      "more.",
+                      small.s, PATTERNS_LEAST);
+        return;
+    }
+    report_answer(
+        a->s, "%s of the %s below %s come in %s sequence%s.",
+        report_words(report_share((int64_t)r->covered, (int64_t)r->small)).s,
+        cli_counted(r->small, "kernel", "kernels").s, small.s,
+        cli_count(r->count).s,
+        r->count == 1 ? " that repeats" : "s that repeat");
+    for (size_t i = 0; i < a->modelled; i++)
+        if (a->fused[i].known &&
+            (best == SIZE_MAX || gain_of(a, i) > gain_of(a, best)))
+            best = i;
+    if (best == SIZE_MAX) return;
+    if (gain_of(a, best) > (s->end_ns - s->start_ns) / 500) {
+        const patterns_pattern *const p = &r->list[best];
+        const ts_text first =
+            ask_brief(a->job, ask_group(a->job, &a->names, p->names[0]));
+        report_answer(
+            a->s,
+            "Fused into one, the %zu kernels from %.*s on, which come %s "
+            "times, would save %s (%s of the run).",
+            p->length, ASK_TEXT(first), cli_count(p->count).s,
+            cli_time(gain_of(a, best)).s,
+            report_words(
+                report_share(gain_of(a, best), s->end_ns - s->start_ns))
+                .s);
+    } else if (gain_of(a, best) > 0) {
+        report_answer(a->s, "Fusing one of them would save %s at most.",
+                      cli_time(gain_of(a, best)).s);
+    } else {
+        report_answer(a->s, "Fusing one of them would gain nothing.");
+    }
+}
+
+static void put_table(const patterns_ask *a)
+{
+    static const report_column columns[] = {
+        { "kernels", "kernels", REPORT_TEXT },
+        { "length", "length", REPORT_COUNT },
+        { "count", "times", REPORT_COUNT },
+        { "work_ns", "kernels", REPORT_NS },
+        { "between_ns", "between them", REPORT_NS },
+        { "calls_ns", "calls saved", REPORT_NS },
+        { "gain_ns", "gain", REPORT_NS }
+    };
+    report_table *const t = report_table_begin(
+        a->s, "patterns", "Sequences that repeat", columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
+        const patterns_pattern *const p = &a->r.list[i];
+        const report_value row[] = { report_text(kernels_of(a, p)),
+                                     report_count(p->length),
+                                     report_count(p->count),
+                                     report_ns(p->work_ns),
+                                     report_ns(p->between_ns),
+                                     report_ns(p->calls_ns),
+                                     i < a->modelled && a->fused[i].known
+                                         ? report_ns(gain_of(a, i))
+                                         : report_unknown(REPORT_NS) };
+        const report_evidence e = ask_evidence(a->replay, p->operations[0]);
+        report_row(t, row, &e);
+    }
+    report_rows_of(t, a->r.count);
+}
+
+static bool ask(analyze_job *job, report *r)
+{
+    patterns_ask a = { .job = job };
+    a.s = ask_begin(job, r, "patterns", "Patterns", &a.replay, NULL);
+    if (!a.s) return true;
+    const bool ok = names_open(&a.names, a.replay) &&
+                    patterns_open(&a.r, a.replay, &a.names,
+                                  analyze_set(job, "patterns.small")) &&
+                    model_gains(&a);
+    if (ok && !a.r.kernels)
+        report_not_applicable(a.s, "There is no kernel in the trace.");
+    else if (ok) {
+        answer(&a);
+        report_figure(a.s, "kernels", "kernels", report_count(a.r.kernels));
+        report_figure(a.s, "small", "small ones", report_count(a.r.small));
+        report_figure(a.s, "covered", "in sequences that repeat",
+                      report_count(a.r.covered));
+        if (a.r.count) {
+            report_trust(
+                a.s, REPORT_MEDIUM,
+                "a gain is that of a model in which only the first kernel "
+                "is launched and the others follow without a gap; "
+                "what the host does between the calls stays, and "
+                "whether kernels can be fused is for you to judge");
+            put_table(&a);
+        }
+    }
+    patterns_close(&a.r);
+    names_close(&a.names);
+    return ok;
+}
+
+const analyze_question ask_patterns = {
+    "patterns", "Patterns",
+    "sequences of small kernels that repeat: what fusing would gain", ask,
+    settings
+};

@@ -1,0 +1,168 @@
+/*
+    roofline.c - how fast devices compute, and how fast they could
+*/
+#include "tools/analyze/figures/base/wording.h"
+#include "tools/analyze/figures/work/roofline.h"
+
+typedef struct roofline_ask {
+    analyze_job *job;
+    report_section *s;
+    ts_replay *replay;
+    names_index names;
+    roofline_rule rules[CLI_LIST_MOST];
+    size_t rule_count;
+    roofline_result r;
+    int64_t peak, bandwidth; // per ns, times 1000: GFLOP/s and GB/s
+} roofline_ask;
+
+static const analyze_setting settings[] = {
+    { "roofline.peak", "what the device can do, in GFLOP/s (0: unknown)",
+      REPORT_COUNT, 0 },
+    { "roofline.bandwidth", "what its memory can move, in GB/s (0: unknown)",
+      REPORT_COUNT, 0 },
+    { 0 }
+};
+
+// Operations a second are those of a nanosecond, times 10^9; a GFLOP/s is one
+// a nanosecond.
+static double speed_of(const roofline_row *row)
+{
+    return row->work_ns ? (double)row->flops / (double)row->work_ns : 0;
+}
+
+// What bounds a row: "compute", "memory", or "-" if it is not known.
+static const char *bound_of(const roofline_ask *a, const roofline_row *row)
+{
+    if (!row->bytes || !a->peak || !a->bandwidth) return "-";
+    const double ridge = (double)a->peak / (double)a->bandwidth;
+    return (double)row->flops / (double)row->bytes < ridge ? "memory"
+                                                           : "compute";
+}
+
+// What the row could do at most, in operations a nanosecond; 0: unknown.
+static double roof_of(const roofline_ask *a, const roofline_row *row)
+{
+    const double memory =
+        row->bytes && a->bandwidth
+            ? (double)row->flops / (double)row->bytes * (double)a->bandwidth
+            : 0;
+    const double peak = (double)a->peak;
+    if (peak <= 0 || memory <= 0) return peak > 0 ? peak : memory;
+    return memory < peak ? memory : peak;
+}
+
+static void answer(const roofline_ask *a)
+{
+    const roofline_result *const r = &a->r;
+    report_answer(a->s,
+                  "%s of the time of kernels is of known work, done at %s.",
+                  report_words(report_share(r->known_ns, r->kernel_ns)).s,
+                  report_words(report_flops(r->flops, r->known_ns)).s);
+    const roofline_row *const top = &r->rows[0];
+    const double roof = roof_of(a, top);
+    if (roof > 0)
+        report_answer(a->s,
+                      "The longest of it, %s, reaches %s of what its "
+                      "roof allows.",
+                      top->text, cli_percent(speed_of(top) / roof).s);
+    else
+        report_answer(a->s,
+                      "How far that is from what the device can do is not "
+                      "known: give --set roofline.peak=GFLOPS and --set "
+                      "roofline.bandwidth=GBS of its data sheet.");
+}
+
+static void put_rows(const roofline_ask *a)
+{
+    static const report_column columns[] = {
+        { "what", "what (rows x inner x columns)", REPORT_TEXT },
+        { "count", "count", REPORT_COUNT },
+        { "work_ns", "kernels", REPORT_NS },
+        { "flops", "speed", REPORT_FLOPS },
+        { "intensity", "FLOP/byte", REPORT_FACTOR },
+        { "roof", "of roof", REPORT_SHARE },
+        { "bound", "bound by", REPORT_TEXT }
+    };
+    report_table *const t =
+        report_table_begin(a->s, "work", "Known work, the longest first",
+                           columns, ASK_COUNT(columns));
+    for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
+        const roofline_row *const row = &a->r.rows[i];
+        const ts_text text = { row->text, strlen(row->text) };
+        const double roof = roof_of(a, row);
+        const report_value values[] = {
+            report_text(row->rule ? analyze_name(a->job, text) : text),
+            report_count(row->count),
+            report_ns(row->work_ns),
+            report_flops(row->flops, row->work_ns),
+            row->bytes ? report_factor((int64_t)row->flops, (int64_t)row->bytes)
+                       : report_unknown(REPORT_FACTOR),
+            roof > 0
+                ? report_share((int64_t)(speed_of(row) / roof * 10000), 10000)
+                : report_unknown(REPORT_SHARE),
+            report_string(bound_of(a, row))
+        };
+        const report_evidence e = ask_evidence(a->replay, row->operation);
+        report_row(t, values, &e);
+    }
+    report_rows_of(t, a->r.count);
+}
+
+static void put(const roofline_ask *a)
+{
+    const roofline_result *const r = &a->r;
+    answer(a);
+    report_trust(a->s, REPORT_MEDIUM,
+                 "operations are counted from shapes or as you say; bytes are "
+                 "those that must be moved at least once");
+    report_figure(a->s, "flops", "known work",
+                  report_flops(r->flops, r->known_ns));
+    report_figure(a->s, "known_ns", "in kernels of", report_ns(r->known_ns));
+    report_figure(a->s, "kernel_ns", "of all", report_ns(r->kernel_ns));
+    if (a->peak && a->bandwidth)
+        report_figure(a->s, "ridge", "FLOP/byte where compute begins to bound",
+                      report_factor(a->peak, a->bandwidth));
+    put_rows(a);
+}
+
+static void put_none(const roofline_ask *a)
+{
+    if (a->rule_count)
+        report_not_applicable(a->s, "No kernel has a name that --flops gives.");
+    else if (a->r.operators)
+        report_not_applicable(
+            a->s, "Matrix products are in the trace, but not their shapes: "
+                  "record with record_shapes=True, or give --flops.");
+    else
+        report_not_applicable(
+            a->s, "What kernels compute is not in the trace: give --flops "
+                  "REGEX=FLOPS[,BYTES], or record PyTorch with "
+                  "record_shapes=True.");
+}
+
+static bool ask(analyze_job *job, report *r)
+{
+    roofline_ask a = { .job = job };
+    const cli_list *const list = job->options.flops;
+    a.s = ask_begin(job, r, "roofline", "Roofline", &a.replay, NULL);
+    if (!a.s) return true;
+    for (size_t i = 0; list && i < list->count; i++)
+        if (roofline_rule_read(&a.rules[a.rule_count], list->items[i]))
+            a.rule_count++;
+    a.peak = analyze_set(job, "roofline.peak");
+    a.bandwidth = analyze_set(job, "roofline.bandwidth");
+    const bool ok =
+        names_open(&a.names, a.replay) &&
+        roofline_open(&a.r, a.replay, &a.names, a.rules, a.rule_count);
+    if (ok) (a.r.count ? put : put_none)(&a);
+    for (size_t i = 0; i < a.rule_count; i++)
+        roofline_rule_close(&a.rules[i]);
+    roofline_close(&a.r);
+    names_close(&a.names);
+    return ok;
+}
+
+const analyze_question ask_roofline = {
+    "roofline", "Roofline",
+    "how fast devices compute, by shapes or --flops, and could", ask, settings
+};

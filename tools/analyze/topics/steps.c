@@ -1,0 +1,267 @@
+/*
+    steps.c - iterations, how long they take and which are slow
+*/
+#include "tools/analyze/figures/base/wording.h"
+#include "tools/analyze/figures/time/steps.h"
+
+typedef struct steps_ask {
+    analyze_job *job;
+    report_section *s;
+    ts_replay *replay;
+    ts_timeline *timeline;
+    names_index names;
+    steps_result r;
+} steps_ask;
+
+static size_t count_slow(const steps_result *r)
+{
+    size_t slow = 0;
+    for (size_t i = 0; i < r->count; i++)
+        slow += r->steps[i].slow;
+    return slow;
+}
+
+static int64_t length_of(const steps_step *s)
+{
+    return s->end_ns - s->start_ns;
+}
+
+// What makes a slow step slow.
+static ts_text excess_of(const steps_ask *a, const steps_step *s)
+{
+    const steps_excess *const e = &s->excess;
+    if (e->idle_ns <= 0 && e->work_ns <= 0) return (ts_text){ "", 0 };
+    if (e->idle_ns >= e->work_ns)
+        return analyze_format(a->job, "+%s idle, %s", cli_time(e->idle_ns).s,
+                              ts_idle_name(e->cause));
+    const ts_text name =
+        ask_brief(a->job, ask_group(a->job, &a->names, e->group));
+    return analyze_format(a->job, "+%s in %.*s", cli_time(e->work_ns).s,
+                          ASK_TEXT(name));
+}
+
+static void answer(const steps_ask *a)
+{
+    const steps_result *const r = &a->r;
+    const size_t slow = count_slow(r);
+    size_t worst = 0;
+    for (size_t i = 1; i < r->count; i++)
+        if (length_of(&r->steps[i]) > length_of(&r->steps[worst])) worst = i;
+    report_answer(
+        a->s, "%s iterations of %s in the median (median distance %s), %s.",
+        cli_count(r->count).s, cli_time(r->median_ns).s,
+        cli_time(r->deviation_ns).s,
+        slow ? cli_format("%zu of them slow", slow).s : "none of them slow");
+    if (!slow) return;
+    const ts_text why = excess_of(a, &r->steps[worst]);
+    report_answer(a->s, "The slowest is %s with %s: %.*s.",
+                  steps_words(&r->steps[worst]).s,
+                  cli_time(length_of(&r->steps[worst])).s, ASK_TEXT(why));
+}
+
+static cli_text marked_words(uint64_t count)
+{
+    return cli_counted(count, "step is marked", "steps are marked");
+}
+
+static void not_applicable(const steps_ask *a)
+{
+    if (a->r.few)
+        report_not_applicable(a->s,
+                              "Only %s, and three at least are compared; "
+                              "nothing repeats often enough to find others. "
+                              "Record more of them.",
+                              marked_words(a->r.few).s);
+    else
+        report_not_applicable(
+            a->s, "No steps are marked and nothing repeats often enough to be "
+                  "one; mark them with frames, or zones called "
+                  "ProfilerStep#N.");
+}
+
+// What the steps do not say anything of.
+static int64_t outside_of(const steps_ask *a)
+{
+    return a->replay ? ts_replay_result(a->replay)->end_ns -
+                           ts_replay_result(a->replay)->start_ns - a->r.sum_ns
+                     : 0;
+}
+
+// Steps that were found in a small part of a run may be no steps of it.
+static void trust_outside(const steps_ask *a)
+{
+    const int64_t outside = outside_of(a), whole = outside + a->r.sum_ns;
+    if (outside * 10 > whole)
+        report_trust(a->s, outside * 2 > whole ? REPORT_LOW : REPORT_MEDIUM,
+                     "%s of %s lie before and after them", cli_time(outside).s,
+                     cli_time(whole).s);
+}
+
+static bool clocks_differ(analyze_job *job)
+{
+    for (uint32_t i = 1; i < job->file_count; i++)
+        if (analyze_offset(job, i) != analyze_offset(job, 0)) return true;
+    return false;
+}
+
+static void put_how(const steps_ask *a)
+{
+    const steps_result *const r = &a->r;
+    if (r->marked) {
+        report_trust(a->s, REPORT_HIGH, "the trace marks its steps");
+        if (clocks_differ(a->job))
+            report_trust(a->s, REPORT_MEDIUM,
+                         "work of the other files belongs to them by its time, "
+                         "which is as good as their clocks agree");
+        if (r->left_out)
+            report_note(a->s,
+                        "%s of %s marked steps are left out here: no work that "
+                        "was launched in them ended after that of the step "
+                        "before.",
+                        cli_count(r->left_out).s,
+                        cli_count(r->left_out + r->count).s);
+        return;
+    }
+    if (r->few)
+        report_note(a->s,
+                    "%s, which is too few to compare: three at least are.",
+                    marked_words(r->few).s);
+    const ts_text stream = analyze_track(a->job, r->file, r->stream);
+    report_note(a->s,
+                "Found is the outermost loop that repeats within the trace: "
+                "iterations, or the layers of a single one.");
+    trust_outside(a);
+    report_trust(a->s, r->likeness >= 950 ? REPORT_HIGH : REPORT_MEDIUM,
+                 "%s; found is what repeats on %.*s: %s each, "
+                 "of which %s are the same in the median",
+                 r->few ? marked_words(r->few).s : "nothing marks steps",
+                 ASK_TEXT(stream),
+                 cli_counted(r->length, "operation", "operations").s,
+                 report_words(report_share(r->likeness, 1000)).s);
+}
+
+static void put_figures(const steps_ask *a)
+{
+    const steps_result *const r = &a->r;
+    report_figure(a->s, "count", "steps", report_count(r->count));
+    report_figure(a->s, "left_out", "marked, but left out",
+                  report_count(r->left_out));
+    report_figure(a->s, "marked", "marked by the trace",
+                  report_string(r->marked ? "yes" : "no"));
+    report_figure(a->s, "min_ns", "shortest", report_ns(r->min_ns));
+    report_figure(a->s, "median_ns", "median", report_ns(r->median_ns));
+    report_figure(a->s, "mean_ns", "mean",
+                  report_ns(r->sum_ns / (int64_t)r->count));
+    report_figure(a->s, "max_ns", "longest", report_ns(r->max_ns));
+    report_figure(a->s, "deviation_ns", "median distance from the median",
+                  report_ns(r->deviation_ns));
+    report_figure(a->s, "limit_ns", "slow is what is longer by",
+                  report_ns(r->limit_ns));
+    report_figure(a->s, "outside_ns", "before and after them",
+                  report_ns(outside_of(a)));
+}
+
+static void put_steps(const steps_ask *a, bool slow)
+{
+    static const report_column columns[] = {
+        { "number", "number", REPORT_COUNT },
+        { "start_ns", "start", REPORT_TIME },
+        { "duration_ns", "length", REPORT_NS },
+        { "note", "note", REPORT_TEXT },
+        { "change", "of median", REPORT_SHARE },
+        { "busy", "busy", REPORT_SHARE },
+        { "operations", "operations", REPORT_COUNT }
+    };
+    const steps_result *const r = &a->r;
+    report_table *const t =
+        slow ? report_table_begin(a->s, "slow", "Slow ones", columns,
+                                  ASK_COUNT(columns))
+             : report_table_begin(a->s, "steps", "All", columns,
+                                  ASK_COUNT(columns));
+    for (size_t i = 0; i < r->count; i++) {
+        const steps_step *const s = &r->steps[i];
+        if (slow && !s->slow) continue;
+        const ts_text note = s->slow   ? excess_of(a, s)
+                             : s->fast ? report_string("fast").text
+                                       : s->name;
+        const report_value row[] = { report_count(s->number),
+                                     report_time(s->start_ns),
+                                     report_ns(length_of(s)),
+                                     report_text(note),
+                                     report_share(length_of(s), r->median_ns),
+                                     report_share(s->busy_ns, length_of(s)),
+                                     report_count(s->operations),
+                                     report_text(note) };
+        const report_evidence e =
+            report_from_to(r->file, s->start_ns, s->end_ns);
+        report_row(t, row, &e);
+    }
+}
+
+static void put_chart(const steps_ask *a)
+{
+    report_chart *const c =
+        report_series_begin(a->s, "lengths", "How long they took", REPORT_NS);
+    const uint32_t line = report_series_line(c, report_string("length").text);
+    for (size_t i = 0; i < a->r.count; i++)
+        report_series_add(c, line, a->r.steps[i].start_ns,
+                          length_of(&a->r.steps[i]));
+}
+
+// Sums of the steps of each cause, busy time first.
+static void put_causes(const steps_ask *a)
+{
+    static const report_column columns[] = {
+        { "what", "time of the device", REPORT_TEXT },
+        { "median_ns", "median step", REPORT_NS },
+        { "share", "of it", REPORT_SHARE },
+        { "max_ns", "most in a step", REPORT_NS }
+    };
+    const steps_result *const r = &a->r;
+    int64_t *const values = malloc(r->count * sizeof *values);
+    report_table *const t =
+        report_table_begin(a->s, "causes", "What the median step consists of",
+                           columns, ASK_COUNT(columns));
+    for (int c = -1; values && c < TS_IDLE_LIMIT; c++) {
+        for (size_t i = 0; i < r->count; i++)
+            values[i] = c < 0 ? r->steps[i].busy_ns : r->steps[i].cause_ns[c];
+        sums_order(values, r->count);
+        const int64_t middle = sums_quantile(values, r->count, 500);
+        if (!values[r->count - 1]) continue;
+        const report_value row[] = {
+            report_string(c < 0 ? "busy" : ts_idle_name((uint32_t)c)),
+            report_ns(middle), report_share(middle, r->median_ns),
+            report_ns(values[r->count - 1])
+        };
+        report_row(t, row, NULL);
+    }
+    free(values);
+}
+
+static bool ask(analyze_job *job, report *r)
+{
+    steps_ask a = { .job = job };
+    a.s = ask_begin(job, r, "steps", "Iterations", &a.replay, &a.timeline);
+    if (!a.s) return true;
+    const bool ok = names_open(&a.names, a.replay) &&
+                    steps_open(&a.r, a.replay, a.timeline, &a.names);
+    if (ok && !a.r.count) {
+        not_applicable(&a);
+    } else if (ok) {
+        answer(&a);
+        put_how(&a);
+        put_figures(&a);
+        if (count_slow(&a.r)) put_steps(&a, true);
+        put_causes(&a);
+        put_steps(&a, false);
+        put_chart(&a);
+    }
+    steps_close(&a.r);
+    names_close(&a.names);
+    return ok;
+}
+
+const analyze_question ask_steps = {
+    "steps", "Iterations",
+    "iterations, marked or found: how long, which are slow, why", ask, NULL
+};

@@ -1,0 +1,14 @@
+/*
+    tracks.h - private to the summary: what ran when, a lane for each track
+*/
+#ifndef TS_TOOLS_ANALYZE_TOPICS_TRACKS_H
+#define TS_TOOLS_ANALYZE_TOPICS_TRACKS_H
+
+#include "tools/analyze/job/job.h"
+
+// Adds a chart of the streams and threads that were busy longest: at most
+// TRACKS_MOST lanes of TRACKS_SLOTS slots each. False without memory.
+enum { TRACKS_MOST = 24, TRACKS_SLOTS = 160 };
+bool ask_tracks(analyze_job *job, report_section *s);
+
+#endif // TS_TOOLS_ANALYZE_TOPICS_TRACKS_H

@@ -1,0 +1,139 @@
+/*
+    output_file.c - files that tools write beside what they print
+*/
+#define _XOPEN_SOURCE 700 // realpath
+#include "tools/cli/cli.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_stdout(const char *path)
+{
+    return !strcmp(path, "-");
+}
+
+static bool say(const cli_tool *tool, const char *path, int why)
+{
+    cli_error(tool, *path ? path : "''", "cannot be written: %s",
+              strerror(why));
+    return false;
+}
+
+/* ---- Before anything is read --------------------------------------------- */
+
+bool cli_inputs_check(const cli_tool *tool, const char *const *inputs,
+                      size_t count)
+{
+    size_t streams = 0;
+    for (size_t i = 0; i < count; i++)
+        streams += !strcmp(inputs[i], "-");
+    if (streams < 2) return true;
+    cli_error(tool, NULL, "standard input is given twice");
+    return false;
+}
+
+static bool is_same_output(const char *a, const char *b)
+{
+    struct stat st;
+    if (!strcmp(a, b)) return true;
+    return !is_stdout(a) && !is_stdout(b) && cli_same_file(a, b) &&
+           !stat(a, &st) && S_ISREG(st.st_mode);
+}
+
+bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
+                       size_t count, const char *const *inputs,
+                       size_t input_count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const cli_output *const to = &outputs[i];
+        for (size_t k = 0; to->path && k < i; k++) {
+            if (!outputs[k].path || !is_same_output(outputs[k].path, to->path))
+                continue;
+            cli_error(tool, NULL, "%s and %s both write to %s",
+                      outputs[k].option, to->option,
+                      is_stdout(to->path) ? "standard output" : to->path);
+            return false;
+        }
+        for (size_t k = 0; to->path && k < input_count; k++) {
+            if (is_stdout(to->path) || !cli_same_file(inputs[k], to->path))
+                continue;
+            cli_error(tool, to->path,
+                      "%s would replace what is read; name another output",
+                      to->option);
+            return false;
+        }
+        if (to->path && !cli_replace_check(tool, to->path, to->kind))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Writing ------------------------------------------------------------- */
+
+// What a link leads to is replaced, not the link.
+static bool name_files(cli_out *out, const char *path)
+{
+    out->target = realpath(path, NULL);
+    if (!out->target) out->target = strdup(path);
+    const size_t size = out->target ? strlen(out->target) + 24 : 0;
+    out->beside = malloc(size);
+    if (!out->target || !out->beside) return false;
+    snprintf(out->beside, size, "%s.%ld.tmp", out->target, (long)getpid());
+    return true;
+}
+
+static void free_names(cli_out *out)
+{
+    free(out->target);
+    free(out->beside);
+}
+
+// With the rights of what it is to replace.
+static int open_beside(cli_out *out, const char *path, const struct stat *old)
+{
+    if (old && access(path, W_OK)) return -1;
+    if (!name_files(out, path)) return -1;
+    const int fd =
+        open(out->beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+             0666);
+    if (fd >= 0 && old) (void)fchmod(fd, old->st_mode & 0777);
+    return fd;
+}
+
+bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path)
+{
+    *out = (cli_out){ .tool = tool, .path = path };
+    if (is_stdout(path)) {
+        out->stream = stdout;
+        return true;
+    }
+    struct stat st;
+    const bool exists = !stat(path, &st);
+    // A pipe, a terminal, a link to what is not there yet.
+    const bool in_place = exists ? !S_ISREG(st.st_mode)
+                                 : !lstat(path, &st) && S_ISLNK(st.st_mode);
+    const int fd = in_place ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)
+                            : open_beside(out, path, exists ? &st : NULL);
+    if (fd >= 0) out->stream = fdopen(fd, "w");
+    if (out->stream) return true;
+    say(tool, path, errno);
+    if (fd >= 0) close(fd);
+    if (fd >= 0 && out->beside) remove(out->beside);
+    free_names(out);
+    return false;
+}
+
+bool cli_out_close(cli_out *out, bool keep)
+{
+    if (out->stream == stdout) return keep; // cli_finish tells of losses
+    errno = 0;
+    int why = 0;
+    if (ferror(out->stream)) putc('\n', out->stream); // why, says the next one
+    if (fflush(out->stream) || ferror(out->stream)) why = errno ? errno : EIO;
+    if (fclose(out->stream) && !why) why = errno;
+    if (keep && !why && out->beside && rename(out->beside, out->target))
+        why = errno;
+    if (out->beside && (!keep || why)) remove(out->beside);
+    free_names(out);
+    return !why ? keep : say(out->tool, out->path, why);
+}

@@ -1,0 +1,100 @@
+/*
+    terminal.c - what the terminal can do; progress
+*/
+#include "tools/cli/cli.h"
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *variable(const char *name)
+{
+    const char *const value = getenv(name);
+    return value ? value : "";
+}
+
+bool cli_terminal(FILE *stream)
+{
+    const char *const term = variable("TERM");
+    // Of cli_fold there is no number.
+    const int number = stream == stdout ? STDOUT_FILENO : fileno(stream);
+    return isatty(number) && *term && strcmp(term, "dumb") != 0;
+}
+
+bool cli_color(FILE *stream)
+{
+    return cli_terminal(stream) && !*variable("NO_COLOR");
+}
+
+bool cli_unicode(void)
+{
+    // An unset locale says nothing about the terminal, which nowadays is one
+    // for UTF-8; a locale that was set on purpose does.
+    static int known = -1;
+    if (known >= 0) return known;
+    const char *locale = variable("LC_ALL");
+    if (!*locale) locale = variable("LC_CTYPE");
+    if (!*locale) locale = variable("LANG");
+    known = !*locale || strstr(locale, "UTF-8") || strstr(locale, "utf8") ||
+            strstr(locale, "UTF8") || strstr(locale, "utf-8");
+    return known;
+}
+
+// What the terminal says, then the variable, then the fallback.
+static uint32_t extent(unsigned short seen, const char *name, uint32_t fallback)
+{
+    const unsigned long value = seen ? seen : strtoul(variable(name), NULL, 10);
+    return value && value < 10000 ? (uint32_t)value : fallback;
+}
+
+uint32_t cli_width(void)
+{
+    struct winsize size = { 0 };
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    return extent(size.ws_col, "COLUMNS", 80);
+}
+
+bool cli_has_width(void)
+{
+    return isatty(STDOUT_FILENO) || *variable("COLUMNS");
+}
+
+uint32_t cli_height(void)
+{
+    struct winsize size = { 0 };
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    return extent(size.ws_row, "LINES", 24);
+}
+
+/* ---- Progress ----------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total)
+{
+    const uint64_t now = now_ns();
+    if (!progress->start_ns) progress->start_ns = now;
+    if (now - progress->start_ns < 500000000u) return;
+    if (now - progress->last_ns < 100000000u || !isatty(STDERR_FILENO)) return;
+    progress->last_ns = now;
+    progress->shown = true;
+    if (done > total) done = total;
+    const double share = total ? (double)done / (double)total : 0;
+    char bar[31];
+    for (size_t i = 0; i < 30; i++)
+        bar[i] = (double)i < share * 30 ? '#' : '.';
+    bar[30] = 0;
+    fprintf(stderr, "\r%s [%s] %3.0f %%\x1b[K", progress->what, bar,
+            share * 100);
+    fflush(stderr);
+}
+
+void cli_progress_end(cli_progress *progress)
+{
+    if (progress->shown) fputs("\r\x1b[K", stderr);
+    progress->shown = false;
+}

@@ -1,0 +1,184 @@
+/*
+    part.c - the selected part of a trace in place of the whole
+
+    The part is a file without a name: however large it is, it takes no memory,
+    and it is gone with the process.
+*/
+#include "tools/common/select/resolve.h"
+#include <unistd.h>
+
+enum { SELECT_PLACES = 4096 };
+
+/* ---- A file of its own --------------------------------------------------- */
+
+static bool make_name(const cli_tool *tool, char *name, size_t size)
+{
+    const char *const folder = getenv("TMPDIR");
+    snprintf(name, size, "%s/%s-XXXXXX", folder && *folder ? folder : "/tmp",
+             tool->name);
+    const int fd = mkstemp(name);
+    if (fd >= 0) return close(fd) == 0;
+    cli_error(tool, name, "the selected part cannot be written: %s",
+              strerror(errno));
+    return false;
+}
+
+// The part takes the place of the trace, under its name.
+static bool replace(cli_trace *trace, const cli_tool *tool, const char *name)
+{
+    const char *const path = trace->path;
+    const ts_reader_desc desc = { .path = name };
+    ts_reader *part;
+    const ts_result result = ts_reader_open(&part, &desc);
+    if (result != TS_OK) {
+        cli_error(tool, path, "the selected part cannot be read: %s",
+                  ts_result_text(result));
+        return false;
+    }
+    cli_trace_close(trace);
+    *trace = (cli_trace){ .reader = part,
+                          .info = ts_reader_info(part),
+                          .path = path };
+    return true;
+}
+
+static bool several;  // files
+static struct place { // on the axis of the first of several files
+    const char *path;
+    int64_t offset_ns;
+} places[SELECT_PLACES];
+static size_t place_count;
+
+static int64_t offset_of(const char *path)
+{
+    for (size_t i = 0; i < place_count; i++)
+        if (places[i].path == path) return places[i].offset_ns;
+    return 0;
+}
+
+static bool open_part(cli_trace *trace, const cli_tool *tool)
+{
+    char name[4096];
+    if (!make_name(tool, name, sizeof name)) return false;
+    cut_job job = { .tool = tool,
+                    .path = trace->path,
+                    .out = name,
+                    .trace = trace,
+                    .temporary = true,
+                    .offset_ns = offset_of(trace->path),
+                    .other_files = several,
+                    .wish = { .what = select_words(),
+                              .deps = selected.kind ? CUT_DEPS_NONE
+                                                    : CUT_DEPS_CALLS } };
+    select_lists lists;
+    const bool ok = select_wish(&job, &lists) && cut_write(&job) &&
+                    replace(trace, tool, name);
+    select_close(&job, &lists);
+    unlink(name);
+    return ok;
+}
+
+void select_install(void)
+{
+    if (select_any()) cli_trace_opened = open_part;
+}
+
+void select_install_window(void)
+{
+    if (select_any_but_time()) cli_trace_opened = open_part;
+}
+
+/* ---- Several files ------------------------------------------------------- */
+
+// Which entries of a list of ranks any file has, a bit each.
+static bool find_ranks(const cli_tool *tool, char **paths, uint32_t *count,
+                       uint64_t *entries)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        uint64_t found = 0;
+        cli_trace trace;
+        if (!cli_trace_open(&trace, tool, paths[i], NULL, CLI_WARN_NONE))
+            return false;
+        const char *at = selected.rank;
+        for (uint32_t entry = 0; at; entry++) {
+            const size_t size = strcspn(at, ",");
+            const bool has = cut_has_rank(trace.reader, at, size);
+            found |= (uint64_t)has << (entry < 63 ? entry : 63);
+            at = at[size] ? at + size + 1 : NULL;
+        }
+        cli_trace_close(&trace);
+        *entries |= found;
+        if (found) paths[kept++] = paths[i];
+    }
+    *count = kept;
+    return true;
+}
+
+static bool take_ranks(const cli_tool *tool, char **paths, uint32_t *count)
+{
+    uint64_t entries = 0;
+    if (!find_ranks(tool, paths, count, &entries)) return false;
+    const char *at = selected.rank;
+    for (uint32_t entry = 0; at; entry++) {
+        const size_t size = strcspn(at, ",");
+        if (entry < 63 && !(entries >> entry & 1)) {
+            cli_error(tool, NULL, "--rank %.*s: no file is of such a rank",
+                      (int)size, at);
+            return false;
+        }
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    several = true;
+    return *count;
+}
+
+// As the graph of all of them has it, which ts-analyze shows; without
+// operations by when they were started.
+static void place_files(const cli_trace *traces, ts_reader *const *readers,
+                        char **paths, uint32_t count)
+{
+    const ts_replay_desc desc = { .more = (ts_reader **)readers + 1,
+                                  .more_count = count - 1 };
+    const uint64_t first = traces[0].info->start_realtime_ns;
+    ts_replay *replay = NULL;
+    ts_replay_file file;
+    ts_replay_open(&replay, readers[0], &desc);
+    for (uint32_t i = 0; i < count && place_count < SELECT_PLACES; i++) {
+        const uint64_t own = traces[i].info->start_realtime_ns;
+        int64_t offset = first && own ? (int64_t)(own - first) : 0;
+        if (replay && ts_replay_file_at(replay, i, &file))
+            offset = file.offset_ns;
+        places[place_count++] = (struct place){ paths[i], offset };
+    }
+    ts_replay_close(replay);
+}
+
+static bool find_places(const cli_tool *tool, char **paths, uint32_t count)
+{
+    cli_trace *const traces = calloc(count, sizeof *traces);
+    ts_reader **const readers = calloc(count, sizeof(ts_reader *));
+    uint32_t opened = 0;
+    if (!traces || !readers) cli_error(tool, NULL, "out of memory");
+    while (traces && readers && opened < count &&
+           cli_trace_open(&traces[opened], tool, paths[opened], NULL,
+                          CLI_WARN_NONE)) {
+        readers[opened] = traces[opened].reader;
+        opened++;
+    }
+    const bool ok = opened == count;
+    if (ok) place_files(traces, readers, paths, count);
+    for (uint32_t i = 0; i < opened; i++)
+        cli_trace_close(&traces[i]);
+    free(traces);
+    free(readers);
+    return ok;
+}
+
+bool select_files(const cli_tool *tool, char **paths, uint32_t *count)
+{
+    if (*count < 2) return true;
+    if (selected.rank && !take_ranks(tool, paths, count)) return false;
+    return (!selected.has_from && !selected.has_to) || *count < 2 ||
+           find_places(tool, paths, *count);
+}

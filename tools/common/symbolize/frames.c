@@ -1,0 +1,373 @@
+/*
+    frames.c - frames of a trace: what it says, else what is at hand
+*/
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "tools/common/symbolize/symbolize.h"
+
+typedef struct place { // a frame, and what is known of it
+    uint32_t module;
+    uint64_t offset;
+    uint32_t first, count; // lines
+    bool told;             // by the trace, which may say what it likes
+} place;
+
+typedef struct text_slot { // a name as it was found, and as people read it
+    char *key;
+    ts_text text;
+} text_slot;
+
+struct symbolize {
+    const ts_reader *reader;
+    const symbolize_options *options;
+    place *places; // by module and offset
+    size_t place_count, place_room;
+    symbolize_line *lines;
+    size_t line_count, line_room;
+    text_slot *texts;
+    size_t text_count, text_mask;
+    symbolize_module *modules;
+    size_t module_count;
+    bool no_memory;
+};
+
+static const symbolize_options usual;
+
+symbolize *symbolize_open(const ts_reader *reader,
+                          const symbolize_options *options)
+{
+    symbolize *const s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->reader = reader;
+    s->options = options ? options : &usual;
+    return s;
+}
+
+void symbolize_close(symbolize *s)
+{
+    if (!s) return;
+    for (size_t i = 0; s->texts && i <= s->text_mask; i++) {
+        if (s->texts[i].text.text != s->texts[i].key)
+            free((char *)(uintptr_t)s->texts[i].text.text);
+        free(s->texts[i].key);
+    }
+    free(s->texts);
+    free(s->places);
+    free(s->lines);
+    free(s->modules);
+    free(s);
+}
+
+size_t symbolize_modules(const symbolize *s, const symbolize_module **modules)
+{
+    *modules = s->modules;
+    return s->module_count;
+}
+
+/* ---- Texts --------------------------------------------------------------- */
+
+static text_slot *text_at(text_slot *slots, size_t mask, const char *key)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = key; *c; c++)
+        hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+    size_t i = (hash ^ hash >> 32) & mask;
+    while (slots[i].key && strcmp(slots[i].key, key) != 0)
+        i = (i + 1) & mask;
+    return &slots[i];
+}
+
+static bool grow_texts(symbolize *s)
+{
+    if (s->texts && s->text_count < s->text_mask / 2) return true;
+    const size_t mask = s->texts ? 2 * s->text_mask + 1 : 255;
+    text_slot *const slots = calloc(mask + 1, sizeof *slots);
+    if (!slots) return false;
+    for (size_t i = 0; s->texts && i <= s->text_mask; i++)
+        if (s->texts[i].key)
+            *text_at(slots, mask, s->texts[i].key) = s->texts[i];
+    free(s->texts);
+    s->texts = slots;
+    s->text_mask = mask;
+    return true;
+}
+
+// A name, kept once and made readable once.
+static ts_text keep(symbolize *s, const char *key)
+{
+    const ts_text none = { "", 0 };
+    if (!*key || !grow_texts(s)) return none;
+    text_slot *const slot = text_at(s->texts, s->text_mask, key);
+    if (slot->key) return slot->text;
+    char *const copy = strdup(key);
+    if (!copy) {
+        s->no_memory = true;
+        return none;
+    }
+    char *const read = cli_demangle(copy);
+    slot->key = copy;
+    slot->text.text = read ? read : copy;
+    slot->text.size = strlen(slot->text.text);
+    s->text_count++;
+    return slot->text;
+}
+
+/* ---- Places -------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const place *const x = a, *const y = b;
+    if (x->module != y->module) return x->module < y->module ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static bool add_place(symbolize *s, const ts_frame_entry *frame)
+{
+    if (s->place_count == s->place_room) {
+        s->place_room = s->place_room ? 2 * s->place_room : 1024;
+        place *const more =
+            realloc(s->places, s->place_room * sizeof *s->places);
+        if (!more) return false;
+        s->places = more;
+    }
+    s->places[s->place_count++] =
+        (place){ frame->module, frame->offset, 0, 0, false };
+    return true;
+}
+
+// All places, each once. Those added for one stack too many are dropped soon.
+static bool gather(symbolize *s)
+{
+    const ts_frame_entry *frames;
+    const size_t stacks = ts_reader_entry_count(s->reader, TS_CHUNK_STACKS);
+    for (size_t i = 0; i < stacks; i++) {
+        const uint32_t stack = ts_reader_entry(s->reader, TS_CHUNK_STACKS, i);
+        const uint32_t count = ts_reader_stack(s->reader, stack, &frames);
+        for (uint32_t j = 0; j < count; j++)
+            if (frames[j].module && !add_place(s, &frames[j])) return false;
+    }
+    if (!s->place_count) return true;
+    qsort(s->places, s->place_count, sizeof *s->places, by_place);
+    size_t unique = 1;
+    for (size_t i = 1; i < s->place_count; i++)
+        if (by_place(&s->places[i], &s->places[unique - 1]) != 0)
+            s->places[unique++] = s->places[i];
+    s->place_count = unique;
+    return true;
+}
+
+static bool add_line(symbolize *s, place *p, symbolize_line line)
+{
+    if (s->line_count == s->line_room) {
+        s->line_room = s->line_room ? 2 * s->line_room : 1024;
+        symbolize_line *const more =
+            realloc(s->lines, s->line_room * sizeof *s->lines);
+        if (!more) return false;
+        s->lines = more;
+    }
+    if (!p->count++) p->first = (uint32_t)s->line_count;
+    s->lines[s->line_count++] = line;
+    return true;
+}
+
+static bool from_trace(symbolize *s, place *p)
+{
+    const ts_frame_entry frame = { p->module, 0, p->offset };
+    const ts_line_entry *lines;
+    const uint32_t count = ts_reader_symbol(s->reader, &frame, &lines);
+    for (uint32_t i = 0; i < count; i++) {
+        const symbolize_line line = {
+            ts_reader_name(s->reader, lines[i].function),
+            ts_reader_name(s->reader, lines[i].file), lines[i].line
+        };
+        if (!add_line(s, p, line)) return false;
+    }
+    p->told = count != 0;
+    return true;
+}
+
+/* ---- Answers ------------------------------------------------------------- */
+
+// Cuts a line off a text, which ends with a zero byte.
+static char *cut_line(char **text)
+{
+    char *const line = *text;
+    char *const end = strchr(line, '\n');
+    *text = end ? end + 1 : line + strlen(line);
+    if (end) *end = 0;
+    return line;
+}
+
+// "LINE TAB FILE TAB FUNCTION"
+static bool take_line(symbolize *s, place *p, char *text)
+{
+    char *const file = strchr(text, '\t');
+    char *const function = file ? strchr(file + 1, '\t') : NULL;
+    if (!function) return false;
+    *file = *function = 0;
+    const symbolize_line line = { keep(s, function + 1), keep(s, file + 1),
+                                  (uint32_t)strtoul(text, NULL, 10) };
+    return add_line(s, p, line);
+}
+
+/*
+    Takes what an answer says of `places`, count of one module. Its numbers are
+    those of `asked`, or offsets. What is broken ends it: the process that
+    wrote it died in the midst of it.
+*/
+static void take_answer(symbolize *s, place *places, size_t count,
+                        place *const *asked, size_t asked_count, char *text,
+                        char *why, size_t why_room)
+{
+    enum { MOST = 256 };
+    while (*text && !s->no_memory) {
+        char *line = cut_line(&text), *rest;
+        place *p = NULL;
+        if (*line == '!') snprintf(why, why_room, "%s", line + 1);
+        if (*line != '@') continue;
+        const uint64_t number = strtoull(line + 1, &rest, asked ? 10 : 16);
+        unsigned long lines = strtoul(rest, NULL, 10);
+        const place key = { places->module, number, 0, 0, false };
+        if (asked)
+            p = number < asked_count ? asked[number] : NULL;
+        else
+            p = bsearch(&key, places, count, sizeof key, by_place);
+        const bool wanted = p && !p->count && lines <= MOST;
+        for (; lines && *text; lines--) {
+            line = cut_line(&text);
+            if (wanted && !take_line(s, p, line)) return;
+        }
+    }
+}
+
+static void keep_answer(const symbolize *s, const symbolize_question *q,
+                        const place *places, size_t count)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+    if (!out) return;
+    for (size_t i = 0; i < count; i++) {
+        if (!places[i].count || places[i].told) continue;
+        fprintf(out, "@%" PRIx64 " %" PRIu32 "\n", places[i].offset,
+                places[i].count);
+        for (uint32_t j = 0; j < places[i].count; j++) {
+            const symbolize_line *const l = &s->lines[places[i].first + j];
+            fprintf(out, "%" PRIu32 "\t%s\t%s\n", l->line, l->file.text,
+                    l->function.text);
+        }
+    }
+    if (fclose(out) == 0) symbolize_cache_put(q, text, size);
+    free(text);
+}
+
+// Asks for those that are not known yet; false if the answer broke off.
+static bool ask(symbolize *s, symbolize_question *q, place *places,
+                size_t count, symbolize_module *m)
+{
+    place **const asked = calloc(count, sizeof *asked);
+    uint64_t *const offsets = calloc(count, sizeof *offsets);
+    bool complete = true;
+    q->count = 0;
+    for (size_t i = 0; asked && offsets && i < count; i++) {
+        if (places[i].count) continue;
+        asked[q->count] = &places[i];
+        offsets[q->count++] = places[i].offset;
+    }
+    q->offsets = offsets;
+    if (q->count) {
+        symbolize_answer answer = symbolize_ask(q);
+        complete = answer.complete;
+        if (answer.text)
+            take_answer(s, places, count, asked, q->count, answer.text, m->why,
+                        sizeof m->why);
+        free(answer.text);
+    }
+    free(asked);
+    free(offsets);
+    return complete;
+}
+
+static void look_up(symbolize *s, place *places, size_t count,
+                    symbolize_module *m)
+{
+    const ts_module_entry *const entry =
+        ts_reader_module(s->reader, places->module);
+    const ts_text id = ts_reader_build_id(s->reader, places->module);
+    symbolize_question q = { .options = s->options, .id_size = id.size };
+    size_t known = 0;
+    const ts_text path =
+        entry ? ts_reader_name(s->reader, entry->path) : (ts_text){ "", 0 };
+    q.path = path.text;
+    memcpy(q.id, id.text, id.size);
+    if (path.size == 0 || *path.text != '/' || strlen(path.text) != path.size) {
+        snprintf(m->why, sizeof m->why, "it is no file");
+        return;
+    }
+    char *const kept = symbolize_cache_get(&q);
+    if (kept)
+        take_answer(s, places, count, NULL, 0, kept, m->why, sizeof m->why);
+    free(kept);
+    for (size_t i = 0; i < count; i++)
+        known += places[i].count != 0;
+    if (known == count) return;
+    if (!ask(s, &q, places, count, m)) {
+        q.no_dwarf = true;
+        ask(s, &q, places, count, m);
+        snprintf(m->why, sizeof m->why,
+                 "its debug information cannot be read, or not in a minute");
+        return;
+    }
+    size_t now = 0;
+    for (size_t i = 0; i < count; i++)
+        now += places[i].count != 0;
+    if (now > known) keep_answer(s, &q, places, count);
+}
+
+static void count_module(const symbolize *s, const place *places, size_t count,
+                         symbolize_module *m)
+{
+    m->frames = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        m->named += places[i].count != 0;
+        m->lined += places[i].count && s->lines[places[i].first].line;
+    }
+}
+
+bool symbolize_all(symbolize *s)
+{
+    if (!gather(s)) return false;
+    for (size_t i = 0; i < s->place_count && !s->options->again; i++)
+        if (!from_trace(s, &s->places[i])) return false;
+    for (size_t i = 0, end; i < s->place_count && !s->no_memory; i = end) {
+        size_t known = 0;
+        for (end = i; end < s->place_count &&
+                      s->places[end].module == s->places[i].module;
+             end++)
+            known += s->places[end].count != 0;
+        symbolize_module *const more =
+            realloc(s->modules, (s->module_count + 1) * sizeof *more);
+        if (!more) return false;
+        s->modules = more;
+        symbolize_module *const m = &more[s->module_count++];
+        memset(m, 0, sizeof *m);
+        m->module = s->places[i].module;
+        if (known < end - i && !symbolize_off)
+            look_up(s, &s->places[i], end - i, m);
+        count_module(s, &s->places[i], end - i, m);
+    }
+    return !s->no_memory;
+}
+
+uint32_t symbolize_frame(symbolize *s, const ts_frame_entry *frame,
+                         const symbolize_line **lines)
+{
+    const place key = { frame->module, frame->offset, 0, 0, false };
+    const place *const p =
+        s->place_count
+            ? bsearch(&key, s->places, s->place_count, sizeof key, by_place)
+            : NULL;
+    *lines = p && p->count ? &s->lines[p->first] : NULL;
+    return p ? p->count : 0;
+}

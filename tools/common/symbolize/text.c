@@ -1,0 +1,97 @@
+/*
+    text.c - frames for tools that show them
+*/
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "tools/common/symbolize/symbolize.h"
+
+bool symbolize_off;
+
+// Each reader's, looked up when its first frame is shown.
+static struct known {
+    const ts_reader *reader;
+    symbolize *names; // NULL: no memory
+} * known;
+static size_t known_count, known_room;
+
+// A reader is closed: another may be where it is.
+static void forget(const ts_reader *reader)
+{
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i].reader != reader) continue;
+        symbolize_close(known[i].names);
+        known[i] = known[--known_count];
+        return;
+    }
+}
+
+static symbolize *names_of(const ts_reader *reader)
+{
+    for (size_t i = 0; i < known_count; i++)
+        if (known[i].reader == reader) return known[i].names;
+    if (known_count == known_room) {
+        const size_t room = known_room ? 2 * known_room : 16;
+        struct known *const more = realloc(known, room * sizeof *known);
+        if (!more) return NULL;
+        known = more;
+        known_room = room;
+    }
+    cli_trace_closing = forget;
+    struct known *const k = &known[known_count++];
+    k->reader = reader;
+    k->names = symbolize_open(reader, NULL);
+    if (k->names && !symbolize_all(k->names)) {
+        symbolize_close(k->names);
+        k->names = NULL;
+    }
+    return k->names;
+}
+
+uint32_t symbolize_depth(const ts_reader *reader, const ts_frame_entry *frame)
+{
+    const symbolize_line *lines;
+    symbolize *const names = names_of(reader);
+    const uint32_t count = names ? symbolize_frame(names, frame, &lines) : 0;
+    return count ? count : 1;
+}
+
+// "libx.so+0x1f20", in a text that the next 8 calls leave alone.
+static ts_text plain(const ts_reader *reader, const ts_frame_entry *frame)
+{
+    static char texts[8][512];
+    static size_t next;
+    char *const text = texts[next++ % 8];
+    const ts_module_entry *const module =
+        frame->module ? ts_reader_module(reader, frame->module) : NULL;
+    const ts_text path = ts_reader_name(reader, module ? module->path : 0);
+    size_t from = path.size; // the file's name without its folders
+    while (from && path.text[from - 1] != '/')
+        from--;
+    size_t size = path.size - from;
+    if (size > 400) size = 400;
+    memcpy(text, path.text + from, size);
+    const int used = snprintf(text + size, 64, "%s0x%" PRIx64, size ? "+" : "",
+                              frame->offset);
+    return (ts_text){ text, size + (used > 0 ? (size_t)used : 0) };
+}
+
+bool symbolize_place(const ts_reader *reader, const ts_frame_entry *frame,
+                     uint32_t at, symbolize_line *line)
+{
+    const symbolize_line *lines;
+    symbolize *const names = names_of(reader);
+    const uint32_t count = names ? symbolize_frame(names, frame, &lines) : 0;
+    *line = (symbolize_line){ { "", 0 }, { "", 0 }, 0 };
+    if (at < count) *line = lines[at];
+    return at < count;
+}
+
+ts_text symbolize_text(const ts_reader *reader, const ts_frame_entry *frame,
+                       uint32_t at)
+{
+    symbolize_line line;
+    return symbolize_place(reader, frame, at, &line) && line.function.size
+               ? line.function
+               : plain(reader, frame);
+}

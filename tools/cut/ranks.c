@@ -1,0 +1,204 @@
+/*
+    ranks.c - processes of a merged trace
+*/
+#include "tools/cut/cut.h"
+
+static bool number_of(const ts_reader *reader, uint32_t track, const char *key,
+                      int64_t *number)
+{
+    ts_metadata m;
+    if (!ts_reader_metadata(reader, track, key, &m) || m.type != TS_VALUE_INT)
+        return false;
+    *number = m.number;
+    return true;
+}
+
+typedef struct ranks {
+    const ts_reader *reader;
+    const char *key; // "rank", else "merge.part"; NULL: it was not merged
+    uint32_t *found; // process tracks
+    size_t count;
+} ranks;
+
+// What tells the processes of a trace apart.
+static const char *key_of(const ts_reader *reader)
+{
+    static const char *const keys[] = { "rank", "merge.part" };
+    ts_track track;
+    int64_t number;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
+            if (track.type == TS_TRACK_PROCESS &&
+                number_of(reader, track.id, keys[k], &number))
+                return keys[k];
+    return NULL;
+}
+
+// An entry of a list is a number, or A..B.
+static bool is_in(int64_t number, const char *text, size_t size)
+{
+    uint64_t first, last;
+    const cli_text entry = cli_format("%.*s", (int)size, text);
+    return size < sizeof entry.s && cut_range(entry.s, &first, &last) &&
+           number >= 0 && (uint64_t)number >= first && (uint64_t)number <= last;
+}
+
+static void add(ranks *r, uint32_t track)
+{
+    for (size_t k = 0; r->found && k < r->count; k++)
+        if (r->found[k] == track) return;
+    if (r->found) r->found[r->count++] = track;
+}
+
+// Whether there is any that an entry means; a trace that was not merged is of
+// one rank, or of none.
+static bool find(ranks *r, const char *text, size_t size)
+{
+    bool any = false;
+    ts_track track;
+    int64_t number;
+    if (!r->key)
+        return number_of(r->reader, 0, "rank", &number) &&
+               is_in(number, text, size);
+    for (size_t i = 0; ts_reader_track_at(r->reader, i, &track); i++) {
+        if (track.type != TS_TRACK_PROCESS ||
+            !number_of(r->reader, track.id, r->key, &number) ||
+            !is_in(number, text, size))
+            continue;
+        add(r, track.id);
+        any = true;
+    }
+    return any;
+}
+
+bool cut_has_rank(const ts_reader *reader, const char *text, size_t size)
+{
+    ranks r = { .reader = reader, .key = key_of(reader) };
+    return find(&r, text, size);
+}
+
+static void say_ranks(const cut_job *job, const ranks *r, const char *text)
+{
+    enum { SHOWN = 16 };
+    ts_track track;
+    int64_t number;
+    size_t count = 0;
+    if (!r->key && number_of(r->reader, 0, "rank", &number)) {
+        cli_error(job->tool, job->path, "--rank %s: it is of rank %" PRId64,
+                  text, number);
+        return;
+    }
+    cli_error(job->tool, job->path,
+              r->key ? "--rank %s: no such rank; there are:"
+                     : "--rank %s: the trace says nothing of ranks",
+              text);
+    if (!r->key) return;
+    for (size_t i = 0; ts_reader_track_at(r->reader, i, &track); i++)
+        if (track.type == TS_TRACK_PROCESS &&
+            number_of(r->reader, track.id, r->key, &number) && count++ < SHOWN)
+            fprintf(stderr, "%s%" PRId64, count > 1 ? ", " : "  ", number);
+    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
+    fputc('\n', stderr);
+}
+
+bool cut_ranks(cut_job *job, const char *text)
+{
+    const ts_reader *const reader = job->trace->reader;
+    ranks r = { .reader = reader, .key = key_of(reader) };
+    if (r.key)
+        r.found =
+            malloc((ts_reader_info(reader)->track_count + 1) * sizeof *r.found);
+    job->wish.processes = r.found;
+    if (r.key && !r.found) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    for (const char *at = text;; at++) {
+        const size_t size = strcspn(at, ",");
+        if (!find(&r, at, size) && !job->other_files) {
+            say_ranks(job, &r, text);
+            return false;
+        }
+        job->wish.process_count = r.count;
+        at += size;
+        if (!*at) return true;
+    }
+}
+
+/* ---- By number or name --------------------------------------------------- */
+
+// Whether one entry of the list is the number or, with *, the name.
+static bool is_called(const char *text, size_t size, const ts_track *track)
+{
+    const cli_text number = cli_format("%" PRIu64, track->number);
+    return (strlen(number.s) == size && !memcmp(number.s, text, size)) ||
+           (track->name.size &&
+            cli_matches(text, size, track->name.text, track->name.size));
+}
+
+static bool is_of_ranks(const cut_wish *wish, uint32_t process)
+{
+    for (size_t i = 0; i < wish->process_count; i++)
+        if (wish->processes[i] == process) return true;
+    return !wish->process_count;
+}
+
+static bool say_processes(const cut_job *job, const char *text, size_t size)
+{
+    enum { SHOWN = 16 };
+    const ts_reader *const reader = job->trace->reader;
+    ts_track track;
+    size_t count = 0;
+    cli_error(job->tool, job->path, "--process '%.*s': %s", (int)size, text,
+              job->wish.process_count ? "no such process is of these ranks; "
+                                        "the trace has:"
+                                      : "no such process; the trace has:");
+    for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+        if (track.type != TS_TRACK_PROCESS || count++ >= SHOWN) continue;
+        fprintf(stderr, "%s%" PRIu64, count > 1 ? ", " : "  ", track.number);
+        if (!track.name.size) continue;
+        fputs(" (", stderr);
+        cli_put_text(stderr, track.name.text, track.name.size);
+        fputc(')', stderr);
+    }
+    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
+    fputs(count ? "\n" : "  none\n", stderr);
+    return false;
+}
+
+bool cut_processes(cut_job *job, const char *text)
+{
+    const ts_reader *const reader = job->trace->reader;
+    uint32_t *const found =
+        malloc((ts_reader_info(reader)->track_count + 1) * sizeof *found);
+    size_t count = 0;
+    if (!found) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    for (const char *at = text; at;) {
+        const size_t size = strcspn(at, ",");
+        bool known = false;
+        ts_track track;
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+            if (track.type != TS_TRACK_PROCESS ||
+                !is_called(at, size, &track) ||
+                !is_of_ranks(&job->wish, track.id))
+                continue;
+            bool has = false;
+            for (size_t k = 0; k < count; k++)
+                has |= found[k] == track.id;
+            if (!has) found[count++] = track.id;
+            known = true;
+        }
+        if (!known) {
+            free(found);
+            return say_processes(job, at, size);
+        }
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    free((void *)(uintptr_t)job->wish.processes);
+    job->wish.processes = found;
+    job->wish.process_count = count;
+    return true;
+}

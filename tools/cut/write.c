@@ -1,0 +1,217 @@
+/*
+    write.c - a part of a trace, written
+*/
+#include "tools/cut/cut.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static bool is_compressed(ts_reader *reader)
+{
+    ts_chunk_info info;
+    for (size_t k = 0; ts_reader_chunk(reader, k, &info); k++)
+        if (info.header.flags & 1) return true;
+    return false;
+}
+
+// By nothing but what stays: the same of everybody who has run the program.
+static void describe_anonymous(const cut_job *job, ts_writer_desc *desc)
+{
+    const ts_info *const info = job->trace->info;
+    const XXH128_hash_t hash = XXH3_128bits(info->counts, sizeof info->counts);
+    memcpy(desc->session, &hash, sizeof desc->session);
+    desc->process =
+        (uint32_t)cut_renumber(job->aliases, COPY_TASK, info->process);
+}
+
+// The same wish of the same trace gives the same bytes.
+static void describe(const cut_job *job, ts_writer_desc *desc)
+{
+    ts_reader *const reader = job->trace->reader;
+    const ts_info *const info = job->trace->info;
+    desc->path = job->out;
+    desc->compress = !job->temporary && is_compressed(reader);
+    if (job->aliases) {
+        describe_anonymous(job, desc);
+        return;
+    }
+    copy_session(reader, job->wish.what, strlen(job->wish.what), desc->session);
+    desc->process = info->process;
+    desc->start_realtime_ns = info->start_realtime_ns;
+    ts_reader_boot(reader, &desc->start_raw_ns, &desc->start_boottime_ns);
+}
+
+static bool is_all(const cut_wish *w)
+{
+    return !w->timed && !w->zones && !w->stream_count && !w->device_count &&
+           !w->process_count && !w->kinds && !w->name;
+}
+
+// How the part was made: of a part of a part, both.
+static void note(const cut_job *job, ts_writer *writer)
+{
+    const cut_wish *const w = &job->wish;
+    ts_reader *const reader = job->trace->reader;
+    const char *const slash = strrchr(job->path, '/');
+    ts_metadata before;
+    int64_t left_out = (int64_t)job->counts.left_out;
+    if (ts_reader_metadata(reader, 0, "cut.left_out", &before))
+        left_out += before.number;
+    if (w->anonymise) {
+        copy_note_number(writer, 0, "anonymised", 1);
+    } else {
+        char what[2048];
+        const bool again = ts_reader_metadata(reader, 0, "cut.what", &before) &&
+                           before.type == TS_VALUE_TEXT;
+        snprintf(what, sizeof what, "%.*s%s%s",
+                 again ? (int)(before.text.size & 1023) : 0,
+                 again ? before.text.text : "", again ? "; then " : "",
+                 w->what);
+        if (!is_all(w)) copy_note_text(writer, 0, "cut.what", what);
+        if (!again)
+            copy_note_text(writer, 0, "cut.of", slash ? slash + 1 : job->path);
+    }
+    if (is_all(w)) return;
+    int64_t from_ns = w->timed ? w->from_ns : INT64_MIN;
+    int64_t to_ns = w->timed ? w->to_ns : INT64_MAX;
+    if (ts_reader_metadata(reader, 0, "cut.from_ns", &before) &&
+        before.type == TS_VALUE_INT && before.number > from_ns)
+        from_ns = before.number;
+    if (ts_reader_metadata(reader, 0, "cut.to_ns", &before) &&
+        before.type == TS_VALUE_INT && before.number < to_ns)
+        to_ns = before.number;
+    if (from_ns != INT64_MIN)
+        copy_note_number(writer, 0, "cut.from_ns", from_ns);
+    if (to_ns != INT64_MAX) copy_note_number(writer, 0, "cut.to_ns", to_ns);
+    if (w->timed && !w->issued && !w->begun)
+        copy_note_number(writer, 0, "cut.clip", 1);
+    if (job->begin_ns != INT64_MIN)
+        copy_note_number(writer, 0, "cut.begin_ns", job->begin_ns);
+    copy_note_number(writer, 0, "cut.kept", (int64_t)job->counts.kept);
+    copy_note_number(writer, 0, "cut.left_out", left_out);
+    copy_note_number(writer, 0, "cut.added", (int64_t)job->added);
+}
+
+static ts_result write_trace(cut_job *job, cut_choice *choice,
+                             ts_writer *writer)
+{
+    cli_progress progress = { .what = "cutting" };
+    copy c = { .reader = job->trace->reader,
+               .writer = writer,
+               .path = job->path,
+               .rename = job->aliases ? cut_rename : NULL,
+               .renumber = cut_renumber,
+               .rename_user = job->aliases };
+    const copy_hooks hooks = { .wants = cut_wants_chunk,
+                               .edit = cut_edit,
+                               .user = choice };
+    const copy_hooks all = { 0 };
+    if (job->wish.timed) {
+        c.losses_from_ns = job->wish.from_ns;
+        c.losses_to_ns = job->wish.to_ns;
+    }
+    ts_result result = TS_ERR_MEMORY;
+    const bool named = !job->aliases, whole = is_all(&job->wish);
+    if (copy_begin(&c) && (!named || copy_captures_find(&c))) {
+        copy_tracks(&c);
+        copy_metadata(&c);
+        copy_losses(&c);
+        if (named) copy_blobs(&c);
+        if (named) copy_clocks(&c);
+        result =
+            copy_events(&c, whole ? &all : &hooks, &job->counts, &progress);
+        if (result == TS_OK && named) result = copy_captures_write(&c, whole);
+    }
+    if (job->aliases && job->aliases->no_memory) result = TS_ERR_MEMORY;
+    job->begin_ns = choice->begin_ns;
+    note(job, writer);
+    cli_progress_end(&progress);
+    job->undefined = c.undefined;
+    for (int i = 0; job->aliases && i < COPY_ROLES; i++)
+        job->replaced += job->aliases->last[i];
+    copy_end(&c);
+    return result;
+}
+
+// Of names that are patterns none is near.
+static void say_zones(const cut_job *job)
+{
+    const ts_reader *const reader = job->trace->reader;
+    const size_t count = ts_reader_entry_count(reader, TS_CHUNK_SITES);
+    cli_near near = { .word = job->wish.zones };
+    for (uint32_t site = 1; site <= count; site++) {
+        const ts_text name = ts_reader_site_name(reader, site);
+        cli_near_try(&near, name.text, name.size);
+    }
+    cli_error(job->tool, job->path, "no zone is called '%s'%s%.*s%s",
+              job->wish.zones, near.name ? "; did you mean '" : "",
+              (int)near.size, near.name ? near.name : "",
+              near.name ? "'?" : "; ts-analyze --only zones lists them");
+}
+
+static void say(const cut_job *job, ts_result result, int failed)
+{
+    if (job->counts.unknown)
+        cli_error(job->tool, job->out,
+                  "%s events of kinds that a later version made are left out",
+                  cli_count(job->counts.unknown).s);
+    if (job->undefined)
+        cli_error(job->tool, job->out,
+                  "%s numbers that nothing in the trace defines are left out",
+                  cli_count(job->undefined).s);
+    if (result == TS_OK && job->wish.anonymise &&
+        ts_reader_capture_count(job->trace->reader))
+        cli_error(job->tool, job->out,
+                  "captures hold code and memory: they are left out");
+    if (result == TS_ERR_NOT_FOUND)
+        cli_error(job->tool, job->path,
+                  job->temporary ? "no event is selected by %s"
+                                 : "no event is like that: nothing is written",
+                  job->wish.what);
+    else if (result != TS_OK)
+        cli_error(job->tool, job->out, "cannot be written: %s",
+                  result == TS_ERR_IO && failed ? strerror(failed)
+                                                : ts_result_text(result));
+}
+
+bool cut_write(cut_job *job)
+{
+    ts_writer_desc desc = { 0 };
+    ts_writer *writer = NULL;
+    cut_choice choice;
+    cut_aliases aliases = { 0 };
+    const size_t damaged = ts_reader_damage_count(job->trace->reader);
+    bool zones = true;
+    const bool own = !job->wish.anonymise && !job->temporary &&
+                     ts_reader_capture_count(job->trace->reader) &&
+                     cli_trace_is_own(job->trace->reader);
+    if (is_all(&job->wish)) job->wish.deps = CUT_DEPS_NONE;
+    ts_result result = cut_choice_open(&choice, job->trace->reader, &job->wish)
+                           ? TS_OK
+                           : TS_ERR_MEMORY;
+    if (result == TS_OK && job->wish.zones) zones = choice.zones.count;
+    if (!zones) result = TS_ERR_NOT_FOUND;
+    choice.added = &job->added;
+    if (job->wish.anonymise) {
+        job->aliases = &aliases;
+        if (!cut_aliases_open(&aliases, job->trace->reader))
+            result = TS_ERR_MEMORY;
+    }
+    describe(job, &desc);
+    errno = 0; // from here on it is the system's reason
+    if (result == TS_OK) result = ts_writer_open(&writer, &desc);
+    if (result == TS_OK) result = write_trace(job, &choice, writer);
+    if (result == TS_OK && !job->counts.kept && !is_all(&job->wish))
+        result = TS_ERR_NOT_FOUND;
+    if (result == TS_OK)
+        result = ts_writer_close(writer);
+    else
+        ts_writer_abandon(writer);
+    const int failed = errno;
+    if (result == TS_OK && own) cli_trace_own(job->out);
+    cut_choice_close(&choice);
+    cut_aliases_close(&aliases);
+    job->aliases = NULL;
+    cli_trace_damage(job->trace, job->tool, job->path, damaged);
+    zones ? say(job, result, failed) : say_zones(job);
+    return result == TS_OK;
+}

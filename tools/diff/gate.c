@@ -1,0 +1,289 @@
+/*
+    gate.c - how much worse a trace may be: parsed
+*/
+#include "tools/diff/diff.h"
+
+static char *copy_text(const char *text, size_t size)
+{
+    char *const copy = malloc(size + 1);
+    if (!copy) return NULL;
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    return copy;
+}
+
+static bool wrong(const cli_tool *tool, const char *where, const char *text,
+                  const char *why)
+{
+    cli_error(tool, NULL, "%s '%s': %s", where, text, why);
+    return false;
+}
+
+/* ---- Limits ------------------------------------------------------------- */
+
+// Digits with up to four decimals, in ten thousandths.
+static bool parse_decimal(const char *text, size_t size, int64_t *value)
+{
+    int64_t sum = 0;
+    size_t i = 0;
+    int decimals = -1;
+    for (; i < size; i++) {
+        if (text[i] == '.' && decimals < 0) {
+            decimals = 0;
+            continue;
+        }
+        if (text[i] < '0' || text[i] > '9' || decimals == 4 ||
+            sum > INT64_MAX / 100000 / 100)
+            return false;
+        sum = sum * 10 + (text[i] - '0');
+        decimals += decimals >= 0;
+    }
+    if (!size || text[0] == '.' || decimals == 0) return false;
+    for (int n = decimals < 0 ? 0 : decimals; n < 4; n++) {
+        if (sum > INT64_MAX / 10) return false;
+        sum *= 10;
+    }
+    *value = sum;
+    return true;
+}
+
+// A number without a unit counts something.
+static bool parse_bytes(const char *text, size_t size, int64_t *value)
+{
+    uint64_t bytes;
+    if (text[size - 1] != 'B' || !cli_parse_bytes(text, &bytes)) return false;
+    *value = (int64_t)bytes; // at most INT64_MAX
+    return true;
+}
+
+// "+5%", "+2ms", "+64MiB", "+3".
+static bool parse_limit(const char *text, size_t size, diff_limit *limit)
+{
+    char copy[32];
+    if (size < 2 || size >= sizeof copy || text[0] != '+') return false;
+    memcpy(copy, text + 1, size - 1);
+    copy[--size] = 0;
+    if (copy[size - 1] == '%') {
+        limit->unit = DIFF_LIMIT_SHARE; // ten thousandths of 1 % each
+        return parse_decimal(copy, size - 1, &limit->value);
+    }
+    limit->unit = DIFF_LIMIT_BYTES;
+    if (parse_bytes(copy, size, &limit->value)) return true;
+    limit->unit = DIFF_LIMIT_COUNT;
+    if (strspn(copy, "0123456789") == size) {
+        if (!parse_decimal(copy, size, &limit->value)) return false;
+        limit->value /= 10000;
+        return true;
+    }
+    limit->unit = DIFF_LIMIT_NS;
+    return cli_parse_time(copy, &limit->value) && limit->value >= 0;
+}
+
+/* ---- Words -------------------------------------------------------------- */
+
+typedef struct words {
+    const char *text;
+    size_t size; // of what is left
+} words;
+
+// The last word of what is left; false: there is none.
+static bool last_word(const words *w, const char **word, size_t *size)
+{
+    size_t end = w->size;
+    while (end && (w->text[end - 1] == ' ' || w->text[end - 1] == '\t'))
+        end--;
+    size_t begin = end;
+    while (begin && w->text[begin - 1] != ' ' && w->text[begin - 1] != '\t')
+        begin--;
+    *word = w->text + begin;
+    *size = end - begin;
+    return end > begin;
+}
+
+static bool is_word(const char *word, size_t size, const char *text)
+{
+    return strlen(text) == size && !memcmp(word, text, size);
+}
+
+static void take_word(words *w, const char *word)
+{
+    w->size = (size_t)(word - w->text);
+    while (w->size &&
+           (w->text[w->size - 1] == ' ' || w->text[w->size - 1] == '\t'))
+        w->size--;
+}
+
+static bool take_limits(diff_gate *g, words *w)
+{
+    const char *word;
+    size_t size;
+    while (last_word(w, &word, &size) && *word == '+') {
+        if (g->limit_count == DIFF_LIMITS ||
+            !parse_limit(word, size, &g->limits[g->limit_count++]))
+            return false;
+        take_word(w, word);
+    }
+    return g->limit_count > 0;
+}
+
+enum {
+    OPERATIONS = 1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE,
+    WHOLE = 1u << DIFF_MAKESPAN | 1u << DIFF_STEP | 1u << DIFF_LATENCY
+};
+
+static bool take_metric(diff_gate *g, words *w)
+{
+    static const struct {
+        const char *name;
+        diff_metric metric;
+    } metrics[] = { { "total", DIFF_TOTAL },
+                    { "median", DIFF_MEDIAN },
+                    { "count", DIFF_COUNT },
+                    { "peak", DIFF_TOTAL } };
+    const char *word;
+    size_t size;
+    // Steps and latencies are compared by their medians.
+    const bool middle =
+        !(g->subjects & ~(1u << DIFF_STEP | 1u << DIFF_LATENCY));
+    g->metric = middle ? DIFF_MEDIAN : DIFF_TOTAL;
+    if (!last_word(w, &word, &size)) return true;
+    for (unsigned i = 0; i < 4; i++) {
+        if (!is_word(word, size, metrics[i].name)) continue;
+        const bool peak = !strcmp(metrics[i].name, "peak");
+        if (peak != (g->subjects == 1u << DIFF_MEMORY)) return false;
+        g->metric = metrics[i].metric;
+        take_word(w, word);
+        return !middle || g->metric == DIFF_MEDIAN;
+    }
+    return true;
+}
+
+// "kernel:" and what follows up to `size`.
+static const char *take_subject(diff_gate *g, const words *w)
+{
+    size_t size = 0;
+    while (size < w->size && w->text[size] != ':' && w->text[size] != ' ')
+        size++;
+    for (int s = 0; s < DIFF_SUBJECT_LIMIT; s++)
+        if (is_word(w->text, size, diff_subject_name((diff_subject)s)))
+            g->subjects = 1u << s;
+    if (is_word(w->text, size, "operation")) g->subjects = OPERATIONS;
+    return g->subjects ? w->text + size : NULL;
+}
+
+static bool units_fit(const diff_gate *g)
+{
+    for (size_t i = 0; i < g->limit_count; i++) {
+        const diff_limit_unit wanted =
+            g->metric == DIFF_COUNT            ? DIFF_LIMIT_COUNT
+            : g->subjects == 1u << DIFF_MEMORY ? DIFF_LIMIT_BYTES
+                                               : DIFF_LIMIT_NS;
+        if (g->limits[i].unit != DIFF_LIMIT_SHARE &&
+            g->limits[i].unit != wanted)
+            return false;
+    }
+    return true;
+}
+
+static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
+{
+    const char *text = g->text;
+    g->optional = *text == '?';
+    text += strspn(text, "? \t") * g->optional;
+    words w = { text, strlen(text) };
+    const char *const rest = take_subject(g, &w);
+    if (!rest)
+        return wrong(tool, where, g->text,
+                     "it begins with makespan, step, kernel, copy, "
+                     "collective, operation, config, zone, zone-work, stack, "
+                     "api, idle, launch or memory");
+    if (!take_limits(g, &w))
+        return wrong(tool, where, g->text,
+                     "it ends with a limit such as +5%, +2ms, +64MiB or +3, "
+                     "at most three of them");
+    const char *const begin = rest;
+    if (begin >= text + w.size || *begin == ':') {
+        if (!take_metric(g, &w))
+            return wrong(tool, where, g->text,
+                         "that cannot be compared of it; total, median, "
+                         "count and, of memory, peak are known");
+    } else if (!take_metric(g, &w) || begin < text + w.size) {
+        return wrong(tool, where, g->text,
+                     "before the limit stands total, median, count or, of "
+                     "memory, peak");
+    }
+    if (!units_fit(g))
+        return wrong(tool, where, g->text,
+                     "a limit is a share or a time, of memory bytes, of "
+                     "counts a number");
+    const size_t size =
+        begin < text + w.size ? (size_t)(text + w.size - begin) : 0;
+    if (!size) return true;
+    if (g->subjects & WHOLE)
+        return wrong(tool, where, g->text, "there is only one of it");
+    if (size < 2)
+        return wrong(tool, where, g->text, "a name is to follow the colon");
+    if (g->subjects == 1u << DIFF_MEMORY && is_word(begin, size, ":peak"))
+        return true;
+    g->pattern = copy_text(begin + 1, size - 1);
+    return g->pattern != NULL;
+}
+
+bool diff_gate_add(diff_gates *gates, const cli_tool *tool, const char *where,
+                   const char *text)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    if (!calc_room(&gates->items, &gates->room, gates->count + 1,
+                   sizeof *gates->items))
+        return wrong(tool, where, text, "out of memory");
+    diff_gate *const g = &gates->items[gates->count++];
+    *g = (diff_gate){ .text = copy_text(text, strlen(text)) };
+    if (!g->text) return wrong(tool, where, text, "out of memory");
+    return parse(g, tool, where);
+}
+
+bool diff_gate_file(diff_gates *gates, const cli_tool *tool, const char *path)
+{
+    char line[4096];
+    FILE *const in = strcmp(path, "-") ? fopen(path, "r") : stdin;
+    if (!in) {
+        cli_error(tool, path, "%s", strerror(errno));
+        return false;
+    }
+    bool ok = true;
+    for (unsigned number = 1; ok && fgets(line, sizeof line, in); number++) {
+        size_t size = strlen(line);
+        const cli_text where = cli_format("line %u", number);
+        if (size == sizeof line - 1 && line[size - 1] != '\n') {
+            cli_error(tool, path, "%s is too long", where.s);
+            ok = false;
+            break;
+        }
+        size = strcspn(line, "#\r\n");
+        while (size && (line[size - 1] == ' ' || line[size - 1] == '\t'))
+            size--;
+        line[size] = 0;
+        if (!line[strspn(line, " \t")]) continue;
+        char place[512];
+        snprintf(place, sizeof place, "%s: %s", path, where.s);
+        ok = diff_gate_add(gates, tool, place, line);
+    }
+    if (ok && ferror(in)) {
+        cli_error(tool, path, "the file cannot be read");
+        ok = false;
+    }
+    if (in != stdin) fclose(in);
+    return ok;
+}
+
+void diff_gates_close(diff_gates *gates)
+{
+    for (size_t i = 0; i < gates->count; i++) {
+        free(gates->items[i].text);
+        free(gates->items[i].pattern);
+        free(gates->items[i].hits);
+    }
+    free(gates->items);
+    *gates = (diff_gates){ 0 };
+}

@@ -1,0 +1,235 @@
+/*
+    bytes.c - unpacked bytes of a file
+*/
+#define _POSIX_C_SOURCE 200809L
+#include "tools/import/bytes.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef TRACESMITH_ZLIB
+#include <zlib.h>
+#endif
+
+enum { IN = 256 << 10, OUT = 256 << 10 };
+
+// What a file may unpack to: so many bytes, and so many for each of its own.
+// Traces need about 20; gzip goes to 1,032.
+enum { UNPACKED_FREE = 64 << 20, UNPACKED_RATIO = 200 };
+
+struct import_bytes {
+    int fd; // -1: `from` reads
+    size_t (*from)(void *user, void *bytes, size_t size);
+    void *user;
+    import_bytes *file;                 // that it is a part of, or itself
+    uint64_t unpacked;                  // bytes, of the file and of its parts
+    bool opened, packed, ended, behind; // behind: the gzip data is complete
+    const char *error;
+    _Atomic uint64_t done; // also read by the progress bar, on any thread
+    size_t in_at, in_size;
+    size_t at, size; // of what is unpacked and not yet taken
+#ifdef TRACESMITH_ZLIB
+    z_stream z;
+#endif
+    uint8_t in[IN], out[OUT];
+};
+
+import_bytes *import_bytes_open(int fd)
+{
+    import_bytes *const s = calloc(1, sizeof *s);
+    if (s) s->fd = fd;
+    if (s) s->file = s;
+    return s;
+}
+
+import_bytes *import_bytes_open_from(size_t (*read)(void *user, void *bytes,
+                                                    size_t size),
+                                     void *user, import_bytes *file)
+{
+    import_bytes *const s = import_bytes_open(-1);
+    if (s) s->file = file;
+    if (s) s->from = read;
+    if (s) s->user = user;
+    return s;
+}
+
+void import_bytes_close(import_bytes *s)
+{
+    if (!s) return;
+#ifdef TRACESMITH_ZLIB
+    if (s->packed) inflateEnd(&s->z);
+#endif
+    if (s->fd >= 0) close(s->fd);
+    free(s);
+}
+
+// Reads from the file itself; 0 at the end.
+static size_t take(import_bytes *s, uint8_t *bytes, size_t size)
+{
+    ssize_t got;
+    if (s->from) return s->from(s->user, bytes, size);
+    do
+        got = read(s->fd, bytes, size);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && !s->error) s->error = strerror(errno);
+    s->done += got > 0 ? (uint64_t)got : 0;
+    return got > 0 ? (size_t)got : 0;
+}
+
+#ifdef TRACESMITH_ZLIB
+static bool more_input(import_bytes *s)
+{
+    if (s->in_at < s->in_size) return true;
+    s->in_at = 0;
+    s->in_size = take(s, s->in, IN);
+    return s->in_size > 0;
+}
+
+// The first two bytes of a further member; a lone byte is none.
+static bool is_member(import_bytes *s)
+{
+    if (s->in_size - s->in_at < 2) {
+        memmove(s->in, s->in + s->in_at, s->in_size - s->in_at);
+        s->in_size -= s->in_at;
+        s->in_at = 0;
+        s->in_size += take(s, s->in + s->in_size, IN - s->in_size);
+    }
+    return s->in_size - s->in_at >= 2 && s->in[s->in_at] == 0x1f &&
+           s->in[s->in_at + 1] == 0x8b;
+}
+
+// All that a file unpacks to counts: an archive may hold many small bombs.
+static bool is_bomb(const import_bytes *file)
+{
+    return file->unpacked > UNPACKED_FREE &&
+           (file->unpacked - UNPACKED_FREE) / UNPACKED_RATIO > file->done;
+}
+
+static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
+{
+    if (is_bomb(s->file)) {
+        s->error = "the gzip data unpacks to more than 200 times its size, "
+                   "which no trace does; if you trust it, unpack it with "
+                   "gzip -d first";
+        return 0;
+    }
+    s->z.next_out = bytes;
+    s->z.avail_out = (uInt)size;
+    while (s->z.avail_out == size && !s->behind) {
+        if (!more_input(s)) {
+            if (!s->error) s->error = "the gzip data ends early";
+            break;
+        }
+        s->z.next_in = s->in + s->in_at;
+        s->z.avail_in = (uInt)(s->in_size - s->in_at);
+        const int result = inflate(&s->z, Z_NO_FLUSH);
+        s->in_at = s->in_size - s->z.avail_in;
+        if (result == Z_STREAM_END) {
+            s->behind = !is_member(s) || inflateReset(&s->z) != Z_OK;
+        } else if (result != Z_OK && result != Z_BUF_ERROR) {
+            s->error = "the gzip data is damaged";
+            break;
+        }
+    }
+    s->file->unpacked += size - s->z.avail_out;
+    return size - s->z.avail_out;
+}
+
+static bool begin_unpacking(import_bytes *s)
+{
+    // 31: gzip with a window of any size.
+    s->packed = inflateInit2(&s->z, 31) == Z_OK;
+    if (!s->packed) s->error = "out of memory";
+    return s->packed;
+}
+#else
+static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
+{
+    (void)s, (void)bytes, (void)size;
+    return 0;
+}
+
+static bool begin_unpacking(import_bytes *s)
+{
+    s->error = "it is compressed, and this ts-import was built without zlib";
+    return false;
+}
+#endif
+
+// What the file begins with decides whether it is packed.
+static bool look(import_bytes *s)
+{
+    s->opened = true;
+    while (s->in_size < 2) {
+        const size_t got = take(s, s->in + s->in_size, IN - s->in_size);
+        if (!got) break;
+        s->in_size += got;
+    }
+    return s->in_size < 2 || s->in[0] != 0x1f || s->in[1] != 0x8b ||
+           begin_unpacking(s);
+}
+
+// Bytes into a buffer of the caller, at least one except at the end.
+static size_t fetch(import_bytes *s, uint8_t *bytes, size_t size)
+{
+    if (s->ended || (!s->opened && !look(s))) return 0;
+    size_t got;
+    if (s->packed) {
+        got = unpack(s, bytes, size);
+    } else if (s->in_at < s->in_size) {
+        got = s->in_size - s->in_at;
+        if (got > size) got = size;
+        memcpy(bytes, s->in + s->in_at, got);
+        s->in_at += got;
+    } else {
+        got = take(s, bytes, size);
+    }
+    s->ended = !got;
+    return got;
+}
+
+const uint8_t *import_bytes_peek(import_bytes *s, size_t *size)
+{
+    if (s->at + *size > OUT) {
+        memmove(s->out, s->out + s->at, s->size - s->at);
+        s->size -= s->at;
+        s->at = 0;
+    }
+    while (s->size - s->at < *size) {
+        const size_t got = fetch(s, s->out + s->size, OUT - s->size);
+        if (!got) break;
+        s->size += got;
+    }
+    if (*size > s->size - s->at) *size = s->size - s->at;
+    return s->out + s->at;
+}
+
+size_t import_bytes_read(import_bytes *s, void *bytes, size_t size)
+{
+    uint8_t *const to = bytes;
+    size_t done = s->size - s->at;
+    if (done > size) done = size;
+    memcpy(to, s->out + s->at, done);
+    s->at += done;
+    while (done < size) {
+        const size_t got = fetch(s, to + done, size - done);
+        if (!got) break;
+        done += got;
+    }
+    return done;
+}
+
+const char *import_bytes_error(const import_bytes *s)
+{
+    return s->error;
+}
+
+bool import_bytes_is_packed(const import_bytes *s)
+{
+    return s->packed;
+}
+
+uint64_t import_bytes_done(const import_bytes *s)
+{
+    return s->done;
+}

@@ -1,0 +1,239 @@
+/*
+    metadata.c - what the file says about processes, devices and itself
+*/
+#include "tools/import/kineto/kineto.h"
+#include <ctype.h>
+
+/* ---- Values beside the events ------------------------------------------- */
+
+// "totalGlobalMem" as "total_global_mem"; other marks become underscores.
+static void snake(char *to, size_t room, const char *prefix, const char *key,
+                  size_t size)
+{
+    size_t n = (size_t)snprintf(to, room, "%s", prefix);
+    for (size_t i = 0; i < size && n + 2 < room; i++) {
+        const unsigned char c = (unsigned char)key[i];
+        const bool after_small = i && (islower((unsigned char)key[i - 1]) ||
+                                       isdigit((unsigned char)key[i - 1]));
+        if (isupper(c) && after_small) to[n++] = '_';
+        to[n++] = isalnum(c) || c == '.' ? (char)tolower(c) : '_';
+    }
+    to[n] = 0;
+}
+
+static void put_fact(kineto *k, uint32_t track, const char *key,
+                     kineto_value value)
+{
+    int64_t number;
+    double real;
+    switch (value.type) {
+    case KINETO_NUMBER:
+        if (!kineto_is_real(value) && kineto_int(value, &number))
+            import_meta_int(k->job, track, key, number);
+        else if (kineto_double(value, &real))
+            import_meta_double(k->job, track, key, real);
+        break;
+    case KINETO_TRUE:
+    case KINETO_FALSE:
+        import_meta_int(k->job, track, key, value.type == KINETO_TRUE);
+        break;
+    case KINETO_TEXT:
+    case KINETO_NESTED:
+        import_meta_text(k->job, track, key, value.text, value.size);
+        break;
+    case KINETO_NULL:
+    case KINETO_NONE: break;
+    }
+}
+
+static void take_device(kineto *k)
+{
+    int64_t id;
+    if (!kineto_int(kineto_find(k->row, "id"), &id)) {
+        import_bad(k->job, "device_without_id", IMPORT_NONE);
+        return;
+    }
+    const uint32_t track = import_device(k->job, id);
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        const kineto_arg *const arg = &k->row->args[i];
+        char key[96];
+        snake(key, sizeof key, "", arg->key, arg->key_size);
+        if (!strcmp(key, "id")) continue;
+        if (!strcmp(key, "name") && arg->value.type == KINETO_TEXT)
+            import_track_name(k->job, track, arg->value.text, arg->value.size);
+        put_fact(k, track,
+                 !strcmp(key, "total_global_mem") ? "memory_bytes"
+                 : !strcmp(key, "num_sms")        ? "multiprocessors"
+                                                  : key,
+                 arg->value);
+    }
+}
+
+static void take_distributed(kineto *k, const char *key, kineto_value value)
+{
+    int64_t number;
+    char name[128];
+    if (!strcmp(key, "rank") && kineto_int(value, &number))
+        k->job->rank = number;
+    else if (!strcmp(key, "world_size") && kineto_int(value, &number))
+        k->job->world_size = number;
+    else if (!strcmp(key, "pg_config"))
+        put_fact(k, 0, "process_groups", value);
+    else if (snprintf(name, sizeof name, "distributed.%s", key) > 0)
+        put_fact(k, 0, name, value);
+}
+
+static bool is_key(const kineto_row *row, const char *key)
+{
+    return row->key_size == strlen(key) &&
+           !memcmp(row->key, key, row->key_size);
+}
+
+static void take_object(kineto *k)
+{
+    const bool distributed = is_key(k->row, "distributedInfo");
+    char prefix[64], key[128];
+    snake(prefix, sizeof prefix, "", k->row->key, k->row->key_size);
+    strncat(prefix, ".", sizeof prefix - strlen(prefix) - 1);
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        const kineto_arg *const arg = &k->row->args[i];
+        snake(key, sizeof key, distributed ? "" : prefix, arg->key,
+              arg->key_size);
+        if (distributed)
+            take_distributed(k, key, arg->value);
+        else
+            put_fact(k, 0, key, arg->value);
+    }
+}
+
+void kineto_take_beside(kineto *k)
+{
+    const kineto_arg *const arg = &k->row->args[0];
+    char key[96];
+    if (k->row->place == KINETO_DEVICE) {
+        take_device(k);
+    } else if (k->row->place == KINETO_OBJECT) {
+        take_object(k);
+    } else {
+        int64_t base;
+        snake(key, sizeof key, "", arg->key, arg->key_size);
+        if (!strcmp(key, "base_time_nanoseconds") &&
+            kineto_int(arg->value, &base)) {
+            k->job->has_unix_offset = true;
+            k->job->unix_offset_ns = base;
+        }
+        put_fact(k, 0, key, arg->value);
+    }
+}
+
+/* ---- Names of processes and threads ------------------------------------- */
+
+void kineto_take_label(kineto *k)
+{
+    static const struct {
+        const char *row, *key;
+        char kind;
+        bool of_thread;
+    } kinds[] = {
+        { "process_name", "name", 'n', false },
+        { "process_labels", "labels", 'l', false },
+        { "process_sort_index", "sort_index", 's', false },
+        { "thread_name", "name", 'n', true },
+        { "thread_sort_index", "sort_index", 's', true },
+    };
+    const kineto_value name = k->row->fields[KINETO_NAME];
+    kineto_label label = { .tid = IMPORT_NONE };
+    size_t i = 0;
+    while (i < 5 && !kineto_is(name, kinds[i].row))
+        i++;
+    const kineto_value value = kineto_find(k->row, i < 5 ? kinds[i].key : "");
+    // Rows of "Spans" and the like name nothing else than themselves.
+    if (i == 5 || k->label_count == KINETO_LABELS ||
+        !kineto_int(k->row->fields[KINETO_PID], &label.pid) ||
+        (kinds[i].of_thread &&
+         !kineto_int(k->row->fields[KINETO_TID], &label.tid))) {
+        kineto_no_place(k, "labels", 6);
+        return;
+    }
+    label.kind = kinds[i].kind;
+    kineto_int(value, &label.index);
+    if (value.type == KINETO_TEXT) {
+        label.size =
+            value.size < sizeof label.text ? value.size : sizeof label.text;
+        memcpy(label.text, value.text, label.size);
+        while (label.size && label.text[label.size - 1] == ' ')
+            label.size--;
+    }
+    if (!k->labels) k->labels = malloc(KINETO_LABELS * sizeof *k->labels);
+    if (k->labels) k->labels[k->label_count++] = label;
+}
+
+// Labels tell devices ("GPU 0") from processes ("CPU"). Files without labels:
+// what has streams is a device.
+static bool is_device(const kineto *k, int64_t pid)
+{
+    for (size_t i = 0; i < k->label_count; i++) {
+        const kineto_label *const l = &k->labels[i];
+        if (l->kind == 'l' && l->pid == pid)
+            return l->size != 3 || memcmp(l->text, "CPU", 3) != 0;
+    }
+    for (size_t i = 0; i < k->stream_count; i++)
+        if (k->streams[i].device == pid) return true;
+    return false;
+}
+
+static void put_label(kineto *k, uint32_t track, const kineto_label *l)
+{
+    if (l->kind == 's')
+        import_meta_int(k->job, track, "sort_index", l->index);
+    else if (l->kind == 'l')
+        import_meta_text(k->job, track, "labels", l->text, l->size);
+    else
+        import_track_name(k->job, track, l->text, l->size);
+}
+
+static void label_device(kineto *k, const kineto_label *l)
+{
+    if (l->tid == IMPORT_NONE) {
+        const uint32_t device = import_known_device(k->job, l->pid);
+        // The name is that of the process; the device has its own.
+        if (device && l->kind != 'n') put_label(k, device, l);
+        return;
+    }
+    for (size_t i = 0; i < k->stream_count; i++)
+        if (k->streams[i].device == l->pid && k->streams[i].stream == l->tid)
+            put_label(k, k->streams[i].track, l);
+}
+
+// CUPTI numbers the default stream of every context 7, ROCm 0.
+static void flag_streams(kineto *k)
+{
+    for (size_t i = 0; i < k->stream_count; i++) {
+        const kineto_stream *const s = &k->streams[i];
+        const bool is_default = s->stream == (k->is_hip ? 0 : 7);
+        import_track_flags(k->job, s->track,
+                           s->flags |
+                               (is_default ? TS_STREAM_LEGACY_DEFAULT : 0));
+    }
+}
+
+void kineto_end(kineto *k)
+{
+    for (size_t i = 0; i < k->label_count; i++) {
+        const kineto_label *const l = &k->labels[i];
+        if (is_device(k, l->pid))
+            label_device(k, l);
+        else if (l->tid == IMPORT_NONE)
+            put_label(k, import_process(k->job, l->pid), l);
+        else
+            put_label(k, import_thread(k->job, l->pid, l->tid), l);
+    }
+    flag_streams(k);
+    for (size_t i = 0; i < KINETO_UNUSED; i++)
+        if (k->unused[i].count)
+            import_homeless_many(k->job, k->unused[i].text,
+                                 strlen(k->unused[i].text), k->unused[i].count);
+    // Without a base the times are Unix times, if they look like it.
+    if (!k->job->has_unix_offset && k->job->first_ns <= k->job->last_ns)
+        k->job->has_unix_offset = k->job->first_ns >= KINETO_UNIX_FROM;
+}

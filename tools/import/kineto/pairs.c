@@ -1,0 +1,283 @@
+/*
+    pairs.c - rows that tell the beginning and the end of something
+
+    Rows of the phases B and E belong together as brackets do, on each thread;
+    b and e by their category and id, whatever the thread. A row of phase B is
+    kept until its end comes: the two are one complete row.
+*/
+#include "tools/import/kineto/kineto.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+    DEPTH = 4096,    // of what is open on a thread
+    ROOM = 64 << 20, // for all that is open
+    NUMBER = 40      // of a duration as text
+};
+
+// What has begun. Of a zone a copy of its row, with the texts behind it.
+typedef struct open_row {
+    struct open_row *below; // that was open before, of the same key
+    struct open_row *previous, *next;
+    int64_t start_ns;
+    uint64_t span; // id; 0: a row of phase B
+    uint32_t thread, depth;
+    size_t size;
+    kineto_row row;
+    kineto_arg args[KINETO_ARGS];
+    char texts[];
+} open_row;
+
+struct kineto_pairs {
+    import_map tops; // by key: open_row *
+    open_row *first, *last;
+    size_t size;
+    uint64_t spans;
+};
+
+/* ---- Copies ------------------------------------------------------------- */
+
+static size_t text_size(const kineto_row *row)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < KINETO_FIELDS; i++)
+        size += row->fields[i].size;
+    for (size_t i = 0; i < row->arg_count; i++)
+        size += row->args[i].key_size + row->args[i].value.size;
+    return size;
+}
+
+static const char *keep(char **to, const char *text, size_t size)
+{
+    if (size) memcpy(*to, text, size);
+    *to += size;
+    return *to - size;
+}
+
+static open_row *copy(const kineto_row *row)
+{
+    const size_t size = sizeof(open_row) + text_size(row);
+    open_row *const o = malloc(size);
+    if (!o) return NULL;
+    char *to = o->texts;
+    memset(o, 0, sizeof *o);
+    o->size = size;
+    o->row = *row;
+    o->row.args = o->args;
+    for (size_t i = 0; i < KINETO_FIELDS; i++)
+        o->row.fields[i].text =
+            keep(&to, row->fields[i].text, row->fields[i].size);
+    for (size_t i = 0; i < row->arg_count; i++) {
+        const kineto_arg *const from = &row->args[i];
+        o->args[i] = *from;
+        o->args[i].key = keep(&to, from->key, from->key_size);
+        o->args[i].value.text = keep(&to, from->value.text, from->value.size);
+    }
+    return o;
+}
+
+/* ---- What is open ------------------------------------------------------- */
+
+static open_row *top(const kineto_pairs *p, int64_t key)
+{
+    const int64_t *const at = import_map_get(&p->tops, key);
+    return at ? (open_row *)(intptr_t)*at : NULL;
+}
+
+// False: there is no room; then it has not begun.
+static bool push(kineto_pairs *p, int64_t key, open_row *o)
+{
+    int64_t *const at = o ? import_map_put(&p->tops, key, NULL) : NULL;
+    if (!at) return false;
+    o->below = (open_row *)(intptr_t)*at;
+    o->depth = o->below ? o->below->depth + 1 : 0;
+    if (o->depth >= DEPTH || p->size + o->size > ROOM) return false;
+    *at = (int64_t)(intptr_t)o;
+    o->previous = p->last;
+    *(p->last ? &p->last->next : &p->first) = o;
+    p->last = o;
+    p->size += o->size;
+    return true;
+}
+
+static void pop(kineto_pairs *p, int64_t key, open_row *o)
+{
+    *import_map_put(&p->tops, key, NULL) = (int64_t)(intptr_t)o->below;
+    *(o->previous ? &o->previous->next : &p->first) = o->next;
+    *(o->next ? &o->next->previous : &p->last) = o->previous;
+    p->size -= o->size;
+    free(o);
+}
+
+static kineto_pairs *pairs(kineto *k)
+{
+    if (!k->pairs) k->pairs = calloc(1, sizeof *k->pairs);
+    return k->pairs;
+}
+
+static void begin(kineto *k, int64_t key, int64_t start_ns, uint32_t thread,
+                  uint64_t span)
+{
+    open_row *const o = copy(k->row);
+    if (o) {
+        o->start_ns = start_ns;
+        o->thread = thread;
+        o->span = span;
+    }
+    if (push(k->pairs, key, o)) return;
+    import_bad(k->job, "too_much_begun", start_ns);
+    free(o);
+}
+
+/* ---- B, E --------------------------------------------------------------- */
+
+// Microseconds, or nanoseconds where the times are (see kineto_time_of).
+static kineto_value duration(const open_row *o, int64_t end_ns, char *text)
+{
+    int64_t ns = 0;
+    const kineto_value ts = o->row.fields[KINETO_TS];
+    const char *const point = memchr(ts.text, '.', ts.size);
+    const size_t digits = point ? (size_t)(point - ts.text) : ts.size;
+    const bool reversed = end_ns < o->start_ns;
+    if (__builtin_sub_overflow(end_ns, o->start_ns, &ns)) ns = INT64_MAX;
+    if (reversed) ns = -1; // counted as such, however much
+    const int size =
+        digits >= KINETO_NS_DIGITS
+            ? snprintf(text, NUMBER, "%" PRId64, ns)
+            : snprintf(text, NUMBER, "%s%" PRId64 ".%03d", reversed ? "-" : "",
+                       reversed ? 0 : ns / 1000,
+                       reversed ? 1 : (int)(ns % 1000));
+    return (kineto_value){ KINETO_NUMBER, text, (size_t)size };
+}
+
+// What the end tells is added, what the beginning tells stays.
+static void add_arguments(kineto *k, open_row *o)
+{
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        if (o->row.arg_count == KINETO_ARGS) {
+            import_homeless(k->job, "arguments beyond the 64th", 25);
+            return;
+        }
+        o->args[o->row.arg_count++] = k->row->args[i];
+    }
+}
+
+void kineto_take_begin(kineto *k)
+{
+    kineto_time time;
+    if (!kineto_time_of(k, &time, false) || !pairs(k)) return;
+    const uint32_t thread = kineto_thread(k);
+    begin(k, thread, time.start_ns, thread, 0);
+}
+
+void kineto_take_end(kineto *k)
+{
+    kineto_time time;
+    char text[NUMBER];
+    if (!kineto_time_of(k, &time, false) || !pairs(k)) return;
+    const uint32_t thread = kineto_thread(k);
+    open_row *const o = top(k->pairs, thread);
+    if (!o) {
+        import_bad(k->job, "end_without_begin", time.start_ns);
+        return;
+    }
+    add_arguments(k, o);
+    o->row.fields[KINETO_DUR] = duration(o, time.start_ns, text);
+    k->row = &o->row;
+    kineto_take_complete(k);
+    pop(k->pairs, thread, o);
+}
+
+/* ---- b, e --------------------------------------------------------------- */
+
+// Never the number of a track.
+static int64_t span_key(const kineto *k)
+{
+    const kineto_value cat = k->row->fields[KINETO_CAT];
+    const kineto_value id = k->row->fields[KINETO_ID];
+    const uint64_t hash = XXH3_64bits_withSeed(
+        id.text, id.size, cat.size ? XXH3_64bits(cat.text, cat.size) : 0);
+    return (int64_t)(hash | UINT64_C(1) << 63);
+}
+
+static bool span_time(kineto *k, kineto_time *time)
+{
+    if (!kineto_time_of(k, time, false) || !pairs(k)) return false;
+    if (k->row->fields[KINETO_ID].size) return true;
+    import_bad(k->job, "no_id", time->start_ns);
+    return false;
+}
+
+void kineto_take_span_begin(kineto *k)
+{
+    kineto_time time;
+    if (!span_time(k, &time)) return;
+    const kineto_value name = k->row->fields[KINETO_NAME];
+    const bool named = name.type == KINETO_TEXT;
+    const uint32_t number =
+        kineto_number_of(k, named ? name.text : "", named ? name.size : 0);
+    const ts_writer_value values[] = {
+        { TS_COLUMN_ID, ++k->pairs->spans },
+        { TS_COLUMN_PHASE, TS_PHASE_START },
+        { TS_COLUMN_SITE, import_site(k->job, number, kineto_category(k)) }
+    };
+    static const char *const none[] = { NULL };
+    const uint32_t thread = kineto_thread(k);
+    import_event(k->job, TS_EVENT_SPAN, thread, time.start_ns, 0, values, 3);
+    kineto_no_place_but(k, none);
+    begin(k, span_key(k), time.start_ns, thread, k->pairs->spans);
+}
+
+void kineto_take_span_end(kineto *k)
+{
+    kineto_time time;
+    if (!span_time(k, &time)) return;
+    const int64_t key = span_key(k);
+    open_row *const o = top(k->pairs, key);
+    if (!o) {
+        import_bad(k->job, "end_without_begin", time.start_ns);
+        return;
+    }
+    static const char *const none[] = { NULL };
+    const ts_writer_value values[] = { { TS_COLUMN_ID, o->span },
+                                       { TS_COLUMN_PHASE, TS_PHASE_END } };
+    import_event(k->job, TS_EVENT_SPAN, kineto_thread(k), time.start_ns, 0,
+                 values, 2);
+    kineto_no_place_but(k, none);
+    pop(k->pairs, key, o);
+}
+
+/* ---- What never ended --------------------------------------------------- */
+
+// A zone stays open; what a device began without an end is no operation.
+static void write_open(kineto *k, open_row *o)
+{
+    k->row = &o->row;
+    if (!kineto_is_zone(k)) {
+        import_bad(k->job, "begin_without_end", o->start_ns);
+        return;
+    }
+    const kineto_value name = o->row.fields[KINETO_NAME];
+    const bool named = name.type == KINETO_TEXT;
+    const uint32_t number =
+        kineto_number_of(k, named ? name.text : "", named ? name.size : 0);
+    const ts_writer_value values[] = {
+        { TS_COLUMN_SITE, import_site(k->job, number, kineto_category(k)) },
+        { TS_COLUMN_DEPTH, o->depth }
+    };
+    import_event(k->job, TS_EVENT_ZONE_OPEN, o->thread, o->start_ns, 0, values,
+                 2);
+}
+
+void kineto_pairs_end(kineto *k)
+{
+    for (open_row *o = k->pairs ? k->pairs->first : NULL, *next; o; o = next) {
+        next = o->next;
+        if (!o->span) write_open(k, o);
+        free(o);
+    }
+    if (k->pairs) import_map_free(&k->pairs->tops);
+    free(k->pairs);
+    k->pairs = NULL;
+}

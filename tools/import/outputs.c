@@ -1,0 +1,266 @@
+/*
+    outputs.c - the files that ts-import writes, and their names
+*/
+#include "tools/import/outputs.h"
+#include <ctype.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME = 4096 };
+
+/* ---- Temporary files ---------------------------------------------------- */
+
+// For a signal handler: the file that is being written, and how many there
+// are before it. Their names are all alike.
+static char pattern[NAME];
+static volatile sig_atomic_t made;
+
+// snprintf is not for signal handlers: the digits are put by hand. Returns
+// the length.
+static size_t temporary_name(char *name, size_t number)
+{
+    char digits[24];
+    size_t count = 0, at = strlen(pattern);
+    for (size_t rest = number; rest || !count; rest /= 10)
+        digits[count++] = (char)('0' + rest % 10);
+    memcpy(name, pattern, at);
+    while (count)
+        name[at++] = digits[--count];
+    name[at] = 0;
+    return at;
+}
+
+static void remove_all(void)
+{
+    static char name[NAME + 32];
+    for (sig_atomic_t n = made; n-- > 0;) {
+        const size_t size = temporary_name(name, (size_t)n);
+        unlink(name);
+        memcpy(name + size, ".part", 6);
+        unlink(name);
+    }
+}
+
+static void interrupted(int number)
+{
+    remove_all();
+    import_source_interrupted();
+    raise(number); // the default action again: SA_RESETHAND
+}
+
+static void watch(void)
+{
+    struct sigaction action = { .sa_handler = interrupted,
+                                .sa_flags = (int)SA_RESETHAND };
+    const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction before;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) // nohup stays what it is
+            sigaction(signals[i], &action, NULL);
+}
+
+bool import_outputs_open(import_outputs *all)
+{
+    struct stat st;
+    const size_t size = strlen(all->wanted);
+    const bool is_there = !stat(all->wanted, &st);
+    all->is_folder =
+        is_there ? S_ISDIR(st.st_mode) : size && all->wanted[size - 1] == '/';
+    if (!all->is_folder &&
+        !cli_replace_check(all->tool, all->wanted, CLI_TRACE))
+        return false;
+    if (!is_there && all->is_folder && mkdir(all->wanted, 0777)) {
+        cli_error(all->tool, all->wanted, "%s", strerror(errno));
+        return false;
+    }
+    const int need =
+        all->is_folder ? snprintf(pattern, sizeof pattern, "%s/.ts-import-%ld-",
+                                  all->wanted, (long)getpid())
+                       : snprintf(pattern, sizeof pattern, "%s.%ld-",
+                                  all->wanted, (long)getpid());
+    if (need >= 0 && need < NAME - 32) {
+        watch();
+        return true;
+    }
+    cli_error(all->tool, all->wanted, "the name is too long");
+    return false;
+}
+
+static bool is_same(import_file a, import_file b)
+{
+    return a.device == b.device && a.number == b.number;
+}
+
+bool import_outputs_spare(import_outputs *all, const import_source *source)
+{
+    const import_file file = import_source_file(source);
+    const size_t n = all->input_count;
+    if (n && is_same(all->inputs[n - 1], file)) return true; // a member
+    import_file *const more = realloc(all->inputs, (n + 1) * sizeof *more);
+    if (!more) return false;
+    all->inputs = more;
+    more[all->input_count++] = file;
+    return true;
+}
+
+const char *import_outputs_next(const import_outputs *all)
+{
+    static char name[NAME + 32];
+    temporary_name(name, all->count);
+    made = (sig_atomic_t)all->count + 1;
+    return name;
+}
+
+bool import_outputs_add(import_outputs *all, import_job *job)
+{
+    struct stat st;
+    import_output *const more =
+        realloc(all->outputs, (all->count + 1) * sizeof *more);
+    if (!more) return false;
+    all->outputs = more;
+    import_output *const o = &more[all->count];
+    memset(o, 0, sizeof *o);
+    o->job = job;
+    o->temporary = strdup(import_outputs_next(all));
+    o->from = strdup(import_source_name(job->source));
+    o->base = strdup(import_source_base(job->source));
+    if (o->temporary && !stat(o->temporary, &st))
+        o->size = (uint64_t)st.st_size;
+    all->count++;
+    return true;
+}
+
+/* ---- Names -------------------------------------------------------------- */
+
+// "worker3_step_12.pt.trace.json": a rank, if the name tells one.
+static int64_t rank_in(const char *name)
+{
+    static const char *const words[] = { "rank", "worker" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = strstr(name, words[i]);
+        if (!at) continue;
+        at += strlen(words[i]);
+        at += *at == '-' || *at == '_' || *at == '=';
+        if (isdigit((unsigned char)*at)) return strtoll(at, NULL, 10);
+    }
+    return IMPORT_NONE;
+}
+
+static int64_t rank_of(const import_output *o)
+{
+    return o->job->rank != IMPORT_NONE ? o->job->rank : rank_in(o->base);
+}
+
+// Whether ranks tell the outputs apart.
+static bool ranks_differ(const import_outputs *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (rank_of(&all->outputs[i]) == IMPORT_NONE) return false;
+        for (size_t k = 0; k < i; k++)
+            if (rank_of(&all->outputs[i]) == rank_of(&all->outputs[k]))
+                return false;
+    }
+    return true;
+}
+
+// A name out of an archive: only what any file system and terminal bears.
+static void keep_harmless(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || (unsigned char)*text >= 0x7F ||
+            strchr("/\\\"'`$&;|<>*?%!#~()[]{}", *text))
+            *text = '_';
+}
+
+// "rank3", or the source's name up to its first point and a number.
+static void label(const import_outputs *all, size_t i, bool by_rank, char *text,
+                  size_t size)
+{
+    const import_output *const o = &all->outputs[i];
+    if (by_rank) {
+        snprintf(text, size, "rank%lld", (long long)rank_of(o));
+        return;
+    }
+    snprintf(text, size, "%zu-%.*s", i, (int)strcspn(o->base, "."), o->base);
+    keep_harmless(text);
+}
+
+// The name of an output: `wanted` with %r replaced, with the label put before
+// its suffix, or a file in the folder.
+static char *name_of(const import_outputs *all, size_t i, bool by_rank)
+{
+    char text[300], name[NAME + 600];
+    const char *const w = all->wanted, *const mark = strstr(w, "%r");
+    const char *const dot = strrchr(w, '.'), *const slash = strrchr(w, '/');
+    const bool suffixed = dot && (!slash || dot > slash + 1) && dot != w;
+    const int head = (int)(suffixed ? (size_t)(dot - w) : strlen(w));
+    label(all, i, by_rank, text, sizeof text);
+    const char *const short_label = by_rank ? text + 4 : text;
+    if (mark)
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(mark - w), w, short_label,
+                 mark + 2);
+    else if (all->is_folder)
+        snprintf(name, sizeof name, "%s%s%s.sbt", w,
+                 w[strlen(w) - 1] == '/' ? "" : "/", text);
+    else if (all->count == 1)
+        snprintf(name, sizeof name, "%s", w);
+    else
+        snprintf(name, sizeof name, "%.*s-%s%s", head, w, text,
+                 suffixed ? dot : ".sbt");
+    return strdup(name);
+}
+
+static bool is_input(const import_outputs *all, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st)) return false;
+    const import_file file = { (uint64_t)st.st_dev, (uint64_t)st.st_ino };
+    for (size_t i = 0; i < all->input_count; i++)
+        if (is_same(all->inputs[i], file)) return true;
+    return false;
+}
+
+static bool is_free(const import_outputs *all, const char *path)
+{
+    if (is_input(all, path)) {
+        cli_error(all->tool, path, "it is read and is not replaced");
+        return false;
+    }
+    return cli_replace_check(all->tool, path, CLI_TRACE);
+}
+
+bool import_outputs_name(import_outputs *all)
+{
+    const bool by_rank = ranks_differ(all);
+    bool ok = true;
+    for (size_t i = 0; i < all->count; i++) {
+        import_output *const o = &all->outputs[i];
+        o->path = name_of(all, i, by_rank);
+        ok = o->path && o->temporary && o->from && o->base &&
+             is_free(all, o->path) && ok;
+    }
+    for (size_t i = 0; ok && i < all->count; i++) {
+        import_output *const o = &all->outputs[i];
+        ok = rename(o->temporary, o->path) == 0;
+        if (!ok) cli_error(all->tool, o->path, "%s", strerror(errno));
+    }
+    return ok;
+}
+
+void import_outputs_close(import_outputs *all)
+{
+    remove_all();
+    made = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        import_output *const o = &all->outputs[i];
+        import_job_close(o->job);
+        free(o->temporary);
+        free(o->path);
+        free(o->from);
+        free(o->base);
+    }
+    free(all->outputs);
+    free(all->inputs);
+}

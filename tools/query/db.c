@@ -1,0 +1,431 @@
+/*
+    db.c - files, tables and what a query may do
+*/
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "tools/query/tables.h"
+
+#ifdef TRACESMITH_SQLITE
+#include <xxhash.h>
+
+volatile sig_atomic_t query_interrupted;
+
+/* ---- Names -------------------------------------------------------------- */
+
+typedef struct query_name {
+    char *name, *read; // read: demangled, NULL: as it is
+    ts_text brief;
+    struct query_name *next; // of the same hash
+} query_name;
+
+typedef struct query_names {
+    query_map map; // hash to number + 1
+    query_name **items;
+    size_t count, room;
+} query_names;
+
+static query_name *make_name(ts_text text)
+{
+    query_name *const n = calloc(1, sizeof *n);
+    char *const copy = malloc(text.size + 1);
+    if (!n || !copy) {
+        free(n);
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy, text.text, text.size);
+    copy[text.size] = 0;
+    n->name = copy;
+    n->read = cli_demangle(copy);
+    const char *const read = n->read ? n->read : copy;
+    const ts_text whole = { read, strlen(read) };
+    n->brief = cli_short_name(whole);
+    return n;
+}
+
+static query_name *find_name(query_names *names, ts_text text)
+{
+    uint32_t *const slot =
+        query_map_at(&names->map, 0, XXH3_64bits(text.text, text.size));
+    if (!slot) return NULL;
+    for (query_name *n = *slot ? names->items[*slot - 1] : NULL; n; n = n->next)
+        if (strlen(n->name) == text.size &&
+            !memcmp(n->name, text.text, text.size))
+            return n;
+    if (names->count == names->room) {
+        const size_t room = names->room ? 2 * names->room : 64;
+        query_name **const more =
+            realloc(names->items, room * sizeof(query_name *));
+        if (!more) return NULL;
+        names->items = more;
+        names->room = room;
+    }
+    query_name *const made = make_name(text);
+    if (!made) return NULL;
+    made->next = *slot ? names->items[*slot - 1] : NULL;
+    names->items[names->count++] = made;
+    *slot = (uint32_t)names->count;
+    return made;
+}
+
+ts_text query_demangled(query *q, ts_text name, bool brief)
+{
+    const query_name *const found = find_name(q->names, name);
+    if (!found) return name;
+    if (brief) return found->brief;
+    const char *const read = found->read ? found->read : found->name;
+    return (ts_text){ read, strlen(read) };
+}
+
+static void close_names(query_names *names)
+{
+    for (size_t i = 0; names && i < names->count; i++) {
+        free(names->items[i]->name);
+        free(names->items[i]->read);
+        free(names->items[i]);
+    }
+    if (names) query_map_close(&names->map);
+    if (names) free(names->items);
+    free(names);
+}
+
+/* ---- Files -------------------------------------------------------------- */
+
+const query_track *query_track_find(const query_file *file, uint32_t id)
+{
+    size_t low = 0, high = file->track_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (file->tracks[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < file->track_count && file->tracks[low].id == id
+               ? &file->tracks[low]
+               : NULL;
+}
+
+// What a track belongs to, itself among it. Parents may be in a circle.
+static void find_owners(const query_file *file, query_track *track)
+{
+    const query_track *at = track;
+    track->process = track->device = track->context = track->stream = -1;
+    for (int depth = 0; at && depth < 8; depth++) {
+        const int64_t number = (int64_t)(at->number & INT64_MAX);
+        if (at->type == TS_TRACK_PROCESS && track->process < 0)
+            track->process = number;
+        if (at->type == TS_TRACK_DEVICE && track->device < 0)
+            track->device = number;
+        if (at->type == TS_TRACK_CONTEXT && track->context < 0)
+            track->context = number;
+        if (at->type == TS_TRACK_STREAM && track->stream < 0)
+            track->stream = number;
+        at = query_track_find(file, at->parent);
+    }
+    if (track->process < 0) track->process = file->process;
+}
+
+// What a track belongs to that says nothing: the process that recorded, else
+// the only one there is.
+static int64_t likely_process(const query_file *file)
+{
+    int64_t process = -1;
+    if (file->trace.info->process) return file->trace.info->process;
+    for (size_t i = 0; i < file->track_count; i++) {
+        if (file->tracks[i].type != TS_TRACK_PROCESS) continue;
+        if (process >= 0) return -1;
+        process = (int64_t)(file->tracks[i].number & INT64_MAX);
+    }
+    return process;
+}
+
+static bool list_tracks(query_file *file)
+{
+    const ts_reader *const reader = file->trace.reader;
+    const size_t count = ts_reader_entry_count(reader, TS_CHUNK_TRACKS);
+    file->tracks = calloc(count + 1, sizeof *file->tracks);
+    if (!file->tracks) return false;
+    for (size_t i = 0; i < count; i++) {
+        ts_track t;
+        query_track *const to = &file->tracks[i];
+        if (!ts_reader_track_at(reader, i, &t)) break;
+        *to = (query_track){ .id = t.id,
+                             .type = t.type,
+                             .unit = t.unit,
+                             .parent = t.parent,
+                             .number = t.number,
+                             .flags = t.flags };
+        to->name = cli_track_name(&t, &to->made);
+        file->track_count++;
+    }
+    file->process = likely_process(file);
+    for (size_t i = 0; i < file->track_count; i++)
+        find_owners(file, &file->tracks[i]);
+    return true;
+}
+
+static bool count_operations(query_file *file)
+{
+    const ts_reader *const reader = file->trace.reader;
+    const size_t count = ts_reader_chunk_count(reader);
+    ts_chunk_info info;
+    int64_t sum = 0;
+    file->operations = malloc((count + 1) * sizeof *file->operations);
+    if (!file->operations) return false;
+    for (size_t i = 0; i < count; i++) {
+        file->operations[i] = sum;
+        if (ts_reader_chunk(reader, i, &info) &&
+            info.header.kind == TS_CHUNK_EVENTS &&
+            info.header.event >= TS_EVENT_GPU_FIRST &&
+            info.header.event < TS_EVENT_LIMIT)
+            sum += info.header.count;
+    }
+    return true;
+}
+
+static bool open_file(query *q, query_file *file, const char *path)
+{
+    file->path = path;
+    if (!cli_trace_open(&file->trace, q->tool, path, NULL, CLI_WARN_ALL))
+        return false;
+    file->damage_said = ts_reader_damage_count(file->trace.reader);
+    if (list_tracks(file) && count_operations(file)) return true;
+    cli_error(q->tool, path, "not enough memory");
+    return false;
+}
+
+/* ---- What a query may do ------------------------------------------------ */
+
+static bool one_of(const char *word, const char *const *list)
+{
+    for (; word && *list; list++)
+        if (!sqlite3_stricmp(word, *list)) return true;
+    return false;
+}
+
+// Reads everything, makes tables and views of its own in memory ("temp").
+static int authorize(void *user, int action, const char *first,
+                     const char *second, const char *db, const char *trigger)
+{
+    static const char *const pragmas[] = { "table_info", "table_xinfo",
+                                           "function_list", NULL };
+    static const char *const functions[] = { "load_extension", NULL };
+    const query *const q = user;
+    (void)trigger;
+    if (q->trusted) return SQLITE_OK;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+    case SQLITE_TRANSACTION:
+    case SQLITE_SAVEPOINT:
+    case SQLITE_CREATE_TEMP_TABLE:
+    case SQLITE_CREATE_TEMP_VIEW:
+    case SQLITE_CREATE_TEMP_INDEX:
+    case SQLITE_DROP_TEMP_TABLE:
+    case SQLITE_DROP_TEMP_VIEW:
+    case SQLITE_DROP_TEMP_INDEX: return SQLITE_OK;
+    case SQLITE_INSERT:
+    case SQLITE_UPDATE:
+    case SQLITE_DELETE:
+        return db && !strcmp(db, "temp") ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_REINDEX: // part of CREATE INDEX
+        return db && !strcmp(db, "temp") ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_FUNCTION:
+        return one_of(second, functions) ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA: return one_of(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
+    default: return SQLITE_DENY;
+    }
+}
+
+// SQLite asks the authorizer here too, as if somebody made a table.
+static int declare(query *q, const char *text)
+{
+    const bool trusted = q->trusted;
+    q->trusted = true;
+    const int code = sqlite3_declare_vtab(q->db, text);
+    q->trusted = trusted;
+    return code;
+}
+
+int query_connect(const query_source *source, size_t size,
+                  bool (*prepare)(sqlite3_vtab *table),
+                  int (*close)(sqlite3_vtab *table), sqlite3_vtab **made)
+{
+    query_vtab_base *const t = calloc(1, size);
+    if (!t) return SQLITE_NOMEM;
+    t->q = source->q;
+    t->table = source->table;
+    char *const text = query_declaration(t->q, t->table);
+    int code =
+        text && (!prepare || prepare(&t->base)) ? SQLITE_OK : SQLITE_NOMEM;
+    if (code == SQLITE_OK) code = declare(t->q, text);
+    sqlite3_free(text);
+    if (code != SQLITE_OK)
+        close(&t->base);
+    else
+        *made = &t->base;
+    return code;
+}
+
+/* ---- The database ------------------------------------------------------- */
+
+const query_table *query_table_at(size_t index)
+{
+    const query_table *const lists[] = { query_event_tables, query_small_tables,
+                                         query_graph_tables };
+    for (size_t list = 0; list < 3; list++)
+        for (const query_table *t = lists[list]; t->name; t++)
+            if (!index--) return t;
+    return NULL;
+}
+
+const query_view *query_view_at(size_t index)
+{
+    for (const query_view *v = query_views; v->name; v++)
+        if (!index--) return v;
+    for (const query_view *v = query_nsight_views; v->name; v++)
+        if (!index--) return v;
+    return NULL;
+}
+
+const char *query_type_name(query_type type)
+{
+    static const char *const names[] = { "INTEGER", "REAL", "TEXT", "" };
+    return names[type];
+}
+
+char *query_declaration(const query *q, const query_table *table)
+{
+    sqlite3_str *const text = sqlite3_str_new(q->db);
+    sqlite3_str_appendf(text, "CREATE TABLE \"%w\"(", table->name);
+    for (uint32_t i = 0; i < table->column_count; i++)
+        sqlite3_str_appendf(
+            text, "%s\"%w\" %s%s", i ? ", " : "", table->columns[i].name,
+            query_type_name(table->columns[i].type),
+            !strcmp(table->columns[i].name, "file") && q->file_count <= 1
+                ? " HIDDEN"
+                : "");
+    if (!table->kinds && !table->joint)
+        sqlite3_str_appendf(text, ", file TEXT%s",
+                            q->file_count <= 1 ? " HIDDEN" : "");
+    sqlite3_str_appendall(text, ")");
+    return sqlite3_str_finish(text);
+}
+
+// With one trace nobody wants to read its path in every row.
+char *query_view_text(const query *q, const query_view *view,
+                      const char *prefix)
+{
+    static const char column[] = ", file FROM";
+    const char *const at = strstr(view->sql, column);
+    if (!at || q->file_count > 1)
+        return sqlite3_mprintf("CREATE VIEW %s\"%w\" AS %s", prefix, view->name,
+                               view->sql);
+    return sqlite3_mprintf("CREATE VIEW %s\"%w\" AS %.*s FROM%s", prefix,
+                           view->name, (int)(at - view->sql), view->sql,
+                           at + sizeof column - 1);
+}
+
+static int make_tables(query *q)
+{
+    size_t count = 0;
+    while (query_table_at(count))
+        count++;
+    q->sources = calloc(count, sizeof *q->sources);
+    if (!q->sources) return SQLITE_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        const query_table *const table = query_table_at(i);
+        q->sources[i] = (query_source){ q, table };
+        const int code = sqlite3_create_module_v2(
+            q->db, table->name,
+            table->kinds ? &query_event_module : &query_small_module,
+            &q->sources[i], NULL);
+        if (code != SQLITE_OK) return code;
+    }
+    for (size_t i = 0; query_view_at(i); i++) {
+        char *const sql = query_view_text(q, query_view_at(i), "");
+        const int code =
+            sql ? sqlite3_exec(q->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+        sqlite3_free(sql);
+        if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+}
+
+static int open_db(query *q)
+{
+    enum { CACHE_KIB = 262144 };
+    int code = sqlite3_open_v2(
+        ":memory:", &q->db,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK) return code;
+    char *const cache =
+        sqlite3_mprintf("PRAGMA cache_size = -%d", (int)CACHE_KIB);
+    sqlite3_exec(q->db, cache, NULL, NULL, NULL);
+    sqlite3_free(cache);
+    code = make_tables(q);
+    if (code == SQLITE_OK) code = query_functions(q);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    // "nme" is a column that does not exist, not a text.
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    if (code == SQLITE_OK) code = sqlite3_set_authorizer(q->db, authorize, q);
+    return code;
+}
+
+query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
+{
+    // One thread uses the database; counting its memory costs time.
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    query *const q = calloc(1, sizeof *q);
+    query_file *const files = calloc(count + 1, sizeof *files);
+    query_names *const names = calloc(1, sizeof *names);
+    if (!q || !files || !names) {
+        cli_error(tool, NULL, "not enough memory");
+        free(q);
+        free(files);
+        free(names);
+        return NULL;
+    }
+    *q = (query){ .tool = tool, .files = files, .names = names };
+    q->progress.what = "reading";
+    for (; q->file_count < count; q->file_count++)
+        if (!open_file(q, &files[q->file_count], paths[q->file_count])) break;
+    const int code = q->file_count == count ? open_db(q) : SQLITE_OK;
+    if (code != SQLITE_OK)
+        cli_error(tool, NULL, "SQLite: %s", sqlite3_errstr(code));
+    if (q->file_count == count && code == SQLITE_OK) return q;
+    if (q->file_count < count) q->file_count++; // what it has got is closed
+    query_close(q);
+    return NULL;
+}
+
+void query_close(query *q)
+{
+    if (!q) return;
+    sqlite3_close(q->db);
+    query_graph_close(q);
+    for (uint32_t i = 0; i < q->file_count; i++) {
+        cli_trace_close(&q->files[i].trace);
+        free(q->files[i].tracks);
+        free(q->files[i].operations);
+        query_nesting_close(&q->files[i]);
+    }
+    for (size_t i = 0; i < q->setting_count; i++)
+        free(q->settings[i].name);
+    close_names(q->names);
+    free(q->settings);
+    free(q->sources);
+    free(q->files);
+    free(q);
+}
+
+void query_set_mode(query *q, query_mode mode)
+{
+    q->mode = mode;
+}
+
+#endif

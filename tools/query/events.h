@@ -1,0 +1,47 @@
+/*
+    events.h - a table of events as SQLite sees it
+*/
+#ifndef TS_TOOLS_QUERY_EVENTS_H
+#define TS_TOOLS_QUERY_EVENTS_H
+
+#include "tools/query/tables.h"
+
+#ifdef TRACESMITH_SQLITE
+
+enum { QUERY_TESTS_MOST = 16, QUERY_ORDERS_MOST = 8 };
+
+typedef struct query_plan {
+    uint64_t uses; // raw numbers
+    double rows;   // that are expected
+    struct {
+        uint32_t column, op;
+    } tests[QUERY_TESTS_MOST];
+    query_order orders[QUERY_ORDERS_MOST];
+    uint32_t test_count, order_count;
+    int lookup; // the test that an index answers, or -1
+} query_plan;
+
+// All rows of a table by one of their numbers.
+typedef struct query_index {
+    uint32_t raw, users;
+    uint64_t uses;
+    query_rows rows;
+    int64_t *keys; // in order, as rows.order
+} query_index;
+
+typedef struct query_vtab {
+    query_vtab_base of;
+    query_chunk *chunks;
+    size_t chunk_count;
+    uint64_t rows;
+    query_plan *plans;
+    size_t plan_count;
+    query_index *indexes[RAW_LIMIT];
+    bool looked[RAW_LIMIT]; // the first look-up scans: it may be the last
+} query_vtab;
+
+uint64_t query_column_uses(const query_column *c);
+int query_plan_best(sqlite3_vtab *base, sqlite3_index_info *info);
+
+#endif // TRACESMITH_SQLITE
+#endif // TS_TOOLS_QUERY_EVENTS_H

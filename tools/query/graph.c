@@ -1,0 +1,401 @@
+/*
+    graph.c - tables of the replay graph and of the timeline
+
+    Made when a query asks for the first of them: all files are loaded as one
+    replay, which is run exactly as recorded.
+*/
+#include "tools/query/tables.h"
+
+#ifdef TRACESMITH_SQLITE
+
+#define INT  QUERY_INTEGER
+#define TEXT QUERY_TEXT
+#define COLUMN(name, type, about) \
+    { \
+        name, type, 0, 0, false, about \
+    }
+#define KEY(name, about) \
+    { \
+        name, INT, 0, 0, true, about \
+    }
+
+typedef struct gap_row {
+    ts_gap gap;
+    uint32_t device;
+} gap_row;
+
+typedef struct stay_row {
+    ts_state_span stay;
+    uint32_t lane;
+} stay_row;
+
+typedef struct query_graph {
+    ts_replay *replay;
+    ts_timeline *timeline;
+    ts_graph graph;
+    uint32_t *sources; // of edges
+    gap_row *gaps;
+    size_t gap_count;
+    stay_row *stays;
+    size_t stay_count;
+    const ts_step *steps;
+    size_t step_count;
+} query_graph;
+
+static const query_cell none;
+
+void query_graph_close(query *q)
+{
+    query_graph *const g = q->graph;
+    q->graph = NULL;
+    if (!g) return;
+    ts_timeline_close(g->timeline);
+    ts_replay_close(g->replay);
+    free(g->sources);
+    free(g->gaps);
+    free(g->stays);
+    free(g);
+}
+
+static ts_result open_replay(query *q, query_graph *g)
+{
+    ts_reader **const more = calloc(q->file_count, sizeof(ts_reader *));
+    if (!more) return TS_ERR_MEMORY;
+    for (uint32_t i = 1; i < q->file_count; i++)
+        more[i - 1] = q->files[i].trace.reader;
+    const ts_replay_desc desc = { .more = more,
+                                  .more_count = q->file_count - 1 };
+    ts_result result =
+        ts_replay_open(&g->replay, q->files[0].trace.reader, &desc);
+    free(more);
+    if (result == TS_OK) result = ts_replay_run(g->replay, NULL);
+    ts_timeline_desc timeline = { 0 };
+    if (!cli_clip(q->files[0].trace.reader, &timeline.from_ns, &timeline.to_ns))
+        timeline.from_ns = timeline.to_ns = 0;
+    if (result == TS_OK)
+        result = ts_timeline_open(&g->timeline, g->replay, &timeline);
+    if (result == TS_OK)
+        result = ts_replay_steps(g->replay, &g->steps, &g->step_count);
+    return result;
+}
+
+static bool list_sources(query_graph *g)
+{
+    g->graph = ts_replay_graph(g->replay);
+    g->sources = malloc(((size_t)g->graph.edge_count + 1) * sizeof *g->sources);
+    if (!g->sources) return false;
+    for (uint32_t n = 0; n < g->graph.node_count; n++)
+        for (uint32_t e = g->graph.offsets[n]; e < g->graph.offsets[n + 1]; e++)
+            g->sources[e] = n;
+    return true;
+}
+
+static bool list_gaps(query_graph *g)
+{
+    const size_t devices = ts_replay_device_count(g->replay);
+    size_t count = 0;
+    for (size_t d = 0; d < devices; d++)
+        count += ts_timeline_gap_count(g->timeline, d);
+    g->gaps = malloc((count + 1) * sizeof *g->gaps);
+    if (!g->gaps) return false;
+    for (size_t d = 0; d < devices; d++) {
+        ts_gap gap;
+        for (size_t i = 0; ts_timeline_gap(g->timeline, d, i, &gap); i++)
+            g->gaps[g->gap_count++] = (gap_row){ gap, (uint32_t)d };
+    }
+    return true;
+}
+
+static bool list_stays(query_graph *g)
+{
+    size_t room = 0;
+    for (size_t lane = 0; lane < ts_replay_lane_count(g->replay); lane++) {
+        ts_state_spans stays = ts_timeline_state_spans(g->timeline, lane);
+        ts_state_span stay;
+        while (ts_state_spans_next(&stays, &stay)) {
+            if (g->stay_count == room) {
+                room = room ? 2 * room : 256;
+                stay_row *const more = realloc(g->stays, room * sizeof *more);
+                if (!more) return false;
+                g->stays = more;
+            }
+            g->stays[g->stay_count++] = (stay_row){ stay, (uint32_t)lane };
+        }
+    }
+    return true;
+}
+
+// NULL: it could not be made, and q->failure says why.
+static const query_graph *graph_of(query *q)
+{
+    if (q->graph) return q->graph;
+    query_graph *const g = calloc(1, sizeof *g);
+    q->graph = g;
+    ts_result result = g ? open_replay(q, g) : TS_ERR_MEMORY;
+    if (result == TS_OK &&
+        (!list_sources(g) || !list_gaps(g) || !list_stays(g)))
+        result = TS_ERR_MEMORY;
+    // Without operations there are no rows, and that is all.
+    if (result == TS_OK || result == TS_ERR_NOT_FOUND) return g;
+    query_graph_close(q);
+    q->failure = ts_result_text(result);
+    return NULL;
+}
+
+static query_cell node_number(uint32_t node)
+{
+    return node == TS_NODE_NONE ? none : query_integer(node);
+}
+
+static query_cell file_path(const query *q, uint32_t file)
+{
+    return query_string(q->files[file].path);
+}
+
+/* ---- Operations and nodes ----------------------------------------------- */
+
+static const query_column operation_columns[] = {
+    KEY("id", "number in order of time, as ts-replay counts; also node.id"),
+    KEY("gpu_op", "gpu_op.id, within its file"),
+    KEY("call", "node.id of the call that launched it, or NULL"),
+    COLUMN("kind", TEXT, "kernel, memcpy, ..."),
+    COLUMN("name", TEXT, "kernel, collective or host function; else the kind"),
+    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
+    COLUMN("end_ns", INT, "end, likewise"),
+    COLUMN("device", INT, "number of the device, or NULL"),
+    COLUMN("stream", INT, "number of the stream, or NULL"),
+    COLUMN("track", INT, "track.id it lies on"),
+    COLUMN("correlation", INT, "gpu_op.correlation, or NULL"),
+    COLUMN("file", TEXT, "path of its trace"),
+};
+static int64_t operation_count(query *q, uint32_t file)
+{
+    (void)file;
+    const query_graph *const g = graph_of(q);
+    return !g ? -1 : (int64_t)g->graph.operation_count;
+}
+static query_cell operation_cell(query *q, uint32_t file, uint64_t row,
+                                 uint32_t column)
+{
+    (void)file;
+    ts_operation o;
+    if (!ts_replay_operation(q->graph->replay, row, &o)) return none;
+    const ts_reader *const reader = q->files[o.file].trace.reader;
+    switch (column) {
+    case 0: return query_integer((int64_t)row);
+    case 1: return query_integer(o.row);
+    case 2: return node_number(o.call);
+    case 3: return query_string(ts_event_name(o.kind));
+    case 4: return query_text(ts_operation_label(reader, &o));
+    case 5: return query_integer(o.recorded_start_ns);
+    case 6: return query_integer(o.recorded_end_ns);
+    case 7: return query_show_cell(q, o.file, SHOW_DEVICE, o.track);
+    case 8: return query_show_cell(q, o.file, SHOW_STREAM, o.track);
+    case 9: return query_integer(o.track);
+    case 10: return query_show_cell(q, o.file, SHOW_OPTION, o.correlation);
+    default: return file_path(q, o.file);
+    }
+}
+
+static const query_column node_columns[] = {
+    KEY("id", "number of the node; operations come first, see operation"),
+    KEY("owner", "end: node.id of what ends; else the id"),
+    COLUMN("type", TEXT, "operation, call, end or join"),
+    COLUMN("name", TEXT, "of an operation or the function called, or NULL"),
+    COLUMN("start_ns", INT, "when, on the axis of the first file"),
+    COLUMN("duration_ns", INT, "how long"),
+    COLUMN("gap_ns", INT, "delay beyond what it depends on"),
+    COLUMN("track", INT, "track.id of its stream or thread, or NULL"),
+    COLUMN("file", TEXT, "path of its trace"),
+};
+static int64_t node_count(query *q, uint32_t file)
+{
+    (void)file;
+    const query_graph *const g = graph_of(q);
+    return !g ? -1 : (int64_t)g->graph.node_count;
+}
+static query_cell node_name(query *q, uint64_t row, const ts_node *n)
+{
+    ts_operation o;
+    const ts_reader *const reader = q->files[n->file].trace.reader;
+    if (n->type == TS_NODE_OPERATION &&
+        ts_replay_operation(q->graph->replay, row, &o))
+        return query_text(ts_operation_label(reader, &o));
+    return query_show_cell(q, n->file, SHOW_NAME, n->name);
+}
+static query_cell node_cell(query *q, uint32_t file, uint64_t row,
+                            uint32_t column)
+{
+    (void)file;
+    static const char *const types[] = { "operation", "call", "end", "join" };
+    ts_node n;
+    if (!ts_replay_node(q->graph->replay, row, &n)) return none;
+    switch (column) {
+    case 0: return query_integer((int64_t)row);
+    case 1: return query_integer(n.owner);
+    case 2: return query_string(types[n.type]);
+    case 3: return node_name(q, row, &n);
+    case 4: return query_integer(n.recorded_ns);
+    case 5: return query_integer(n.duration_ns);
+    case 6: return query_integer(n.gap_ns);
+    case 7: return n.track ? query_integer(n.track) : none;
+    default: return file_path(q, n.file);
+    }
+}
+
+static const query_column edge_columns[] = {
+    KEY("source", "node.id of what must come first"),
+    KEY("target", "node.id of what waits for it"),
+    COLUMN("kind", TEXT, "launch, stream_order, ...; self: to its own end"),
+    COLUMN("inferred", INT, "1: guessed from times, no record says so"),
+    COLUMN("from_start", INT, "1: from the start of the source, not its end"),
+};
+static int64_t edge_count(query *q, uint32_t file)
+{
+    (void)file;
+    const query_graph *const g = graph_of(q);
+    return !g ? -1 : (int64_t)g->graph.edge_count;
+}
+static query_cell edge_cell(query *q, uint32_t file, uint64_t row,
+                            uint32_t column)
+{
+    (void)file;
+    const query_graph *const g = q->graph;
+    const uint8_t kind = g->graph.kinds[row];
+    switch (column) {
+    case 0: return query_integer(g->sources[row]);
+    case 1: return query_integer(g->graph.targets[row]);
+    case 2: return query_string(ts_edge_name(TS_EDGE_KIND(kind)));
+    case 3: return query_integer((kind & TS_EDGE_INFERRED) != 0);
+    default: return query_integer((kind & TS_EDGE_FROM_START) != 0);
+    }
+}
+
+/* ---- Timeline ----------------------------------------------------------- */
+
+static const query_column gap_columns[] = {
+    KEY("operation", "operation.id of what ended it"),
+    KEY("culprit", "node.id of what that waited for, or NULL"),
+    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
+    COLUMN("end_ns", INT, "end, likewise"),
+    COLUMN("duration_ns", INT, "end_ns - start_ns"),
+    COLUMN("device", INT, "number of the device that idled, or NULL"),
+    COLUMN("cause", TEXT, "host_late, launch_latency, copy, host_sync, ..."),
+    COLUMN("edge", TEXT, "kind of the edge that led to the culprit"),
+    COLUMN("inferred", INT, "1: found by way of guessed edges"),
+    COLUMN("file", TEXT, "path of its trace"),
+};
+static int64_t gap_count(query *q, uint32_t file)
+{
+    (void)file;
+    const query_graph *const g = graph_of(q);
+    return !g ? -1 : (int64_t)g->gap_count;
+}
+static query_cell gap_cell(query *q, uint32_t file, uint64_t row,
+                           uint32_t column)
+{
+    (void)file;
+    const gap_row *const r = &q->graph->gaps[row];
+    ts_lane device = { 0 };
+    ts_replay_device(q->graph->replay, r->device, &device);
+    switch (column) {
+    case 0: return node_number(r->gap.operation);
+    case 1: return node_number(r->gap.culprit);
+    case 2: return query_integer(r->gap.start_ns);
+    case 3: return query_integer(r->gap.end_ns);
+    case 4: return query_integer(r->gap.end_ns - r->gap.start_ns);
+    case 5: return query_show_cell(q, device.file, SHOW_DEVICE, device.track);
+    case 6: return query_string(ts_idle_name(r->gap.cause));
+    case 7: return query_string(ts_edge_name(r->gap.edge));
+    case 8: return query_integer(r->gap.inferred);
+    default: return file_path(q, device.file);
+    }
+}
+
+static const query_column state_columns[] = {
+    KEY("operation", "operation.id that runs or comes next, or NULL"),
+    KEY("culprit", "waiting: node.id of what it waits for, or NULL"),
+    COLUMN("state", TEXT, "idle, dispatch_pending, running, waiting, finished"),
+    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
+    COLUMN("end_ns", INT, "end, likewise"),
+    COLUMN("duration_ns", INT, "end_ns - start_ns"),
+    COLUMN("device", INT, "number of the device, or NULL"),
+    COLUMN("stream", INT, "number of the stream, or NULL"),
+    COLUMN("track", INT, "track.id of the stream"),
+    COLUMN("file", TEXT, "path of its trace"),
+};
+static int64_t state_count(query *q, uint32_t file)
+{
+    (void)file;
+    const query_graph *const g = graph_of(q);
+    return !g ? -1 : (int64_t)g->stay_count;
+}
+static query_cell state_cell(query *q, uint32_t file, uint64_t row,
+                             uint32_t column)
+{
+    (void)file;
+    const stay_row *const r = &q->graph->stays[row];
+    ts_lane lane = { 0 };
+    ts_replay_lane(q->graph->replay, r->lane, &lane);
+    switch (column) {
+    case 0: return node_number(r->stay.operation);
+    case 1: return node_number(r->stay.culprit);
+    case 2: return query_string(ts_state_name(r->stay.state));
+    case 3: return query_integer(r->stay.start_ns);
+    case 4: return query_integer(r->stay.end_ns);
+    case 5: return query_integer(r->stay.end_ns - r->stay.start_ns);
+    case 6: return query_show_cell(q, lane.file, SHOW_DEVICE, lane.track);
+    case 7: return query_show_cell(q, lane.file, SHOW_STREAM, lane.track);
+    case 8: return query_integer(lane.track);
+    default: return file_path(q, lane.file);
+    }
+}
+
+static const query_column step_columns[] = {
+    KEY("number", "of the step: N, or of the frame, from 0"),
+    COLUMN("name", TEXT, "of its zone, or frame"),
+    COLUMN("operations", INT, "operations that were issued in it"),
+    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
+    COLUMN("end_ns", INT, "end, likewise"),
+    COLUMN("duration_ns", INT,
+           "end_ns - start_ns; 0: ts-analyze leaves it out"),
+};
+static int64_t step_count(query *q, uint32_t file)
+{
+    (void)file;
+    const query_graph *const g = graph_of(q);
+    return !g ? -1 : (int64_t)g->step_count;
+}
+static query_cell step_cell(query *q, uint32_t file, uint64_t row,
+                            uint32_t column)
+{
+    (void)file;
+    const ts_step *const s = &q->graph->steps[row];
+    switch (column) {
+    case 0: return query_integer((int64_t)s->number);
+    case 1: return query_text(s->name);
+    case 2: return query_integer((int64_t)s->operations);
+    case 3: return query_integer(s->start_ns);
+    case 4: return query_integer(s->end_ns);
+    default: return query_integer(s->end_ns - s->start_ns);
+    }
+}
+
+#define TABLE(name_, prefix, about_) \
+    { \
+        .name = name_, .about = about_, .columns = prefix##_columns, \
+        .column_count = sizeof prefix##_columns / sizeof *(prefix##_columns), \
+        .joint = true, .count = prefix##_count, .cell = prefix##_cell \
+    }
+
+const query_table query_graph_tables[] = {
+    TABLE("operation", operation, "operations in the order of the replay"),
+    TABLE("node", node, "what the graph connects: operations, calls, ..."),
+    TABLE("edge", edge, "what waits for what"),
+    TABLE("gap", gap, "times in which a device idled, each with its cause"),
+    TABLE("stream_state", state, "what state each stream was in when"),
+    TABLE("step", step, "iterations: zones 'ProfilerStep#N', or frames"),
+    { 0 },
+};
+
+#endif

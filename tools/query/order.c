@@ -1,0 +1,218 @@
+/*
+    order.c - rows in order, sorted by radix
+
+    Every column of an order becomes a key of 64 bits for each row. Names get
+    the place of their text among those that occur, so that equal texts of
+    different sites have one key.
+*/
+#include "tools/query/tables.h"
+
+#ifdef TRACESMITH_SQLITE
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+// Keys of rows: 64 bits, xor `flip`, or 32.
+typedef struct keys {
+    const uint64_t *wide;
+    const uint32_t *narrow; // if wide is NULL
+    uint64_t flip;          // of both
+} keys;
+
+static inline uint64_t key_of(const keys *k, uint32_t row)
+{
+    return (k->wide ? k->wide[row] : k->narrow[row]) ^ k->flip;
+}
+
+// One pass of a stable sort; from NULL: the rows as they stand.
+static void pass(const keys *k, uint32_t shift, const uint32_t *from,
+                 uint32_t *to, uint32_t count)
+{
+    uint32_t at[DIGITS] = { 0 }, sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        at[key_of(k, i) >> shift & (DIGITS - 1)]++;
+    for (uint32_t i = 0; i < DIGITS; i++) {
+        const uint32_t here = at[i];
+        at[i] = sum;
+        sum += here;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t row = from ? from[i] : i;
+        to[at[key_of(k, row) >> shift & (DIGITS - 1)]++] = row;
+    }
+}
+
+typedef struct permutation {
+    uint32_t *order; // NULL: as they stand
+    uint32_t *other;
+    uint32_t count;
+} permutation;
+
+// By the bits in which keys differ. SQLITE_OK, _NOMEM or _INTERRUPT.
+static int radix(permutation *p, const keys *k)
+{
+    uint64_t all = UINT64_MAX, any = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        all &= key_of(k, i);
+        any |= key_of(k, i);
+    }
+    for (uint32_t shift = 0; p->count && shift < 64; shift += DIGIT_BITS) {
+        if (!((all ^ any) >> shift & (DIGITS - 1))) continue;
+        if (query_interrupted) return SQLITE_INTERRUPT;
+        if (!p->other) p->other = query_array(p->count, sizeof *p->other);
+        if (!p->other) return SQLITE_NOMEM;
+        pass(k, shift, p->order, p->other, p->count);
+        uint32_t *const kept = p->order;
+        p->order = p->other;
+        p->other = kept;
+    }
+    return SQLITE_OK;
+}
+
+/* ---- Keys --------------------------------------------------------------- */
+
+// Different raw numbers of a column, and what they show.
+typedef struct shown {
+    query_cell cell;
+    uint32_t number; // in the order in which they were met
+} shown;
+
+enum { DIRECT = 4096 };
+typedef struct dictionary {
+    uint32_t direct[DIRECT]; // of small raw numbers of the first file: + 1
+    query_map map;           // of others, likewise
+    shown *items;
+    uint32_t count, room;
+    uint32_t *ranks; // by number
+} dictionary;
+
+static int by_cell(const void *a, const void *b)
+{
+    const shown *const x = a, *const y = b;
+    const int order = query_cell_order(&x->cell, &y->cell);
+    return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+static bool add_shown(dictionary *d, const query_cell *cell)
+{
+    if (d->count == d->room) {
+        const uint32_t room = d->room ? 2 * d->room : 64;
+        shown *const more = realloc(d->items, room * sizeof *more);
+        if (!more) return false;
+        d->items = more;
+        d->room = room;
+    }
+    d->items[d->count] = (shown){ *cell, d->count };
+    d->count++;
+    return true;
+}
+
+static bool rank(dictionary *d)
+{
+    d->ranks = malloc((d->count ? d->count : 1) * sizeof *d->ranks);
+    if (!d->ranks) return false;
+    if (d->count) qsort(d->items, d->count, sizeof *d->items, by_cell);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < d->count; i++) {
+        if (i && query_cell_order(&d->items[i - 1].cell, &d->items[i].cell))
+            at++;
+        d->ranks[d->items[i].number] = at;
+    }
+    return true;
+}
+
+// numbers: receives that of each row, in place of which its rank comes.
+static bool number_rows(const query *q, const query_rows *rows,
+                        const query_order *order, dictionary *d,
+                        uint32_t *numbers)
+{
+    uint64_t last = 0;
+    uint32_t last_file = UINT32_MAX, number = 0;
+    for (uint32_t i = 0; i < rows->total; i++) {
+        const uint64_t raw = query_raw(rows, order->raw, i);
+        const uint32_t file = (uint32_t)query_raw(rows, RAW_FILE, i);
+        if (raw != last || file != last_file) {
+            uint32_t *const slot = raw < DIRECT && !file
+                                       ? &d->direct[raw]
+                                       : query_map_at(&d->map, file, raw);
+            if (!slot) return false;
+            if (!*slot) {
+                const query_cell cell =
+                    query_show_cell(q, file, order->show, raw);
+                *slot = d->count + 1;
+                if (!add_shown(d, &cell)) return false;
+            }
+            number = *slot - 1;
+            last = raw;
+            last_file = file;
+        }
+        numbers[i] = number;
+    }
+    return true;
+}
+
+static int sort_by_rank(const query *q, const query_rows *rows,
+                        const query_order *order, permutation *p)
+{
+    dictionary d = { 0 };
+    uint32_t *const numbers = query_array(rows->total, sizeof *numbers);
+    int code = numbers && number_rows(q, rows, order, &d, numbers) && rank(&d)
+                   ? SQLITE_OK
+                   : SQLITE_NOMEM;
+    const uint32_t last = d.count ? d.count - 1 : 0;
+    for (uint32_t i = 0; code == SQLITE_OK && i < d.count && order->desc; i++)
+        d.ranks[i] = last - d.ranks[i];
+    for (uint32_t i = 0; code == SQLITE_OK && i < rows->total; i++)
+        numbers[i] = d.ranks[numbers[i]];
+    const keys k = { .narrow = numbers };
+    if (code == SQLITE_OK) code = radix(p, &k);
+    query_map_close(&d.map);
+    free(p->other ? numbers : NULL);
+    if (!p->other) p->other = numbers; // memory that has been touched
+    free(d.items);
+    free(d.ranks);
+    return code;
+}
+
+static int sort_by(const query *q, const query_rows *rows,
+                   const query_order *order, permutation *p)
+{
+    if (order->show > SHOW_LAST_NUMBER) return sort_by_rank(q, rows, order, p);
+    const keys k = { .wide = rows->values[order->raw],
+                     .narrow = rows->narrow[order->raw],
+                     .flip =
+                         UINT64_C(1) << 63 ^ (order->desc ? UINT64_MAX : 0) };
+    return k.wide || k.narrow ? radix(p, &k)
+                              : SQLITE_OK; // one value in all rows
+}
+
+/* ---- Sorting ------------------------------------------------------------ */
+
+int query_rows_sort(const query *q, query_rows *rows, const query_order *order,
+                    size_t count)
+{
+    permutation p = { .count = rows->total };
+    int code = SQLITE_OK;
+    for (size_t c = count; code == SQLITE_OK && c--;)
+        code = sort_by(q, rows, &order[c], &p);
+    rows->sorted = p.order;
+    rows->order = p.order;
+    if (!p.other) p.other = query_array(rows->total, sizeof *p.other);
+    if (!p.other) return SQLITE_NOMEM;
+    if (!query_rows_arrange(rows, p.other) && code == SQLITE_OK)
+        code = SQLITE_NOMEM;
+    return code;
+}
+
+int query_rows_index(query_rows *rows, uint32_t raw, int64_t **sorted)
+{
+    const query_order order = { .raw = (uint8_t)raw, .show = SHOW_NUMBER };
+    *sorted = malloc((rows->total ? rows->total : 1) * sizeof **sorted);
+    if (!*sorted) return SQLITE_NOMEM;
+    const int code = query_rows_sort(NULL, rows, &order, 1);
+    for (uint32_t i = 0; code == SQLITE_OK && i < rows->total; i++)
+        (*sorted)[i] =
+            (int64_t)query_raw(rows, raw, rows->order ? rows->order[i] : i);
+    return code;
+}
+
+#endif

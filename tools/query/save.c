@@ -1,0 +1,122 @@
+/*
+    save.c - a real database of what the virtual tables show
+*/
+#include "tools/query/tables.h"
+
+#ifdef TRACESMITH_SQLITE
+
+static bool run(query *q, char *sql)
+{
+    const int code =
+        sql ? sqlite3_exec(q->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return code == SQLITE_OK;
+}
+
+// Columns with types and with comments, which SQLite keeps.
+static char *create_text(const query *q, const query_table *table)
+{
+    sqlite3_str *const text = sqlite3_str_new(q->db);
+    const bool file = q->file_count > 1 && !table->kinds && !table->joint;
+    const uint32_t count = table->column_count;
+    uint32_t shown = 0;
+    while (shown < count && (q->file_count > 1 ||
+                             strcmp(table->columns[shown].name, "file") != 0))
+        shown++;
+    sqlite3_str_appendf(text, "CREATE TABLE saved.\"%w\" ( -- %s\n",
+                        table->name, table->about);
+    for (uint32_t i = 0; i < shown; i++)
+        sqlite3_str_appendf(
+            text, "    \"%w\" %s%s -- %s\n", table->columns[i].name,
+            query_type_name(table->columns[i].type),
+            i + 1 < shown || file ? "," : "", table->columns[i].about);
+    if (file) sqlite3_str_appendall(text, "    file TEXT\n");
+    sqlite3_str_appendall(text, ")");
+    return sqlite3_str_finish(text);
+}
+
+static bool save_table(query *q, const query_table *table)
+{
+    if (!strcmp(table->name, "query_stats")) return true;
+    return run(q, create_text(q, table)) &&
+           run(q, sqlite3_mprintf(
+                      "INSERT INTO saved.\"%w\" SELECT * FROM main.\"%w\"",
+                      table->name, table->name));
+}
+
+static bool save_tables(query *q)
+{
+    const query_table *table;
+    const query_view *view;
+    for (size_t i = 0; (table = query_table_at(i)) != NULL; i++)
+        if (!save_table(q, table)) return false;
+    for (size_t i = 0; (view = query_view_at(i)) != NULL; i++) {
+        char *const text = query_view_text(q, view, "saved.");
+        if (!run(q, text)) return false;
+    }
+    return run(q, sqlite3_mprintf("CREATE INDEX saved.gpu_op_correlation "
+                                  "ON gpu_op(correlation)")) &&
+           run(q, sqlite3_mprintf("CREATE INDEX saved.api_call_correlation "
+                                  "ON api_call(correlation)")) &&
+           run(q, sqlite3_mprintf("CREATE INDEX saved.name_id ON name(id)")) &&
+           run(q, sqlite3_mprintf("CREATE INDEX saved.StringIds_id "
+                                  "ON StringIds(id)"));
+}
+
+// The statement is compiled alone first: it must be one that only reads.
+static bool save_result(query *q, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    const char *rest = "";
+    q->trusted = false;
+    const int code = sqlite3_prepare_v2(q->db, sql, -1, &statement, &rest);
+    q->trusted = true;
+    if (code != SQLITE_OK) return false;
+    const bool alone = statement && sqlite3_stmt_readonly(statement) &&
+                       sqlite3_column_count(statement) > 0 &&
+                       !rest[strspn(rest, " \t\r\n;")];
+    sqlite3_finalize(statement);
+    if (!alone) {
+        q->failure = "--save keeps the rows of one SELECT";
+        return false;
+    }
+    char *const text = sqlite3_mprintf("CREATE TABLE saved.result AS %.*s",
+                                       (int)(rest - sql), sql);
+    const bool done = text && query_execute(q, text);
+    sqlite3_free(text);
+    return done;
+}
+
+static bool save(query *q, const char *path, const char *sql)
+{
+    return run(q, sqlite3_mprintf("ATTACH %Q AS saved", path)) &&
+           run(q, sqlite3_mprintf("PRAGMA saved.journal_mode = OFF")) &&
+           run(q, sqlite3_mprintf("PRAGMA saved.synchronous = OFF")) &&
+           run(q, sqlite3_mprintf("BEGIN")) &&
+           (sql ? save_result(q, sql) : save_tables(q)) &&
+           run(q, sqlite3_mprintf("COMMIT"));
+}
+
+int query_save(query *q, const char *path, const char *sql)
+{
+    cli_out out; // SQLite writes it, but would not say why it cannot
+    if (!cli_out_open(&out, q->tool, path)) return CLI_FAILED;
+    query_interrupts_begin(q);
+    q->failure = NULL;
+    q->trusted = true;
+    const bool done = out.beside && save(q, out.beside, sql);
+    if (!done)
+        cli_error(q->tool, path, "cannot be saved: %s",
+                  !out.beside  ? "not a regular file"
+                  : q->failure ? q->failure
+                               : sqlite3_errmsg(q->db));
+    sqlite3_exec(q->db, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_exec(q->db, "DETACH saved", NULL, NULL, NULL);
+    q->trusted = false;
+    query_interrupts_end();
+    cli_progress_end(&q->progress);
+    query_say_damage(q);
+    return cli_out_close(&out, done) ? CLI_OK : CLI_FAILED;
+}
+
+#endif

@@ -1,0 +1,384 @@
+/*
+    tables.h - what the parts of ts-query share
+
+        chunk of a trace -> query_rows -> query_cell -> SQLite
+        decoded columns     raw numbers    what SQL sees
+
+    A column of a table of events is a *raw* number of each row (its site, its
+    start) and how to *show* it (the site's name, a number). Filters, order
+    and groups work on raw numbers, so that a name is looked at once for each
+    site and not once for each row.
+*/
+#ifndef TS_TOOLS_QUERY_TABLES_H
+#define TS_TOOLS_QUERY_TABLES_H
+
+#include "tools/query/query.h"
+
+#ifdef TRACESMITH_SQLITE
+#include <signal.h>
+#include <sqlite3.h>
+
+/* ==== 1. Columns ========================================================= */
+
+// Raw numbers: those of ts_column, and these.
+enum {
+    RAW_START = TS_COLUMN_LIMIT,
+    RAW_END,
+    RAW_DURATION,
+    RAW_TRACK,
+    RAW_KIND,
+    RAW_FILE,
+    RAW_OPERATION,    // number among the GPU operations of the file
+    RAW_LABEL,        // name, or LABEL_KIND + kind
+    RAW_QUEUED_NS,    // time, or RAW_NEVER
+    RAW_SUBMITTED_NS, // likewise
+    RAW_COPY,         // `type` of copies; 0: it is none
+    RAW_ELEMENT,      // `type` of collectives; 0: it is none
+    RAW_ZONE,         // number among the zones of the file
+    RAW_PARENT,       // the same of the zone around it, plus 1; 0: none
+    RAW_DEPTH,        // zones around it
+    RAW_SELF,         // duration less that of zones in it
+    RAW_TEXT,         // nothing: see `texts`
+    RAW_LIMIT
+};
+_Static_assert(RAW_LIMIT <= 64, "sets of raw numbers are bits of 64");
+#define RAW_BIT(raw) (UINT64_C(1) << (raw))
+#define RAW_NEVER    ((uint64_t)INT64_MIN)
+#define LABEL_KIND   (UINT64_C(1) << 32)
+
+// How a raw number is shown. Those up to SHOW_LAST_NUMBER are the number.
+typedef enum query_show {
+    SHOW_NUMBER = 0,
+    SHOW_LAST_NUMBER = SHOW_NUMBER,
+    SHOW_OPTION, // 0 is NULL
+    SHOW_MOMENT, // RAW_NEVER is NULL
+    SHOW_RANK,   // of a peer, plus 1; 0 is NULL
+    SHOW_NAME,
+    SHOW_LABEL,
+    SHOW_LABEL_NAME, // its name.id
+    SHOW_SITE_NAME,
+    SHOW_SITE_CATEGORY,
+    SHOW_SITE_FUNCTION,
+    SHOW_SITE_SOURCE,
+    SHOW_SITE_LINE,
+    SHOW_TRACK_NAME,
+    SHOW_TRACK_UNIT,
+    SHOW_THREAD, // its number
+    SHOW_PROCESS,
+    SHOW_DEVICE,
+    SHOW_CONTEXT,
+    SHOW_STREAM,
+    SHOW_KIND,
+    SHOW_MEMORY_EVENT, // of a kind: alloc or free
+    SHOW_MEMORY_PLACE, // of a kind: host or device
+    SHOW_COPY,
+    SHOW_MEMORY_FROM,
+    SHOW_MEMORY_TO,
+    SHOW_ELEMENT,
+    SHOW_PHASE,
+    SHOW_DEPENDENCY,
+    SHOW_ACCESS,
+    SHOW_VALUE_TYPE,
+    SHOW_FILE,
+    SHOW_LAUNCH, // SHOW_LAUNCH + i: grid, block, cluster, registers, memory
+    SHOW_LAUNCH_END = SHOW_LAUNCH + 13,
+    SHOW_VALUE, // of a counter or zone_arg, by its type
+    SHOW_TEXT
+} query_show;
+
+typedef enum query_type {
+    QUERY_INTEGER,
+    QUERY_REAL,
+    QUERY_TEXT,
+    QUERY_ANY
+} query_type;
+
+typedef struct query_column {
+    const char *name;
+    query_type type;
+    uint8_t raw, show; // of tables of events
+    bool key;          // worth an index: joins look it up
+    const char *about; // with its unit
+} query_column;
+
+// What SQL sees.
+typedef struct query_cell {
+    enum { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT } type;
+    int64_t number;
+    double real;
+    ts_text text; // lives as long as the query
+} query_cell;
+
+static inline query_cell query_integer(int64_t number)
+{
+    return (query_cell){ .type = CELL_INTEGER, .number = number };
+}
+static inline query_cell query_text(ts_text text)
+{
+    return (query_cell){ .type = text.size ? CELL_TEXT : CELL_NULL,
+                         .text = text };
+}
+static inline query_cell query_string(const char *text)
+{
+    const ts_text t = { text, strlen(text) };
+    return (query_cell){ .type = CELL_TEXT, .text = t };
+}
+
+/* ==== 2. Tables ========================================================== */
+
+// A table of events has `kinds`, another has `count` and `cell`.
+typedef struct query_table {
+    const char *name, *about;
+    const query_column *columns;
+    uint32_t column_count;
+    uint64_t kinds;
+    bool joint; // one for all files: has no column `file`
+    // Rows of a file (joint: file is 0); -1: failed, see query.failure.
+    int64_t (*count)(query *q, uint32_t file);
+    query_cell (*cell)(query *q, uint32_t file, uint64_t row, uint32_t column);
+} query_table;
+
+typedef struct query_view {
+    const char *name, *about, *sql;
+} query_view;
+
+// Each list ends with a name of NULL.
+extern const query_table query_event_tables[], query_small_tables[],
+    query_graph_tables[];
+extern const query_view query_views[], query_nsight_views[];
+
+// Goes through all tables; NULL after the last.
+const query_table *query_table_at(size_t index);
+const query_view *query_view_at(size_t index);
+const char *query_type_name(query_type type);
+
+/* ==== 3. The query ======================================================= */
+
+typedef struct query_track {
+    uint32_t id;
+    ts_track_type type;
+    ts_text name, unit;
+    cli_text made; // the name if the trace has none
+    uint32_t parent;
+    uint64_t number, flags;
+    int64_t process, device, context, stream; // numbers; -1: none
+} query_track;
+
+// By number among the zones of a file.
+typedef struct query_nesting {
+    uint32_t *first; // of each chunk: zones before it
+    int64_t *self_ns;
+    uint32_t *parents; // plus 1
+    uint32_t *depths;
+} query_nesting;
+
+typedef struct query_file {
+    const char *path;
+    cli_trace trace;
+    query_track *tracks; // in order of id
+    size_t track_count;
+    query_nesting *nesting; // NULL: nobody asked
+    size_t damage_said;
+    int64_t process;     // of tracks that do not say theirs; -1: unknown
+    int64_t *operations; // of each chunk: GPU operations before it
+    size_t stack;        // where stack_frame looked last: the stack,
+    uint64_t stack_row;  // and frames before it
+} query_file;
+
+typedef struct query_counts {
+    uint64_t chunks, rows;   // decoded
+    uint64_t damaged;        // chunks that could not be
+    uint64_t sorts, indexes; // made
+} query_counts;
+
+typedef struct query_setting {
+    char *name;
+    const char *value; // within name
+} query_setting;
+
+struct query {
+    const cli_tool *tool;
+    query_file *files;
+    uint32_t file_count;
+    sqlite3 *db;
+    query_mode mode;
+    query_counts counts, begun, last; // now, at the statement's start, and
+                                      // what the statement before took
+    query_setting *settings;
+    size_t setting_count;
+    struct query_graph *graph; // graph.c
+    struct query_names *names; // db.c
+    struct query_source *sources;
+    cli_json json;
+    uint64_t printed;    // rows of the statement before
+    const char *failure; // why a table has no rows to give
+    bool trusted;        // the authorizer lets everything pass
+    cli_progress progress;
+};
+
+// Set by Ctrl-C; what takes long looks at it.
+extern volatile sig_atomic_t query_interrupted;
+
+// NULL: the trace has no such track.
+const query_track *query_track_find(const query_file *file, uint32_t id);
+
+query_cell query_show_cell(const query *q, uint32_t file, uint32_t show,
+                           uint64_t raw);
+bool query_show_is_text(uint32_t show);
+// By SQL's rules: NULL, then numbers, then texts by their bytes.
+int query_cell_order(const query_cell *a, const query_cell *b);
+void query_result(sqlite3_context *context, const query_cell *cell);
+
+void query_graph_close(query *q);
+// Registers the functions; the modules of events and of all else.
+int query_functions(query *q);
+extern const sqlite3_module query_event_module, query_small_module;
+// What a module is registered with.
+typedef struct query_source {
+    query *q;
+    const query_table *table;
+} query_source;
+// "CREATE TABLE ..." of a virtual table; free with sqlite3_free.
+char *query_declaration(const query *q, const query_table *table);
+// What a table of any module begins with.
+typedef struct query_vtab_base {
+    sqlite3_vtab base;
+    query *q;
+    const query_table *table;
+} query_vtab_base;
+// Most of xConnect: makes a table of `size` bytes, which may prepare itself
+// (prepare: NULL if it need not) and is closed by `close` if that fails.
+int query_connect(const query_source *source, size_t size,
+                  bool (*prepare)(sqlite3_vtab *table),
+                  int (*close)(sqlite3_vtab *table), sqlite3_vtab **made);
+
+// A name as people read it, without parameters if `brief`. Lifetime: the
+// query's.
+ts_text query_demangled(query *q, ts_text name, bool brief);
+
+// Works out file->nesting. SQLITE_OK, _NOMEM or _INTERRUPT.
+int query_nesting_make(query_file *file);
+void query_nesting_close(query_file *file);
+// Between these two Ctrl-C ends what runs.
+void query_interrupts_begin(query *q);
+void query_interrupts_end(void);
+// Runs one statement without rows, with its parameters bound.
+bool query_execute(query *q, const char *sql);
+// Says on stderr what has turned out to be damaged.
+void query_say_damage(query *q);
+// "CREATE VIEW ..."; free with sqlite3_free. prefix: "" or "saved.".
+char *query_view_text(const query *q, const query_view *view,
+                      const char *prefix);
+
+// POSIX extended regular expressions, one compiled one kept.
+bool query_regexp(const char *pattern, const char *text, bool *matches);
+
+/* ==== 4. Rows ============================================================ */
+
+typedef struct query_chunk {
+    uint32_t file, index; // index: of the reader
+    uint32_t count, track, kind;
+    uint64_t first_row; // in the table
+    int64_t first_ns, last_ns;
+} query_chunk;
+
+// Rows of a table: a chunk's, or those of many, copied.
+typedef struct query_rows {
+    uint32_t count;        // rows to give
+    const uint32_t *order; // which they are (NULL: all, as they stand)
+    const uint64_t *values[RAW_LIMIT]; // NULL: `narrow`
+    const uint32_t *narrow[RAW_LIMIT]; // NULL: `constant`
+    uint64_t constant[RAW_LIMIT];
+    const char *const *texts;
+    const uint32_t *text_sizes;
+    uint64_t first_row;
+    const uint32_t *numbers; // of the rows in the table (NULL: from first_row)
+    const uint32_t *origin; // where they stood when they got these (NULL: here)
+    // private
+    ts_columns columns;
+    uint32_t columns_file;
+    uint64_t *made[RAW_LIMIT]; // what `values` points to, if it is ours
+    uint32_t *made_narrow[RAW_LIMIT];
+    uint32_t *picked, *sorted, *kept_numbers;
+    const char **kept_texts;
+    uint32_t *kept_sizes;
+    ts_columns *kept; // chunks whose texts are in use
+    uint32_t *kept_files;
+    size_t kept_count;
+    uint32_t total, room; // rows that stand here; room for them
+    uint32_t made_room;
+} query_rows;
+
+static inline uint64_t query_raw(const query_rows *rows, uint32_t raw,
+                                 uint32_t row)
+{
+    const uint64_t *const values = rows->values[raw];
+    if (values) return values[row];
+    const uint32_t *const narrow = rows->narrow[raw];
+    return narrow ? narrow[row] : rows->constant[raw];
+}
+
+// Reads one chunk: what is in `uses`. SQLITE_OK, with no rows if it is
+// damaged, or SQLITE_NOMEM.
+int query_rows_load(query *q, query_rows *rows, const query_chunk *chunk,
+                    uint64_t uses);
+struct query_test;
+// Leaves the rows that pass all tests. SQLITE_OK or SQLITE_NOMEM.
+int query_rows_pick(const query *q, query_rows *rows, struct query_test *tests,
+                    size_t count);
+// Copies the rows of many chunks that pass all tests.
+int query_rows_gather(query *q, query_rows *rows,
+                      const query_chunk *const *chunks, size_t chunk_count,
+                      uint64_t uses, struct query_test *tests, size_t count);
+void query_rows_close(query *q, query_rows *rows);
+
+// Moves copied rows to where `order` wants them; takes `spare`.
+bool query_rows_arrange(query_rows *rows, uint32_t *spare);
+// Memory for many numbers, to be freed; NULL: there is none.
+void *query_array(size_t count, size_t item);
+
+typedef struct query_order {
+    uint8_t raw, show;
+    bool desc;
+} query_order;
+// Puts copied rows into an order. SQLITE_OK or SQLITE_NOMEM.
+int query_rows_sort(const query *q, query_rows *rows, const query_order *order,
+                    size_t count);
+// The same for one raw number as SQL integers, in *keys for a search.
+int query_rows_index(query_rows *rows, uint32_t raw, int64_t **keys);
+
+/* ==== 5. Tests =========================================================== */
+
+// Numbers by file and raw number.
+typedef struct query_map {
+    struct query_map_slot *slots;
+    size_t size, count; // size: a power of two
+    uint64_t last_raw;
+    uint32_t last_file, last_value;
+    bool has_last;
+} query_map;
+// A pointer to the number, 0 at first; NULL: no memory.
+uint32_t *query_map_at(query_map *map, uint32_t file, uint64_t raw);
+void query_map_close(query_map *map);
+
+// A condition `column op value` that is looked at before SQLite does.
+typedef struct query_test {
+    uint8_t raw, show, op; // op: SQLITE_INDEX_CONSTRAINT_...
+    bool pass;             // nothing can be said: all rows pass
+    int64_t low, high;     // numbers: those between pass
+    sqlite3_value *value;  // a copy
+    query_map seen;        // 1 passes, 2 does not
+} query_test;
+
+// SQLITE_OK or SQLITE_NOMEM.
+int query_test_open(query_test *test, uint8_t raw, uint8_t show, uint8_t op,
+                    sqlite3_value *value);
+void query_test_close(query_test *test);
+bool query_test_row(const query *q, query_test *test, uint32_t file,
+                    uint64_t raw);
+// Whether rows of a chunk may pass.
+bool query_test_chunk(const query *q, query_test *test,
+                      const query_chunk *chunk);
+
+#endif // TRACESMITH_SQLITE
+#endif // TS_TOOLS_QUERY_TABLES_H

@@ -1,0 +1,53 @@
+/*
+    without_sqlite.c - what a build without SQLite says
+*/
+#include "tools/query/query.h"
+
+#ifndef TRACESMITH_SQLITE
+
+query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
+{
+    (void)paths;
+    (void)count;
+    cli_error(tool, NULL,
+              "this build has no SQLite: install libsqlite3-dev (or whatever "
+              "your system calls it) and build again");
+    return NULL;
+}
+
+// Nobody gets here: there is no query.
+void query_close(query *q)
+{
+    (void)q;
+}
+bool query_set(query *q, const char *assignment)
+{
+    return q && assignment;
+}
+void query_set_mode(query *q, query_mode mode)
+{
+    (void)q;
+    (void)mode;
+}
+int query_run(query *q, const char *sql, const char *where)
+{
+    return q && sql && where ? CLI_OK : CLI_FAILED;
+}
+int query_schema(const query *q, const char *table)
+{
+    return q && table ? CLI_OK : CLI_FAILED;
+}
+int query_tables(const query *q)
+{
+    return q ? CLI_OK : CLI_FAILED;
+}
+int query_save(query *q, const char *path, const char *sql)
+{
+    return q && path && sql ? CLI_OK : CLI_FAILED;
+}
+int query_shell(query *q)
+{
+    return q ? CLI_OK : CLI_FAILED;
+}
+
+#endif

@@ -1,0 +1,243 @@
+/*
+    control.c - what ts-record says to the processes while they run
+
+    Through a page of memory that all of them share:
+    backends/inject/control.h.
+*/
+#define _DEFAULT_SOURCE // syscall
+#include "tools/record/record.h"
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+bool record_control_make(record_job *job)
+{
+    char path[RECORD_PATH + 16];
+    snprintf(path, sizeof path, "%s/control", job->folder);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    void *const map = fd < 0 || ftruncate(fd, sizeof *job->control) != 0
+                          ? MAP_FAILED
+                          : mmap(NULL, sizeof *job->control,
+                                 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    if (map == MAP_FAILED) {
+        cli_error(job->tool, path, "%s", strerror(errno));
+        return false;
+    }
+    job->control = map;
+    job->control->layout = sizeof *job->control;
+    job->control->start_ns = now_ns();
+    job->control->live_ms = job->wish.live || job->wish.estimate ? 200 : 0;
+    return true;
+}
+
+void record_control_remove(const record_job *job)
+{
+    char path[RECORD_PATH + 16];
+    if (!job->control || job->awaited) return;
+    snprintf(path, sizeof path, "%s/control", job->folder);
+    unlink(path);
+}
+
+int64_t record_control_ns(const record_job *job)
+{
+    return job->control ? (int64_t)(now_ns() - job->control->start_ns) : 0;
+}
+
+/* ---- Figures ------------------------------------------------------------ */
+
+static bool is_alive(uint32_t process)
+{
+    return kill((pid_t)process, 0) == 0 || errno == EPERM;
+}
+
+static record_figures figures_of(const ts_inject_control *control)
+{
+    record_figures sum = { .records = 0 };
+    for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++) {
+        const ts_inject_process *const p = &control->processes[i];
+        // acquire: pairs with the release in give_figures of ts_inject.c
+        const uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+        if (state == TS_INJECT_FREE) continue;
+        sum.records += TS__LOAD(&p->records);
+        sum.lost += TS__LOAD(&p->lost);
+        sum.bytes += TS__LOAD(&p->bytes);
+        sum.kept += TS__LOAD(&p->kept);
+        if (!is_alive(TS__LOAD(&p->process))) continue;
+        sum.processes++;
+        sum.threads += TS__LOAD(&p->threads);
+        sum.waits = sum.waits || state == TS_INJECT_WAITS;
+        sum.ended = sum.ended || state == TS_INJECT_ENDED;
+        const uint32_t capturing = TS__LOAD(&p->capturing);
+        sum.capturing = sum.capturing || capturing == TS_INJECT_ON;
+        sum.a_frame = sum.a_frame || capturing == TS_INJECT_FRAME;
+    }
+    return sum;
+}
+
+typedef struct line {
+    char text[512];
+    size_t size;
+} line;
+
+__attribute__((format(printf, 2, 3))) static void add(line *l,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int size =
+        vsnprintf(l->text + l->size, sizeof l->text - l->size, format, args);
+    va_end(args);
+    if (size > 0) l->size += (size_t)size;
+    if (l->size >= sizeof l->text) l->size = sizeof l->text - 1;
+}
+
+// What of operations is kept, and how to have it so.
+static void add_capture(line *l, const record_job *job, const record_figures *f)
+{
+    const bool key = job->wish.capture_key;
+    if (!*job->wish.capture) return;
+    if (f->capturing || f->a_frame)
+        add(l, f->capturing ? "captures, " : "captures the next frame, ");
+    if (key)
+        add(l, "%c %s, ", RECORD_KEY,
+            f->capturing ? "ends it"
+            : f->a_frame ? "takes it back"
+                         : "begins a capture");
+    add(l, "%s kept | ", cli_count(f->kept).s);
+}
+
+// What does not fit is left out from the end, a figure at a time.
+static void cut(line *l, size_t columns)
+{
+    if (l->size < columns) return;
+    l->text[columns - 1] = 0;
+    for (size_t i = columns - 1; i-- > 0;) {
+        if (!strchr(",:|", l->text[i]) || l->text[i + 1] != ' ') continue;
+        l->text[i] = 0;
+        return;
+    }
+}
+
+// In the background the terminal is somebody else's.
+static bool is_in_front(void)
+{
+    const pid_t front = tcgetpgrp(STDERR_FILENO);
+    return front < 0 || front == getpgrp();
+}
+
+// In at most a line of the terminal.
+static void show(line *l)
+{
+    struct winsize window;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 2)
+        cut(l, window.ws_col - 1);
+    // The blank is for what the program prints next.
+    fprintf(stderr, "\r\033[K%s ", l->text);
+    fflush(stderr);
+}
+
+// What is said while it lasts.
+static void say_figures(const record_job *job)
+{
+    const record_figures f = figures_of(job->control);
+    const char *const what = f.waits   ? "waits"
+                             : f.ended ? "has ended"
+                                       : "records";
+    line l = { .size = 0 };
+    add(&l, "%s: ", job->tool->name);
+    add_capture(&l, job, &f);
+    add(&l, "%s after %s: ", what, cli_moment(record_control_ns(job), 1).s);
+    add(&l, "%" PRIu32 " process%s, %s records, %s", f.processes,
+        f.processes == 1 ? "" : "es", cli_count(f.records).s,
+        cli_bytes(f.bytes).s);
+    if (f.lost) add(&l, ", %s LOST", cli_count(f.lost).s);
+    show(&l);
+}
+
+// How fast a capture of everything goes, before it has taken the night.
+static bool say_estimate(const record_job *job)
+{
+    const record_figures f = figures_of(job->control);
+    const int64_t ms = record_control_ns(job) / 1000000;
+    line l = { .size = 0 };
+    if (f.kept < RECORD_SHOWN) return false;
+    add(&l, "%s: %s operations kept, %s a second", job->tool->name,
+        cli_count(f.kept).s,
+        cli_count(f.kept * 1000 / (uint64_t)(ms > 0 ? ms : 1)).s);
+    add(&l, "; count:3 or operations:1000 keep fewer");
+    show(&l);
+    return true;
+}
+
+void record_live(record_job *job, bool end)
+{
+    const bool estimate = job->wish.estimate;
+    if ((!job->wish.live && !estimate) || !cli_terminal(stderr) ||
+        !is_in_front())
+        return;
+    if (end && job->live_shown) fputs("\r\033[K", stderr);
+    bool shown = false;
+    if (!end && estimate)
+        shown = say_estimate(job);
+    else if (!end)
+        say_figures(job), shown = true;
+    job->live_shown = shown;
+}
+
+/* ---- Snapshots ---------------------------------------------------------- */
+
+// Those that run have written what they held, or 5 s are over.
+static bool all_written(const ts_inject_control *control, uint32_t wanted)
+{
+    for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++) {
+        const ts_inject_process *const p = &control->processes[i];
+        // acquire: pairs with the release in watch_obey of ts_inject.c
+        if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == TS_INJECT_RECORDS &&
+            __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) != wanted &&
+            is_alive(TS__LOAD(&p->process)))
+            return false;
+    }
+    return true;
+}
+
+// Counts a wish and wakes the processes; how often it was said.
+static uint32_t command(ts_inject_control *control, uint32_t *wish)
+{
+    const uint32_t count = __atomic_add_fetch(wish, 1, __ATOMIC_RELAXED);
+    // release: pairs with the acquire in watch_main of ts_inject.c
+    __atomic_add_fetch(&control->command, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &control->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    return count;
+}
+
+void record_capture_ask(record_job *job)
+{
+    command(job->control, &job->control->capture);
+}
+
+bool record_snapshot_ask(record_job *job)
+{
+    ts_inject_control *const control = job->control;
+    const struct timespec wait = { 0, 5000000 };
+    const uint32_t wanted = command(control, &control->write);
+    for (int i = 0; i < 1000; i++) {
+        if (all_written(control, wanted)) return true;
+        nanosleep(&wait, NULL);
+    }
+    return false;
+}

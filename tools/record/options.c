@@ -1,0 +1,120 @@
+/*
+    options.c - whether what the user wants makes sense
+*/
+#include "tools/record/record.h"
+
+#include "backends/ts_capture.h"
+#include <signal.h>
+
+static bool is_time(const record_job *job, const char *option, int64_t ns)
+{
+    // The library is told milliseconds.
+    if (ns >= 0 && (!ns || ns >= 1000000)) return true;
+    cli_error(job->tool, NULL, "%s: less than 1 ms", option);
+    return false;
+}
+
+// Names the word that makes no sense, of those with blanks between.
+static bool is_capture(const record_job *job)
+{
+    char room[sizeof job->wish.capture], word[sizeof job->wish.capture];
+    ts_capture_desc what;
+    for (const char *at = job->wish.capture; *at;) {
+        const size_t size = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", (int)size, at);
+        if (ts_capture_parse(&what, room, sizeof room, word) != TS_OK) {
+            cli_error(job->tool, NULL,
+                      "--capture: '%s' says nothing; there are all, "
+                      "kernel:NAMES, zone:NAME, operations:N, frames:N, "
+                      "frame:NAMES, first:N, count:N, budget:SIZE, hashes, "
+                      "hash:auto|device|host",
+                      word);
+            return false;
+        }
+        at += size + (at[size] == ' ');
+    }
+    return true;
+}
+
+// Whether a long program is kept from its first operation to its last.
+static bool is_every(const record_wish *w)
+{
+    char room[2 * sizeof w->capture];
+    ts_capture_desc d;
+    return *w->capture && !w->capture_on &&
+           ts_capture_parse(&d, room, sizeof room, w->capture) == TS_OK &&
+           !d.kernels && !d.zone && !d.count && !d.frames && !d.operations;
+}
+
+// "SIGUSR1", "key", or both with a comma between.
+static bool take_triggers(record_job *job)
+{
+    static const char *const names[] = { "SIGUSR1", "SIGUSR2", "key" };
+    static const int signals[] = { SIGUSR1, SIGUSR2, 0 };
+    record_wish *const w = &job->wish;
+    for (const char *at = w->capture_on; at;) {
+        const size_t size = strcspn(at, ",");
+        size_t i = 0;
+        while (i < 3 &&
+               (strlen(names[i]) != size || strncmp(at, names[i], size) != 0))
+            i++;
+        if (i == 3) {
+            cli_error(job->tool, NULL,
+                      "--capture-on: '%.*s' is none of SIGUSR1, SIGUSR2, key",
+                      (int)size, at);
+            return false;
+        }
+        if (signals[i]) w->capture_signal = signals[i];
+        if (!signals[i]) w->capture_key = w->live = true;
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    if (w->capture_on && !*w->capture) strcpy(w->capture, "all");
+    return true;
+}
+
+bool record_wish_check(record_job *job)
+{
+    record_wish *const w = &job->wish;
+    if (!take_triggers(job)) return false;
+    w->every = is_every(w);
+    w->estimate = w->every && !w->live && !job->quiet && cli_terminal(stderr);
+    const ts_filter_desc names = { .names = w->names };
+    if (w->kinds && !ts_filter_kinds(w->kinds)) {
+        cli_error(job->tool, NULL,
+                  "--kinds: no such kind in \"%s\"; there are gpu, host, "
+                  "kernel, memcpy, zone, mark, api_call ...",
+                  w->kinds);
+        return false;
+    }
+    if (w->names && (!*w->names || ts_filter_set(&names) != TS_OK)) {
+        cli_error(job->tool, NULL, "--filter: %s",
+                  *w->names ? "at most 4,095 bytes" : "which names?");
+        return false;
+    }
+    if (w->stack_depth > TS_FILTER_STACK_MAX) {
+        cli_error(job->tool, NULL, "--stacks: at most %d frames",
+                  TS_FILTER_STACK_MAX);
+        return false;
+    }
+    if (w->flight_ns && w->size_limit) {
+        cli_error(job->tool, NULL,
+                  "--flight-recorder keeps its memory by itself: it needs no "
+                  "--size-limit");
+        return false;
+    }
+    if (w->flight_ns && *w->capture) {
+        cli_error(job->tool, NULL,
+                  "--flight-recorder forgets what --capture keeps: one of "
+                  "them");
+        return false;
+    }
+    if (w->yield && (!*w->yield || *w->capture)) {
+        cli_error(job->tool, NULL, "--yield: %s",
+                  *w->yield ? "--capture needs CUPTI: one of them"
+                            : "to whom?");
+        return false;
+    }
+    return is_capture(job) && is_time(job, "--delay", w->delay_ns) &&
+           is_time(job, "--duration", w->duration_ns) &&
+           is_time(job, "--flight-recorder", w->flight_ns);
+}

@@ -1,0 +1,175 @@
+/*
+    run.c - runs a program with the library in it
+
+    As a shell would: the terminal, stdin, stdout and stderr are the program's.
+    Signals of the terminal go to it by themselves, those that only ts-record
+    gets are passed on.
+*/
+#include "tools/record/record.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// The program decides what they mean.
+static const int of_program[] = { SIGINT, SIGQUIT, SIGTERM,
+                                  SIGHUP, SIGUSR1, SIGUSR2 };
+enum { OF_PROGRAM = sizeof of_program / sizeof *of_program };
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+// What is waited for must not be ignored.
+static void set_signals(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = do_nothing;
+    for (size_t i = 0; i < OF_PROGRAM; i++)
+        sigaction(of_program[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN); // of the summary: the traces come first
+}
+
+// What the terminal sends (by the kernel) it sends to the program too.
+static void take_signal(record_job *job, const siginfo_t *info)
+{
+    const int number = info->si_signo;
+    if (info->si_code > 0 || info->si_pid == job->pid) return;
+    if (number == SIGUSR2 && job->wish.flight_ns) {
+        record_live(job, true);
+        record_snapshot(job);
+    } else if (number == job->wish.capture_signal) {
+        record_capture_ask(job);
+    } else if (!record_group_had(number)) {
+        kill(job->pid, number);
+    }
+}
+
+// A job of a terminal that is stopped gives the terminal back.
+static void take_stop(record_job *job)
+{
+    const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    const bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+    if (terminal >= 0) close(terminal);
+    if (!ours) return;
+    record_live(job, true);
+    record_keys_close();
+    record_group_stop(job->pid);
+    if (job->wish.capture_key) record_keys_open(job);
+}
+
+static bool has_ended(record_job *job)
+{
+    int status = 0;
+    pid_t got;
+    while ((got = waitpid(job->pid, &status, WNOHANG | WUNTRACED)) > 0 ||
+           (got < 0 && errno == EINTR)) {
+        if (got < 0) continue;
+        if (!WIFSTOPPED(status)) {
+            job->status = status;
+            return true;
+        }
+        take_stop(job);
+    }
+    return got < 0;
+}
+
+static void wait_for_end(record_job *job)
+{
+    const struct timespec often = { 0, 200000000 };
+    sigset_t set;
+    siginfo_t info;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < OF_PROGRAM; i++)
+        sigaddset(&set, of_program[i]);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    while (!has_ended(job)) {
+        const bool looks = job->wish.live || job->wish.estimate;
+        const int number = looks ? sigtimedwait(&set, &info, &often)
+                                 : sigwaitinfo(&set, &info);
+        if (number > 0 && number != SIGCHLD) take_signal(job, &info);
+        if (record_keys_pressed()) record_capture_ask(job);
+        record_live(job, false);
+    }
+    record_live(job, true);
+    record_keys_close();
+}
+
+static void run_child(const record_job *job, const sigset_t *old,
+                      void (*old_child)(int), int tell)
+{
+    signal(SIGCHLD, old_child);
+    sigprocmask(SIG_SETMASK, old, NULL); // nothing else was changed yet
+    record_vars_set(job);
+    if (job->wish.capture_key) record_keys_child();
+    execvp(job->argv[0], job->argv);
+    const int error = errno;
+    if (write(tell, &error, sizeof error) < 0) _exit(125);
+    _exit(error == ENOENT ? 127 : 126);
+}
+
+static int code_of(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// SIGCHLD is pending from here on until it is waited for.
+static bool start(record_job *job, const int tell[2])
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
+    // Whoever called may ignore it, and there would be nothing to wait for.
+    void (*const old_child)(int) = signal(SIGCHLD, SIG_DFL);
+    job->pid = fork();
+    if (job->pid == 0) {
+        close(tell[0]);
+        run_child(job, &old, old_child, tell[1]);
+    }
+    set_signals();
+    if (job->pid > 0) {
+        record_group_watch();
+        return true;
+    }
+    cli_error(job->tool, NULL, "fork: %s", strerror(errno));
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return false;
+}
+
+// What is not there, of a file that is.
+static const char *missing(const char *program)
+{
+    if (access(program, F_OK) != 0) return "";
+    return strchr(program, '/')
+               ? ": what it names as its interpreter or loader"
+               : " in PATH: one in this folder needs ./ before its name";
+}
+
+int record_run(record_job *job)
+{
+    int tell[2], error = 0;
+    if (pipe(tell) != 0) {
+        cli_error(job->tool, NULL, "%s", strerror(errno));
+        return RECORD_FAILED;
+    }
+    fcntl(tell[1], F_SETFD, FD_CLOEXEC); // closed by an exec that works
+    const bool keys = !job->wish.capture_key || record_keys_open(job);
+    const bool started = keys && start(job, tell);
+    close(tell[1]);
+    if (started) {
+        job->never_ran = read(tell[0], &error, sizeof error) == sizeof error;
+        wait_for_end(job);
+        job->ran_ns = record_control_ns(job);
+        record_group_end();
+    }
+    close(tell[0]);
+    if (!started) return RECORD_FAILED;
+    if (job->never_ran)
+        cli_error(job->tool, job->argv[0], "%s%s", strerror(error),
+                  error == ENOENT ? missing(job->argv[0]) : "");
+    return code_of(job->status);
+}

@@ -1,0 +1,207 @@
+/*
+    execute.c - ts-replay --execute: which operations, and what came of them
+*/
+#include <ctype.h>
+#include <math.h>
+#include <unistd.h>
+#include "tools/replay/execute/execute.h"
+
+/* ---- Wishes -------------------------------------------------------------- */
+
+// "1e-5" behind the name of a rule; what comes behind it is at *end.
+static bool parse_number(const char *text, double *number, const char **end)
+{
+    char *behind;
+    if (!isdigit((unsigned char)*text) && *text != '.') return false;
+    *number = strtod(text, &behind);
+    *end = behind;
+    return behind != text && isfinite(*number);
+}
+
+// "f64", behind a colon.
+static bool parse_element(const char *text, uint32_t *element)
+{
+    *element = 1;
+    while (ts_element_name(*element) && strcmp(ts_element_name(*element), text))
+        ++*element;
+    return ts_element_name(*element) != NULL;
+}
+
+// "exact", or "ulp=4", "rtol=1e-5", either with ",atol=1e-8" behind, or
+// "atol=1e-8", and then the type of elements: ":f64".
+static bool parse_compare(const char *text, ts_execution_desc *desc)
+{
+    if (!text || !strcmp(text, "exact")) return true;
+    bool relative = false, absolute = false, ok = true;
+    desc->compare = TS_COMPARE_RTOL; // of 0, if there is none
+    desc->element = TS_ELEMENT_F32;
+    do {
+        const bool ulp = !strncmp(text, "ulp=", 4);
+        const bool atol = !strncmp(text, "atol=", 5);
+        if (!ulp && !atol && strncmp(text, "rtol=", 5)) return false;
+        if (ulp) desc->compare = TS_COMPARE_ULP;
+        bool *const seen = atol ? &absolute : &relative;
+        ok = !*seen &&
+             parse_number(text + (ulp ? 4 : 5),
+                          atol ? &desc->absolute : &desc->tolerance, &text);
+        *seen = true;
+    } while (ok && *text++ == ',');
+    if (!ok) return false;
+    return !text[-1] ||
+           (text[-1] == ':' && parse_element(text, &desc->element));
+}
+
+bool execute_check(const cli_tool *tool, const execute_wish *wish)
+{
+    ts_execution_desc desc = { 0 };
+    if (wish->backend && !execute_backend(wish->backend))
+        cli_error(tool, NULL, "--backend %s: there are %s", wish->backend,
+                  execute_backends().s);
+    else if (!parse_compare(wish->compare, &desc))
+        cli_error(tool, NULL,
+                  "--compare %s: it is exact, or ulp=N or rtol=X, atol=X "
+                  "alone or with one of them, and of other than floats their "
+                  "type: rtol=1e-3,atol=1e-5:f16",
+                  wish->compare);
+    else if (wish->va && strcmp(wish->va, "strict") && strcmp(wish->va, "auto"))
+        cli_error(tool, NULL, "--va %s: it is strict or auto", wish->va);
+    else if (wish->timeout_s > 3600)
+        cli_error(tool, NULL, "--timeout is at most 3600 seconds");
+    else if ((wish->chain || wish->overlap) && !wish->as_graph &&
+             wish->loops > 1)
+        cli_error(tool, NULL,
+                  "--loops runs operations from their recorded inputs, which "
+                  "--chain and --overlap do not");
+    else if (wish->overlap && (wish->stop_at_first || wish->bisect))
+        cli_error(tool, NULL,
+                  "with --overlap and --as-graph nothing is compared before "
+                  "the end: --stop-at-first and --bisect are for --chain");
+    else if ((wish->extract != NULL || wish->bisect) && !wish->output)
+        cli_error(tool, NULL, "%s wants -o",
+                  wish->bisect ? "--bisect" : "--extract");
+    else if (!wish->extract && !wish->bisect && wish->output)
+        cli_error(tool, NULL,
+                  "--execute writes nothing: -o goes with --bisect and "
+                  "--extract");
+    else
+        return true;
+    return false;
+}
+
+/* ---- What was captured --------------------------------------------------- */
+
+bool execute_find_graph(const execute_job *job, const execute_row *row,
+                        ts_capture *capture)
+{
+    return row->capture != EXECUTE_NONE &&
+           ts_reader_capture(job->reader, row->capture, capture) &&
+           capture->head.kind == TS_EVENT_GRAPH_LAUNCH;
+}
+
+uint32_t execute_count_nodes(const ts_capture *capture)
+{
+    ts_capture_node node = { .index = 0 };
+    uint32_t count = 0;
+    while (ts_capture_node_next(capture, &node))
+        count += node.head.kind != 0;
+    return count;
+}
+
+// Whose operations were captured; NULL: nobody's. Of more than one vendor the
+// others' are declined.
+static const char *find_vendor(const execute_job *job, const char *wanted)
+{
+    const char *first = NULL;
+    ts_capture c;
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->rows[i].capture == EXECUTE_NONE ||
+            !ts_reader_capture(job->reader, job->rows[i].capture, &c))
+            continue;
+        const char *const name =
+            ts_reader_name(job->reader, c.head.vendor).text;
+        if (wanted && !strcmp(name, wanted)) return name;
+        if (!first) first = name;
+    }
+    return first;
+}
+
+static bool find_backend(execute_job *job)
+{
+    const replay_job *const r = job->replay;
+    const char *const wanted = job->wish->backend;
+    const char *const vendor = find_vendor(job, wanted);
+    if (!vendor) {
+        cli_error(r->tool, r->path,
+                  "nothing of it was captured, so nothing can be run again "
+                  "(docs/execution.md tells how to)");
+        return false;
+    }
+    job->executor = execute_backend(vendor);
+    if (job->executor && (!wanted || !strcmp(wanted, vendor))) return true;
+    cli_error_begin(r->tool, r->path);
+    fputs("its operations are of '", stderr);
+    cli_put_text(stderr, vendor, strlen(vendor));
+    if (job->executor)
+        fprintf(stderr, "', which --backend %s cannot run\n", wanted);
+    else
+        fprintf(stderr, "', which this program cannot run: it has %s\n",
+                execute_backends().s);
+    return false;
+}
+
+/* ---- Results ------------------------------------------------------------- */
+
+static int say_result(const execute_job *job)
+{
+    const replay_job *const r = job->replay;
+    fflush(stdout); // what went wrong comes behind it
+    if (job->executed && !job->compared && !job->timed_out) {
+        cli_error(r->tool, r->path,
+                  "nothing could be compared: the trace does not know what "
+                  "any of the %s executed operations left",
+                  cli_count(job->executed).s);
+        return REPLAY_UNSUPPORTED;
+    }
+    if (!job->executed) {
+        cli_error(r->tool, r->path,
+                  "nothing was executed: %s operations are declined",
+                  cli_count(job->declined).s);
+        return job->timed_out ? REPLAY_TIMEOUT : REPLAY_UNSUPPORTED;
+    }
+    if (job->diverged || job->unstable || job->escaped) return REPLAY_DIVERGED;
+    return job->timed_out ? REPLAY_TIMEOUT : REPLAY_SAME;
+}
+
+static int execute_all(execute_job *job)
+{
+    const execute_wish *const w = job->wish;
+    if (!execute_find_rows(job)) return REPLAY_BAD;
+    if (!find_backend(job)) return REPLAY_UNSUPPORTED;
+    if (w->extract) return execute_extract(job) ? REPLAY_SAME : REPLAY_BAD;
+    if (!execute_trusted(job)) return REPLAY_BAD;
+    job->desc.executor = job->executor;
+    execute_confine_begin(job);
+    if (!execute_rows(job, 0, job->count, w->chain))
+        return job->closed ? REPLAY_UNSUPPORTED : REPLAY_BAD;
+    w->json ? execute_json(job) : execute_text(job);
+    const int code = say_result(job);
+    if (w->bisect && !execute_bisect(job)) return REPLAY_BAD;
+    return code;
+}
+
+int execute_run(const replay_job *replay, const execute_wish *wish)
+{
+    execute_job job = { .replay = replay, .wish = wish };
+    job.reader = replay_reader(replay, 0);
+    job.desc.strict = wish->va && !strcmp(wish->va, "strict");
+    job.desc.timeout_ms = (uint32_t)(wish->timeout_s * 1000);
+    job.desc.loops = (uint32_t)wish->loops;
+    job.desc.memory_bytes =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    job.desc.no_patches = replay->deps == TS_DEPS_NONE;
+    parse_compare(wish->compare, &job.desc);
+    const int code = execute_all(&job);
+    execute_confine_end(&job);
+    free(job.rows);
+    return code;
+}

@@ -1,0 +1,254 @@
+/*
+    filter.c - which system calls kernels of a trace may not make
+
+    A program for the kernel's machine of filters, by the numbers that calls
+    have on this processor.
+    Source: seccomp(2), clone(2), and the kernel's include/uapi/linux/audit.h.
+*/
+#define _GNU_SOURCE
+#include "tools/replay/execute/filter.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define MACHINE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define MACHINE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef MACHINE
+// Never needed: they reach other machines, other processes, the system, or
+// undo the filter.
+static const uint16_t denied[] = {
+    SYS_socket,
+    SYS_connect,
+    SYS_bind,
+    SYS_listen,
+    SYS_accept,
+    SYS_accept4,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_setns,
+    SYS_unshare,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_kexec_load,
+    SYS_kexec_file_load,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_open_by_handle_at,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_tkill,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setreuid,
+    SYS_setregid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_capset,
+    SYS_personality,
+    SYS_kcmp,
+    SYS_syslog,
+    SYS_nfsservctl,
+    SYS_vhangup,
+    SYS_setsid,
+    SYS_shmat, // memory, messages and semaphores of other processes
+    SYS_shmctl,
+    SYS_msgsnd,
+    SYS_msgctl,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
+#ifdef SYS_iopl
+    SYS_iopl,
+    SYS_ioperm,
+#endif
+    SYS_mknodat,
+    SYS_fchownat, // Landlock knows no owners, modes and attributes
+    SYS_fchown,
+    SYS_fchmodat,
+    SYS_fchmod,
+#ifdef SYS_chmod
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+#endif
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    424, // pidfd_send_signal; from here on the same on all machines
+    425,
+    426,
+    427, // io_uring, which does other calls' work
+    428,
+    429,
+    430,
+    431,
+    432,
+    433, // mounts of the new kind
+    434,
+    438,
+    440,
+    442,
+    448, // pidfd_open, pidfd_getfd, process_madvise, ...
+    452, // fchmodat2
+    463, // setxattrat
+    466, // removexattrat
+    469, // file_setattr
+};
+// Of those that no driver needs but OpenCL's, which starts a linker.
+static const uint16_t programs_only[] = {
+    SYS_execve,
+    SYS_execveat,
+#ifdef SYS_fork
+    SYS_fork,
+    SYS_vfork,
+#endif
+};
+
+typedef struct filter {
+    struct sock_filter *code;
+    uint32_t self; // this process
+    uint16_t count;
+} filter;
+
+#define AT(field)     ((uint32_t)offsetof(struct seccomp_data, field))
+#define REFUSE(error) (SECCOMP_RET_ERRNO | (error))
+
+static void add(filter *f, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+{
+    const struct sock_filter one = { code, yes, no, k };
+    if (f->count < EXECUTE_FILTER_MOST) f->code[f->count++] = one;
+}
+
+static void load(filter *f, uint32_t at)
+{
+    add(f, BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
+}
+
+static void refuse_call(filter *f, uint32_t number, uint32_t error)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+    add(f, BPF_RET | BPF_K, REFUSE(error), 0, 0);
+}
+
+// Unless its first argument is this process, which 0 may mean as well. The
+// number of the call is in the register before and behind it.
+static void refuse_other(filter *f, uint32_t number, bool or_0)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 5);
+    load(f, AT(args[0]));
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, f->self, 2, 0);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, or_0 ? 0 : f->self, 1, 0);
+    add(f, BPF_RET | BPF_K, REFUSE(EPERM), 0, 0);
+    load(f, AT(nr));
+}
+
+// If an argument has one of some bits, or none of them.
+static void refuse_bits(filter *f, uint32_t number, uint32_t argument,
+                        uint32_t bits, bool set)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
+    load(f, argument);
+    add(f, BPF_JMP | BPF_JSET | BPF_K, bits, set ? 0 : 1, set ? 1 : 0);
+    add(f, BPF_RET | BPF_K, REFUSE(EPERM), 0, 0);
+    load(f, AT(nr));
+}
+
+// If its second argument is a word.
+static void refuse_word(filter *f, uint32_t number, uint32_t word)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
+    load(f, AT(args[1]));
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, word, 0, 1);
+    add(f, BPF_RET | BPF_K, REFUSE(EPERM), 0, 0);
+    load(f, AT(nr));
+}
+
+// Typing into the terminal from which all this was started, and files that
+// send a signal to another process when something happens to them.
+static void refuse_words(filter *f)
+{
+    static const uint32_t words[][2] = {
+        { SYS_ioctl, TIOCSTI },   { SYS_ioctl, 0x541C }, // TIOCLINUX
+        { SYS_ioctl, FIOSETOWN }, { SYS_ioctl, SIOCSPGRP },
+        { SYS_fcntl, F_SETOWN },  { SYS_fcntl, F_SETOWN_EX },
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        refuse_word(f, words[i][0], words[i][1]);
+}
+
+uint16_t execute_filter_make(struct sock_filter *code, uint32_t self,
+                             bool programs)
+{
+    const uint32_t spaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+                            CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+                            CLONE_NEWNET;
+    filter f = { .code = code, .self = self };
+    load(&f, AT(arch));
+    add(&f, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+    add(&f, BPF_RET | BPF_K, REFUSE(ENOSYS), 0, 0);
+    load(&f, AT(nr));
+    add(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); // x32 by x86-64
+    add(&f, BPF_RET | BPF_K, REFUSE(ENOSYS), 0, 0);
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
+        refuse_call(&f, denied[i], EPERM);
+    for (size_t i = 0;
+         !programs && i < sizeof programs_only / sizeof *programs_only; i++)
+        refuse_call(&f, programs_only[i], EPERM);
+    // Its flags are in memory: the C library then calls clone.
+    refuse_call(&f, 435, ENOSYS);
+    refuse_bits(&f, SYS_clone, AT(args[0]), spaces, true);
+    if (!programs) refuse_bits(&f, SYS_clone, AT(args[0]), CLONE_THREAD, false);
+    refuse_other(&f, SYS_kill, false);
+    refuse_other(&f, SYS_tgkill, false);
+    // A limit of processor time ends a process, as a signal does.
+    refuse_other(&f, SYS_prlimit64, true);
+    refuse_words(&f);
+    add(&f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+    return f.count < EXECUTE_FILTER_MOST ? f.count : 0;
+}
+#else
+uint16_t execute_filter_make(struct sock_filter *code, uint32_t self,
+                             bool programs)
+{
+    (void)code;
+    (void)self;
+    (void)programs;
+    return 0;
+}
+#endif

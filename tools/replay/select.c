@@ -1,0 +1,283 @@
+/*
+    select.c - what --stream and --device mean
+*/
+#include "tools/replay/replay.h"
+
+// The device above a track; parents of a hostile trace may form a circle.
+static bool device_of(const ts_reader *reader, ts_track track, ts_track *device)
+{
+    for (int depth = 0; depth < 8; depth++) {
+        *device = track;
+        if (track.type == TS_TRACK_DEVICE) return true;
+        if (!ts_reader_track(reader, device->parent, &track)) return false;
+    }
+    return false;
+}
+
+static bool parse_number(const char *text, size_t size, uint64_t *number)
+{
+    *number = 0;
+    if (!size || size > 19) return false;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        *number = *number * 10 + (uint64_t)(text[i] - '0');
+    }
+    return true;
+}
+
+// A number, or A..B.
+static bool has_number(const char *text, size_t size, uint64_t number)
+{
+    uint64_t first, last;
+    for (size_t i = 1; i + 2 < size; i++)
+        if (text[i] == '.' && text[i + 1] == '.')
+            return parse_number(text, i, &first) &&
+                   parse_number(text + i + 2, size - i - 2, &last) &&
+                   number >= first && number <= last;
+    return parse_number(text, size, &first) && number == first;
+}
+
+static bool is_named(const ts_track *track, const char *text, size_t size)
+{
+    cli_text made;
+    const ts_text name = cli_track_name(track, &made);
+    return cli_matches(text, size, name.text, name.size);
+}
+
+static bool stream_matches(const ts_reader *reader, const ts_track *track,
+                           const char *text, size_t size)
+{
+    if (track->type != TS_TRACK_STREAM) return false;
+    uint64_t number, device_number;
+    if (has_number(text, size, track->number)) return true;
+    const char *const colon = memchr(text, ':', size);
+    const size_t before = colon ? (size_t)(colon - text) : 0;
+    ts_track device;
+    if (colon && parse_number(text, before, &device_number) &&
+        parse_number(colon + 1, size - before - 1, &number))
+        return track->number == number && device_of(reader, *track, &device) &&
+               device.number == device_number;
+    return is_named(track, text, size);
+}
+
+static bool device_matches(const ts_reader *reader, const ts_track *track,
+                           const char *text, size_t size)
+{
+    (void)reader;
+    if (track->type != TS_TRACK_DEVICE) return false;
+    return has_number(text, size, track->number) || is_named(track, text, size);
+}
+
+// What to look for: streams or devices.
+typedef struct want {
+    const char *what;
+    bool (*matches)(const ts_reader *reader, const ts_track *track,
+                    const char *text, size_t size);
+} want;
+
+static bool append(replay_list *list, uint32_t file, uint32_t track)
+{
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity ? 2 * list->capacity : 16;
+        uint32_t *const tracks =
+            realloc(list->tracks, capacity * sizeof *tracks);
+        if (tracks) list->tracks = tracks;
+        uint32_t *const files = realloc(list->files, capacity * sizeof *files);
+        if (files) list->files = files;
+        if (!tracks || !files) return false;
+        list->capacity = capacity;
+    }
+    list->tracks[list->count] = track;
+    list->files[list->count++] = file;
+    return true;
+}
+
+// The topmost track above a track: its process.
+static ts_track process_of(const ts_reader *reader, ts_track track)
+{
+    ts_track above;
+    for (int depth = 0; depth < 8; depth++) {
+        if (track.type == TS_TRACK_PROCESS || !track.parent ||
+            !ts_reader_track(reader, track.parent, &above))
+            break;
+        track = above;
+    }
+    return track;
+}
+
+static bool is_allowed(const ts_reader *reader, ts_track track,
+                       const replay_list *list)
+{
+    if (!list->process_count) return true;
+    track = process_of(reader, track);
+    for (size_t i = 0; i < list->process_count; i++)
+        if (list->processes[i] == track.id) return true;
+    return false;
+}
+
+// Adds what a part of a list names; false without memory.
+static bool collect(const replay_job *job, const want *w, const char *text,
+                    size_t size, replay_list *list)
+{
+    ts_track track;
+    for (uint32_t f = 0; f < job->file_count; f++) {
+        const ts_reader *const reader = replay_reader(job, f);
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
+            if (w->matches(reader, &track, text, size) &&
+                is_allowed(reader, track, list) && !append(list, f, track.id))
+                return false;
+    }
+    return true;
+}
+
+void replay_list_close(replay_list *list)
+{
+    free(list->tracks);
+    free(list->files);
+}
+
+void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
+                      const ts_track *track)
+{
+    cli_text made;
+    ts_track device;
+    const ts_text name = cli_track_name(track, &made);
+    if (job->file_count > 1) fprintf(out, "%s ", replay_file_name(job, file).s);
+    if (track->type == TS_TRACK_STREAM &&
+        device_of(replay_reader(job, file), *track, &device))
+        fprintf(out, "%" PRIu64 ":", device.number);
+    if (track->type == TS_TRACK_STREAM || track->type == TS_TRACK_DEVICE)
+        fprintf(out, "%" PRIu64, track->number);
+    else
+        fputs(cli_track_type(track->type), out);
+    if (!track->name.size) return;
+    fputs(" (", out);
+    cli_put_text(out, name.text, name.size);
+    fputc(')', out);
+}
+
+// All streams or devices of the trace, as they can be asked for.
+static void say_choice(const replay_job *job, const want *w)
+{
+    enum { SHOWN = 16 };
+    size_t count = 0;
+    ts_track track;
+    for (uint32_t f = 0; f < job->file_count; f++) {
+        const ts_reader *const reader = replay_reader(job, f);
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+            const bool is = w->matches == stream_matches
+                                ? track.type == TS_TRACK_STREAM
+                                : track.type == TS_TRACK_DEVICE;
+            if (!is) continue;
+            if (count++ >= SHOWN) continue;
+            if (count == 1)
+                fprintf(stderr, "  %ss of the trace: ", w->what);
+            else
+                fputs(", ", stderr);
+            replay_put_track(stderr, job, f, &track);
+        }
+    }
+    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
+    if (count) fputc('\n', stderr);
+}
+
+// In a merged trace: the processes that something is in, each once.
+static bool say_processes(const replay_job *job, const replay_list *list,
+                          size_t first)
+{
+    enum { SHOWN = 8 };
+    const ts_reader *const reader = replay_reader(job, 0);
+    uint32_t before = 0;
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        before = 0;
+        if (pass && count < 2) return false;
+        if (pass) fputs("of ", stderr);
+        size_t shown = 0;
+        for (size_t i = first; i < list->count; i++) {
+            ts_track track;
+            cli_text made;
+            if (!ts_reader_track(reader, list->tracks[i], &track)) continue;
+            track = process_of(reader, track);
+            if (track.type != TS_TRACK_PROCESS) return false;
+            if (track.id == before) continue;
+            before = track.id;
+            count += !pass;
+            if (!pass || shown++ >= SHOWN) continue;
+            const ts_text name = cli_track_name(&track, &made);
+            if (shown > 1) fputs(", ", stderr);
+            cli_put_text(stderr, name.text, name.size);
+        }
+        if (pass && shown > SHOWN)
+            fprintf(stderr, " and %zu more", shown - SHOWN);
+    }
+    fputc('\n', stderr);
+    return true;
+}
+
+// A number means every such stream. Within one trace that may surprise.
+static void say_several(const replay_job *job, const want *w, const char *text,
+                        size_t size, const replay_list *list, size_t found)
+{
+    uint64_t number;
+    if (job->file_count > 1 || found < 2 || !parse_number(text, size, &number))
+        return;
+    cli_error_begin(job->tool, job->path);
+    fprintf(stderr, "%s ", w->what);
+    cli_put_text(stderr, text, size);
+    fprintf(stderr, " is there %zu times, all are meant: ", found);
+    if (say_processes(job, list, list->count - found)) return;
+    for (size_t i = list->count - found; i < list->count; i++) {
+        ts_track track;
+        if (!ts_reader_track(replay_reader(job, list->files[i]),
+                             list->tracks[i], &track))
+            continue;
+        replay_put_track(stderr, job, list->files[i], &track);
+        fputs(i + 1 < list->count ? ", " : "\n", stderr);
+    }
+}
+
+static bool find_part(const replay_job *job, const want *w, const char *text,
+                      size_t size, replay_list *list)
+{
+    const size_t before = list->count;
+    if (!collect(job, w, text, size, list)) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    say_several(job, w, text, size, list, list->count - before);
+    if (list->count > before) return true;
+    cli_error_begin(job->tool, job->path);
+    fprintf(stderr, "no %s is '", w->what);
+    cli_put_text(stderr, text, size);
+    fputs("'\n", stderr);
+    say_choice(job, w);
+    return false;
+}
+
+static bool find(const replay_job *job, const want *w, const char *text,
+                 replay_list *list)
+{
+    // A name may hold a comma.
+    if (strchr(text, ',') && collect(job, w, text, strlen(text), list) &&
+        list->count)
+        return true;
+    for (const char *at = text;; at++) {
+        const size_t size = strcspn(at, ",");
+        if (!find_part(job, w, at, size, list)) return false;
+        at += size;
+        if (!*at) return true;
+    }
+}
+
+bool replay_streams(const replay_job *job, const char *text, replay_list *list)
+{
+    const want w = { "stream", stream_matches };
+    return find(job, &w, text, list);
+}
+
+bool replay_devices(const replay_job *job, const char *text, replay_list *list)
+{
+    const want w = { "device", device_matches };
+    return find(job, &w, text, list);
+}

@@ -1,0 +1,269 @@
+/*
+    labels.c - maps, tracks, labels and values as text
+*/
+#include "tools/view/view.h"
+
+void *view_resize(void *memory, size_t count, size_t size)
+{
+    if (!count) {
+        free(memory);
+        return NULL;
+    }
+    void *const more =
+        count > SIZE_MAX / size ? NULL : realloc(memory, count * size);
+    if (more) return more;
+    fputs("ts-view: out of memory; ask for less with --from, --to or --limit\n",
+          stderr);
+    exit(CLI_FAILED);
+}
+
+/* ---- Map: open addressing, at most 5/8 full ----------------------------- */
+
+static size_t slot_of(const view_map *map, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= hash >> 32;
+    size_t slot = (size_t)hash & (map->capacity - 1);
+    while (map->values[slot] != VIEW_NONE && map->keys[slot] != key)
+        slot = (slot + 1) & (map->capacity - 1);
+    return slot;
+}
+
+static void map_grow(view_map *map)
+{
+    view_map more = { .capacity = map->capacity ? map->capacity * 2 : 64 };
+    more.keys = view_resize(NULL, more.capacity, sizeof *more.keys);
+    more.values = view_resize(NULL, more.capacity, sizeof *more.values);
+    memset(more.values, 0xFF, more.capacity * sizeof *more.values);
+    for (size_t i = 0; i < map->capacity; i++) {
+        if (map->values[i] == VIEW_NONE) continue;
+        const size_t slot = slot_of(&more, map->keys[i]);
+        more.keys[slot] = map->keys[i];
+        more.values[slot] = map->values[i];
+        more.count++;
+    }
+    view_map_free(map);
+    *map = more;
+}
+
+uint32_t view_map_get(const view_map *map, uint64_t key)
+{
+    return map->capacity ? map->values[slot_of(map, key)] : VIEW_NONE;
+}
+
+void view_map_set(view_map *map, uint64_t key, uint32_t value)
+{
+    if (map->count * 8 >= map->capacity * 5) map_grow(map);
+    const size_t slot = slot_of(map, key);
+    if (map->values[slot] == VIEW_NONE) map->count++;
+    map->keys[slot] = key;
+    map->values[slot] = value;
+}
+
+void view_map_remove(view_map *map, uint64_t key)
+{
+    if (!map->capacity) return;
+    size_t hole = slot_of(map, key);
+    if (map->values[hole] == VIEW_NONE) return;
+    map->values[hole] = VIEW_NONE;
+    map->count--;
+    // Entries behind the hole that were pushed past it move back.
+    for (size_t i = (hole + 1) & (map->capacity - 1);
+         map->values[i] != VIEW_NONE; i = (i + 1) & (map->capacity - 1)) {
+        const uint32_t value = map->values[i];
+        map->values[i] = VIEW_NONE;
+        const size_t slot = slot_of(map, map->keys[i]);
+        map->keys[slot] = map->keys[i];
+        map->values[slot] = value;
+    }
+}
+
+void view_map_free(view_map *map)
+{
+    free(map->keys);
+    free(map->values);
+    *map = (view_map){ 0 };
+}
+
+/* ---- Tracks ------------------------------------------------------------- */
+
+static void track_add(view *v, const ts_track *track)
+{
+    const size_t count = v->track_count++;
+    v->tracks = view_resize(v->tracks, count + 1, sizeof *v->tracks);
+    v->track_wanted =
+        view_resize(v->track_wanted, count + 1, sizeof *v->track_wanted);
+    v->tracks[count] = *track;
+    cli_text made;
+    const ts_text name = cli_track_name(track, &made);
+    v->track_wanted[count] =
+        !v->track_list || cli_list_has(v->track_list, name.text, name.size);
+    view_map_set(&v->track_index, track->id, (uint32_t)count);
+}
+
+// With a device or context its streams are wanted.
+static void want_children(view *v)
+{
+    for (int round = 0; v->track_list && round < 4; round++)
+        for (size_t i = 0; i < v->track_count; i++) {
+            const ts_track *const t = &v->tracks[i];
+            const uint32_t parent = view_map_get(&v->track_index, t->parent);
+            if (parent != VIEW_NONE && v->track_wanted[parent] &&
+                v->tracks[parent].type != TS_TRACK_PROCESS)
+                v->track_wanted[i] = true;
+        }
+}
+
+// By process and name.
+static int by_name(const void *a, const void *b)
+{
+    const ts_track *const x = *(const ts_track *const *)a;
+    const ts_track *const y = *(const ts_track *const *)b;
+    if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
+    if (x->name.size != y->name.size)
+        return x->name.size < y->name.size ? -1 : 1;
+    return memcmp(x->name.text, y->name.text, x->name.size);
+}
+
+// Threads of pools are often called alike.
+void view_twins_find(view *v)
+{
+    size_t count = 0;
+    const ts_track **const threads =
+        view_resize(NULL, v->track_count, sizeof *threads);
+    v->track_twin =
+        view_resize(v->track_twin, v->track_count, sizeof *v->track_twin);
+    v->twin_count = v->track_count;
+    for (size_t i = 0; i < v->track_count; i++) {
+        v->track_twin[i] = false;
+        if (v->tracks[i].type == TS_TRACK_THREAD && v->tracks[i].name.size)
+            threads[count++] = &v->tracks[i];
+    }
+    if (count) qsort(threads, count, sizeof *threads, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (by_name(&threads[i - 1], &threads[i]) == 0)
+            v->track_twin[threads[i - 1] - v->tracks] =
+                v->track_twin[threads[i] - v->tracks] = true;
+    free(threads);
+}
+
+void view_tracks_load(view *v)
+{
+    v->track_count = 0;
+    view_map_free(&v->track_index);
+    ts_track track;
+    for (size_t i = 0; ts_reader_track_at(v->trace.reader, i, &track); i++)
+        track_add(v, &track);
+    want_children(v);
+    view_twins_find(v);
+}
+
+ts_text view_track_name(const view *v, const ts_track *track, cli_text *made)
+{
+    const size_t at = (size_t)(track - v->tracks);
+    const ts_text name = cli_track_name(track, made);
+    if (at >= v->twin_count || !v->track_twin[at]) return name;
+    const int size = snprintf(made->s, sizeof made->s, "%.*s (%" PRIu64 ")",
+                              (int)name.size, name.text, track->number);
+    // Too long for it: the number alone would tell less.
+    if (size < 0 || (size_t)size >= sizeof made->s) return name;
+    return (ts_text){ made->s, (size_t)size };
+}
+
+uint32_t view_track_at(view *v, uint32_t id)
+{
+    const uint32_t known = view_map_get(&v->track_index, id);
+    if (known != VIEW_NONE) return known;
+    const ts_track track = { .id = id, .number = id };
+    track_add(v, &track);
+    return (uint32_t)v->track_count - 1;
+}
+
+// The arrays may move in view_track_at, so it is called first.
+const ts_track *view_track_of(view *v, uint32_t id)
+{
+    const uint32_t at = view_track_at(v, id);
+    return &v->tracks[at];
+}
+
+bool view_track_is_wanted(view *v, uint32_t id)
+{
+    const uint32_t at = view_track_at(v, id);
+    return v->track_wanted[at];
+}
+
+/* ---- Labels ------------------------------------------------------------- */
+
+const char *view_copy_name(uint64_t type)
+{
+    static const char *const names[] = { "unknown", "h2d", "d2h",
+                                         "d2d",     "h2h", "p2p" };
+    return names[type < sizeof names / sizeof *names ? type : 0];
+}
+
+// The column that names an event of a kind; 0: its kind does.
+static ts_column label_column(ts_event_kind kind)
+{
+    switch (kind) {
+    case TS_EVENT_ZONE:
+    case TS_EVENT_ZONE_OPEN:
+    case TS_EVENT_MARK:
+    case TS_EVENT_FRAME:
+    case TS_EVENT_SPAN: return TS_COLUMN_SITE;
+    case TS_EVENT_KERNEL: return TS_COLUMN_LAUNCH;
+    case TS_EVENT_MEMCPY: return TS_COLUMN_TYPE;
+    case TS_EVENT_API_CALL:
+    case TS_EVENT_ZONE_ARG:
+    case TS_EVENT_HOST_FUNCTION:
+    case TS_EVENT_COLLECTIVE: return TS_COLUMN_NAME;
+    default: return (ts_column)0;
+    }
+}
+
+uint64_t view_key(const ts_columns *columns, uint32_t row)
+{
+    const ts_column column = label_column(columns->kind);
+    const uint64_t *const values = column ? columns->values[column] : NULL;
+    const uint64_t kind = columns->kind == TS_EVENT_ZONE_OPEN
+                              ? TS_EVENT_ZONE
+                              : (uint64_t)columns->kind;
+    return kind << 32 | (values ? values[row] & UINT32_MAX : 0);
+}
+
+static ts_text make(cli_text *made, const char *what, uint32_t number)
+{
+    const int size =
+        number ? snprintf(made->s, sizeof made->s, "%s %" PRIu32, what, number)
+               : snprintf(made->s, sizeof made->s, "%s", what);
+    return (ts_text){ made->s, (size_t)size };
+}
+
+ts_text view_key_text(const view *v, uint64_t key, cli_text *made)
+{
+    const ts_event_kind kind = (ts_event_kind)(key >> 32);
+    const uint32_t id = (uint32_t)key;
+    const ts_column column = label_column(kind);
+    ts_text text = { "", 0 };
+    if (column == TS_COLUMN_SITE)
+        text = ts_reader_site_name(v->trace.reader, id);
+    if (column == TS_COLUMN_NAME) text = ts_reader_name(v->trace.reader, id);
+    if (column == TS_COLUMN_LAUNCH) {
+        const ts_launch_entry *const launch =
+            ts_reader_launch(v->trace.reader, id);
+        if (launch) text = ts_reader_name(v->trace.reader, launch->name);
+    }
+    if (text.size) return text;
+    if (kind != TS_EVENT_MEMCPY)
+        return make(made, ts_event_name(kind), column ? id : 0);
+    const int size =
+        snprintf(made->s, sizeof made->s, "memcpy %s", view_copy_name(id));
+    return (ts_text){ made->s, (size_t)size };
+}
+
+uint32_t view_key_color(const view *v, uint64_t key)
+{
+    if (label_column((ts_event_kind)(key >> 32)) != TS_COLUMN_SITE) return 0;
+    const ts_site_entry *const site =
+        ts_reader_site(v->trace.reader, (uint32_t)key);
+    return site ? site->color & 0xFFFFFF : 0;
+}
