@@ -92,7 +92,9 @@ WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
 # that these include from, and so on: `ts-view:view view:common/symbolize ...`.
 INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_/]*/' tools | \
     sed -E 's,^tools/((common/)?[a-z-]*)[^:]*,\1,' | \
-    sed -E 's,:.*"tools/((common/)?[a-z]*).*,:\1,' | sort -u)
+    sed -E 's,:.*"tools/((common/)?[a-z]*).*,:\1,' | sort -u) $(shell grep -l \
+    '^$(HASH)include "tools/tracesmith_tools' tools/ts-*.c tools/shell/*.h | \
+    sed -E 's,tools/([a-z-]*).*,\1:api,')
 direct = $(foreach room,$(1),$(patsubst $(room):%,%,$(filter $(room):%, \
     $(INCLUDES))))
 reached = $(if $(filter-out $(1),$(call direct,$(1))),$(call reached, \
@@ -121,7 +123,12 @@ FORMAT_14 = $(shell for name in clang-format-14 clang-format; do \
     $$name --version 2>/dev/null | grep -q ' 14[.]' && echo $$name && break; \
     done)
 INJECT = $(OUT)/libtracesmith-inject.so
-all: $(LIB) $(SHARED) $(INJECT) $(TOOLS) ## libraries and tools
+# What tools/tracesmith_tools.h declares: a library of its own, as it needs
+# SQLite and others, which a program that only records must not need.
+TOOLS_LIB = $(OUT)/libtracesmith-tools.a
+TOOLS_SHARED = $(OUT)/libtracesmith-tools.so
+all: $(LIB) $(SHARED) $(INJECT) $(TOOLS_LIB) $(TOOLS_SHARED) $(TOOLS) \
+    ## libraries and tools
 examples: $(EXAMPLES) ## every program of examples/
 tests: $(TESTS) ## every test program, not run
 benches: $(BENCHES) ## every benchmark, not run
@@ -203,14 +210,31 @@ $(SHARED).$(VERSION): $(LIB_PARTS)
 $(SHARED): $(SHARED).$(VERSION)
 	ln -sf $(<F) $@.$(SERIES)
 	ln -sf $(<F) $@
+.SECONDEXPANSION:
+# One object with what the calls need of the rooms. Its only names are the
+# public ones: others could be those of a program.
+OBJCOPY = $(patsubst %ar,%objcopy,$(AR))
+$(OUT)/libtracesmith-tools.o: $$(call modules,api) $$(call rooms,api)
+	$(LD) -r $(call modules,api) --start-group $(filter %.a,$^) \
+	    --end-group -o $@.all
+	$(OBJCOPY) --localize-hidden $@.all $@ && rm $@.all
+$(TOOLS_LIB): $(OUT)/libtracesmith-tools.o
+	rm -f $@ && $(AR) qcs $@ $^
+	$(TELL)
+$(TOOLS_SHARED).$(VERSION): $(OUT)/libtracesmith-tools.o $(SHARED)
+	$(CC) -shared -pthread -Wl,-z,defs -Wl,--exclude-libs,ALL \
+	    -Wl,-soname,libtracesmith-tools.so.$(SERIES) $(CFLAGS) $(LDFLAGS) \
+	    $^ -o $@ $(LIBS)
+$(TOOLS_SHARED): $(TOOLS_SHARED).$(VERSION)
+	ln -sf $(<F) $@.$(SERIES)
+	ln -sf $(<F) $@
 $(INJECT): backends/ts_inject.c $(OUT)/found
 	@mkdir -p $(@D)
 	$(COMPILE) -MT $@ -fPIC -fvisibility=hidden -shared -Wl,-z,nodelete \
 	    $(LDFLAGS) $< -o $@ $(LIBS)
 $(OUT)/tools/%.o: tools/%.c $(OUT)/found
 	@mkdir -p $(@D)
-	$(COMPILE) -c $< -o $@
-.SECONDEXPANSION:
+	$(COMPILE) -fPIC -fvisibility=hidden -c $< -o $@
 $(ROOM_LIBS): $(OUT)/tools/%.a: $$(call modules,$$*)
 	rm -f $@ && $(AR) qcs $@ $^
 	$(TELL)
@@ -251,11 +275,12 @@ INSTALLED = include lib bin share/man/man1 share/doc/tracesmith \
     $(BACKENDS) lib/pkgconfig lib/cmake/tracesmith \
     share/bash-completion/completions share/zsh/site-functions \
     share/fish/vendor_completions.d
-FILES_include = $(HEADERS)
+FILES_include = $(HEADERS) tools/tracesmith_tools.h
 $(foreach folder,$(BACKENDS),$(eval FILES_$(folder) = \
     $(wildcard $(patsubst include/tracesmith/%,%,$(folder))/*.h)))
-FILES_lib = $(LIB) $(SHARED).$(VERSION) $(INJECT)
-FILES_lib/pkgconfig = $(OUT)/packaging/tracesmith.pc
+FILES_lib = $(LIB) $(SHARED).$(VERSION) $(INJECT) $(TOOLS_LIB) \
+    $(TOOLS_SHARED).$(VERSION)
+FILES_lib/pkgconfig = $(patsubst %,$(OUT)/%,$(wildcard packaging/*.pc))
 FILES_lib/cmake/tracesmith = $(patsubst %,$(OUT)/%, \
     $(wildcard packaging/*.cmake))
 FILES_bin = $(TOOLS)
@@ -272,17 +297,20 @@ PACKAGING = $(patsubst %,$(OUT)/%,$(wildcard packaging/*))
 TO = "$(DESTDIR)$(PREFIX)"
 # Of what the library itself needs, for those who link it statically.
 LIB_NEEDS = $(if $(HAVE_ZSTD),-lzstd) -pthread -ldl
+TOOLS_NEEDS = $(filter-out -lzstd -ledit,$(HAVE_LIBS)) -lm
 
 $(PACKAGING): $(OUT)/packaging/%: packaging/% always
 	@mkdir -p $(@D)
 	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' \
-	    -e 's,@SERIES@,$(SERIES),' -e 's,@LIBS@,$(LIB_NEEDS),' $< >$@
+	    -e 's,@SERIES@,$(SERIES),' -e 's,@LIBS@,$(LIB_NEEDS),' \
+	    -e 's,@TOOLS_LIBS@,$(TOOLS_NEEDS),' $< >$@
 install: all $(PACKAGING) ## headers, libraries, tools, manual pages, documents
 	@$(foreach folder,$(INSTALLED),$(if $(FILES_$(folder)),install -D \
 	    -m $(if $(filter bin,$(folder)),755,644) -t $(TO)/$(folder) \
-	    $(FILES_$(folder)) &&)) ln -sf libtracesmith.so.$(VERSION) \
-	    $(TO)/lib/libtracesmith.so.$(SERIES) && \
-	ln -sf libtracesmith.so.$(SERIES) $(TO)/lib/libtracesmith.so
+	    $(FILES_$(folder)) &&)) :
+	@$(foreach so,$(notdir $(SHARED) $(TOOLS_SHARED)), \
+	    ln -sf $(so).$(VERSION) $(TO)/lib/$(so).$(SERIES) && \
+	    ln -sf $(so).$(SERIES) $(TO)/lib/$(so) &&) :
 	@$(foreach tool,$(COMPLETED),ln -sf tracesmith.bash \
 	    $(TO)/share/bash-completion/completions/$(tool).bash && \
 	    ln -sf tracesmith.fish \
@@ -291,7 +319,8 @@ install: all $(PACKAGING) ## headers, libraries, tools, manual pages, documents
 uninstall: ## what install put there
 	@$(foreach folder,$(INSTALLED),$(if $(FILES_$(folder)),rm -f \
 	    $(addprefix $(TO)/$(folder)/,$(notdir $(FILES_$(folder)))) &&)) \
-	rm -f $(TO)/lib/libtracesmith.so $(TO)/lib/libtracesmith.so.$(SERIES)
+	rm -f $(foreach so,$(notdir $(SHARED) $(TOOLS_SHARED)), \
+	    $(TO)/lib/$(so) $(TO)/lib/$(so).$(SERIES))
 	@rm -f $(foreach tool,$(COMPLETED), \
 	    $(TO)/share/bash-completion/completions/$(tool).bash \
 	    $(TO)/share/fish/vendor_completions.d/$(tool).fish)

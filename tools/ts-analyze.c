@@ -1,11 +1,11 @@
 /*
     ts-analyze.c - why is it slow, and where did the memory go?
 */
-#include "tools/analyze/advice/advice.h"
-#include "tools/analyze/topics/flame.h"
-#include "tools/analyze/figures/work/roofline.h"
+#include "tools/analyze/job/job.h"
+#include "tools/cli/context.h"
 #include "tools/common/select/select.h"
 #include "tools/common/symbolize/symbolize.h"
+#include "tools/tracesmith_tools.h"
 
 static const char *only_text, *html_text, *sort_text;
 static const char *folded_text, *svg_text, *flame_text;
@@ -82,97 +82,6 @@ static const cli_tool tool = {
     .options = options,
 };
 
-static cli_text setting_value(const analyze_setting *s)
-{
-    if (s->unit == REPORT_SHARE)
-        return report_words(report_share(s->value, 10000));
-    return report_words(report_number(s->unit, s->value, 0));
-}
-
-static void list(void)
-{
-    for (const analyze_question *const *q = analyze_questions; *q; q++) {
-        printf("%-10s  %s\n", (*q)->name, (*q)->help);
-        const bool many = (*q)->settings == advice_settings;
-        if (many) printf("%12s--rules shows its thresholds\n", "");
-        for (const analyze_setting *s = (*q)->settings; !many && s && s->key;
-             s++)
-            printf("%12s--set %s=%s  %s\n", "", s->key, setting_value(s).s,
-                   s->help);
-    }
-}
-
-static void list_limits(const char *id)
-{
-    const size_t size = strlen(id);
-    for (const analyze_setting *s = advice_settings; s->key; s++)
-        if (!strncmp(s->key, id, size) && s->key[size] == '.')
-            printf("    %s=%s  %s\n", s->key, setting_value(s).s, s->help);
-}
-
-static void list_rules(void)
-{
-    for (const advice_rule *r = advice_rules; r->id; r++) {
-        const bool gains = strcmp(r->gain, "none") != 0;
-        printf("%s (%s)\n    %s\n    gain: %s%s\n", r->id, r->family, r->about,
-               gains ? "replay with " : "not computed", gains ? r->gain : "");
-        list_limits(r->id);
-    }
-    puts("all of them");
-    list_limits("advice");
-}
-
-static bool print(const analyze_job *job, const report *r)
-{
-    if (html_text && !analyze_html(job, r, html_text)) return false;
-    if (want_json)
-        analyze_json(job, r);
-    else if (!html_text)
-        analyze_text(job, r);
-    return true;
-}
-
-// Flame graphs are files of their own; a report comes with them if one is
-// asked for.
-static bool write_flames(analyze_job *job, report *r)
-{
-    if (folded_text && !flame_write(job, flame_text, folded_text, false))
-        return false;
-    if (svg_text && !flame_write(job, flame_text, svg_text, true)) return false;
-    return (!want_json && !html_text) ||
-           (analyze_ask(job, only_text, r) && print(job, r));
-}
-
-static int run(analyze_job *job, char **paths, uint32_t count)
-{
-    int code = CLI_FAILED;
-    report *const r = report_open();
-    if (!r)
-        cli_error(&tool, NULL, "out of memory");
-    else if (analyze_open(job, paths, count) &&
-             (folded_text || svg_text
-                  ? write_flames(job, r)
-                  : analyze_ask(job, only_text, r) && print(job, r)))
-        code = CLI_OK;
-    report_close(r);
-    analyze_close(job);
-    return job->wrong_usage ? CLI_USAGE : code;
-}
-
-static bool check_flops(void)
-{
-    for (size_t i = 0; i < flops.count; i++) {
-        roofline_rule rule;
-        if (!roofline_rule_read(&rule, flops.items[i])) {
-            cli_error(&tool, NULL, "--flops %s: %s", flops.items[i],
-                      rule.wrong);
-            return false;
-        }
-        roofline_rule_close(&rule);
-    }
-    return true;
-}
-
 static bool check_usage(void)
 {
     const bool flames = folded_text || svg_text;
@@ -202,15 +111,78 @@ static bool check_files(const char *const *inputs, size_t count)
            cli_outputs_check(&tool, outputs, 4, inputs, count);
 }
 
+static const ts_output *to_stdout(void)
+{
+    static ts_output out;
+    out.stream = stdout;
+    out.columns = cli_has_width() ? cli_width() : 0;
+    return &out;
+}
+
+static ts_result write_flame(ts_analysis *a, ts_flame_format format,
+                             const char *path)
+{
+    const ts_output out = { .path = path };
+    if (!path) return TS_OK;
+    return ts_analysis_flame_write(a, flame_text, format, &out, NULL);
+}
+
+// Flame graphs are files of their own; a report comes with them if one is
+// requested.
+static ts_result write_all(ts_analysis *a)
+{
+    const ts_output page = { .path = html_text };
+    ts_result result = write_flame(a, TS_FLAME_FOLDED, folded_text);
+    if (result == TS_OK) result = write_flame(a, TS_FLAME_SVG, svg_text);
+    if (result == TS_OK && html_text)
+        result = ts_analysis_write(a, TS_REPORT_HTML, &page, NULL);
+    if (result == TS_OK && want_json)
+        result = ts_analysis_write(a, TS_REPORT_JSON, to_stdout(), NULL);
+    if (result == TS_OK && !want_json && !html_text && !folded_text &&
+        !svg_text)
+        result = ts_analysis_write(a, TS_REPORT_TEXT, to_stdout(), NULL);
+    return result;
+}
+
+// 0 is a number of rows here.
+static int64_t row_count(uint64_t given)
+{
+    return !given ? -1 : given > INT64_MAX ? INT64_MAX : (int64_t)given;
+}
+
+static int analyze(char **paths, size_t count)
+{
+    cli_reporter reporter = { .tool = &tool };
+    const ts_analysis_desc desc = { .paths = (const char *const *)paths,
+                                    .path_count = count,
+                                    .selection = &selected,
+                                    .only = only_text,
+                                    .top = row_count(top),
+                                    .rows = row_count(rows),
+                                    .sort = sort_text,
+                                    .collapse = want_collapse,
+                                    .mangled = want_mangled,
+                                    .no_symbols = symbolize_off,
+                                    .settings = sets.items,
+                                    .setting_count = sets.count,
+                                    .flops = flops.items,
+                                    .flops_count = flops.count,
+                                    .observer = cli_observer(&reporter) };
+    ts_analysis *a;
+    ts_result result = ts_analysis_open(&a, &desc, NULL);
+    if (result == TS_OK) result = write_all(a);
+    ts_analysis_close(a);
+    return result == TS_OK          ? CLI_OK
+           : result == TS_ERR_USAGE ? CLI_USAGE
+                                    : CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
-    if (want_rules) {
-        list_rules();
-        return cli_finish(&tool, CLI_OK);
-    }
-    if (want_list) {
-        list();
+    if (want_rules || want_list) {
+        (want_rules ? ts_analysis_rules_write
+                    : ts_analysis_topics_write)(to_stdout(), NULL);
         return cli_finish(&tool, CLI_OK);
     }
     if (argc < 2) {
@@ -219,21 +191,7 @@ int main(int argc, char **argv)
     }
     if (!analyze_only_check(&tool, only_text)) return CLI_USAGE;
     if (!check_usage() || !select_check(&tool)) return cli_usage(&tool);
-    if (!analyze_files_check(&tool, argv + 1, (size_t)argc - 1) ||
-        !check_flops() ||
-        !check_files((const char *const *)argv + 1, (size_t)argc - 1))
+    if (!check_files((const char *const *)argv + 1, (size_t)argc - 1))
         return CLI_USAGE;
-    analyze_job job = { .tool = &tool,
-                        .options = { .top = top,
-                                     .rows = rows,
-                                     .sort = sort_text,
-                                     .collapse = want_collapse,
-                                     .no_demangle = want_mangled,
-                                     .sets = &sets,
-                                     .flops = &flops,
-                                     .selected = select_words() } };
-    uint32_t count = (uint32_t)argc - 1;
-    if (!select_files(&tool, argv + 1, &count)) return CLI_FAILED;
-    select_install();
-    return cli_finish(&tool, run(&job, argv + 1, count));
+    return cli_finish(&tool, analyze(argv + 1, (size_t)argc - 1));
 }

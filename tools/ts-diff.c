@@ -1,9 +1,11 @@
 /*
     ts-diff.c - what changed between two traces of one program?
 */
+#include "tools/cli/context.h"
 #include "tools/diff/diff.h"
 #include "tools/common/select/select.h"
 #include "tools/common/symbolize/symbolize.h"
+#include "tools/tracesmith_tools.h"
 
 static cli_list gate_list, gate_files;
 static const char *junit_text, *markdown_text, *alpha_text;
@@ -69,73 +71,12 @@ static const cli_tool tool = {
 
 enum { SAME = 0, REGRESSED = 1, BAD = 2 };
 
-// "5%", "0.1%"; of DIFF_CERTAIN.
-static bool parse_alpha(const char *text, uint64_t *alpha)
+static const ts_output *to_stdout(void)
 {
-    uint64_t value = 0, unit = DIFF_CERTAIN / 100;
-    *alpha = DIFF_CERTAIN / 20;
-    if (!text) return true;
-    const char *s = text;
-    for (; *s >= '0' && *s <= '9' && value <= 100; s++)
-        value = value * 10 + (uint64_t)(*s - '0');
-    bool ok = s > text && value <= 100;
-    value *= unit;
-    if (ok && *s == '.')
-        for (ok = s[1] >= '0' && s[1] <= '9'; *++s >= '0' && *s <= '9';)
-            value += (unit /= 10) * (uint64_t)(*s - '0');
-    *alpha = value;
-    if (ok && !strcmp(s, "%") && value && value < DIFF_CERTAIN) return true;
-    cli_error(&tool, NULL,
-              "--alpha %s: it is a share above 0 %% and below 100 %%, such as "
-              "1%%",
-              text);
-    return false;
-}
-
-static bool read_gates(diff_gates *gates)
-{
-    for (size_t i = 0; i < gate_list.count; i++)
-        if (!diff_gate_add(gates, &tool, "--gate", gate_list.items[i]))
-            return false;
-    for (size_t i = 0; i < gate_files.count; i++)
-        if (!diff_gate_file(gates, &tool, gate_files.items[i])) return false;
-    return true;
-}
-
-static void warn(const diff_gates *gates, const diff *d)
-{
-    for (size_t i = 0; i < gates->count; i++)
-        if (diff_gate_blind(&gates->items[i]))
-            cli_error(&tool, NULL,
-                      "gate '%s': %s, so that totals are of different work%s",
-                      gates->items[i].text, diff_unequal(d),
-                      d->alike ? "; 'step +3%' compares steps" : "");
-        else if (diff_gate_missed(&gates->items[i]) &&
-                 diff_gate_is_part(&gates->items[i], d))
-            cli_error(&tool, NULL,
-                      "gate '%s': no name is '%s' as a whole, but it is a part "
-                      "of some: '*%s*' matches these",
-                      gates->items[i].text, gates->items[i].pattern,
-                      gates->items[i].pattern);
-        else if (diff_gate_missed(&gates->items[i]))
-            cli_error(&tool, NULL,
-                      "gate '%s': neither trace has anything like it; if it "
-                      "may be absent, write '?%s'",
-                      gates->items[i].text, gates->items[i].text);
-}
-
-// With the files of both sides, those of A first.
-static void put_json(const diff *d, analyze_job view, const report *r)
-{
-    const analyze_job *const a = &d->sides[0].job, *const b = &d->sides[1].job;
-    view.file_count = a->file_count + b->file_count;
-    view.files = malloc(view.file_count * sizeof *view.files);
-    if (!view.files) view.file_count = 0;
-    for (uint32_t i = 0; i < view.file_count; i++)
-        view.files[i] =
-            i < a->file_count ? a->files[i] : b->files[i - a->file_count];
-    analyze_json(&view, r);
-    free(view.files);
+    static ts_output out;
+    out.stream = stdout;
+    out.columns = cli_has_width() ? cli_width() : 0;
+    return &out;
 }
 
 static bool is_stdout(const char *path)
@@ -143,48 +84,58 @@ static bool is_stdout(const char *path)
     return path && !strcmp(path, "-");
 }
 
-static int tell(diff *d, const diff_gates *gates)
+static int write_all(ts_diff *d)
 {
-    report *const r = report_open();
-    analyze_job view = { .tool = &tool, .options = d->sides[0].job.options };
-    int code = BAD;
-    if (r) diff_report(d, gates, r);
-    if (!r || report_failed(r)) {
-        cli_error(&tool, NULL, "out of memory");
-    } else if ((!junit_text || diff_junit(d, gates, junit_text)) &&
-               (!markdown_text || diff_markdown(d, gates, r, markdown_text))) {
-        if (want_json)
-            put_json(d, view, r);
-        else if (!is_stdout(junit_text) && !is_stdout(markdown_text))
-            analyze_text(&view, r);
-        code = diff_gates_failed(gates)   ? REGRESSED
-               : diff_gates_missed(gates) ? BAD
-                                          : SAME;
+    const ts_output junit = { .path = junit_text };
+    const ts_output markdown = { .path = markdown_text };
+    ts_result result = TS_OK;
+    if (junit_text) result = ts_diff_write(d, TS_REPORT_JUNIT, &junit, NULL);
+    if (result == TS_OK && markdown_text)
+        result = ts_diff_write(d, TS_REPORT_MARKDOWN, &markdown, NULL);
+    if (result == TS_OK && want_json)
+        result = ts_diff_write(d, TS_REPORT_JSON, to_stdout(), NULL);
+    else if (result == TS_OK && !is_stdout(junit_text) &&
+             !is_stdout(markdown_text))
+        result = ts_diff_write(d, TS_REPORT_TEXT, to_stdout(), NULL);
+    if (result != TS_OK) return BAD;
+    switch (ts_diff_verdict_of(d)) {
+    case TS_DIFF_PASSED: return SAME;
+    case TS_DIFF_FAILED: return REGRESSED;
+    default: return BAD;
     }
-    report_close(r);
+}
+
+// 0 is a number of rows here.
+static int64_t row_count(uint64_t given)
+{
+    return !given ? -1 : given > INT64_MAX ? INT64_MAX : (int64_t)given;
+}
+
+static int compare(char **a, size_t a_count, char **b, size_t b_count)
+{
+    cli_reporter reporter = { .tool = &tool };
+    const ts_diff_desc desc = { .a_paths = (const char *const *)a,
+                                .a_count = a_count,
+                                .b_paths = (const char *const *)b,
+                                .b_count = b_count,
+                                .selection = &selected,
+                                .gates = gate_list.items,
+                                .gate_count = gate_list.count,
+                                .gate_files = gate_files.items,
+                                .gate_file_count = gate_files.count,
+                                .gate_untested = want_untested,
+                                .alpha = alpha_text,
+                                .top = row_count(top),
+                                .rows = row_count(rows),
+                                .collapse = want_collapse,
+                                .mangled = want_mangled,
+                                .no_symbols = symbolize_off,
+                                .observer = cli_observer(&reporter) };
+    ts_diff *d;
+    const int code =
+        ts_diff_open(&d, &desc, NULL) == TS_OK ? write_all(d) : BAD;
+    ts_diff_close(d);
     return code;
-}
-
-static int run(diff *d, diff_gates *gates, char **a, int a_count, char **b,
-               int b_count)
-{
-    if (!diff_open(d, a, (uint32_t)a_count, b, (uint32_t)b_count)) return BAD;
-    if (!diff_compare(d) || !diff_gates_check(gates, d)) {
-        cli_error(&tool, NULL, "out of memory");
-        return BAD;
-    }
-    warn(gates, d);
-    return tell(d, gates);
-}
-
-// Of both sides the same part.
-static int select_and_run(diff *d, diff_gates *gates, char **a,
-                          uint32_t a_count, char **b, uint32_t b_count)
-{
-    if (!select_files(&tool, a, &a_count) || !select_files(&tool, b, &b_count))
-        return BAD;
-    select_install();
-    return run(d, gates, a, (int)a_count, b, (int)b_count);
 }
 
 // The files with gates are read like the traces.
@@ -197,10 +148,7 @@ static bool check_files(char **traces, size_t count)
     };
     const char **const inputs =
         malloc((count + CLI_LIST_MOST) * sizeof *inputs);
-    if (!inputs) {
-        cli_error(&tool, NULL, "out of memory");
-        return false;
-    }
+    if (!inputs) return cli_out_of_memory(&tool);
     for (size_t i = 0; i < count; i++)
         inputs[i] = traces[i];
     for (size_t i = 0; i < gate_files.count; i++)
@@ -213,6 +161,7 @@ static bool check_files(char **traces, size_t count)
 
 int main(int argc, char **argv)
 {
+    uint64_t alpha;
     int b_count = -1; // of the files behind "--"
     for (int i = 1; i < argc && b_count < 0; i++)
         if (!strcmp(argv[i], "--")) b_count = argc - i - 1;
@@ -227,21 +176,9 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (!check_files(argv + 1, (size_t)(a_count + b_count))) return BAD;
-    diff d = { .tool = &tool };
-    diff_gates gates = { .untested_fails = want_untested };
-    if (!parse_alpha(alpha_text, &d.alpha) || !select_check(&tool))
+    if (!diff_alpha_read(&tool, alpha_text, &alpha) || !select_check(&tool))
         return cli_usage(&tool);
-    const analyze_options o = { .top = top,
-                                .rows = rows,
-                                .collapse = want_collapse,
-                                .no_demangle = want_mangled };
-    for (int side = 0; side < 2; side++)
-        d.sides[side].job = (analyze_job){ .tool = &tool, .options = o };
-    int code = BAD;
-    if (read_gates(&gates))
-        code = select_and_run(&d, &gates, argv + 1, (uint32_t)a_count,
-                              argv + 1 + a_count, (uint32_t)b_count);
-    diff_close(&d);
-    diff_gates_close(&gates);
+    const int code =
+        compare(argv + 1, (size_t)a_count, argv + 1 + a_count, (size_t)b_count);
     return cli_finish(&tool, code) == code ? code : BAD;
 }

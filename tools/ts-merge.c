@@ -1,7 +1,8 @@
 /*
     ts-merge.c - several traces become one
 */
-#include "tools/merge/merge.h"
+#include "tools/cli/context.h"
+#include "tools/tracesmith_tools.h"
 
 static const char *out_text;
 static cli_list offsets;
@@ -32,7 +33,7 @@ static const cli_tool tool = {
 
 int main(int argc, char **argv)
 {
-    merge_job job = { .tool = &tool };
+    cli_reporter reporter = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
     if (argc < 2) {
         cli_error(&tool, NULL, "which traces?");
@@ -42,18 +43,21 @@ int main(int argc, char **argv)
         cli_error(&tool, NULL, "where to? Give -o FILE");
         return cli_usage(&tool);
     }
-    job.out = out_text;
-    job.shared_flows = shared_flows;
-    int code = CLI_FAILED;
-    if (merge_open(&job, argv + 1, (uint32_t)argc - 1)) {
-        if (!merge_offsets(&job, &offsets) ||
-            !cli_joined_check(&tool, out_text, "merge.files")) {
-            code = CLI_USAGE;
-        } else if (merge_place(&job) && merge_write(&job)) {
-            (want_json ? merge_json : merge_text)(&job);
-            code = CLI_OK;
-        }
-    }
-    merge_close(&job);
-    return cli_finish(&tool, code);
+    const ts_merge_desc desc = { .paths = (const char *const *)argv + 1,
+                                 .path_count = (size_t)argc - 1,
+                                 .output = out_text,
+                                 .offsets = offsets.items,
+                                 .offset_count = offsets.count,
+                                 .shared_flows = shared_flows,
+                                 .observer = cli_observer(&reporter) };
+    const ts_output out = { .stream = stdout };
+    ts_merge *merged;
+    const ts_result result = ts_merge_files(&merged, &desc, NULL);
+    if (result == TS_OK)
+        ts_merge_write(merged, want_json ? TS_REPORT_JSON : TS_REPORT_TEXT,
+                       &out, NULL);
+    ts_merge_close(merged);
+    return cli_finish(&tool, result == TS_OK          ? CLI_OK
+                             : result == TS_ERR_USAGE ? CLI_USAGE
+                                                      : CLI_FAILED);
 }

@@ -1,9 +1,10 @@
 /*
     ts-query.c - SQL over traces
 */
-#include "tools/query/query.h"
+#include "tools/shell/shell.h"
 #include "tools/common/select/select.h"
 #include "tools/common/symbolize/symbolize.h"
+#include "tools/tracesmith_tools.h"
 #include <unistd.h>
 
 static const char *file_text, *save_text;
@@ -160,50 +161,74 @@ static char *read_file(const char *path)
 
 /* ---- Main --------------------------------------------------------------- */
 
-static int run_text(query *q, const char *sql, const char *where)
+static ts_output to_stdout(void)
 {
-    return save_text ? query_save(q, save_text, sql) : query_run(q, sql, where);
+    return (ts_output){ .stream = stdout,
+                        .columns = cli_has_width() ? cli_width() : 0 };
 }
 
-static int run(query *q, const char *sql)
+static ts_result run_text(ts_sql *sql, const char *text, const char *where)
 {
-    for (size_t i = 0; i < settings.count; i++) {
-        if (query_set(q, settings.items[i])) continue;
-        cli_error(&tool, NULL, "--set %s: it is NAME=VALUE", settings.items[i]);
-        return CLI_USAGE;
-    }
-    query_set_mode(q, want_csv    ? QUERY_CSV
-                      : want_json ? QUERY_JSON
-                                  : QUERY_TABLE);
-    if (want_schema) return query_schema(q, NULL);
-    if (want_tables) return query_tables(q);
-    if (sql) return run_text(q, sql, NULL);
-    if (save_text && !file_text) return query_save(q, save_text, NULL);
-    if (!file_text && isatty(STDIN_FILENO)) return query_shell(q);
-    const char *const path = file_text ? file_text : "-";
+    const ts_output out = to_stdout();
+    const ts_sql_format format = want_csv    ? TS_SQL_CSV
+                                 : want_json ? TS_SQL_JSON
+                                             : TS_SQL_TABLE;
+    if (save_text) return ts_sql_save(sql, save_text, text, NULL);
+    return ts_sql_write(sql, text, where, format, &out, NULL, NULL);
+}
+
+static int run_file(ts_sql *sql, const char *path)
+{
     char *const text = read_file(path);
     if (!text) return CLI_FAILED;
-    const int code =
-        run_text(q, text, strcmp(path, "-") != 0 ? path : "standard input");
+    const ts_result result =
+        run_text(sql, text, strcmp(path, "-") != 0 ? path : "standard input");
     free(text);
-    return code;
+    return result == TS_OK ? CLI_OK : CLI_FAILED;
+}
+
+static int run(ts_sql *sql, const char *text)
+{
+    const ts_output out = to_stdout();
+    ts_result result;
+    if (want_schema)
+        result = ts_sql_schema_write(sql, NULL, &out, NULL);
+    else if (want_tables)
+        result = ts_sql_tables_write(sql, &out, NULL);
+    else if (text || (save_text && !file_text))
+        result = run_text(sql, text, NULL);
+    else if (!file_text && isatty(STDIN_FILENO))
+        return shell_run(&tool, sql,
+                         want_csv    ? TS_SQL_CSV
+                         : want_json ? TS_SQL_JSON
+                                     : TS_SQL_TABLE);
+    else
+        return run_file(sql, file_text ? file_text : "-");
+    return result == TS_OK ? CLI_OK : CLI_FAILED;
 }
 
 int main(int argc, char **argv)
 {
+    cli_reporter reporter = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
     const char *const last = argc > 1 ? argv[argc - 1] : "";
-    const char *const sql =
+    const char *const text =
         strpbrk(last, " \t\n") && access(last, F_OK) != 0 ? last : NULL;
-    uint32_t files = (uint32_t)(argc - 1 - (sql != NULL));
-    if (!check_usage(argv + 1, files, sql != NULL) || !select_check(&tool))
+    const uint32_t files = (uint32_t)(argc - 1 - (text != NULL));
+    if (!check_usage(argv + 1, files, text != NULL) || !select_check(&tool))
         return cli_usage(&tool);
     if (!check_files(argv + 1, files)) return CLI_USAGE;
-    if (!select_files(&tool, argv + 1, &files)) return CLI_FAILED;
-    select_install();
-    query *const q = query_open(&tool, argv + 1, files);
-    if (!q) return CLI_FAILED;
-    const int code = run(q, sql);
-    query_close(q);
+    const ts_sql_desc desc = { .paths = (const char *const *)argv + 1,
+                               .path_count = files,
+                               .selection = &selected,
+                               .settings = settings.items,
+                               .setting_count = settings.count,
+                               .no_symbols = symbolize_off,
+                               .observer = cli_observer(&reporter) };
+    ts_sql *sql;
+    const ts_result result = ts_sql_open(&sql, &desc, NULL);
+    if (result != TS_OK) return result == TS_ERR_USAGE ? CLI_USAGE : CLI_FAILED;
+    const int code = run(sql, text);
+    ts_sql_close(sql);
     return cli_finish(&tool, code);
 }

@@ -260,20 +260,20 @@ static int say_failure(const replay_job *job, ts_result result)
 static int say_empty(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
-    cli_error_begin(&tool, job->path);
-    fputs("nothing is selected", stderr);
+    FILE *const out = cli_error_begin(&tool, job->path);
+    fputs("nothing is selected", out);
     const char *before = ": of ";
     for (uint32_t i = TS_SKIP_NOT + 1; i < TS_SKIP_LIMIT; i++) {
         if (!s->skipped[i]) continue;
         if (*before == ':')
-            fprintf(stderr, ": of %s operations ", cli_count(s->loaded).s);
+            fprintf(out, ": of %s operations ", cli_count(s->loaded).s);
         else
-            fputs(before, stderr);
-        fprintf(stderr, "%s are skipped as %s", cli_count(s->skipped[i]).s,
+            fputs(before, out);
+        fprintf(out, "%s are skipped as %s", cli_count(s->skipped[i]).s,
                 ts_skip_name(i));
         before = ", ";
     }
-    fputc('\n', stderr);
+    cli_error_end();
     return REPLAY_BAD;
 }
 

@@ -1,7 +1,6 @@
 /*
     ts-symbolize.c - gives the frames of a trace's stacks their names
 */
-#define TRACESMITH_WRITER
 #include "tools/common/symbolize/symbolize.h"
 #include <sys/stat.h>
 #include <unistd.h>

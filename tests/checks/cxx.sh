@@ -12,7 +12,8 @@ flags="-I. -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
 everything='
     set -e
     compiler=$0; out=$1; shift
-    for header in tracesmith.h tracesmith_replay.h backends/*.h; do
+    for header in tracesmith.h tracesmith_replay.h tools/tracesmith_tools.h \
+        backends/*.h; do
         test -e "$header" || continue
         { printf "#include \"%s\"\n" $header $header
             echo "typedef int not_empty;"; } >$out.c

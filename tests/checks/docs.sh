@@ -21,7 +21,7 @@ blocks() {
 
 # A block is a whole file, declarations, or statements of a function.
 compiles='
-    flags="-std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Wno-unused -Werror"
+    flags="-std=c11 -D_GNU_SOURCE -I. -Itools -Wall -Wextra -Wno-unused -Werror"
     gcc $flags -fsyntax-only $0 2>$0.1 && exit
     grep -q "main(" $0 && { cat $0.1; exit 1; }
     headers="#include <stdio.h>
@@ -41,7 +41,8 @@ compiles='
     gcc $flags -fsyntax-only $0.body.c 2>$0.3 && exit
     cat $0.2 $0.3
     exit 1'
-for document in README.md docs/*.md *.h backends/*.h; do
+for document in README.md docs/*.md *.h tools/tracesmith_tools.h \
+    backends/*.h; do
     test -e "$document" || continue
     for block in $(blocks "$document"); do
         name=${block#"$folder"/}

@@ -81,6 +81,51 @@ check "install: pkg-config --static names what the library needs" sh -c '
     cc -std=c11 "$0/program.c" $(pkg-config --cflags --libs --static \
         tracesmith | sed s/-ltracesmith/-l:libtracesmith.a/) -o "$0/static" &&
         cd "$0" && ./static' "$folder" "$prefix"
+# libtracesmith-tools: a program that does what the tools do, as C and as C++,
+# linked in each way; it prints nothing that it was not asked for.
+consumer=$PWD/$HERE/consumer.c
+job=$PWD/docs/examples/job.tar.gz
+for way in c c++ static; do
+    check "install: the tools as a library, $way" sh -c '
+        set -e
+        mkdir -p "$0/tools/$1/out" && cd "$0/tools/$1"
+        export PKG_CONFIG_PATH="$2/lib/pkgconfig" LD_LIBRARY_PATH="$2/lib"
+        cp "$3" program.c
+        cp "$3" program.cpp
+        libs=$(pkg-config --cflags --libs tracesmith-tools)
+        case $1 in
+        c) cc -std=c11 -Wall -Wextra -Werror program.c $libs -o program ;;
+        c++) c++ -std=c++20 -Wall -Wextra -Werror program.cpp $libs \
+            -o program ;;
+        static) cc -std=c11 program.c $(pkg-config --cflags --libs --static \
+            tracesmith-tools | sed "s/-l\(tracesmith[a-z-]*\)/-l:lib\1.a/g") \
+            -o program ;;
+        esac
+        ./program out "$4" >said 2>&1 || { cat said; exit 1; }
+        test ! -s said
+        readelf -d program >needed
+        case $1 in
+        static) ! grep libtracesmith needed ;;
+        *) grep "NEEDED.*libtracesmith-tools[.]so[.]0[.]1" needed ;;
+        esac' "$folder" "$way" "$prefix" "$consumer" "$job"
+done
+check "install: libtracesmith-tools has the names of its header, no others" \
+    sh -c '
+    set -e
+    tr "\n" " " <"$0/include/tracesmith_tools.h" |
+        grep -o "TS_TOOLS_API [^;{]*(" | grep -o "ts_[a-z_]*($" |
+        tr -d "(" | sort >"$1.declared"
+    test "$(wc -l <"$1.declared")" -gt 30
+    nm -D --defined-only "$0/lib/libtracesmith-tools.so" |
+        sed "s/.* //" | sort | diff "$1.declared" -
+    nm -g --defined-only "$0/lib/libtracesmith-tools.a" |
+        sed -n "s/.* [A-Z] //p" | sort | diff "$1.declared" -' \
+    "$prefix" "$folder/names"
+check "install: a program that records needs nothing of the tools" sh -c '
+    readelf -d "$0/lib/libtracesmith.so" | grep NEEDED >"$1"
+    ! grep -E "sqlite|libz[.]|yajl|libdw|deflate|edit" "$1"' \
+    "$prefix" "$folder/needed"
+cp "$consumer" "$folder/consumer.c"
 cat >"$folder/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.13)
 project(program C CXX)
@@ -92,6 +137,10 @@ foreach(way tracesmith static)
         target_link_libraries(${name} tracesmith::${way})
     endforeach()
 endforeach()
+add_executable(consumer consumer.c)
+target_link_libraries(consumer tracesmith::tools)
+add_executable(consumer_static consumer.c)
+target_link_libraries(consumer_static tracesmith::tools_static)
 find_package(tracesmith 0.2 QUIET)
 if(tracesmith_FOUND)
     message(FATAL_ERROR "0.1 is taken for 0.2")
@@ -109,8 +158,15 @@ check "install: CMake, in a tree that was moved" sh -c '
         static_program_c static_program_cpp; do
         ./$program
     done
-    readelf -d static_program_c | grep libtracesmith && exit 1 || true' \
-    "$root" "$folder/cmake"
+    mkdir out
+    for program in consumer consumer_static; do
+        ./$program out "$2"
+        rm out/*
+    done
+    for program in static_program_c consumer_static; do
+        readelf -d $program | grep libtracesmith && exit 1
+    done
+    exit 0' "$root" "$folder/cmake" "$job"
 check "install: shells complete commands and options" \
     $HERE/completions.bash "$root/usr"
 check "install: nothing is left by make uninstall" sh -c '

@@ -18,6 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef TRACESMITH_WRITER
+#define TRACESMITH_WRITER // before the first include
+#endif
 #include "tracesmith_replay.h"
 
 /* ==== 1. Options ========================================================= */
@@ -66,12 +69,32 @@ void cli_parse(const cli_tool *tool, int *argc, char **argv);
 int cli_usage(const cli_tool *tool);
 
 // "TOOL: FILE: message" on stderr, on one line whatever names are in it; `file`
-// may be NULL.
+// may be NULL. In a call of the library: for its observer, see context.h.
 __attribute__((format(printf, 3, 4))) void
 cli_error(const cli_tool *tool, const char *file, const char *format, ...);
+// The same of the reason why a call fails. Returns false.
+__attribute__((format(printf, 4, 5))) bool cli_fail(const cli_tool *tool,
+                                                    ts_result result,
+                                                    const char *file,
+                                                    const char *format, ...);
+bool cli_out_of_memory(const cli_tool *tool); // likewise
+// What to do about the failure before.
+__attribute__((format(printf, 2, 3))) void cli_hint(const cli_tool *tool,
+                                                    const char *format, ...);
 
-// How such a message begins, for those that print the rest themselves.
-void cli_error_begin(const cli_tool *tool, const char *file);
+// Such a message in parts: begin it, print the rest, which may have several
+// lines, to what that returns, and end it as one of the three.
+FILE *cli_error_begin(const cli_tool *tool, const char *file);
+void cli_error_end(void);
+bool cli_fail_end(ts_result result); // returns false
+void cli_hint_end(void);
+
+// What a failed call of the system comes to.
+ts_result cli_errno_result(int number);
+
+// stdout; in a call of the library: what its results are written to.
+FILE *cli_stdout(void);
+__attribute__((format(printf, 1, 2))) void cli_print(const char *format, ...);
 
 // Flushes stdout. Returns `code`, or CLI_FAILED when output was lost, which
 // it says. The last thing that main does.
@@ -265,6 +288,9 @@ typedef struct cli_progress {
 
 void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total);
 void cli_progress_end(cli_progress *progress); // erases it
+// The same on stderr also in a call of the library, whose observer shows it.
+void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t total);
+void cli_progress_erase(cli_progress *progress);
 
 /* ==== 5. Traces ========================================================== */
 
@@ -300,7 +326,7 @@ void cli_trace_close(cli_trace *trace);
 extern bool (*cli_trace_opened)(cli_trace *trace, const cli_tool *tool);
 // Called before a reader is closed, by whom it is that keeps things of readers
 // (NULL: nobody does).
-extern void (*cli_trace_closing)(const ts_reader *reader);
+extern void (*_Atomic cli_trace_closing)(const ts_reader *reader);
 // Whether this user recorded exactly these bytes: ts-record lists traces that
 // hold code in a folder of the user's own, see docs/security.md. All of the
 // file is read.

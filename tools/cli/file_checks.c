@@ -56,8 +56,8 @@ bool cli_regular_check(const cli_tool *tool, const char *path)
 {
     struct stat out;
     if (stat(path, &out) || S_ISREG(out.st_mode)) return true;
-    cli_error(tool, path, "cannot be written: %s",
-              S_ISDIR(out.st_mode) ? strerror(EISDIR) : "not a regular file");
+    cli_fail(tool, TS_ERR_IO, path, "cannot be written: %s",
+             S_ISDIR(out.st_mode) ? strerror(EISDIR) : "not a regular file");
     return false;
 }
 
@@ -67,17 +67,17 @@ bool cli_trace_apart(const cli_tool *tool, const cli_trace *a,
     static const uint8_t unknown[16];
     const uint8_t *const session = b->info->session;
     if (cli_same_file(a->path, b->path)) {
-        cli_error(tool, b->path,
-                  "is given twice; several traces are of one process each");
+        cli_fail(tool, TS_ERR_STATE, b->path,
+                 "is given twice; several traces are of one process each");
         return false;
     }
     if (memcmp(a->info->session, session, sizeof unknown) ||
         !memcmp(session, unknown, sizeof unknown))
         return true;
-    cli_error(tool, b->path,
-              "is of the same session as %s: what that process did would "
-              "count twice",
-              a->path);
+    cli_fail(tool, TS_ERR_STATE, b->path,
+             "is of the same session as %s: what that process did would "
+             "count twice",
+             a->path);
     return false;
 }
 
@@ -98,17 +98,18 @@ bool cli_output_check(const cli_tool *tool, const char *path,
                       const char *const *inputs, size_t count)
 {
     if (!strcmp(path, "-")) {
-        cli_error(tool, NULL,
-                  "-o -: a trace is written to a file, not to standard output");
+        cli_fail(tool, TS_ERR_IO, NULL,
+                 "-o -: a trace is written to a file, not to standard output");
         return false;
     }
     if (!*path) {
-        cli_error(tool, NULL, "-o '': %s", strerror(ENOENT));
+        cli_fail(tool, TS_ERR_IO, NULL, "-o '': %s", strerror(ENOENT));
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         if (!cli_same_file(inputs[i], path)) continue;
-        cli_error(tool, path, "is the trace itself; name another output");
+        cli_fail(tool, TS_ERR_IO, path,
+                 "is the trace itself; name another output");
         return false;
     }
     return cli_regular_check(tool, path) &&

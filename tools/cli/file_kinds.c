@@ -200,10 +200,10 @@ bool cli_joined_check(const cli_tool *tool, const char *path, const char *key)
                      ts_reader_metadata(reader, 0, key, &found);
     ts_reader_close(reader);
     if (!own)
-        cli_error(tool, path,
-                  "exists and was not written by %s: is it one of the traces "
-                  "to read? Name the output with -o, or remove it",
-                  tool->name);
+        cli_fail(tool, TS_ERR_IO, path,
+                 "exists and was not written by %s: is it one of the traces "
+                 "to read? Name the output with -o, or remove it",
+                 tool->name);
     return own;
 }
 
@@ -214,8 +214,8 @@ bool cli_replace_check(const cli_tool *tool, const char *path, cli_kind kind)
         return true;
     const cli_kind old = kind_of(&h);
     if (old == kind) return true;
-    cli_error(tool, path,
-              "exists and is %s%snot %s: remove it, or name another output",
-              name_of(old), old == CLI_ANY ? "" : ", ", name_of(kind));
+    cli_fail(tool, TS_ERR_IO, path,
+             "exists and is %s%snot %s: remove it, or name another output",
+             name_of(old), old == CLI_ANY ? "" : ", ", name_of(kind));
     return false;
 }

@@ -1,27 +1,7 @@
 /*
     options.c - options, messages, exit codes
 */
-#include "tools/cli/cli.h"
-#include <stdarg.h>
-
-void cli_error_begin(const cli_tool *tool, const char *file)
-{
-    fprintf(stderr, "%s: ", tool->name);
-    if (file) cli_put_path(stderr, file);
-    if (file) fputs(": ", stderr);
-}
-
-void cli_error(const cli_tool *tool, const char *file, const char *format, ...)
-{
-    char message[2048];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    cli_error_begin(tool, file);
-    cli_put_text(stderr, message, strlen(message));
-    fputc('\n', stderr);
-}
+#include "tools/cli/context.h"
 
 int cli_usage(const cli_tool *tool)
 {
@@ -321,6 +301,7 @@ static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
 
 void cli_parse(const cli_tool *tool, int *argc, char **argv)
 {
+    cli_is_tool = true;
     int kept = 1, i = 1;
     for (; i < *argc && strcmp(argv[i], "--"); i++) {
         const char *const word = argv[i];

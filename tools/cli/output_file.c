@@ -14,8 +14,8 @@ static bool is_stdout(const char *path)
 
 static bool say(const cli_tool *tool, const char *path, int why)
 {
-    cli_error(tool, *path ? path : "''", "cannot be written: %s",
-              strerror(why));
+    cli_fail(tool, cli_errno_result(why), *path ? path : "''",
+             "cannot be written: %s", strerror(why));
     return false;
 }
 
@@ -28,7 +28,7 @@ bool cli_inputs_check(const cli_tool *tool, const char *const *inputs,
     for (size_t i = 0; i < count; i++)
         streams += !strcmp(inputs[i], "-");
     if (streams < 2) return true;
-    cli_error(tool, NULL, "standard input is given twice");
+    cli_fail(tool, TS_ERR_USAGE, NULL, "standard input is given twice");
     return false;
 }
 
@@ -49,17 +49,17 @@ bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
         for (size_t k = 0; to->path && k < i; k++) {
             if (!outputs[k].path || !is_same_output(outputs[k].path, to->path))
                 continue;
-            cli_error(tool, NULL, "%s and %s both write to %s",
-                      outputs[k].option, to->option,
-                      is_stdout(to->path) ? "standard output" : to->path);
+            cli_fail(tool, TS_ERR_USAGE, NULL, "%s and %s both write to %s",
+                     outputs[k].option, to->option,
+                     is_stdout(to->path) ? "standard output" : to->path);
             return false;
         }
         for (size_t k = 0; to->path && k < input_count; k++) {
             if (is_stdout(to->path) || !cli_same_file(inputs[k], to->path))
                 continue;
-            cli_error(tool, to->path,
-                      "%s would replace what is read; name another output",
-                      to->option);
+            cli_fail(tool, TS_ERR_IO, to->path,
+                     "%s would replace what is read; name another output",
+                     to->option);
             return false;
         }
         if (to->path && !cli_replace_check(tool, to->path, to->kind))

@@ -1,7 +1,7 @@
 /*
     terminal.c - what the terminal can do; progress
 */
-#include "tools/cli/cli.h"
+#include "tools/cli/context.h"
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,14 +29,16 @@ bool cli_unicode(void)
 {
     // An unset locale says nothing about the terminal, which nowadays is one
     // for UTF-8; a locale that was set on purpose does.
-    static int known = -1;
-    if (known >= 0) return known;
+    static _Atomic int known; // 0: not yet, 1: no, 2: yes
+    if (known) return known == 2;
     const char *locale = variable("LC_ALL");
     if (!*locale) locale = variable("LC_CTYPE");
     if (!*locale) locale = variable("LANG");
-    known = !*locale || strstr(locale, "UTF-8") || strstr(locale, "utf8") ||
-            strstr(locale, "UTF8") || strstr(locale, "utf-8");
-    return known;
+    const bool is_utf8 = !*locale || strstr(locale, "UTF-8") ||
+                         strstr(locale, "utf8") || strstr(locale, "UTF8") ||
+                         strstr(locale, "utf-8");
+    known = 1 + is_utf8;
+    return is_utf8;
 }
 
 // What the terminal says, then the variable, then the fallback.
@@ -48,14 +50,17 @@ static uint32_t extent(unsigned short seen, const char *name, uint32_t fallback)
 
 uint32_t cli_width(void)
 {
+    const cli_context *const c = cli_context_now();
     struct winsize size = { 0 };
+    if (c) return c->columns ? c->columns : 80;
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
     return extent(size.ws_col, "COLUMNS", 80);
 }
 
 bool cli_has_width(void)
 {
-    return isatty(STDOUT_FILENO) || *variable("COLUMNS");
+    const cli_context *const c = cli_context_now();
+    return c ? c->columns : isatty(STDOUT_FILENO) || *variable("COLUMNS");
 }
 
 uint32_t cli_height(void)
@@ -74,7 +79,37 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// At most ten times a second.
+static void report(const ts_observer *observer, cli_progress *progress,
+                   uint64_t done, uint64_t total)
+{
+    const uint64_t now = now_ns();
+    if (!observer->progress || now - progress->last_ns < 100000000u) return;
+    progress->last_ns = now;
+    progress->shown = true;
+    observer->progress(observer->user, progress->what, done, total);
+}
+
 void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total)
+{
+    const cli_context *const c = cli_context_now();
+    if (c)
+        report(c->observer, progress, done, total);
+    else
+        cli_progress_draw(progress, done, total);
+}
+
+void cli_progress_end(cli_progress *progress)
+{
+    const cli_context *const c = cli_context_now();
+    if (!c)
+        cli_progress_erase(progress);
+    else if (progress->shown)
+        c->observer->progress(c->observer->user, NULL, 0, 0);
+    progress->shown = false;
+}
+
+void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t total)
 {
     const uint64_t now = now_ns();
     if (!progress->start_ns) progress->start_ns = now;
@@ -93,7 +128,7 @@ void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total)
     fflush(stderr);
 }
 
-void cli_progress_end(cli_progress *progress)
+void cli_progress_erase(cli_progress *progress)
 {
     if (progress->shown) fputs("\r\x1b[K", stderr);
     progress->shown = false;

@@ -1,7 +1,7 @@
 /*
     trace.c - opening a trace and saying what is wrong with it
 */
-#include "tools/cli/cli.h"
+#include "tools/cli/context.h"
 #include <unistd.h>
 
 enum { DAMAGE_SHOWN = 3 };
@@ -92,6 +92,13 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
     return count;
 }
 
+// Who shows a part of a trace alone, in this call or in the whole tool.
+static bool (*on_opened(void))(cli_trace *trace, const cli_tool *tool)
+{
+    const cli_context *const c = cli_context_now();
+    return c ? c->trace_opened : cli_trace_opened;
+}
+
 // Figures of a part are of that part alone.
 static void say_cut(const cli_trace *trace, const cli_tool *tool,
                     const char *path)
@@ -103,13 +110,14 @@ static void say_cut(const cli_trace *trace, const cli_tool *tool,
         return;
     const bool said = ts_reader_metadata(reader, 0, "cut.what", &what) &&
                       what.type == TS_VALUE_TEXT;
-    cli_error_begin(tool, path);
-    fputs(cli_trace_opened ? "selected by" : "a part of a trace, cut by ts-cut",
-          stderr);
-    if (said) fputc(' ', stderr);
-    if (said) cli_put_text(stderr, what.text.text, what.text.size);
-    fprintf(stderr, ": %s of %s events\n", cli_count((uint64_t)kept.number).s,
+    FILE *const out = cli_error_begin(tool, path);
+    fputs(on_opened() ? "selected by" : "a part of a trace, cut by ts-cut",
+          out);
+    if (said) fputc(' ', out);
+    if (said) cli_put_text(out, what.text.text, what.text.size);
+    fprintf(out, ": %s of %s events", cli_count((uint64_t)kept.number).s,
             cli_count((uint64_t)kept.number + (uint64_t)left_out.number).s);
+    cli_error_end();
 }
 
 void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
@@ -148,17 +156,17 @@ static void say_failure(const cli_tool *tool, const char *path,
                         ts_result result, int number)
 {
     if (result == TS_ERR_IO)
-        cli_error(tool, path, "cannot be read: %s",
-                  number ? strerror(number) : "not a file of bytes");
+        cli_fail(tool, result, path, "cannot be read: %s",
+                 number ? strerror(number) : "not a file of bytes");
     else if (result == TS_ERR_TRUNCATED)
-        cli_error(tool, path, "too short to be an SBT file");
+        cli_fail(tool, result, path, "too short to be an SBT file");
     else if (result == TS_ERR_NOT_SBT && is_importable(path))
-        cli_error(tool, path,
-                  "not an SBT file; `ts-import -o OUT.sbt %s` makes one of a "
-                  "trace of another tool",
-                  path);
+        cli_fail(tool, result, path,
+                 "not an SBT file; `ts-import -o OUT.sbt %s` makes one of a "
+                 "trace of another tool",
+                 path);
     else
-        cli_error(tool, path, "%s", ts_result_text(result));
+        cli_fail(tool, result, path, "%s", ts_result_text(result));
 }
 
 bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
@@ -170,7 +178,8 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     desc.path = path;
     if (!strcmp(path, "-")) {
         if (!read_stdin(&trace->bytes, &desc.size)) {
-            cli_error(tool, path, "cannot be read: %s", strerror(errno));
+            cli_fail(tool, cli_errno_result(errno), path, "cannot be read: %s",
+                     strerror(errno));
             cli_trace_close(trace);
             return false;
         }
@@ -186,8 +195,8 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     }
     trace->info = ts_reader_info(trace->reader);
     if (warn == CLI_WARN_ALL) cli_trace_warn(trace, tool, path);
-    if (!cli_trace_opened) return true;
-    const bool opened = cli_trace_opened(trace, tool);
+    if (!on_opened()) return true;
+    const bool opened = on_opened()(trace, tool);
     if (opened && warn == CLI_WARN_ALL) say_cut(trace, tool, path);
     if (!opened) cli_trace_close(trace);
     return opened;
@@ -199,13 +208,13 @@ bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
     const ts_info *const info = trace->info;
     if (!cli_event_count(info)) return true;
     if (from_ns && *from_ns > info->last_ns)
-        cli_error(tool, trace->path,
-                  "nothing is after --from %s: the last event ends at %s",
-                  cli_time(*from_ns).s, cli_time(info->last_ns).s);
+        cli_fail(tool, TS_ERR_NOT_FOUND, trace->path,
+                 "nothing is after --from %s: the last event ends at %s",
+                 cli_time(*from_ns).s, cli_time(info->last_ns).s);
     else if (to_ns && *to_ns < info->first_ns)
-        cli_error(tool, trace->path,
-                  "nothing is before --to %s: the first event begins at %s",
-                  cli_time(*to_ns).s, cli_time(info->first_ns).s);
+        cli_fail(tool, TS_ERR_NOT_FOUND, trace->path,
+                 "nothing is before --to %s: the first event begins at %s",
+                 cli_time(*to_ns).s, cli_time(info->first_ns).s);
     else
         return true;
     return false;
@@ -238,7 +247,7 @@ uint64_t cli_event_count(const ts_info *info)
 }
 
 bool (*cli_trace_opened)(cli_trace *trace, const cli_tool *tool);
-void (*cli_trace_closing)(const ts_reader *reader);
+void (*_Atomic cli_trace_closing)(const ts_reader *reader);
 
 void cli_trace_close(cli_trace *trace)
 {

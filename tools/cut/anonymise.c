@@ -76,7 +76,7 @@ static bool grow(cut_aliases *a)
 
 cut_alias *cut_alias_find(cut_aliases *a, int role, uint64_t low, uint64_t high)
 {
-    static cut_alias none;
+    static _Thread_local cut_alias none;
     none = (cut_alias){ .number = 1, .role = (uint8_t)role };
     if ((!a->list || a->count > a->mask / 2) && !grow(a)) {
         a->no_memory = true;

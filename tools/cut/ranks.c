@@ -84,21 +84,22 @@ static void say_ranks(const cut_job *job, const ranks *r, const char *text)
     int64_t number;
     size_t count = 0;
     if (!r->key && number_of(r->reader, 0, "rank", &number)) {
-        cli_error(job->tool, job->path, "--rank %s: it is of rank %" PRId64,
-                  text, number);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--rank %s: it is of rank %" PRId64, text, number);
         return;
     }
-    cli_error(job->tool, job->path,
-              r->key ? "--rank %s: no such rank; there are:"
-                     : "--rank %s: the trace says nothing of ranks",
-              text);
-    if (!r->key) return;
-    for (size_t i = 0; ts_reader_track_at(r->reader, i, &track); i++)
+    FILE *const out = cli_error_begin(job->tool, job->path);
+    fputs("--rank ", out);
+    cli_put_text(out, text, strlen(text));
+    fputs(r->key ? ": no such rank; there are:\n"
+                 : ": the trace says nothing of ranks",
+          out);
+    for (size_t i = 0; r->key && ts_reader_track_at(r->reader, i, &track); i++)
         if (track.type == TS_TRACK_PROCESS &&
             number_of(r->reader, track.id, r->key, &number) && count++ < SHOWN)
-            fprintf(stderr, "%s%" PRId64, count > 1 ? ", " : "  ", number);
-    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
-    fputc('\n', stderr);
+            fprintf(out, "%s%" PRId64, count > 1 ? ", " : "  ", number);
+    if (count > SHOWN) fprintf(out, " and %zu more", count - SHOWN);
+    cli_fail_end(TS_ERR_NOT_FOUND);
 }
 
 bool cut_ranks(cut_job *job, const char *text)
@@ -109,10 +110,7 @@ bool cut_ranks(cut_job *job, const char *text)
         r.found =
             malloc((ts_reader_info(reader)->track_count + 1) * sizeof *r.found);
     job->wish.processes = r.found;
-    if (r.key && !r.found) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (r.key && !r.found) return cli_out_of_memory(job->tool);
     for (const char *at = text;; at++) {
         const size_t size = strcspn(at, ",");
         if (!find(&r, at, size) && !job->other_files) {
@@ -149,21 +147,24 @@ static bool say_processes(const cut_job *job, const char *text, size_t size)
     const ts_reader *const reader = job->trace->reader;
     ts_track track;
     size_t count = 0;
-    cli_error(job->tool, job->path, "--process '%.*s': %s", (int)size, text,
-              job->wish.process_count ? "no such process is of these ranks; "
-                                        "the trace has:"
-                                      : "no such process; the trace has:");
+    FILE *const out = cli_error_begin(job->tool, job->path);
+    fputs("--process '", out);
+    cli_put_text(out, text, size);
+    fputs(job->wish.process_count
+              ? "': no such process is of these ranks; the trace has:\n"
+              : "': no such process; the trace has:\n",
+          out);
     for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
         if (track.type != TS_TRACK_PROCESS || count++ >= SHOWN) continue;
-        fprintf(stderr, "%s%" PRIu64, count > 1 ? ", " : "  ", track.number);
+        fprintf(out, "%s%" PRIu64, count > 1 ? ", " : "  ", track.number);
         if (!track.name.size) continue;
-        fputs(" (", stderr);
-        cli_put_text(stderr, track.name.text, track.name.size);
-        fputc(')', stderr);
+        fputs(" (", out);
+        cli_put_text(out, track.name.text, track.name.size);
+        fputc(')', out);
     }
-    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
-    fputs(count ? "\n" : "  none\n", stderr);
-    return false;
+    if (count > SHOWN) fprintf(out, " and %zu more", count - SHOWN);
+    if (!count) fputs("  none", out);
+    return cli_fail_end(TS_ERR_NOT_FOUND);
 }
 
 bool cut_processes(cut_job *job, const char *text)
@@ -172,10 +173,7 @@ bool cut_processes(cut_job *job, const char *text)
     uint32_t *const found =
         malloc((ts_reader_info(reader)->track_count + 1) * sizeof *found);
     size_t count = 0;
-    if (!found) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!found) return cli_out_of_memory(job->tool);
     for (const char *at = text; at;) {
         const size_t size = strcspn(at, ",");
         bool known = false;

@@ -81,18 +81,18 @@ uint64_t cut_step_count(const cut_job *job)
 static bool say_steps(const cut_job *job, const steps *s, const char *text)
 {
     if (!s->seen)
-        cli_error(job->tool, job->path,
-                  "--step %s: no steps are marked, neither by zones called "
-                  "ProfilerStep#N nor by frames, and ts-analyze finds none",
-                  text);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--step %s: no steps are marked, neither by zones called "
+                 "ProfilerStep#N nor by frames, and ts-analyze finds none",
+                 text);
     else if (s->least == s->most)
-        cli_error(job->tool, job->path,
-                  "--step %s: the only step that the trace marks is %" PRIu64,
-                  text, s->least);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--step %s: the only step that the trace marks is %" PRIu64,
+                 text, s->least);
     else
-        cli_error(job->tool, job->path,
-                  "--step %s: the trace marks steps %" PRIu64 " to %" PRIu64,
-                  text, s->least, s->most);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--step %s: the trace marks steps %" PRIu64 " to %" PRIu64,
+                 text, s->least, s->most);
     return false;
 }
 
@@ -101,10 +101,8 @@ bool cut_steps(cut_job *job, const char *text)
     steps s = { 0 };
     if (!cut_range(text, &s.first, &s.last)) return say_steps(job, &s, text);
     if (!find_steps(job, TS_EVENT_ZONE, &s) ||
-        (!s.seen && !find_steps(job, TS_EVENT_FRAME, &s))) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+        (!s.seen && !find_steps(job, TS_EVENT_FRAME, &s)))
+        return cli_out_of_memory(job->tool);
     if (!s.has_first || (s.last != UINT64_MAX && s.last > s.most))
         return say_steps(job, &s, text);
     // What comes before the first step or after the last counts to these.

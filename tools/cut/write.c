@@ -142,10 +142,11 @@ static void say_zones(const cut_job *job)
         const ts_text name = ts_reader_site_name(reader, site);
         cli_near_try(&near, name.text, name.size);
     }
-    cli_error(job->tool, job->path, "no zone is called '%s'%s%.*s%s",
-              job->wish.zones, near.name ? "; did you mean '" : "",
-              (int)near.size, near.name ? near.name : "",
-              near.name ? "'?" : "; ts-analyze --only zones lists them");
+    cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+             "no zone is called '%s'%s%.*s%s", job->wish.zones,
+             near.name ? "; did you mean '" : "", (int)near.size,
+             near.name ? near.name : "",
+             near.name ? "'?" : "; ts-analyze --only zones lists them");
 }
 
 static void say(const cut_job *job, ts_result result, int failed)
@@ -163,14 +164,14 @@ static void say(const cut_job *job, ts_result result, int failed)
         cli_error(job->tool, job->out,
                   "captures hold code and memory: they are left out");
     if (result == TS_ERR_NOT_FOUND)
-        cli_error(job->tool, job->path,
-                  job->temporary ? "no event is selected by %s"
-                                 : "no event is like that: nothing is written",
-                  job->wish.what);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 job->temporary ? "no event is selected by %s"
+                                : "no event is like that: nothing is written",
+                 job->wish.what);
     else if (result != TS_OK)
-        cli_error(job->tool, job->out, "cannot be written: %s",
-                  result == TS_ERR_IO && failed ? strerror(failed)
-                                                : ts_result_text(result));
+        cli_fail(job->tool, result, job->out, "cannot be written: %s",
+                 result == TS_ERR_IO && failed ? strerror(failed)
+                                               : ts_result_text(result));
 }
 
 bool cut_write(cut_job *job)

@@ -126,22 +126,22 @@ static bool say_frames(const frames *f, const char *text)
 {
     const cut_job *const job = f->job;
     if (f->several)
-        cli_error(job->tool, job->path,
-                  "--frame %s: there are frames of several names; say "
-                  "NAME:%s",
-                  text, text);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--frame %s: there are frames of several names; say "
+                 "NAME:%s",
+                 text, text);
     else if (!f->seen && cut_has_step_zones(job))
-        cli_error(job->tool, job->path,
-                  "--frame %s: there are no frames, but there are steps: use "
-                  "--step",
-                  text);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--frame %s: there are no frames, but there are steps: use "
+                 "--step",
+                 text);
     else if (!f->seen)
-        cli_error(job->tool, job->path, "--frame %s: there are no such frames",
-                  text);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--frame %s: there are no such frames", text);
     else
-        cli_error(job->tool, job->path,
-                  "--frame %s: there are frames 0 to %" PRIu64, text,
-                  f->seen - 1);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--frame %s: there are frames 0 to %" PRIu64, text,
+                 f->seen - 1);
     return false;
 }
 
@@ -150,8 +150,8 @@ bool cut_frames_valid(const cli_tool *tool, const char *text)
     const char *const colon = strrchr(text, ':');
     frames f;
     if (parse_range(colon ? colon + 1 : text, &f)) return true;
-    cli_error(tool, NULL,
-              "--frame %s: it is A..B, numbers from 0, or NAME:A..B", text);
+    cli_fail(tool, TS_ERR_USAGE, NULL,
+             "--frame %s: it is A..B, numbers from 0, or NAME:A..B", text);
     return false;
 }
 
@@ -163,10 +163,7 @@ bool cut_frames(cut_job *job, const char *text)
                  .name_size = colon ? (size_t)(colon - text) : 0 };
     if (!cut_frames_valid(job->tool, text)) return false;
     parse_range(colon ? colon + 1 : text, &f);
-    if (!find_frames(&f)) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!find_frames(&f)) return cli_out_of_memory(job->tool);
     // The last one is open: it lasts to the end of the trace.
     const bool to_end = f.last == UINT64_MAX || f.last + 1 == f.seen;
     if (f.several || !f.has_from || (!f.has_to && !to_end))

@@ -226,6 +226,10 @@ bool diff_gate_add(diff_gates *gates, const cli_tool *tool, const char *where,
                    const char *text);
 // A file of gates: one a line, # begins a comment.
 bool diff_gate_file(diff_gates *gates, const cli_tool *tool, const char *path);
+// Says on stderr why a gate matches nothing or can see no change, if so.
+void diff_gate_warn(const diff_gate *g, const diff *d, const cli_tool *tool);
+// "5%", "0.1%" (NULL: 5 %), of DIFF_CERTAIN. False with the reason on stderr.
+bool diff_alpha_read(const cli_tool *tool, const char *text, uint64_t *alpha);
 // False: no memory.
 bool diff_gates_check(diff_gates *gates, const diff *d);
 bool diff_gate_failed(const diff_gates *gates, const diff_gate *g);
@@ -258,9 +262,8 @@ bool diff_is_gone(const diff_row *row); // B has none
 
 // The answer and all tables.
 void diff_report(diff *d, const diff_gates *gates, report *r);
-// False with the reason on stderr.
-bool diff_junit(const diff *d, const diff_gates *gates, const char *path);
-bool diff_markdown(const diff *d, const diff_gates *gates, const report *r,
-                   const char *path);
+void diff_junit(const diff *d, const diff_gates *gates, FILE *out);
+void diff_markdown(const diff *d, const diff_gates *gates, const report *r,
+                   FILE *out);
 
 #endif // TS_TOOLS_DIFF_DIFF_H

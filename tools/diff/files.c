@@ -122,12 +122,9 @@ static void put_case(FILE *out, const diff *d, const diff_gates *gates,
     }
 }
 
-bool diff_junit(const diff *d, const diff_gates *gates, const char *path)
+void diff_junit(const diff *d, const diff_gates *gates, FILE *out)
 {
-    cli_out file;
     uint64_t skipped = 0, errors = 0;
-    if (!cli_out_open(&file, d->tool, path)) return false;
-    FILE *const out = file.stream;
     for (size_t i = 0; i < gates->count; i++) {
         skipped += is_skipped(gates, &gates->items[i]);
         errors += diff_gate_missed(&gates->items[i]) ||
@@ -142,7 +139,6 @@ bool diff_junit(const diff *d, const diff_gates *gates, const char *path)
     for (size_t i = 0; i < gates->count; i++)
         put_case(out, d, gates, &gates->items[i]);
     fputs("  </testsuite>\n</testsuites>\n", out);
-    return cli_out_close(&file, true);
 }
 
 /* ---- Markdown ----------------------------------------------------------- */
@@ -215,12 +211,9 @@ static void put_table(FILE *out, const report_table *t, uint64_t top)
     if (rows < t->row_count) fprintf(out, "\n%zu more.\n", t->row_count - rows);
 }
 
-bool diff_markdown(const diff *d, const diff_gates *gates, const report *r,
-                   const char *path)
+void diff_markdown(const diff *d, const diff_gates *gates, const report *r,
+                   FILE *out)
 {
-    cli_out file;
-    if (!cli_out_open(&file, d->tool, path)) return false;
-    FILE *const out = file.stream;
     for (const report_section *s = r->sections; s; s = s->next) {
         const bool first = s == r->sections;
         const bool is_gates = !strcmp(s->name, "gates");
@@ -236,5 +229,4 @@ bool diff_markdown(const diff *d, const diff_gates *gates, const report *r,
             for (const report_table *t = s->tables; t; t = t->next)
                 put_table(out, t, d->sides[0].job.options.top);
     }
-    return cli_out_close(&file, true);
 }

@@ -15,7 +15,7 @@ static char *copy_text(const char *text, size_t size)
 static bool wrong(const cli_tool *tool, const char *where, const char *text,
                   const char *why)
 {
-    cli_error(tool, NULL, "%s '%s': %s", where, text, why);
+    cli_fail(tool, TS_ERR_USAGE, NULL, "%s '%s': %s", where, text, why);
     return false;
 }
 
@@ -248,7 +248,7 @@ bool diff_gate_file(diff_gates *gates, const cli_tool *tool, const char *path)
     char line[4096];
     FILE *const in = strcmp(path, "-") ? fopen(path, "r") : stdin;
     if (!in) {
-        cli_error(tool, path, "%s", strerror(errno));
+        cli_fail(tool, cli_errno_result(errno), path, "%s", strerror(errno));
         return false;
     }
     bool ok = true;
@@ -256,7 +256,7 @@ bool diff_gate_file(diff_gates *gates, const cli_tool *tool, const char *path)
         size_t size = strlen(line);
         const cli_text where = cli_format("line %u", number);
         if (size == sizeof line - 1 && line[size - 1] != '\n') {
-            cli_error(tool, path, "%s is too long", where.s);
+            cli_fail(tool, TS_ERR_USAGE, path, "%s is too long", where.s);
             ok = false;
             break;
         }
@@ -270,7 +270,7 @@ bool diff_gate_file(diff_gates *gates, const cli_tool *tool, const char *path)
         ok = diff_gate_add(gates, tool, place, line);
     }
     if (ok && ferror(in)) {
-        cli_error(tool, path, "the file cannot be read");
+        cli_fail(tool, TS_ERR_IO, path, "the file cannot be read");
         ok = false;
     }
     if (in != stdin) fclose(in);
@@ -286,4 +286,23 @@ void diff_gates_close(diff_gates *gates)
     }
     free(gates->items);
     *gates = (diff_gates){ 0 };
+}
+
+void diff_gate_warn(const diff_gate *g, const diff *d, const cli_tool *tool)
+{
+    if (diff_gate_blind(g))
+        cli_error(tool, NULL,
+                  "gate '%s': %s, so that totals are of different work%s",
+                  g->text, diff_unequal(d),
+                  d->alike ? "; 'step +3%' compares steps" : "");
+    else if (diff_gate_missed(g) && diff_gate_is_part(g, d))
+        cli_error(tool, NULL,
+                  "gate '%s': no name is '%s' as a whole, but it is a part "
+                  "of some: '*%s*' matches these",
+                  g->text, g->pattern, g->pattern);
+    else if (diff_gate_missed(g))
+        cli_error(tool, NULL,
+                  "gate '%s': neither trace has anything like it; if it "
+                  "may be absent, write '?%s'",
+                  g->text, g->text);
 }

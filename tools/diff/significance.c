@@ -279,3 +279,24 @@ bool diff_adjust(const uint64_t *p, uint64_t *adjusted, size_t count)
     free(order);
     return true;
 }
+
+bool diff_alpha_read(const cli_tool *tool, const char *text, uint64_t *alpha)
+{
+    uint64_t value = 0, unit = DIFF_CERTAIN / 100;
+    *alpha = DIFF_CERTAIN / 20;
+    if (!text) return true;
+    const char *s = text;
+    for (; *s >= '0' && *s <= '9' && value <= 100; s++)
+        value = value * 10 + (uint64_t)(*s - '0');
+    bool ok = s > text && value <= 100;
+    value *= unit;
+    if (ok && *s == '.')
+        for (ok = s[1] >= '0' && s[1] <= '9'; *++s >= '0' && *s <= '9';)
+            value += (unit /= 10) * (uint64_t)(*s - '0');
+    *alpha = value;
+    if (ok && !strcmp(s, "%") && value && value < DIFF_CERTAIN) return true;
+    return cli_fail(tool, TS_ERR_USAGE, NULL,
+                    "--alpha %s: it is a share above 0 %% and below 100 %%, "
+                    "such as 1%%",
+                    text);
+}

@@ -166,7 +166,7 @@ static size_t tally_run(const dot *d, uint32_t leader, tally *names,
 // Where there are more names than fit, those that take most of the time.
 static void put_label(dot *d, uint32_t leader, const ts_node *n, int64_t end_ns)
 {
-    static tally names[NAMES];
+    tally names[NAMES];
     uint32_t others;
     const size_t count = tally_run(d, leader, names, &others);
     if (count > SHOWN) qsort(names, count, sizeof *names, compare_tallies);
@@ -463,6 +463,11 @@ static void write_all(dot *d)
     export_resize(d->block.data, 0);
 }
 
+static void close_replay(void *replay)
+{
+    ts_replay_close(replay);
+}
+
 dot_result export_dot(ts_reader *reader, export_out *out,
                       const dot_options *options, dot_counts *counts,
                       ts_result *error)
@@ -472,6 +477,7 @@ dot_result export_dot(ts_reader *reader, export_out *out,
     *error = ts_replay_open(&replay, reader, NULL);
     if (*error == TS_ERR_NOT_FOUND) return DOT_NOTHING;
     if (*error != TS_OK) return DOT_FAILED;
+    export_push(close_replay, replay);
     dot d = { .out = out };
     dot_graph_open(&d.graph, replay, options);
     *counts = d.graph.counts;
@@ -484,6 +490,7 @@ dot_result export_dot(ts_reader *reader, export_out *out,
         write_all(&d);
     *counts = d.graph.counts;
     dot_graph_close(&d.graph);
+    export_pop();
     ts_replay_close(replay);
     return result;
 }

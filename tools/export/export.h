@@ -20,7 +20,7 @@
 #define TS_EXPORT_H
 
 #include "tools/export/memory.h"
-#include "tracesmith_replay.h"
+#include "tools/tracesmith_tools.h"
 
 /* ==== 1. Items =========================================================== */
 
@@ -229,12 +229,12 @@ typedef enum export_packing {
 #define EXPORT_BLOCK_BYTES (256u << 10)
 
 /*
-    Opens PATH ("-": stdout) for writing. A regular file appears under its
-    name only when export_out_close succeeds; until then, and if the process
-    fails or is interrupted, there is no file but the one of before.
+    Opens an output (path "-": stdout) for writing. A regular file appears
+    under its name only when export_out_close succeeds; until then, and if a
+    tool fails or is interrupted, there is no file but the one of before.
     *error: what failed, with errno; NULL is returned then.
 */
-export_out *export_out_open(const char *path, export_packing packing,
+export_out *export_out_open(const ts_output *output, export_packing packing,
                             const char **error);
 
 // Takes the contents of a block, which is empty afterwards. Packing and
@@ -329,6 +329,11 @@ void export_put_frame(export_buffer *buffer, const ts_reader *reader,
                       const ts_frame_entry *frame, uint32_t at);
 
 /* ==== 6. Feed ============================================================ */
+
+// As ts_cursor_open and _close; closed as well where memory ends.
+ts_result export_cursor_open(ts_cursor **cursor, ts_reader *reader,
+                             const ts_filter *filter);
+void export_cursor_close(ts_cursor *cursor);
 
 /*
     A cursor that yields open zones as what they are: as long as the trace, at

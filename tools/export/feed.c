@@ -44,13 +44,13 @@ static ts_result feed_zones(export_feed *feed, ts_reader *reader,
     open.kinds = TS_FILTER(ZONE_OPEN);
     open.from_ns = open.to_ns = 0;
     ts_cursor *cursor;
-    ts_result result = ts_cursor_open(&cursor, reader, &open);
+    ts_result result = export_cursor_open(&cursor, reader, &open);
     ts_event event;
     while (result == TS_OK && ts_cursor_next(cursor, &event))
         if (event.start_ns < end_ns || filter->to_ns == filter->from_ns)
             feed_keep(feed, &event, end_ns);
     if (result == TS_OK) result = ts_cursor_result(cursor);
-    ts_cursor_close(cursor);
+    export_cursor_close(cursor);
     feed->zones.kind = TS_EVENT_ZONE_OPEN;
     feed->zones.track = TS_TRACK_MIXED;
     feed->zones.tracks = feed->tracks;
@@ -59,6 +59,27 @@ static ts_result feed_zones(export_feed *feed, ts_reader *reader,
     feed->zones.start_ticks = feed->ticks;
     feed->zones.values[TS_COLUMN_SITE] = feed->sites;
     return result;
+}
+
+static void close_cursor(void *cursor)
+{
+    ts_cursor_close(cursor);
+}
+
+ts_result export_cursor_open(ts_cursor **cursor, ts_reader *reader,
+                             const ts_filter *filter)
+{
+    const ts_result result = ts_cursor_open(cursor, reader, filter);
+    if (result == TS_ERR_MEMORY) export_give_up();
+    if (result == TS_OK) export_push(close_cursor, *cursor);
+    return result;
+}
+
+void export_cursor_close(ts_cursor *cursor)
+{
+    if (!cursor) return;
+    export_pop();
+    ts_cursor_close(cursor);
 }
 
 ts_result export_feed_open(export_feed **feed, ts_reader *reader,
@@ -74,7 +95,7 @@ ts_result export_feed_open(export_feed **feed, ts_reader *reader,
         feed_zones(made, reader, &rest, end_ns);
     rest.kinds &= ~TS_FILTER(ZONE_OPEN);
     made->given = true;
-    return ts_cursor_open(&made->cursor, reader, &rest);
+    return export_cursor_open(&made->cursor, reader, &rest);
 }
 
 // Whether open zone i comes before the cursor's event.
@@ -117,7 +138,7 @@ ts_result export_feed_result(const export_feed *feed)
 void export_feed_close(export_feed *feed)
 {
     if (!feed) return;
-    ts_cursor_close(feed->cursor);
+    export_cursor_close(feed->cursor);
     export_resize(feed->start_ns, 0);
     export_resize(feed->duration_ns, 0);
     export_resize(feed->ticks, 0);

@@ -42,10 +42,11 @@ struct export_links {
     ts_filter filter;
     launches *chunks;
     size_t chunk_count;
-    export_map calls;     // key of correlation and thread -> source + 1
-    export_map any_calls; // correlation -> source + 1
-    export_map zones;     // thread << 32 | number -> source + 1
-    export_map numbers;   // thread -> zones so far
+    export_map calls;           // key of correlation and thread -> source + 1
+    export_map any_calls;       // correlation -> source + 1
+    export_map zones;           // thread << 32 | number -> source + 1
+    export_map numbers;         // thread -> zones so far
+    _Atomic bool out_of_memory; // of the threads of the first pass
 };
 
 // Correlations may be any number: where two calls share a key, the source
@@ -144,9 +145,10 @@ static void take_chunk(const ts_columns *columns, uint32_t number, void *user)
     (void)number;
     if (columns->chunk >= links->chunk_count) return;
     launches *const made = &links->chunks[columns->chunk];
-    made->of = export_zeroed(columns->count, sizeof *made->of);
-    made->count = columns->count;
-    for (uint32_t i = 0; i < columns->count; i++) {
+    made->of = export_zeroed_elsewhere(columns->count, sizeof *made->of);
+    if (made->of) made->count = columns->count;
+    if (!made->of && columns->count) links->out_of_memory = true;
+    for (uint32_t i = 0; i < made->count; i++) {
         launch *const l = &made->of[i];
         l->queued_ns = INT64_MIN;
         l->is_record = columns->kind == TS_EVENT_EVENT_RECORD;
@@ -172,12 +174,15 @@ static void first_pass(export_links *links)
         export_zeroed(links->chunk_count + 1, sizeof *links->chunks);
     // Damage is met again in the walk.
     ts_reader_scan(links->reader, &operations, 0, take_chunk, links);
+    for (size_t i = 0; i < links->chunk_count; i++)
+        export_adopt(links->chunks[i].of);
+    if (links->out_of_memory) export_give_up();
     ts_cursor *cursor;
     ts_event event;
-    if (ts_cursor_open(&cursor, links->reader, &calls) == TS_OK)
+    if (export_cursor_open(&cursor, links->reader, &calls) == TS_OK)
         while (ts_cursor_next(cursor, &event))
             add_call(links, &event);
-    ts_cursor_close(cursor);
+    export_cursor_close(cursor);
 }
 
 static void link_to(export_links *links, launch *l, uint64_t index)

@@ -2,19 +2,142 @@
     memory.c - memory, growing buffers and hash maps of the exporters
 */
 #include "tools/export/memory.h"
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- Scopes ------------------------------------------------------------- */
+
+// In front of each allocation: a ring of those of a scope, or of itself alone.
+typedef struct block {
+    struct block *next, *previous;
+} block;
+_Static_assert(sizeof(block) % _Alignof(max_align_t) == 0,
+               "what follows a block is aligned");
+
+enum { CLOSERS = 8 };
+
+struct export_scope {
+    jmp_buf give_up;
+    block blocks; // the ring's head
+    struct {
+        void (*close)(void *what);
+        void *what;
+    } closers[CLOSERS];
+    size_t closer_count;
+    export_scope *outer;
+};
+
+static _Thread_local export_scope *scope;
+
+static void link_alone(block *b)
+{
+    b->next = b->previous = b;
+}
+
+static void link_block(block *b)
+{
+    link_alone(b);
+    if (!scope) return;
+    b->next = scope->blocks.next;
+    b->previous = &scope->blocks;
+    b->next->previous = b->previous->next = b;
+}
+
+static void unlink_block(block *b)
+{
+    b->next->previous = b->previous;
+    b->previous->next = b->next;
+    link_alone(b);
+}
+
+static void leave(export_scope *s, void (*stop)(void *user), void *user)
+{
+    while (s->closer_count) {
+        s->closer_count--;
+        s->closers[s->closer_count].close(s->closers[s->closer_count].what);
+    }
+    if (stop) stop(user);
+    while (s->blocks.next != &s->blocks) {
+        block *const b = s->blocks.next;
+        unlink_block(b);
+        free(b);
+    }
+}
+
+static bool run(export_scope *s, void (*work)(void *user),
+                void (*stop)(void *user), void *user)
+{
+    if (setjmp(s->give_up)) {
+        scope = s->outer;
+        leave(s, stop, user);
+        return false;
+    }
+    work(user);
+    scope = s->outer;
+    while (s->blocks.next != &s->blocks)
+        unlink_block(s->blocks.next);
+    return true;
+}
+
+bool export_within_memory(void (*work)(void *user), void (*stop)(void *user),
+                          void *user)
+{
+    export_scope s = { .outer = scope };
+    link_alone(&s.blocks);
+    scope = &s;
+    return run(&s, work, stop, user);
+}
+
+void export_push(void (*close)(void *what), void *what)
+{
+    if (!scope || scope->closer_count == CLOSERS) return;
+    scope->closers[scope->closer_count].close = close;
+    scope->closers[scope->closer_count++].what = what;
+}
+
+void export_pop(void)
+{
+    if (scope) scope->closer_count--;
+}
+
+void export_give_up(void)
+{
+    if (!scope) abort(); // a bug: memory is taken in a scope
+    longjmp(scope->give_up, 1);
+}
+
+/* ---- Memory ------------------------------------------------------------- */
+
 void *export_resize(void *memory, size_t size)
 {
+    block *const old = memory ? (block *)memory - 1 : NULL;
+    if (old) unlink_block(old);
     if (!size) {
-        free(memory);
+        free(old);
         return NULL;
     }
-    void *const moved = realloc(memory, size);
-    if (moved) return moved;
-    fputs("ts-export: out of memory\n", stderr);
-    exit(1); // the output's handler removes what was written
+    block *const moved = size < SIZE_MAX - sizeof(block)
+                             ? realloc(old, sizeof(block) + size)
+                             : NULL;
+    if (!moved && old) link_block(old);
+    if (!moved) export_give_up();
+    link_block(moved);
+    return moved + 1;
+}
+
+void *export_zeroed_elsewhere(size_t count, size_t size)
+{
+    if (size && count > (SIZE_MAX - sizeof(block)) / size) return NULL;
+    block *const b = calloc(1, sizeof *b + count * size);
+    if (!b) return NULL;
+    link_alone(b);
+    return b + 1;
+}
+
+void export_adopt(void *memory)
+{
+    if (memory) link_block((block *)memory - 1);
 }
 
 void *export_zeroed(size_t count, size_t size)

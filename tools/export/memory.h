@@ -1,8 +1,9 @@
 /*
     memory.h - memory, growing buffers and hash maps of the exporters
 
-    Running out of memory ends the process: there is nothing an exporter could
-    do without. export_at_exit runs before, to take a partial file away.
+    Running out of memory ends an export: there is nothing an exporter could do
+    without. The functions below then do not return, and export_within_memory,
+    in which they are called, gives all of it back.
 */
 #ifndef TS_TOOLS_EXPORT_MEMORY_H
 #define TS_TOOLS_EXPORT_MEMORY_H
@@ -11,6 +12,28 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+typedef struct export_scope export_scope;
+
+/*
+    Calls work(user). False: there was not enough memory; it was left in the
+    middle, stop(user) was called, and what it allocated is freed. What is
+    allocated when it returns stays.
+
+    Threads: each has scopes of its own.
+*/
+bool export_within_memory(void (*work)(void *user), void (*stop)(void *user),
+                          void *user);
+// What is to be closed if work is left in the middle; the last that was pushed
+// is popped first.
+void export_push(void (*close)(void *what), void *what);
+void export_pop(void);
+// Leaves work in the middle.
+_Noreturn void export_give_up(void);
+// For other threads than that of the work: NULL if there is no memory. The
+// work adopts it.
+void *export_zeroed_elsewhere(size_t count, size_t size);
+void export_adopt(void *memory);
 
 // Never NULL; new bytes are not cleared. Size 0 frees and returns NULL.
 void *export_resize(void *memory, size_t size);

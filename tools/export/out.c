@@ -6,6 +6,7 @@
     exits early, or is interrupted.
 */
 #define _POSIX_C_SOURCE 200809L
+#include "tools/cli/context.h"
 #include "tools/export/export.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 #define QUEUE 4 // blocks between the walk and the disk
 
 struct export_out {
-    int fd;
+    const ts_output *output;
+    int fd; // -1: it is a stream or a callback
     export_packing packing;
     char *path, *partial; // partial: NULL if written under its own name
     pthread_t thread;
@@ -70,17 +72,27 @@ static void watch_partial(char *name)
 
 /* ---- Packing ------------------------------------------------------------ */
 
+static bool fail_writing(export_out *out, int why)
+{
+    pthread_mutex_lock(&out->mutex);
+    if (!out->error) out->error = why ? why : EIO;
+    pthread_mutex_unlock(&out->mutex);
+    return false;
+}
+
 static bool write_all(export_out *out, const uint8_t *bytes, size_t size)
 {
+    const ts_output *const to = out->output;
+    errno = 0;
+    if (to->stream)
+        return fwrite(bytes, 1, size, to->stream) == size ||
+               fail_writing(out, errno);
+    if (to->write)
+        return to->write(to->user, bytes, size) || fail_writing(out, 0);
     while (size) {
         const ssize_t written = write(out->fd, bytes, size);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) {
-            pthread_mutex_lock(&out->mutex);
-            if (!out->error) out->error = written ? errno : EIO;
-            pthread_mutex_unlock(&out->mutex);
-            return false;
-        }
+        if (written <= 0) return fail_writing(out, written ? errno : 0);
         bytes += written;
         size -= (size_t)written;
     }
@@ -95,13 +107,6 @@ static uint8_t *put_varint(uint8_t *to, uint64_t value)
     return to;
 }
 
-static void no_memory(export_out *out)
-{
-    pthread_mutex_lock(&out->mutex);
-    if (!out->error) out->error = ENOMEM;
-    pthread_mutex_unlock(&out->mutex);
-}
-
 /*
     TracePacket.compressed_packets (field 50): a zlib stream of whole packets.
     Source: perfetto, protos/perfetto/trace/trace_packet.proto.
@@ -110,7 +115,7 @@ static void write_packets(export_out *out, const export_buffer *block)
 {
     out->packed.size = 0;
     if (!export_pack_packets(out->packer, &out->packed, block)) {
-        no_memory(out);
+        fail_writing(out, ENOMEM);
         return;
     }
     uint8_t field[16], head[32];
@@ -143,9 +148,10 @@ static void write_block(export_out *out, const export_buffer *block)
 
 /* ---- The thread --------------------------------------------------------- */
 
-static void *run(void *user)
+static void take_blocks(void *user)
 {
     export_out *const out = user;
+    const export_buffer none = { 0 };
     pthread_mutex_lock(&out->mutex);
     for (;;) {
         while (!out->count && !out->done)
@@ -161,7 +167,22 @@ static void *run(void *user)
         out->count--;
         pthread_cond_signal(&out->changed);
     }
+    const bool failed = out->error != 0;
     pthread_mutex_unlock(&out->mutex);
+    if (out->packing == EXPORT_GZIP && !failed) write_gzip(out, &none, true);
+}
+
+// Memory ends between blocks: the mutex is not held.
+static void drop_packed(void *user)
+{
+    export_out *const out = user;
+    out->packed = (export_buffer){ 0 };
+    fail_writing(out, ENOMEM);
+}
+
+static void *run(void *user)
+{
+    while (!export_within_memory(take_blocks, drop_packed, user)) {}
     return NULL;
 }
 
@@ -194,8 +215,8 @@ int export_out_error(export_out *out)
 static char *partial_name(const char *path)
 {
     const size_t size = strlen(path) + 32;
-    char *const name = export_resize(NULL, size);
-    snprintf(name, size, "%s.%ld.part", path, (long)getpid());
+    char *const name = malloc(size);
+    if (name) snprintf(name, size, "%s.%ld.part", path, (long)getpid());
     return name;
 }
 
@@ -206,18 +227,19 @@ static bool is_own_file(const char *path)
     return lstat(path, &status) != 0 || S_ISREG(status.st_mode);
 }
 
+// -1 and errno on failure.
 static int open_file(export_out *out, const char *path)
 {
     if (!strcmp(path, "-")) return dup(STDOUT_FILENO);
     if (!is_own_file(path))
         return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    out->path = export_resize(NULL, strlen(path) + 1);
-    memcpy(out->path, path, strlen(path) + 1);
+    out->path = strdup(path);
     out->partial = partial_name(path);
+    if (!out->path || !out->partial) return -1;
     const int fd =
         open(out->partial,
              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd >= 0) watch_partial(out->partial);
+    if (fd >= 0 && cli_is_tool) watch_partial(out->partial);
     return fd;
 }
 
@@ -225,20 +247,22 @@ static void out_free(export_out *out)
 {
     for (size_t i = 0; i < QUEUE; i++)
         export_resize(out->queue[i].data, 0);
-    export_resize(out->path, 0);
-    export_resize(out->partial, 0);
     export_resize(out->packed.data, 0);
     export_packer_close(out->packer);
-    export_resize(out, 0);
+    free(out->path);
+    free(out->partial);
+    free(out);
 }
 
-export_out *export_out_open(const char *path, export_packing packing,
+export_out *export_out_open(const ts_output *output, export_packing packing,
                             const char **error)
 {
-    export_out *const out = export_zeroed(1, sizeof *out);
-    out->packing = packing;
+    export_out *const out = calloc(1, sizeof *out);
     *error = "cannot be compressed";
     errno = ENOMEM;
+    if (!out) return NULL;
+    out->output = output;
+    out->packing = packing;
     if (packing != EXPORT_PLAIN) {
         out->packer = export_packer_open(packing);
         if (!out->packer) {
@@ -246,9 +270,9 @@ export_out *export_out_open(const char *path, export_packing packing,
             return NULL;
         }
     }
-    out->fd = open_file(out, path);
+    out->fd = output->path ? open_file(out, output->path) : -1;
     *error = "cannot be created";
-    if (out->fd < 0) {
+    if (output->path && out->fd < 0) {
         out_free(out);
         return NULL;
     }
@@ -257,8 +281,9 @@ export_out *export_out_open(const char *path, export_packing packing,
     const int failed = pthread_create(&out->thread, NULL, run, out);
     if (failed) {
         *error = "cannot start a thread";
-        close(out->fd);
-        remove_partial();
+        if (out->fd >= 0) close(out->fd);
+        if (out->partial) unlink(out->partial);
+        if (cli_is_tool) partial_now = NULL;
         out_free(out);
         errno = failed;
         return NULL;
@@ -274,16 +299,13 @@ int export_out_close(export_out *out, bool keep)
     pthread_mutex_unlock(&out->mutex);
     pthread_join(out->thread, NULL);
 
-    const export_buffer none = { 0 };
-    if (out->packing == EXPORT_GZIP && !out->error)
-        write_gzip(out, &none, true);
-    if (close(out->fd) != 0 && !out->error) out->error = errno;
+    if (out->fd >= 0 && close(out->fd) != 0 && !out->error) out->error = errno;
     int error = out->error;
     if (out->partial) {
         keep = keep && !error;
         if (keep && rename(out->partial, out->path) != 0) error = errno;
         if (!keep || error) unlink(out->partial);
-        partial_now = NULL;
+        if (cli_is_tool) partial_now = NULL;
     }
     pthread_mutex_destroy(&out->mutex);
     pthread_cond_destroy(&out->changed);

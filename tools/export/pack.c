@@ -9,6 +9,7 @@
     Source: RFC 1950 (zlib streams), RFC 1952 (gzip).
 */
 #include "tools/export/export.h"
+#include <stdlib.h>
 
 #ifdef TRACESMITH_ZLIB
 #include <zlib.h>
@@ -85,7 +86,8 @@ static void close_packets(export_packer *p)
 export_packer *export_packer_open(export_packing packing)
 {
     enum { GZIP_HEADER = 16 }; // zlib.h, deflateInit2: added to the window
-    export_packer *const p = export_zeroed(1, sizeof *p);
+    export_packer *const p = calloc(1, sizeof *p);
+    if (!p) return NULL;
     p->packing = packing;
     const bool opened =
         packing == EXPORT_GZIP
@@ -93,7 +95,7 @@ export_packer *export_packer_open(export_packing packing)
                            8, Z_DEFAULT_STRATEGY) == Z_OK
             : open_packets(p);
     if (opened) return p;
-    export_resize(p, 0);
+    free(p);
     return NULL;
 }
 
@@ -127,7 +129,7 @@ void export_packer_close(export_packer *p)
         deflateEnd(&p->gzip);
     else
         close_packets(p);
-    export_resize(p, 0);
+    free(p);
 }
 
 #else

@@ -461,12 +461,12 @@ static void count_memory_before(walk *w)
     ts_cursor *cursor;
     ts_event event;
     if (before.from_ns >= before.to_ns ||
-        ts_cursor_open(&cursor, w->reader, &before) != TS_OK)
+        export_cursor_open(&cursor, w->reader, &before) != TS_OK)
         return;
     while (ts_cursor_next(cursor, &event))
         if (export_end_ns(&event) < before.to_ns)
             count_memory(w, pool_of(w, &event), &event, is_alloc(&event));
-    ts_cursor_close(cursor);
+    export_cursor_close(cursor);
 }
 
 /* ---- GPU operations ----------------------------------------------------- */

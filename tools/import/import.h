@@ -25,7 +25,6 @@
 #ifndef TS_IMPORT_H
 #define TS_IMPORT_H
 
-#define TRACESMITH_WRITER // before the first include
 #include "tools/cli/cli.h"
 #include "backends/gpu/collective.h"
 
@@ -95,6 +94,11 @@ typedef struct import_format {
 } import_format;
 
 extern const import_format *const import_formats[]; // ends with NULL
+void import_list_formats(const cli_tool *tool);     // on stderr, as a hint
+// False, with the reason on stderr: there is no such format, or the list of
+// ranks is none. Both may be NULL.
+bool import_request_check(const cli_tool *tool, const char *format,
+                          const char *rank);
 
 /* ==== 3. Job ============================================================= */
 
@@ -153,6 +157,7 @@ void import_near(import_job *job, int64_t time_ns);
 // "TOOL: FILE: message"; returns false.
 __attribute__((format(printf, 2, 3))) bool import_fail(import_job *job,
                                                        const char *format, ...);
+bool import_out_of_memory(import_job *job); // likewise
 // To be called now and then while reading: how far the source is read, or
 // what the format itself counts (total 0: unknown).
 void import_progress(import_job *job);

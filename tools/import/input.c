@@ -2,6 +2,7 @@
     input.c - what the user named, one source after the other
 */
 #include "tools/import/import.h"
+#include "tools/cli/context.h"
 #include "tools/import/bytes.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 enum { BLOCK = 512, NAME = 4096 };
 
 struct import_source {
+    const cli_tool *tool;
     import_bytes *stream;
     import_bytes *inner; // of a member that is compressed itself
     char *name;          // of the source, for messages
@@ -105,7 +107,7 @@ uint64_t import_source_total(const import_source *s)
 
 static bool copy_to(import_source *s, int fd)
 {
-    static uint8_t bytes[64 << 10];
+    uint8_t bytes[16 << 10];
     for (;;) {
         const size_t size = import_source_read(s, bytes, sizeof bytes);
         if (!size) return true;
@@ -117,8 +119,8 @@ static bool copy_to(import_source *s, int fd)
     }
 }
 
-// For a signal handler: the name of the temporary file, of which there is one
-// at most.
+// For a tool's signal handler: the name of the temporary file, of which it has
+// one at most.
 static char unpacked[NAME];
 
 void import_source_interrupted(void)
@@ -134,7 +136,7 @@ static bool make_temporary(import_source *s)
              folder && *folder ? folder : "/tmp");
     const int fd = mkstemp(name);
     if (fd < 0) return false;
-    memcpy(unpacked, name, strlen(name) + 1);
+    if (cli_is_tool) memcpy(unpacked, name, strlen(name) + 1);
     const uint8_t *const head = import_source_head(s, &s->head_size);
     memcpy(s->head, head, s->head_size);
     s->temporary = strdup(name);
@@ -147,10 +149,8 @@ const char *import_source_path(import_source *s)
 {
     if (s->path) return s->path;
     if (!s->temporary && !make_temporary(s)) {
-        fprintf(stderr,
-                "ts-import: %s: it cannot be unpacked into a file: "
-                "%s\n",
-                s->name, strerror(errno));
+        cli_fail(s->tool, cli_errno_result(errno), s->name,
+                 "it cannot be unpacked into a file: %s", strerror(errno));
         return NULL;
     }
     return s->temporary;
@@ -161,7 +161,7 @@ static void close_source(import_source *s)
     import_bytes_close(s->inner);
     s->inner = NULL;
     if (s->temporary) unlink(s->temporary);
-    *unpacked = 0;
+    if (cli_is_tool) *unpacked = 0;
     free(s->temporary);
     free(s->name);
     s->temporary = NULL;
@@ -202,7 +202,7 @@ static uint64_t number(const uint8_t *field, size_t size)
 
 static void skip(import_source *s, uint64_t size)
 {
-    static uint8_t bytes[16 << 10];
+    uint8_t bytes[16 << 10];
     while (size) {
         const size_t part = size < sizeof bytes ? (size_t)size : sizeof bytes;
         const size_t got = import_bytes_read(s->stream, bytes, part);
@@ -250,7 +250,7 @@ static void take_name(const uint8_t *block, char *name)
 // The next regular file. False: the end.
 static bool next_member(import_input *input)
 {
-    static char name[NAME], text[NAME];
+    char name[NAME], text[NAME];
     import_source *const s = &input->source;
     uint64_t pax_size = UINT64_MAX;
     name[0] = 0;
@@ -261,9 +261,9 @@ static bool next_member(import_input *input)
         const size_t got = import_bytes_read(s->stream, block, BLOCK);
         if (!got || (got == BLOCK && !block[0])) return false;
         if (got < BLOCK || !is_header(block) || number(block + 124, 12) >> 62) {
-            cli_error(input->tool, input->path,
-                      "the archive is damaged after %s of it",
-                      cli_bytes(import_bytes_done(s->stream)).s);
+            cli_fail(input->tool, TS_ERR_CORRUPT, input->path,
+                     "the archive is damaged after %s of it",
+                     cli_bytes(import_bytes_done(s->stream)).s);
             input->failures++;
             return false;
         }
@@ -338,14 +338,15 @@ import_input *import_input_open(const cli_tool *tool, const char *path)
     const bool is_folder = !stat(path, &st) && S_ISDIR(st.st_mode);
     if (is_folder ? list_folder(input, path) : add_file(input, path))
         return input;
-    cli_error(tool, path, "%s", strerror(errno ? errno : ENOMEM));
+    cli_fail(tool, cli_errno_result(errno ? errno : ENOMEM), path, "%s",
+             strerror(errno ? errno : ENOMEM));
     import_input_close(input);
     return NULL;
 }
 
 static bool fail(import_input *input, const char *why)
 {
-    cli_error(input->tool, input->path, "%s", why);
+    cli_fail(input->tool, TS_ERR_IO, input->path, "%s", why);
     input->failures++;
     return false;
 }
@@ -358,6 +359,7 @@ static bool open_file(import_input *input)
     close_source(s);
     import_bytes_close(s->stream);
     memset(s, 0, sizeof *s);
+    s->tool = input->tool;
     input->is_tar = false;
     input->path = input->files[input->next++];
     const bool is_stdin = !strcmp(input->path, "-");

@@ -340,8 +340,15 @@ bool import_fail(import_job *job, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     cli_progress_end(&job->tables->progress);
-    cli_error(job->tool, import_source_name(job->source), "%s", text);
-    return false;
+    return cli_fail(job->tool, TS_ERR_CORRUPT, import_source_name(job->source),
+                    "%s", text);
+}
+
+bool import_out_of_memory(import_job *job)
+{
+    cli_progress_end(&job->tables->progress);
+    return cli_fail(job->tool, TS_ERR_MEMORY, import_source_name(job->source),
+                    "not enough memory");
 }
 
 void import_progress_of(import_job *job, uint64_t done, uint64_t total)

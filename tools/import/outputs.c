@@ -2,6 +2,7 @@
     outputs.c - the files that ts-import writes, and their names
 */
 #include "tools/import/outputs.h"
+#include "tools/cli/context.h"
 #include <ctype.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -11,14 +12,14 @@ enum { NAME = 4096 };
 
 /* ---- Temporary files ---------------------------------------------------- */
 
-// For a signal handler: the file that is being written, and how many there
-// are before it. Their names are all alike.
-static char pattern[NAME];
+// For a tool's signal handler: the names of files that were begun are all
+// alike.
+static char *volatile watched;
 static volatile sig_atomic_t made;
 
 // snprintf is not for signal handlers: the digits are put by hand. Returns
 // the length.
-static size_t temporary_name(char *name, size_t number)
+static size_t temporary_name(char *name, const char *pattern, size_t number)
 {
     char digits[24];
     size_t count = 0, at = strlen(pattern);
@@ -31,11 +32,11 @@ static size_t temporary_name(char *name, size_t number)
     return at;
 }
 
-static void remove_all(void)
+static void remove_all(const char *pattern, size_t count)
 {
-    static char name[NAME + 32];
-    for (sig_atomic_t n = made; n-- > 0;) {
-        const size_t size = temporary_name(name, (size_t)n);
+    char name[NAME + 32];
+    while (count-- > 0) {
+        const size_t size = temporary_name(name, pattern, count);
         unlink(name);
         memcpy(name + size, ".part", 6);
         unlink(name);
@@ -44,21 +45,41 @@ static void remove_all(void)
 
 static void interrupted(int number)
 {
-    remove_all();
+    if (watched) remove_all(watched, (size_t)made);
     import_source_interrupted();
     raise(number); // the default action again: SA_RESETHAND
 }
 
-static void watch(void)
+static void watch(char *pattern)
 {
     struct sigaction action = { .sa_handler = interrupted,
                                 .sa_flags = (int)SA_RESETHAND };
     const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction before;
+    if (!cli_is_tool) return;
+    watched = pattern;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (sigaction(signals[i], NULL, &before) == 0 &&
             before.sa_handler != SIG_IGN) // nohup stays what it is
             sigaction(signals[i], &action, NULL);
+}
+
+// No two calls of a process use the same names.
+static bool name_temporaries(import_outputs *all)
+{
+    static _Atomic unsigned calls;
+    all->pattern = malloc(NAME);
+    all->next = malloc(NAME + 32);
+    if (!all->pattern || !all->next) return cli_out_of_memory(all->tool);
+    const int need =
+        snprintf(all->pattern, NAME,
+                 all->is_folder ? "%s/.ts-import-%ld-%u-" : "%s.%ld-%u-",
+                 all->wanted, (long)getpid(), calls++);
+    if (need < 0 || need >= NAME - 32)
+        return cli_fail(all->tool, TS_ERR_IO, all->wanted,
+                        "the name is too long");
+    watch(all->pattern);
+    return true;
 }
 
 bool import_outputs_open(import_outputs *all)
@@ -71,21 +92,10 @@ bool import_outputs_open(import_outputs *all)
     if (!all->is_folder &&
         !cli_replace_check(all->tool, all->wanted, CLI_TRACE))
         return false;
-    if (!is_there && all->is_folder && mkdir(all->wanted, 0777)) {
-        cli_error(all->tool, all->wanted, "%s", strerror(errno));
-        return false;
-    }
-    const int need =
-        all->is_folder ? snprintf(pattern, sizeof pattern, "%s/.ts-import-%ld-",
-                                  all->wanted, (long)getpid())
-                       : snprintf(pattern, sizeof pattern, "%s.%ld-",
-                                  all->wanted, (long)getpid());
-    if (need >= 0 && need < NAME - 32) {
-        watch();
-        return true;
-    }
-    cli_error(all->tool, all->wanted, "the name is too long");
-    return false;
+    if (!is_there && all->is_folder && mkdir(all->wanted, 0777))
+        return cli_fail(all->tool, cli_errno_result(errno), all->wanted, "%s",
+                        strerror(errno));
+    return name_temporaries(all);
 }
 
 static bool is_same(import_file a, import_file b)
@@ -105,12 +115,12 @@ bool import_outputs_spare(import_outputs *all, const import_source *source)
     return true;
 }
 
-const char *import_outputs_next(const import_outputs *all)
+const char *import_outputs_next(import_outputs *all)
 {
-    static char name[NAME + 32];
-    temporary_name(name, all->count);
-    made = (sig_atomic_t)all->count + 1;
-    return name;
+    temporary_name(all->next, all->pattern, all->count);
+    all->begun = all->count + 1;
+    if (cli_is_tool) made = (sig_atomic_t)all->begun;
+    return all->next;
 }
 
 bool import_outputs_add(import_outputs *all, import_job *job)
@@ -225,8 +235,8 @@ static bool is_input(const import_outputs *all, const char *path)
 static bool is_free(const import_outputs *all, const char *path)
 {
     if (is_input(all, path)) {
-        cli_error(all->tool, path, "it is read and is not replaced");
-        return false;
+        return cli_fail(all->tool, TS_ERR_IO, path,
+                        "it is read and is not replaced");
     }
     return cli_replace_check(all->tool, path, CLI_TRACE);
 }
@@ -244,15 +254,23 @@ bool import_outputs_name(import_outputs *all)
     for (size_t i = 0; ok && i < all->count; i++) {
         import_output *const o = &all->outputs[i];
         ok = rename(o->temporary, o->path) == 0;
-        if (!ok) cli_error(all->tool, o->path, "%s", strerror(errno));
+        if (!ok)
+            cli_fail(all->tool, cli_errno_result(errno), o->path, "%s",
+                     strerror(errno));
     }
     return ok;
 }
 
+void import_outputs_release(import_outputs *all)
+{
+    if (cli_is_tool) watched = NULL;
+    if (all->pattern) remove_all(all->pattern, all->begun);
+    all->begun = 0;
+}
+
 void import_outputs_close(import_outputs *all)
 {
-    remove_all();
-    made = 0;
+    import_outputs_release(all);
     for (size_t i = 0; i < all->count; i++) {
         import_output *const o = &all->outputs[i];
         import_job_close(o->job);
@@ -263,4 +281,6 @@ void import_outputs_close(import_outputs *all)
     }
     free(all->outputs);
     free(all->inputs);
+    free(all->pattern);
+    free(all->next);
 }

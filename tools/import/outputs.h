@@ -22,8 +22,10 @@ typedef struct import_outputs {
     const cli_tool *tool;
     const char *wanted; // -o
     bool is_folder;     // `wanted` is one
+    char *pattern;      // of temporary names: a number is put behind it
     import_output *outputs;
-    size_t count;
+    size_t count, begun; // begun: temporary files there may be
+    char *next;          // what import_outputs_next returned
     import_file *inputs; // what is read, never to be replaced
     size_t input_count;
 } import_outputs;
@@ -32,13 +34,15 @@ typedef struct import_outputs {
 bool import_outputs_open(import_outputs *all);
 // A source is read: no output may replace its file. False: no memory.
 bool import_outputs_spare(import_outputs *all, const import_source *source);
-// Where the next source is to be written.
-const char *import_outputs_next(const import_outputs *all);
+// Where the next source is to be written; until the next call.
+const char *import_outputs_next(import_outputs *all);
 // It is complete: takes the job. False: no memory.
 bool import_outputs_add(import_outputs *all, import_job *job);
 // Gives them their names. False: said why; those that exist stay.
 bool import_outputs_name(import_outputs *all);
-// Removes what has no name yet, frees all.
+// Removes what has no name yet.
+void import_outputs_release(import_outputs *all);
+// The same, and frees all.
 void import_outputs_close(import_outputs *all);
 
 #endif // TS_TOOLS_IMPORT_OUTPUTS_H

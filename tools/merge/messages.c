@@ -51,27 +51,28 @@ static void put_path(const char *path, int width)
     size_t skip = size > (size_t)width ? size - (size_t)width : 0;
     while (skip < size && (path[skip] & 0xC0) == 0x80)
         skip++; // not within a character
-    cli_put_padded(stdout, path + skip, size - skip, (uint32_t)width);
+    cli_put_padded(cli_stdout(), path + skip, size - skip, (uint32_t)width);
 }
 
 void merge_text(const merge_job *job)
 {
     const int width = widest(job);
-    cli_put_text(stdout, job->out, strlen(job->out));
-    printf(": %s trace%s, %s process%s, %s events\n\n",
-           cli_count(job->file_count).s, job->file_count == 1 ? "" : "s",
-           cli_count(part_count(job)).s, part_count(job) == 1 ? "" : "es",
-           cli_count(event_count(job)).s);
-    printf("  %-*s  %12s  %14s  found by\n", width, "file", "events", "offset");
+    cli_put_text(cli_stdout(), job->out, strlen(job->out));
+    cli_print(": %s trace%s, %s process%s, %s events\n\n",
+              cli_count(job->file_count).s, job->file_count == 1 ? "" : "s",
+              cli_count(part_count(job)).s, part_count(job) == 1 ? "" : "es",
+              cli_count(event_count(job)).s);
+    cli_print("  %-*s  %12s  %14s  found by\n", width, "file", "events",
+              "offset");
     for (uint32_t i = 0; i < job->file_count; i++) {
         const merge_file *const file = &job->files[i];
-        fputs("  ", stdout);
+        fputs("  ", cli_stdout());
         put_path(file->path, width);
-        printf("  %12s  %14s  %s\n", cli_count(file->counts.kept).s,
-               cli_format("%s%s", file->offset_ns > 0 ? "+" : "",
-                          cli_time(file->offset_ns).s)
-                   .s,
-               how_text(file).s);
+        cli_print("  %12s  %14s  %s\n", cli_count(file->counts.kept).s,
+                  cli_format("%s%s", file->offset_ns > 0 ? "+" : "",
+                             cli_time(file->offset_ns).s)
+                      .s,
+                  how_text(file).s);
     }
 }
 
@@ -90,7 +91,7 @@ static void put_file(cli_json *json, const merge_file *file)
 
 void merge_json(const merge_job *job)
 {
-    cli_json json = { .out = stdout, .lines = 2 };
+    cli_json json = { .out = cli_stdout(), .lines = 2 };
     cli_json_open(&json, NULL, '{');
     cli_json_string(&json, "output", job->out);
     cli_json_uint(&json, "events", event_count(job));

@@ -2,6 +2,7 @@
     placement.c - where each file lies on the time axis of the first
 */
 #include "tools/merge/merge.h"
+#include "tools/cli/context.h"
 #include <sys/resource.h>
 
 const char *merge_how_name(merge_how how)
@@ -12,11 +13,13 @@ const char *merge_how_name(merge_how how)
     return names[how];
 }
 
-// Every rank of a big job has a file.
+// Every rank of a big job has a file. Limits of a program that calls the
+// library are its own.
 static void allow_files(uint32_t count)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= 2 * count + 64)
+    if (!cli_is_tool || getrlimit(RLIMIT_NOFILE, &limit) ||
+        limit.rlim_cur >= 2 * count + 64)
         return;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
@@ -27,7 +30,7 @@ static bool is_new(const merge_job *job, const char *path)
 {
     for (uint32_t i = 0; i < job->file_count; i++) {
         if (!cli_same_file(job->files[i].path, path)) continue;
-        cli_error(job->tool, path, "is given twice");
+        cli_fail(job->tool, TS_ERR_STATE, path, "is given twice");
         return false;
     }
     return true;
@@ -36,10 +39,7 @@ static bool is_new(const merge_job *job, const char *path)
 bool merge_open(merge_job *job, char **paths, uint32_t count)
 {
     job->files = calloc(count, sizeof *job->files);
-    if (!job->files) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!job->files) return cli_out_of_memory(job->tool);
     allow_files(count);
     for (uint32_t i = 0; i < count; i++) {
         merge_file *const file = &job->files[i];
@@ -106,7 +106,8 @@ bool merge_offsets(merge_job *job, const cli_list *texts)
         else if (file == job->files)
             why = "the first file has the time axis; give those of the others";
         if (why) {
-            cli_error(job->tool, NULL, "--offset %s: %s", text, why);
+            cli_fail(job->tool, TS_ERR_USAGE, NULL, "--offset %s: %s", text,
+                     why);
             return false;
         }
         file->given = true;
@@ -275,8 +276,8 @@ bool merge_place(merge_job *job)
         if (!say_apart(job)) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
-        cli_error(job->tool, NULL, "the clocks cannot be compared: %s",
-                  ts_result_text(result));
+        cli_fail(job->tool, result, NULL, "the clocks cannot be compared: %s",
+                 ts_result_text(result));
     }
     ts_replay_close(replay);
     free(more);

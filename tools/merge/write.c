@@ -193,8 +193,8 @@ bool merge_write(merge_job *job)
     if (result == TS_OK && is_own(job)) cli_trace_own(job->out);
     say_left_out(job);
     if (result != TS_OK)
-        cli_error(job->tool, job->out, "cannot be written: %s",
-                  result == TS_ERR_IO && failed ? strerror(failed)
-                                                : ts_result_text(result));
+        cli_fail(job->tool, result, job->out, "cannot be written: %s",
+                 result == TS_ERR_IO && failed ? strerror(failed)
+                                               : ts_result_text(result));
     return result == TS_OK;
 }

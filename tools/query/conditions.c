@@ -158,7 +158,7 @@ void query_test_close(query_test *test)
 
 /* ---- Texts -------------------------------------------------------------- */
 
-static bool test_pattern(const query_test *test, ts_text text)
+static bool test_pattern(const query *q, const query_test *test, ts_text text)
 {
     const char *const pattern = (const char *)sqlite3_value_text(test->value);
     bool matches = false;
@@ -167,10 +167,11 @@ static bool test_pattern(const query_test *test, ts_text text)
         return sqlite3_strlike(pattern, text.text, 0) == 0;
     if (test->op == SQLITE_INDEX_CONSTRAINT_GLOB)
         return sqlite3_strglob(pattern, text.text) == 0;
-    return query_regexp(pattern, text.text, &matches) && matches;
+    return query_regexp(q, pattern, text.text, &matches) && matches;
 }
 
-static bool test_text(const query_test *test, const query_cell *cell)
+static bool test_text(const query *q, const query_test *test,
+                      const query_cell *cell)
 {
     const int type = sqlite3_value_type(test->value);
     const bool is = test->op == SQLITE_INDEX_CONSTRAINT_IS;
@@ -179,7 +180,7 @@ static bool test_text(const query_test *test, const query_cell *cell)
     if (test->op == SQLITE_INDEX_CONSTRAINT_LIKE ||
         test->op == SQLITE_INDEX_CONSTRAINT_GLOB ||
         test->op == SQLITE_INDEX_CONSTRAINT_REGEXP)
-        return test_pattern(test, cell->text);
+        return test_pattern(q, test, cell->text);
     if (type == SQLITE_BLOB) // stands behind every text
         return test->op == SQLITE_INDEX_CONSTRAINT_LT ||
                test->op == SQLITE_INDEX_CONSTRAINT_LE;
@@ -202,7 +203,7 @@ static bool work_out(const query *q, const query_test *test, uint32_t file,
                      uint64_t raw)
 {
     const query_cell cell = query_show_cell(q, file, test->show, raw);
-    if (test->value) return test_text(test, &cell);
+    if (test->value) return test_text(q, test, &cell);
     if (cell.type != CELL_INTEGER)
         return test->op == SQLITE_INDEX_CONSTRAINT_IS;
     return cell.number >= test->low && cell.number <= test->high;

@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "tools/query/tables.h"
+#include "tools/cli/context.h"
 
 #ifdef TRACESMITH_SQLITE
 #include <xxhash.h>
@@ -191,7 +192,7 @@ static bool open_file(query *q, query_file *file, const char *path)
         return false;
     file->damage_said = ts_reader_damage_count(file->trace.reader);
     if (list_tracks(file) && count_operations(file)) return true;
-    cli_error(q->tool, path, "not enough memory");
+    cli_fail(q->tool, TS_ERR_MEMORY, path, "not enough memory");
     return false;
 }
 
@@ -377,26 +378,32 @@ static int open_db(query *q)
 
 query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
 {
-    // One thread uses the database; counting its memory costs time.
-    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    if (cli_is_tool) {
+        // One thread uses the database; counting its memory costs time.
+        sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+        sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    }
     query *const q = calloc(1, sizeof *q);
     query_file *const files = calloc(count + 1, sizeof *files);
     query_names *const names = calloc(1, sizeof *names);
-    if (!q || !files || !names) {
-        cli_error(tool, NULL, "not enough memory");
+    query_regex *const regex = calloc(1, sizeof *regex);
+    if (!q || !files || !names || !regex) {
+        cli_fail(tool, TS_ERR_MEMORY, NULL, "not enough memory");
         free(q);
         free(files);
         free(names);
+        free(regex);
         return NULL;
     }
-    *q = (query){ .tool = tool, .files = files, .names = names };
+    *q =
+        (query){ .tool = tool, .files = files, .names = names, .regex = regex };
     q->progress.what = "reading";
     for (; q->file_count < count; q->file_count++)
         if (!open_file(q, &files[q->file_count], paths[q->file_count])) break;
     const int code = q->file_count == count ? open_db(q) : SQLITE_OK;
     if (code != SQLITE_OK)
-        cli_error(tool, NULL, "SQLite: %s", sqlite3_errstr(code));
+        cli_fail(tool, TS_ERR_UNSUPPORTED, NULL, "SQLite: %s",
+                 sqlite3_errstr(code));
     if (q->file_count == count && code == SQLITE_OK) return q;
     if (q->file_count < count) q->file_count++; // what it has got is closed
     query_close(q);
@@ -418,6 +425,7 @@ void query_close(query *q)
         free(q->settings[i].name);
     close_names(q->names);
     free(q->settings);
+    query_regex_close(q->regex);
     free(q->sources);
     free(q->files);
     free(q);
@@ -426,6 +434,11 @@ void query_close(query *q)
 void query_set_mode(query *q, query_mode mode)
 {
     q->mode = mode;
+}
+
+uint64_t query_row_count(const query *q)
+{
+    return q->printed;
 }
 
 #endif

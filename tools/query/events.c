@@ -344,7 +344,7 @@ static int open_tests(cursor *c, sqlite3_value **values)
                 ? (const char *)sqlite3_value_text(values[i])
                 : NULL;
         bool matches;
-        if (text && !query_regexp(text, "", &matches)) {
+        if (text && !query_regexp(vtab->of.q, text, "", &matches)) {
             sqlite3_free(c->base.pVtab->zErrMsg);
             c->base.pVtab->zErrMsg =
                 sqlite3_mprintf("'%s' is no extended regular expression", text);

@@ -73,25 +73,35 @@ static bool too_complex(const char *pattern)
     return repeats > 2 || strlen(pattern) > 1000;
 }
 
-bool query_regexp(const char *pattern, const char *text, bool *matches)
+static void forget(query_regex *regex)
 {
-    static char *kept;
-    static regex_t compiled;
-    if (!kept || strcmp(kept, pattern) != 0) {
-        if (kept) regfree(&compiled);
-        free(kept);
-        kept = NULL;
+    if (regex->text) regfree(&regex->compiled);
+    free(regex->text);
+    regex->text = NULL;
+}
+
+void query_regex_close(query_regex *regex)
+{
+    forget(regex);
+    free(regex);
+}
+
+bool query_regexp(const query *q, const char *pattern, const char *text,
+                  bool *matches)
+{
+    query_regex *const r = q->regex;
+    if (!r->text || strcmp(r->text, pattern) != 0) {
+        forget(r);
         if (too_complex(pattern) ||
-            regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB))
+            regcomp(&r->compiled, pattern, REG_EXTENDED | REG_NOSUB))
             return false;
-        kept = malloc(strlen(pattern) + 1);
-        if (!kept) {
-            regfree(&compiled);
+        r->text = strdup(pattern);
+        if (!r->text) {
+            regfree(&r->compiled);
             return false;
         }
-        strcpy(kept, pattern);
     }
-    *matches = regexec(&compiled, text, 0, NULL, 0) == 0;
+    *matches = regexec(&r->compiled, text, 0, NULL, 0) == 0;
     return true;
 }
 
@@ -102,7 +112,7 @@ static void regexp(sqlite3_context *context, int count, sqlite3_value **v)
     const char *const pattern = text_of(v[0]), *const text = text_of(v[1]);
     bool matches;
     if (!pattern || !text) return; // NULL
-    if (query_regexp(pattern, text, &matches)) {
+    if (query_regexp(sqlite3_user_data(context), pattern, text, &matches)) {
         sqlite3_result_int(context, matches);
         return;
     }

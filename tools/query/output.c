@@ -81,28 +81,28 @@ static const char *text_of(const query_output *o, int i, size_t *size,
 static void put_csv(const char *text, size_t size)
 {
     if (!strpbrk(text, ",\"\r\n") && strlen(text) == size) {
-        cli_put_text(stdout, text, size);
+        cli_put_text(cli_stdout(), text, size);
         return;
     }
-    putchar('"');
+    putc('"', cli_stdout());
     size_t from = 0;
     for (size_t i = 0; i <= size; i++) {
         if (i < size && text[i] != '"' && text[i] != '\n') continue;
-        cli_put_text(stdout, text + from, i - from);
-        if (i < size && text[i] == '"') putchar('"');
-        if (i < size) putchar(text[i]);
+        cli_put_text(cli_stdout(), text + from, i - from);
+        if (i < size && text[i] == '"') putc('"', cli_stdout());
+        if (i < size) putc(text[i], cli_stdout());
         from = i + 1;
     }
-    putchar('"');
+    putc('"', cli_stdout());
 }
 
 static void csv_names(const query_output *o)
 {
     for (int i = 0; i < o->columns; i++) {
-        if (i) putchar(',');
+        if (i) putc(',', cli_stdout());
         put_csv(o->names[i], strlen(o->names[i]));
     }
-    putchar('\n');
+    putc('\n', cli_stdout());
 }
 
 static void csv_row(const query_output *o)
@@ -111,10 +111,10 @@ static void csv_row(const query_output *o)
         cli_text made;
         size_t size = 0;
         const char *const text = text_of(o, i, &size, &made);
-        if (i) putchar(',');
+        if (i) putc(',', cli_stdout());
         if (text) put_csv(text, size);
     }
-    putchar('\n');
+    putc('\n', cli_stdout());
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static bool fit(query_output *o)
 // Spaces wait for a text behind them, so that no line ends in any.
 static void put_spaces(query_output *o)
 {
-    printf("%*s", (int)o->spaces, "");
+    cli_print("%*s", (int)o->spaces, "");
     o->spaces = 0;
 }
 
@@ -194,10 +194,10 @@ static void put_cell(query_output *o, int i, const char *text, size_t size)
     if (size) put_spaces(o);
     if (used > width && !o->right[i]) {
         char *const cut = cli_cut(text, size, width, NULL);
-        if (cut) cli_put_padded(stdout, cut, strlen(cut), width);
+        if (cut) cli_put_padded(cli_stdout(), cut, strlen(cut), width);
         free(cut);
     } else {
-        cli_put_text(stdout, text, size);
+        cli_put_text(cli_stdout(), text, size);
     }
     if (!o->right[i]) o->spaces += left;
 }
@@ -205,11 +205,11 @@ static void put_cell(query_output *o, int i, const char *text, size_t size)
 static void put_line(query_output *o, int i, const char *text, size_t size)
 {
     const uint32_t width = cli_columns(o->names[i], strlen(o->names[i]));
-    printf("%*s", (int)(o->name_width - width), "");
-    cli_put_text(stdout, o->names[i], strlen(o->names[i]));
-    fputs("  ", stdout);
-    cli_put_text(stdout, text, size);
-    putchar('\n');
+    cli_print("%*s", (int)(o->name_width - width), "");
+    cli_put_text(cli_stdout(), o->names[i], strlen(o->names[i]));
+    fputs("  ", cli_stdout());
+    cli_put_text(cli_stdout(), text, size);
+    putc('\n', cli_stdout());
 }
 
 // text: NULL is NULL.
@@ -224,13 +224,13 @@ static void put_value(query_output *o, int i, const char *text, size_t size)
 // Rows of lines have an empty one between them.
 static void begin_row(query_output *o)
 {
-    if (o->lines && o->shown++) putchar('\n');
+    if (o->lines && o->shown++) putc('\n', cli_stdout());
 }
 
 static void end_row(query_output *o)
 {
     o->spaces = 0;
-    if (!o->lines) putchar('\n');
+    if (!o->lines) putc('\n', cli_stdout());
 }
 
 static void table_head(query_output *o)
@@ -239,11 +239,11 @@ static void table_head(query_output *o)
         put_cell(o, i, o->names[i], strlen(o->names[i]));
     end_row(o);
     for (int i = 0; i < o->columns; i++) {
-        if (i) fputs("  ", stdout);
+        if (i) fputs("  ", cli_stdout());
         for (uint32_t n = 0; n < o->widths[i]; n++)
-            fputs(cli_unicode() ? "\u2500" : "-", stdout);
+            fputs(cli_unicode() ? "\u2500" : "-", cli_stdout());
     }
-    putchar('\n');
+    putc('\n', cli_stdout());
 }
 
 // What the texts of a column that waits are cut to; NULL: all fit.
@@ -410,7 +410,7 @@ uint64_t query_output_close(query_output *o, bool complete)
     const uint64_t rows = o->rows;
     const bool table = o->q->mode == QUERY_TABLE;
     if (table && !o->settled && (rows || complete)) settle(o);
-    if (table && !rows && complete) puts("(no rows)");
+    if (table && !rows && complete) cli_print("(no rows)\n");
     if (o->q->mode == QUERY_JSON) {
         cli_json_close(&o->q->json, ']');
         cli_json_close(&o->q->json, '}');

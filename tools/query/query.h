@@ -28,11 +28,14 @@ void query_close(query *q); // NULL is allowed
 // as a number is one. "NAME=VALUE"; false if it is not of that form.
 bool query_set(query *q, const char *assignment);
 
-// Runs statements and prints their rows to stdout. Returns CLI_OK, or
+// Runs statements and prints their rows. Returns CLI_OK, or
 // CLI_FAILED with the reason and its place on stderr. `where` names the text
 // in messages ("line 3 of report.sql"); NULL: it is the command line's.
 int query_run(query *q, const char *sql, const char *where);
 void query_set_mode(query *q, query_mode mode);
+
+// Rows of the last statement.
+uint64_t query_row_count(const query *q);
 
 // Prints what tables there are and what their columns mean.
 int query_schema(const query *q, const char *table); // NULL: all
@@ -42,8 +45,5 @@ int query_tables(const query *q);
 // Writes all tables and views into a new database, or the rows of one query
 // (sql not NULL) as its table `result`. CLI_OK or CLI_FAILED.
 int query_save(query *q, const char *path, const char *sql);
-
-// Reads queries from a terminal until its end. CLI_OK or CLI_FAILED.
-int query_shell(query *q);
 
 #endif // TS_QUERY_H

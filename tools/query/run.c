@@ -2,6 +2,7 @@
     run.c - running statements
 */
 #include "tools/query/output.h"
+#include "tools/cli/context.h"
 
 #ifdef TRACESMITH_SQLITE
 
@@ -20,6 +21,7 @@ static void interrupt(int signal)
 void query_interrupts_begin(query *q)
 {
     struct sigaction action = { .sa_handler = interrupt };
+    if (!cli_is_tool) return;
     sigemptyset(&action.sa_mask);
     running = q->db;
     query_interrupted = 0;
@@ -28,6 +30,7 @@ void query_interrupts_begin(query *q)
 
 void query_interrupts_end(void)
 {
+    if (!cli_is_tool) return;
     sigaction(SIGINT, &before, NULL);
     running = NULL;
 }
@@ -76,10 +79,10 @@ static bool bind_all(query *q, sqlite3_stmt *statement)
             if (!strcmp(q->settings[s].name, name + 1))
                 value = q->settings[s].value;
         if (!value) {
-            cli_error(q->tool, NULL,
-                      name ? "%s has no value: --set %s=VALUE gives it one"
-                           : "a parameter needs a name, such as :name%.0s%.0s",
-                      name ? name : "", name ? name + 1 : "");
+            cli_fail(q->tool, TS_ERR_USAGE, NULL,
+                     name ? "%s has no value: --set %s=VALUE gives it one"
+                          : "a parameter needs a name, such as :name%.0s%.0s",
+                     name ? name : "", name ? name + 1 : "");
             return false;
         }
         if (bind_value(statement, i, value) != SQLITE_OK) return false;
@@ -89,19 +92,19 @@ static bool bind_all(query *q, sqlite3_stmt *statement)
 
 /* ---- Errors ------------------------------------------------------------- */
 
-static void show_line(const char *text, size_t at)
+static void show_line(FILE *out, const char *text, size_t at)
 {
     size_t first = at, last = at;
     while (first && text[first - 1] != '\n')
         first--;
     while (text[last] && text[last] != '\n')
         last++;
-    fputs("  ", stderr);
-    cli_put_text(stderr, text + first, last - first);
+    fputs("\n  ", out);
+    cli_put_text(out, text + first, last - first);
     uint32_t code, width = 0;
     for (size_t i = first, n; i < at; i += n, width++)
         n = cli_utf8(text + i, last - i, &code);
-    fprintf(stderr, "\n  %*s^\n", (int)width, "");
+    fprintf(out, "\n  %*s^", (int)width, "");
 }
 
 static const char *nearest(const char *word)
@@ -120,9 +123,9 @@ static void say_tables(const query *q, const char *word)
 {
     const char *const meant = nearest(word);
     if (meant)
-        cli_error(q->tool, NULL, "did you mean %s? --tables lists all", meant);
+        cli_hint(q->tool, "did you mean %s? --tables lists all", meant);
     else
-        cli_error(q->tool, NULL, "--tables lists tables and views");
+        cli_hint(q->tool, "--tables lists tables and views");
 }
 
 // What to do where SQLite knows no such name.
@@ -132,7 +135,17 @@ static void say_hint(const query *q, const char *message)
     if (!strncmp(message, table, sizeof table - 1))
         say_tables(q, message + sizeof table - 1);
     else if (!strncmp(message, "no such column: ", 16))
-        cli_error(q->tool, NULL, "--schema lists the columns of each table");
+        cli_hint(q->tool, "--schema lists the columns of each table");
+}
+
+static ts_result result_of(const query *q)
+{
+    switch (sqlite3_errcode(q->db)) {
+    case SQLITE_NOMEM: return TS_ERR_MEMORY;
+    case SQLITE_FULL: return TS_ERR_DISK_FULL;
+    case SQLITE_IOERR: return TS_ERR_IO;
+    default: return TS_ERR_USAGE;
+    }
 }
 
 // statement: where it begins within sql.
@@ -151,7 +164,7 @@ static void say_error(const query *q, const char *sql, const char *statement,
 #endif
     const size_t begin = (size_t)(statement - sql);
     if (offset < 0 || (size_t)offset > strlen(statement)) {
-        cli_error(q->tool, NULL, "%s: %s", named, message);
+        cli_fail(q->tool, result_of(q), NULL, "%s: %s", named, message);
         say_hint(q, message);
         return;
     }
@@ -160,9 +173,12 @@ static void say_error(const query *q, const char *sql, const char *statement,
         column = sql[i] == '\n' ? 1 : column + 1;
         line += sql[i] == '\n';
     }
-    cli_error(q->tool, NULL, "%s, line %zu, column %zu: %s", named, line,
-              column, message);
-    show_line(sql, begin + (size_t)offset);
+    FILE *const out = cli_error_begin(q->tool, NULL);
+    cli_put_text(out, named, strlen(named));
+    fprintf(out, ", line %zu, column %zu: ", line, column);
+    cli_put_text(out, message, strlen(message));
+    show_line(out, sql, begin + (size_t)offset);
+    cli_fail_end(result_of(q));
     say_hint(q, message);
 }
 
@@ -206,7 +222,7 @@ static int step_all(query *q, sqlite3_stmt *statement)
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         cli_progress_end(&q->progress);
         if (output && !query_output_row(output)) code = SQLITE_NOMEM;
-        if (code == SQLITE_NOMEM || ferror(stdout)) break;
+        if (code == SQLITE_NOMEM || ferror(cli_stdout())) break;
     }
     cli_progress_end(&q->progress);
     if (output) q->printed = query_output_close(output, code == SQLITE_DONE);
@@ -235,9 +251,9 @@ static bool run_one(query *q, const char *sql, const char *at,
     const bool bound = bind_all(q, statement);
     const int code = bound ? step_all(q, statement) : SQLITE_DONE;
     if (code == SQLITE_INTERRUPT)
-        cli_error(q->tool, NULL, "interrupted");
+        cli_fail(q->tool, TS_ERR_STATE, NULL, "interrupted");
     else if (code == SQLITE_NOMEM)
-        cli_error(q->tool, NULL, "not enough memory");
+        cli_fail(q->tool, TS_ERR_MEMORY, NULL, "not enough memory");
     else if (code != SQLITE_DONE)
         say_error(q, sql, at, where);
     sqlite3_finalize(statement);
@@ -251,7 +267,7 @@ int query_run(query *q, const char *sql, const char *where)
     query_interrupts_begin(q);
     bool good = true;
     if (q->mode == QUERY_JSON) {
-        q->json = (cli_json){ .out = stdout, .lines = 4 };
+        q->json = (cli_json){ .out = cli_stdout(), .lines = 4 };
         cli_json_open(&q->json, NULL, '{');
         cli_json_open(&q->json, "results", '[');
     }
@@ -265,7 +281,7 @@ int query_run(query *q, const char *sql, const char *where)
         } else if (statement) {
             if (q->mode != QUERY_JSON && results &&
                 sqlite3_column_count(statement))
-                putchar('\n');
+                putc('\n', cli_stdout());
             results += sqlite3_column_count(statement) > 0;
             good = run_one(q, sql, at, statement, where);
         }
@@ -281,7 +297,7 @@ int query_run(query *q, const char *sql, const char *where)
         cli_json_uint(&q->json, "lost_records", lost);
         cli_json_uint(&q->json, "damaged_places", damaged);
         cli_json_close(&q->json, '}');
-        putchar('\n');
+        putc('\n', cli_stdout());
     }
     query_interrupts_end();
     return good ? CLI_OK : CLI_FAILED;
@@ -291,7 +307,7 @@ int query_run(query *q, const char *sql, const char *where)
 
 static void show_table(const query *q, const query_table *table)
 {
-    printf("-- %s\nCREATE TABLE %s (\n", table->about, table->name);
+    cli_print("-- %s\nCREATE TABLE %s (\n", table->about, table->name);
     const bool own = !table->kinds && !table->joint && q->file_count > 1;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const query_column *const c = &table->columns[i];
@@ -303,10 +319,11 @@ static void show_table(const query *q, const query_table *table)
         const cli_text name = cli_format(
             "%s%s%s%s", c->name, *query_type_name(c->type) ? " " : "",
             query_type_name(c->type), last ? "" : ",");
-        printf("    %-26s -- %s\n", name.s, c->about);
+        cli_print("    %-26s -- %s\n", name.s, c->about);
     }
-    if (own) printf("    %-26s -- path of the trace, as given\n", "file TEXT");
-    puts(");");
+    if (own)
+        cli_print("    %-26s -- path of the trace, as given\n", "file TEXT");
+    cli_print(");\n");
 }
 
 // Breaks lines at spaces outside of texts.
@@ -316,19 +333,19 @@ static void show_view(const query *q, const query_view *view)
     char *const text = query_view_text(q, view, "");
     size_t column = 0;
     bool quoted = false;
-    printf("-- %s\n", view->about);
+    cli_print("-- %s\n", view->about);
     for (const char *at = text; at && *at; at++) {
         const size_t word = strcspn(at + 1, " ");
         quoted ^= *at == '\'';
         if (*at == ' ' && !quoted && column + 1 + word > WIDTH) {
-            printf("\n%*s", INDENT, "");
+            cli_print("\n%*s", INDENT, "");
             column = INDENT;
             continue;
         }
-        putchar(*at);
+        putc(*at, cli_stdout());
         column++;
     }
-    puts(";");
+    cli_print(";\n");
     sqlite3_free(text);
 }
 
@@ -339,18 +356,19 @@ int query_schema(const query *q, const char *name)
     const query_view *view;
     for (size_t i = 0; (table = query_table_at(i)) != NULL; i++) {
         if (name && sqlite3_stricmp(name, table->name)) continue;
-        if (line) putchar('\n');
+        if (line) putc('\n', cli_stdout());
         show_table(q, table);
         found = line = true;
     }
     for (size_t i = 0; (view = query_view_at(i)) != NULL; i++) {
         if (name && sqlite3_stricmp(name, view->name)) continue;
-        if (line) putchar('\n');
+        if (line) putc('\n', cli_stdout());
         show_view(q, view);
         found = line = true;
     }
     if (!found)
-        cli_error(q->tool, NULL, "%s: there is no such table or view", name);
+        cli_fail(q->tool, TS_ERR_NOT_FOUND, NULL,
+                 "%s: there is no such table or view", name);
     if (!found) say_tables(q, name);
     return found ? CLI_OK : CLI_FAILED;
 }
@@ -361,9 +379,9 @@ int query_tables(const query *q)
     const query_view *view;
     (void)q;
     for (size_t i = 0; (table = query_table_at(i)) != NULL; i++)
-        printf("%-38s %s\n", table->name, table->about);
+        cli_print("%-38s %s\n", table->name, table->about);
     for (size_t i = 0; (view = query_view_at(i)) != NULL; i++)
-        printf("%-38s %s\n", view->name, view->about);
+        cli_print("%-38s %s\n", view->name, view->about);
     return CLI_OK;
 }
 

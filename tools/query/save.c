@@ -106,10 +106,10 @@ int query_save(query *q, const char *path, const char *sql)
     q->trusted = true;
     const bool done = out.beside && save(q, out.beside, sql);
     if (!done)
-        cli_error(q->tool, path, "cannot be saved: %s",
-                  !out.beside  ? "not a regular file"
-                  : q->failure ? q->failure
-                               : sqlite3_errmsg(q->db));
+        cli_fail(q->tool, TS_ERR_IO, path, "cannot be saved: %s",
+                 !out.beside  ? "not a regular file"
+                 : q->failure ? q->failure
+                              : sqlite3_errmsg(q->db));
     sqlite3_exec(q->db, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_exec(q->db, "DETACH saved", NULL, NULL, NULL);
     q->trusted = false;

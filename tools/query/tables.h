@@ -196,6 +196,11 @@ typedef struct query_setting {
     const char *value; // within name
 } query_setting;
 
+typedef struct query_regex {
+    char *text; // NULL: none yet
+    regex_t compiled;
+} query_regex;
+
 struct query {
     const cli_tool *tool;
     query_file *files;
@@ -208,6 +213,7 @@ struct query {
     size_t setting_count;
     struct query_graph *graph; // graph.c
     struct query_names *names; // db.c
+    query_regex *regex;        // the last one
     struct query_source *sources;
     cli_json json;
     uint64_t printed;    // rows of the statement before
@@ -259,7 +265,7 @@ ts_text query_demangled(query *q, ts_text name, bool brief);
 // Works out file->nesting. SQLITE_OK, _NOMEM or _INTERRUPT.
 int query_nesting_make(query_file *file);
 void query_nesting_close(query_file *file);
-// Between these two Ctrl-C ends what runs.
+// Between these two Ctrl-C ends what runs, in a tool.
 void query_interrupts_begin(query *q);
 void query_interrupts_end(void);
 // Runs one statement without rows, with its parameters bound.
@@ -271,7 +277,9 @@ char *query_view_text(const query *q, const query_view *view,
                       const char *prefix);
 
 // POSIX extended regular expressions, one compiled one kept.
-bool query_regexp(const char *pattern, const char *text, bool *matches);
+bool query_regexp(const query *q, const char *pattern, const char *text,
+                  bool *matches);
+void query_regex_close(query_regex *regex);
 
 /* ==== 4. Rows ============================================================ */
 

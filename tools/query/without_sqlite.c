@@ -9,9 +9,9 @@ query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
 {
     (void)paths;
     (void)count;
-    cli_error(tool, NULL,
-              "this build has no SQLite: install libsqlite3-dev (or whatever "
-              "your system calls it) and build again");
+    cli_fail(tool, TS_ERR_UNSUPPORTED, NULL,
+             "this build has no SQLite: install libsqlite3-dev (or whatever "
+             "your system calls it) and build again");
     return NULL;
 }
 
@@ -45,9 +45,9 @@ int query_save(query *q, const char *path, const char *sql)
 {
     return q && path && sql ? CLI_OK : CLI_FAILED;
 }
-int query_shell(query *q)
+uint64_t query_row_count(const query *q)
 {
-    return q ? CLI_OK : CLI_FAILED;
+    return q != NULL;
 }
 
 #endif

@@ -242,7 +242,7 @@ static bool find_zones(replay_choice *c)
         found += c->files[i].count;
     }
     if (c->failed)
-        cli_error(job->tool, NULL, "out of memory");
+        cli_out_of_memory(job->tool);
     else if (!found)
         cli_error(job->tool, job->path, "no zone is called '%s'", c->names);
     return !c->failed && found;
@@ -254,7 +254,7 @@ replay_choice *replay_choose(const replay_job *job, const char *ops,
     replay_choice *const c = calloc(1, sizeof *c);
     file_zones *const files = calloc(job->file_count, sizeof *files);
     if (!c || !files) {
-        cli_error(job->tool, NULL, "out of memory");
+        cli_out_of_memory(job->tool);
         free(c);
         free(files);
         return NULL;

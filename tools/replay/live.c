@@ -326,7 +326,7 @@ bool replay_play(const replay_job *job, uint64_t speed)
         // The terminal is as it was: now end as the signal wants.
         if (stopped) raise(stopped);
     } else {
-        cli_error(job->tool, NULL, "out of memory");
+        cli_out_of_memory(job->tool);
     }
     free(l.lines);
     free(l.order);

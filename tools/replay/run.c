@@ -19,10 +19,7 @@ bool replay_files_open(replay_job *job, char **paths, uint32_t count)
     if (!cli_inputs_check(job->tool, (const char *const *)paths, count))
         return false;
     job->files = calloc(count, sizeof *job->files);
-    if (!job->files) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!job->files) return cli_out_of_memory(job->tool);
     for (; job->file_count < count; job->file_count++) {
         replay_file *const file = &job->files[job->file_count];
         file->path = paths[job->file_count];
@@ -38,10 +35,7 @@ bool replay_files_open(replay_job *job, char **paths, uint32_t count)
 bool replay_what_ifs(replay_job *job, const cli_list *texts)
 {
     job->what_ifs = calloc(texts->count + 1, sizeof *job->what_ifs);
-    if (!job->what_ifs) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!job->what_ifs) return cli_out_of_memory(job->tool);
     for (; job->what_if_count < texts->count; job->what_if_count++)
         if (!whatif_read(job->tool, texts->items[job->what_if_count],
                          &job->what_ifs[job->what_if_count]))

@@ -157,7 +157,7 @@ void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
 }
 
 // All streams or devices of the trace, as they can be asked for.
-static void say_choice(const replay_job *job, const want *w)
+static void say_choice(FILE *out, const replay_job *job, const want *w)
 {
     enum { SHOWN = 16 };
     size_t count = 0;
@@ -171,19 +171,18 @@ static void say_choice(const replay_job *job, const want *w)
             if (!is) continue;
             if (count++ >= SHOWN) continue;
             if (count == 1)
-                fprintf(stderr, "  %ss of the trace: ", w->what);
+                fprintf(out, "\n  %ss of the trace: ", w->what);
             else
-                fputs(", ", stderr);
-            replay_put_track(stderr, job, f, &track);
+                fputs(", ", out);
+            replay_put_track(out, job, f, &track);
         }
     }
-    if (count > SHOWN) fprintf(stderr, " and %zu more", count - SHOWN);
-    if (count) fputc('\n', stderr);
+    if (count > SHOWN) fprintf(out, " and %zu more", count - SHOWN);
 }
 
 // In a merged trace: the processes that something is in, each once.
-static bool say_processes(const replay_job *job, const replay_list *list,
-                          size_t first)
+static bool say_processes(FILE *out, const replay_job *job,
+                          const replay_list *list, size_t first)
 {
     enum { SHOWN = 8 };
     const ts_reader *const reader = replay_reader(job, 0);
@@ -192,7 +191,7 @@ static bool say_processes(const replay_job *job, const replay_list *list,
     for (int pass = 0; pass < 2; pass++) {
         before = 0;
         if (pass && count < 2) return false;
-        if (pass) fputs("of ", stderr);
+        if (pass) fputs("of ", out);
         size_t shown = 0;
         for (size_t i = first; i < list->count; i++) {
             ts_track track;
@@ -205,13 +204,11 @@ static bool say_processes(const replay_job *job, const replay_list *list,
             count += !pass;
             if (!pass || shown++ >= SHOWN) continue;
             const ts_text name = cli_track_name(&track, &made);
-            if (shown > 1) fputs(", ", stderr);
-            cli_put_text(stderr, name.text, name.size);
+            if (shown > 1) fputs(", ", out);
+            cli_put_text(out, name.text, name.size);
         }
-        if (pass && shown > SHOWN)
-            fprintf(stderr, " and %zu more", shown - SHOWN);
+        if (pass && shown > SHOWN) fprintf(out, " and %zu more", shown - SHOWN);
     }
-    fputc('\n', stderr);
     return true;
 }
 
@@ -222,37 +219,35 @@ static void say_several(const replay_job *job, const want *w, const char *text,
     uint64_t number;
     if (job->file_count > 1 || found < 2 || !parse_number(text, size, &number))
         return;
-    cli_error_begin(job->tool, job->path);
-    fprintf(stderr, "%s ", w->what);
-    cli_put_text(stderr, text, size);
-    fprintf(stderr, " is there %zu times, all are meant: ", found);
-    if (say_processes(job, list, list->count - found)) return;
-    for (size_t i = list->count - found; i < list->count; i++) {
+    FILE *const out = cli_error_begin(job->tool, job->path);
+    fprintf(out, "%s ", w->what);
+    cli_put_text(out, text, size);
+    fprintf(out, " is there %zu times, all are meant: ", found);
+    const bool said = say_processes(out, job, list, list->count - found);
+    for (size_t i = list->count - found; !said && i < list->count; i++) {
         ts_track track;
         if (!ts_reader_track(replay_reader(job, list->files[i]),
                              list->tracks[i], &track))
             continue;
-        replay_put_track(stderr, job, list->files[i], &track);
-        fputs(i + 1 < list->count ? ", " : "\n", stderr);
+        replay_put_track(out, job, list->files[i], &track);
+        if (i + 1 < list->count) fputs(", ", out);
     }
+    cli_error_end();
 }
 
 static bool find_part(const replay_job *job, const want *w, const char *text,
                       size_t size, replay_list *list)
 {
     const size_t before = list->count;
-    if (!collect(job, w, text, size, list)) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!collect(job, w, text, size, list)) return cli_out_of_memory(job->tool);
     say_several(job, w, text, size, list, list->count - before);
     if (list->count > before) return true;
-    cli_error_begin(job->tool, job->path);
-    fprintf(stderr, "no %s is '", w->what);
-    cli_put_text(stderr, text, size);
-    fputs("'\n", stderr);
-    say_choice(job, w);
-    return false;
+    FILE *const out = cli_error_begin(job->tool, job->path);
+    fprintf(out, "no %s is '", w->what);
+    cli_put_text(out, text, size);
+    fputs("'", out);
+    say_choice(out, job, w);
+    return cli_fail_end(TS_ERR_NOT_FOUND);
 }
 
 static bool find(const replay_job *job, const want *w, const char *text,

@@ -42,7 +42,8 @@ static ts_result export_with(ts_reader *reader, const export_format *format,
                              const export_options *options)
 {
     const char *why;
-    export_out *const out = export_out_open(path, packing, &why);
+    const ts_output output = { .path = path };
+    export_out *const out = export_out_open(&output, packing, &why);
     assert_non_null(out);
     const ts_result result = export_walk(reader, format, out, options, &counts);
     assert_int_equal(0, export_out_close(out, true));

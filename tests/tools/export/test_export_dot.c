@@ -12,7 +12,8 @@ static char *draw(fixture *work, const dot_options *options, dot_counts *counts)
 {
     const char *why;
     ts_result error;
-    export_out *const out = export_out_open(path, EXPORT_PLAIN, &why);
+    const ts_output output = { .path = path };
+    export_out *const out = export_out_open(&output, EXPORT_PLAIN, &why);
     assert_non_null(out);
     assert_int_equal(DOT_OK,
                      export_dot(work->reader, out, options, counts, &error));

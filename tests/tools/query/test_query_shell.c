@@ -2,7 +2,7 @@
     The prompt of ts-query on a terminal of the test's own.
 */
 #define _GNU_SOURCE
-#include "tools/query/tables.h"
+#include "tools/shell/shell.h"
 
 #include "tests/tools/query/query_fixture.h"
 
@@ -24,12 +24,17 @@ typedef struct session {
 
 static void child(const char *path)
 {
-    char *const paths[] = { (char *)(uintptr_t)path };
+    cli_reporter reporter = { .tool = &query_tool };
+    const ts_sql_desc desc = { .paths = &path,
+                               .path_count = 1,
+                               .observer = cli_observer(&reporter) };
+    ts_sql *sql;
     setenv("TERM", "dumb", 1);
     setvbuf(stdout, NULL, _IOLBF, 0); // as on a terminal from the start
-    query *const q = query_open(&query_tool, paths, 1);
-    const int code = q ? query_shell(q) : CLI_FAILED;
-    query_close(q);
+    const int code = ts_sql_open(&sql, &desc, NULL) == TS_OK
+                         ? shell_run(&query_tool, sql, TS_SQL_TABLE)
+                         : CLI_FAILED;
+    ts_sql_close(sql);
     fflush(stdout);
     _exit(code);
 }

@@ -7,7 +7,8 @@
 
 advice_finding *advice_find(advice *a, const advice_rule *rule)
 {
-    static advice_finding spare; // without memory the answer is thrown away
+    static _Thread_local advice_finding
+        spare; // without memory the answer is thrown away
     if (!(a->finding_count & (a->finding_count - 1))) {
         const size_t room = a->finding_count ? 2 * a->finding_count : 1;
         advice_finding *const more = realloc(a->findings, room * sizeof *more);
@@ -104,7 +105,7 @@ int64_t advice_path_of(const advice *a, const advice_mask *mask)
 
 static ts_change *add_change(advice *a, advice_finding *f, ts_change_type type)
 {
-    static ts_change spare;
+    static _Thread_local ts_change spare;
     if (f->change_count == ADVICE_CHANGES) {
         a->failed = true;
         return &spare;

@@ -43,10 +43,8 @@ bool analyze_open(analyze_job *job, char **paths, uint32_t count)
         job->private->texts = report_open();
     }
     if (!job->files || !job->private || !job->private->loaded ||
-        !job->private->texts) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+        !job->private->texts)
+        return cli_out_of_memory(job->tool);
     if (!analyze_settings_read(job)) return false;
     for (; job->file_count < count; job->file_count++) {
         analyze_file *const file = &job->files[job->file_count];
@@ -195,8 +193,8 @@ bool analyze_files_check(const cli_tool *tool, char **paths, size_t count)
         const char *const path = paths[i];
         const char *const meant = nearest(path, strlen(path));
         if (!meant || !access(path, F_OK)) continue;
-        cli_error(tool, path, "there is no such file; did you mean --only %s?",
-                  meant);
+        cli_fail(tool, TS_ERR_USAGE, path,
+                 "there is no such file; did you mean --only %s?", meant);
         return false;
     }
     return true;
@@ -212,10 +210,10 @@ bool analyze_only_check(const cli_tool *tool, const char *only)
                 known = (*q)->name;
         if (!known) {
             const char *const meant = nearest(only, size);
-            cli_error(tool, NULL,
-                      "--only %.*s: there is no such question; %s%s%s",
-                      (int)size, only, meant ? "did you mean " : "",
-                      meant ? meant : "--list shows them", meant ? "?" : "");
+            cli_fail(tool, TS_ERR_USAGE, NULL,
+                     "--only %.*s: there is no such question; %s%s%s",
+                     (int)size, only, meant ? "did you mean " : "",
+                     meant ? meant : "--list shows them", meant ? "?" : "");
             return false;
         }
         only = only[size] ? only + size + 1 : NULL;
@@ -286,12 +284,11 @@ bool analyze_ask(analyze_job *job, const char *only, report *r)
     const char *const sort = job->options.sort;
     if (ok) analyze_losses(job, r);
     if (ok && sort && !report_sort(r, sort)) {
-        cli_error(job->tool, NULL, "--sort %s: no table has such a column",
-                  sort);
+        cli_fail(job->tool, TS_ERR_USAGE, NULL,
+                 "--sort %s: no table has such a column", sort);
         job->wrong_usage = true;
         return false;
     }
     if (ok && !report_failed(r)) return true;
-    cli_error(job->tool, NULL, "out of memory");
-    return false;
+    return cli_out_of_memory(job->tool);
 }

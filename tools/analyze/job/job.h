@@ -140,6 +140,8 @@ ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
 bool analyze_open(analyze_job *job, char **paths, uint32_t count);
 // False, with the reason on stderr, if a path is no file but may be a question.
 bool analyze_files_check(const cli_tool *tool, char **paths, size_t count);
+// False, with the reason on stderr, if one of a list is no REGEX=N.
+bool analyze_flops_check(const cli_tool *tool, const cli_list *flops);
 // False, with the reason on stderr, if a name in the list is no question.
 bool analyze_only_check(const cli_tool *tool, const char *only);
 // Asks the questions whose names `only` lists (NULL: all). False, with the
@@ -167,7 +169,13 @@ void analyze_next_close(analyze_commands *next);
 
 void analyze_text(const analyze_job *job, const report *r);
 void analyze_json(const analyze_job *job, const report *r);
-// False, with the reason on stderr, if it cannot be written.
-bool analyze_html(const analyze_job *job, const report *r, const char *path);
+void analyze_html(const analyze_job *job, const report *r, FILE *out);
+
+/* ---- Lists --------------------------------------------------------------- */
+
+// Print the questions and the thresholds of --set; the rules of advice, how
+// each computes its gain, and its thresholds.
+void analyze_list_topics(void);
+void analyze_list_rules(void);
 
 #endif // TS_TOOLS_ANALYZE_JOB_JOB_H

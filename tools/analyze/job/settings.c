@@ -75,26 +75,26 @@ static bool set(analyze_job *job, const char *text)
     const size_t size = strcspn(text, "=");
     const size_t at = find(text, size);
     if (!text[size]) {
-        cli_error(job->tool, NULL,
-                  "--set %s: it is KEY=VALUE; --list and --rules show the keys",
-                  text);
+        cli_fail(job->tool, TS_ERR_USAGE, NULL,
+                 "--set %s: it is KEY=VALUE; --list and --rules show the keys",
+                 text);
         return false;
     }
     if (at == SIZE_MAX) {
-        cli_error(job->tool, NULL,
-                  "--set %s: there is no key %.*s; --list and --rules show "
-                  "the keys",
-                  text, (int)size, text);
+        cli_fail(job->tool, TS_ERR_USAGE, NULL,
+                 "--set %s: there is no key %.*s; --list and --rules show "
+                 "the keys",
+                 text, (int)size, text);
         return false;
     }
     const analyze_setting *const s = setting_at(at);
     if (parse_value(text + size + 1, s->unit, &job->private->settings[at]))
         return true;
-    cli_error(job->tool, NULL, "--set %s: that is no %s", text,
-              s->unit == REPORT_NS      ? "time such as 1.5ms"
-              : s->unit == REPORT_BYTES ? "size such as 64KiB"
-              : s->unit == REPORT_SHARE ? "share such as 5%"
-                                        : "whole number");
+    cli_fail(job->tool, TS_ERR_USAGE, NULL, "--set %s: that is no %s", text,
+             s->unit == REPORT_NS      ? "time such as 1.5ms"
+             : s->unit == REPORT_BYTES ? "size such as 64KiB"
+             : s->unit == REPORT_SHARE ? "share such as 5%"
+                                       : "whole number");
     return false;
 }
 
@@ -104,10 +104,7 @@ bool analyze_settings_read(analyze_job *job)
     while (setting_at(count))
         count++;
     job->private->settings = calloc(count + 1, sizeof(int64_t));
-    if (!job->private->settings) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!job->private->settings) return cli_out_of_memory(job->tool);
     for (size_t i = 0; i < count; i++)
         job->private->settings[i] = setting_at(i)->value;
     const cli_list *const sets = job->options.sets;

@@ -285,10 +285,8 @@ static void put_page(FILE *out, const analyze_job *job, const report *r)
             TS_VERSION_MAJOR, TS_VERSION_MINOR, TS_VERSION_PATCH, html_script);
 }
 
-bool analyze_html(const analyze_job *job, const report *r, const char *path)
+void analyze_html(const analyze_job *job, const report *r, FILE *out)
 {
-    cli_out out;
-    if (!cli_out_open(&out, job->tool, path)) return false;
-    put_page(out.stream, job, r);
-    return cli_out_close(&out, true);
+    html_tables_begin();
+    put_page(out, job, r);
 }

@@ -20,6 +20,7 @@ extern const char html_style[], html_script[];
 // What the page may do: have that style and that script, and nothing else.
 extern const char html_policy[];
 
+void html_tables_begin(void); // of a page
 void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows);
 
 /* ---- Charts -------------------------------------------------------------- */

@@ -133,9 +133,15 @@ static void put_head(FILE *out, const report_table *t)
     fputs("</tr></thead>\n", out);
 }
 
+static _Thread_local unsigned long number; // of the next table of the page
+
+void html_tables_begin(void)
+{
+    number = 0;
+}
+
 void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows)
 {
-    static unsigned long number;
     const size_t all = t->row_count < rows ? t->row_count : (size_t)rows;
     const size_t first = all < top ? all : (size_t)top;
     if (!t->row_count) return;

@@ -221,7 +221,7 @@ static void put_next(cli_json *json, const analyze_job *job, const report *r)
 
 void analyze_json(const analyze_job *job, const report *r)
 {
-    cli_json json = { .out = stdout, .lines = 5 };
+    cli_json json = { .out = cli_stdout(), .lines = 5 };
     cli_json_open(&json, NULL, '{');
     cli_json_open(&json, "files", '[');
     for (uint32_t i = 0; i < job->file_count; i++) {

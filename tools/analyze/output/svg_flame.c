@@ -16,7 +16,7 @@ typedef struct flame {
     double narrow;
 } flame;
 
-static const report_chart *sorted;
+static _Thread_local const report_chart *sorted; // for qsort
 
 static int by_parent(const void *left, const void *right)
 {

@@ -32,15 +32,15 @@ uint32_t text_width(ts_text text)
 void text_put(ts_text text, const char *cut, uint32_t width)
 {
     if (cut) text = (ts_text){ cut, strlen(cut) };
-    cli_put_padded(stdout, text.text, text.size, width);
+    cli_put_padded(cli_stdout(), text.text, text.size, width);
 }
 
 static void put_lines(const char *lead, const report_line *line, uint32_t width)
 {
     for (; line; line = line->next) {
-        fputs(lead, stdout);
+        fputs(lead, cli_stdout());
         const uint32_t indent = (uint32_t)strlen(lead);
-        cli_put_wrapped(stdout, line->text, indent, indent, width);
+        cli_put_wrapped(cli_stdout(), line->text, indent, indent, width);
     }
 }
 
@@ -49,8 +49,8 @@ void text_put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
 {
     if (fclose(out) == 0) {
         const ts_text all = { *text, *size };
-        printf("%*s", (int)first, "");
-        cli_put_wrapped(stdout, all, indent, first, width);
+        cli_print("%*s", (int)first, "");
+        cli_put_wrapped(cli_stdout(), all, indent, first, width);
     }
     free(*text);
 }
@@ -168,32 +168,32 @@ static void lay_out(const report_table *t, layout *l, uint32_t width)
 
 static void put_head(const report_table *t, const layout *l)
 {
-    printf("%*s", (int)l->indent, "");
+    cli_print("%*s", (int)l->indent, "");
     for (size_t c = 0; c < l->columns; c++) {
         const char *const label = t->columns[c].label;
-        fputs(c ? "  " : "", stdout);
+        fputs(c ? "  " : "", cli_stdout());
         if (is_text(t, c)) // names may be narrower than what they are called
-            cli_put_padded(stdout, label, strlen(label), l->widths[c]);
+            cli_put_padded(cli_stdout(), label, strlen(label), l->widths[c]);
         else
-            printf("%*s", (int)l->widths[c], label);
+            cli_print("%*s", (int)l->widths[c], label);
     }
-    fputs(l->where ? "  where\n" : "\n", stdout);
+    fputs(l->where ? "  where\n" : "\n", cli_stdout());
 }
 
 static void put_row(const report_table *t, const layout *l, size_t r)
 {
-    printf("%*s", (int)l->indent, "");
+    cli_print("%*s", (int)l->indent, "");
     for (size_t c = 0; c < l->columns; c++) {
         const report_value *const v = &t->values[r * t->column_count + c];
-        fputs(c ? "  " : "", stdout);
+        fputs(c ? "  " : "", cli_stdout());
         if (v->unit == REPORT_TEXT && !v->unknown)
             text_put(v->text, l->cuts[c] ? l->cuts[c][r] : NULL, l->widths[c]);
         else
-            printf(is_text(t, c) ? "%-*s" : "%*s", (int)l->widths[c],
-                   report_words(*v).s);
+            cli_print(is_text(t, c) ? "%-*s" : "%*s", (int)l->widths[c],
+                      report_words(*v).s);
     }
-    if (l->where) printf("  %s", where(&t->evidence[r], l->narrow).s);
-    putchar('\n');
+    if (l->where) cli_print("  %s", where(&t->evidence[r], l->narrow).s);
+    putc('\n', cli_stdout());
 }
 
 static void put_title(const report_table *t, const layout *l, uint32_t width)
@@ -209,7 +209,7 @@ static void put_title(const report_table *t, const layout *l, uint32_t width)
     if (hidden)
         fprintf(out, " (%s not fit)",
                 cli_counted(hidden, "column does", "columns do").s);
-    fputs("\n", stdout);
+    fputs("\n", cli_stdout());
     text_put_gathered(out, &text, &size, 2, 4, width);
 }
 
@@ -238,7 +238,7 @@ static void put_finding(const report_finding *f, uint32_t width)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    putchar('\n');
+    putc('\n', cli_stdout());
     if (out) {
         fprintf(out, "[%s] %s", report_severity_name(f->severity), f->id);
         if (f->has_gain)
@@ -253,8 +253,8 @@ static void put_finding(const report_finding *f, uint32_t width)
     } parts[] = { { "", f->what }, { "Do:", f->todo }, { "Gain:", f->how } };
     for (size_t i = 0; i < 3; i++) {
         if (!parts[i].text.size) continue;
-        printf("    %s", parts[i].label);
-        cli_put_wrapped(stdout, parts[i].text, 4,
+        cli_print("    %s", parts[i].label);
+        cli_put_wrapped(cli_stdout(), parts[i].text, 4,
                         4 + (uint32_t)strlen(parts[i].label), width);
     }
     out = open_memstream(&text, &size);
@@ -287,20 +287,20 @@ static void put_figures(const report_section *s, uint32_t width)
     const uint32_t label = figures_label(s);
     const bool below = label + 4 + FIGURE_LEAST > width;
     const uint32_t at = below ? 4 : label + 4;
-    if (s->figure_count) putchar('\n');
+    if (s->figure_count) putc('\n', cli_stdout());
     for (size_t i = 0; i < s->figure_count; i++) {
         const report_value v = s->figures[i].value;
         const ts_text name = { s->figures[i].label,
                                strlen(s->figures[i].label) };
         const bool text = v.unit == REPORT_TEXT && !v.unknown;
         const cli_text words = report_words(v);
-        fputs("  ", stdout);
+        fputs("  ", cli_stdout());
         if (below)
-            cli_put_wrapped(stdout, name, 2, 2, width);
+            cli_put_wrapped(cli_stdout(), name, 2, 2, width);
         else
             text_put(name, NULL, label);
-        printf("%*s", below ? 4 : 2, "");
-        cli_put_wrapped(stdout,
+        cli_print("%*s", below ? 4 : 2, "");
+        cli_put_wrapped(cli_stdout(),
                         text ? v.text : (ts_text){ words.s, strlen(words.s) },
                         at, at, width);
     }
@@ -309,8 +309,8 @@ static void put_figures(const report_section *s, uint32_t width)
 static void put_trust(const report_section *s, uint32_t width)
 {
     if (!s->trusted || s->not_applicable) return;
-    printf("  Confidence %s%s", report_confidence_name(s->confidence),
-           s->reasons ? ":" : "\n");
+    cli_print("  Confidence %s%s", report_confidence_name(s->confidence),
+              s->reasons ? ":" : "\n");
     if (!s->reasons) return;
     const uint32_t first =
         14 + (uint32_t)strlen(report_confidence_name(s->confidence));
@@ -324,18 +324,18 @@ static void put_trust(const report_section *s, uint32_t width)
     for (const report_line *l = s->reasons; l; l = l->next)
         at += (size_t)snprintf(all + at, size - at, "%s%s", at ? "; " : "",
                                l->text.text);
-    cli_put_wrapped(stdout, (ts_text){ all, at }, 4, first, width);
+    cli_put_wrapped(cli_stdout(), (ts_text){ all, at }, 4, first, width);
 }
 
 static void put_section(const analyze_job *job, const report_section *s,
                         uint32_t width)
 {
-    const bool color = cli_color(stdout);
-    printf("\n%s", color ? "\033[1m" : "");
-    cli_put_wrapped(stdout, (ts_text){ s->title, strlen(s->title) }, 0, 0,
+    const bool color = cli_color(cli_stdout());
+    cli_print("\n%s", color ? "\033[1m" : "");
+    cli_put_wrapped(cli_stdout(), (ts_text){ s->title, strlen(s->title) }, 0, 0,
                     width);
-    printf("%s  ", color ? "\033[0m" : "");
-    cli_put_wrapped(stdout, s->answer, 2, 2, width);
+    cli_print("%s  ", color ? "\033[0m" : "");
+    cli_put_wrapped(cli_stdout(), s->answer, 2, 2, width);
     put_trust(s, width);
     put_figures(s, width);
     for (const report_table *t = s->tables; t; t = t->next)
@@ -344,7 +344,7 @@ static void put_section(const analyze_job *job, const report_section *s,
         if (!c->lanes) text_chart(c, job->options.top, width);
     for (size_t i = 0; i < s->finding_count; i++)
         put_finding(&s->findings[i], width);
-    if (s->notes) putchar('\n');
+    if (s->notes) putc('\n', cli_stdout());
     put_lines("  Note: ", s->notes, width);
 }
 
@@ -358,7 +358,7 @@ static void put_unanswered(const report *r, uint32_t width)
                                strcmp(before->answer.text, s->answer.text)))
             before = before->next;
         if (!s->not_applicable || before != s) continue;
-        if (!begun) puts("\nWithout an answer");
+        if (!begun) cli_print("\nWithout an answer\n");
         begun = true;
         char *text = NULL;
         size_t size = 0;
@@ -387,12 +387,12 @@ static void put_next(const analyze_job *job, const report *r)
 {
     analyze_commands next;
     analyze_next(&next, job, r);
-    if (next.count) puts("\nNext");
+    if (next.count) cli_print("\nNext\n");
     for (size_t i = 0; i < next.count; i++) {
         const char *const purpose = next.list[i].purpose;
-        printf("  %s\n      ", next.list[i].text);
-        cli_put_wrapped(stdout, (ts_text){ purpose, strlen(purpose) }, 6, 6,
-                        text_fit());
+        cli_print("  %s\n      ", next.list[i].text);
+        cli_put_wrapped(cli_stdout(), (ts_text){ purpose, strlen(purpose) }, 6,
+                        6, text_fit());
     }
     analyze_next_close(&next);
 }
@@ -401,14 +401,16 @@ void analyze_text(const analyze_job *job, const report *r)
 {
     const uint32_t width = text_fit();
     for (uint32_t i = 0; i < job->file_count; i++) {
-        if (job->file_count > 1) printf("%s: ", analyze_file_name(job, i).s);
-        cli_put_path(stdout, job->files[i].path);
-        if (job->file_count > 1 || !r->window.words.size) putchar('\n');
+        if (job->file_count > 1) cli_print("%s: ", analyze_file_name(job, i).s);
+        cli_put_path(cli_stdout(), job->files[i].path);
+        if (job->file_count > 1 || !r->window.words.size)
+            putc('\n', cli_stdout());
     }
-    if (job->file_count == 1 && r->window.words.size) fputs(":", stdout);
+    if (job->file_count == 1 && r->window.words.size) fputs(":", cli_stdout());
     if (r->window.words.size)
-        cli_put_wrapped(stdout, r->window.words, 0, path_width(job), width);
-    if (r->losses) putchar('\n');
+        cli_put_wrapped(cli_stdout(), r->window.words, 0, path_width(job),
+                        width);
+    if (r->losses) putc('\n', cli_stdout());
     put_lines("  LOST: ", r->losses, width);
     for (const report_section *s = r->sections; s; s = s->next)
         if (!r->all || !s->not_applicable) put_section(job, s, width);

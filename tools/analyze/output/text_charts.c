@@ -64,15 +64,15 @@ static row_layout lay_out(const report_chart *c, size_t rows, uint32_t width)
 static void put_row_head(const row_layout *l, ts_text label, const char *cut,
                          report_value value)
 {
-    printf("%*s", (int)l->indent, "");
+    cli_print("%*s", (int)l->indent, "");
     text_put(label, cut, l->label);
-    printf("  %10s%s", report_words(value).s, l->room ? "  " : "");
+    cli_print("  %10s%s", report_words(value).s, l->room ? "  " : "");
 }
 
 static void put_times(const char *text, uint32_t count)
 {
     while (count--)
-        fputs(text, stdout);
+        fputs(text, cli_stdout());
 }
 
 /* ---- Bars ---------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static void put_bars(const report_chart *c, size_t rows, uint32_t width)
                      c->items[i].value);
         put_times(cli_unicode() ? "\u2588" : "#",
                   (uint32_t)(share * l.room + 0.5));
-        putchar('\n');
+        putc('\n', cli_stdout());
     }
     cli_cuts_free(cuts, rows);
 }
@@ -124,16 +124,16 @@ static void put_legend(const report_chart *c, uint32_t width)
         if (!sum) continue;
         const uint32_t wide = (uint32_t)strlen(c->parts[p]) + 4;
         const bool fresh = !at || at + wide > width;
-        if (fresh && at) putchar('\n');
+        if (fresh && at) putc('\n', cli_stdout());
         if (fresh) at = 2;
-        printf("%s%s %s",
-               !fresh       ? "  "
-               : width < 40 ? "  "
-                            : "    ",
-               part_sign(p), c->parts[p]);
+        cli_print("%s%s %s",
+                  !fresh       ? "  "
+                  : width < 40 ? "  "
+                               : "    ",
+                  part_sign(p), c->parts[p]);
         at += wide;
     }
-    putchar('\n');
+    putc('\n', cli_stdout());
 }
 
 static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
@@ -155,7 +155,7 @@ static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
             put_times(part_sign(p), to > drawn ? to - drawn : 0);
             if (to > drawn) drawn = to;
         }
-        putchar('\n');
+        putc('\n', cli_stdout());
     }
     cli_cuts_free(cuts, rows);
     put_legend(c, width);
@@ -185,7 +185,7 @@ static void put_line(const report_chart *c, uint32_t line, int64_t from,
         const double share = now > 0 ? (double)now / (double)most : 0;
         fputs((cli_unicode() ? blocks
                              : letters)[now > 0 ? 1 + (int)(share * 7) : 0],
-              stdout);
+              cli_stdout());
     }
 }
 
@@ -215,22 +215,24 @@ static void put_series(const report_chart *c, size_t rows, uint32_t width)
         for (size_t k = 0; k < c->point_count; k++)
             if (c->points[k].line == i && c->points[k].value > peak)
                 peak = c->points[k].value;
-        fputs("    ", stdout);
+        fputs("    ", cli_stdout());
         text_put(c->items[i].label, cuts ? cuts[i] : NULL, label);
-        fputs("  |", stdout);
+        fputs("  |", cli_stdout());
         put_line(c, (uint32_t)i, from, to, most, cells);
-        fputs("|", stdout);
+        fputs("|", cli_stdout());
         if (most_fits)
-            printf(" most %s", report_words(report_number(c->unit, peak, 1)).s);
-        putchar('\n');
+            cli_print(" most %s",
+                      report_words(report_number(c->unit, peak, 1)).s);
+        putc('\n', cli_stdout());
     }
     cli_cuts_free(cuts, rows);
     const uint32_t at = most_fits ? label + 6 : 4;
     const cli_text span =
         cli_format("from %s to %s", report_words(report_time(from)).s,
                    report_words(report_time(to)).s);
-    printf("%*s", (int)at, "");
-    cli_put_wrapped(stdout, (ts_text){ span.s, strlen(span.s) }, at, at, width);
+    cli_print("%*s", (int)at, "");
+    cli_put_wrapped(cli_stdout(), (ts_text){ span.s, strlen(span.s) }, at, at,
+                    width);
 }
 
 /* ---- Flame --------------------------------------------------------------- */
@@ -258,8 +260,8 @@ static void put_node(const report_chart *c, uint32_t node, uint32_t depth,
         last_at = best;
         const bool narrow = width < FLAME_NARROW;
         const uint32_t step = narrow ? 0 : depth * 2;
-        printf("%*s%7s  %*s", narrow ? 1 : 4, "",
-               report_words(report_share(last, all)).s, (int)step, "");
+        cli_print("%*s%7s  %*s", narrow ? 1 : 4, "",
+                  report_words(report_share(last, all)).s, (int)step, "");
         const uint32_t used = narrow ? 10 : 13 + step;
         const uint32_t room = narrow              ? width - used
                               : width > used + 24 ? width - used - 13
@@ -268,8 +270,8 @@ static void put_node(const report_chart *c, uint32_t node, uint32_t depth,
         text_put(c->items[best].label, cut ? *cut : NULL, room);
         cli_cuts_free(cut, 1);
         if (!narrow)
-            printf(" %10s", report_words(report_number(c->unit, last, 1)).s);
-        putchar('\n');
+            cli_print(" %10s", report_words(report_number(c->unit, last, 1)).s);
+        putc('\n', cli_stdout());
         --*left;
         put_node(c, best, depth + 1, left, width);
     }
@@ -286,7 +288,7 @@ void text_chart(const report_chart *c, uint64_t top, uint32_t width)
     fputs(c->title, out);
     if (c->kind != REPORT_FLAME && rows < c->count)
         fprintf(out, " (%s of %s)", cli_count(rows).s, cli_count(c->count).s);
-    putchar('\n');
+    putc('\n', cli_stdout());
     text_put_gathered(out, &text, &size, 2, 4, width);
     switch (c->kind) {
     case REPORT_BARS: put_bars(c, rows, width); break;

@@ -30,8 +30,9 @@ static int compare(report_value x, report_value y)
     return (y.number > x.number) - (y.number < x.number);
 }
 
-static const report_table *sorted;
-static size_t sorted_column;
+// For qsort.
+static _Thread_local const report_table *sorted;
+static _Thread_local size_t sorted_column;
 
 static int by_column(const void *left, const void *right)
 {

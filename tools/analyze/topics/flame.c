@@ -220,8 +220,7 @@ static bool write_svg(analyze_job *job, const flame_tree *t, FILE *out,
 static bool say(const analyze_job *job, const char *what)
 {
     const char *const path = job->file_count > 1 ? NULL : job->files[0].path;
-    cli_error(job->tool, path, "%s", what);
-    return false;
+    return cli_fail(job->tool, TS_ERR_NOT_FOUND, path, "%s", what);
 }
 
 static bool write_tree(analyze_job *job, const flame_tree *t, FILE *out,
@@ -236,26 +235,22 @@ static bool write_tree(analyze_job *job, const flame_tree *t, FILE *out,
                   zones ? "Time of the host, by zone"
                         : "Time on the devices, by what launched it"))
         return true;
-    cli_error(job->tool, NULL, "out of memory");
-    return false;
+    return cli_out_of_memory(job->tool);
 }
 
-bool flame_write(analyze_job *job, const char *by, const char *path, bool svg)
+bool flame_write(analyze_job *job, const char *by, FILE *out, bool svg)
 {
     const bool zones = by && !strcmp(by, "zones");
     path_tree p;
     flame_tree t = { 0 };
     flame_sums sums;
-    cli_out out;
-    if (!cli_out_open(&out, job->tool, path)) return false;
     bool ok =
         (zones ? flame_of_zones(job, &p) : flame_of_devices(job, &p, &sums)) &&
         flame_open(&t, &p);
     if (ok)
-        ok = write_tree(job, &t, out.stream, zones, svg);
+        ok = write_tree(job, &t, out, zones, svg);
     else
-        cli_error(job->tool, NULL, "out of memory");
-    ok = cli_out_close(&out, ok);
+        cli_out_of_memory(job->tool);
     flame_close(&t);
     paths_close(&p);
     return ok;

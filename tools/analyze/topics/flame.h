@@ -29,6 +29,6 @@ bool flame_of_zones(analyze_job *job, path_tree *p);
 
 // Which of both is meant: "gpu", "zones"; NULL: gpu if there is work.
 // Writes folded text, or a picture; false with the reason on stderr.
-bool flame_write(analyze_job *job, const char *by, const char *path, bool svg);
+bool flame_write(analyze_job *job, const char *by, FILE *out, bool svg);
 
 #endif // TS_TOOLS_ANALYZE_TOPICS_FLAME_H

@@ -166,3 +166,15 @@ const analyze_question ask_roofline = {
     "roofline", "Roofline",
     "how fast devices compute, by shapes or --flops, and could", ask, settings
 };
+
+bool analyze_flops_check(const cli_tool *tool, const cli_list *flops)
+{
+    for (size_t i = 0; i < flops->count; i++) {
+        roofline_rule rule;
+        if (!roofline_rule_read(&rule, flops->items[i]))
+            return cli_fail(tool, TS_ERR_USAGE, NULL, "--flops %s: %s",
+                            flops->items[i], rule.wrong);
+        roofline_rule_close(&rule);
+    }
+    return true;
+}

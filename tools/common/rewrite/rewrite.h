@@ -13,7 +13,6 @@
 #ifndef TS_TOOLS_COMMON_REWRITE_REWRITE_H
 #define TS_TOOLS_COMMON_REWRITE_REWRITE_H
 
-#define TRACESMITH_WRITER
 #include "tools/cli/cli.h"
 
 // What a text is, for those who rename it.

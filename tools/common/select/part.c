@@ -18,8 +18,8 @@ static bool make_name(const cli_tool *tool, char *name, size_t size)
              tool->name);
     const int fd = mkstemp(name);
     if (fd >= 0) return close(fd) == 0;
-    cli_error(tool, name, "the selected part cannot be written: %s",
-              strerror(errno));
+    cli_fail(tool, cli_errno_result(errno), name,
+             "the selected part cannot be written: %s", strerror(errno));
     return false;
 }
 
@@ -31,8 +31,8 @@ static bool replace(cli_trace *trace, const cli_tool *tool, const char *name)
     ts_reader *part;
     const ts_result result = ts_reader_open(&part, &desc);
     if (result != TS_OK) {
-        cli_error(tool, path, "the selected part cannot be read: %s",
-                  ts_result_text(result));
+        cli_fail(tool, result, path, "the selected part cannot be read: %s",
+                 ts_result_text(result));
         return false;
     }
     cli_trace_close(trace);
@@ -42,17 +42,37 @@ static bool replace(cli_trace *trace, const cli_tool *tool, const char *name)
     return true;
 }
 
-static bool several;  // files
-static struct place { // on the axis of the first of several files
-    const char *path;
-    int64_t offset_ns;
-} places[SELECT_PLACES];
-static size_t place_count;
+// Where several files lie on the axis of the first.
+struct select_places {
+    size_t count;
+    struct place {
+        const char *path;
+        int64_t offset_ns;
+    } list[SELECT_PLACES];
+};
+
+// Of the call of the library or of the tool; NULL until several files are
+// selected.
+static struct select_places **places_now(void)
+{
+    static struct select_places *of_tool;
+    cli_context *const c = cli_context_now();
+    return c ? &c->places : &of_tool;
+}
+
+static struct select_places *places_make(const cli_tool *tool)
+{
+    struct select_places **const places = places_now();
+    if (!*places) *places = calloc(1, sizeof **places);
+    if (!*places) cli_out_of_memory(tool);
+    return *places;
+}
 
 static int64_t offset_of(const char *path)
 {
-    for (size_t i = 0; i < place_count; i++)
-        if (places[i].path == path) return places[i].offset_ns;
+    const struct select_places *const places = *places_now();
+    for (size_t i = 0; places && i < places->count; i++)
+        if (places->list[i].path == path) return places->list[i].offset_ns;
     return 0;
 }
 
@@ -66,10 +86,10 @@ static bool open_part(cli_trace *trace, const cli_tool *tool)
                     .trace = trace,
                     .temporary = true,
                     .offset_ns = offset_of(trace->path),
-                    .other_files = several,
+                    .other_files = *places_now(),
                     .wish = { .what = select_words(),
-                              .deps = selected.kind ? CUT_DEPS_NONE
-                                                    : CUT_DEPS_CALLS } };
+                              .deps = select_now()->kind ? CUT_DEPS_NONE
+                                                         : CUT_DEPS_CALLS } };
     select_lists lists;
     const bool ok = select_wish(&job, &lists) && cut_write(&job) &&
                     replace(trace, tool, name);
@@ -78,14 +98,23 @@ static bool open_part(cli_trace *trace, const cli_tool *tool)
     return ok;
 }
 
+static void install(void)
+{
+    cli_context *const c = cli_context_now();
+    if (c)
+        c->trace_opened = open_part;
+    else
+        cli_trace_opened = open_part;
+}
+
 void select_install(void)
 {
-    if (select_any()) cli_trace_opened = open_part;
+    if (select_any()) install();
 }
 
 void select_install_window(void)
 {
-    if (select_any_but_time()) cli_trace_opened = open_part;
+    if (select_any_but_time()) install();
 }
 
 /* ---- Several files ------------------------------------------------------- */
@@ -100,7 +129,7 @@ static bool find_ranks(const cli_tool *tool, char **paths, uint32_t *count,
         cli_trace trace;
         if (!cli_trace_open(&trace, tool, paths[i], NULL, CLI_WARN_NONE))
             return false;
-        const char *at = selected.rank;
+        const char *at = select_now()->rank;
         for (uint32_t entry = 0; at; entry++) {
             const size_t size = strcspn(at, ",");
             const bool has = cut_has_rank(trace.reader, at, size);
@@ -119,24 +148,23 @@ static bool take_ranks(const cli_tool *tool, char **paths, uint32_t *count)
 {
     uint64_t entries = 0;
     if (!find_ranks(tool, paths, count, &entries)) return false;
-    const char *at = selected.rank;
+    const char *at = select_now()->rank;
     for (uint32_t entry = 0; at; entry++) {
         const size_t size = strcspn(at, ",");
         if (entry < 63 && !(entries >> entry & 1)) {
-            cli_error(tool, NULL, "--rank %.*s: no file is of such a rank",
-                      (int)size, at);
+            cli_fail(tool, TS_ERR_NOT_FOUND, NULL,
+                     "--rank %.*s: no file is of such a rank", (int)size, at);
             return false;
         }
         at = at[size] ? at + size + 1 : NULL;
     }
-    several = true;
-    return *count;
+    return *count && places_make(tool);
 }
 
 // As the graph of all of them has it, which ts-analyze shows; without
 // operations by when they were started.
-static void place_files(const cli_trace *traces, ts_reader *const *readers,
-                        char **paths, uint32_t count)
+static void place_files(struct select_places *places, const cli_trace *traces,
+                        ts_reader *const *readers, char **paths, uint32_t count)
 {
     const ts_replay_desc desc = { .more = (ts_reader **)readers + 1,
                                   .more_count = count - 1 };
@@ -144,22 +172,24 @@ static void place_files(const cli_trace *traces, ts_reader *const *readers,
     ts_replay *replay = NULL;
     ts_replay_file file;
     ts_replay_open(&replay, readers[0], &desc);
-    for (uint32_t i = 0; i < count && place_count < SELECT_PLACES; i++) {
+    for (uint32_t i = 0; i < count && places->count < SELECT_PLACES; i++) {
         const uint64_t own = traces[i].info->start_realtime_ns;
         int64_t offset = first && own ? (int64_t)(own - first) : 0;
         if (replay && ts_replay_file_at(replay, i, &file))
             offset = file.offset_ns;
-        places[place_count++] = (struct place){ paths[i], offset };
+        places->list[places->count++] = (struct place){ paths[i], offset };
     }
     ts_replay_close(replay);
 }
 
 static bool find_places(const cli_tool *tool, char **paths, uint32_t count)
 {
+    struct select_places *const places = places_make(tool);
+    if (!places) return false;
     cli_trace *const traces = calloc(count, sizeof *traces);
     ts_reader **const readers = calloc(count, sizeof(ts_reader *));
     uint32_t opened = 0;
-    if (!traces || !readers) cli_error(tool, NULL, "out of memory");
+    if (!traces || !readers) cli_out_of_memory(tool);
     while (traces && readers && opened < count &&
            cli_trace_open(&traces[opened], tool, paths[opened], NULL,
                           CLI_WARN_NONE)) {
@@ -167,7 +197,7 @@ static bool find_places(const cli_tool *tool, char **paths, uint32_t count)
         opened++;
     }
     const bool ok = opened == count;
-    if (ok) place_files(traces, readers, paths, count);
+    if (ok) place_files(places, traces, readers, paths, count);
     for (uint32_t i = 0; i < opened; i++)
         cli_trace_close(&traces[i]);
     free(traces);
@@ -178,7 +208,7 @@ static bool find_places(const cli_tool *tool, char **paths, uint32_t count)
 bool select_files(const cli_tool *tool, char **paths, uint32_t *count)
 {
     if (*count < 2) return true;
-    if (selected.rank && !take_ranks(tool, paths, count)) return false;
-    return (!selected.has_from && !selected.has_to) || *count < 2 ||
+    if (select_now()->rank && !take_ranks(tool, paths, count)) return false;
+    return (!select_now()->has_from && !select_now()->has_to) || *count < 2 ||
            find_places(tool, paths, *count);
 }

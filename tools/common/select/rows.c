@@ -67,12 +67,13 @@ static bool take_file(select_rows *rows, uint32_t f, const cli_tool *tool,
                     .trace = &file->trace,
                     .other_files = rows->file_count > 1,
                     .wish = { .deps = CUT_DEPS_NONE } };
-    bool ok = (!selected.rank || cut_ranks(&job, selected.rank)) &&
-              (!selected.step || select_steps(&job, selected.step));
+    const ts_selection *const s = select_now();
+    bool ok = (!s->rank || cut_ranks(&job, s->rank)) &&
+              (!s->step || select_steps(&job, s->step));
     if (ok) {
         ok = cut_choice_open(&choice, file->trace.reader, &job.wish) &&
              mark_all(&rows->files[f].bits, &rows->files[f].count, &choice);
-        if (!ok) cli_error(tool, NULL, "out of memory");
+        if (!ok) cli_out_of_memory(tool);
         if (choice.begin_ns != INT64_MIN) rows->begin_ns[f] = choice.begin_ns;
         cut_choice_close(&choice);
     }
@@ -83,19 +84,13 @@ static bool take_file(select_rows *rows, uint32_t f, const cli_tool *tool,
 bool select_rows_open(select_rows **to, const replay_job *job)
 {
     *to = NULL;
-    if (!selected.rank && !selected.step) return true;
+    if (!select_now()->rank && !select_now()->step) return true;
     select_rows *const rows =
         calloc(1, sizeof *rows + job->file_count * sizeof *rows->files);
-    if (!rows) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!rows) return cli_out_of_memory(job->tool);
     *to = rows;
     rows->begin_ns = calloc(job->file_count, sizeof *rows->begin_ns);
-    if (!rows->begin_ns) {
-        cli_error(job->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!rows->begin_ns) return cli_out_of_memory(job->tool);
     rows->file_count = job->file_count;
     for (uint32_t f = 0; f < job->file_count; f++)
         rows->begin_ns[f] = INT64_MAX;

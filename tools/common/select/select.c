@@ -3,18 +3,25 @@
 */
 #include "tools/common/select/resolve.h"
 
-selection selected;
+ts_selection selected;
+
+const ts_selection *select_now(void)
+{
+    const cli_context *const c = cli_context_now();
+    return c ? c->selection : &selected;
+}
 
 bool select_any_but_time(void)
 {
-    const selection *const s = &selected;
+    const ts_selection *const s = select_now();
     return s->rank || s->step || s->zone || s->device || s->stream || s->kind ||
            s->frame || s->process;
 }
 
 bool select_any(void)
 {
-    return select_any_but_time() || selected.has_from || selected.has_to;
+    return select_any_but_time() || select_now()->has_from ||
+           select_now()->has_to;
 }
 
 /* ---- In words ------------------------------------------------------------ */
@@ -48,8 +55,8 @@ static void put_word(char *words, size_t room, size_t *size, const char *word)
 
 const char *select_words(void)
 {
-    static char words[1024];
-    const selection *const s = &selected;
+    static _Thread_local char words[1024];
+    const ts_selection *const s = select_now();
     const cli_text from = exact_time(s->from_ns), to = exact_time(s->to_ns);
     const char *const said[][2] = {
         { "--from", s->has_from ? from.s : NULL },
@@ -87,6 +94,18 @@ static uint64_t kinds_of(const char *text, size_t size)
     return found;
 }
 
+static void report_no_kind(const cli_tool *tool, const char *text, size_t size)
+{
+    FILE *const out = cli_error_begin(tool, NULL);
+    fputs("--kind: no kind is '", out);
+    cli_put_text(out, text, size);
+    fputs("'; they are:\n", out);
+    for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++)
+        if (ts_event_columns(kind)) fprintf(out, " %s", ts_event_name(kind));
+    fputs(" gpu", out);
+    cli_fail_end(TS_ERR_USAGE);
+}
+
 uint64_t select_kinds(const cli_tool *tool, const char *list)
 {
     uint64_t kinds = 0;
@@ -94,12 +113,7 @@ uint64_t select_kinds(const cli_tool *tool, const char *list)
         const size_t size = strcspn(at, ",");
         const uint64_t found = kinds_of(at, size);
         if (!found) {
-            cli_error(tool, NULL,
-                      "--kind: no kind is '%.*s'; they are:", (int)size, at);
-            for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++)
-                if (ts_event_columns(kind))
-                    fprintf(stderr, " %s", ts_event_name(kind));
-            fputs(" gpu\n", stderr);
+            report_no_kind(tool, at, size);
             return 0;
         }
         kinds |= found;
@@ -112,13 +126,14 @@ uint64_t select_kinds(const cli_tool *tool, const char *list)
 
 bool select_check(const cli_tool *tool)
 {
-    const selection *const s = &selected;
+    const ts_selection *const s = select_now();
     uint64_t first, last;
     if (s->has_from && s->has_to && s->from_ns >= s->to_ns)
-        cli_error(tool, NULL,
-                  "--to is not after --from: nothing is in between");
+        cli_fail(tool, TS_ERR_USAGE, NULL,
+                 "--to is not after --from: nothing is in between");
     else if (s->step && !cut_range(s->step, &first, &last))
-        cli_error(tool, NULL, "--step %s: it is N or N..M", s->step);
+        cli_fail(tool, TS_ERR_USAGE, NULL, "--step %s: it is N or N..M",
+                 s->step);
     else
         return (!s->frame || cut_frames_valid(tool, s->frame)) &&
                (!s->kind || select_kinds(tool, s->kind));
@@ -138,7 +153,7 @@ static int64_t of_file(const cut_job *job, int64_t ns)
 
 static bool take_time(cut_job *job)
 {
-    const selection *const s = &selected;
+    const ts_selection *const s = select_now();
     cut_wish *const w = &job->wish;
     w->timed = s->has_from || s->has_to;
     w->from_ns = s->has_from ? of_file(job, s->from_ns) : INT64_MIN;
@@ -150,7 +165,7 @@ static bool take_time(cut_job *job)
 
 static bool take_tracks(cut_job *job, select_lists *lists)
 {
-    const selection *const s = &selected;
+    const ts_selection *const s = select_now();
     cut_wish *const w = &job->wish;
     replay_file file = { .path = job->path, .trace = *job->trace };
     const replay_job files = {
@@ -174,7 +189,7 @@ static bool take_tracks(cut_job *job, select_lists *lists)
 
 bool select_wish(cut_job *job, select_lists *lists)
 {
-    const selection *const s = &selected;
+    const ts_selection *const s = select_now();
     cut_wish *const w = &job->wish;
     memset(lists, 0, sizeof *lists);
     w->zones = s->zone;

@@ -13,17 +13,13 @@
 #ifndef TS_TOOLS_COMMON_SELECT_SELECT_H
 #define TS_TOOLS_COMMON_SELECT_SELECT_H
 
-#include "tools/cli/cli.h"
+#include "tools/cli/context.h"
 
-// What was given; zero is everything. Only ts-cut has `frame` and `process`.
-typedef struct selection {
-    const char *rank, *step, *zone, *device, *stream, *kind, *frame, *process;
-    int64_t from_ns, to_ns;
-    bool has_from, has_to;
-} selection;
-
-// Of the command line: a tool has one selection.
-extern selection selected;
+// Of the command line: a tool has one selection. Only ts-cut has `frame` and
+// `process`.
+extern ts_selection selected;
+// In effect: that of the call of the library, else that of the command line.
+const ts_selection *select_now(void);
 
 // Rows of the option table, the same in all tools.
 #define SELECT_OPTIONS \

@@ -32,10 +32,10 @@ static bool take_found(cut_job *job, const steps_result *r, const char *text)
     const bool range = cut_range(text, &first, &last);
     if (last == UINT64_MAX) last = r->count - 1;
     if (!range || first >= r->count || last >= r->count) {
-        cli_error(job->tool, job->path,
-                  "--step %s: no steps are marked; ts-analyze finds steps 0 "
-                  "to %zu",
-                  text, r->count - 1);
+        cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
+                 "--step %s: no steps are marked; ts-analyze finds steps 0 "
+                 "to %zu",
+                 text, r->count - 1);
         return false;
     }
     const int64_t from_ns = r->steps[first].start_ns;
@@ -53,7 +53,7 @@ bool select_steps(cut_job *job, const char *text)
     if (cut_step_count(job) >= STEPS_LEAST) return cut_steps(job, text);
     bool ok = find_loop(&r, job->trace->reader);
     if (!ok)
-        cli_error(job->tool, NULL, "out of memory");
+        cli_out_of_memory(job->tool);
     else if (r.count && !r.marked)
         ok = take_found(job, &r, text);
     else

@@ -353,7 +353,7 @@ bool symbolize_all(symbolize *s)
         symbolize_module *const m = &more[s->module_count++];
         memset(m, 0, sizeof *m);
         m->module = s->places[i].module;
-        if (known < end - i && !symbolize_off)
+        if (known < end - i && !symbolize_is_off())
             look_up(s, &s->places[i], end - i, m);
         count_module(s, &s->places[i], end - i, m);
     }

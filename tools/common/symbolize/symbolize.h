@@ -57,8 +57,10 @@ void symbolize_close(symbolize *s);
 
 /* ---- For tools that show frames ------------------------------------------ */
 
-// --no-symbols: only what the trace says itself. For the whole process.
+// --no-symbols of a tool: only what the trace says itself.
 extern bool symbolize_off;
+// Whether that holds for the call of the library, or for the tool.
+bool symbolize_is_off(void);
 
 /*
     How many functions a frame stands for, 1 at least, and what they are
@@ -67,7 +69,7 @@ extern bool symbolize_off;
     reader, and known until it is closed (cli_trace_close). Texts with an
     offset live until the eighth call from then.
 
-    Threads: one at a time.
+    Threads: one at a time for each reader.
 */
 uint32_t symbolize_depth(const ts_reader *reader, const ts_frame_entry *frame);
 ts_text symbolize_text(const ts_reader *reader, const ts_frame_entry *frame,

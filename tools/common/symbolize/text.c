@@ -5,10 +5,20 @@
 #define _GNU_SOURCE
 #endif
 #include "tools/common/symbolize/symbolize.h"
+#include "tools/cli/context.h"
+#include <pthread.h>
 
 bool symbolize_off;
 
-// Each reader's, looked up when its first frame is shown.
+bool symbolize_is_off(void)
+{
+    const cli_context *const c = cli_context_now();
+    return c ? c->no_symbols : symbolize_off;
+}
+
+// Each reader's, looked up when its first frame is shown. The list is of all
+// threads, under the mutex; what is of a reader is of who uses the reader.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct known {
     const ts_reader *reader;
     symbolize *names; // NULL: no memory
@@ -18,34 +28,57 @@ static size_t known_count, known_room;
 // A reader is closed: another may be where it is.
 static void forget(const ts_reader *reader)
 {
+    symbolize *names = NULL;
+    pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < known_count; i++) {
         if (known[i].reader != reader) continue;
-        symbolize_close(known[i].names);
+        names = known[i].names;
         known[i] = known[--known_count];
-        return;
+        break;
     }
+    pthread_mutex_unlock(&mutex);
+    symbolize_close(names);
+}
+
+// Whether what there is of a reader is known.
+static bool find(const ts_reader *reader, symbolize **names)
+{
+    bool found = false;
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; !found && i < known_count; i++) {
+        found = known[i].reader == reader;
+        if (found) *names = known[i].names;
+    }
+    pthread_mutex_unlock(&mutex);
+    return found;
+}
+
+// False: no memory.
+static bool add(const ts_reader *reader, symbolize *names)
+{
+    pthread_mutex_lock(&mutex);
+    if (known_count == known_room) {
+        const size_t room = known_room ? 2 * known_room : 16;
+        struct known *const more = realloc(known, room * sizeof *known);
+        if (more) known = more;
+        if (more) known_room = room;
+    }
+    const bool ok = known_count < known_room;
+    if (ok) known[known_count++] = (struct known){ reader, names };
+    pthread_mutex_unlock(&mutex);
+    return ok;
 }
 
 static symbolize *names_of(const ts_reader *reader)
 {
-    for (size_t i = 0; i < known_count; i++)
-        if (known[i].reader == reader) return known[i].names;
-    if (known_count == known_room) {
-        const size_t room = known_room ? 2 * known_room : 16;
-        struct known *const more = realloc(known, room * sizeof *known);
-        if (!more) return NULL;
-        known = more;
-        known_room = room;
-    }
+    symbolize *names = NULL;
+    if (find(reader, &names)) return names;
     cli_trace_closing = forget;
-    struct known *const k = &known[known_count++];
-    k->reader = reader;
-    k->names = symbolize_open(reader, NULL);
-    if (k->names && !symbolize_all(k->names)) {
-        symbolize_close(k->names);
-        k->names = NULL;
-    }
-    return k->names;
+    names = symbolize_open(reader, NULL);
+    if (names && symbolize_all(names) && add(reader, names)) return names;
+    symbolize_close(names);
+    add(reader, NULL);
+    return NULL;
 }
 
 uint32_t symbolize_depth(const ts_reader *reader, const ts_frame_entry *frame)
@@ -59,8 +92,8 @@ uint32_t symbolize_depth(const ts_reader *reader, const ts_frame_entry *frame)
 // "libx.so+0x1f20", in a text that the next 8 calls leave alone.
 static ts_text plain(const ts_reader *reader, const ts_frame_entry *frame)
 {
-    static char texts[8][512];
-    static size_t next;
+    static _Thread_local char texts[8][512];
+    static _Thread_local size_t next;
     char *const text = texts[next++ % 8];
     const ts_module_entry *const module =
         frame->module ? ts_reader_module(reader, frame->module) : NULL;

@@ -150,7 +150,7 @@ static bool import(import_job *job)
         import_fail(job, "Chakra traces before schema 0.0.4 tell no times and "
                          "are not read; a newer Chakra converts them");
     else if (!done)
-        import_fail(job, "not enough memory");
+        import_out_of_memory(job);
     if (done && !c.count) done = import_fail(job, "it holds no nodes");
     if (done) {
         job->rank = rank_of(import_source_base(job->source));

@@ -41,7 +41,8 @@ static size_t read_more(kineto_parser *p, size_t from)
     p->row_at -= p->row_at > from ? from : p->row_at;
     const size_t got = import_source_read(p->source, p->block + p->size, PIECE);
     p->size += got;
-    import_progress(p->job);
+    kineto_flow_reached(p->flow, import_source_done(p->source),
+                        import_source_total(p->source));
     return got ? from : SIZE_MAX;
 }
 
@@ -162,7 +163,6 @@ bool kineto_parse(kineto *k)
     bool ok = p != NULL;
     if (p) {
         p->source = k->job->source;
-        p->job = k->job;
         p->block = malloc(BLOCK + 1);
         ok = p->block && kineto_parser_start(p) && kineto_flow_run(k, parse, p);
         k->job->rows += p->rows;
@@ -171,7 +171,7 @@ bool kineto_parse(kineto *k)
         free(p->block);
     }
     free(p);
-    return ok ? ok : import_fail(k->job, "out of memory");
+    return ok ? ok : import_out_of_memory(k->job);
 }
 
 #else

@@ -28,6 +28,7 @@ typedef struct note {
 
 typedef struct batch {
     size_t row_count, arg_count, text_size, note_count;
+    uint64_t done, total; // of the source; total 0: not known
     kineto_row rows[ROWS];
     kineto_arg args[ARGS];
     note notes[NOTES];
@@ -63,6 +64,7 @@ static void take_note(const kineto_flow *flow, const note *n)
 static void take_batch(kineto_flow *flow, const batch *b)
 {
     size_t at = 0;
+    import_progress_of(flow->k->job, b->done, b->total);
     for (size_t i = 0; i <= b->row_count; i++) {
         while (at < b->note_count && b->notes[at].row == i)
             take_note(flow, &b->notes[at++]);
@@ -102,6 +104,7 @@ static void open_batch(kineto_flow *flow)
 {
     batch *const b = flow->batches[flow->given % BATCHES];
     b->row_count = b->arg_count = b->text_size = b->note_count = 0;
+    b->total = 0;
     flow->open = b;
     begin_row(flow);
 }
@@ -122,6 +125,12 @@ static void hand_over(kineto_flow *flow, bool is_last)
         pthread_cond_wait(&flow->changed, &flow->lock);
     pthread_mutex_unlock(&flow->lock);
     if (!is_last) open_batch(flow);
+}
+
+void kineto_flow_reached(kineto_flow *flow, uint64_t done, uint64_t total)
+{
+    flow->open->done = done;
+    flow->open->total = total;
 }
 
 kineto_row *kineto_flow_row(const kineto_flow *flow)

@@ -30,6 +30,8 @@ kineto_row *kineto_flow_row(const kineto_flow *flow);
 char *kineto_flow_text(const kineto_flow *flow);
 // The row is complete; its texts are that long.
 void kineto_flow_give(kineto_flow *flow, size_t text_size);
+// How far the source is read: the importer's side shows it.
+void kineto_flow_reached(kineto_flow *flow, uint64_t done, uint64_t total);
 // Between the rows before and those that come. The text is not copied.
 void kineto_note(kineto_flow *flow, kineto_note_kind kind, const char *text);
 

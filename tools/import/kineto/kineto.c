@@ -317,7 +317,7 @@ void kineto_take(kineto *k)
 static bool import(import_job *job)
 {
     kineto *const k = calloc(1, sizeof *k);
-    if (!k) return import_fail(job, "out of memory");
+    if (!k) return import_out_of_memory(job);
     k->job = job;
     find_near_time(k);
     const bool ok = kineto_parse(k);

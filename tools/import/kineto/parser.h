@@ -34,7 +34,6 @@ typedef enum kineto_state {
 
 typedef struct kineto_parser {
     import_source *source;
-    import_job *job; // for its progress bar only
     kineto_flow *flow;
     kineto_row *row; // of the flow, as is `text`
     yajl_handle yajl;

@@ -365,7 +365,7 @@ static bool import(import_job *job)
     free(n.events);
     import_strings_free(n.strings);
     import_db_close(n.db);
-    return !n.out_of_memory || import_fail(job, "not enough memory");
+    return !n.out_of_memory || import_out_of_memory(job);
 }
 
 const import_format import_nsys = {

@@ -32,7 +32,7 @@ typedef struct rocpd {
 
 static const char *table(const rocpd *r, const char *name)
 {
-    static char full[NAME + 64];
+    static _Thread_local char full[NAME + 64];
     snprintf(full, sizeof full, "%s%s", name, r->suffix);
     return full;
 }
@@ -435,7 +435,7 @@ static bool is_known(const rocpd *r)
 
 static bool import(import_job *job)
 {
-    static char suffixes[PROCESSES][NAME];
+    char suffixes[PROCESSES][NAME];
     rocpd r = { .job = job, .db = import_db_open(job) };
     if (!r.db) return false;
     const size_t count = list_suffixes(r.db, suffixes);
@@ -456,7 +456,7 @@ static bool import(import_job *job)
     }
     import_db_rest(r.db);
     import_db_close(r.db);
-    return !r.out_of_memory || import_fail(job, "not enough memory");
+    return !r.out_of_memory || import_out_of_memory(job);
 }
 
 static bool recognise(import_source *source)

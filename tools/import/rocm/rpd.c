@@ -487,7 +487,7 @@ static bool import(import_job *job)
     free(r.zones.items);
     import_strings_free(r.strings);
     import_db_close(r.db);
-    return !r.out_of_memory || import_fail(job, "not enough memory");
+    return !r.out_of_memory || import_out_of_memory(job);
 }
 
 const import_format import_rpd = {

@@ -13,10 +13,7 @@ static bool try_part(const execute_job *job, size_t from, size_t to, bool chain,
     execute_job part = *job;
     const size_t size = job->count * sizeof *job->rows;
     part.rows = malloc(size + 1);
-    if (!part.rows) {
-        cli_error(job->replay->tool, NULL, "out of memory");
-        return false;
-    }
+    if (!part.rows) return cli_out_of_memory(job->replay->tool);
     memcpy(part.rows, job->rows, size);
     const bool ok = execute_rows(&part, from, to, chain);
     *first = part.first;

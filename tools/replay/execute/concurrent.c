@@ -15,7 +15,7 @@ bool execute_edges_find(const execute_job *job, size_t from, size_t to,
     const bool ok =
         operations && ts_execution_edges(job->replay->replay, operations, count,
                                          &edges->edges, &edges->count) == TS_OK;
-    if (!ok) cli_error(job->replay->tool, NULL, "out of memory");
+    if (!ok) cli_out_of_memory(job->replay->tool);
     free(operations);
     return ok;
 }

@@ -138,15 +138,15 @@ static bool find_backend(execute_job *job)
     }
     job->executor = execute_backend(vendor);
     if (job->executor && (!wanted || !strcmp(wanted, vendor))) return true;
-    cli_error_begin(r->tool, r->path);
-    fputs("its operations are of '", stderr);
-    cli_put_text(stderr, vendor, strlen(vendor));
+    FILE *const out = cli_error_begin(r->tool, r->path);
+    fputs("its operations are of '", out);
+    cli_put_text(out, vendor, strlen(vendor));
     if (job->executor)
-        fprintf(stderr, "', which --backend %s cannot run\n", wanted);
+        fprintf(out, "', which --backend %s cannot run", wanted);
     else
-        fprintf(stderr, "', which this program cannot run: it has %s\n",
+        fprintf(out, "', which this program cannot run: it has %s",
                 execute_backends().s);
-    return false;
+    return cli_fail_end(TS_ERR_UNSUPPORTED);
 }
 
 /* ---- Results ------------------------------------------------------------- */

@@ -409,7 +409,7 @@ static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
     shared *const s = mmap(NULL, size, PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const bool have = captures && s != MAP_FAILED;
-    if (!have) cli_error(job->replay->tool, NULL, "out of memory");
+    if (!have) cli_out_of_memory(job->replay->tool);
     for (size_t i = from; have && i < to; i++)
         if (job->rows[i].capture != EXECUTE_NONE)
             captures[count++] = job->rows[i].capture;

@@ -306,6 +306,6 @@ bool execute_find_rows(execute_job *job)
         job->rows[i] = all[i].row;
     match_close(&m);
     free(all);
-    if (!ok) cli_error(job->replay->tool, NULL, "out of memory");
+    if (!ok) cli_out_of_memory(job->replay->tool);
     return ok;
 }

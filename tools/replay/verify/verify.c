@@ -19,7 +19,7 @@ static int compare(const cli_tool *tool, verify_report *report, bool json)
         cli_trace_damage(&report->side[i].trace, tool, report->side[i].path,
                          damage[i]);
     if (!loaded || !verify_match(report)) {
-        cli_error(tool, NULL, "out of memory");
+        cli_out_of_memory(tool);
         return REPLAY_BAD;
     }
     // Nothing compared is never a success.

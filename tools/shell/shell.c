@@ -1,10 +1,11 @@
 /*
     shell.c - queries typed at a terminal
 */
-#include "tools/query/tables.h"
+#include "tools/shell/shell.h"
 
 #ifdef TRACESMITH_SQLITE
 #include <ctype.h>
+#include <sqlite3.h>
 #ifdef TRACESMITH_EDIT
 #include <editline/readline.h>
 #endif
@@ -68,21 +69,35 @@ static bool add_line(char **text, const char *line)
 
 /* ---- Commands ----------------------------------------------------------- */
 
-static void set_mode(query *q, const char *word)
+typedef struct shell {
+    const cli_tool *tool;
+    ts_sql *sql;
+    ts_sql_format format;
+} shell;
+
+// The terminal may have changed its size.
+static ts_output to_stdout(void)
 {
-    static const char *const modes[] = { "table", "csv", "json" };
+    return (ts_output){ .stream = stdout,
+                        .columns = cli_has_width() ? cli_width() : 0 };
+}
+
+static void set_format(shell *s, const char *word)
+{
+    static const char *const formats[] = { "table", "csv", "json" };
     for (size_t i = 0; i < 3; i++) {
-        if (strcmp(word, modes[i]) != 0) continue;
-        query_set_mode(q, (query_mode)i);
+        if (strcmp(word, formats[i]) != 0) continue;
+        s->format = (ts_sql_format)i;
         return;
     }
-    if (*word) cli_error(q->tool, NULL, ".mode is table, csv or json");
-    if (!*word) puts(modes[q->mode]);
+    if (*word) cli_error(s->tool, NULL, ".mode is table, csv or json");
+    if (!*word) puts(formats[s->format]);
 }
 
 // Returns false at .quit.
-static bool command(query *q, char *line)
+static bool command(shell *s, char *line)
 {
+    const ts_output out = to_stdout();
     for (size_t size = strlen(line);
          size && isspace((unsigned char)line[size - 1]);)
         line[--size] = 0;
@@ -93,54 +108,67 @@ static bool command(query *q, char *line)
         word++;
     if (!strcmp(line, ".quit") || !strcmp(line, ".exit")) return false;
     if (!strcmp(line, ".tables"))
-        query_tables(q);
+        ts_sql_tables_write(s->sql, &out, NULL);
     else if (!strcmp(line, ".schema"))
-        query_schema(q, *word ? word : NULL);
+        ts_sql_schema_write(s->sql, *word ? word : NULL, &out, NULL);
     else if (!strcmp(line, ".mode"))
-        set_mode(q, word);
+        set_format(s, word);
     else if (!strcmp(line, ".help"))
         puts(help);
     else
-        cli_error(q->tool, NULL, "%s: no such command; .help lists them", line);
+        cli_error(s->tool, NULL, "%s: no such command; .help lists them", line);
     return true;
 }
 
-static void run(query *q, const char *sql)
+static void run(const shell *s, const char *text)
 {
-    if (query_run(q, sql, NULL) == CLI_OK && q->mode == QUERY_TABLE)
-        printf("(%s row%s)\n", cli_count(q->printed).s,
-               q->printed == 1 ? "" : "s");
+    const ts_output out = to_stdout();
+    uint64_t rows;
+    if (ts_sql_write(s->sql, text, NULL, s->format, &out, &rows, NULL) ==
+            TS_OK &&
+        s->format == TS_SQL_TABLE)
+        printf("(%s row%s)\n", cli_count(rows).s, rows == 1 ? "" : "s");
     fflush(stdout);
 }
 
-int query_shell(query *q)
+int shell_run(const cli_tool *tool, ts_sql *sql, ts_sql_format format)
 {
+    shell s = { .tool = tool, .sql = sql, .format = format };
+    const size_t traces = ts_sql_trace_count(sql);
     char *text = NULL, *line;
-    printf("ts-query: %" PRIu32 " trace%s. SQL ends with a semicolon; .help "
+    printf("ts-query: %zu trace%s. SQL ends with a semicolon; .help "
            "lists commands.\n",
-           q->file_count, q->file_count == 1 ? "" : "s");
+           traces, traces == 1 ? "" : "s");
     while ((line = read_line(text ? "     ...> " : "ts-query> ")) != NULL) {
         if (!text && *line == '.') {
-            const bool more = command(q, line);
+            const bool more = command(&s, line);
             free(line);
             if (!more) return CLI_OK;
             continue;
         }
         const bool blank = !text && !line[strspn(line, " \t")];
         if (!blank && !add_line(&text, line)) {
-            cli_error(q->tool, NULL, "not enough memory");
+            cli_error(tool, NULL, "not enough memory");
             free(line);
             break;
         }
         free(line);
         if (!text || !sqlite3_complete(text)) continue;
-        run(q, text);
+        run(&s, text);
         free(text);
         text = NULL;
     }
     putchar('\n');
     free(text);
     return CLI_OK;
+}
+
+#else
+
+// Nobody gets here: without SQLite there is no ts_sql.
+int shell_run(const cli_tool *tool, ts_sql *sql, ts_sql_format format)
+{
+    return tool && sql && format ? CLI_OK : CLI_FAILED;
 }
 
 #endif

@@ -1,0 +1,45 @@
+/*
+    lists.c - the questions, the rules of advice, and their thresholds
+*/
+#include "tools/analyze/advice/advice.h"
+
+static cli_text setting_value(const analyze_setting *s)
+{
+    if (s->unit == REPORT_SHARE)
+        return report_words(report_share(s->value, 10000));
+    return report_words(report_number(s->unit, s->value, 0));
+}
+
+void analyze_list_topics(void)
+{
+    for (const analyze_question *const *q = analyze_questions; *q; q++) {
+        cli_print("%-10s  %s\n", (*q)->name, (*q)->help);
+        const bool many = (*q)->settings == advice_settings;
+        if (many) cli_print("%12s--rules shows its thresholds\n", "");
+        for (const analyze_setting *s = (*q)->settings; !many && s && s->key;
+             s++)
+            cli_print("%12s--set %s=%s  %s\n", "", s->key, setting_value(s).s,
+                      s->help);
+    }
+}
+
+static void list_limits(const char *id)
+{
+    const size_t size = strlen(id);
+    for (const analyze_setting *s = advice_settings; s->key; s++)
+        if (!strncmp(s->key, id, size) && s->key[size] == '.')
+            cli_print("    %s=%s  %s\n", s->key, setting_value(s).s, s->help);
+}
+
+void analyze_list_rules(void)
+{
+    for (const advice_rule *r = advice_rules; r->id; r++) {
+        const bool gains = strcmp(r->gain, "none") != 0;
+        cli_print("%s (%s)\n    %s\n    gain: %s%s\n", r->id, r->family,
+                  r->about, gains ? "replay with " : "not computed",
+                  gains ? r->gain : "");
+        list_limits(r->id);
+    }
+    cli_print("all of them\n");
+    list_limits("advice");
+}

@@ -1,0 +1,246 @@
+/*
+    export.c - traces for other viewers
+*/
+#include "tools/api/call.h"
+#include "tools/common/select/select.h"
+#include "tools/export/dot.h"
+#include "tools/export/request.h"
+#include <sys/stat.h>
+
+static const cli_tool tool = { .name = "ts-export" };
+
+typedef struct export_call {
+    api_call call;
+    const ts_export_desc *desc;
+    ts_export_counts *counts;
+    export_request request;
+    cli_trace trace;
+    cli_progress progress;
+    size_t damaged; // places known before
+    export_out *out;
+    export_counts slices;
+    ts_result result; // of the walk
+    dot_counts nodes;
+    dot_result graph;
+    ts_result graph_error;
+} export_call;
+
+static void show_progress(void *user, int64_t now_ns)
+{
+    export_call *const e = user;
+    const int64_t first_ns = e->trace.info->first_ns;
+    if (now_ns < first_ns) now_ns = first_ns;
+    cli_progress_show(&e->progress, (uint64_t)now_ns - (uint64_t)first_ns,
+                      (uint64_t)e->trace.info->last_ns - (uint64_t)first_ns);
+}
+
+// Of the window; both 0: all. Other formats get the part of the trace, which
+// has the calls of what is in the window, too.
+static int64_t from_ns(const ts_selection *s)
+{
+    return s->has_from ? s->from_ns : s->has_to ? INT64_MIN : 0;
+}
+
+static int64_t to_ns(const ts_selection *s)
+{
+    return s->has_to ? s->to_ns : s->has_from ? INT64_MAX : 0;
+}
+
+static void drop_output(void *user)
+{
+    export_call *const e = user;
+    export_out_close(e->out, false);
+}
+
+// Opens the output and has it written; it stays open.
+static bool write_output(export_call *e, export_packing packing,
+                         void (*work)(void *user))
+{
+    const char *why;
+    const ts_output *const output = &e->desc->output;
+    e->out = export_out_open(output, packing, &why);
+    if (!e->out)
+        return cli_fail(&tool, cli_errno_result(errno),
+                        export_output_name(output), "%s: %s", why,
+                        strerror(errno));
+    return export_within_memory(work, drop_output, e) ||
+           cli_out_of_memory(&tool);
+}
+
+static bool close_output(export_call *e, bool keep)
+{
+    const int failed = export_out_close(e->out, keep);
+    if (failed)
+        cli_fail(&tool, cli_errno_result(failed),
+                 export_output_name(&e->desc->output), "cannot be written: %s",
+                 strerror(failed));
+    return !failed && keep;
+}
+
+static void count_bytes(const export_call *e)
+{
+    struct stat status;
+    const char *const path = e->desc->output.path;
+    e->counts->format = e->request.format;
+    e->counts->is_file =
+        path && !stat(path, &status) && S_ISREG(status.st_mode);
+    if (e->counts->is_file) e->counts->bytes = (uint64_t)status.st_size;
+}
+
+/* ---- A graph ------------------------------------------------------------- */
+
+static uint64_t node_limit(const ts_export_desc *desc)
+{
+    return desc->no_limit ? 0 : desc->limit ? desc->limit : 1000;
+}
+
+static void report_graph(const export_call *e)
+{
+    const char *const path = e->desc->path;
+    if (e->graph == DOT_NOTHING)
+        cli_fail(&tool, TS_ERR_NOT_FOUND, path,
+                 "no operation of a device is %s",
+                 select_any() ? "selected" : "in the trace");
+    else if (e->graph == DOT_TOO_MANY)
+        cli_fail(&tool, TS_ERR_UNSUPPORTED, path,
+                 "%s nodes would be drawn%s; more than %s make no picture: "
+                 "take a part with --from and --to, join what is near with "
+                 "--nodes 60, or raise --limit",
+                 cli_count(e->nodes.nodes).s,
+                 e->desc->collapse ? " even with --collapse" : "",
+                 cli_count(node_limit(e->desc)).s);
+    else if (e->graph == DOT_FAILED)
+        cli_fail(&tool, e->graph_error, path, "%s",
+                 ts_result_text(e->graph_error));
+}
+
+static void write_graph(void *user)
+{
+    export_call *const e = user;
+    const ts_selection *const selection = e->call.context.selection;
+    const dot_options options = { .from_ns = from_ns(selection),
+                                  .to_ns = to_ns(selection),
+                                  .collapse = e->desc->collapse,
+                                  .nodes = e->desc->nodes,
+                                  .limit = node_limit(e->desc) };
+    e->graph = export_dot(e->trace.reader, e->out, &options, &e->nodes,
+                          &e->graph_error);
+}
+
+static bool export_graph(export_call *e)
+{
+    if (!write_output(e, EXPORT_PLAIN, write_graph)) return false;
+    report_graph(e);
+    if (!close_output(e, e->graph == DOT_OK)) return false;
+    count_bytes(e);
+    e->counts->operations = e->nodes.operations;
+    e->counts->calls = e->nodes.calls;
+    e->counts->nodes = e->nodes.nodes;
+    e->counts->edges = e->nodes.edges;
+    e->counts->left_out = e->nodes.left_out;
+    if (!cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged))
+        return true;
+    return cli_fail(&tool, TS_ERR_CORRUPT, e->desc->path,
+                    "the output has everything else");
+}
+
+/* ---- Slices -------------------------------------------------------------- */
+
+// In a build without zlib what is requested cannot be had, or is larger.
+static bool packing_is_there(const ts_export_desc *desc,
+                             export_packing *packing)
+{
+    const char *const path = desc->output.path;
+    if (*packing == EXPORT_PLAIN || export_packs) return true;
+    if (*packing == EXPORT_GZIP)
+        return cli_fail(&tool, TS_ERR_UNSUPPORTED, path,
+                        "this ts-export was built without zlib, which "
+                        "compresses; leave out .gz");
+    cli_error(&tool, path,
+              "is not compressed: this ts-export was built without zlib");
+    *packing = EXPORT_PLAIN;
+    return true;
+}
+
+static void write_slices(void *user)
+{
+    export_call *const e = user;
+    const export_options options = { .no_args = e->desc->no_args,
+                                     .no_flows = e->desc->no_flows,
+                                     .progress = show_progress,
+                                     .user = e };
+    e->result = export_walk(e->trace.reader, e->request.slices, e->out,
+                            &options, &e->slices);
+}
+
+static bool export_slices(export_call *e)
+{
+    export_packing packing = e->request.packing;
+    if (!packing_is_there(e->desc, &packing)) return false;
+    const bool written = write_output(e, packing, write_slices);
+    cli_progress_end(&e->progress);
+    if (!written || !close_output(e, true)) return false;
+    count_bytes(e);
+    e->counts->slices = e->slices.slices;
+    e->counts->instants = e->slices.instants;
+    e->counts->samples = e->slices.samples;
+    e->counts->arrows = e->slices.arrows;
+    e->counts->lanes = e->slices.lanes;
+    if (e->trace.info->unknown_events)
+        cli_error(&tool, e->desc->path,
+                  "%s events are of kinds that this version does not know; "
+                  "they are not in the output",
+                  cli_count(e->trace.info->unknown_events).s);
+    const size_t damage =
+        cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged);
+    if (e->result == TS_OK && !damage) return true;
+    const ts_result why = e->result != TS_OK ? e->result : TS_ERR_CORRUPT;
+    return cli_fail(&tool, why, e->desc->path,
+                    "%s; the output has everything else", ts_result_text(why));
+}
+
+/* ---- The call ------------------------------------------------------------ */
+
+static bool open_trace(export_call *e)
+{
+    const ts_selection *const s = e->call.context.selection;
+    const ts_reader_desc desc = { .no_salvage = e->desc->no_salvage };
+    if (e->request.slices)
+        select_install();
+    else
+        select_install_window();
+    e->call.fallback = TS_ERR_NOT_FOUND;
+    if (!cli_trace_open(&e->trace, &tool, e->desc->path, &desc, CLI_WARN_ALL))
+        return false;
+    e->damaged = ts_reader_damage_count(e->trace.reader);
+    return cli_window_check(&e->trace, &tool, s->has_from ? &s->from_ns : NULL,
+                            s->has_to ? &s->to_ns : NULL);
+}
+
+static bool export_file(export_call *e)
+{
+    const ts_export_desc *const desc = e->desc;
+    const ts_output *const to = &desc->output;
+    if (!desc->path) return api_refuse(&tool, "which trace?");
+    if (!!to->path + !!to->stream + !!to->write != 1)
+        return api_refuse(&tool, "an output is one of path, stream and write");
+    if (!select_check(&tool) || !export_request_read(&e->request, &tool, desc))
+        return false;
+    bool ok = open_trace(e);
+    if (ok) ok = e->request.slices ? export_slices(e) : export_graph(e);
+    cli_trace_close(&e->trace);
+    return ok;
+}
+
+ts_result ts_export_file(ts_export_counts *counts, const ts_export_desc *desc,
+                         ts_error *error)
+{
+    export_call e = { .desc = desc,
+                      .counts = counts,
+                      .progress = { .what = "exporting" } };
+    *counts = (ts_export_counts){ 0 };
+    bool ok = api_begin(&e.call, &desc->observer, desc->selection, error);
+    e.call.context.no_symbols = desc->no_symbols;
+    ok = ok && export_file(&e);
+    return api_end(&e.call, ok);
+}

@@ -1,0 +1,609 @@
+/*
+    tracesmith_tools.h - import, export, analyse, compare, query, cut and merge
+    traces from a program
+
+    Version 0.1.0. Apache-2.0; the licence is in LICENSE.
+
+    WHAT IT DOES
+        What ts-import, ts-export, ts-analyze, ts-diff, ts-query, ts-cut and
+        ts-merge do: these tools are option tables over the functions below.
+        Results are structs, or text, JSON, HTML and other forms written to a
+        path, a FILE or a callback.
+
+    WHAT IT DOES NOT DO
+        It prints nothing, installs no signal handler and never ends the
+        process. It does not record (tracesmith.h does) and gives no access to
+        single events (tracesmith_replay.h does).
+
+    USE
+        #include "tracesmith_tools.h"
+        #include <stdio.h>
+
+        int main(int argc, char **argv)
+        {
+            const char *const path = argc > 1 ? argv[1] : "trace.sbt";
+            ts_analysis_desc desc = { 0 };
+            ts_analysis *analysis;
+            ts_error error;
+            desc.paths = &path;
+            desc.path_count = 1;
+            const ts_output output = { .stream = stdout };
+            if (ts_analysis_open(&analysis, &desc, &error) != TS_OK ||
+                ts_analysis_write(analysis, TS_REPORT_JSON, &output, &error) !=
+                    TS_OK)
+                fprintf(stderr, "%s\n", error.text);
+            ts_analysis_close(analysis);
+            return error.result == TS_OK ? 0 : 1;
+        }
+
+    LINK
+        cc program.c $(pkg-config --cflags --libs tracesmith-tools)
+        It is a library of its own, libtracesmith-tools, as it needs what a
+        program that only records must not need: SQLite, libdw, zlib, ...
+
+    RULES
+        Descs: all zero is the default, given in parentheses. Strings and
+        arrays of a desc are copied or not used after the function returned.
+        Errors: every function that can fail returns a ts_result and fills the
+        caller's ts_error (NULL: not wanted), also with success. Handles are
+        NULL after a failure, except where the comment says otherwise; every
+        close function takes NULL.
+        Input: traces and files of other tools may be damaged or hostile; that
+        is a failure, a message or a count, never undefined behaviour.
+        Paths: "-" is the process's standard input or output, where a trace or
+        a text can be read or written as a stream.
+        Threads: different handles may be used by different threads at the
+        same time, and a handle by one thread after another, but not by two at
+        once. Calls without a handle may be made by any threads at the same
+        time. Callbacks are called by the thread that made the call, except
+        where the comment says otherwise; they must not use the same handle.
+        Processes: names of functions are demangled, and symbols of stacks
+        looked up (`no_symbols` is false), in child processes with limits, as
+        a trace may be hostile; fork is called for that.
+
+    CONTENTS                            search for "==== 4." to jump
+        1. Version
+        2. Errors, messages, outputs
+        3. Selection                    the part of a trace that is looked at
+        4. Import
+        5. Export
+        6. Analysis
+        7. Diff
+        8. SQL
+        9. Cut
+       10. Merge
+*/
+#ifndef TRACESMITH_TOOLS_H
+#define TRACESMITH_TOOLS_H
+
+#include <stdio.h>
+#include "tracesmith_replay.h"
+
+/* ==== 1. Version ========================================================= */
+
+#ifdef __cplusplus
+#define TS_TOOLS_API extern "C" __attribute__((visibility("default")))
+#else
+#define TS_TOOLS_API extern __attribute__((visibility("default")))
+#endif
+
+// Of this header: 10000 * major + 100 * minor + patch.
+#define TS_TOOLS_VERSION \
+    (10000 * TS_VERSION_MAJOR + 100 * TS_VERSION_MINOR + TS_VERSION_PATCH)
+
+// Of the library. Before 1.0, only a library of the same minor version fits.
+TS_TOOLS_API uint32_t ts_tools_version(void);
+
+/* ==== 2. Errors, messages, outputs ======================================= */
+
+/*
+    Why a call failed. `text` says what failed, where and what can be done
+    about it, in one sentence or a few lines of valid UTF-8 without control
+    characters but line breaks; it names options as the tools call them, and
+    the fields of descs are called alike. With success it is empty.
+*/
+typedef struct ts_error {
+    ts_result result;
+    char text[1020]; // cut if it is longer
+} ts_error;
+
+/*
+    Messages and progress of a call. Messages are what a tool writes to stderr:
+    warnings such as losses and damage of a trace, and errors, the last of
+    which is also the text of ts_error.
+*/
+typedef struct ts_observer {
+    void *user TS__UNSET;
+    // One message, as the text of ts_error. (Nobody is told.)
+    void (*message)(void *user, const char *text) TS__UNSET;
+    // How far a part of the work is: `done` of `total`, in no certain unit;
+    // total 0: unknown; what NULL: this part has ended. (Nobody is told.)
+    void (*progress)(void *user, const char *what, uint64_t done,
+                     uint64_t total) TS__UNSET;
+} ts_observer;
+
+/*
+    Where text or bytes go: exactly one of `path`, `stream` and `write`. A
+    regular file at `path` is replaced at the end, if all of it was written,
+    and only if it is empty or of the same kind as what is written.
+*/
+typedef struct ts_output {
+    const char *path TS__UNSET;
+    FILE *stream TS__UNSET; // stays open; the caller flushes and checks it
+    // Takes all bytes; false: it cannot, and the call fails with TS_ERR_IO.
+    bool (*write)(void *user, const void *bytes, size_t size) TS__UNSET;
+    void *user TS__UNSET;
+    // Tables of text are fitted to lines of so many columns. (They are not
+    // fitted, and sentences are wrapped at 80.)
+    uint32_t columns TS__UNSET;
+} ts_output;
+
+// Forms of a report; not each function has each.
+typedef enum ts_report_format {
+    TS_REPORT_TEXT = 0, // for people; may change any time
+    TS_REPORT_JSON,     // one object; its keys are stable
+    TS_REPORT_HTML,     // one page without references
+    TS_REPORT_MARKDOWN, // a summary for a pull request
+    TS_REPORT_JUNIT     // gates as JUnit XML
+} ts_report_format;
+
+/* ==== 3. Selection ======================================================= */
+
+/*
+    The part of a trace that is looked at; all of it must hold. Everything is
+    computed over the trace that ts_cut_file would write of that part. Lists
+    have commas between entries; * in a name stands for anything.
+*/
+typedef struct ts_selection {
+    const char *rank TS__UNSET;   // "0,4..7" (all)
+    const char *step TS__UNSET;   // "5", "2..7": numbers of the analysis (all)
+    const char *zone TS__UNSET;   // names: what was done inside (all)
+    const char *device TS__UNSET; // numbers, A..B or names (all)
+    const char *stream TS__UNSET; // numbers, A..B, DEVICE:STREAM, names (all)
+    const char *kind TS__UNSET;   // of events, "gpu": export and cut only (all)
+    const char *frame TS__UNSET;  // "[NAME:]A..B": cut only (all)
+    const char *process TS__UNSET; // numbers or names: cut only (all)
+    int64_t from_ns TS__UNSET;     // what ends after, if has_from
+    int64_t to_ns TS__UNSET;       // what begins before, if has_to
+    bool has_from TS__UNSET, has_to TS__UNSET; // (false)
+} ts_selection;
+
+/* ==== 4. Import ========================================================== */
+
+typedef struct ts_import_desc {
+    const char *const *paths TS__UNSET; // files, archives, folders
+    size_t path_count TS__UNSET;
+    // The SBT file to write, or a folder; several ranks go to OUTPUT-rankN.sbt,
+    // or where %r stands.
+    const char *output TS__UNSET;
+    const char *format TS__UNSET; // "kineto", ... (told by what a file holds)
+    const char *rank TS__UNSET;   // numbers with commas between (all)
+    // A message for each file that is of none of the formats; what has no
+    // place, was bad or is estimated, in the text of ts_import_write. (false)
+    bool verbose TS__UNSET;
+    ts_observer observer TS__UNSET;
+} ts_import_desc;
+
+// How often, by a name such as "broken_row".
+typedef struct ts_named_count {
+    const char *name;
+    uint64_t count;
+} ts_named_count;
+
+typedef struct ts_named_counts {
+    const ts_named_count *items;
+    size_t count;
+} ts_named_counts;
+
+// A trace that was written. Lifetime: until ts_import_close.
+typedef struct ts_import_output {
+    const char *path;   // the trace
+    const char *source; // what it was made of: "run.tar.gz: rank0.json"
+    const char *base;   // the last part of that: "rank0.json"
+    const char *format; // "kineto"
+    int64_t rank;       // if has_rank
+    bool has_rank;
+    bool is_cut; // the source ends early
+    uint64_t bytes;
+    uint64_t rows; // of the source
+    int64_t duration_ns;
+    uint64_t events[TS_EVENT_LIMIT]; // by ts_event_kind
+    ts_named_counts bad;             // rows left out, by cause
+    ts_named_counts flawed;          // rows kept, with a flaw, by cause
+    ts_named_counts no_place;        // rows that SBT has no place for
+    ts_named_counts estimated;       // times that were estimated
+    const char *secret; // metadata that seem to hold a password; or NULL
+} ts_import_output;
+
+typedef struct ts_import ts_import;
+
+/*
+    Turns traces of other tools into SBT files. After a failure of some files
+    *imported is not NULL and has what was written of the others; it is NULL if
+    nothing was.
+
+    Errors: TS_ERR_USAGE       the desc makes no sense
+            TS_ERR_IO          a file cannot be read, the output not written
+            TS_ERR_NOT_FOUND   no file is of a known format or of these ranks
+            TS_ERR_CORRUPT     a file is damaged or cut short
+            TS_ERR_UNSUPPORTED this build lacks a library for the format
+            TS_ERR_MEMORY
+*/
+TS_TOOLS_API ts_result ts_import_files(ts_import **imported,
+                                       const ts_import_desc *desc,
+                                       ts_error *error);
+// How many traces were written; NULL: none.
+TS_TOOLS_API size_t ts_import_count(const ts_import *imported);
+// One of them; NULL: there are not so many.
+TS_TOOLS_API const ts_import_output *ts_import_at(const ts_import *imported,
+                                                  size_t index);
+// Writes what was written, as text or JSON; a verbose desc has more text.
+TS_TOOLS_API ts_result ts_import_write(const ts_import *imported,
+                                       ts_report_format format,
+                                       const ts_output *output,
+                                       ts_error *error);
+// Files that were of other ranks; of no known format; that failed.
+TS_TOOLS_API uint64_t ts_import_left_out(const ts_import *imported);
+TS_TOOLS_API uint64_t ts_import_unknown(const ts_import *imported);
+TS_TOOLS_API uint64_t ts_import_failed(const ts_import *imported);
+TS_TOOLS_API void ts_import_close(ts_import *imported);
+
+// The formats that can be imported, in no certain order; false: there are not
+// so many. `missing`: the library that this build lacks for it, or NULL.
+typedef struct ts_import_format {
+    const char *name, *title, *missing;
+} ts_import_format;
+TS_TOOLS_API bool ts_import_format_at(size_t index, ts_import_format *format);
+
+/* ==== 5. Export ========================================================== */
+
+typedef struct ts_export_desc {
+    const char *path TS__UNSET; // the trace
+    // Where to; `write` is called by another thread.
+    ts_output output TS__UNSET;
+    // "perfetto", "chrome" or "dot" (told by the name of output.path)
+    const char *format TS__UNSET;
+    const ts_selection *selection TS__UNSET; // (everything)
+    bool no_args TS__UNSET;     // no arguments and source locations (false)
+    bool no_flows TS__UNSET;    // no arrows (false)
+    bool no_compress TS__UNSET; // packets of Perfetto as they are (false)
+    bool no_salvage TS__UNSET;  // an unfinished trace as it is (false)
+    bool no_symbols TS__UNSET;  // frames as the trace names them (false)
+    bool collapse TS__UNSET;    // dot: operations in a row are a node (false)
+    uint64_t nodes TS__UNSET;   // dot: join what is near until so few (all)
+    uint64_t limit TS__UNSET;   // dot: refuse more nodes (1000)
+    bool no_limit TS__UNSET;    // dot: refuse none (false)
+    ts_observer observer TS__UNSET;
+} ts_export_desc;
+
+// What was written.
+typedef struct ts_export_counts {
+    const char *format; // "perfetto", "chrome", "dot"; NULL: nothing was
+    bool is_file;       // it is a regular file at output.path
+    uint64_t bytes;     // of that file, else 0
+    uint64_t slices, instants, samples, arrows, lanes; // perfetto, chrome
+    uint64_t operations, calls, nodes, edges;          // dot
+    uint64_t left_out; // dot: edges that lead out of the selection
+} ts_export_counts;
+
+/*
+    Writes a trace for another viewer. A damaged trace is exported but for what
+    is damaged, and the result is TS_ERR_CORRUPT, with *counts filled in.
+
+    Errors: TS_ERR_USAGE     the desc makes no sense
+            TS_ERR_NOT_FOUND nothing is in the selection; dot: no operation
+            those of ts_reader_open, TS_ERR_DISK_FULL, TS_ERR_UNSUPPORTED
+*/
+TS_TOOLS_API ts_result ts_export_file(ts_export_counts *counts,
+                                      const ts_export_desc *desc,
+                                      ts_error *error);
+
+/* ==== 6. Analysis ======================================================== */
+
+typedef struct ts_analysis_desc {
+    const char *const *paths TS__UNSET; // traces, one of each process
+    size_t path_count TS__UNSET;
+    const ts_selection *selection TS__UNSET; // (everything)
+    const char *only TS__UNSET;              // list of topics (all)
+    // Rows of a table in text and HTML (10), in JSON (1000); -1: none.
+    int64_t top TS__UNSET, rows TS__UNSET;
+    const char *sort TS__UNSET; // key of a column (as they come)
+    bool collapse TS__UNSET;    // instances of a template are one (false)
+    bool mangled TS__UNSET;     // names as recorded (false)
+    bool no_symbols TS__UNSET;  // frames as the trace names them (false)
+    const char *const *settings TS__UNSET; // KEY=VALUE, thresholds
+    size_t setting_count TS__UNSET;        // at most 64
+    const char *const *flops TS__UNSET;    // REGEX=N, of kernels
+    size_t flops_count TS__UNSET;          // at most 64
+    ts_observer observer TS__UNSET;        // of all calls of the handle
+} ts_analysis_desc;
+
+typedef struct ts_analysis ts_analysis;
+
+/*
+    Opens traces for an analysis.
+
+    Errors: TS_ERR_USAGE     the desc makes no sense
+            TS_ERR_NOT_FOUND nothing is in the selection
+            TS_ERR_STATE     two of the traces are of one process
+            those of ts_reader_open
+*/
+TS_TOOLS_API ts_result ts_analysis_open(ts_analysis **analysis,
+                                        const ts_analysis_desc *desc,
+                                        ts_error *error);
+// Writes the report as text, JSON or HTML. The first call that needs it
+// computes it.
+TS_TOOLS_API ts_result ts_analysis_write(ts_analysis *analysis,
+                                         ts_report_format format,
+                                         const ts_output *output,
+                                         ts_error *error);
+
+typedef enum ts_flame_format {
+    TS_FLAME_FOLDED = 0, // folded stacks, which flame graph tools read
+    TS_FLAME_SVG
+} ts_flame_format;
+// Writes a flame graph. by: "gpu" (what launched the time on the devices),
+// "zones" (time of the host); NULL: gpu if there is work, else zones.
+TS_TOOLS_API ts_result ts_analysis_flame_write(ts_analysis *analysis,
+                                               const char *by,
+                                               ts_flame_format format,
+                                               const ts_output *output,
+                                               ts_error *error);
+
+// How much of a statement to trust: the trace shows it; it follows from what
+// the trace shows by a rule; it is likely.
+typedef enum ts_confidence {
+    TS_CONFIDENCE_HIGH = 0,
+    TS_CONFIDENCE_MEDIUM,
+    TS_CONFIDENCE_LOW
+} ts_confidence;
+
+typedef enum ts_severity {
+    TS_SEVERITY_INFO = 0,
+    TS_SEVERITY_WARNING,
+    TS_SEVERITY_SEVERE
+} ts_severity;
+
+// The answer of a topic. Texts may hold any bytes of a trace.
+typedef struct ts_analysis_answer {
+    const char *topic, *title;
+    ts_text answer;      // one or two sentences
+    bool applies;        // false: the answer says why it does not
+    bool has_confidence; // the next line is known
+    ts_confidence confidence;
+} ts_analysis_answer;
+
+// Something that can be improved. Texts may hold any bytes of a trace.
+typedef struct ts_analysis_finding {
+    const char *rule;  // "launch-bound"
+    const char *title; // what is wrong, one clause
+    ts_severity severity;
+    ts_confidence confidence;
+    ts_text what; // sentences with figures
+    ts_text todo; // what to do
+    ts_text how;  // how the gain was computed
+    bool has_gain;
+    int64_t gain_ns, of_ns; // of_ns: the makespan
+    bool has_time;
+    int64_t from_ns, to_ns; // where, on the axis of the first file
+} ts_analysis_finding;
+
+/*
+    Answers and findings in the order of the report, which the first call
+    computes. False: there are not so many; or it could not be computed, which
+    error tells apart.
+
+    Lifetime: of texts, until ts_analysis_close.
+*/
+TS_TOOLS_API bool ts_analysis_answer_at(ts_analysis *analysis, size_t index,
+                                        ts_analysis_answer *answer,
+                                        ts_error *error);
+TS_TOOLS_API bool ts_analysis_finding_at(ts_analysis *analysis, size_t index,
+                                         ts_analysis_finding *finding,
+                                         ts_error *error);
+TS_TOOLS_API void ts_analysis_close(ts_analysis *analysis);
+
+// Writes, as text, the topics that there are and their settings; the rules of
+// advice and their settings.
+TS_TOOLS_API ts_result ts_analysis_topics_write(const ts_output *output,
+                                                ts_error *error);
+TS_TOOLS_API ts_result ts_analysis_rules_write(const ts_output *output,
+                                               ts_error *error);
+
+/* ==== 7. Diff ============================================================ */
+
+typedef struct ts_diff_desc {
+    // A is before, B after: traces, one of each process of a run.
+    const char *const *a_paths TS__UNSET;
+    size_t a_count TS__UNSET;
+    const char *const *b_paths TS__UNSET;
+    size_t b_count TS__UNSET;
+    const ts_selection *selection TS__UNSET; // of both sides (everything)
+    const char *const *gates TS__UNSET;      // "kernel:gemm* total +5%", ...
+    size_t gate_count TS__UNSET;
+    const char *const *gate_files TS__UNSET; // with a gate a line
+    size_t gate_file_count TS__UNSET;
+    // What is beyond a limit fails also where no noise is known. (false)
+    bool gate_untested TS__UNSET;
+    const char *alpha
+        TS__UNSET; // a share: what is less likely is no noise (5%)
+    // Rows of a table in text and Markdown (10), in JSON (1000); -1: none.
+    int64_t top TS__UNSET, rows TS__UNSET;
+    bool collapse TS__UNSET;        // instances of a template are one (false)
+    bool mangled TS__UNSET;         // names as recorded (false)
+    bool no_symbols TS__UNSET;      // frames as the trace names them (false)
+    ts_observer observer TS__UNSET; // of all calls of the handle
+} ts_diff_desc;
+
+typedef struct ts_diff ts_diff;
+
+typedef enum ts_diff_verdict {
+    TS_DIFF_PASSED = 0, // no gate failed
+    TS_DIFF_FAILED,     // a gate did
+    TS_DIFF_BLIND       // a gate matches nothing or can see no change
+} ts_diff_verdict;
+
+/*
+    Compares two runs of one program.
+
+    Errors: TS_ERR_USAGE     the desc, or a gate, makes no sense
+            TS_ERR_NOT_FOUND nothing is in the selection
+            TS_ERR_STATE     two of the traces of a side are of one process
+            those of ts_reader_open
+*/
+TS_TOOLS_API ts_result ts_diff_open(ts_diff **diff, const ts_diff_desc *desc,
+                                    ts_error *error);
+TS_TOOLS_API ts_diff_verdict ts_diff_verdict_of(const ts_diff *diff);
+// Writes what differs: text, JSON, Markdown or JUnit.
+TS_TOOLS_API ts_result ts_diff_write(ts_diff *diff, ts_report_format format,
+                                     const ts_output *output, ts_error *error);
+TS_TOOLS_API void ts_diff_close(ts_diff *diff);
+
+/* ==== 8. SQL ============================================================= */
+
+// The prefix ts_query_ belongs to tree-sitter.
+
+typedef struct ts_sql_desc {
+    const char *const *paths TS__UNSET; // traces; none: tables are empty
+    size_t path_count TS__UNSET;
+    const ts_selection *selection TS__UNSET; // (everything)
+    const char *const *settings TS__UNSET;   // NAME=VALUE: of :NAME
+    size_t setting_count TS__UNSET;
+    bool no_symbols TS__UNSET;      // frames as the trace names them (false)
+    ts_observer observer TS__UNSET; // of all calls of the handle
+} ts_sql_desc;
+
+typedef struct ts_sql ts_sql;
+
+typedef enum ts_sql_format {
+    TS_SQL_TABLE = 0, // for people, fitted to output.columns
+    TS_SQL_CSV,       // RFC 4180, with a line of names
+    TS_SQL_JSON       // one object
+} ts_sql_format;
+
+/*
+    Opens traces as tables of an SQLite database in memory; nothing is read
+    but what a query needs. docs/query.md has the tables.
+
+    Errors: TS_ERR_USAGE       the desc makes no sense
+            TS_ERR_NOT_FOUND   nothing is in the selection
+            TS_ERR_UNSUPPORTED this build has no SQLite
+            those of ts_reader_open
+*/
+TS_TOOLS_API ts_result ts_sql_open(ts_sql **sql, const ts_sql_desc *desc,
+                                   ts_error *error);
+// How many traces there are, which are those of the selected ranks.
+TS_TOOLS_API size_t ts_sql_trace_count(const ts_sql *sql);
+/*
+    Runs statements and writes their rows. A query reads, and makes temporary
+    tables and views; it does nothing else. where: what to call the text in
+    errors, "line 3 of report.sql" (NULL: "SQL"). rows: how many rows the last
+    statement had, or NULL.
+
+    Errors: TS_ERR_USAGE the text is no SQL, or names what there is not; the
+            error tells the line and column
+*/
+TS_TOOLS_API ts_result ts_sql_write(ts_sql *sql, const char *text,
+                                    const char *where, ts_sql_format format,
+                                    const ts_output *output, uint64_t *rows,
+                                    ts_error *error);
+// Writes all tables and views into a new SQLite database, or (text is not
+// NULL) the rows of one query as its table `result`.
+TS_TOOLS_API ts_result ts_sql_save(ts_sql *sql, const char *path,
+                                   const char *text, ts_error *error);
+// Writes, as text, what the columns mean, of one table or (NULL) of all; the
+// names of tables and views.
+TS_TOOLS_API ts_result ts_sql_schema_write(ts_sql *sql, const char *table,
+                                           const ts_output *output,
+                                           ts_error *error);
+TS_TOOLS_API ts_result ts_sql_tables_write(ts_sql *sql, const ts_output *output,
+                                           ts_error *error);
+TS_TOOLS_API void ts_sql_close(ts_sql *sql);
+
+/* ==== 9. Cut ============================================================= */
+
+typedef enum ts_cut_deps {
+    TS_CUT_DEPS_DEFAULT = 0, // CALLS, with a selection of kinds NONE
+    TS_CUT_DEPS_CALLS,       // and the calls that launched what is kept
+    TS_CUT_DEPS_BOTH,        // and what kept calls launched
+    TS_CUT_DEPS_NONE
+} ts_cut_deps;
+
+typedef struct ts_cut_desc {
+    const char *path TS__UNSET;              // the trace
+    const char *output TS__UNSET;            // the trace to write
+    const ts_selection *selection TS__UNSET; // (everything)
+    const char *name TS__UNSET; // regular expression: a part of a name (all)
+    ts_cut_deps deps TS__UNSET;
+    // Leave nothing that tells who ran what, where and when. (false)
+    bool anonymise TS__UNSET;
+    ts_observer observer TS__UNSET;
+} ts_cut_desc;
+
+typedef struct ts_cut_counts {
+    uint64_t kept, left_out; // events
+    uint64_t added;          // of the kept ones, because of `deps`
+    uint64_t undefined;      // numbers that nothing in the trace defines
+    uint64_t replaced;       // texts, to anonymise
+} ts_cut_counts;
+
+/*
+    Writes a part of a trace as a trace. Events are kept whole and when they
+    were.
+
+    Errors: TS_ERR_USAGE     the desc makes no sense
+            TS_ERR_NOT_FOUND the trace has no such rank, step, stream, ...
+            those of ts_reader_open and ts_writer_close
+*/
+TS_TOOLS_API ts_result ts_cut_file(ts_cut_counts *counts,
+                                   const ts_cut_desc *desc, ts_error *error);
+
+/* ==== 10. Merge ========================================================== */
+
+typedef struct ts_merge_desc {
+    const char *const *paths TS__UNSET; // traces; the first has the time axis
+    size_t path_count TS__UNSET;
+    const char *output TS__UNSET;         // the trace to write
+    const char *const *offsets TS__UNSET; // FILE=TIME, "rank1.sbt=-1.5ms"
+    size_t offset_count TS__UNSET;        // at most 64
+    // Ids of flows and spans mean the same in all processes. (false)
+    bool shared_flows TS__UNSET;
+    ts_observer observer TS__UNSET;
+} ts_merge_desc;
+
+// Where a file lies on the axis of the first. Lifetime: until ts_merge_close.
+typedef struct ts_merge_file {
+    const char *path;
+    uint64_t events, processes;
+    int64_t offset_ns;    // added to its times
+    const char *found_by; // "clock", "collectives", ...; static
+    bool given;           // one of `offsets` names it
+    uint64_t matched;     // collectives by which it was placed
+    int64_t residual_ns;  // how well these agree
+} ts_merge_file;
+
+typedef struct ts_merge ts_merge;
+
+/*
+    Makes one trace of several, such as the ranks of a job.
+
+    Errors: TS_ERR_USAGE the desc makes no sense, or what is at `output` is no
+                         trace that was merged
+            TS_ERR_STATE a trace is given twice
+            those of ts_reader_open and ts_writer_close
+*/
+TS_TOOLS_API ts_result ts_merge_files(ts_merge **merged,
+                                      const ts_merge_desc *desc,
+                                      ts_error *error);
+// Files in the order given; false: there are not so many.
+TS_TOOLS_API bool ts_merge_file_at(const ts_merge *merged, size_t index,
+                                   ts_merge_file *file);
+// Writes where the files lie, as text or JSON.
+TS_TOOLS_API ts_result ts_merge_write(const ts_merge *merged,
+                                      ts_report_format format,
+                                      const ts_output *output, ts_error *error);
+// Numbers that nothing in the traces defines.
+TS_TOOLS_API uint64_t ts_merge_undefined(const ts_merge *merged);
+TS_TOOLS_API void ts_merge_close(ts_merge *merged);
+
+#endif // TRACESMITH_TOOLS_H
