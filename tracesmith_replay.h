@@ -16341,7 +16341,7 @@ static bool ts__tl_order(ts_timeline *t)
     return !t->replayed || ts__tl_reorder(t);
 }
 
-/* ---- 11.61 Timeline: what each node waited for -------------------------- */
+/* ---- 11.61 Timeline: root causes of waits ------------------------------- */
 // src/replay/timeline/waits.h
 
 // Returns the index of a node when calls are left out; calls have no bonds
@@ -16563,7 +16563,7 @@ static bool ts__tl_follow(ts_timeline *t)
     return ok;
 }
 
-/* ---- 11.62 Timeline: when a thread was held up -------------------------- */
+/* ---- 11.62 Timeline: blocked threads ------------------------------------ */
 // src/replay/timeline/threads.h
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
@@ -18504,41 +18504,43 @@ TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
     return true;
 }
 
-/* ---- 11.72 Races: what touches memory ----------------------------------- */
+/* ---- 11.72 Races: memory accesses --------------------------------------- */
 // src/replay/races/access.h
 
-// Who touches memory at one point of the order: an operation, the call that
-// makes one, or the host.
+// An actor accesses memory at one point of the order: an operation, the call
+// that performs one, or the host itself.
 typedef struct ts__actor {
-    uint32_t op;   // or TS_NODE_NONE: the host's own
-    uint32_t node; // of the order, at whose end it is done
-    uint32_t next; // another actor at this node
+    uint32_t op;   // TS_NODE_NONE: the host's own access
+    uint32_t node; // node of the order that performs the access
+    uint32_t next; // next actor of the same node; TS_NODE_NONE: none
     uint32_t file, track, thread, label, site, stack;
-    uint32_t device; // track, 0: the host or unknown
+    uint32_t device; // device track; 0: the host or unknown
     int64_t start, end;
     uint64_t where; // hash of its launch site
     uint32_t chain, epoch;
-    uint64_t fill; // value of a set
-    bool own;      // of a copy or set: what its columns say, no access event
+    uint64_t fill; // value that a memset writes
+    // A copy's or memset's own columns describe it, not an access event.
+    bool own;
     uint8_t kind;
-    bool host;      // on a thread, not on a stream
-    bool placed;    // a later one: its call is known, so what it waits for is
-    uint32_t spans; // first of its spans; they lie together
+    bool host;      // on a thread rather than a stream
+    bool placed;    // its call is known, so all that it waits for is known
+    uint32_t spans; // index of its first span; its spans are adjacent
     uint32_t span_count;
 } ts__actor;
 
-enum { TS__COPY_STAGED = 1, TS__COPY_BACK = 2 };  // from, to pageable memory
-enum { TS__SPAN_ALLOC = 16, TS__SPAN_FREE = 32 }; // beside TS_ACCESS_...
+enum { TS__COPY_STAGED = 1, TS__COPY_BACK = 2 }; // from, to pageable memory
+// In addition to TS_ACCESS_...
+enum { TS__SPAN_ALLOC = 16, TS__SPAN_FREE = 32 };
 
 typedef struct ts__strip {
-    uint64_t first, last; // addresses, both inside
+    uint64_t first, last; // first and last address, both inclusive
     uint32_t actor;
-    uint32_t low, high; // cells of the table, [low, high)
+    uint32_t low, high; // cells [low, high)
     uint32_t space;
     uint8_t mode;
 } ts__strip;
 
-// A row of memory as the trace has it, before its operation is known.
+// A row of the trace that describes an access, before its operation is known.
 typedef struct ts__touch {
     uint64_t address, size, correlation;
     int64_t time;
@@ -18546,26 +18548,26 @@ typedef struct ts__touch {
     uint8_t kind, mode;
 } ts__touch;
 
-typedef struct ts__race_pair { // actors
+typedef struct ts__race_pair { // indexes of actors
     uint32_t first, second;
-    bool free; // may change places
+    bool free; // other orders may swap them
 } ts__race_pair;
 
 struct ts_races {
     const ts_replay *replay;
     ts_allocator allocator;
-    ts__rvec actors;      // ts__actor
-    ts__rvec spans;       // ts__strip
-    ts__rvec copies;      // uint8_t, of each operation: TS__COPY_...
-    ts__rvec heads;       // uint32_t, of each node of the order: its actors
-    ts__rvec edges;       // ts__edge, beyond those of the graph
-    ts__rvec hosts;       // uint32_t: lane of each node beyond the graph's
-    ts__rvec rows;        // ts_race
-    ts__rvec cells;       // uint64_t: first address of each
-    ts__rvec cell_spaces; // uint32_t
-    ts__rvec events;      // ts__race_event, in the order of the record
-    ts__rvec befores;     // uint32_t: events that each comes right after
-    ts__rvec pairs;       // ts__race_pair: races, for exploring
+    ts__rvec actors; // ts__actor
+    ts__rvec spans;  // ts__strip
+    ts__rvec copies; // uint8_t, of each operation: TS__COPY_...
+    ts__rvec heads;  // uint32_t of each node of the order: its first actor
+    ts__rvec edges;  // ts__edge: edges in addition to those of the graph
+    ts__rvec hosts;  // uint32_t of each node that is not in the graph: its lane
+    ts__rvec rows;   // ts_race
+    ts__rvec cells;  // uint64_t: first address of each cell
+    ts__rvec cell_spaces; // uint32_t: address space of each cell
+    ts__rvec events;      // ts__race_event, in recorded order
+    ts__rvec befores;     // uint32_t: direct predecessors of each event
+    ts__rvec pairs;       // ts__race_pair: races, used for exploring
     uint32_t cell_count;
     ts_races_stats stats;
 };
@@ -18579,7 +18581,7 @@ static ts__strip *ts__races_span(const ts_races *x, size_t i)
     return (ts__strip *)x->spans.data + i;
 }
 
-// Which operations may touch memory at all.
+// Whether operations of this kind can access memory.
 static bool ts__kind_touches(uint8_t kind)
 {
     return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
@@ -18587,13 +18589,14 @@ static bool ts__kind_touches(uint8_t kind)
 }
 
 /*
-    Rows of the file and operations of the replay find each other by all that
-    both know. Of several that are alike in that the first of the file is the
-    first of the replay: its total order ends with the order of the file.
+    Matches rows of a file with operations of the replay by all properties that
+    both have. Of several rows with equal properties, the first in the file is
+    the first in the replay, whose total order ends with the order of the file.
 */
 typedef struct ts__finder {
-    ts__rmap first; // hash of an operation to the first like it
-    ts__rvec next;  // uint32_t, of each operation: the next like it
+    // Hash of an operation to the first operation with this hash.
+    ts__rmap first;
+    ts__rvec next; // uint32_t of each operation: the next with the same hash
 } ts__finder;
 
 static uint64_t ts__finder_key(uint32_t file, uint32_t track, uint8_t kind,
@@ -18632,7 +18635,8 @@ static void ts__finder_close(const ts_races *x, ts__finder *f)
     ts__rvec_close(&x->allocator, &f->next);
 }
 
-// The operation of a row, each one once; TS_NODE_NONE: it was left out.
+// Returns the operation of a row and takes it out; TS_NODE_NONE: the replay
+// does not have it.
 static uint32_t ts__finder_take(ts__finder *f, uint32_t file,
                                 const ts_columns *c, uint32_t i, int64_t offset)
 {
@@ -18645,12 +18649,12 @@ static uint32_t ts__finder_take(ts__finder *f, uint32_t file,
     const uint32_t op = entry->value;
     if (op == TS_NODE_NONE) return op;
     const uint32_t next = ((const uint32_t *)f->next.data)[op];
-    // The last one stays: an entry without a value would end a probe.
+    // Keep the last one: an entry without a value would end the probing.
     if (next != TS_NODE_NONE) entry->value = next;
     return op;
 }
 
-// The address space of a track: that of its process.
+// Returns the address space of a track, which is that of its process.
 static uint32_t ts__races_space(ts_races *x, ts__rmap *spaces, uint32_t file,
                                 uint32_t track)
 {
@@ -18673,12 +18677,12 @@ static uint32_t ts__races_space(ts_races *x, ts__rmap *spaces, uint32_t file,
                                                            : TS_NODE_NONE;
 }
 
-typedef struct ts__gather { // at work on the accesses of a trace
+typedef struct ts__gather { // collects the accesses of a trace
     ts_races *races;
     ts__finder finder;
-    ts__rmap spaces, space_of; // of processes; of tracks
-    ts__rvec touches;          // ts__touch: rows of kind access
-    ts__rvec hosts;            // ts__touch: what the host does
+    ts__rmap spaces, space_of; // address spaces of processes; of tracks
+    ts__rvec touches;          // ts__touch: rows of access events
+    ts__rvec hosts;            // ts__touch: accesses of the host
     ts__rmap by_call;          // operations by file, track and correlation
     bool failed;
 } ts__gather;
@@ -18695,7 +18699,8 @@ static uint32_t ts__gather_space(ts__gather *g, uint32_t file, uint32_t track)
     return space;
 }
 
-// The spans of an actor follow each other: give them before the next actor.
+// Adds a span to an actor. All spans of an actor must be added before the next
+// actor, so that they are adjacent.
 static void ts__gather_span(ts__gather *g, uint32_t actor, uint64_t address,
                             uint64_t size, uint8_t mode)
 {
@@ -18738,7 +18743,8 @@ static uint32_t ts__gather_actor(ts__gather *g, const ts__actor *like)
     return (uint32_t)x->actors.count - 1;
 }
 
-// An operation as the actor that it is; node TS_NODE_NONE: it has no place.
+// Describes an operation as an actor. node is TS_NODE_NONE if its place in the
+// order is unknown.
 static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
 {
     const ts_replay *const r = g->races->replay;
@@ -18758,7 +18764,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     actor.end = ts__replay_end(r, op);
     actor.placed = o->call != TS_NODE_NONE;
     if (lane->fifo) return actor;
-    // The call does it, or the thread itself.
+    // The call performs it or, without a call, the thread itself.
     if (o->call != TS_NODE_NONE)
         actor.node = ts__replay_end_node(r, o->call);
     else if (!o->thread || !ts__kind_of_host(o->kind, false))
@@ -18785,7 +18791,8 @@ static ts_result ts__gather_scan(ts__gather *g, uint64_t kinds,
             if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
                 !(kinds >> h->event & 1))
                 continue;
-            // Damage costs the chunk alone; the reader's list has it.
+            // Only a damaged chunk is lost, and the reader's list of faults has
+            // it.
             const ts_result result = ts_reader_decode(reader, i, &columns);
             if (result == TS_ERR_MEMORY) g->failed = true;
             if (result == TS_OK && !g->failed) take(g, file, &columns);
@@ -18845,8 +18852,8 @@ static uint64_t ts__gather_call_key(uint32_t file, uint32_t track,
     return XXH3_64bits(v, sizeof v);
 }
 
-// Operations by their correlation; of several with one, as in a graph, it is
-// not known whose access it is: they get none.
+// Maps correlations to operations. If several operations share one, as in a
+// graph, their accesses cannot be attributed and are dropped.
 static bool ts__gather_name_calls(ts__gather *g)
 {
     const ts_replay *const r = g->races->replay;
@@ -18865,8 +18872,8 @@ static bool ts__gather_name_calls(ts__gather *g)
     return true;
 }
 
-// Finds the operations of all accesses and sorts these by operation, in the
-// order of the file; `time` is the operation then.
+// Finds the operations of all accesses and sorts the accesses by operation,
+// then by the order of the file. `time` becomes the operation.
 static bool ts__gather_match(ts__gather *g)
 {
     ts_races *const x = g->races;
@@ -18906,7 +18913,7 @@ static bool ts__gather_match(ts__gather *g)
     return ok;
 }
 
-// The accesses of an operation.
+// Finds the accesses of an operation and returns their number.
 static size_t ts__gather_touches(const ts__gather *g, uint32_t op,
                                  const ts__touch **first)
 {
@@ -18928,7 +18935,7 @@ static size_t ts__gather_touches(const ts__gather *g, uint32_t op,
 
 enum { TS__MEMORY_PAGEABLE = 1, TS__MEMORY_ARRAY = 5 };
 
-// The two sides of a copy. Addresses of arrays are none.
+// Adds the accesses of the two ends of a copy. Arrays have no addresses.
 static void ts__gather_copy(ts__gather *g, const ts__actor *actor,
                             const ts_columns *c, uint32_t i)
 {
@@ -18950,7 +18957,7 @@ static void ts__gather_copy(ts__gather *g, const ts__actor *actor,
     if (!reads && !writes) return;
     if (reads && staged) {
         ts__actor reader = *actor;
-        reader.node = call; // at its start: what is copied comes after it
+        reader.node = call; // at the start of the call: the copy comes after it
         reader.start = ts__replay_time(r)[call];
         reader.end = ts__replay_end(r, call);
         reader.host = true;
@@ -18981,7 +18988,7 @@ static void ts__gather_own(ts__gather *g, const ts__actor *actor,
     own.fill = ts__columns_get(c, TS_COLUMN_VALUE, i);
     const uint32_t who = ts__gather_actor(g, &own);
     if (g->failed) return;
-    // How much is freed is known when its allocation is.
+    // The size is set when the allocation of the freed address is known.
     ts__gather_span(g, who, address, frees ? 1 : size,
                     (uint8_t)(TS_ACCESS_WRITE | (frees       ? TS__SPAN_FREE
                                                  : allocates ? TS__SPAN_ALLOC
@@ -19019,14 +19026,14 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
         if (actor.node != TS_NODE_NONE || x->spans.count == spans) continue;
         x->stats.unplaced++;
         for (size_t k = spans; k < x->spans.count; k++)
-            ts__races_span(x, k)->mode = 0; // not looked at
+            ts__races_span(x, k)->mode = 0; // excluded from the check
     }
 }
 
-/* ---- 11.74 Races: the host ---------------------------------------------- */
+/* ---- 11.74 Races: host accesses ----------------------------------------- */
 // src/replay/races/host.h
 
-// Memory that GPU work touches, as ranges that lie apart, ascending.
+// Ranges of memory that GPU work accesses: disjoint and ascending.
 typedef struct ts__reached {
     uint64_t first, last;
     uint32_t space;
@@ -19075,7 +19082,7 @@ static bool ts__reached_has(const ts__rvec *reached, uint32_t space,
 {
     const ts__reached *const list = (const ts__reached *)reached->data;
     size_t low = 0, high = reached->count;
-    while (low < high) { // the first that ends behind `first`
+    while (low < high) { // find the first range that ends at or after `first`
         const size_t middle = low + (high - low) / 2;
         if (list[middle].space < space ||
             (list[middle].space == space && list[middle].last < first))
@@ -19100,7 +19107,7 @@ static void ts__gather_take_heap(ts__gather *g, uint32_t file,
                                                      : TS__SPAN_FREE)));
 }
 
-// Leaves those of the host's allocations and frees that GPU work reaches into.
+// Keeps only the host's allocations and frees of memory that GPU work accesses.
 static bool ts__gather_prune(ts__gather *g)
 {
     const ts_allocator *const a = &g->races->allocator;
@@ -19133,7 +19140,7 @@ static bool ts__gather_prune(ts__gather *g)
     return ok && !g->failed;
 }
 
-// A node for each thing that the host does, and the actor that does it.
+// Makes a node for each access of the host, and its actor.
 static void ts__gather_hosts(ts__gather *g)
 {
     ts_races *const x = g->races;
@@ -19205,11 +19212,11 @@ static void ts__gather_close(ts__gather *g)
 // src/replay/races/vector_clocks.h
 
 /*
-    A clock tells how far each chain has got in what happened before: its
-    *epoch*, 0 nothing. Chains are streams and threads, thousands of them, and
-    most clocks differ in few places from the one that they came from. So a
-    clock is a tree of shared nodes: what is equal is one node, and joining
-    stops where both sides are the same.
+    A clock holds for each chain the *epoch* up to which its events happened
+    before; 0: none did. Chains are streams and threads. There are thousands of
+    them, and most clocks differ in few places from the clock that they derive
+    from. So a clock is a tree of shared nodes: equal subtrees are one node, and
+    joining stops where both sides are the same node.
 
                     level 1: 16 below, of 32 epochs each
                    /                 |
@@ -19225,10 +19232,10 @@ typedef struct ts__vclock {
 
 enum { TS__VCLOCK_SLAB = 256, TS__CHAINS_MAX = 65536 };
 
-typedef struct ts__vclocks { // where they come from
+typedef struct ts__vclocks { // the pool of clock nodes
     const ts_allocator *allocator;
-    ts__rvec slabs;   // ts__vclock *
-    ts__vclock *free; // linked by u.below[0]
+    ts__rvec slabs;   // ts__vclock *: arrays of TS__VCLOCK_SLAB nodes
+    ts__vclock *free; // free nodes, linked by u.below[0]
     bool failed;
 } ts__vclocks;
 
@@ -19293,7 +19300,7 @@ static uint32_t ts__vclock_get(const ts__vclock *clock, uint32_t chain)
     return clock ? clock->u.epochs[chain & 31] : 0;
 }
 
-// A clock of one's own that says the same. Takes the reference.
+// Returns an unshared node with the same content. Takes over the reference.
 static ts__vclock *ts__vclock_own(ts__vclocks *c, ts__vclock *clock)
 {
     if (!clock || clock->refs == 1) return clock;
@@ -19309,7 +19316,7 @@ static ts__vclock *ts__vclock_own(ts__vclocks *c, ts__vclock *clock)
     return own;
 }
 
-// The same clock with a root of a higher level. Takes the reference.
+// Raises a clock to a root of a higher level. Takes over the reference.
 static ts__vclock *ts__vclock_raise(ts__vclocks *c, ts__vclock *clock,
                                     uint32_t level)
 {
@@ -19325,7 +19332,8 @@ static ts__vclock *ts__vclock_raise(ts__vclocks *c, ts__vclock *clock,
     return clock;
 }
 
-// Takes the reference to `clock` (NULL: a new one) and gives one back.
+// Sets the epoch of a chain. Takes over the reference to `clock` (NULL: all
+// zero) and returns a reference to the result.
 static ts__vclock *ts__vclock_set(ts__vclocks *c, ts__vclock *clock,
                                   uint32_t chain, uint32_t epoch)
 {
@@ -19349,7 +19357,8 @@ static ts__vclock *ts__vclock_set(ts__vclocks *c, ts__vclock *clock,
     return clock;
 }
 
-// The later of both everywhere. Takes the reference to `a`, not that to `b`.
+// Returns the maximum of both clocks. Takes over the reference to `a`, not that
+// to `b`.
 static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
 {
     if (a == b || !b || c->failed) return a;
@@ -19357,7 +19366,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     if (a->level < b->level) a = ts__vclock_raise(c, a, b->level);
     a = ts__vclock_own(c, a);
     if (c->failed) return a;
-    if (a->level > b->level) { // b has nothing beyond the first child
+    if (a->level > b->level) { // b only covers the first child
         ts__vclock *at = a;
         while (at->level > b->level + 1) {
             at->u.below[0] = at->u.below[0] ? ts__vclock_own(c, at->u.below[0])
@@ -19378,10 +19387,10 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 11.76 Races: the host's place in the order ------------------------- */
+/* ---- 11.76 Races: order of host accesses -------------------------------- */
 // src/replay/races/host_order.h
 
-// Something that a thread does: a node of the graph, or one beyond it.
+// One step of a thread: a node of the graph or an additional one.
 typedef struct ts__host_step {
     uint32_t lane, node;
     int64_t time;
@@ -19395,7 +19404,7 @@ static int64_t ts__races_time(const ts_races *x, uint32_t node)
     return ts__races_actor(x, heads[node])->start;
 }
 
-// The lane of a thread; threads that launch nothing get new ones.
+// Returns the lane of a thread. Threads that launch nothing get new lanes.
 static uint32_t ts__hosts_lane(ts_races *x, ts__rmap *lanes, uint32_t file,
                                uint32_t track)
 {
@@ -19418,7 +19427,7 @@ static bool ts__hosts_push(ts_races *x, ts__rvec *steps, uint32_t lane,
     return true;
 }
 
-// All steps of threads on which something lies beyond the graph.
+// Lists all steps of the threads that have additional nodes.
 static bool ts__hosts_steps(ts_races *x, ts__rvec *steps, uint32_t beyond)
 {
     const ts_replay *const r = x->replay;
@@ -19430,7 +19439,7 @@ static bool ts__hosts_steps(ts_races *x, ts__rvec *steps, uint32_t beyond)
         ok = ts__rmap_put(&x->allocator, &lanes, key, i);
     }
     const uint32_t *const heads = (const uint32_t *)x->heads.data;
-    // First, so that at equal times they come before calls.
+    // These come first, so that they precede calls at equal times.
     for (uint32_t i = 0; ok && i < beyond; i++) {
         const uint32_t node = r->node_count + i;
         const ts__actor *const actor = ts__races_actor(x, heads[node]);
@@ -19471,16 +19480,17 @@ static bool ts__races_edge(ts_races *x, uint32_t from, uint32_t to,
     return true;
 }
 
-// Where a thread is while its steps are gone through.
+// The state of a thread while its steps are processed in order.
 typedef struct ts__host_place {
     uint32_t lane;
-    uint32_t call, longest; // last node of the graph; that with the latest end
-    uint32_t own;           // last step beyond the graph
-    bool fresh;             // `own` came after `call`
+    // Last node of the graph, and the one with the latest end.
+    uint32_t call, longest;
+    uint32_t own; // last additional node
+    bool fresh;   // `own` came after `call`
 } ts__host_place;
 
-// Ties a step beyond the graph to the calls before it: to their ends, or
-// between the start and the end of one that is still going on.
+// Orders an additional node among the calls before it: after the end of each,
+// or between start and end of a call that has not returned.
 static bool ts__hosts_tie(ts_races *x, ts__host_place *p,
                           const ts__host_step *step)
 {
@@ -19522,7 +19532,7 @@ static bool ts__hosts_step(ts_races *x, ts__host_place *p,
     return !fresh || ts__races_edge(x, own, step->node, TS_EDGE_HOST_ORDER);
 }
 
-// Puts what the host does between its calls.
+// Orders the accesses of the host among its calls.
 static bool ts__races_place_hosts(ts_races *x)
 {
     const ts_allocator *const a = &x->allocator;
@@ -19552,7 +19562,7 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 11.77 Races: what happens before what ------------------------------ */
+/* ---- 11.77 Races: happens-before order ---------------------------------- */
 // src/replay/races/happens_before.h
 
 typedef struct ts__precede_item {
@@ -19561,27 +19571,27 @@ typedef struct ts__precede_item {
 } ts__precede_item;
 
 typedef struct ts__precede_chain {
-    uint32_t epoch;  // of the last
-    ts__vclock *out; // behind the last; only kept while exploring
+    uint32_t epoch;  // epoch of its last event
+    ts__vclock *out; // clock after its last event; only kept while exploring
 } ts__precede_chain;
 
 /*
-    Goes through all nodes so that each comes after what happens before it, as
-    recorded otherwise, with the clock of what happened before each. Only what
-    touches memory has an epoch.
+    Visits all nodes so that each comes after all that happens before it, with
+    the clock of what happened before. Otherwise nodes come in recorded order.
+    Only nodes that access memory have an epoch.
 */
 typedef struct ts__precede {
     ts_races *races;
     const ts_allocator *allocator;
     ts__vclocks clocks;
-    ts__rvec in;                      // ts__vclock *, of each node
-    ts__rvec missing;                 // uint32_t: predecessors still to come
+    ts__rvec in;                      // ts__vclock * of each node
+    ts__rvec missing;                 // uint32_t: predecessors not yet visited
     ts__rvec heap;                    // ts__precede_item
-    ts__rvec offsets, targets, kinds; // edges beyond the graph's
+    ts__rvec offsets, targets, kinds; // edges in addition to those of the graph
     ts__rvec chains;                  // ts__precede_chain
-    ts__rvec chain_of;                // uint32_t, of each lane
+    ts__rvec chain_of;                // uint32_t of each lane
     bool keep_out, too_many;
-    // Called for each node with actors, whose chain and epoch are set.
+    // Called for each node with actors, after their chain and epoch are set.
     bool (*visit)(void *user, uint32_t node, const ts__vclock *in);
     void *user;
 } ts__precede;
@@ -19601,7 +19611,7 @@ static void ts__precede_sift_up(ts__precede_item *heap, size_t at,
     heap[at] = item;
 }
 
-// Takes the first out.
+// Removes the first item of the heap and returns its node.
 static uint32_t ts__precede_take(ts__rvec *items)
 {
     ts__precede_item *const heap = (ts__precede_item *)items->data;
@@ -19625,7 +19635,8 @@ static bool ts__precede_push(ts__precede *o, uint32_t node)
     const ts_races *const x = o->races;
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
     ts__precede_item item = { ts__races_time(x, node), node };
-    // What a call does it does at its moment, not when the call returns.
+    // A call performs its access when that was recorded, not when the call
+    // returns.
     if (head != TS_NODE_NONE) item.time = ts__races_actor(x, head)->start;
     if (!ts__rvec_push(o->allocator, &o->heap, sizeof item)) return false;
     ts__precede_sift_up((ts__precede_item *)o->heap.data, o->heap.count - 1,
@@ -19633,8 +19644,9 @@ static bool ts__precede_push(ts__precede *o, uint32_t node)
     return true;
 }
 
-// Whether a call waits until its copy is done: not because it did, but
-// because it is one that must. copies: what is known of them, or NULL.
+// Whether a call waits until its copy is done: because this kind of call has
+// to, not because it did in the record. copies: TS__COPY_... of each operation,
+// or NULL.
 static bool ts__order_copy_waits(const ts_replay *r, const uint8_t *copies,
                                  uint32_t op)
 {
@@ -19648,14 +19660,15 @@ static bool ts__order_copy_waits(const ts_replay *r, const uint8_t *copies,
     return !ts__text_has(text, "Async");
 }
 
-// Whether an edge orders; *whole: also behind what its source itself does.
+// Whether an edge orders its target after what happened before its source;
+// *whole: also after the access of the source itself.
 static bool ts__order_keeps(const ts_replay *r, const uint8_t *copies,
                             uint32_t from, uint32_t to, uint8_t kind,
                             bool *whole)
 {
     const uint8_t type = TS_EDGE_KIND(kind);
-    // Streams and threads do one thing after another, even where the record
-    // overlaps. Ranks only meet in a collective.
+    // Streams and threads do one thing at a time, even where recorded times
+    // overlap. The ranks of a collective only wait for each other to begin it.
     *whole = !(kind & TS_EDGE_FROM_START) ||
              (type != TS_EDGE_COLLECTIVE && type != TS_EDGE_P2P);
     if (kind & TS_EDGE_INFERRED || type == TS_EDGE_QUEUE) return false;
@@ -19674,8 +19687,9 @@ static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
     return ((const uint32_t *)o->races->hosts.data)[node - r->node_count];
 }
 
-// Gives a node's actors their chain: that of the stream or thread, if what is
-// last on it happened before, as it should; else a new one.
+// Assigns a chain and an epoch to a node's actors. The chain is that of the
+// stream or thread if its last event happened before, as it should; otherwise
+// it is a new one.
 static bool ts__precede_tick(ts__precede *o, uint32_t node,
                              const ts__vclock *in)
 {
@@ -19762,7 +19776,7 @@ static bool ts__precede_step(ts__precede *o, uint32_t node)
     return ok;
 }
 
-// The edges beyond the graph's by their source, and how many lead to a node.
+// Packs the additional edges by source, and counts the edges into each node.
 static bool ts__precede_edges(ts__precede *o)
 {
     const ts_races *const x = o->races;
@@ -19794,7 +19808,7 @@ static void ts__precede_close(ts__precede *o)
     ts__rvec_close(a, &o->chain_of);
 }
 
-// left: how many nodes wait in circles.
+// left: receives the number of nodes that wait in cycles.
 static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
 {
     const ts_races *const x = o->races;
@@ -19822,25 +19836,26 @@ static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
 // src/replay/races/shadow.h
 
 /*
-    All first and last addresses cut memory into cells; a tree over the cells
-    remembers who touched what. A range is at most two whole subtrees of each
-    level: its *parts*. Each part has four lists, of those who wrote and who
-    read the part as a whole (`own`) and something inside of it (`inner`):
+    The first and last addresses of all spans divide memory into cells. A tree
+    over the cells remembers who accessed what. A range consists of at most two
+    whole subtrees of each level, its *parts*. Each part has four lists: who
+    wrote and who read the part as a whole (`own`) or something inside of it
+    (`inner`).
 
-        whoever touches P conflicts with the own lists of P and of what is
-        above P, and with the inner list of P
+        An access to P conflicts with the own lists of P and of its
+        ancestors, and with the inner lists of P.
 
-    so that neither many small ranges in a big one nor the other way round
-    cost more than their number. A list has one entry for each chain, its
-    latest; a write takes out what it is ordered with, for whoever races with
-    that races with the write, too.
+    So neither many small ranges in a big one nor the reverse cost more than
+    their number. A list has one entry for each chain, the latest. A write
+    removes the entries that are ordered before it, since whoever races with
+    those races with the write, too.
 */
 typedef struct ts__mark {
     uint32_t chain, epoch;
     uint32_t span;
 } ts__mark;
 
-typedef struct ts__marks { // by chain
+typedef struct ts__marks { // sorted by chain
     ts__mark *data;
     uint32_t count, capacity;
 } ts__marks;
@@ -19857,25 +19872,27 @@ typedef struct ts__subtree {
     ts__marks lists[TS__PART_LISTS];
 } ts__subtree;
 
-typedef struct ts__alloced { // an allocation, by its address
-    uint32_t span;           // that allocated it
-    uint32_t freed;          // actor that did, or TS_NODE_NONE
+typedef struct ts__alloced { // an allocation, found by its address
+    uint32_t span;           // the span that allocated it
+    uint32_t freed;          // the span that freed it; TS_NODE_NONE: none
 } ts__alloced;
 
 typedef struct ts__shadow {
     ts_races *races;
     const ts_allocator *allocator;
     ts__precede order;
-    uint32_t leaves;  // a power of two
-    ts__rvec part_of; // uint32_t, of each tree node: its part, 0 none
-    ts__rvec parts;   // ts__subtree, from 1 on
-    // Of each tree node: the span that allocated or freed all of it last
-    // (TS_NODE_NONE: not all the same), and whether something in it is freed.
+    uint32_t leaves;  // number of leaves, a power of two
+    ts__rvec part_of; // uint32_t of each tree node: its part; 0: none
+    ts__rvec parts;   // ts__subtree; index 0 is unused
+    // Of each tree node: the span, counted from 1, that last allocated or freed
+    // all of it (TS_NODE_NONE: not the same for all), and whether any of it is
+    // freed.
     ts__rvec life, freed;
-    ts__rmap blocks; // hash of space and address
+    ts__rmap blocks; // hash of address space and address to allocation
     ts__rvec block_list;
-    ts__rvec seen;  // uint32_t, of each actor: the last that met it, plus 1
-    ts__rmap pairs; // of launch sites: row
+    // uint32_t of each actor: last actor checked against it, plus 1.
+    ts__rvec seen;
+    ts__rmap pairs; // hash of a pair of launch sites to row
     bool failed;
 } ts__shadow;
 
@@ -19884,7 +19901,7 @@ static bool ts__span_frees(const ts__strip *s)
     return s->mode & TS__SPAN_FREE;
 }
 
-// Numbers the cells: low and high of every span.
+// Numbers the cells and sets low and high of every span.
 static bool ts__cells_number(ts_races *x)
 {
     const ts_allocator *const a = &x->allocator;
@@ -19920,13 +19937,13 @@ static bool ts__cells_number(ts_races *x)
         ((uint32_t *)x->cell_spaces.data)[cell] = s->space;
         *(at & 1 ? &s->high : &s->low) = cell;
     }
-    x->cell_count = cell; // the last edge begins none
+    x->cell_count = cell; // no cell begins at the last address
     x->cells.count = (size_t)cell + 1;
     ts__rsort_close(a, &sort);
     return true;
 }
 
-// Calls for each part of a range: while (ts__parts_next(&w)) w.node ...
+// Iterates over the parts of a range: while (ts__parts_next(&w)) w.node ...
 typedef struct ts__parts_walk {
     uint32_t low, high, node;
 } ts__parts_walk;
@@ -20034,7 +20051,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 11.79 Races: found ones -------------------------------------------- */
+/* ---- 11.79 Races: reporting --------------------------------------------- */
 // src/replay/races/found.h
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
@@ -20068,8 +20085,8 @@ static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
     return first->host ? TS_RACE_FIX_LAUNCH_LATER : TS_RACE_FIX_EVENT_WAIT;
 }
 
-// Whether the second of two operations was launched first: what the program
-// says counts, not which of the two happened to run first.
+// Whether the second of two operations was launched first. Their order in the
+// program counts, not which of them happened to run first.
 static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
                               const ts__strip *second)
 {
@@ -20081,8 +20098,8 @@ static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
     return of_a != TS__NO_TIME && of_b != TS__NO_TIME && of_b < of_a;
 }
 
-// The row of a pair of launch sites; data races of a pair are one row,
-// whichever of the two was first.
+// Returns the row of a pair of launch sites. Data races of a pair share a row
+// whichever of the two ran first.
 static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
                              const ts__strip *second, ts_race_kind kind)
 {
@@ -20159,7 +20176,8 @@ static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
     ((bool *)s->freed.data)[node] = freed;
 }
 
-// Spans count from 1 here: 0 is memory of which nothing is known.
+// Sets the last allocation or free of a range. Spans count from 1 here; 0 is
+// memory without a known one.
 static void ts__life_assign(ts__shadow *s, uint32_t node, uint32_t low,
                             uint32_t high, const ts__strip *range,
                             uint32_t span, bool freed)
@@ -20182,7 +20200,8 @@ static void ts__life_assign(ts__shadow *s, uint32_t node, uint32_t low,
     ((bool *)s->freed.data)[node] = gone[node * 2] || gone[node * 2 + 1];
 }
 
-// The first freed part of a range: the span that freed it, counted from 1.
+// Returns the span, counted from 1, that freed the first freed part of a range;
+// 0: none.
 static uint32_t ts__life_freed(const ts__shadow *s, uint32_t node, uint32_t low,
                                uint32_t high, const ts__strip *range)
 {
@@ -20217,7 +20236,8 @@ static void ts__shadow_allocate(ts__shadow *s, uint32_t index)
     ts__life_assign(s, 1, 0, s->leaves, span, index + 1, false);
 }
 
-// Gives a free the range of its allocation; false if there is none to free.
+// Sets the range of a free to that of its allocation. Returns false if there is
+// none to free.
 static bool ts__shadow_release(ts__shadow *s, uint32_t index)
 {
     ts_races *const x = s->races;
@@ -20246,14 +20266,16 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
 /* ---- 11.81 Races: detection --------------------------------------------- */
 // src/replay/races/detect.h
 
-typedef struct ts__look { // what touches memory now
+typedef struct ts__look { // the access being checked
     ts__shadow *shadow;
     const ts__vclock *in;
     uint32_t node, span;
-    bool after_free; // an allocation of what was freed: looked at then
+    // It follows a free of the same memory, with which it was checked.
+    bool after_free;
 } ts__look;
 
-// A free on a device, by a call, waits for what the device does.
+// Whether a call that frees device memory waits for an earlier operation of the
+// device.
 static bool ts__free_waits(const ts__actor *later, const ts__actor *earlier)
 {
     return later->host && later->kind == TS_EVENT_GPU_FREE &&
@@ -20263,7 +20285,7 @@ static bool ts__free_waits(const ts__actor *later, const ts__actor *earlier)
            !earlier->host && earlier->end <= later->end;
 }
 
-// Whether two unordered spans are a race, and which.
+// Whether two unordered spans are a race, and of which kind.
 static bool ts__look_kind(const ts__look *l, const ts__strip *a,
                           const ts__strip *b, ts_race_kind *kind)
 {
@@ -20271,7 +20293,8 @@ static bool ts__look_kind(const ts__look *l, const ts__strip *a,
     const ts__actor *const earlier = ts__races_actor(x, a->actor);
     const ts__actor *const later = ts__races_actor(x, b->actor);
     const uint8_t lives = TS__SPAN_ALLOC | TS__SPAN_FREE;
-    if (earlier->host && later->host) return false; // not the GPU's matter
+    // Races between threads of the host are not checked.
+    if (earlier->host && later->host) return false;
     if (a->mode & lives && b->mode & lives) return false;
     if (b->mode & TS__SPAN_ALLOC && l->after_free) return false;
     if (ts__span_frees(b) && ts__free_waits(later, earlier)) return false;
@@ -20300,7 +20323,8 @@ static void ts__look_conflict(const ts__look *l, const ts__mark *mark)
     ts__race_found(s, a, b, kind);
 }
 
-// Meets the unordered ones of a list; `prune` leaves only these in it.
+// Checks the marks of a list that are not ordered before the current access.
+// `prune` removes all others from the list.
 static void ts__look_list(const ts__look *l, ts__marks *m, bool prune)
 {
     ts_races *const x = l->shadow->races;
@@ -20391,7 +20415,8 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     ts_races *const x = s->races;
     ts__look look = { s, in, node, 0, false };
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
-    // All look before any leaves its mark: what one node does is one.
+    // First check all actors of the node, then leave their marks: actors of one
+    // node do not race with each other.
     for (int marks = 0; marks < 2; marks++)
         for (uint32_t i = head; i != TS_NODE_NONE;
              i = ts__races_actor(x, i)->next) {
@@ -20410,7 +20435,8 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
 /* ---- 11.82 Races: open and close ---------------------------------------- */
 // src/replay/races/open.h
 
-// Actors by their nodes; those without one, or without memory, are left out.
+// Links the actors of each node. Actors without a node, or without memory, are
+// left out.
 static bool ts__races_link(ts_races *x)
 {
     const size_t nodes = x->replay->node_count + (size_t)x->stats.host;
@@ -20543,10 +20569,10 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
 /* ---- 11.83 Races: events and their predecessors ------------------------- */
 // src/replay/races/predecessors.h
 
-// All that one node of the order does to memory.
+// All memory accesses of one node of the order.
 typedef struct ts__race_event {
     uint32_t head;   // first actor
-    uint32_t before; // first of its predecessors
+    uint32_t before; // index of its first predecessor
     uint32_t before_count;
     uint32_t chain;
 } ts__race_event;
@@ -20556,11 +20582,11 @@ static ts__race_event *ts__races_event(const ts_races *x, size_t i)
     return (ts__race_event *)x->events.data + i;
 }
 
-typedef struct ts__tracer { // turns clocks into predecessors
+typedef struct ts__tracer { // derives predecessors from clocks
     ts_races *races;
     ts__precede order;
-    ts__rmap event_of;             // chain and epoch
-    uint32_t last_host, last_life; // event; a life: allocation or free
+    ts__rmap event_of;             // chain and epoch to event
+    uint32_t last_host, last_life; // events; last_life: last allocation or free
     bool failed;
 } ts__tracer;
 
@@ -20583,12 +20609,12 @@ static void ts__tracer_epoch(ts__tracer *t, uint32_t chain, uint32_t epoch)
         t, ts__rmap_get(&t->event_of, (uint64_t)chain << 32 | epoch));
 }
 
-// What a clock has beyond another one, from chain `first` on.
+// Adds what a clock has beyond another one, from chain `first` on.
 static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
                             const ts__vclock *then, uint32_t first)
 {
     if (!now || now == then) return;
-    if (then && then->level > now->level) { // as far as `now` reaches
+    if (then && then->level > now->level) { // compare as far as `now` reaches
         ts__tracer_news(t, now, then->u.below[0], first);
         return;
     }
@@ -20606,7 +20632,7 @@ static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
                         first + i * width);
 }
 
-// Whether a free by a call must stay behind the last event of a chain.
+// Whether a free by a call must come after the last event of a chain.
 static bool ts__tracer_frees(const ts_races *x, const ts__actor *actor,
                              uint32_t event)
 {
@@ -20614,7 +20640,7 @@ static bool ts__tracer_frees(const ts_races *x, const ts__actor *actor,
     return ts__free_waits(actor, ts__races_actor(x, head));
 }
 
-// What is not looked at for races stays as recorded.
+// Keeps the recorded order of what is not checked for races.
 static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
 {
     const ts__precede *const o = &t->order;
@@ -20686,26 +20712,27 @@ static ts_result ts__races_trace(ts_races *x)
 /* ---- 11.84 Races: symbolic memory --------------------------------------- */
 // src/replay/races/symbolic.h
 
-// What a cell holds: the bytes of `id` from `offset` on.
+// The content of a cell: the bytes of the object `id` from `offset` on.
 typedef struct ts__content {
     uint64_t id, offset;
 } ts__content;
 
-#define TS__CONTENT_FILL (UINT64_C(1) << 63) // the same at every offset
+// Bit of an id: all its bytes are equal.
+#define TS__CONTENT_FILL (UINT64_C(1) << 63)
 
 typedef struct ts__trial {
     ts_races *races;
     const ts_allocator *allocator;
     ts__rvec cells, recorded;   // ts__content: now; after the recorded order
-    ts__rvec saw, recorded_saw; // uint64_t, of each event: what it read
-    ts__rvec staged;            // uint64_t, of each actor: what a call read
-    ts__rvec moved;             // ts__content: a copy on its way
-    ts__rvec found, tried;      // uint32_t: orders of events
+    ts__rvec saw, recorded_saw; // uint64_t of each event: hash of what it read
+    ts__rvec staged; // uint64_t of each actor: hash of what its call staged
+    ts__rvec moved;  // ts__content: buffer for one copy
+    ts__rvec found, tried; // uint32_t: orders of events
     ts__rvec missing, after, after_offsets;
-    ts__rvec heap;       // ts__precede_item: events that could be next
-    ts__rvec priorities; // int64_t, of each chain
+    ts__rvec heap;       // ts__precede_item: events that may run next
+    ts__rvec priorities; // int64_t of each chain
     ts__rvec pairs;      // ts__race_pair of events
-    ts__rmap known;      // what orders came to
+    ts__rmap known;      // hashes of the outcomes of orders so far
     uint64_t dice;
 } ts__trial;
 
@@ -20720,7 +20747,7 @@ static uint64_t ts__trial_hash(uint64_t what, uint64_t a, uint64_t b)
     return XXH3_64bits(v, sizeof v) & ~TS__CONTENT_FILL;
 }
 
-enum { // what a hash is of
+enum { // what a hash stands for
     TS__HASH_INITIAL = 1,
     TS__HASH_FRESH,
     TS__HASH_FREED,
@@ -20740,11 +20767,12 @@ static void ts__trial_clear(ts__trial *t)
         cells[i].offset = ((const uint64_t *)x->cells.data)[i];
     }
     memset(t->saw.data, 0, t->saw.count * sizeof(uint64_t));
-    // A copy may come before its call: what another order left is not for it.
+    // A copy may come before its call in this order, and must not read what
+    // another order staged.
     memset(t->staged.data, 0, x->actors.count * sizeof(uint64_t));
 }
 
-// All that a strip holds, as one number.
+// Returns a hash of the contents of a span.
 static uint64_t ts__trial_read(const ts__trial *t, const ts__strip *s)
 {
     return XXH3_64bits(ts__trial_cells(t) + s->low,
@@ -20761,8 +20789,8 @@ static void ts__trial_write(ts__trial *t, const ts__strip *s, uint64_t id)
     }
 }
 
-// What lies from an address on, `size` bytes; *cell moves to the cell that
-// holds the first.
+// Returns the content of `size` bytes at an address; *cell moves on to the cell
+// that contains the first.
 static ts__content ts__trial_piece(const ts__trial *t, uint32_t *cell,
                                    uint64_t address, uint64_t size)
 {
@@ -20800,8 +20828,8 @@ static void ts__trial_copy(ts__trial *t, const ts__strip *from,
            (to->high - to->low) * sizeof *moved);
 }
 
-// What an operation writes: itself, from all that it reads. Writes somewhere
-// in a range keep some of what was there.
+// Runs an operation: it writes a hash of itself and all that it reads. A write
+// to an unknown part of a range keeps some of the old content.
 static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
 {
     const ts_races *const x = t->races;
@@ -20822,8 +20850,8 @@ static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
     }
 }
 
-// A copy: both sides, what its call read from pageable memory, or what came
-// from there.
+// Runs a copy, or one of the halves into which staging splits it: the call that
+// reads pageable memory, and the write of what was staged.
 static void ts__trial_memcpy(ts__trial *t, uint32_t index, uint64_t *saw)
 {
     const ts__actor *const actor = ts__races_actor(t->races, index);
@@ -20868,7 +20896,7 @@ static void ts__trial_step(ts__trial *t, uint32_t event)
         ts__trial_act(t, actor, (uint64_t *)t->saw.data + event);
 }
 
-// A digest of what came out: the memory and what the host read.
+// Returns a digest of the outcome: the memory and what the host read.
 static uint64_t ts__trial_digest(const ts__trial *t)
 {
     const ts_races *const x = t->races;
@@ -20885,7 +20913,8 @@ static uint64_t ts__trial_digest(const ts__trial *t)
         host);
 }
 
-// Runs an order. What device work read counts for telling orders apart only.
+// Runs an order and returns its digest. *class_of also covers what device work
+// read, which only serves to tell orders apart.
 static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
                               uint64_t *class_of)
 {
@@ -20911,22 +20940,22 @@ static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
 }
 
 typedef enum ts__trial_way {
-    TS__WAY_PAIR,    // as recorded, but one pair turned round
+    TS__WAY_PAIR,    // as recorded, but with one pair reversed
     TS__WAY_STREAMS, // by priorities of chains, which change at times
-    TS__WAY_ANY      // by priorities of events
+    TS__WAY_ANY      // by random priorities of events
 } ts__trial_way;
 
 typedef struct ts__trial_plan {
     ts__trial_way way;
-    uint32_t held, until; // events: the first not before the second
-    uint64_t changes[3];  // steps after which a chain falls back
+    uint32_t held, until; // events: `held` may not run before `until`
+    uint64_t changes[3];  // steps after which a chain gets the lowest priority
 } ts__trial_plan;
 
 static ts__trial_plan ts__trial_choose(ts__trial *t, uint64_t seed)
 {
     const size_t events = t->races->events.count;
     ts__trial_plan plan = { TS__WAY_ANY, TS_NODE_NONE, TS_NODE_NONE, { 0 } };
-    // Neighbouring seeds must not have neighbouring dice.
+    // Neighbouring seeds must not give similar random numbers.
     t->dice = ts__trial_hash(seed, seed, seed);
     const uint64_t way = ts__trial_dice(t, 4);
     if (way < 2 && t->pairs.count) {
@@ -20960,7 +20989,7 @@ static void ts__trial_push(ts__trial *t, const ts__trial_plan *plan,
                         item);
 }
 
-// What may run once an event has.
+// Adds the events that may run once `event` has.
 static void ts__trial_release(ts__trial *t, const ts__trial_plan *plan,
                               uint32_t event)
 {
@@ -20972,7 +21001,7 @@ static void ts__trial_release(ts__trial *t, const ts__trial_plan *plan,
     }
 }
 
-// One legal order.
+// Computes a legal order from a seed.
 static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
 {
     const ts_races *const x = t->races;
@@ -20986,7 +21015,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
     for (uint32_t i = 0; i < count; i++)
         if (!missing[i]) ts__trial_push(t, &plan, i);
     for (uint32_t n = 0; n < count;) {
-        // What is kept as recorded may tie a pair after all.
+        // The order that has to be kept may force the pair into recorded order.
         if (held && (plan.until == TS_NODE_NONE || !t->heap.count)) {
             held = false;
             plan.until = TS_NODE_NONE;
@@ -21000,7 +21029,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
         order[n++] = event;
         if (event == plan.until) plan.until = TS_NODE_NONE;
         for (int i = 0; i < 3; i++)
-            if (plan.changes[i] == n) // from here on behind all others
+            if (plan.changes[i] == n) // from here on it comes after all others
                 ((int64_t *)
                      t->priorities.data)[ts__races_event(x, event)->chain] =
                     (INT64_C(1) << 60) + n;
@@ -21031,7 +21060,7 @@ static bool ts__trial_links(ts__trial *t)
     return true;
 }
 
-// The pairs that race and may change places, as pairs of events.
+// Lists the races whose two events may be swapped, as pairs of events.
 static bool ts__trial_pairs(ts__trial *t)
 {
     const ts_races *const x = t->races;
@@ -21060,10 +21089,11 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 11.86 Races: the two that matter ----------------------------------- */
+/* ---- 11.86 Races: reducing an order ------------------------------------- */
 // src/replay/races/pair.h
 
-// The first k steps of the order found, then all others as recorded.
+// Sets `tried` to the first k steps of the order found, followed by all others
+// as recorded.
 static void ts__trial_prefix(ts__trial *t, size_t k)
 {
     const uint32_t *const found = (const uint32_t *)t->found.data;
@@ -21080,8 +21110,8 @@ static void ts__trial_prefix(ts__trial *t, size_t k)
         if (!taken[i]) tried[n++] = i;
 }
 
-// The same, and step k of the order found moved forward by some places.
-// Returns how many places it could move.
+// Does the same, with step k of the order found moved forward by `places`.
+// Returns how many places it could move at most.
 static size_t ts__trial_forward(ts__trial *t, size_t k, size_t places)
 {
     uint32_t *const tried = (uint32_t *)t->tried.data;
@@ -21104,7 +21134,8 @@ static bool ts__trial_same(ts__trial *t, uint64_t recorded)
            recorded;
 }
 
-// The first cells that do not hold what they did.
+// Stores the first range of cells whose contents differ from the recorded
+// outcome.
 static void ts__trial_differs(const ts__trial *t, ts_exploration *result)
 {
     const ts_races *const x = t->races;
@@ -21115,7 +21146,7 @@ static void ts__trial_differs(const ts__trial *t, ts_exploration *result)
     uint32_t low = 0;
     while (low < x->cell_count && !memcmp(&a[low], &b[low], sizeof *a))
         low++;
-    if (low == x->cell_count) return; // only the host saw something else
+    if (low == x->cell_count) return; // only the host read something different
     uint32_t high = low + 1;
     while (high < x->cell_count && memcmp(&a[high], &b[high], sizeof *a) &&
            space[high] == space[low])
@@ -21155,9 +21186,10 @@ static void ts__trial_sides(const ts_races *x, uint32_t first, uint32_t second,
 }
 
 /*
-    From the recorded order to the one found leads a way on which two
-    neighbours change places at each step; at its begin the memory is as
-    recorded, at its end it is not. Halving finds a step where that changes.
+    Finds the two events that matter. From the recorded order to the order found
+    leads a path of orders, each of which swaps two neighbours. At its beginning
+    the memory is as recorded, at its end it is not. Bisection finds a swap that
+    makes the difference.
 */
 static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
                              ts_exploration *result)
@@ -21192,7 +21224,7 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
 /* ---- 11.87 Races: exploring orders -------------------------------------- */
 // src/replay/races/explore.h
 
-// Cells of the widest strip: what a copy may move at once.
+// Returns the cells of the widest span, the most that a copy can move at once.
 static size_t ts__trial_widest(const ts_races *x)
 {
     uint32_t widest = 0;
@@ -21238,7 +21270,7 @@ static void ts__trial_close(ts__trial *t)
 
 enum { TS__TRIALS_KNOWN = 1000000 };
 
-// Counts an order that comes to something new; false: no memory.
+// Counts an order whose outcome is new. Returns false if out of memory.
 static bool ts__trial_note(ts__trial *t, uint64_t class_of,
                            ts_exploration *result)
 {
@@ -21314,12 +21346,12 @@ TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
     return result;
 }
 
-// A trial on somebody else's memory: contents, what was read, what calls
-// read, room for a copy.
+// Makes a trial on memory of the caller, which holds the contents, what events
+// read, what calls staged, and room for a copy.
 static ts__trial ts__trial_on(const ts_races *races, void *memory)
 {
     ts__trial t = { 0 };
-    t.races = (ts_races *)(uintptr_t)races; // is not changed
+    t.races = (ts_races *)(uintptr_t)races; // never modified through t
     t.allocator = &races->allocator;
     t.cells.data = memory;
     t.moved.data = (ts__content *)memory + races->cell_count;
@@ -21494,7 +21526,7 @@ TS_API bool ts_capture_node_next(const ts_capture *c, ts_capture_node *node)
     if (n.head.args_size)
         n.args_at = (n.args_at + TS_CAPTURE_NODE_ALIGNED - 1) &
                     ~(TS_CAPTURE_NODE_ALIGNED - 1);
-    // What it has itself ends where the next one begins.
+    // The attributes of a node end where the next node begins.
     n.attributes.bytes = c->attributes.bytes + n.at;
     for (uint64_t end = n.at; ts_attribute_next(&c->attributes, &end, &other) &&
                               other.id != TS_ATTRIBUTE_NODE;)
@@ -21516,7 +21548,7 @@ static bool ts__capture_node_is_sound(const ts_capture *c,
            h->args_size <= c->head.args_size - node->args_at;
 }
 
-// All nodes of a launch of a graph: every attribute that is one must be.
+// Whether all attributes of a graph launch that are nodes are valid nodes.
 static bool ts__capture_nodes_fit(const ts_capture *c)
 {
     ts_capture_node node = { .index = 0 };
@@ -21553,7 +21585,7 @@ static bool ts__capture_is_sound(const ts_capture *c)
     return true;
 }
 
-// Finds the parts of a record; false if they do not fit it.
+// Finds the parts of a record. Returns false if they do not fit into it.
 static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
 {
     ts_capture_operation *const h = &c->head;
@@ -21573,7 +21605,7 @@ static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
     return ts__capture_is_sound(c);
 }
 
-// Images were shorter before they had a form.
+// The size of images before the field `form` was added.
 enum { TS__IMAGE_LEAST = 40 };
 
 static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
@@ -21600,19 +21632,20 @@ static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
             reader->capture_count++;
         else
             *fault = ts__corrupt("the capture contradicts itself");
-    } // types of later versions say nothing to this one
+    } // skip types of later versions
     return TS_OK;
 }
 
-// Reads a chunk's record, which stays where it is unless that is a copy or an
-// odd address.
+// Reads the record of a chunk. It is used in place unless it was decompressed
+// or is not aligned.
 static ts_result ts__capture_open(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
     const uint8_t *payload = NULL;
     ts__scratch scratch = { NULL, 0 };
     const size_t size = chunk->header.raw_size;
-    // What a small file may say; a chunk that is damaged may say it of itself.
+    // The size that a small file may claim. A damaged chunk can claim any size
+    // of itself, so it is bounded.
     const bool compressed = chunk->header.flags & TS_CHUNK_ZSTD;
     const bool fits = !compressed || size <= reader->desc.inflate_bytes -
                                                  reader->captures_inflated;
@@ -21684,7 +21717,8 @@ static int ts__image_order(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-// Images by their numbers, anew when there are more. False: no memory.
+// Sorts the images by number again if images were added. Returns false if out
+// of memory.
 static bool ts__images_sort(ts_reader *reader)
 {
     const size_t count = reader->image_count;
@@ -21711,7 +21745,7 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     ts__captures_list(reader);
     size_t low = 0;
     size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
-    while (low < high) { // the first of the number
+    while (low < high) { // find the first one with this number
         const size_t middle = low + (high - low) / 2;
         if (reader->image_places[middle].id < id)
             low = middle + 1;
@@ -21728,24 +21762,25 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
 /* ---- 11.89 Execution: state --------------------------------------------- */
 // src/replay/execute/state.h
 
-// An allocation of the record, and where it is now. Each chunk has two
-// hashes: of what is there, and of what the record says was there last. Memory
-// that was written takes its place whatever it holds.
+// A range is an allocation of the record and its current memory. Each chunk has
+// two hashes: of its current contents (`is`) and of the last recorded contents
+// (`was`). A chunk that was written takes memory even if it is zero.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
-enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
-// Chunks of which a device tells the hashes at once.
+enum { TS__EX_TABLES = 33 }; // bytes of hash tables for each chunk
+// Number of chunks that a device hashes in one request.
 enum { TS__EX_DEVICE_HASHES = 1024 };
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
     uint32_t device, image;
-    uint64_t offset; // of a global
-    uint8_t *bytes;  // memory of the host
+    uint64_t offset; // within its module, of a global variable
+    uint8_t *bytes;  // memory of the host; NULL: none
     uint64_t *is, *was;
     uint8_t *known;
-    uint64_t cost; // of memory of this process, if it is that
-    size_t op;     // of memory of the host: whose it is
-    // Where operations run together: see there.
+    uint64_t cost; // bytes of memory of this process that it takes
+    size_t op;     // the operation that owns it, for memory of the host
+    // For concurrent operations: the part that used it last, and the region and
+    // operation of that part which wrote it last.
     uint32_t batch, last_region;
     size_t last;
 } ts__ex_range;
@@ -21753,35 +21788,38 @@ typedef struct ts__ex_range {
 typedef struct ts__ex_module {
     uint32_t image;
     uint64_t module;
-    ts_reason reason; // why it cannot be loaded
+    ts_reason reason; // why it could not be loaded
     char why[240];
 } ts__ex_module;
 
 typedef struct ts__ex_stream {
     uint32_t track, device;
     uint64_t stream;
-    uint32_t batch, barrier; // together: where it was used, what it waited for
+    // concurrent: the last part that used it, the last barrier.
+    uint32_t batch, barrier;
 } ts__ex_stream;
 
-// A stream for branches of the graphs that are launched on another one, which
-// is a lane of its own. Positions of nodes are from 1.
+// A lane is a stream on which a branch of a graph runs. The stream on which the
+// graph was launched (`owner`) is a lane of its own. Positions of nodes count
+// from 1.
 enum { TS__EX_LANES = 8 };
 typedef struct ts__ex_lane {
     uint64_t owner, stream;
     uint32_t device;
-    uint32_t tail, wanted, joined; // its last node of the launch under way, ...
+    // Last node; node to wait for; last node that the owner waited for.
+    uint32_t tail, wanted, joined;
 } ts__ex_lane;
 
-typedef struct ts__ex_spare { // that nobody waits for
+typedef struct ts__ex_spare { // an event that nothing waits for any more
     uint64_t event;
     uint32_t device;
 } ts__ex_spare;
 
-// A list of hashes that is compressed in the trace. There are two, so that one
-// may be looked at beside another.
+// A list of hashes, decompressed from the trace. There are two, so that one
+// list can be compared with another.
 typedef struct ts__ex_listed {
     uint64_t hash[2];
-    const uint8_t *bytes; // NULL: none
+    const uint8_t *bytes; // NULL: empty
     size_t size;
     ts__scratch scratch;
 } ts__ex_listed;
@@ -21792,18 +21830,18 @@ struct ts_execution {
     size_t count;
     ts_execution_desc desc;
     void *state;                        // of the executor
-    bool lost;                          // the device does not answer
-    uint32_t devices[64], device_count; // tracks, in order
-    ts__ex_range **ranges;              // of devices
+    bool lost;                          // the device does not respond
+    uint32_t devices[64], device_count; // tracks, ascending
+    ts__ex_range **ranges;              // in device memory
     size_t range_count, range_capacity;
-    ts__ex_range **hosts; // in order of their operations
+    ts__ex_range **hosts; // in host memory, ordered by operation
     size_t host_count, host_capacity, host_at;
-    uint32_t batch; // of operations that run together; 0: one by one
+    uint32_t batch; // number of the concurrent part; 0: one operation at a time
     bool as_graph;
-    uint64_t bytes;    // of memory of this process
-    uint64_t zeros[2]; // the hash of a chunk of them
-    uint64_t short_of; // what did not fit, 0: nothing
-    uint32_t held;     // regions of the operation that have their range
+    uint64_t bytes;    // memory of this process in use
+    uint64_t zeros[2]; // hash of a chunk of zeros
+    uint64_t short_of; // size of what did not fit; 0: nothing
+    uint32_t held; // regions of the current operation whose ranges were found
     ts__ex_module *modules;
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
@@ -21813,19 +21851,19 @@ struct ts_execution {
     ts__ex_spare *events;
     size_t event_count, event_capacity;
     uint8_t *scratch;
-    ts__scratch contents; // what of the trace is compressed, for a moment
+    ts__scratch contents; // decompressed contents, valid until the next use
     ts__ex_listed lists[2];
-    uint32_t list_last; // of these, the one that was asked for last
-    // Of the operation under way.
+    uint32_t list_last; // index of the list requested last
+    // The current operation.
     size_t op;
-    uint64_t order; // of the last one of a chain
-    bool late;      // in a chain, it is not behind that one
+    uint64_t order; // highest order that the chain has reached
+    bool late;      // in a chain: the operation is not beyond `order`
     ts_capture now;
-    ts__ex_range **regions; // of its regions
+    ts__ex_range **regions; // ranges of its regions
     size_t region_capacity;
     uint8_t *args;
     size_t args_capacity;
-    // Hashes of the memory at hand, made by the device: see ts__ex_device_hash.
+    // Hashes that the device made of the current range: see ts__ex_device_hash.
     uint64_t device_hashes[2 * TS__EX_DEVICE_HASHES];
     uint64_t device_hash_first, device_hash_end;
     bool device_hash_known, device_hash_wrong;
@@ -21842,7 +21880,8 @@ static uint64_t ts__ex_chunk_size(uint64_t size, uint64_t chunk)
     return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
 }
 
-// What memory holds that nobody has written: nobody writes this either.
+// Contents of memory that was never written. This array is never written
+// either.
 static uint8_t ts__ex_zeros[TS_CAPTURE_CHUNK];
 
 static bool ts__ex_is_zeros(const ts_execution *e, const uint8_t *hash)
@@ -21875,8 +21914,8 @@ static ts__ex_range *ts__ex_range_new(ts_execution *e,
     r->image = region->image;
     r->offset = region->offset;
     if (!chunks) return r;
-    // Room for lists as long as the claimed size is taken only if the trace
-    // has a list of this length: see ts__ex_list.
+    // Tables for the claimed size are only allocated after the trace was found
+    // to have a list of this length: see ts__ex_is_listed.
     r->is = ts__mem_get(a, (size_t)chunks * 16);
     r->was = ts__mem_get(a, (size_t)chunks * 16);
     r->known = ts__mem_get(a, (size_t)chunks);
@@ -21886,14 +21925,14 @@ static ts__ex_range *ts__ex_range_new(ts_execution *e,
     return NULL;
 }
 
-// Which of a chunk's hashes are known from now on.
+// Sets which of a chunk's hashes are known.
 static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
 {
     r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
 }
 
-// The hashes of a list; NULL if the trace has none of the right length. They
-// are there until two other lists are asked for.
+// Returns the hashes of a list; NULL if the trace has none of the right length.
+// They are valid until two other lists are requested.
 static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
                                   uint64_t size)
 {
@@ -21918,9 +21957,10 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
     return next->bytes;
 }
 
-// A chunk's bytes; NULL if the trace does not have them. Zeros need no trace,
-// and are always at the same address. kept: they stay for as long as the
-// reader does, not only until another chunk is asked for.
+// Returns the bytes of a chunk; NULL if the trace does not have them. Chunks of
+// zeros need no bytes in the trace and always have the same address. kept: the
+// bytes stay valid as long as the reader, otherwise until the next chunk is
+// requested.
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size, bool kept)
 {
@@ -21936,7 +21976,7 @@ static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
     return bytes;
 }
 
-// The device of a track; 0 also if it is none of them.
+// Returns the index of a device track; 0 also if it is unknown.
 static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
 {
     for (uint32_t i = 0; i < e->device_count; i++)
@@ -21944,7 +21984,7 @@ static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
     return 0;
 }
 
-// The track of the device that a stream's is of; 0: nobody says.
+// Returns the device track of a stream's track; 0: unknown.
 static uint32_t ts__ex_device_track(const ts_execution *e, uint32_t track)
 {
     ts_track t = { .parent = track };
@@ -21970,7 +22010,8 @@ static ts_reason ts__ex_result_reason(ts_result result)
     }
 }
 
-// Why the executor did not do something. It may know better than its result.
+// Returns why the executor failed. The executor may know a more precise reason
+// than its result.
 static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
 {
     const ts_executor *const x = e->desc.executor;
@@ -21983,8 +22024,8 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
 /* ---- 11.90 Execution: code and memory ----------------------------------- */
 // src/replay/execute/memory.h
 
-// Finds the bytes of code, if the trace has them. False: there is no room to
-// inflate them.
+// Finds the bytes of code, if the trace has them. Returns false if there is no
+// room to decompress them.
 static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
                               ts__scratch *scratch, char *why, size_t room)
 {
@@ -22060,8 +22101,8 @@ static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
 }
 
 /*
-    How much memory of this process a region takes. Zeros that are not written,
-    and were not before, take none, but for the tables.
+    Returns how much memory of this process a region takes. Chunks of zeros that
+    were never written and are not written now take none except for the tables.
 */
 static uint64_t ts__ex_cost(ts_execution *e, const ts__ex_range *r,
                             const ts_capture_region *region)
@@ -22079,7 +22120,8 @@ static uint64_t ts__ex_cost(ts_execution *e, const ts__ex_range *r,
     return cost < region->size ? cost : region->size;
 }
 
-// Takes what a region needs beyond what its range has. False: there is no more.
+// Reserves the memory that a region needs beyond that of its range. Returns
+// false if it exceeds the limit.
 static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
                        const ts_capture_region *region)
 {
@@ -22097,7 +22139,7 @@ static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
     return true;
 }
 
-// Where a range is to be: on a device, in a module, or in our own memory.
+// Gives a range its memory: on a device, in a module, or in this process.
 static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 {
     const ts_executor *const x = e->desc.executor;
@@ -22131,7 +22173,7 @@ static void ts__ex_drop(ts_execution *e, size_t index)
     e->ranges[index] = e->ranges[--e->range_count];
 }
 
-// Memory of the host goes with its operation, or with those it ran with.
+// Frees the host memory of the finished operation, or of the finished part.
 static void ts__ex_drop_hosts(ts_execution *e)
 {
     while (e->host_count) {
@@ -22142,8 +22184,8 @@ static void ts__ex_drop_hosts(ts_execution *e)
     e->host_at = 0;
 }
 
-// What only other operations use: it comes back from the record. Not in a
-// chain. False: there is nothing.
+// Frees the ranges that the current operation does not use; they can be
+// restored from the record. Not in a chain. Returns false if there are none.
 static bool ts__ex_drop_others(ts_execution *e)
 {
     const size_t before = e->range_count;
@@ -22177,7 +22219,7 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
     return reason;
 }
 
-// Memory of the host, which is an operation's own.
+// Finds or makes the host memory of the current operation, which no other uses.
 static ts_reason ts__ex_find_host(ts_execution *e,
                                   const ts_capture_region *region,
                                   ts__ex_range **found)
@@ -22203,11 +22245,11 @@ static ts_reason ts__ex_find_host(ts_execution *e,
     return TS_REASON_NONE;
 }
 
-// It would take the place of what runs together with it.
+// The region would replace memory that is used by the same part.
 #define TS__EX_OVERLAPS ((ts_reason)TS_REASON_LIMIT)
 
-// The range of a region. One that lies there no more makes place for it: the
-// program freed it.
+// Finds or makes the range of a region. Ranges that overlap it are dropped: the
+// program freed them.
 static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
                              ts__ex_range **found)
 {
@@ -22219,7 +22261,8 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
             r->device == region->device && r->image == region->image;
         *found = r;
         if (same && ts__ex_pay(e, r, region)) return TS_REASON_NONE;
-        // Else it comes back from the record, as what others use does.
+        // Without a chain, it is restored from the record like other dropped
+        // ranges.
         if (same && e->desc.chain) return TS_REASON_NO_MEMORY;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;
@@ -22243,10 +22286,11 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
 // src/replay/execute/contents.h
 
 /*
-    Whether a chunk has to come from the record. Not one that holds the right
-    bytes already; nor, in a chain, one that has not been written since what
-    was replayed last, whatever it holds now. Where that lies ahead, what the
-    record has is older than what is there.
+    Whether a chunk has to be taken from the record: unless it already contains
+    the right bytes. In a chain, only if the record shows that something else
+    wrote it after the last replayed operation, and not if the current operation
+    is earlier in the record than that one, since the recorded contents are then
+    older than the current ones.
 */
 static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
                           uint64_t chunk, const uint8_t *hash)
@@ -22258,8 +22302,8 @@ static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
     return !(known & TS__EX_ACTUAL) || memcmp(&r->is[2 * chunk], hash, 16);
 }
 
-// Whether an operation reads what is in a region. What a copy overwrites as a
-// whole is no input, and the trace need not have it.
+// Whether an operation reads the contents of a region. What a copy overwrites
+// entirely is no input, and may be missing in the trace.
 static bool ts__ex_is_input(const ts_capture_region *r)
 {
     if (r->found != TS_CAPTURE_BY_COPY || r->device) return true;
@@ -22284,13 +22328,13 @@ static bool ts__ex_have_all(ts_execution *e)
     return true;
 }
 
-// Which chunks of a range are alike: blank, or not known to be.
+// The end of a run of chunks that are all blank, or all not known to be.
 typedef struct ts__ex_blank {
     uint64_t end;
     bool is;
 } ts__ex_blank;
 
-// Whether the executor knows that a chunk was never written, and is zeros.
+// Whether the executor knows that a chunk was never written and is zero.
 static bool ts__ex_is_blank(const ts_execution *e, const ts__ex_range *r,
                             uint64_t chunk, ts__ex_blank *b)
 {
@@ -22305,7 +22349,7 @@ static bool ts__ex_is_blank(const ts_execution *e, const ts__ex_range *r,
     return b->is && chunk < b->end;
 }
 
-// Puts a chunk in place, unless it is there.
+// Writes a chunk into its place, unless it is blank there and zero.
 static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
                             uint64_t chunk, const uint8_t *bytes, uint64_t size,
                             ts__ex_blank *blank)
@@ -22320,7 +22364,7 @@ static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
     return TS_OK;
 }
 
-// Notes a chunk that a chain takes from the record.
+// Counts a chunk that a chain takes from the record.
 static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
                               uint64_t chunk)
 {
@@ -22331,7 +22375,8 @@ static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
     item->patched_different += differs;
 }
 
-// Puts the recorded inputs in place; ts__ex_have_all said that they are there.
+// Puts the recorded inputs in place. Call only after ts__ex_have_all returned
+// true.
 static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
 {
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
@@ -22362,14 +22407,15 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
 /* ---- 11.92 Execution: addresses ----------------------------------------- */
 // src/replay/execute/addresses.h
 
-// The host's own memory, which only copies name, may lie anywhere.
+// Whether a range is at another address than in the record. Memory of the host
+// does not count: only copies refer to it, so it may be anywhere.
 static bool ts__ex_has_moved(const ts__ex_range *r)
 {
     return r->device && r->actual != r->address;
 }
 
-// The range that moved and into which a value points, or just behind which: a
-// pointer to an end. NULL also if it points into one that did not move.
+// Returns the moved range into which a value points, or at whose end it points.
+// NULL if it points to none, or into a range that did not move.
 static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
 {
     const ts__ex_range *before = NULL;
@@ -22392,7 +22438,8 @@ static bool ts__ex_is_pointer(const ts_capture *c, uint32_t offset)
     return false;
 }
 
-// Whether eight bytes anywhere in recorded contents point to what moved.
+// Returns a moved range to which any eight bytes of recorded contents point;
+// NULL: none.
 static const ts__ex_range *ts__ex_scan(const ts_execution *e,
                                        const uint8_t *bytes, uint64_t size)
 {
@@ -22411,13 +22458,14 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
         const ts_capture_region *const region = &e->now.regions[i];
         const uint8_t *const list =
             ts__ex_list(e, region->before, region->size);
-        size_t kept = 0; // bytes of the chunk before that a pointer may need
+        size_t kept = 0; // bytes of the previous chunk that a pointer may span
         for (uint64_t k = 0; list && k < ts__ex_chunks(region->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(region->size, k);
             const uint8_t *const bytes =
                 ts__ex_bytes(e, list + 16 * k, size, false);
-            if (!bytes) return e->regions[i]; // nobody knows
-            // Zeros behind zeros point to nothing.
+            // Unknown contents may hold a pointer.
+            if (!bytes) return e->regions[i];
+            // Zeros after zeros contain no pointer.
             if (bytes == ts__ex_zeros && kept &&
                 !memcmp(e->scratch, ts__ex_zeros, kept))
                 continue;
@@ -22439,9 +22487,9 @@ static bool ts__ex_has_args(const ts_capture_operation *h)
 }
 
 /*
-    Memory that is not where it was. Arguments are rewritten only where the
-    kernel itself says that they are pointers, and only if nothing else, in
-    the arguments or in memory, looks like a pointer to what moved.
+    Adapts arguments to memory that moved. They are rewritten only where the
+    kernel declares a pointer, and only if nothing else in the arguments or in
+    memory looks like a pointer to the moved range.
 */
 static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
 {
@@ -22453,7 +22501,7 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
         if (!ts__ex_has_moved(r)) continue;
         moved = true;
         memory_moved |= !r->image;
-        // A node of a graph names it.
+        // A copy node of a graph gives its address explicitly.
         if (c->regions[i].found == TS_CAPTURE_BY_COPY) item->level = 2;
     }
     if (!moved) return TS_REASON_NONE;
@@ -22464,7 +22512,7 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
         memcpy(&value, c->args + i, sizeof value);
         const ts__ex_range *const to = ts__ex_moved(e, value);
         if (!to) continue;
-        // An end of this may as well be the beginning of something unknown.
+        // The end of this range may also be the beginning of an unknown one.
         const bool inside = value - to->address < to->size;
         if (!inside || !ts__ex_is_pointer(c, i)) r = to;
         value += to->actual - to->address;
@@ -22476,7 +22524,7 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     return r->image ? TS_REASON_GLOBAL_MOVED : TS_REASON_VA_UNAVAILABLE;
 }
 
-// Copies and sets name their addresses.
+// Checks the memory of a copy or memset, which give their addresses explicitly.
 static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
 {
     item->level = 1;
@@ -22489,14 +22537,16 @@ static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
     return TS_REASON_NONE;
 }
 
-// An end of a copy or set: its bytes, as offsets from its address.
+// The source or destination of a copy or memset: its bytes, as offsets from its
+// address.
 typedef struct ts__ex_end {
     uint64_t address, first, size;
-    uint64_t actual; // where the address is now
+    uint64_t actual; // the current address
     bool host, image;
 } ts__ex_end;
 
-// How many bytes an end has. Of an image only the executor knows it: one.
+// Determines how many bytes an end has. The size of an image is known to the
+// executor only: 1 stands for it. Returns false if the geometry is invalid.
 static bool ts__ex_measure(const ts_capture_node *n, bool is_source,
                            ts__ex_end *end)
 {
@@ -22529,8 +22579,9 @@ static bool ts__ex_measure(const ts_capture_node *n, bool is_source,
     return true;
 }
 
-// Where an end is now; false: not in the regions of the operation. The host has
-// no images, of whose size nobody would know anything.
+// Determines the current address of an end. Returns false if it is not in the
+// regions of the operation. Images cannot be in memory of the host, since their
+// size there is unknown.
 static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
                              bool is_source, ts__ex_end *end)
 {
@@ -22550,13 +22601,13 @@ static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
 /* ---- 11.93 Execution: comparison ---------------------------------------- */
 // src/replay/execute/compare.h
 
-// How elements of a type lie: floats have bits of exponent and mantissa.
+// The layout of elements of a type. Floats have exponent and mantissa bits.
 typedef struct ts__element {
     const char *name;
     uint8_t size;
     bool is_unsigned;
     uint8_t exponent, mantissa;
-    bool is_finite; // no infinity: only all ones are no number
+    bool is_finite; // has no infinity: only a value of all ones is NaN
 } ts__element;
 
 static const ts__element *ts__element_of(uint64_t element)
@@ -22594,10 +22645,10 @@ TS_API uint32_t ts_element_size(uint64_t element)
     return ts__element_of(element)->size;
 }
 
-// The bytes of an element as a number without a sign.
+// Returns the bytes of an element as an unsigned number.
 static uint64_t ts__element_bits(const ts__element *t, const void *at)
 {
-    uint64_t bits = 0; // little-endian, as all of the format
+    uint64_t bits = 0; // little-endian, as everything in the format
     memcpy(&bits, at, t->size);
     return bits;
 }
@@ -22610,7 +22661,7 @@ static double ts__element_power(int exponent)
     return power;
 }
 
-// A float of fewer bits than a double, which holds all of them exactly.
+// Converts a float that is narrower than a double, which represents it exactly.
 static double ts__element_real(const ts__element *t, uint64_t bits)
 {
     const uint64_t ones = (UINT64_C(1) << t->exponent) - 1;
@@ -22622,7 +22673,7 @@ static double ts__element_real(const ts__element *t, uint64_t bits)
     double value = exponent ? (double)(top | mantissa) : (double)mantissa;
     value *= ts__element_power((exponent ? (int)exponent : 1) - bias);
     if (exponent == ones && (!t->is_finite || mantissa == top - 1)) {
-        // Not of <math.h>, which the reader does without.
+        // The reader does without <math.h>.
         const uint64_t special =
             UINT64_C(0x7FF) << 52 | (uint64_t)(t->is_finite || mantissa != 0)
                                         << 51;
@@ -22646,8 +22697,8 @@ TS_API double ts_element_value(uint64_t element, const void *bytes)
     return (double)((int64_t)(bits << above) >> above);
 }
 
-// Where a value is among those of its type: neighbours are one apart. Both
-// zeros of a float are in one place.
+// Returns the position of a value among those of its type, where neighbours
+// differ by 1. Both zeros of a float have the same position.
 static uint64_t ts__element_place(const ts__element *t, const uint8_t *at)
 {
     const uint64_t bits = ts__element_bits(t, at);
@@ -22666,8 +22717,8 @@ static uint64_t ts__element_steps(const ts__element *t, const uint8_t *a,
     return x > y ? x - y : y - x;
 }
 
-// How far two values are apart: whole numbers to the unit, as far as a double
-// goes; NaN if one of them is.
+// Returns how far two values differ: exact for integers as far as a double is;
+// NaN if one of them is NaN.
 static double ts__element_distance(uint32_t element, const uint8_t *a,
                                    const uint8_t *b)
 {
@@ -22680,10 +22731,10 @@ static double ts__element_distance(uint32_t element, const uint8_t *a,
 
 static bool ts__ex_is_finite(double value)
 {
-    return value - value == 0; // NaN else
+    return value - value == 0; // NaN otherwise
 }
 
-// Two values whose bytes are not the same.
+// Whether two values with different bytes are equal within the tolerance.
 static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
                         const uint8_t *found)
 {
@@ -22691,7 +22742,7 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
     const double a = ts_element_value(d->element, expected);
     const double b = ts_element_value(d->element, found);
     if (a != a || b != b) return a != a && b != b;
-    // Bytes that differ are different infinities, if both are.
+    // Infinities with different bytes have different signs.
     if (!ts__ex_is_finite(a) || !ts__ex_is_finite(b)) return false;
     const double apart = ts__element_distance(d->element, expected, found);
     if (d->compare == TS_COMPARE_RTOL)
@@ -22700,7 +22751,8 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
            apart <= d->absolute;
 }
 
-// Two contents of a chunk that are not the same. True if they pass for it.
+// Compares two different contents of a chunk. Returns true if all differences
+// are within the tolerance.
 static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
                                  const uint8_t *expected, const uint8_t *found,
                                  size_t size, size_t *first)
@@ -22742,7 +22794,7 @@ static void ts__ex_note(ts_execution_item *item, const ts__ex_range *r,
     memcpy(item->found, found, size);
 }
 
-// Compares one chunk that the operation left with what the record has. found:
+// Compares one chunk that the operation wrote with the recorded hash. found:
 // its bytes, unless it is the same.
 static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
                            const ts__ex_range *r, uint32_t region,
@@ -22779,7 +22831,7 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
                : NULL;
 }
 
-// Asks a device for the hashes of a chunk and those behind it.
+// Has the device hash a chunk and as many of those after it as fit.
 static void ts__ex_request_hashes(ts_execution *e, const ts__ex_range *r,
                                   uint64_t first)
 {
@@ -22797,8 +22849,9 @@ static void ts__ex_request_hashes(ts_execution *e, const ts__ex_range *r,
                         e->device_hashes) == TS_OK;
 }
 
-// What the device says of a chunk of memory that is looked at from its first
-// on; NULL: nothing. One that was wrong once is not asked again.
+// Returns the hash that the device computed of a chunk; NULL: none. Chunks of a
+// range have to be requested in order from its first one. A device whose hash
+// was once wrong is not asked again.
 static const uint64_t *ts__ex_device_hash(ts_execution *e,
                                           const ts__ex_range *r, uint64_t chunk)
 {
@@ -22810,9 +22863,9 @@ static const uint64_t *ts__ex_device_hash(ts_execution *e,
 }
 
 /*
-    Hashes a chunk as it is now, which the digest counts. recorded: what the
-    record has of it, NULL: nothing. *found: its bytes; NULL if the device says
-    that it is as recorded, or nobody knows how it should be.
+    Hashes the current contents of a chunk and adds the hash to the digest.
+    recorded: the recorded hash, NULL: none. *found receives the bytes; NULL if
+    the device reports the recorded hash, or there is none to compare with.
 */
 static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
                              ts__ex_range *r, uint64_t k, ts__ex_blank *blank,
@@ -22844,10 +22897,11 @@ static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
     return TS_OK;
 }
 
-// Looks at what was left.
+// Compares what the operation left with the record.
 static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
 {
-    item->digest = e->now.head.order & UINT64_MAX >> 16; // alone or merged
+    // The same in a single and a merged trace.
+    item->digest = e->now.head.order & UINT64_MAX >> 16;
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts_capture_region *const region = &e->now.regions[i];
         ts__ex_range *const r = e->regions[i];
@@ -22855,7 +22909,7 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
             ts__ex_list(e, region->after, region->size);
         if (!region->device && !(region->access & TS_ACCESS_WRITE)) continue;
         ts__ex_blank blank = { 0, false };
-        e->device_hash_end = 0; // of other memory
+        e->device_hash_end = 0; // those were of another range
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
@@ -22875,7 +22929,8 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
 /* ---- 11.94 Execution: submitting ---------------------------------------- */
 // src/replay/execute/submit.h
 
-// The stream of a track; NULL without memory, or if the device has none.
+// Finds or makes the stream of a track. Returns NULL if out of memory, or if
+// the device cannot make one.
 static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
 {
     for (size_t i = 0; i < e->stream_count; i++)
@@ -22890,7 +22945,7 @@ static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
     uint64_t flags = 0;
     if (ts_reader_track(e->reader, track, &t)) flags = t.flags;
     made.device = ts__ex_device(e, ts__ex_device_track(e, track));
-    // A graph has no legacy streams, and its edges are all said.
+    // In a graph all edges are explicit, so streams have no legacy semantics.
     if (e->as_graph)
         flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
                 TS_STREAM_NON_BLOCKING;
@@ -22923,15 +22978,15 @@ static ts_result ts__ex_launch(ts_execution *e, uint64_t stream,
     return e->desc.executor->launch(e->state, stream, &launch);
 }
 
-// An operation, or a node of one.
+// Submits an operation or a node of a graph.
 static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
                                     const ts_capture_node *n)
 {
     const ts_capture_operation *const h = &n->head;
     const ts_executor *const x = e->desc.executor;
-    if (!h->kind) return TS_OK; // order, which all of it has
+    if (!h->kind) return TS_OK; // an empty node, which only orders others
     if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream, n);
-    // A map, say, that moves nothing.
+    // A map operation, for example, may move nothing.
     if (!h->size && !e->now.head.region_count) return TS_OK;
     ts__ex_end to, from;
     if (!ts__ex_translate(e, n, false, &to)) return TS_ERR_CORRUPT;
@@ -22953,29 +23008,29 @@ static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
 }
 
 /*
-    Branches of a graph run beside each other, on a stream each: a node goes
-    behind the one that it waits for if nothing else does yet, else to a stream
-    that has nothing of this launch, else to the one that had nothing new for
-    the longest time. What lies on other streams it waits for by events.
+    Branches of a graph run concurrently, each on a stream. A node goes to the
+    lane of a predecessor that no other node follows yet; otherwise to a lane
+    without nodes of this launch; otherwise to the lane whose last node is the
+    oldest. It waits by events for its predecessors on other lanes.
 */
 
-typedef struct ts__ex_step { // a node
+typedef struct ts__ex_step { // a node of a graph
     uint32_t lane;
-    uint32_t waiting; // how many wait for its event and have not yet
+    uint32_t waiting; // number of lanes that still have to wait for its event
     uint64_t event;
 } ts__ex_step;
 
-typedef struct ts__ex_launched { // a launch of a graph under way
+typedef struct ts__ex_launched { // a launch of a graph in progress
     ts__ex_step *steps;
     uint32_t count;
     uint64_t owner; // the launch's own stream, which is lane `own`
     size_t own;
-    uint64_t begin; // an event
-    bool has_begun; // there is such an event
+    uint64_t begin; // event before the first node
+    bool has_begun; // `begin` is valid
 } ts__ex_launched;
 
-// A lane of a launch on a stream, which that is itself or a new one; NULL: no
-// memory, or no stream.
+// Adds a lane to a launch, on the launch's own stream or on a new one. Returns
+// NULL if out of memory, or if the device cannot make a stream.
 static ts__ex_lane *ts__ex_lane_add(ts_execution *e, uint64_t owner,
                                     uint32_t device, bool own)
 {
@@ -22993,7 +23048,7 @@ static ts__ex_lane *ts__ex_lane_add(ts_execution *e, uint64_t owner,
     return &more[e->lane_count++];
 }
 
-// The lane for a node of a device that continues none of them.
+// Returns the lane for a node that cannot continue the lane of a predecessor.
 static size_t ts__ex_lane_free(ts_execution *e, const ts__ex_launched *l,
                                uint32_t device)
 {
@@ -23006,14 +23061,14 @@ static size_t ts__ex_lane_free(ts_execution *e, const ts__ex_launched *l,
         if (oldest == SIZE_MAX || lane->tail < e->lanes[oldest].tail)
             oldest = i;
     }
-    // One that has nothing of this launch yet, of those that there are.
+    // Prefer an existing lane that has no node of this launch yet.
     const bool room = used < TS__EX_LANES || oldest == SIZE_MAX;
     if (oldest != SIZE_MAX && (!e->lanes[oldest].tail || !room)) return oldest;
     const ts__ex_lane *const made = ts__ex_lane_add(e, l->owner, device, false);
     return made ? (size_t)(made - e->lanes) : oldest;
 }
 
-// SIZE_MAX: there is none.
+// Returns the lane for a node; SIZE_MAX: none.
 static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
                              const ts_capture_node *n, uint32_t device)
 {
@@ -23031,8 +23086,8 @@ static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
     return found != SIZE_MAX ? found : ts__ex_lane_free(e, l, device);
 }
 
-// The latest node of each other lane that this one waits for, from 1, is left
-// in `wanted` of the lane.
+// Sets `wanted` of each other lane to the last node there that this node waits
+// for, counted from 1; 0: none.
 static void ts__ex_wanted_nodes(ts_execution *e, const ts__ex_launched *l,
                                 const ts_capture_node *n)
 {
@@ -23047,7 +23102,8 @@ static void ts__ex_wanted_nodes(ts_execution *e, const ts__ex_launched *l,
     }
 }
 
-// The device of a node: it says if it is another one than the launch's.
+// Returns the device of a node; a node has a track if its device differs from
+// the launch's.
 static uint32_t ts__ex_node_device(const ts_execution *e,
                                    const ts_capture_node *n, uint32_t own)
 {
@@ -23056,7 +23112,7 @@ static uint32_t ts__ex_node_device(const ts_execution *e,
     return own;
 }
 
-// Which lane each node goes to, and how many wait for each.
+// Assigns a lane to each node, and counts how many wait for each.
 static bool ts__ex_branch(ts_execution *e, ts__ex_launched *l, uint32_t device)
 {
     ts_capture_node n = { .index = 0 };
@@ -23075,8 +23131,8 @@ static bool ts__ex_branch(ts_execution *e, ts__ex_launched *l, uint32_t device)
     return true;
 }
 
-// An event behind what a stream has so far: one that nobody waits for any
-// more, if there is one. They belong to devices.
+// Records an event after the current work of a lane. Spare events of the same
+// device are reused.
 static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
                              uint64_t *event)
 {
@@ -23091,18 +23147,18 @@ static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
     return x->event(e->state, lane->stream, event);
 }
 
-// All that wait for it have been told to.
+// Makes an event spare after everything that waits for it has been submitted.
 static void ts__ex_unmark(ts_execution *e, uint32_t device, uint64_t event)
 {
     ts__ex_spare *const more =
         ts__mem_more(&e->desc.allocator, e->events, &e->event_capacity,
                      e->event_count, sizeof *more);
-    if (!more) return; // it is not used again
+    if (!more) return; // the event is not reused
     e->events = more;
     more[e->event_count++] = (ts__ex_spare){ event, device };
 }
 
-// Lets a lane wait for what a node needs of the others.
+// Makes a lane wait for the predecessors of a node on other lanes.
 static ts_result ts__ex_wait_nodes(ts_execution *e, ts__ex_launched *l,
                                    const ts_capture_node *n)
 {
@@ -23132,7 +23188,7 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
         l->has_begun |= e->lanes[i].tail && i != l->own;
         e->lanes[i].tail = e->lanes[i].joined = 0;
     }
-    // In front of all of it: others begin where it does.
+    // Recorded before all nodes: other lanes begin after this event.
     if (l->has_begun) result = ts__ex_mark(e, &e->lanes[l->own], &l->begin);
     while (result == TS_OK && ts_capture_node_next(&e->now, &n)) {
         ts__ex_step *const step = &l->steps[n.index - 1];
@@ -23146,7 +23202,7 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
     return result;
 }
 
-// What comes behind the launch waits for all of its lanes.
+// Makes the launch's own stream wait for all of its lanes.
 static ts_result ts__ex_join_branches(ts_execution *e, const ts__ex_launched *l)
 {
     ts_result result = TS_OK;
@@ -23202,7 +23258,7 @@ static ts_result ts__ex_submit(ts_execution *e)
     }
     if (e->desc.executor->event_again)
         return ts__ex_submit_graph(e, stream, own->device);
-    // One after another, in an order that all of them allow.
+    // One after another: the list is in an order that all edges allow.
     while (result == TS_OK && ts_capture_node_next(c, &node))
         result = ts__ex_submit_node(e, stream, &node);
     return result;
@@ -23231,8 +23287,8 @@ TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
     }
 }
 
-// Whether a region of a device meets one before it: then one of them would
-// take the other's place.
+// Whether a device region overlaps an earlier one, so that one would replace
+// the other.
 static bool ts__ex_overlaps(const ts_capture *c, uint32_t index)
 {
     const ts_capture_region *const r = &c->regions[index];
@@ -23245,7 +23301,7 @@ static bool ts__ex_overlaps(const ts_capture *c, uint32_t index)
     return false;
 }
 
-// Whether the trace has a list of chunks for what a region says that it has.
+// Whether the trace has the list of chunk hashes that a region refers to.
 static bool ts__ex_is_listed(ts_execution *e, const ts_capture_region *r)
 {
     return r->size &&
@@ -23258,7 +23314,7 @@ static bool ts__ex_is_device(const ts_execution *e, uint32_t track)
     return ts_reader_track(e->reader, track, &t) && t.type == TS_TRACK_DEVICE;
 }
 
-// Not a record that only hostile bytes make.
+// Whether a record makes sense; only a crafted file has one that does not.
 static bool ts__ex_is_sane(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
@@ -23268,7 +23324,8 @@ static bool ts__ex_is_sane(ts_execution *e)
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &e->now.regions[i];
         if (!ts__ex_is_listed(e, r)) return false;
-        // What belongs to no device is the host's own, which only copies use.
+        // A region without a device is memory of the host, which only copies
+        // use.
         if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
             return false;
         if (r->device && !ts__ex_is_device(e, r->device)) return false;
@@ -23277,7 +23334,7 @@ static bool ts__ex_is_sane(ts_execution *e)
     return true;
 }
 
-// Whether the executor heeds all that the record says of an operation.
+// Whether the executor supports all that the record contains of an operation.
 static ts_reason ts__ex_is_known(ts_execution *e)
 {
     const ts_executor *const x = e->desc.executor;
@@ -23301,7 +23358,8 @@ static ts_reason ts__ex_is_known(ts_execution *e)
     return TS_REASON_NONE;
 }
 
-// The code of a kernel, or of those of a graph, and the devices of these.
+// Loads the code of a kernel or of all kernels of a graph, and checks that the
+// devices of the graph's nodes are open.
 static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture *const c = &e->now;
@@ -23337,8 +23395,8 @@ static void ts__ex_explain_shortage(const ts_execution *e,
                  (double)e->desc.memory_bytes / mib);
 }
 
-// Whether what tells of a region's chunks has room. False: a few bytes of a
-// file ask for more than the machine has.
+// Whether the hash tables of the regions fit into the memory limit. Otherwise a
+// few bytes of a file could claim more than the machine has.
 static bool ts__ex_has_room(ts_execution *e)
 {
     const uint64_t most = e->desc.memory_bytes;
@@ -23352,7 +23410,7 @@ static bool ts__ex_has_room(ts_execution *e)
     return true;
 }
 
-// Everything that must be there before an operation can run.
+// Prepares everything that an operation needs to run.
 static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture_operation *const h = &e->now.head;
@@ -23396,7 +23454,8 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     return ts__ex_has_args(h) ? ts__ex_rewrite(e, item) : ts__ex_ends(e, item);
 }
 
-// What another run left, or one that failed, is not known chunk by chunk.
+// Forgets the hashes of an operation's regions after a failed run, or before a
+// repeated one.
 static void ts__ex_unknow(ts_execution *e)
 {
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
@@ -23406,14 +23465,15 @@ static void ts__ex_unknow(ts_execution *e)
     }
 }
 
-// One run from the recorded inputs, or from what a chain left.
+// Runs the operation once, from the recorded inputs or from what a chain left.
 static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
 {
     ts_result result = ts__ex_fill(e, item);
     if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
     __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
     const ts_reason refused = ts__ex_reason(e, ts__ex_submit(e));
-    // What was submitted before that runs, and uses memory of the host.
+    // Work submitted before the refusal runs anyway and uses memory of the
+    // host.
     result = e->desc.executor->wait(e->state, e->desc.timeout_ms);
     if (result == TS_ERR_BUSY) e->lost = true;
     if (result != TS_ERR_BUSY)
@@ -23425,7 +23485,8 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
     return reason;
 }
 
-// More runs from the same inputs: results that differ are not determined.
+// Repeats the run from the same inputs. If results differ, the operation is not
+// deterministic.
 static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
 {
     const uint64_t first = item->digest;
@@ -23435,14 +23496,14 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
         ts__ex_unknow(e);
-        // What watches looks at the item itself.
+        // Other threads watch the item, not its copy.
         __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
         reason = ts__ex_once(e, &other);
         __atomic_store_n(&item->running, other.running, __ATOMIC_RELEASE);
         if (reason || other.digest == first) continue;
         item->unstable = true;
         if (item->diverged || !other.diverged) continue;
-        *item = other; // it shows where, and by how much
+        *item = other; // report where it diverged, and by how much
         item->unstable = true;
         item->digest = first;
     }
@@ -23452,7 +23513,8 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
 static bool ts__ex_is_done(const ts_capture *c, ts_execution_item *item)
 {
     if (c->head.kind == TS_EVENT_HOST_FUNCTION) {
-        // The host does it; what it left is in the inputs of what comes next.
+        // The host performs it. Its results are part of the inputs of later
+        // operations.
         item->outcome = TS_OUTCOME_SUBSTITUTED;
         item->reason = TS_REASON_HOST_CALLBACK;
     } else if (c->head.state == TS_CAPTURE_DECLINED) {
@@ -23464,15 +23526,15 @@ static bool ts__ex_is_done(const ts_capture *c, ts_execution_item *item)
     return item->outcome != TS_OUTCOME_NONE;
 }
 
-// Says what came of an operation.
+// Sets the outcome of an operation.
 static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
                           ts_reason reason)
 {
-    // In a chain the inputs of what comes next hold its results.
+    // In a chain, the inputs of later operations contain the recorded results.
     const bool known = e->desc.chain && e->now.head.state == TS_CAPTURE_WHOLE;
     item->reason = reason;
     if (reason) item->level = 0;
-    // release: whoever sees the outcome sees all of the item
+    // release: a thread that reads the outcome also sees the rest of the item
     __atomic_store_n(&item->outcome,
                      !reason ? TS_OUTCOME_EXECUTED
                      : known && reason != TS_REASON_TIMEOUT
@@ -23481,7 +23543,7 @@ static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
                      __ATOMIC_RELEASE);
 }
 
-// Where a chain has come to.
+// Advances the position of a chain in the record.
 static void ts__ex_advance(ts_execution *e)
 {
     const uint64_t order = e->now.head.order;
@@ -23528,7 +23590,7 @@ static bool ts__ex_add_device(ts_execution *e, uint32_t track)
     return true;
 }
 
-// Those that nodes of a graph run on, other than the launch's. False: TOO_MANY.
+// Adds the devices of graph nodes. Returns false if there are too many.
 static bool ts__ex_add_nodes(ts_execution *e, const ts_capture *c)
 {
     ts_capture_node n = { .index = 0 };
@@ -23546,7 +23608,8 @@ static bool ts__ex_same_range(const ts_executor_range *a,
            a->device == b->device;
 }
 
-// The memory of all captures, once each.
+// Lists the memory ranges of all captures, without adjacent duplicates, and
+// adds their devices.
 static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
                                    size_t *count, size_t *capacity)
 {
@@ -23560,7 +23623,8 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
             const ts_capture_region *const r = &c->regions[j];
             if (!ts__ex_is_device(e, r->device) || !ts__ex_is_listed(e, r))
                 continue;
-            if (!ts__ex_add_device(e, r->device)) continue; // TOO_MANY
+            // Reported as TS_REASON_TOO_MANY later.
+            if (!ts__ex_add_device(e, r->device)) continue;
             if (r->image) continue;
             ts_executor_range *const more = ts__mem_more(
                 &e->desc.allocator, *ranges, capacity, *count, sizeof *more);
@@ -23635,7 +23699,8 @@ TS_API void ts_execution_close(ts_execution *e)
 {
     if (!e) return;
     const ts_allocator a = e->desc.allocator;
-    // What still runs uses all of it; perhaps it came to an end after all.
+    // Work that still runs uses all of it. Check once more whether it has
+    // ended.
     if (e->lost && e->desc.executor->wait(e->state, 0) == TS_OK)
         e->lost = false;
     if (!e->lost) {
@@ -23663,12 +23728,14 @@ TS_API void ts_execution_close(ts_execution *e)
 /* ---- 11.96 Execution: plan of concurrent operations --------------------- */
 // src/replay/execute/concurrent_plan.h
 
-// Contents that nobody who is replayed made, put in place before an operation.
-// What was there until then is looked at as what is there at the end is.
+// Recorded contents of a chunk that no replayed operation produces, put in
+// place before an operation. The contents that they replace are fetched first
+// and compared as if they were final.
 typedef struct ts__ex_patch {
-    size_t op, last; // last: what wrote there before
+    // Operation that needs it; the last one to write there before.
+    size_t op, last;
     uint32_t last_region;
-    bool expected; // the record has a hash of that:
+    bool expected; // the record has a hash of the replaced contents:
     uint64_t hash[2];
     ts__ex_range *range;
     uint64_t chunk, size;
@@ -23682,12 +23749,12 @@ typedef struct ts__ex_plan {
     size_t edge_count, edge_at;
     ts__ex_patch *patches;
     size_t patch_count, patch_capacity, patch_at;
-    uint8_t *marks;    // of each operation: TS__EX_...
-    uint64_t *events;  // of those with TS__EX_HAS_EVENT
-    uint64_t barrier;  // event that what is submitted later waits for ...
-    uint32_t barriers; // ... if there was one
-    uint64_t origin;   // of a graph
-    bool no_graphs;    // this device has none
+    uint8_t *marks;    // of each operation: TS__EX_... flags
+    uint64_t *events;  // of operations with TS__EX_HAS_EVENT
+    uint64_t barrier;  // event that everything submitted later waits for ...
+    uint32_t barriers; // ... number of barriers so far; 0: none
+    uint64_t origin;   // the stream on which a graph is built
+    bool no_graphs;    // this device does not support graphs
     ts_execution_whole *whole;
 } ts__ex_plan;
 
@@ -23697,7 +23764,7 @@ enum {
     TS__EX_RUNS = 4
 };
 
-/* Planning: what runs in a part, from which contents. */
+/* Planning: which operations run in a part, and from which contents. */
 
 static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p, ts__ex_range *r,
                               uint64_t chunk, const uint8_t *bytes)
@@ -23735,8 +23802,8 @@ static void ts__ex_patches_free(ts_execution *e, ts__ex_plan *p)
     p->patch_count = p->patch_at = 0;
 }
 
-// What a region has to hold before the operation: put there now, if nothing of
-// this part uses it earlier.
+// Prepares what a region must contain before the operation. The contents are
+// put in place now, unless an earlier operation of this part uses the region.
 static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
                                     const ts_capture_region *region,
                                     ts__ex_range *r, ts_execution_item *item)
@@ -23748,7 +23815,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         const bool known = (r->known[k] & ~TS__EX_WRITTEN) != 0;
         if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
-        // What is put in place later has to stay.
+        // Patches are applied later, so their bytes must stay valid.
         const bool later = r->batch == e->batch;
         const uint8_t *const bytes =
             ts__ex_bytes(e, list + 16 * k, size, later);
@@ -23767,7 +23834,8 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
     return TS_REASON_NONE;
 }
 
-// What it holds after the operation, as far as the record knows.
+// Notes what a region contains after the operation, as far as the record shows
+// it.
 static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
                               uint32_t index, ts__ex_range *r)
 {
@@ -23778,7 +23846,7 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
         r->last = e->op;
         r->last_region = index;
     }
-    // What a copy reads from the host is no result.
+    // Host memory that a copy only reads is no result.
     r->batch = region->device || writes ? e->batch : 0;
     if (!writes) return;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
@@ -23787,7 +23855,8 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
     }
 }
 
-// One operation; TS__EX_OVERLAPS: it belongs into the next part.
+// Plans one operation. Returns TS__EX_OVERLAPS if it belongs into the next
+// part.
 static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
                                  ts_execution_item *item)
 {
@@ -23802,7 +23871,8 @@ static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
     return reason;
 }
 
-// Everything from one operation to before another, which begins a new part.
+// Plans a part from one operation on. Returns the first operation of the next
+// part.
 static size_t ts__ex_plan_part(ts_execution *e, ts__ex_plan *p, size_t from)
 {
     e->batch++;
@@ -23834,7 +23904,7 @@ static ts_result ts__ex_event(ts_execution *e, ts__ex_plan *p, uint64_t stream,
     return e->desc.executor->event(e->state, stream, event);
 }
 
-// A stream waits for all others of this part.
+// Makes a stream wait for all others of this part.
 static ts_result ts__ex_gather(ts_execution *e, ts__ex_plan *p, uint64_t stream)
 {
     ts_result result = TS_OK;
@@ -23849,7 +23919,7 @@ static ts_result ts__ex_gather(ts_execution *e, ts__ex_plan *p, uint64_t stream)
     return result;
 }
 
-// What is submitted from now on waits for what the stream has so far.
+// Makes everything submitted from now on wait for the current work of a stream.
 static ts_result ts__ex_barrier(ts_execution *e, ts__ex_plan *p,
                                 uint64_t stream)
 {
@@ -23857,8 +23927,8 @@ static ts_result ts__ex_barrier(ts_execution *e, ts__ex_plan *p,
     return ts__ex_event(e, p, stream, &p->barrier);
 }
 
-// Also those of operations before it that cannot run after all: what was
-// planned since counts on them.
+// Applies the patches up to the current operation. This includes those of
+// operations that cannot run after all, since later plans rely on them.
 static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
                                 ts__ex_stream *own)
 {
@@ -23888,7 +23958,8 @@ static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
     return result;
 }
 
-// Lets the operation wait for what it has edges from.
+// Makes the stream wait for the operations that have an edge to the current
+// one.
 static ts_result ts__ex_edges(ts_execution *e, ts__ex_plan *p, uint64_t stream)
 {
     ts_result result = TS_OK;
@@ -23927,7 +23998,7 @@ static ts_result ts__ex_submit_one(ts_execution *e, ts__ex_plan *p)
     return ts__ex_event(e, p, own->stream, &p->events[e->op]);
 }
 
-// Finds the operation's memory again; nothing of it is new.
+// Looks up the operation's memory again, all of which exists.
 static bool ts__ex_resume(ts_execution *e, ts_execution_item *item)
 {
     if (!ts_reader_capture(e->reader, e->captures[e->op], &e->now))
@@ -23939,7 +24010,7 @@ static bool ts__ex_resume(ts_execution *e, ts_execution_item *item)
     return !ts__ex_has_args(h) || !ts__ex_rewrite(e, item);
 }
 
-// What did not go out takes everything behind it along.
+// Submits the operations of a part. After a failure, all later ones fail, too.
 static ts_result ts__ex_submit_part(ts_execution *e, ts__ex_plan *p,
                                     size_t from, size_t to)
 {
@@ -23974,7 +24045,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     const uint64_t different = item->chunks_different;
     bool compared = false;
     ts__ex_blank blank = { 0, false };
-    e->device_hash_end = 0; // of other memory
+    e->device_hash_end = 0; // those were of another range
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;
@@ -23997,7 +24068,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
 /* ---- 11.97 Execution: concurrent operations ----------------------------- */
 // src/replay/execute/concurrent.h
 
-// Looks at what a patch took the place of.
+// Compares the contents that a patch replaced with the record.
 static void ts__ex_end_patch(ts_execution *e, ts__ex_plan *p,
                              const ts__ex_patch *patch)
 {
@@ -24023,7 +24094,8 @@ static int ts__ex_order_last(const void *left, const void *right)
            (a->last_region < b->last_region);
 }
 
-// Looks at what a part left, in the order of operations: the digest has one.
+// Compares what a part left with the record, in the order of operations, on
+// which the digest depends.
 static ts_result ts__ex_end_part(ts_execution *e, ts__ex_plan *p)
 {
     ts_result result = TS_OK;
@@ -24056,9 +24128,10 @@ static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
     }
 }
 
-/* All of it. */
+/* Running all operations. */
 
-// How long all of them may take, `count` times: told to who watches.
+// Computes how long `count` runs of all operations may take, and reports it to
+// whoever watches the process.
 static uint32_t ts__ex_limit(const ts_execution *e, ts_execution_whole *whole,
                              uint32_t count)
 {
@@ -24076,7 +24149,7 @@ static ts_result ts__ex_wait(ts_execution *e, uint32_t ms)
     return result;
 }
 
-// Declines all but what ended the device.
+// Declines all operations but the one that made the device fail.
 static void ts__ex_decline_others(ts_execution *e, ts_execution_item *items,
                                   size_t except)
 {
@@ -24089,8 +24162,9 @@ static void ts__ex_decline_others(ts_execution *e, ts_execution_item *items,
 }
 
 /*
-    One after another. False: one of them ended the device, and all are
-    declined. Otherwise nothing is left of it but what the device has learned.
+    Runs the operations one after another. Returns false if one of them made the
+    device fail, in which case all others are declined. Otherwise the results
+    are discarded, and only what the executor has loaded and cached is kept.
 */
 static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
                          ts_execution_whole *whole)
@@ -24112,7 +24186,7 @@ static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
     while (e->range_count)
         ts__ex_drop(e, e->range_count - 1);
     memset(items, 0, e->count * sizeof *items);
-    e->order = 0; // from the beginning
+    e->order = 0; // start over
     return true;
 }
 
@@ -24140,15 +24214,15 @@ static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
     result = ts__ex_barrier(e, p, p->origin);
     if (result == TS_OK) result = ts__ex_submit_part(e, p, 0, to);
     if (result == TS_OK) result = ts__ex_gather(e, p, p->origin);
-    // It has to end whatever became of it.
+    // A graph that was begun has to be ended even after a failure.
     const ts_result ended = x->graph_end(e->state, p->origin, graph);
     return result != TS_OK ? result : ended;
 }
 
 /*
-    A device may refuse a graph that still runs: then the launch before is
-    given the time of one, and looked at closely, as what launches take is
-    measured. *left: those that may not be over.
+    Launches the graph once more. A device may refuse a graph that still runs.
+    Then retry for as long as one launch may take, at short intervals, since the
+    time of launches is measured. *left: number of launches that may still run.
 */
 static ts_result ts__ex_launch_next(ts_execution *e, const ts__ex_plan *p,
                                     uint64_t graph, uint32_t once,
@@ -24177,12 +24251,12 @@ static ts_result ts__ex_launch_graph(ts_execution *e, ts__ex_plan *p,
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
         result = ts__ex_launch_next(e, p, graph, once, &left);
     if (e->lost) return result;
-    // One that failed leaves those before it, which use memory of the host.
+    // The launches before a failed one still use memory of the host.
     const ts_result waited = ts__ex_wait(e, once * (left ? left : 1));
     return waited != TS_OK ? waited : result;
 }
 
-// Once to compare, and then for the time.
+// Runs the graph once for comparison, and then repeatedly to measure its time.
 static ts_result ts__ex_run_graph(ts_execution *e, ts__ex_plan *p, size_t to)
 {
     const uint32_t loops = e->desc.loops ? e->desc.loops : 1;
@@ -24198,7 +24272,7 @@ static ts_result ts__ex_run_graph(ts_execution *e, ts__ex_plan *p, size_t to)
     return result;
 }
 
-// Nothing runs any more on a device that does not answer.
+// Declines the operations from `from` on, since the device does not respond.
 static void ts__ex_give_up(ts_execution *e, ts__ex_plan *p, size_t from)
 {
     for (size_t i = from; i < e->count; i++) {
@@ -24231,7 +24305,7 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
         ts__ex_settle_part(e, p, from, to, result);
         if (e->lost) {
             ts__ex_give_up(e, p, to);
-            return TS_OK; // the items say it
+            return TS_OK; // the items report it
         }
         ts__ex_drop_hosts(e);
     }
@@ -24273,30 +24347,32 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
     }
     ts__mem_put(a, p.marks, e->count + 1);
     ts__mem_put(a, p.events, (e->count + 1) * sizeof *p.events);
-    if (!e->lost) ts__ex_patches_free(e, &p); // else it may yet be written
+    // A lost device may still write to them.
+    if (!e->lost) ts__ex_patches_free(e, &p);
     ts__mem_put(a, p.patches, p.patch_capacity * sizeof *p.patches);
     return result;
 }
 
-/* ---- 11.98 Execution: what streams wait for ----------------------------- */
+/* ---- 11.98 Execution: dependencies between streams ---------------------- */
 // src/replay/execute/streams.h
 
 /*
-    Goes through the graph with the clock of what is over before each node, in
-    which the streams of the chosen operations are the chains. What the clock
-    of an operation has beyond that of the one before it on its stream is what
-    it has to wait for.
+    Visits the graph with a clock of what is complete before each node. The
+    chains of the clocks are the streams of the selected operations. An
+    operation has to wait for what its clock has beyond that of its predecessor
+    on the stream.
 */
 typedef struct ts__stream_order {
     const ts_replay *replay;
     const uint32_t *operations;
     size_t count;
     ts__vclocks clocks;
-    ts__vclock **in;    // of each node that is still to come
-    ts__vclock **at;    // of each chosen operation
-    uint32_t *missing;  // predecessors still to come
-    uint32_t *ready;    // nodes without
-    uint32_t *place;    // of a node among the chosen, else TS_NODE_NONE
+    ts__vclock **in;   // of each node not yet visited
+    ts__vclock **at;   // of each selected operation
+    uint32_t *missing; // of each node: predecessors not yet visited
+    uint32_t *ready;   // nodes without missing predecessors
+    // Of each node: its index in `operations`, else TS_NODE_NONE.
+    uint32_t *place;
     uint32_t *chain_of; // of each lane
     uint32_t chains;
     size_t ready_count, done;
@@ -24343,7 +24419,7 @@ static void ts__stream_order_close(ts__stream_order *a)
 {
     const ts_allocator *const m = &a->replay->allocator;
     const size_t nodes = a->replay->node_count + (size_t)1;
-    ts__vclocks_close(&a->clocks); // all of them
+    ts__vclocks_close(&a->clocks); // frees all clocks
     ts__mem_put(m, a->in, nodes * sizeof *a->in);
     ts__mem_put(m, a->at, (a->count + 1) * sizeof *a->at);
     ts__mem_put(m, a->missing, nodes * sizeof *a->missing);
@@ -24398,7 +24474,7 @@ static bool ts__stream_order_add(const ts__stream_order *a,
     return true;
 }
 
-// The edges to one operation. last: that before it on its stream.
+// Adds the edges to one operation. last: its predecessor on the stream.
 static bool ts__stream_order_edges(const ts__stream_order *a,
                                    ts__stream_order_list *list, size_t index,
                                    size_t last)
@@ -24412,7 +24488,7 @@ static bool ts__stream_order_edges(const ts__stream_order *a,
             continue;
         if (!ts__stream_order_add(a, list, epoch - 1, index)) return false;
     }
-    // What waits in a circle waits for everything.
+    // If nodes wait in a cycle, fall back to the order of the list.
     return a->done == a->replay->node_count || !index ||
            ts__stream_order_add(a, list, index - 1, index);
 }
@@ -24453,7 +24529,7 @@ TS_API ts_result ts_execution_edges(const ts_replay *replay,
     *edges = NULL;
     *edge_count = 0;
     if (ok && list.count) {
-        // Of the size that ts_execution_edges_free is told.
+        // ts_execution_edges_free relies on this size.
         *edges = ts__mem_get(&replay->allocator, list.count * sizeof **edges);
         ok = *edges != NULL;
         if (ok) memcpy(*edges, list.edges, list.count * sizeof **edges);

@@ -1,13 +1,14 @@
 /* ---- Execution: addresses ----------------------------------------------- */
 
-// The host's own memory, which only copies name, may lie anywhere.
+// Whether a range is at another address than in the record. Memory of the host
+// does not count: only copies refer to it, so it may be anywhere.
 static bool ts__ex_has_moved(const ts__ex_range *r)
 {
     return r->device && r->actual != r->address;
 }
 
-// The range that moved and into which a value points, or just behind which: a
-// pointer to an end. NULL also if it points into one that did not move.
+// Returns the moved range into which a value points, or at whose end it points.
+// NULL if it points to none, or into a range that did not move.
 static const ts__ex_range *ts__ex_moved(const ts_execution *e, uint64_t value)
 {
     const ts__ex_range *before = NULL;
@@ -30,7 +31,8 @@ static bool ts__ex_is_pointer(const ts_capture *c, uint32_t offset)
     return false;
 }
 
-// Whether eight bytes anywhere in recorded contents point to what moved.
+// Returns a moved range to which any eight bytes of recorded contents point;
+// NULL: none.
 static const ts__ex_range *ts__ex_scan(const ts_execution *e,
                                        const uint8_t *bytes, uint64_t size)
 {
@@ -49,13 +51,14 @@ static const ts__ex_range *ts__ex_scan_memory(ts_execution *e)
         const ts_capture_region *const region = &e->now.regions[i];
         const uint8_t *const list =
             ts__ex_list(e, region->before, region->size);
-        size_t kept = 0; // bytes of the chunk before that a pointer may need
+        size_t kept = 0; // bytes of the previous chunk that a pointer may span
         for (uint64_t k = 0; list && k < ts__ex_chunks(region->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(region->size, k);
             const uint8_t *const bytes =
                 ts__ex_bytes(e, list + 16 * k, size, false);
-            if (!bytes) return e->regions[i]; // nobody knows
-            // Zeros behind zeros point to nothing.
+            // Unknown contents may hold a pointer.
+            if (!bytes) return e->regions[i];
+            // Zeros after zeros contain no pointer.
             if (bytes == ts__ex_zeros && kept &&
                 !memcmp(e->scratch, ts__ex_zeros, kept))
                 continue;
@@ -77,9 +80,9 @@ static bool ts__ex_has_args(const ts_capture_operation *h)
 }
 
 /*
-    Memory that is not where it was. Arguments are rewritten only where the
-    kernel itself says that they are pointers, and only if nothing else, in
-    the arguments or in memory, looks like a pointer to what moved.
+    Adapts arguments to memory that moved. They are rewritten only where the
+    kernel declares a pointer, and only if nothing else in the arguments or in
+    memory looks like a pointer to the moved range.
 */
 static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
 {
@@ -91,7 +94,7 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
         if (!ts__ex_has_moved(r)) continue;
         moved = true;
         memory_moved |= !r->image;
-        // A node of a graph names it.
+        // A copy node of a graph gives its address explicitly.
         if (c->regions[i].found == TS_CAPTURE_BY_COPY) item->level = 2;
     }
     if (!moved) return TS_REASON_NONE;
@@ -102,7 +105,7 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
         memcpy(&value, c->args + i, sizeof value);
         const ts__ex_range *const to = ts__ex_moved(e, value);
         if (!to) continue;
-        // An end of this may as well be the beginning of something unknown.
+        // The end of this range may also be the beginning of an unknown one.
         const bool inside = value - to->address < to->size;
         if (!inside || !ts__ex_is_pointer(c, i)) r = to;
         value += to->actual - to->address;
@@ -114,7 +117,7 @@ static ts_reason ts__ex_rewrite(ts_execution *e, ts_execution_item *item)
     return r->image ? TS_REASON_GLOBAL_MOVED : TS_REASON_VA_UNAVAILABLE;
 }
 
-// Copies and sets name their addresses.
+// Checks the memory of a copy or memset, which give their addresses explicitly.
 static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
 {
     item->level = 1;
@@ -127,14 +130,16 @@ static ts_reason ts__ex_ends(const ts_execution *e, ts_execution_item *item)
     return TS_REASON_NONE;
 }
 
-// An end of a copy or set: its bytes, as offsets from its address.
+// The source or destination of a copy or memset: its bytes, as offsets from its
+// address.
 typedef struct ts__ex_end {
     uint64_t address, first, size;
-    uint64_t actual; // where the address is now
+    uint64_t actual; // the current address
     bool host, image;
 } ts__ex_end;
 
-// How many bytes an end has. Of an image only the executor knows it: one.
+// Determines how many bytes an end has. The size of an image is known to the
+// executor only: 1 stands for it. Returns false if the geometry is invalid.
 static bool ts__ex_measure(const ts_capture_node *n, bool is_source,
                            ts__ex_end *end)
 {
@@ -167,8 +172,9 @@ static bool ts__ex_measure(const ts_capture_node *n, bool is_source,
     return true;
 }
 
-// Where an end is now; false: not in the regions of the operation. The host has
-// no images, of whose size nobody would know anything.
+// Determines the current address of an end. Returns false if it is not in the
+// regions of the operation. Images cannot be in memory of the host, since their
+// size there is unknown.
 static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
                              bool is_source, ts__ex_end *end)
 {

@@ -131,7 +131,7 @@ TS_API bool ts_capture_node_next(const ts_capture *c, ts_capture_node *node)
     if (n.head.args_size)
         n.args_at = (n.args_at + TS_CAPTURE_NODE_ALIGNED - 1) &
                     ~(TS_CAPTURE_NODE_ALIGNED - 1);
-    // What it has itself ends where the next one begins.
+    // The attributes of a node end where the next node begins.
     n.attributes.bytes = c->attributes.bytes + n.at;
     for (uint64_t end = n.at; ts_attribute_next(&c->attributes, &end, &other) &&
                               other.id != TS_ATTRIBUTE_NODE;)
@@ -153,7 +153,7 @@ static bool ts__capture_node_is_sound(const ts_capture *c,
            h->args_size <= c->head.args_size - node->args_at;
 }
 
-// All nodes of a launch of a graph: every attribute that is one must be.
+// Whether all attributes of a graph launch that are nodes are valid nodes.
 static bool ts__capture_nodes_fit(const ts_capture *c)
 {
     ts_capture_node node = { .index = 0 };
@@ -190,7 +190,7 @@ static bool ts__capture_is_sound(const ts_capture *c)
     return true;
 }
 
-// Finds the parts of a record; false if they do not fit it.
+// Finds the parts of a record. Returns false if they do not fit into it.
 static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
 {
     ts_capture_operation *const h = &c->head;
@@ -210,7 +210,7 @@ static bool ts__capture_parse(const uint8_t *bytes, size_t size, ts_capture *c)
     return ts__capture_is_sound(c);
 }
 
-// Images were shorter before they had a form.
+// The size of images before the field `form` was added.
 enum { TS__IMAGE_LEAST = 40 };
 
 static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
@@ -237,19 +237,20 @@ static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
             reader->capture_count++;
         else
             *fault = ts__corrupt("the capture contradicts itself");
-    } // types of later versions say nothing to this one
+    } // skip types of later versions
     return TS_OK;
 }
 
-// Reads a chunk's record, which stays where it is unless that is a copy or an
-// odd address.
+// Reads the record of a chunk. It is used in place unless it was decompressed
+// or is not aligned.
 static ts_result ts__capture_open(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
     const uint8_t *payload = NULL;
     ts__scratch scratch = { NULL, 0 };
     const size_t size = chunk->header.raw_size;
-    // What a small file may say; a chunk that is damaged may say it of itself.
+    // The size that a small file may claim. A damaged chunk can claim any size
+    // of itself, so it is bounded.
     const bool compressed = chunk->header.flags & TS_CHUNK_ZSTD;
     const bool fits = !compressed || size <= reader->desc.inflate_bytes -
                                                  reader->captures_inflated;
@@ -321,7 +322,8 @@ static int ts__image_order(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-// Images by their numbers, anew when there are more. False: no memory.
+// Sorts the images by number again if images were added. Returns false if out
+// of memory.
 static bool ts__images_sort(ts_reader *reader)
 {
     const size_t count = reader->image_count;
@@ -348,7 +350,7 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     ts__captures_list(reader);
     size_t low = 0;
     size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
-    while (low < high) { // the first of the number
+    while (low < high) { // find the first one with this number
         const size_t middle = low + (high - low) / 2;
         if (reader->image_places[middle].id < id)
             low = middle + 1;

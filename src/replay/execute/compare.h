@@ -1,12 +1,12 @@
 /* ---- Execution: comparison ---------------------------------------------- */
 
-// How elements of a type lie: floats have bits of exponent and mantissa.
+// The layout of elements of a type. Floats have exponent and mantissa bits.
 typedef struct ts__element {
     const char *name;
     uint8_t size;
     bool is_unsigned;
     uint8_t exponent, mantissa;
-    bool is_finite; // no infinity: only all ones are no number
+    bool is_finite; // has no infinity: only a value of all ones is NaN
 } ts__element;
 
 static const ts__element *ts__element_of(uint64_t element)
@@ -44,10 +44,10 @@ TS_API uint32_t ts_element_size(uint64_t element)
     return ts__element_of(element)->size;
 }
 
-// The bytes of an element as a number without a sign.
+// Returns the bytes of an element as an unsigned number.
 static uint64_t ts__element_bits(const ts__element *t, const void *at)
 {
-    uint64_t bits = 0; // little-endian, as all of the format
+    uint64_t bits = 0; // little-endian, as everything in the format
     memcpy(&bits, at, t->size);
     return bits;
 }
@@ -60,7 +60,7 @@ static double ts__element_power(int exponent)
     return power;
 }
 
-// A float of fewer bits than a double, which holds all of them exactly.
+// Converts a float that is narrower than a double, which represents it exactly.
 static double ts__element_real(const ts__element *t, uint64_t bits)
 {
     const uint64_t ones = (UINT64_C(1) << t->exponent) - 1;
@@ -72,7 +72,7 @@ static double ts__element_real(const ts__element *t, uint64_t bits)
     double value = exponent ? (double)(top | mantissa) : (double)mantissa;
     value *= ts__element_power((exponent ? (int)exponent : 1) - bias);
     if (exponent == ones && (!t->is_finite || mantissa == top - 1)) {
-        // Not of <math.h>, which the reader does without.
+        // The reader does without <math.h>.
         const uint64_t special =
             UINT64_C(0x7FF) << 52 | (uint64_t)(t->is_finite || mantissa != 0)
                                         << 51;
@@ -96,8 +96,8 @@ TS_API double ts_element_value(uint64_t element, const void *bytes)
     return (double)((int64_t)(bits << above) >> above);
 }
 
-// Where a value is among those of its type: neighbours are one apart. Both
-// zeros of a float are in one place.
+// Returns the position of a value among those of its type, where neighbours
+// differ by 1. Both zeros of a float have the same position.
 static uint64_t ts__element_place(const ts__element *t, const uint8_t *at)
 {
     const uint64_t bits = ts__element_bits(t, at);
@@ -116,8 +116,8 @@ static uint64_t ts__element_steps(const ts__element *t, const uint8_t *a,
     return x > y ? x - y : y - x;
 }
 
-// How far two values are apart: whole numbers to the unit, as far as a double
-// goes; NaN if one of them is.
+// Returns how far two values differ: exact for integers as far as a double is;
+// NaN if one of them is NaN.
 static double ts__element_distance(uint32_t element, const uint8_t *a,
                                    const uint8_t *b)
 {
@@ -130,10 +130,10 @@ static double ts__element_distance(uint32_t element, const uint8_t *a,
 
 static bool ts__ex_is_finite(double value)
 {
-    return value - value == 0; // NaN else
+    return value - value == 0; // NaN otherwise
 }
 
-// Two values whose bytes are not the same.
+// Whether two values with different bytes are equal within the tolerance.
 static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
                         const uint8_t *found)
 {
@@ -141,7 +141,7 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
     const double a = ts_element_value(d->element, expected);
     const double b = ts_element_value(d->element, found);
     if (a != a || b != b) return a != a && b != b;
-    // Bytes that differ are different infinities, if both are.
+    // Infinities with different bytes have different signs.
     if (!ts__ex_is_finite(a) || !ts__ex_is_finite(b)) return false;
     const double apart = ts__element_distance(d->element, expected, found);
     if (d->compare == TS_COMPARE_RTOL)
@@ -150,7 +150,8 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
            apart <= d->absolute;
 }
 
-// Two contents of a chunk that are not the same. True if they pass for it.
+// Compares two different contents of a chunk. Returns true if all differences
+// are within the tolerance.
 static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
                                  const uint8_t *expected, const uint8_t *found,
                                  size_t size, size_t *first)
@@ -192,7 +193,7 @@ static void ts__ex_note(ts_execution_item *item, const ts__ex_range *r,
     memcpy(item->found, found, size);
 }
 
-// Compares one chunk that the operation left with what the record has. found:
+// Compares one chunk that the operation wrote with the recorded hash. found:
 // its bytes, unless it is the same.
 static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
                            const ts__ex_range *r, uint32_t region,
@@ -229,7 +230,7 @@ static const uint8_t *ts__ex_get(ts_execution *e, const ts__ex_range *r,
                : NULL;
 }
 
-// Asks a device for the hashes of a chunk and those behind it.
+// Has the device hash a chunk and as many of those after it as fit.
 static void ts__ex_request_hashes(ts_execution *e, const ts__ex_range *r,
                                   uint64_t first)
 {
@@ -247,8 +248,9 @@ static void ts__ex_request_hashes(ts_execution *e, const ts__ex_range *r,
                         e->device_hashes) == TS_OK;
 }
 
-// What the device says of a chunk of memory that is looked at from its first
-// on; NULL: nothing. One that was wrong once is not asked again.
+// Returns the hash that the device computed of a chunk; NULL: none. Chunks of a
+// range have to be requested in order from its first one. A device whose hash
+// was once wrong is not asked again.
 static const uint64_t *ts__ex_device_hash(ts_execution *e,
                                           const ts__ex_range *r, uint64_t chunk)
 {
@@ -260,9 +262,9 @@ static const uint64_t *ts__ex_device_hash(ts_execution *e,
 }
 
 /*
-    Hashes a chunk as it is now, which the digest counts. recorded: what the
-    record has of it, NULL: nothing. *found: its bytes; NULL if the device says
-    that it is as recorded, or nobody knows how it should be.
+    Hashes the current contents of a chunk and adds the hash to the digest.
+    recorded: the recorded hash, NULL: none. *found receives the bytes; NULL if
+    the device reports the recorded hash, or there is none to compare with.
 */
 static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
                              ts__ex_range *r, uint64_t k, ts__ex_blank *blank,
@@ -294,10 +296,11 @@ static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
     return TS_OK;
 }
 
-// Looks at what was left.
+// Compares what the operation left with the record.
 static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
 {
-    item->digest = e->now.head.order & UINT64_MAX >> 16; // alone or merged
+    // The same in a single and a merged trace.
+    item->digest = e->now.head.order & UINT64_MAX >> 16;
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts_capture_region *const region = &e->now.regions[i];
         ts__ex_range *const r = e->regions[i];
@@ -305,7 +308,7 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
             ts__ex_list(e, region->after, region->size);
         if (!region->device && !(region->access & TS_ACCESS_WRITE)) continue;
         ts__ex_blank blank = { 0, false };
-        e->device_hash_end = 0; // of other memory
+        e->device_hash_end = 0; // those were of another range
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);

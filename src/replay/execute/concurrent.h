@@ -1,6 +1,6 @@
 /* ---- Execution: concurrent operations ----------------------------------- */
 
-// Looks at what a patch took the place of.
+// Compares the contents that a patch replaced with the record.
 static void ts__ex_end_patch(ts_execution *e, ts__ex_plan *p,
                              const ts__ex_patch *patch)
 {
@@ -26,7 +26,8 @@ static int ts__ex_order_last(const void *left, const void *right)
            (a->last_region < b->last_region);
 }
 
-// Looks at what a part left, in the order of operations: the digest has one.
+// Compares what a part left with the record, in the order of operations, on
+// which the digest depends.
 static ts_result ts__ex_end_part(ts_execution *e, ts__ex_plan *p)
 {
     ts_result result = TS_OK;
@@ -59,9 +60,10 @@ static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
     }
 }
 
-/* All of it. */
+/* Running all operations. */
 
-// How long all of them may take, `count` times: told to who watches.
+// Computes how long `count` runs of all operations may take, and reports it to
+// whoever watches the process.
 static uint32_t ts__ex_limit(const ts_execution *e, ts_execution_whole *whole,
                              uint32_t count)
 {
@@ -79,7 +81,7 @@ static ts_result ts__ex_wait(ts_execution *e, uint32_t ms)
     return result;
 }
 
-// Declines all but what ended the device.
+// Declines all operations but the one that made the device fail.
 static void ts__ex_decline_others(ts_execution *e, ts_execution_item *items,
                                   size_t except)
 {
@@ -92,8 +94,9 @@ static void ts__ex_decline_others(ts_execution *e, ts_execution_item *items,
 }
 
 /*
-    One after another. False: one of them ended the device, and all are
-    declined. Otherwise nothing is left of it but what the device has learned.
+    Runs the operations one after another. Returns false if one of them made the
+    device fail, in which case all others are declined. Otherwise the results
+    are discarded, and only what the executor has loaded and cached is kept.
 */
 static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
                          ts_execution_whole *whole)
@@ -115,7 +118,7 @@ static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
     while (e->range_count)
         ts__ex_drop(e, e->range_count - 1);
     memset(items, 0, e->count * sizeof *items);
-    e->order = 0; // from the beginning
+    e->order = 0; // start over
     return true;
 }
 
@@ -143,15 +146,15 @@ static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
     result = ts__ex_barrier(e, p, p->origin);
     if (result == TS_OK) result = ts__ex_submit_part(e, p, 0, to);
     if (result == TS_OK) result = ts__ex_gather(e, p, p->origin);
-    // It has to end whatever became of it.
+    // A graph that was begun has to be ended even after a failure.
     const ts_result ended = x->graph_end(e->state, p->origin, graph);
     return result != TS_OK ? result : ended;
 }
 
 /*
-    A device may refuse a graph that still runs: then the launch before is
-    given the time of one, and looked at closely, as what launches take is
-    measured. *left: those that may not be over.
+    Launches the graph once more. A device may refuse a graph that still runs.
+    Then retry for as long as one launch may take, at short intervals, since the
+    time of launches is measured. *left: number of launches that may still run.
 */
 static ts_result ts__ex_launch_next(ts_execution *e, const ts__ex_plan *p,
                                     uint64_t graph, uint32_t once,
@@ -180,12 +183,12 @@ static ts_result ts__ex_launch_graph(ts_execution *e, ts__ex_plan *p,
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
         result = ts__ex_launch_next(e, p, graph, once, &left);
     if (e->lost) return result;
-    // One that failed leaves those before it, which use memory of the host.
+    // The launches before a failed one still use memory of the host.
     const ts_result waited = ts__ex_wait(e, once * (left ? left : 1));
     return waited != TS_OK ? waited : result;
 }
 
-// Once to compare, and then for the time.
+// Runs the graph once for comparison, and then repeatedly to measure its time.
 static ts_result ts__ex_run_graph(ts_execution *e, ts__ex_plan *p, size_t to)
 {
     const uint32_t loops = e->desc.loops ? e->desc.loops : 1;
@@ -201,7 +204,7 @@ static ts_result ts__ex_run_graph(ts_execution *e, ts__ex_plan *p, size_t to)
     return result;
 }
 
-// Nothing runs any more on a device that does not answer.
+// Declines the operations from `from` on, since the device does not respond.
 static void ts__ex_give_up(ts_execution *e, ts__ex_plan *p, size_t from)
 {
     for (size_t i = from; i < e->count; i++) {
@@ -234,7 +237,7 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
         ts__ex_settle_part(e, p, from, to, result);
         if (e->lost) {
             ts__ex_give_up(e, p, to);
-            return TS_OK; // the items say it
+            return TS_OK; // the items report it
         }
         ts__ex_drop_hosts(e);
     }
@@ -276,7 +279,8 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
     }
     ts__mem_put(a, p.marks, e->count + 1);
     ts__mem_put(a, p.events, (e->count + 1) * sizeof *p.events);
-    if (!e->lost) ts__ex_patches_free(e, &p); // else it may yet be written
+    // A lost device may still write to them.
+    if (!e->lost) ts__ex_patches_free(e, &p);
     ts__mem_put(a, p.patches, p.patch_capacity * sizeof *p.patches);
     return result;
 }

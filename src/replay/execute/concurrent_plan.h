@@ -1,11 +1,13 @@
 /* ---- Execution: plan of concurrent operations --------------------------- */
 
-// Contents that nobody who is replayed made, put in place before an operation.
-// What was there until then is looked at as what is there at the end is.
+// Recorded contents of a chunk that no replayed operation produces, put in
+// place before an operation. The contents that they replace are fetched first
+// and compared as if they were final.
 typedef struct ts__ex_patch {
-    size_t op, last; // last: what wrote there before
+    // Operation that needs it; the last one to write there before.
+    size_t op, last;
     uint32_t last_region;
-    bool expected; // the record has a hash of that:
+    bool expected; // the record has a hash of the replaced contents:
     uint64_t hash[2];
     ts__ex_range *range;
     uint64_t chunk, size;
@@ -19,12 +21,12 @@ typedef struct ts__ex_plan {
     size_t edge_count, edge_at;
     ts__ex_patch *patches;
     size_t patch_count, patch_capacity, patch_at;
-    uint8_t *marks;    // of each operation: TS__EX_...
-    uint64_t *events;  // of those with TS__EX_HAS_EVENT
-    uint64_t barrier;  // event that what is submitted later waits for ...
-    uint32_t barriers; // ... if there was one
-    uint64_t origin;   // of a graph
-    bool no_graphs;    // this device has none
+    uint8_t *marks;    // of each operation: TS__EX_... flags
+    uint64_t *events;  // of operations with TS__EX_HAS_EVENT
+    uint64_t barrier;  // event that everything submitted later waits for ...
+    uint32_t barriers; // ... number of barriers so far; 0: none
+    uint64_t origin;   // the stream on which a graph is built
+    bool no_graphs;    // this device does not support graphs
     ts_execution_whole *whole;
 } ts__ex_plan;
 
@@ -34,7 +36,7 @@ enum {
     TS__EX_RUNS = 4
 };
 
-/* Planning: what runs in a part, from which contents. */
+/* Planning: which operations run in a part, and from which contents. */
 
 static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p, ts__ex_range *r,
                               uint64_t chunk, const uint8_t *bytes)
@@ -72,8 +74,8 @@ static void ts__ex_patches_free(ts_execution *e, ts__ex_plan *p)
     p->patch_count = p->patch_at = 0;
 }
 
-// What a region has to hold before the operation: put there now, if nothing of
-// this part uses it earlier.
+// Prepares what a region must contain before the operation. The contents are
+// put in place now, unless an earlier operation of this part uses the region.
 static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
                                     const ts_capture_region *region,
                                     ts__ex_range *r, ts_execution_item *item)
@@ -85,7 +87,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         const bool known = (r->known[k] & ~TS__EX_WRITTEN) != 0;
         if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
-        // What is put in place later has to stay.
+        // Patches are applied later, so their bytes must stay valid.
         const bool later = r->batch == e->batch;
         const uint8_t *const bytes =
             ts__ex_bytes(e, list + 16 * k, size, later);
@@ -104,7 +106,8 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
     return TS_REASON_NONE;
 }
 
-// What it holds after the operation, as far as the record knows.
+// Notes what a region contains after the operation, as far as the record shows
+// it.
 static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
                               uint32_t index, ts__ex_range *r)
 {
@@ -115,7 +118,7 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
         r->last = e->op;
         r->last_region = index;
     }
-    // What a copy reads from the host is no result.
+    // Host memory that a copy only reads is no result.
     r->batch = region->device || writes ? e->batch : 0;
     if (!writes) return;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
@@ -124,7 +127,8 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
     }
 }
 
-// One operation; TS__EX_OVERLAPS: it belongs into the next part.
+// Plans one operation. Returns TS__EX_OVERLAPS if it belongs into the next
+// part.
 static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
                                  ts_execution_item *item)
 {
@@ -139,7 +143,8 @@ static ts_reason ts__ex_plan_one(ts_execution *e, ts__ex_plan *p,
     return reason;
 }
 
-// Everything from one operation to before another, which begins a new part.
+// Plans a part from one operation on. Returns the first operation of the next
+// part.
 static size_t ts__ex_plan_part(ts_execution *e, ts__ex_plan *p, size_t from)
 {
     e->batch++;
@@ -171,7 +176,7 @@ static ts_result ts__ex_event(ts_execution *e, ts__ex_plan *p, uint64_t stream,
     return e->desc.executor->event(e->state, stream, event);
 }
 
-// A stream waits for all others of this part.
+// Makes a stream wait for all others of this part.
 static ts_result ts__ex_gather(ts_execution *e, ts__ex_plan *p, uint64_t stream)
 {
     ts_result result = TS_OK;
@@ -186,7 +191,7 @@ static ts_result ts__ex_gather(ts_execution *e, ts__ex_plan *p, uint64_t stream)
     return result;
 }
 
-// What is submitted from now on waits for what the stream has so far.
+// Makes everything submitted from now on wait for the current work of a stream.
 static ts_result ts__ex_barrier(ts_execution *e, ts__ex_plan *p,
                                 uint64_t stream)
 {
@@ -194,8 +199,8 @@ static ts_result ts__ex_barrier(ts_execution *e, ts__ex_plan *p,
     return ts__ex_event(e, p, stream, &p->barrier);
 }
 
-// Also those of operations before it that cannot run after all: what was
-// planned since counts on them.
+// Applies the patches up to the current operation. This includes those of
+// operations that cannot run after all, since later plans rely on them.
 static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
                                 ts__ex_stream *own)
 {
@@ -225,7 +230,8 @@ static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
     return result;
 }
 
-// Lets the operation wait for what it has edges from.
+// Makes the stream wait for the operations that have an edge to the current
+// one.
 static ts_result ts__ex_edges(ts_execution *e, ts__ex_plan *p, uint64_t stream)
 {
     ts_result result = TS_OK;
@@ -264,7 +270,7 @@ static ts_result ts__ex_submit_one(ts_execution *e, ts__ex_plan *p)
     return ts__ex_event(e, p, own->stream, &p->events[e->op]);
 }
 
-// Finds the operation's memory again; nothing of it is new.
+// Looks up the operation's memory again, all of which exists.
 static bool ts__ex_resume(ts_execution *e, ts_execution_item *item)
 {
     if (!ts_reader_capture(e->reader, e->captures[e->op], &e->now))
@@ -276,7 +282,7 @@ static bool ts__ex_resume(ts_execution *e, ts_execution_item *item)
     return !ts__ex_has_args(h) || !ts__ex_rewrite(e, item);
 }
 
-// What did not go out takes everything behind it along.
+// Submits the operations of a part. After a failure, all later ones fail, too.
 static ts_result ts__ex_submit_part(ts_execution *e, ts__ex_plan *p,
                                     size_t from, size_t to)
 {
@@ -311,7 +317,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     const uint64_t different = item->chunks_different;
     bool compared = false;
     ts__ex_blank blank = { 0, false };
-    e->device_hash_end = 0; // of other memory
+    e->device_hash_end = 0; // those were of another range
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;

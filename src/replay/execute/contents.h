@@ -1,10 +1,11 @@
 /* ---- Execution: contents ------------------------------------------------ */
 
 /*
-    Whether a chunk has to come from the record. Not one that holds the right
-    bytes already; nor, in a chain, one that has not been written since what
-    was replayed last, whatever it holds now. Where that lies ahead, what the
-    record has is older than what is there.
+    Whether a chunk has to be taken from the record: unless it already contains
+    the right bytes. In a chain, only if the record shows that something else
+    wrote it after the last replayed operation, and not if the current operation
+    is earlier in the record than that one, since the recorded contents are then
+    older than the current ones.
 */
 static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
                           uint64_t chunk, const uint8_t *hash)
@@ -16,8 +17,8 @@ static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
     return !(known & TS__EX_ACTUAL) || memcmp(&r->is[2 * chunk], hash, 16);
 }
 
-// Whether an operation reads what is in a region. What a copy overwrites as a
-// whole is no input, and the trace need not have it.
+// Whether an operation reads the contents of a region. What a copy overwrites
+// entirely is no input, and may be missing in the trace.
 static bool ts__ex_is_input(const ts_capture_region *r)
 {
     if (r->found != TS_CAPTURE_BY_COPY || r->device) return true;
@@ -42,13 +43,13 @@ static bool ts__ex_have_all(ts_execution *e)
     return true;
 }
 
-// Which chunks of a range are alike: blank, or not known to be.
+// The end of a run of chunks that are all blank, or all not known to be.
 typedef struct ts__ex_blank {
     uint64_t end;
     bool is;
 } ts__ex_blank;
 
-// Whether the executor knows that a chunk was never written, and is zeros.
+// Whether the executor knows that a chunk was never written and is zero.
 static bool ts__ex_is_blank(const ts_execution *e, const ts__ex_range *r,
                             uint64_t chunk, ts__ex_blank *b)
 {
@@ -63,7 +64,7 @@ static bool ts__ex_is_blank(const ts_execution *e, const ts__ex_range *r,
     return b->is && chunk < b->end;
 }
 
-// Puts a chunk in place, unless it is there.
+// Writes a chunk into its place, unless it is blank there and zero.
 static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
                             uint64_t chunk, const uint8_t *bytes, uint64_t size,
                             ts__ex_blank *blank)
@@ -78,7 +79,7 @@ static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
     return TS_OK;
 }
 
-// Notes a chunk that a chain takes from the record.
+// Counts a chunk that a chain takes from the record.
 static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
                               uint64_t chunk)
 {
@@ -89,7 +90,8 @@ static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
     item->patched_different += differs;
 }
 
-// Puts the recorded inputs in place; ts__ex_have_all said that they are there.
+// Puts the recorded inputs in place. Call only after ts__ex_have_all returned
+// true.
 static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
 {
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {

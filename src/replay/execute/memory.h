@@ -1,7 +1,7 @@
 /* ---- Execution: code and memory ----------------------------------------- */
 
-// Finds the bytes of code, if the trace has them. False: there is no room to
-// inflate them.
+// Finds the bytes of code, if the trace has them. Returns false if there is no
+// room to decompress them.
 static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
                               ts__scratch *scratch, char *why, size_t room)
 {
@@ -77,8 +77,8 @@ static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
 }
 
 /*
-    How much memory of this process a region takes. Zeros that are not written,
-    and were not before, take none, but for the tables.
+    Returns how much memory of this process a region takes. Chunks of zeros that
+    were never written and are not written now take none except for the tables.
 */
 static uint64_t ts__ex_cost(ts_execution *e, const ts__ex_range *r,
                             const ts_capture_region *region)
@@ -96,7 +96,8 @@ static uint64_t ts__ex_cost(ts_execution *e, const ts__ex_range *r,
     return cost < region->size ? cost : region->size;
 }
 
-// Takes what a region needs beyond what its range has. False: there is no more.
+// Reserves the memory that a region needs beyond that of its range. Returns
+// false if it exceeds the limit.
 static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
                        const ts_capture_region *region)
 {
@@ -114,7 +115,7 @@ static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
     return true;
 }
 
-// Where a range is to be: on a device, in a module, or in our own memory.
+// Gives a range its memory: on a device, in a module, or in this process.
 static ts_reason ts__ex_place(ts_execution *e, ts__ex_range *r)
 {
     const ts_executor *const x = e->desc.executor;
@@ -148,7 +149,7 @@ static void ts__ex_drop(ts_execution *e, size_t index)
     e->ranges[index] = e->ranges[--e->range_count];
 }
 
-// Memory of the host goes with its operation, or with those it ran with.
+// Frees the host memory of the finished operation, or of the finished part.
 static void ts__ex_drop_hosts(ts_execution *e)
 {
     while (e->host_count) {
@@ -159,8 +160,8 @@ static void ts__ex_drop_hosts(ts_execution *e)
     e->host_at = 0;
 }
 
-// What only other operations use: it comes back from the record. Not in a
-// chain. False: there is nothing.
+// Frees the ranges that the current operation does not use; they can be
+// restored from the record. Not in a chain. Returns false if there are none.
 static bool ts__ex_drop_others(ts_execution *e)
 {
     const size_t before = e->range_count;
@@ -194,7 +195,7 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
     return reason;
 }
 
-// Memory of the host, which is an operation's own.
+// Finds or makes the host memory of the current operation, which no other uses.
 static ts_reason ts__ex_find_host(ts_execution *e,
                                   const ts_capture_region *region,
                                   ts__ex_range **found)
@@ -220,11 +221,11 @@ static ts_reason ts__ex_find_host(ts_execution *e,
     return TS_REASON_NONE;
 }
 
-// It would take the place of what runs together with it.
+// The region would replace memory that is used by the same part.
 #define TS__EX_OVERLAPS ((ts_reason)TS_REASON_LIMIT)
 
-// The range of a region. One that lies there no more makes place for it: the
-// program freed it.
+// Finds or makes the range of a region. Ranges that overlap it are dropped: the
+// program freed them.
 static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
                              ts__ex_range **found)
 {
@@ -236,7 +237,8 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
             r->device == region->device && r->image == region->image;
         *found = r;
         if (same && ts__ex_pay(e, r, region)) return TS_REASON_NONE;
-        // Else it comes back from the record, as what others use does.
+        // Without a chain, it is restored from the record like other dropped
+        // ranges.
         if (same && e->desc.chain) return TS_REASON_NO_MEMORY;
         const bool meets = r->address - region->address < region->size ||
                            region->address - r->address < r->size;

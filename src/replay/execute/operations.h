@@ -20,8 +20,8 @@ TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
     }
 }
 
-// Whether a region of a device meets one before it: then one of them would
-// take the other's place.
+// Whether a device region overlaps an earlier one, so that one would replace
+// the other.
 static bool ts__ex_overlaps(const ts_capture *c, uint32_t index)
 {
     const ts_capture_region *const r = &c->regions[index];
@@ -34,7 +34,7 @@ static bool ts__ex_overlaps(const ts_capture *c, uint32_t index)
     return false;
 }
 
-// Whether the trace has a list of chunks for what a region says that it has.
+// Whether the trace has the list of chunk hashes that a region refers to.
 static bool ts__ex_is_listed(ts_execution *e, const ts_capture_region *r)
 {
     return r->size &&
@@ -47,7 +47,7 @@ static bool ts__ex_is_device(const ts_execution *e, uint32_t track)
     return ts_reader_track(e->reader, track, &t) && t.type == TS_TRACK_DEVICE;
 }
 
-// Not a record that only hostile bytes make.
+// Whether a record makes sense; only a crafted file has one that does not.
 static bool ts__ex_is_sane(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
@@ -57,7 +57,8 @@ static bool ts__ex_is_sane(ts_execution *e)
     for (uint32_t i = 0; i < h->region_count; i++) {
         const ts_capture_region *const r = &e->now.regions[i];
         if (!ts__ex_is_listed(e, r)) return false;
-        // What belongs to no device is the host's own, which only copies use.
+        // A region without a device is memory of the host, which only copies
+        // use.
         if (!r->device && (h->kind == TS_EVENT_KERNEL || r->image))
             return false;
         if (r->device && !ts__ex_is_device(e, r->device)) return false;
@@ -66,7 +67,7 @@ static bool ts__ex_is_sane(ts_execution *e)
     return true;
 }
 
-// Whether the executor heeds all that the record says of an operation.
+// Whether the executor supports all that the record contains of an operation.
 static ts_reason ts__ex_is_known(ts_execution *e)
 {
     const ts_executor *const x = e->desc.executor;
@@ -90,7 +91,8 @@ static ts_reason ts__ex_is_known(ts_execution *e)
     return TS_REASON_NONE;
 }
 
-// The code of a kernel, or of those of a graph, and the devices of these.
+// Loads the code of a kernel or of all kernels of a graph, and checks that the
+// devices of the graph's nodes are open.
 static ts_reason ts__ex_code(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture *const c = &e->now;
@@ -126,8 +128,8 @@ static void ts__ex_explain_shortage(const ts_execution *e,
                  (double)e->desc.memory_bytes / mib);
 }
 
-// Whether what tells of a region's chunks has room. False: a few bytes of a
-// file ask for more than the machine has.
+// Whether the hash tables of the regions fit into the memory limit. Otherwise a
+// few bytes of a file could claim more than the machine has.
 static bool ts__ex_has_room(ts_execution *e)
 {
     const uint64_t most = e->desc.memory_bytes;
@@ -141,7 +143,7 @@ static bool ts__ex_has_room(ts_execution *e)
     return true;
 }
 
-// Everything that must be there before an operation can run.
+// Prepares everything that an operation needs to run.
 static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture_operation *const h = &e->now.head;
@@ -185,7 +187,8 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
     return ts__ex_has_args(h) ? ts__ex_rewrite(e, item) : ts__ex_ends(e, item);
 }
 
-// What another run left, or one that failed, is not known chunk by chunk.
+// Forgets the hashes of an operation's regions after a failed run, or before a
+// repeated one.
 static void ts__ex_unknow(ts_execution *e)
 {
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
@@ -195,14 +198,15 @@ static void ts__ex_unknow(ts_execution *e)
     }
 }
 
-// One run from the recorded inputs, or from what a chain left.
+// Runs the operation once, from the recorded inputs or from what a chain left.
 static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
 {
     ts_result result = ts__ex_fill(e, item);
     if (result != TS_OK) return TS_REASON_DEVICE_FAILED;
     __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
     const ts_reason refused = ts__ex_reason(e, ts__ex_submit(e));
-    // What was submitted before that runs, and uses memory of the host.
+    // Work submitted before the refusal runs anyway and uses memory of the
+    // host.
     result = e->desc.executor->wait(e->state, e->desc.timeout_ms);
     if (result == TS_ERR_BUSY) e->lost = true;
     if (result != TS_ERR_BUSY)
@@ -214,7 +218,8 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
     return reason;
 }
 
-// More runs from the same inputs: results that differ are not determined.
+// Repeats the run from the same inputs. If results differ, the operation is not
+// deterministic.
 static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
 {
     const uint64_t first = item->digest;
@@ -224,14 +229,14 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
         ts__ex_unknow(e);
-        // What watches looks at the item itself.
+        // Other threads watch the item, not its copy.
         __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
         reason = ts__ex_once(e, &other);
         __atomic_store_n(&item->running, other.running, __ATOMIC_RELEASE);
         if (reason || other.digest == first) continue;
         item->unstable = true;
         if (item->diverged || !other.diverged) continue;
-        *item = other; // it shows where, and by how much
+        *item = other; // report where it diverged, and by how much
         item->unstable = true;
         item->digest = first;
     }
@@ -241,7 +246,8 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
 static bool ts__ex_is_done(const ts_capture *c, ts_execution_item *item)
 {
     if (c->head.kind == TS_EVENT_HOST_FUNCTION) {
-        // The host does it; what it left is in the inputs of what comes next.
+        // The host performs it. Its results are part of the inputs of later
+        // operations.
         item->outcome = TS_OUTCOME_SUBSTITUTED;
         item->reason = TS_REASON_HOST_CALLBACK;
     } else if (c->head.state == TS_CAPTURE_DECLINED) {
@@ -253,15 +259,15 @@ static bool ts__ex_is_done(const ts_capture *c, ts_execution_item *item)
     return item->outcome != TS_OUTCOME_NONE;
 }
 
-// Says what came of an operation.
+// Sets the outcome of an operation.
 static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
                           ts_reason reason)
 {
-    // In a chain the inputs of what comes next hold its results.
+    // In a chain, the inputs of later operations contain the recorded results.
     const bool known = e->desc.chain && e->now.head.state == TS_CAPTURE_WHOLE;
     item->reason = reason;
     if (reason) item->level = 0;
-    // release: whoever sees the outcome sees all of the item
+    // release: a thread that reads the outcome also sees the rest of the item
     __atomic_store_n(&item->outcome,
                      !reason ? TS_OUTCOME_EXECUTED
                      : known && reason != TS_REASON_TIMEOUT
@@ -270,7 +276,7 @@ static void ts__ex_settle(const ts_execution *e, ts_execution_item *item,
                      __ATOMIC_RELEASE);
 }
 
-// Where a chain has come to.
+// Advances the position of a chain in the record.
 static void ts__ex_advance(ts_execution *e)
 {
     const uint64_t order = e->now.head.order;
@@ -317,7 +323,7 @@ static bool ts__ex_add_device(ts_execution *e, uint32_t track)
     return true;
 }
 
-// Those that nodes of a graph run on, other than the launch's. False: TOO_MANY.
+// Adds the devices of graph nodes. Returns false if there are too many.
 static bool ts__ex_add_nodes(ts_execution *e, const ts_capture *c)
 {
     ts_capture_node n = { .index = 0 };
@@ -335,7 +341,8 @@ static bool ts__ex_same_range(const ts_executor_range *a,
            a->device == b->device;
 }
 
-// The memory of all captures, once each.
+// Lists the memory ranges of all captures, without adjacent duplicates, and
+// adds their devices.
 static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
                                    size_t *count, size_t *capacity)
 {
@@ -349,7 +356,8 @@ static ts_result ts__ex_all_ranges(ts_execution *e, ts_executor_range **ranges,
             const ts_capture_region *const r = &c->regions[j];
             if (!ts__ex_is_device(e, r->device) || !ts__ex_is_listed(e, r))
                 continue;
-            if (!ts__ex_add_device(e, r->device)) continue; // TOO_MANY
+            // Reported as TS_REASON_TOO_MANY later.
+            if (!ts__ex_add_device(e, r->device)) continue;
             if (r->image) continue;
             ts_executor_range *const more = ts__mem_more(
                 &e->desc.allocator, *ranges, capacity, *count, sizeof *more);
@@ -424,7 +432,8 @@ TS_API void ts_execution_close(ts_execution *e)
 {
     if (!e) return;
     const ts_allocator a = e->desc.allocator;
-    // What still runs uses all of it; perhaps it came to an end after all.
+    // Work that still runs uses all of it. Check once more whether it has
+    // ended.
     if (e->lost && e->desc.executor->wait(e->state, 0) == TS_OK)
         e->lost = false;
     if (!e->lost) {

@@ -1,23 +1,24 @@
 /* ---- Execution: state --------------------------------------------------- */
 
-// An allocation of the record, and where it is now. Each chunk has two
-// hashes: of what is there, and of what the record says was there last. Memory
-// that was written takes its place whatever it holds.
+// A range is an allocation of the record and its current memory. Each chunk has
+// two hashes: of its current contents (`is`) and of the last recorded contents
+// (`was`). A chunk that was written takes memory even if it is zero.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
-enum { TS__EX_TABLES = 33 }; // bytes of it for each chunk
-// Chunks of which a device tells the hashes at once.
+enum { TS__EX_TABLES = 33 }; // bytes of hash tables for each chunk
+// Number of chunks that a device hashes in one request.
 enum { TS__EX_DEVICE_HASHES = 1024 };
 
 typedef struct ts__ex_range {
     uint64_t address, size, actual;
     uint32_t device, image;
-    uint64_t offset; // of a global
-    uint8_t *bytes;  // memory of the host
+    uint64_t offset; // within its module, of a global variable
+    uint8_t *bytes;  // memory of the host; NULL: none
     uint64_t *is, *was;
     uint8_t *known;
-    uint64_t cost; // of memory of this process, if it is that
-    size_t op;     // of memory of the host: whose it is
-    // Where operations run together: see there.
+    uint64_t cost; // bytes of memory of this process that it takes
+    size_t op;     // the operation that owns it, for memory of the host
+    // For concurrent operations: the part that used it last, and the region and
+    // operation of that part which wrote it last.
     uint32_t batch, last_region;
     size_t last;
 } ts__ex_range;
@@ -25,35 +26,38 @@ typedef struct ts__ex_range {
 typedef struct ts__ex_module {
     uint32_t image;
     uint64_t module;
-    ts_reason reason; // why it cannot be loaded
+    ts_reason reason; // why it could not be loaded
     char why[240];
 } ts__ex_module;
 
 typedef struct ts__ex_stream {
     uint32_t track, device;
     uint64_t stream;
-    uint32_t batch, barrier; // together: where it was used, what it waited for
+    // concurrent: the last part that used it, the last barrier.
+    uint32_t batch, barrier;
 } ts__ex_stream;
 
-// A stream for branches of the graphs that are launched on another one, which
-// is a lane of its own. Positions of nodes are from 1.
+// A lane is a stream on which a branch of a graph runs. The stream on which the
+// graph was launched (`owner`) is a lane of its own. Positions of nodes count
+// from 1.
 enum { TS__EX_LANES = 8 };
 typedef struct ts__ex_lane {
     uint64_t owner, stream;
     uint32_t device;
-    uint32_t tail, wanted, joined; // its last node of the launch under way, ...
+    // Last node; node to wait for; last node that the owner waited for.
+    uint32_t tail, wanted, joined;
 } ts__ex_lane;
 
-typedef struct ts__ex_spare { // that nobody waits for
+typedef struct ts__ex_spare { // an event that nothing waits for any more
     uint64_t event;
     uint32_t device;
 } ts__ex_spare;
 
-// A list of hashes that is compressed in the trace. There are two, so that one
-// may be looked at beside another.
+// A list of hashes, decompressed from the trace. There are two, so that one
+// list can be compared with another.
 typedef struct ts__ex_listed {
     uint64_t hash[2];
-    const uint8_t *bytes; // NULL: none
+    const uint8_t *bytes; // NULL: empty
     size_t size;
     ts__scratch scratch;
 } ts__ex_listed;
@@ -64,18 +68,18 @@ struct ts_execution {
     size_t count;
     ts_execution_desc desc;
     void *state;                        // of the executor
-    bool lost;                          // the device does not answer
-    uint32_t devices[64], device_count; // tracks, in order
-    ts__ex_range **ranges;              // of devices
+    bool lost;                          // the device does not respond
+    uint32_t devices[64], device_count; // tracks, ascending
+    ts__ex_range **ranges;              // in device memory
     size_t range_count, range_capacity;
-    ts__ex_range **hosts; // in order of their operations
+    ts__ex_range **hosts; // in host memory, ordered by operation
     size_t host_count, host_capacity, host_at;
-    uint32_t batch; // of operations that run together; 0: one by one
+    uint32_t batch; // number of the concurrent part; 0: one operation at a time
     bool as_graph;
-    uint64_t bytes;    // of memory of this process
-    uint64_t zeros[2]; // the hash of a chunk of them
-    uint64_t short_of; // what did not fit, 0: nothing
-    uint32_t held;     // regions of the operation that have their range
+    uint64_t bytes;    // memory of this process in use
+    uint64_t zeros[2]; // hash of a chunk of zeros
+    uint64_t short_of; // size of what did not fit; 0: nothing
+    uint32_t held; // regions of the current operation whose ranges were found
     ts__ex_module *modules;
     size_t module_count, module_capacity;
     ts__ex_stream *streams;
@@ -85,19 +89,19 @@ struct ts_execution {
     ts__ex_spare *events;
     size_t event_count, event_capacity;
     uint8_t *scratch;
-    ts__scratch contents; // what of the trace is compressed, for a moment
+    ts__scratch contents; // decompressed contents, valid until the next use
     ts__ex_listed lists[2];
-    uint32_t list_last; // of these, the one that was asked for last
-    // Of the operation under way.
+    uint32_t list_last; // index of the list requested last
+    // The current operation.
     size_t op;
-    uint64_t order; // of the last one of a chain
-    bool late;      // in a chain, it is not behind that one
+    uint64_t order; // highest order that the chain has reached
+    bool late;      // in a chain: the operation is not beyond `order`
     ts_capture now;
-    ts__ex_range **regions; // of its regions
+    ts__ex_range **regions; // ranges of its regions
     size_t region_capacity;
     uint8_t *args;
     size_t args_capacity;
-    // Hashes of the memory at hand, made by the device: see ts__ex_device_hash.
+    // Hashes that the device made of the current range: see ts__ex_device_hash.
     uint64_t device_hashes[2 * TS__EX_DEVICE_HASHES];
     uint64_t device_hash_first, device_hash_end;
     bool device_hash_known, device_hash_wrong;
@@ -114,7 +118,8 @@ static uint64_t ts__ex_chunk_size(uint64_t size, uint64_t chunk)
     return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
 }
 
-// What memory holds that nobody has written: nobody writes this either.
+// Contents of memory that was never written. This array is never written
+// either.
 static uint8_t ts__ex_zeros[TS_CAPTURE_CHUNK];
 
 static bool ts__ex_is_zeros(const ts_execution *e, const uint8_t *hash)
@@ -147,8 +152,8 @@ static ts__ex_range *ts__ex_range_new(ts_execution *e,
     r->image = region->image;
     r->offset = region->offset;
     if (!chunks) return r;
-    // Room for lists as long as the claimed size is taken only if the trace
-    // has a list of this length: see ts__ex_list.
+    // Tables for the claimed size are only allocated after the trace was found
+    // to have a list of this length: see ts__ex_is_listed.
     r->is = ts__mem_get(a, (size_t)chunks * 16);
     r->was = ts__mem_get(a, (size_t)chunks * 16);
     r->known = ts__mem_get(a, (size_t)chunks);
@@ -158,14 +163,14 @@ static ts__ex_range *ts__ex_range_new(ts_execution *e,
     return NULL;
 }
 
-// Which of a chunk's hashes are known from now on.
+// Sets which of a chunk's hashes are known.
 static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
 {
     r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
 }
 
-// The hashes of a list; NULL if the trace has none of the right length. They
-// are there until two other lists are asked for.
+// Returns the hashes of a list; NULL if the trace has none of the right length.
+// They are valid until two other lists are requested.
 static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
                                   uint64_t size)
 {
@@ -190,9 +195,10 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
     return next->bytes;
 }
 
-// A chunk's bytes; NULL if the trace does not have them. Zeros need no trace,
-// and are always at the same address. kept: they stay for as long as the
-// reader does, not only until another chunk is asked for.
+// Returns the bytes of a chunk; NULL if the trace does not have them. Chunks of
+// zeros need no bytes in the trace and always have the same address. kept: the
+// bytes stay valid as long as the reader, otherwise until the next chunk is
+// requested.
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size, bool kept)
 {
@@ -208,7 +214,7 @@ static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
     return bytes;
 }
 
-// The device of a track; 0 also if it is none of them.
+// Returns the index of a device track; 0 also if it is unknown.
 static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
 {
     for (uint32_t i = 0; i < e->device_count; i++)
@@ -216,7 +222,7 @@ static uint32_t ts__ex_device(const ts_execution *e, uint32_t track)
     return 0;
 }
 
-// The track of the device that a stream's is of; 0: nobody says.
+// Returns the device track of a stream's track; 0: unknown.
 static uint32_t ts__ex_device_track(const ts_execution *e, uint32_t track)
 {
     ts_track t = { .parent = track };
@@ -242,7 +248,8 @@ static ts_reason ts__ex_result_reason(ts_result result)
     }
 }
 
-// Why the executor did not do something. It may know better than its result.
+// Returns why the executor failed. The executor may know a more precise reason
+// than its result.
 static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
 {
     const ts_executor *const x = e->desc.executor;

@@ -1,21 +1,22 @@
-/* ---- Execution: what streams wait for ----------------------------------- */
+/* ---- Execution: dependencies between streams ----------------------------- */
 
 /*
-    Goes through the graph with the clock of what is over before each node, in
-    which the streams of the chosen operations are the chains. What the clock
-    of an operation has beyond that of the one before it on its stream is what
-    it has to wait for.
+    Visits the graph with a clock of what is complete before each node. The
+    chains of the clocks are the streams of the selected operations. An
+    operation has to wait for what its clock has beyond that of its predecessor
+    on the stream.
 */
 typedef struct ts__stream_order {
     const ts_replay *replay;
     const uint32_t *operations;
     size_t count;
     ts__vclocks clocks;
-    ts__vclock **in;    // of each node that is still to come
-    ts__vclock **at;    // of each chosen operation
-    uint32_t *missing;  // predecessors still to come
-    uint32_t *ready;    // nodes without
-    uint32_t *place;    // of a node among the chosen, else TS_NODE_NONE
+    ts__vclock **in;   // of each node not yet visited
+    ts__vclock **at;   // of each selected operation
+    uint32_t *missing; // of each node: predecessors not yet visited
+    uint32_t *ready;   // nodes without missing predecessors
+    // Of each node: its index in `operations`, else TS_NODE_NONE.
+    uint32_t *place;
     uint32_t *chain_of; // of each lane
     uint32_t chains;
     size_t ready_count, done;
@@ -62,7 +63,7 @@ static void ts__stream_order_close(ts__stream_order *a)
 {
     const ts_allocator *const m = &a->replay->allocator;
     const size_t nodes = a->replay->node_count + (size_t)1;
-    ts__vclocks_close(&a->clocks); // all of them
+    ts__vclocks_close(&a->clocks); // frees all clocks
     ts__mem_put(m, a->in, nodes * sizeof *a->in);
     ts__mem_put(m, a->at, (a->count + 1) * sizeof *a->at);
     ts__mem_put(m, a->missing, nodes * sizeof *a->missing);
@@ -117,7 +118,7 @@ static bool ts__stream_order_add(const ts__stream_order *a,
     return true;
 }
 
-// The edges to one operation. last: that before it on its stream.
+// Adds the edges to one operation. last: its predecessor on the stream.
 static bool ts__stream_order_edges(const ts__stream_order *a,
                                    ts__stream_order_list *list, size_t index,
                                    size_t last)
@@ -131,7 +132,7 @@ static bool ts__stream_order_edges(const ts__stream_order *a,
             continue;
         if (!ts__stream_order_add(a, list, epoch - 1, index)) return false;
     }
-    // What waits in a circle waits for everything.
+    // If nodes wait in a cycle, fall back to the order of the list.
     return a->done == a->replay->node_count || !index ||
            ts__stream_order_add(a, list, index - 1, index);
 }
@@ -172,7 +173,7 @@ TS_API ts_result ts_execution_edges(const ts_replay *replay,
     *edges = NULL;
     *edge_count = 0;
     if (ok && list.count) {
-        // Of the size that ts_execution_edges_free is told.
+        // ts_execution_edges_free relies on this size.
         *edges = ts__mem_get(&replay->allocator, list.count * sizeof **edges);
         ok = *edges != NULL;
         if (ok) memcpy(*edges, list.edges, list.count * sizeof **edges);

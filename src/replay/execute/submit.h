@@ -1,6 +1,7 @@
 /* ---- Execution: submitting ---------------------------------------------- */
 
-// The stream of a track; NULL without memory, or if the device has none.
+// Finds or makes the stream of a track. Returns NULL if out of memory, or if
+// the device cannot make one.
 static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
 {
     for (size_t i = 0; i < e->stream_count; i++)
@@ -15,7 +16,7 @@ static ts__ex_stream *ts__ex_stream_find(ts_execution *e, uint32_t track)
     uint64_t flags = 0;
     if (ts_reader_track(e->reader, track, &t)) flags = t.flags;
     made.device = ts__ex_device(e, ts__ex_device_track(e, track));
-    // A graph has no legacy streams, and its edges are all said.
+    // In a graph all edges are explicit, so streams have no legacy semantics.
     if (e->as_graph)
         flags = (flags & ~(uint64_t)TS_STREAM_LEGACY_DEFAULT) |
                 TS_STREAM_NON_BLOCKING;
@@ -48,15 +49,15 @@ static ts_result ts__ex_launch(ts_execution *e, uint64_t stream,
     return e->desc.executor->launch(e->state, stream, &launch);
 }
 
-// An operation, or a node of one.
+// Submits an operation or a node of a graph.
 static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
                                     const ts_capture_node *n)
 {
     const ts_capture_operation *const h = &n->head;
     const ts_executor *const x = e->desc.executor;
-    if (!h->kind) return TS_OK; // order, which all of it has
+    if (!h->kind) return TS_OK; // an empty node, which only orders others
     if (h->kind == TS_EVENT_KERNEL) return ts__ex_launch(e, stream, n);
-    // A map, say, that moves nothing.
+    // A map operation, for example, may move nothing.
     if (!h->size && !e->now.head.region_count) return TS_OK;
     ts__ex_end to, from;
     if (!ts__ex_translate(e, n, false, &to)) return TS_ERR_CORRUPT;
@@ -78,29 +79,29 @@ static ts_result ts__ex_submit_node(ts_execution *e, uint64_t stream,
 }
 
 /*
-    Branches of a graph run beside each other, on a stream each: a node goes
-    behind the one that it waits for if nothing else does yet, else to a stream
-    that has nothing of this launch, else to the one that had nothing new for
-    the longest time. What lies on other streams it waits for by events.
+    Branches of a graph run concurrently, each on a stream. A node goes to the
+    lane of a predecessor that no other node follows yet; otherwise to a lane
+    without nodes of this launch; otherwise to the lane whose last node is the
+    oldest. It waits by events for its predecessors on other lanes.
 */
 
-typedef struct ts__ex_step { // a node
+typedef struct ts__ex_step { // a node of a graph
     uint32_t lane;
-    uint32_t waiting; // how many wait for its event and have not yet
+    uint32_t waiting; // number of lanes that still have to wait for its event
     uint64_t event;
 } ts__ex_step;
 
-typedef struct ts__ex_launched { // a launch of a graph under way
+typedef struct ts__ex_launched { // a launch of a graph in progress
     ts__ex_step *steps;
     uint32_t count;
     uint64_t owner; // the launch's own stream, which is lane `own`
     size_t own;
-    uint64_t begin; // an event
-    bool has_begun; // there is such an event
+    uint64_t begin; // event before the first node
+    bool has_begun; // `begin` is valid
 } ts__ex_launched;
 
-// A lane of a launch on a stream, which that is itself or a new one; NULL: no
-// memory, or no stream.
+// Adds a lane to a launch, on the launch's own stream or on a new one. Returns
+// NULL if out of memory, or if the device cannot make a stream.
 static ts__ex_lane *ts__ex_lane_add(ts_execution *e, uint64_t owner,
                                     uint32_t device, bool own)
 {
@@ -118,7 +119,7 @@ static ts__ex_lane *ts__ex_lane_add(ts_execution *e, uint64_t owner,
     return &more[e->lane_count++];
 }
 
-// The lane for a node of a device that continues none of them.
+// Returns the lane for a node that cannot continue the lane of a predecessor.
 static size_t ts__ex_lane_free(ts_execution *e, const ts__ex_launched *l,
                                uint32_t device)
 {
@@ -131,14 +132,14 @@ static size_t ts__ex_lane_free(ts_execution *e, const ts__ex_launched *l,
         if (oldest == SIZE_MAX || lane->tail < e->lanes[oldest].tail)
             oldest = i;
     }
-    // One that has nothing of this launch yet, of those that there are.
+    // Prefer an existing lane that has no node of this launch yet.
     const bool room = used < TS__EX_LANES || oldest == SIZE_MAX;
     if (oldest != SIZE_MAX && (!e->lanes[oldest].tail || !room)) return oldest;
     const ts__ex_lane *const made = ts__ex_lane_add(e, l->owner, device, false);
     return made ? (size_t)(made - e->lanes) : oldest;
 }
 
-// SIZE_MAX: there is none.
+// Returns the lane for a node; SIZE_MAX: none.
 static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
                              const ts_capture_node *n, uint32_t device)
 {
@@ -156,8 +157,8 @@ static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
     return found != SIZE_MAX ? found : ts__ex_lane_free(e, l, device);
 }
 
-// The latest node of each other lane that this one waits for, from 1, is left
-// in `wanted` of the lane.
+// Sets `wanted` of each other lane to the last node there that this node waits
+// for, counted from 1; 0: none.
 static void ts__ex_wanted_nodes(ts_execution *e, const ts__ex_launched *l,
                                 const ts_capture_node *n)
 {
@@ -172,7 +173,8 @@ static void ts__ex_wanted_nodes(ts_execution *e, const ts__ex_launched *l,
     }
 }
 
-// The device of a node: it says if it is another one than the launch's.
+// Returns the device of a node; a node has a track if its device differs from
+// the launch's.
 static uint32_t ts__ex_node_device(const ts_execution *e,
                                    const ts_capture_node *n, uint32_t own)
 {
@@ -181,7 +183,7 @@ static uint32_t ts__ex_node_device(const ts_execution *e,
     return own;
 }
 
-// Which lane each node goes to, and how many wait for each.
+// Assigns a lane to each node, and counts how many wait for each.
 static bool ts__ex_branch(ts_execution *e, ts__ex_launched *l, uint32_t device)
 {
     ts_capture_node n = { .index = 0 };
@@ -200,8 +202,8 @@ static bool ts__ex_branch(ts_execution *e, ts__ex_launched *l, uint32_t device)
     return true;
 }
 
-// An event behind what a stream has so far: one that nobody waits for any
-// more, if there is one. They belong to devices.
+// Records an event after the current work of a lane. Spare events of the same
+// device are reused.
 static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
                              uint64_t *event)
 {
@@ -216,18 +218,18 @@ static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
     return x->event(e->state, lane->stream, event);
 }
 
-// All that wait for it have been told to.
+// Makes an event spare after everything that waits for it has been submitted.
 static void ts__ex_unmark(ts_execution *e, uint32_t device, uint64_t event)
 {
     ts__ex_spare *const more =
         ts__mem_more(&e->desc.allocator, e->events, &e->event_capacity,
                      e->event_count, sizeof *more);
-    if (!more) return; // it is not used again
+    if (!more) return; // the event is not reused
     e->events = more;
     more[e->event_count++] = (ts__ex_spare){ event, device };
 }
 
-// Lets a lane wait for what a node needs of the others.
+// Makes a lane wait for the predecessors of a node on other lanes.
 static ts_result ts__ex_wait_nodes(ts_execution *e, ts__ex_launched *l,
                                    const ts_capture_node *n)
 {
@@ -257,7 +259,7 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
         l->has_begun |= e->lanes[i].tail && i != l->own;
         e->lanes[i].tail = e->lanes[i].joined = 0;
     }
-    // In front of all of it: others begin where it does.
+    // Recorded before all nodes: other lanes begin after this event.
     if (l->has_begun) result = ts__ex_mark(e, &e->lanes[l->own], &l->begin);
     while (result == TS_OK && ts_capture_node_next(&e->now, &n)) {
         ts__ex_step *const step = &l->steps[n.index - 1];
@@ -271,7 +273,7 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
     return result;
 }
 
-// What comes behind the launch waits for all of its lanes.
+// Makes the launch's own stream wait for all of its lanes.
 static ts_result ts__ex_join_branches(ts_execution *e, const ts__ex_launched *l)
 {
     ts_result result = TS_OK;
@@ -327,7 +329,7 @@ static ts_result ts__ex_submit(ts_execution *e)
     }
     if (e->desc.executor->event_again)
         return ts__ex_submit_graph(e, stream, own->device);
-    // One after another, in an order that all of them allow.
+    // One after another: the list is in an order that all edges allow.
     while (result == TS_OK && ts_capture_node_next(c, &node))
         result = ts__ex_submit_node(e, stream, &node);
     return result;

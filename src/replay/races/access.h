@@ -1,37 +1,39 @@
-/* ---- Races: what touches memory ----------------------------------------- */
+/* ---- Races: memory accesses ---------------------------------------------- */
 
-// Who touches memory at one point of the order: an operation, the call that
-// makes one, or the host.
+// An actor accesses memory at one point of the order: an operation, the call
+// that performs one, or the host itself.
 typedef struct ts__actor {
-    uint32_t op;   // or TS_NODE_NONE: the host's own
-    uint32_t node; // of the order, at whose end it is done
-    uint32_t next; // another actor at this node
+    uint32_t op;   // TS_NODE_NONE: the host's own access
+    uint32_t node; // node of the order that performs the access
+    uint32_t next; // next actor of the same node; TS_NODE_NONE: none
     uint32_t file, track, thread, label, site, stack;
-    uint32_t device; // track, 0: the host or unknown
+    uint32_t device; // device track; 0: the host or unknown
     int64_t start, end;
     uint64_t where; // hash of its launch site
     uint32_t chain, epoch;
-    uint64_t fill; // value of a set
-    bool own;      // of a copy or set: what its columns say, no access event
+    uint64_t fill; // value that a memset writes
+    // A copy's or memset's own columns describe it, not an access event.
+    bool own;
     uint8_t kind;
-    bool host;      // on a thread, not on a stream
-    bool placed;    // a later one: its call is known, so what it waits for is
-    uint32_t spans; // first of its spans; they lie together
+    bool host;      // on a thread rather than a stream
+    bool placed;    // its call is known, so all that it waits for is known
+    uint32_t spans; // index of its first span; its spans are adjacent
     uint32_t span_count;
 } ts__actor;
 
-enum { TS__COPY_STAGED = 1, TS__COPY_BACK = 2 };  // from, to pageable memory
-enum { TS__SPAN_ALLOC = 16, TS__SPAN_FREE = 32 }; // beside TS_ACCESS_...
+enum { TS__COPY_STAGED = 1, TS__COPY_BACK = 2 }; // from, to pageable memory
+// In addition to TS_ACCESS_...
+enum { TS__SPAN_ALLOC = 16, TS__SPAN_FREE = 32 };
 
 typedef struct ts__strip {
-    uint64_t first, last; // addresses, both inside
+    uint64_t first, last; // first and last address, both inclusive
     uint32_t actor;
-    uint32_t low, high; // cells of the table, [low, high)
+    uint32_t low, high; // cells [low, high)
     uint32_t space;
     uint8_t mode;
 } ts__strip;
 
-// A row of memory as the trace has it, before its operation is known.
+// A row of the trace that describes an access, before its operation is known.
 typedef struct ts__touch {
     uint64_t address, size, correlation;
     int64_t time;
@@ -39,26 +41,26 @@ typedef struct ts__touch {
     uint8_t kind, mode;
 } ts__touch;
 
-typedef struct ts__race_pair { // actors
+typedef struct ts__race_pair { // indexes of actors
     uint32_t first, second;
-    bool free; // may change places
+    bool free; // other orders may swap them
 } ts__race_pair;
 
 struct ts_races {
     const ts_replay *replay;
     ts_allocator allocator;
-    ts__rvec actors;      // ts__actor
-    ts__rvec spans;       // ts__strip
-    ts__rvec copies;      // uint8_t, of each operation: TS__COPY_...
-    ts__rvec heads;       // uint32_t, of each node of the order: its actors
-    ts__rvec edges;       // ts__edge, beyond those of the graph
-    ts__rvec hosts;       // uint32_t: lane of each node beyond the graph's
-    ts__rvec rows;        // ts_race
-    ts__rvec cells;       // uint64_t: first address of each
-    ts__rvec cell_spaces; // uint32_t
-    ts__rvec events;      // ts__race_event, in the order of the record
-    ts__rvec befores;     // uint32_t: events that each comes right after
-    ts__rvec pairs;       // ts__race_pair: races, for exploring
+    ts__rvec actors; // ts__actor
+    ts__rvec spans;  // ts__strip
+    ts__rvec copies; // uint8_t, of each operation: TS__COPY_...
+    ts__rvec heads;  // uint32_t of each node of the order: its first actor
+    ts__rvec edges;  // ts__edge: edges in addition to those of the graph
+    ts__rvec hosts;  // uint32_t of each node that is not in the graph: its lane
+    ts__rvec rows;   // ts_race
+    ts__rvec cells;  // uint64_t: first address of each cell
+    ts__rvec cell_spaces; // uint32_t: address space of each cell
+    ts__rvec events;      // ts__race_event, in recorded order
+    ts__rvec befores;     // uint32_t: direct predecessors of each event
+    ts__rvec pairs;       // ts__race_pair: races, used for exploring
     uint32_t cell_count;
     ts_races_stats stats;
 };
@@ -72,7 +74,7 @@ static ts__strip *ts__races_span(const ts_races *x, size_t i)
     return (ts__strip *)x->spans.data + i;
 }
 
-// Which operations may touch memory at all.
+// Whether operations of this kind can access memory.
 static bool ts__kind_touches(uint8_t kind)
 {
     return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
@@ -80,13 +82,14 @@ static bool ts__kind_touches(uint8_t kind)
 }
 
 /*
-    Rows of the file and operations of the replay find each other by all that
-    both know. Of several that are alike in that the first of the file is the
-    first of the replay: its total order ends with the order of the file.
+    Matches rows of a file with operations of the replay by all properties that
+    both have. Of several rows with equal properties, the first in the file is
+    the first in the replay, whose total order ends with the order of the file.
 */
 typedef struct ts__finder {
-    ts__rmap first; // hash of an operation to the first like it
-    ts__rvec next;  // uint32_t, of each operation: the next like it
+    // Hash of an operation to the first operation with this hash.
+    ts__rmap first;
+    ts__rvec next; // uint32_t of each operation: the next with the same hash
 } ts__finder;
 
 static uint64_t ts__finder_key(uint32_t file, uint32_t track, uint8_t kind,
@@ -125,7 +128,8 @@ static void ts__finder_close(const ts_races *x, ts__finder *f)
     ts__rvec_close(&x->allocator, &f->next);
 }
 
-// The operation of a row, each one once; TS_NODE_NONE: it was left out.
+// Returns the operation of a row and takes it out; TS_NODE_NONE: the replay
+// does not have it.
 static uint32_t ts__finder_take(ts__finder *f, uint32_t file,
                                 const ts_columns *c, uint32_t i, int64_t offset)
 {
@@ -138,12 +142,12 @@ static uint32_t ts__finder_take(ts__finder *f, uint32_t file,
     const uint32_t op = entry->value;
     if (op == TS_NODE_NONE) return op;
     const uint32_t next = ((const uint32_t *)f->next.data)[op];
-    // The last one stays: an entry without a value would end a probe.
+    // Keep the last one: an entry without a value would end the probing.
     if (next != TS_NODE_NONE) entry->value = next;
     return op;
 }
 
-// The address space of a track: that of its process.
+// Returns the address space of a track, which is that of its process.
 static uint32_t ts__races_space(ts_races *x, ts__rmap *spaces, uint32_t file,
                                 uint32_t track)
 {
@@ -166,12 +170,12 @@ static uint32_t ts__races_space(ts_races *x, ts__rmap *spaces, uint32_t file,
                                                            : TS_NODE_NONE;
 }
 
-typedef struct ts__gather { // at work on the accesses of a trace
+typedef struct ts__gather { // collects the accesses of a trace
     ts_races *races;
     ts__finder finder;
-    ts__rmap spaces, space_of; // of processes; of tracks
-    ts__rvec touches;          // ts__touch: rows of kind access
-    ts__rvec hosts;            // ts__touch: what the host does
+    ts__rmap spaces, space_of; // address spaces of processes; of tracks
+    ts__rvec touches;          // ts__touch: rows of access events
+    ts__rvec hosts;            // ts__touch: accesses of the host
     ts__rmap by_call;          // operations by file, track and correlation
     bool failed;
 } ts__gather;
@@ -188,7 +192,8 @@ static uint32_t ts__gather_space(ts__gather *g, uint32_t file, uint32_t track)
     return space;
 }
 
-// The spans of an actor follow each other: give them before the next actor.
+// Adds a span to an actor. All spans of an actor must be added before the next
+// actor, so that they are adjacent.
 static void ts__gather_span(ts__gather *g, uint32_t actor, uint64_t address,
                             uint64_t size, uint8_t mode)
 {
@@ -231,7 +236,8 @@ static uint32_t ts__gather_actor(ts__gather *g, const ts__actor *like)
     return (uint32_t)x->actors.count - 1;
 }
 
-// An operation as the actor that it is; node TS_NODE_NONE: it has no place.
+// Describes an operation as an actor. node is TS_NODE_NONE if its place in the
+// order is unknown.
 static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
 {
     const ts_replay *const r = g->races->replay;
@@ -251,7 +257,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     actor.end = ts__replay_end(r, op);
     actor.placed = o->call != TS_NODE_NONE;
     if (lane->fifo) return actor;
-    // The call does it, or the thread itself.
+    // The call performs it or, without a call, the thread itself.
     if (o->call != TS_NODE_NONE)
         actor.node = ts__replay_end_node(r, o->call);
     else if (!o->thread || !ts__kind_of_host(o->kind, false))

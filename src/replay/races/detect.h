@@ -1,13 +1,15 @@
 /* ---- Races: detection --------------------------------------------------- */
 
-typedef struct ts__look { // what touches memory now
+typedef struct ts__look { // the access being checked
     ts__shadow *shadow;
     const ts__vclock *in;
     uint32_t node, span;
-    bool after_free; // an allocation of what was freed: looked at then
+    // It follows a free of the same memory, with which it was checked.
+    bool after_free;
 } ts__look;
 
-// A free on a device, by a call, waits for what the device does.
+// Whether a call that frees device memory waits for an earlier operation of the
+// device.
 static bool ts__free_waits(const ts__actor *later, const ts__actor *earlier)
 {
     return later->host && later->kind == TS_EVENT_GPU_FREE &&
@@ -17,7 +19,7 @@ static bool ts__free_waits(const ts__actor *later, const ts__actor *earlier)
            !earlier->host && earlier->end <= later->end;
 }
 
-// Whether two unordered spans are a race, and which.
+// Whether two unordered spans are a race, and of which kind.
 static bool ts__look_kind(const ts__look *l, const ts__strip *a,
                           const ts__strip *b, ts_race_kind *kind)
 {
@@ -25,7 +27,8 @@ static bool ts__look_kind(const ts__look *l, const ts__strip *a,
     const ts__actor *const earlier = ts__races_actor(x, a->actor);
     const ts__actor *const later = ts__races_actor(x, b->actor);
     const uint8_t lives = TS__SPAN_ALLOC | TS__SPAN_FREE;
-    if (earlier->host && later->host) return false; // not the GPU's matter
+    // Races between threads of the host are not checked.
+    if (earlier->host && later->host) return false;
     if (a->mode & lives && b->mode & lives) return false;
     if (b->mode & TS__SPAN_ALLOC && l->after_free) return false;
     if (ts__span_frees(b) && ts__free_waits(later, earlier)) return false;
@@ -54,7 +57,8 @@ static void ts__look_conflict(const ts__look *l, const ts__mark *mark)
     ts__race_found(s, a, b, kind);
 }
 
-// Meets the unordered ones of a list; `prune` leaves only these in it.
+// Checks the marks of a list that are not ordered before the current access.
+// `prune` removes all others from the list.
 static void ts__look_list(const ts__look *l, ts__marks *m, bool prune)
 {
     ts_races *const x = l->shadow->races;
@@ -145,7 +149,8 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     ts_races *const x = s->races;
     ts__look look = { s, in, node, 0, false };
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
-    // All look before any leaves its mark: what one node does is one.
+    // First check all actors of the node, then leave their marks: actors of one
+    // node do not race with each other.
     for (int marks = 0; marks < 2; marks++)
         for (uint32_t i = head; i != TS_NODE_NONE;
              i = ts__races_actor(x, i)->next) {

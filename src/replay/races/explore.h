@@ -1,6 +1,6 @@
 /* ---- Races: exploring orders -------------------------------------------- */
 
-// Cells of the widest strip: what a copy may move at once.
+// Returns the cells of the widest span, the most that a copy can move at once.
 static size_t ts__trial_widest(const ts_races *x)
 {
     uint32_t widest = 0;
@@ -46,7 +46,7 @@ static void ts__trial_close(ts__trial *t)
 
 enum { TS__TRIALS_KNOWN = 1000000 };
 
-// Counts an order that comes to something new; false: no memory.
+// Counts an order whose outcome is new. Returns false if out of memory.
 static bool ts__trial_note(ts__trial *t, uint64_t class_of,
                            ts_exploration *result)
 {
@@ -122,12 +122,12 @@ TS_API ts_result ts_races_order(ts_races *races, const uint64_t *seed,
     return result;
 }
 
-// A trial on somebody else's memory: contents, what was read, what calls
-// read, room for a copy.
+// Makes a trial on memory of the caller, which holds the contents, what events
+// read, what calls staged, and room for a copy.
 static ts__trial ts__trial_on(const ts_races *races, void *memory)
 {
     ts__trial t = { 0 };
-    t.races = (ts_races *)(uintptr_t)races; // is not changed
+    t.races = (ts_races *)(uintptr_t)races; // never modified through t
     t.allocator = &races->allocator;
     t.cells.data = memory;
     t.moved.data = (ts__content *)memory + races->cell_count;

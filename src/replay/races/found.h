@@ -1,4 +1,4 @@
-/* ---- Races: found ones -------------------------------------------------- */
+/* ---- Races: reporting ---------------------------------------------------- */
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
 
@@ -31,8 +31,8 @@ static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
     return first->host ? TS_RACE_FIX_LAUNCH_LATER : TS_RACE_FIX_EVENT_WAIT;
 }
 
-// Whether the second of two operations was launched first: what the program
-// says counts, not which of the two happened to run first.
+// Whether the second of two operations was launched first. Their order in the
+// program counts, not which of them happened to run first.
 static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
                               const ts__strip *second)
 {
@@ -44,8 +44,8 @@ static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
     return of_a != TS__NO_TIME && of_b != TS__NO_TIME && of_b < of_a;
 }
 
-// The row of a pair of launch sites; data races of a pair are one row,
-// whichever of the two was first.
+// Returns the row of a pair of launch sites. Data races of a pair share a row
+// whichever of the two ran first.
 static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
                              const ts__strip *second, ts_race_kind kind)
 {

@@ -1,4 +1,4 @@
-/* ---- Races: what happens before what ------------------------------------ */
+/* ---- Races: happens-before order ----------------------------------------- */
 
 typedef struct ts__precede_item {
     int64_t time;
@@ -6,27 +6,27 @@ typedef struct ts__precede_item {
 } ts__precede_item;
 
 typedef struct ts__precede_chain {
-    uint32_t epoch;  // of the last
-    ts__vclock *out; // behind the last; only kept while exploring
+    uint32_t epoch;  // epoch of its last event
+    ts__vclock *out; // clock after its last event; only kept while exploring
 } ts__precede_chain;
 
 /*
-    Goes through all nodes so that each comes after what happens before it, as
-    recorded otherwise, with the clock of what happened before each. Only what
-    touches memory has an epoch.
+    Visits all nodes so that each comes after all that happens before it, with
+    the clock of what happened before. Otherwise nodes come in recorded order.
+    Only nodes that access memory have an epoch.
 */
 typedef struct ts__precede {
     ts_races *races;
     const ts_allocator *allocator;
     ts__vclocks clocks;
-    ts__rvec in;                      // ts__vclock *, of each node
-    ts__rvec missing;                 // uint32_t: predecessors still to come
+    ts__rvec in;                      // ts__vclock * of each node
+    ts__rvec missing;                 // uint32_t: predecessors not yet visited
     ts__rvec heap;                    // ts__precede_item
-    ts__rvec offsets, targets, kinds; // edges beyond the graph's
+    ts__rvec offsets, targets, kinds; // edges in addition to those of the graph
     ts__rvec chains;                  // ts__precede_chain
-    ts__rvec chain_of;                // uint32_t, of each lane
+    ts__rvec chain_of;                // uint32_t of each lane
     bool keep_out, too_many;
-    // Called for each node with actors, whose chain and epoch are set.
+    // Called for each node with actors, after their chain and epoch are set.
     bool (*visit)(void *user, uint32_t node, const ts__vclock *in);
     void *user;
 } ts__precede;
@@ -46,7 +46,7 @@ static void ts__precede_sift_up(ts__precede_item *heap, size_t at,
     heap[at] = item;
 }
 
-// Takes the first out.
+// Removes the first item of the heap and returns its node.
 static uint32_t ts__precede_take(ts__rvec *items)
 {
     ts__precede_item *const heap = (ts__precede_item *)items->data;
@@ -70,7 +70,8 @@ static bool ts__precede_push(ts__precede *o, uint32_t node)
     const ts_races *const x = o->races;
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
     ts__precede_item item = { ts__races_time(x, node), node };
-    // What a call does it does at its moment, not when the call returns.
+    // A call performs its access when that was recorded, not when the call
+    // returns.
     if (head != TS_NODE_NONE) item.time = ts__races_actor(x, head)->start;
     if (!ts__rvec_push(o->allocator, &o->heap, sizeof item)) return false;
     ts__precede_sift_up((ts__precede_item *)o->heap.data, o->heap.count - 1,
@@ -78,8 +79,9 @@ static bool ts__precede_push(ts__precede *o, uint32_t node)
     return true;
 }
 
-// Whether a call waits until its copy is done: not because it did, but
-// because it is one that must. copies: what is known of them, or NULL.
+// Whether a call waits until its copy is done: because this kind of call has
+// to, not because it did in the record. copies: TS__COPY_... of each operation,
+// or NULL.
 static bool ts__order_copy_waits(const ts_replay *r, const uint8_t *copies,
                                  uint32_t op)
 {
@@ -93,14 +95,15 @@ static bool ts__order_copy_waits(const ts_replay *r, const uint8_t *copies,
     return !ts__text_has(text, "Async");
 }
 
-// Whether an edge orders; *whole: also behind what its source itself does.
+// Whether an edge orders its target after what happened before its source;
+// *whole: also after the access of the source itself.
 static bool ts__order_keeps(const ts_replay *r, const uint8_t *copies,
                             uint32_t from, uint32_t to, uint8_t kind,
                             bool *whole)
 {
     const uint8_t type = TS_EDGE_KIND(kind);
-    // Streams and threads do one thing after another, even where the record
-    // overlaps. Ranks only meet in a collective.
+    // Streams and threads do one thing at a time, even where recorded times
+    // overlap. The ranks of a collective only wait for each other to begin it.
     *whole = !(kind & TS_EDGE_FROM_START) ||
              (type != TS_EDGE_COLLECTIVE && type != TS_EDGE_P2P);
     if (kind & TS_EDGE_INFERRED || type == TS_EDGE_QUEUE) return false;
@@ -119,8 +122,9 @@ static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
     return ((const uint32_t *)o->races->hosts.data)[node - r->node_count];
 }
 
-// Gives a node's actors their chain: that of the stream or thread, if what is
-// last on it happened before, as it should; else a new one.
+// Assigns a chain and an epoch to a node's actors. The chain is that of the
+// stream or thread if its last event happened before, as it should; otherwise
+// it is a new one.
 static bool ts__precede_tick(ts__precede *o, uint32_t node,
                              const ts__vclock *in)
 {
@@ -207,7 +211,7 @@ static bool ts__precede_step(ts__precede *o, uint32_t node)
     return ok;
 }
 
-// The edges beyond the graph's by their source, and how many lead to a node.
+// Packs the additional edges by source, and counts the edges into each node.
 static bool ts__precede_edges(ts__precede *o)
 {
     const ts_races *const x = o->races;
@@ -239,7 +243,7 @@ static void ts__precede_close(ts__precede *o)
     ts__rvec_close(a, &o->chain_of);
 }
 
-// left: how many nodes wait in circles.
+// left: receives the number of nodes that wait in cycles.
 static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
 {
     const ts_races *const x = o->races;

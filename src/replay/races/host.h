@@ -1,6 +1,6 @@
-/* ---- Races: the host ---------------------------------------------------- */
+/* ---- Races: host accesses ------------------------------------------------ */
 
-// Memory that GPU work touches, as ranges that lie apart, ascending.
+// Ranges of memory that GPU work accesses: disjoint and ascending.
 typedef struct ts__reached {
     uint64_t first, last;
     uint32_t space;
@@ -49,7 +49,7 @@ static bool ts__reached_has(const ts__rvec *reached, uint32_t space,
 {
     const ts__reached *const list = (const ts__reached *)reached->data;
     size_t low = 0, high = reached->count;
-    while (low < high) { // the first that ends behind `first`
+    while (low < high) { // find the first range that ends at or after `first`
         const size_t middle = low + (high - low) / 2;
         if (list[middle].space < space ||
             (list[middle].space == space && list[middle].last < first))
@@ -74,7 +74,7 @@ static void ts__gather_take_heap(ts__gather *g, uint32_t file,
                                                      : TS__SPAN_FREE)));
 }
 
-// Leaves those of the host's allocations and frees that GPU work reaches into.
+// Keeps only the host's allocations and frees of memory that GPU work accesses.
 static bool ts__gather_prune(ts__gather *g)
 {
     const ts_allocator *const a = &g->races->allocator;
@@ -107,7 +107,7 @@ static bool ts__gather_prune(ts__gather *g)
     return ok && !g->failed;
 }
 
-// A node for each thing that the host does, and the actor that does it.
+// Makes a node for each access of the host, and its actor.
 static void ts__gather_hosts(ts__gather *g)
 {
     ts_races *const x = g->races;

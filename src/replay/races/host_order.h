@@ -1,6 +1,6 @@
-/* ---- Races: the host's place in the order ------------------------------- */
+/* ---- Races: order of host accesses --------------------------------------- */
 
-// Something that a thread does: a node of the graph, or one beyond it.
+// One step of a thread: a node of the graph or an additional one.
 typedef struct ts__host_step {
     uint32_t lane, node;
     int64_t time;
@@ -14,7 +14,7 @@ static int64_t ts__races_time(const ts_races *x, uint32_t node)
     return ts__races_actor(x, heads[node])->start;
 }
 
-// The lane of a thread; threads that launch nothing get new ones.
+// Returns the lane of a thread. Threads that launch nothing get new lanes.
 static uint32_t ts__hosts_lane(ts_races *x, ts__rmap *lanes, uint32_t file,
                                uint32_t track)
 {
@@ -37,7 +37,7 @@ static bool ts__hosts_push(ts_races *x, ts__rvec *steps, uint32_t lane,
     return true;
 }
 
-// All steps of threads on which something lies beyond the graph.
+// Lists all steps of the threads that have additional nodes.
 static bool ts__hosts_steps(ts_races *x, ts__rvec *steps, uint32_t beyond)
 {
     const ts_replay *const r = x->replay;
@@ -49,7 +49,7 @@ static bool ts__hosts_steps(ts_races *x, ts__rvec *steps, uint32_t beyond)
         ok = ts__rmap_put(&x->allocator, &lanes, key, i);
     }
     const uint32_t *const heads = (const uint32_t *)x->heads.data;
-    // First, so that at equal times they come before calls.
+    // These come first, so that they precede calls at equal times.
     for (uint32_t i = 0; ok && i < beyond; i++) {
         const uint32_t node = r->node_count + i;
         const ts__actor *const actor = ts__races_actor(x, heads[node]);
@@ -90,16 +90,17 @@ static bool ts__races_edge(ts_races *x, uint32_t from, uint32_t to,
     return true;
 }
 
-// Where a thread is while its steps are gone through.
+// The state of a thread while its steps are processed in order.
 typedef struct ts__host_place {
     uint32_t lane;
-    uint32_t call, longest; // last node of the graph; that with the latest end
-    uint32_t own;           // last step beyond the graph
-    bool fresh;             // `own` came after `call`
+    // Last node of the graph, and the one with the latest end.
+    uint32_t call, longest;
+    uint32_t own; // last additional node
+    bool fresh;   // `own` came after `call`
 } ts__host_place;
 
-// Ties a step beyond the graph to the calls before it: to their ends, or
-// between the start and the end of one that is still going on.
+// Orders an additional node among the calls before it: after the end of each,
+// or between start and end of a call that has not returned.
 static bool ts__hosts_tie(ts_races *x, ts__host_place *p,
                           const ts__host_step *step)
 {
@@ -141,7 +142,7 @@ static bool ts__hosts_step(ts_races *x, ts__host_place *p,
     return !fresh || ts__races_edge(x, own, step->node, TS_EDGE_HOST_ORDER);
 }
 
-// Puts what the host does between its calls.
+// Orders the accesses of the host among its calls.
 static bool ts__races_place_hosts(ts_races *x)
 {
     const ts_allocator *const a = &x->allocator;

@@ -7,7 +7,8 @@ static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
     ((bool *)s->freed.data)[node] = freed;
 }
 
-// Spans count from 1 here: 0 is memory of which nothing is known.
+// Sets the last allocation or free of a range. Spans count from 1 here; 0 is
+// memory without a known one.
 static void ts__life_assign(ts__shadow *s, uint32_t node, uint32_t low,
                             uint32_t high, const ts__strip *range,
                             uint32_t span, bool freed)
@@ -30,7 +31,8 @@ static void ts__life_assign(ts__shadow *s, uint32_t node, uint32_t low,
     ((bool *)s->freed.data)[node] = gone[node * 2] || gone[node * 2 + 1];
 }
 
-// The first freed part of a range: the span that freed it, counted from 1.
+// Returns the span, counted from 1, that freed the first freed part of a range;
+// 0: none.
 static uint32_t ts__life_freed(const ts__shadow *s, uint32_t node, uint32_t low,
                                uint32_t high, const ts__strip *range)
 {
@@ -65,7 +67,8 @@ static void ts__shadow_allocate(ts__shadow *s, uint32_t index)
     ts__life_assign(s, 1, 0, s->leaves, span, index + 1, false);
 }
 
-// Gives a free the range of its allocation; false if there is none to free.
+// Sets the range of a free to that of its allocation. Returns false if there is
+// none to free.
 static bool ts__shadow_release(ts__shadow *s, uint32_t index)
 {
     ts_races *const x = s->races;

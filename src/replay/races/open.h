@@ -1,6 +1,7 @@
 /* ---- Races: open and close ---------------------------------------------- */
 
-// Actors by their nodes; those without one, or without memory, are left out.
+// Links the actors of each node. Actors without a node, or without memory, are
+// left out.
 static bool ts__races_link(ts_races *x)
 {
     const size_t nodes = x->replay->node_count + (size_t)x->stats.host;

@@ -9,22 +9,22 @@ static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
 }
 
 typedef enum ts__trial_way {
-    TS__WAY_PAIR,    // as recorded, but one pair turned round
+    TS__WAY_PAIR,    // as recorded, but with one pair reversed
     TS__WAY_STREAMS, // by priorities of chains, which change at times
-    TS__WAY_ANY      // by priorities of events
+    TS__WAY_ANY      // by random priorities of events
 } ts__trial_way;
 
 typedef struct ts__trial_plan {
     ts__trial_way way;
-    uint32_t held, until; // events: the first not before the second
-    uint64_t changes[3];  // steps after which a chain falls back
+    uint32_t held, until; // events: `held` may not run before `until`
+    uint64_t changes[3];  // steps after which a chain gets the lowest priority
 } ts__trial_plan;
 
 static ts__trial_plan ts__trial_choose(ts__trial *t, uint64_t seed)
 {
     const size_t events = t->races->events.count;
     ts__trial_plan plan = { TS__WAY_ANY, TS_NODE_NONE, TS_NODE_NONE, { 0 } };
-    // Neighbouring seeds must not have neighbouring dice.
+    // Neighbouring seeds must not give similar random numbers.
     t->dice = ts__trial_hash(seed, seed, seed);
     const uint64_t way = ts__trial_dice(t, 4);
     if (way < 2 && t->pairs.count) {
@@ -58,7 +58,7 @@ static void ts__trial_push(ts__trial *t, const ts__trial_plan *plan,
                         item);
 }
 
-// What may run once an event has.
+// Adds the events that may run once `event` has.
 static void ts__trial_release(ts__trial *t, const ts__trial_plan *plan,
                               uint32_t event)
 {
@@ -70,7 +70,7 @@ static void ts__trial_release(ts__trial *t, const ts__trial_plan *plan,
     }
 }
 
-// One legal order.
+// Computes a legal order from a seed.
 static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
 {
     const ts_races *const x = t->races;
@@ -84,7 +84,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
     for (uint32_t i = 0; i < count; i++)
         if (!missing[i]) ts__trial_push(t, &plan, i);
     for (uint32_t n = 0; n < count;) {
-        // What is kept as recorded may tie a pair after all.
+        // The order that has to be kept may force the pair into recorded order.
         if (held && (plan.until == TS_NODE_NONE || !t->heap.count)) {
             held = false;
             plan.until = TS_NODE_NONE;
@@ -98,7 +98,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
         order[n++] = event;
         if (event == plan.until) plan.until = TS_NODE_NONE;
         for (int i = 0; i < 3; i++)
-            if (plan.changes[i] == n) // from here on behind all others
+            if (plan.changes[i] == n) // from here on it comes after all others
                 ((int64_t *)
                      t->priorities.data)[ts__races_event(x, event)->chain] =
                     (INT64_C(1) << 60) + n;
@@ -129,7 +129,7 @@ static bool ts__trial_links(ts__trial *t)
     return true;
 }
 
-// The pairs that race and may change places, as pairs of events.
+// Lists the races whose two events may be swapped, as pairs of events.
 static bool ts__trial_pairs(ts__trial *t)
 {
     const ts_races *const x = t->races;

@@ -1,6 +1,7 @@
-/* ---- Races: the two that matter ----------------------------------------- */
+/* ---- Races: reducing an order -------------------------------------------- */
 
-// The first k steps of the order found, then all others as recorded.
+// Sets `tried` to the first k steps of the order found, followed by all others
+// as recorded.
 static void ts__trial_prefix(ts__trial *t, size_t k)
 {
     const uint32_t *const found = (const uint32_t *)t->found.data;
@@ -17,8 +18,8 @@ static void ts__trial_prefix(ts__trial *t, size_t k)
         if (!taken[i]) tried[n++] = i;
 }
 
-// The same, and step k of the order found moved forward by some places.
-// Returns how many places it could move.
+// Does the same, with step k of the order found moved forward by `places`.
+// Returns how many places it could move at most.
 static size_t ts__trial_forward(ts__trial *t, size_t k, size_t places)
 {
     uint32_t *const tried = (uint32_t *)t->tried.data;
@@ -41,7 +42,8 @@ static bool ts__trial_same(ts__trial *t, uint64_t recorded)
            recorded;
 }
 
-// The first cells that do not hold what they did.
+// Stores the first range of cells whose contents differ from the recorded
+// outcome.
 static void ts__trial_differs(const ts__trial *t, ts_exploration *result)
 {
     const ts_races *const x = t->races;
@@ -52,7 +54,7 @@ static void ts__trial_differs(const ts__trial *t, ts_exploration *result)
     uint32_t low = 0;
     while (low < x->cell_count && !memcmp(&a[low], &b[low], sizeof *a))
         low++;
-    if (low == x->cell_count) return; // only the host saw something else
+    if (low == x->cell_count) return; // only the host read something different
     uint32_t high = low + 1;
     while (high < x->cell_count && memcmp(&a[high], &b[high], sizeof *a) &&
            space[high] == space[low])
@@ -92,9 +94,10 @@ static void ts__trial_sides(const ts_races *x, uint32_t first, uint32_t second,
 }
 
 /*
-    From the recorded order to the one found leads a way on which two
-    neighbours change places at each step; at its begin the memory is as
-    recorded, at its end it is not. Halving finds a step where that changes.
+    Finds the two events that matter. From the recorded order to the order found
+    leads a path of orders, each of which swaps two neighbours. At its beginning
+    the memory is as recorded, at its end it is not. Bisection finds a swap that
+    makes the difference.
 */
 static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
                              ts_exploration *result)

@@ -1,9 +1,9 @@
 /* ---- Races: events and their predecessors ------------------------------- */
 
-// All that one node of the order does to memory.
+// All memory accesses of one node of the order.
 typedef struct ts__race_event {
     uint32_t head;   // first actor
-    uint32_t before; // first of its predecessors
+    uint32_t before; // index of its first predecessor
     uint32_t before_count;
     uint32_t chain;
 } ts__race_event;
@@ -13,11 +13,11 @@ static ts__race_event *ts__races_event(const ts_races *x, size_t i)
     return (ts__race_event *)x->events.data + i;
 }
 
-typedef struct ts__tracer { // turns clocks into predecessors
+typedef struct ts__tracer { // derives predecessors from clocks
     ts_races *races;
     ts__precede order;
-    ts__rmap event_of;             // chain and epoch
-    uint32_t last_host, last_life; // event; a life: allocation or free
+    ts__rmap event_of;             // chain and epoch to event
+    uint32_t last_host, last_life; // events; last_life: last allocation or free
     bool failed;
 } ts__tracer;
 
@@ -40,12 +40,12 @@ static void ts__tracer_epoch(ts__tracer *t, uint32_t chain, uint32_t epoch)
         t, ts__rmap_get(&t->event_of, (uint64_t)chain << 32 | epoch));
 }
 
-// What a clock has beyond another one, from chain `first` on.
+// Adds what a clock has beyond another one, from chain `first` on.
 static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
                             const ts__vclock *then, uint32_t first)
 {
     if (!now || now == then) return;
-    if (then && then->level > now->level) { // as far as `now` reaches
+    if (then && then->level > now->level) { // compare as far as `now` reaches
         ts__tracer_news(t, now, then->u.below[0], first);
         return;
     }
@@ -63,7 +63,7 @@ static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
                         first + i * width);
 }
 
-// Whether a free by a call must stay behind the last event of a chain.
+// Whether a free by a call must come after the last event of a chain.
 static bool ts__tracer_frees(const ts_races *x, const ts__actor *actor,
                              uint32_t event)
 {
@@ -71,7 +71,7 @@ static bool ts__tracer_frees(const ts_races *x, const ts__actor *actor,
     return ts__free_waits(actor, ts__races_actor(x, head));
 }
 
-// What is not looked at for races stays as recorded.
+// Keeps the recorded order of what is not checked for races.
 static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
 {
     const ts__precede *const o = &t->order;

@@ -15,7 +15,8 @@ static ts_result ts__gather_scan(ts__gather *g, uint64_t kinds,
             if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
                 !(kinds >> h->event & 1))
                 continue;
-            // Damage costs the chunk alone; the reader's list has it.
+            // Only a damaged chunk is lost, and the reader's list of faults has
+            // it.
             const ts_result result = ts_reader_decode(reader, i, &columns);
             if (result == TS_ERR_MEMORY) g->failed = true;
             if (result == TS_OK && !g->failed) take(g, file, &columns);
@@ -75,8 +76,8 @@ static uint64_t ts__gather_call_key(uint32_t file, uint32_t track,
     return XXH3_64bits(v, sizeof v);
 }
 
-// Operations by their correlation; of several with one, as in a graph, it is
-// not known whose access it is: they get none.
+// Maps correlations to operations. If several operations share one, as in a
+// graph, their accesses cannot be attributed and are dropped.
 static bool ts__gather_name_calls(ts__gather *g)
 {
     const ts_replay *const r = g->races->replay;
@@ -95,8 +96,8 @@ static bool ts__gather_name_calls(ts__gather *g)
     return true;
 }
 
-// Finds the operations of all accesses and sorts these by operation, in the
-// order of the file; `time` is the operation then.
+// Finds the operations of all accesses and sorts the accesses by operation,
+// then by the order of the file. `time` becomes the operation.
 static bool ts__gather_match(ts__gather *g)
 {
     ts_races *const x = g->races;
@@ -136,7 +137,7 @@ static bool ts__gather_match(ts__gather *g)
     return ok;
 }
 
-// The accesses of an operation.
+// Finds the accesses of an operation and returns their number.
 static size_t ts__gather_touches(const ts__gather *g, uint32_t op,
                                  const ts__touch **first)
 {
@@ -158,7 +159,7 @@ static size_t ts__gather_touches(const ts__gather *g, uint32_t op,
 
 enum { TS__MEMORY_PAGEABLE = 1, TS__MEMORY_ARRAY = 5 };
 
-// The two sides of a copy. Addresses of arrays are none.
+// Adds the accesses of the two ends of a copy. Arrays have no addresses.
 static void ts__gather_copy(ts__gather *g, const ts__actor *actor,
                             const ts_columns *c, uint32_t i)
 {
@@ -180,7 +181,7 @@ static void ts__gather_copy(ts__gather *g, const ts__actor *actor,
     if (!reads && !writes) return;
     if (reads && staged) {
         ts__actor reader = *actor;
-        reader.node = call; // at its start: what is copied comes after it
+        reader.node = call; // at the start of the call: the copy comes after it
         reader.start = ts__replay_time(r)[call];
         reader.end = ts__replay_end(r, call);
         reader.host = true;
@@ -211,7 +212,7 @@ static void ts__gather_own(ts__gather *g, const ts__actor *actor,
     own.fill = ts__columns_get(c, TS_COLUMN_VALUE, i);
     const uint32_t who = ts__gather_actor(g, &own);
     if (g->failed) return;
-    // How much is freed is known when its allocation is.
+    // The size is set when the allocation of the freed address is known.
     ts__gather_span(g, who, address, frees ? 1 : size,
                     (uint8_t)(TS_ACCESS_WRITE | (frees       ? TS__SPAN_FREE
                                                  : allocates ? TS__SPAN_ALLOC
@@ -249,6 +250,6 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
         if (actor.node != TS_NODE_NONE || x->spans.count == spans) continue;
         x->stats.unplaced++;
         for (size_t k = spans; k < x->spans.count; k++)
-            ts__races_span(x, k)->mode = 0; // not looked at
+            ts__races_span(x, k)->mode = 0; // excluded from the check
     }
 }

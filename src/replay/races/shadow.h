@@ -1,25 +1,26 @@
 /* ---- Races: shadow of memory -------------------------------------------- */
 
 /*
-    All first and last addresses cut memory into cells; a tree over the cells
-    remembers who touched what. A range is at most two whole subtrees of each
-    level: its *parts*. Each part has four lists, of those who wrote and who
-    read the part as a whole (`own`) and something inside of it (`inner`):
+    The first and last addresses of all spans divide memory into cells. A tree
+    over the cells remembers who accessed what. A range consists of at most two
+    whole subtrees of each level, its *parts*. Each part has four lists: who
+    wrote and who read the part as a whole (`own`) or something inside of it
+    (`inner`).
 
-        whoever touches P conflicts with the own lists of P and of what is
-        above P, and with the inner list of P
+        An access to P conflicts with the own lists of P and of its
+        ancestors, and with the inner lists of P.
 
-    so that neither many small ranges in a big one nor the other way round
-    cost more than their number. A list has one entry for each chain, its
-    latest; a write takes out what it is ordered with, for whoever races with
-    that races with the write, too.
+    So neither many small ranges in a big one nor the reverse cost more than
+    their number. A list has one entry for each chain, the latest. A write
+    removes the entries that are ordered before it, since whoever races with
+    those races with the write, too.
 */
 typedef struct ts__mark {
     uint32_t chain, epoch;
     uint32_t span;
 } ts__mark;
 
-typedef struct ts__marks { // by chain
+typedef struct ts__marks { // sorted by chain
     ts__mark *data;
     uint32_t count, capacity;
 } ts__marks;
@@ -36,25 +37,27 @@ typedef struct ts__subtree {
     ts__marks lists[TS__PART_LISTS];
 } ts__subtree;
 
-typedef struct ts__alloced { // an allocation, by its address
-    uint32_t span;           // that allocated it
-    uint32_t freed;          // actor that did, or TS_NODE_NONE
+typedef struct ts__alloced { // an allocation, found by its address
+    uint32_t span;           // the span that allocated it
+    uint32_t freed;          // the span that freed it; TS_NODE_NONE: none
 } ts__alloced;
 
 typedef struct ts__shadow {
     ts_races *races;
     const ts_allocator *allocator;
     ts__precede order;
-    uint32_t leaves;  // a power of two
-    ts__rvec part_of; // uint32_t, of each tree node: its part, 0 none
-    ts__rvec parts;   // ts__subtree, from 1 on
-    // Of each tree node: the span that allocated or freed all of it last
-    // (TS_NODE_NONE: not all the same), and whether something in it is freed.
+    uint32_t leaves;  // number of leaves, a power of two
+    ts__rvec part_of; // uint32_t of each tree node: its part; 0: none
+    ts__rvec parts;   // ts__subtree; index 0 is unused
+    // Of each tree node: the span, counted from 1, that last allocated or freed
+    // all of it (TS_NODE_NONE: not the same for all), and whether any of it is
+    // freed.
     ts__rvec life, freed;
-    ts__rmap blocks; // hash of space and address
+    ts__rmap blocks; // hash of address space and address to allocation
     ts__rvec block_list;
-    ts__rvec seen;  // uint32_t, of each actor: the last that met it, plus 1
-    ts__rmap pairs; // of launch sites: row
+    // uint32_t of each actor: last actor checked against it, plus 1.
+    ts__rvec seen;
+    ts__rmap pairs; // hash of a pair of launch sites to row
     bool failed;
 } ts__shadow;
 
@@ -63,7 +66,7 @@ static bool ts__span_frees(const ts__strip *s)
     return s->mode & TS__SPAN_FREE;
 }
 
-// Numbers the cells: low and high of every span.
+// Numbers the cells and sets low and high of every span.
 static bool ts__cells_number(ts_races *x)
 {
     const ts_allocator *const a = &x->allocator;
@@ -99,13 +102,13 @@ static bool ts__cells_number(ts_races *x)
         ((uint32_t *)x->cell_spaces.data)[cell] = s->space;
         *(at & 1 ? &s->high : &s->low) = cell;
     }
-    x->cell_count = cell; // the last edge begins none
+    x->cell_count = cell; // no cell begins at the last address
     x->cells.count = (size_t)cell + 1;
     ts__rsort_close(a, &sort);
     return true;
 }
 
-// Calls for each part of a range: while (ts__parts_next(&w)) w.node ...
+// Iterates over the parts of a range: while (ts__parts_next(&w)) w.node ...
 typedef struct ts__parts_walk {
     uint32_t low, high, node;
 } ts__parts_walk;

@@ -1,25 +1,26 @@
 /* ---- Races: symbolic memory --------------------------------------------- */
 
-// What a cell holds: the bytes of `id` from `offset` on.
+// The content of a cell: the bytes of the object `id` from `offset` on.
 typedef struct ts__content {
     uint64_t id, offset;
 } ts__content;
 
-#define TS__CONTENT_FILL (UINT64_C(1) << 63) // the same at every offset
+// Bit of an id: all its bytes are equal.
+#define TS__CONTENT_FILL (UINT64_C(1) << 63)
 
 typedef struct ts__trial {
     ts_races *races;
     const ts_allocator *allocator;
     ts__rvec cells, recorded;   // ts__content: now; after the recorded order
-    ts__rvec saw, recorded_saw; // uint64_t, of each event: what it read
-    ts__rvec staged;            // uint64_t, of each actor: what a call read
-    ts__rvec moved;             // ts__content: a copy on its way
-    ts__rvec found, tried;      // uint32_t: orders of events
+    ts__rvec saw, recorded_saw; // uint64_t of each event: hash of what it read
+    ts__rvec staged; // uint64_t of each actor: hash of what its call staged
+    ts__rvec moved;  // ts__content: buffer for one copy
+    ts__rvec found, tried; // uint32_t: orders of events
     ts__rvec missing, after, after_offsets;
-    ts__rvec heap;       // ts__precede_item: events that could be next
-    ts__rvec priorities; // int64_t, of each chain
+    ts__rvec heap;       // ts__precede_item: events that may run next
+    ts__rvec priorities; // int64_t of each chain
     ts__rvec pairs;      // ts__race_pair of events
-    ts__rmap known;      // what orders came to
+    ts__rmap known;      // hashes of the outcomes of orders so far
     uint64_t dice;
 } ts__trial;
 
@@ -34,7 +35,7 @@ static uint64_t ts__trial_hash(uint64_t what, uint64_t a, uint64_t b)
     return XXH3_64bits(v, sizeof v) & ~TS__CONTENT_FILL;
 }
 
-enum { // what a hash is of
+enum { // what a hash stands for
     TS__HASH_INITIAL = 1,
     TS__HASH_FRESH,
     TS__HASH_FREED,
@@ -54,11 +55,12 @@ static void ts__trial_clear(ts__trial *t)
         cells[i].offset = ((const uint64_t *)x->cells.data)[i];
     }
     memset(t->saw.data, 0, t->saw.count * sizeof(uint64_t));
-    // A copy may come before its call: what another order left is not for it.
+    // A copy may come before its call in this order, and must not read what
+    // another order staged.
     memset(t->staged.data, 0, x->actors.count * sizeof(uint64_t));
 }
 
-// All that a strip holds, as one number.
+// Returns a hash of the contents of a span.
 static uint64_t ts__trial_read(const ts__trial *t, const ts__strip *s)
 {
     return XXH3_64bits(ts__trial_cells(t) + s->low,
@@ -75,8 +77,8 @@ static void ts__trial_write(ts__trial *t, const ts__strip *s, uint64_t id)
     }
 }
 
-// What lies from an address on, `size` bytes; *cell moves to the cell that
-// holds the first.
+// Returns the content of `size` bytes at an address; *cell moves on to the cell
+// that contains the first.
 static ts__content ts__trial_piece(const ts__trial *t, uint32_t *cell,
                                    uint64_t address, uint64_t size)
 {
@@ -114,8 +116,8 @@ static void ts__trial_copy(ts__trial *t, const ts__strip *from,
            (to->high - to->low) * sizeof *moved);
 }
 
-// What an operation writes: itself, from all that it reads. Writes somewhere
-// in a range keep some of what was there.
+// Runs an operation: it writes a hash of itself and all that it reads. A write
+// to an unknown part of a range keeps some of the old content.
 static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
 {
     const ts_races *const x = t->races;
@@ -136,8 +138,8 @@ static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
     }
 }
 
-// A copy: both sides, what its call read from pageable memory, or what came
-// from there.
+// Runs a copy, or one of the halves into which staging splits it: the call that
+// reads pageable memory, and the write of what was staged.
 static void ts__trial_memcpy(ts__trial *t, uint32_t index, uint64_t *saw)
 {
     const ts__actor *const actor = ts__races_actor(t->races, index);
@@ -182,7 +184,7 @@ static void ts__trial_step(ts__trial *t, uint32_t event)
         ts__trial_act(t, actor, (uint64_t *)t->saw.data + event);
 }
 
-// A digest of what came out: the memory and what the host read.
+// Returns a digest of the outcome: the memory and what the host read.
 static uint64_t ts__trial_digest(const ts__trial *t)
 {
     const ts_races *const x = t->races;
@@ -199,7 +201,8 @@ static uint64_t ts__trial_digest(const ts__trial *t)
         host);
 }
 
-// Runs an order. What device work read counts for telling orders apart only.
+// Runs an order and returns its digest. *class_of also covers what device work
+// read, which only serves to tell orders apart.
 static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
                               uint64_t *class_of)
 {

@@ -1,11 +1,11 @@
 /* ---- Races: vector clocks ----------------------------------------------- */
 
 /*
-    A clock tells how far each chain has got in what happened before: its
-    *epoch*, 0 nothing. Chains are streams and threads, thousands of them, and
-    most clocks differ in few places from the one that they came from. So a
-    clock is a tree of shared nodes: what is equal is one node, and joining
-    stops where both sides are the same.
+    A clock holds for each chain the *epoch* up to which its events happened
+    before; 0: none did. Chains are streams and threads. There are thousands of
+    them, and most clocks differ in few places from the clock that they derive
+    from. So a clock is a tree of shared nodes: equal subtrees are one node, and
+    joining stops where both sides are the same node.
 
                     level 1: 16 below, of 32 epochs each
                    /                 |
@@ -21,10 +21,10 @@ typedef struct ts__vclock {
 
 enum { TS__VCLOCK_SLAB = 256, TS__CHAINS_MAX = 65536 };
 
-typedef struct ts__vclocks { // where they come from
+typedef struct ts__vclocks { // the pool of clock nodes
     const ts_allocator *allocator;
-    ts__rvec slabs;   // ts__vclock *
-    ts__vclock *free; // linked by u.below[0]
+    ts__rvec slabs;   // ts__vclock *: arrays of TS__VCLOCK_SLAB nodes
+    ts__vclock *free; // free nodes, linked by u.below[0]
     bool failed;
 } ts__vclocks;
 
@@ -89,7 +89,7 @@ static uint32_t ts__vclock_get(const ts__vclock *clock, uint32_t chain)
     return clock ? clock->u.epochs[chain & 31] : 0;
 }
 
-// A clock of one's own that says the same. Takes the reference.
+// Returns an unshared node with the same content. Takes over the reference.
 static ts__vclock *ts__vclock_own(ts__vclocks *c, ts__vclock *clock)
 {
     if (!clock || clock->refs == 1) return clock;
@@ -105,7 +105,7 @@ static ts__vclock *ts__vclock_own(ts__vclocks *c, ts__vclock *clock)
     return own;
 }
 
-// The same clock with a root of a higher level. Takes the reference.
+// Raises a clock to a root of a higher level. Takes over the reference.
 static ts__vclock *ts__vclock_raise(ts__vclocks *c, ts__vclock *clock,
                                     uint32_t level)
 {
@@ -121,7 +121,8 @@ static ts__vclock *ts__vclock_raise(ts__vclocks *c, ts__vclock *clock,
     return clock;
 }
 
-// Takes the reference to `clock` (NULL: a new one) and gives one back.
+// Sets the epoch of a chain. Takes over the reference to `clock` (NULL: all
+// zero) and returns a reference to the result.
 static ts__vclock *ts__vclock_set(ts__vclocks *c, ts__vclock *clock,
                                   uint32_t chain, uint32_t epoch)
 {
@@ -145,7 +146,8 @@ static ts__vclock *ts__vclock_set(ts__vclocks *c, ts__vclock *clock,
     return clock;
 }
 
-// The later of both everywhere. Takes the reference to `a`, not that to `b`.
+// Returns the maximum of both clocks. Takes over the reference to `a`, not that
+// to `b`.
 static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
 {
     if (a == b || !b || c->failed) return a;
@@ -153,7 +155,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     if (a->level < b->level) a = ts__vclock_raise(c, a, b->level);
     a = ts__vclock_own(c, a);
     if (c->failed) return a;
-    if (a->level > b->level) { // b has nothing beyond the first child
+    if (a->level > b->level) { // b only covers the first child
         ts__vclock *at = a;
         while (at->level > b->level + 1) {
             at->u.below[0] = at->u.below[0] ? ts__vclock_own(c, at->u.below[0])

@@ -1,4 +1,4 @@
-/* ---- Timeline: when a thread was held up -------------------------------- */
+/* ---- Timeline: blocked threads ------------------------------------------- */
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
                              uint32_t lane, bool inferred)

@@ -1,4 +1,4 @@
-/* ---- Timeline: what each node waited for -------------------------------- */
+/* ---- Timeline: root causes of waits -------------------------------------- */
 
 // Returns the index of a node when calls are left out; calls have no bonds
 // here.
