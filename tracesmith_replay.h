@@ -6986,7 +6986,7 @@ struct ts_replay {
     ts__rvec changed;        // durations of nodes that the run used, if others
     struct ts__model *model; // by the first run that needs one
     ts__rvec lane_results, device_results; // ts_lane
-    ts__rvec circle;                       // nodes
+    ts__rvec cycle;                        // nodes
     ts_replay_stats stats;
 };
 
@@ -12332,7 +12332,7 @@ TS_API void ts_replay_close(ts_replay *replay)
                                &replay->kinds,        &replay->start,
                                &replay->gap,          &replay->changed,
                                &replay->lane_results, &replay->device_results,
-                               &replay->circle,       &replay->ends,
+                               &replay->cycle,        &replay->ends,
                                &replay->parts,        &replay->part_of.entries,
                                &replay->part_first };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
@@ -12372,7 +12372,7 @@ typedef struct ts__rrun {
 
 // Whether edges from `node` count: it fires them or, if it is not selected, its
 // recorded time does.
-static bool ts__rrun_heeds(const ts_replay *r, uint32_t node)
+static bool ts__rrun_counts(const ts_replay *r, uint32_t node)
 {
     return ts__replay_selected(r, node) || r->deps != TS_DEPS_NONE;
 }
@@ -12402,7 +12402,7 @@ static void ts__rrun_edges(ts__rrun *run)
 {
     const ts_replay *const r = run->replay;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__rrun_heeds(r, i)) continue;
+        if (!ts__rrun_counts(r, i)) continue;
         const bool fires = ts__replay_selected(r, i);
         const uint32_t end = run->offsets[i + 1];
         for (uint32_t e = run->offsets[i]; e < end; e++) {
@@ -12533,12 +12533,11 @@ static bool ts__rrun_cycle(ts__rrun *run)
         uint32_t owner = node;
         if (node >= ends_at && node < r->join_first)
             owner = ((const uint32_t *)r->waiters.data)[node - ends_at];
-        const uint32_t *const list = (const uint32_t *)r->circle.data;
-        const bool again =
-            r->circle.count && list[r->circle.count - 1] == owner;
+        const uint32_t *const list = (const uint32_t *)r->cycle.data;
+        const bool again = r->cycle.count && list[r->cycle.count - 1] == owner;
         if (owner < r->join_first && !again) {
-            uint32_t *const to = (uint32_t *)ts__rvec_push(
-                &r->allocator, &r->circle, sizeof *to);
+            uint32_t *const to =
+                (uint32_t *)ts__rvec_push(&r->allocator, &r->cycle, sizeof *to);
             if (to) *to = owner;
             ok = to != NULL;
         }
@@ -12548,12 +12547,12 @@ static bool ts__rrun_cycle(ts__rrun *run)
     return ok;
 }
 
-static void ts__cycle_reverse(ts__rvec *circle)
+static void ts__cycle_reverse(ts__rvec *cycle)
 {
-    uint32_t *const list = (uint32_t *)circle->data;
-    size_t count = circle->count, least = 0;
+    uint32_t *const list = (uint32_t *)cycle->data;
+    size_t count = cycle->count, least = 0;
     // The walk may have started between an operation and its end.
-    if (count > 1 && list[0] == list[count - 1]) circle->count = --count;
+    if (count > 1 && list[0] == list[count - 1]) cycle->count = --count;
     for (size_t i = 1; i < count; i++)
         if (list[i] < list[least]) least = i;
     while (least--) {
@@ -12837,7 +12836,7 @@ static bool ts__rrun_open(ts__rrun *run)
     run->missing = (uint32_t *)missing.data;
     for (size_t i = 0; i < count; i++)
         run->start[i] = run->gap[i] = TS__NO_TIME;
-    r->circle.count = 0;
+    r->cycle.count = 0;
     return true;
 }
 
@@ -12885,13 +12884,13 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 static bool ts__rrun_finish(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
-    uint64_t wanted = 0;
+    uint64_t selected = 0;
     for (uint32_t i = 0; i < r->node_count; i++)
-        wanted += ts__replay_selected(r, i);
+        selected += ts__replay_selected(r, i);
     ts__rrun_stuck(run);
-    if (run->ran < wanted) {
+    if (run->ran < selected) {
         if (!ts__rrun_cycle(run)) return false;
-        ts__cycle_reverse(&r->circle);
+        ts__cycle_reverse(&r->cycle);
     }
     return ts__figures(r);
 }
@@ -13145,8 +13144,8 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
 
 TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes)
 {
-    *nodes = (const uint32_t *)replay->circle.data;
-    return replay->circle.count;
+    *nodes = (const uint32_t *)replay->cycle.data;
+    return replay->cycle.count;
 }
 
 /* ---- 11.49 Model: classes of delays ------------------------------------- */
@@ -13610,7 +13609,7 @@ static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
 
 // Returns how far apart delays of one class may be. A wider spread is not a
 // constant delay but an unrecorded influence.
-static int64_t ts__edge_wide(uint32_t kind)
+static int64_t ts__edge_max_spread(uint32_t kind)
 {
     switch (kind) {
     case TS_EDGE_STREAM_ORDER:
@@ -13655,14 +13654,14 @@ static size_t ts__class_densest(const uint64_t *keys, size_t count,
     the shortest interval with half of them or, if that is wider than delays of
     one cause can be, on the densest interval of the maximum width.
 */
-static void ts__class_fence(ts__class *k, const uint64_t *keys, size_t count)
+static void ts__class_range(ts__class *k, const uint64_t *keys, size_t count)
 {
     const int64_t zero = INT64_C(1) << 39;
     const uint64_t mask = (UINT64_C(1) << 40) - 1;
     size_t need = count / 2 + 1;
     size_t first = ts__class_shortest(keys, count, need);
     int64_t low = (int64_t)(keys[first] & mask) - zero;
-    int64_t wide = ts__edge_wide(k->pub.kind);
+    int64_t wide = ts__edge_max_spread(k->pub.kind);
     if (low > wide) wide = low;
     if ((int64_t)(keys[first + need - 1] - keys[first]) > wide)
         first = ts__class_densest(keys, count, wide, &need);
@@ -13675,14 +13674,14 @@ static void ts__class_fence(ts__class *k, const uint64_t *keys, size_t count)
     k->pub.high_ns = high + more + TS__CLASS_NOISE_NS;
 }
 
-static void ts__calibrate_fences(ts__calibration *c, size_t count)
+static void ts__calibrate_ranges(ts__calibration *c, size_t count)
 {
     const uint64_t *const keys = ts__rsort_keys(&c->sort);
     for (size_t first = 0, end; first < count; first = end) {
         const uint64_t class_of = keys[first] >> 40;
         for (end = first; end < count && keys[end] >> 40 == class_of;)
             end++;
-        ts__class_fence(ts__model_class(c->model, (size_t)class_of),
+        ts__class_range(ts__model_class(c->model, (size_t)class_of),
                         keys + first, end - first);
     }
 }
@@ -13760,7 +13759,7 @@ static void ts__calibrate_fit(ts__calibration *c, ts__sampled which)
         return;
     }
     ts__rsort_run(&c->sort, count);
-    ts__calibrate_fences(c, count);
+    ts__calibrate_ranges(c, count);
     ts__calibrate_each(c, which, ts__sample_sum);
     ts__calibrate_delays(c, which);
 }
@@ -13941,7 +13940,7 @@ typedef struct ts__alter_edge {
     int64_t delay;
 } ts__alter_edge;
 
-static bool ts__change_means(const ts_change *change, uint32_t op)
+static bool ts__change_selects(const ts_change *change, uint32_t op)
 {
     return !change->operations || change->operations[op];
 }
@@ -14119,7 +14118,7 @@ static bool ts__alter_cut(ts__alter *a, const ts_change *change)
         return false;
     uint16_t *const cuts = (uint16_t *)a->cuts.data;
     for (uint32_t i = 0; i < r->op_count; i++)
-        if (ts__change_means(change, i)) cuts[i] |= (uint16_t)change->edges;
+        if (ts__change_selects(change, i)) cuts[i] |= (uint16_t)change->edges;
     return true;
 }
 
@@ -14218,7 +14217,7 @@ static bool ts__alter_is_transfer(const ts_replay *r, const ts_change *change,
 {
     const uint8_t kind = ts__replay_op(r, op)->kind;
     return (kind == TS_EVENT_MEMCPY || kind == TS_EVENT_COLLECTIVE) &&
-           ts__change_means(change, op);
+           ts__change_selects(change, op);
 }
 
 static int64_t ts__alter_transferred(const ts_change *change,
@@ -14271,7 +14270,7 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
 static void ts__alter_scale(const ts__alter *a, const ts_change *change)
 {
     for (uint32_t i = 0; i < a->replay->op_count; i++)
-        if (ts__change_means(change, i))
+        if (ts__change_selects(change, i))
             a->duration[i] = ts__ratio_of(change->factor, a->duration[i]);
 }
 
@@ -14301,7 +14300,7 @@ static bool ts__alter_calls(ts__alter *a, uint8_t of_ops, uint8_t of_calls)
 static bool ts__alter_remove(ts__alter *a, const ts_change *change)
 {
     for (uint32_t i = 0; i < a->replay->op_count; i++) {
-        if (!ts__change_means(change, i)) continue;
+        if (!ts__change_selects(change, i)) continue;
         a->flags[i] |= TS__ALTER_REMOVED;
         a->duration[i] = 0;
     }
@@ -14312,7 +14311,7 @@ static bool ts__alter_no_launch(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
     for (uint32_t i = 0; i < r->op_count; i++)
-        if (ts__change_means(change, i) &&
+        if (ts__change_selects(change, i) &&
             !ts__kind_syncs(ts__replay_op(r, i)->kind))
             a->flags[i] |= TS__ALTER_LAUNCHED;
     return ts__alter_calls(a, TS__ALTER_LAUNCHED, TS__ALTER_LAUNCHED);
@@ -14337,7 +14336,7 @@ static bool ts__alter_insert(ts__alter *a, const ts_change *change,
     if (!m->extra.count) memset(extra, 0, r->op_count * sizeof *extra);
     m->extra.count = r->op_count;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__change_means(change, i) || !ts__alter_can_follow(r, i) ||
+        if (!ts__change_selects(change, i) || !ts__alter_can_follow(r, i) ||
             !ts__replay_selected(r, i))
             continue;
         ts_inserted *const to = (ts_inserted *)ts__rvec_push(
@@ -14384,13 +14383,13 @@ static bool ts__alter_fuse(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__change_means(change, i) || !ts__alter_can_follow(r, i))
+        if (!ts__change_selects(change, i) || !ts__alter_can_follow(r, i))
             continue;
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
             const uint32_t to = ts__replay_target(r, e);
             if (ts__replay_kind(r, e) == TS_EDGE_STREAM_ORDER &&
-                to < r->op_count && ts__change_means(change, to) &&
+                to < r->op_count && ts__change_selects(change, to) &&
                 ts__alter_can_follow(r, to))
                 a->flags[to] |= TS__ALTER_FUSED;
         }
@@ -14688,7 +14687,8 @@ static bool ts__alter_move(ts__alter *a, const ts_change *change)
     const ts_replay *const r = a->replay;
     bool any = false;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__change_means(change, i) || !ts__alter_in_order(r, i)) continue;
+        if (!ts__change_selects(change, i) || !ts__alter_in_order(r, i))
+            continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         uint32_t to = a->lane_of[i];
@@ -14749,7 +14749,7 @@ static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
     const ts_replay *const r = a->replay;
     const uint32_t owner = ts__settle_owner(r, node);
     const uint32_t hidden = ts__alter_hidden(r, owner);
-    if (hidden == 2 || !ts__change_means(change, owner)) return true;
+    if (hidden == 2 || !ts__change_selects(change, owner)) return true;
     for (uint32_t e = ts__replay_offsets(r)[node];
          e < ts__replay_offsets(r)[node + 1]; e++) {
         const uint8_t kind = ts__replay_kind(r, e), base = TS_EDGE_KIND(kind);
@@ -14777,7 +14777,7 @@ static bool ts__alter_overlap(ts__alter *a, const ts_change *change)
         const uint32_t hidden = ts__alter_hidden(r, i);
         ts__alter_lane *const lane =
             (ts__alter_lane *)lanes.data + ts__replay_lanes(r)[i];
-        if (hidden < 2 && ts__change_means(change, i)) {
+        if (hidden < 2 && ts__change_selects(change, i)) {
             const uint32_t from = lane->of_kind[hidden];
             if (from != TS_NODE_NONE && from != lane->last)
                 ok = ts__alter_follow(a, from, i);
@@ -14891,7 +14891,8 @@ static void ts__alter_close(ts__alter *a)
 
 // Returns the residual of a launch that came late because its call took long:
 // it shrinks by the time that a change saves in the call.
-static int64_t ts__alter_late(const ts__alter *a, uint32_t op, int64_t gap)
+static int64_t ts__alter_late_launch(const ts__alter *a, uint32_t op,
+                                     int64_t gap)
 {
     const ts_replay *const r = a->replay;
     const uint32_t call = ts__replay_op(r, op)->call;
@@ -14922,7 +14923,7 @@ static bool ts__alter_gaps(ts__alter *a)
         else if (flags & TS__ALTER_FREE && owner != i)
             gap[i] = 0; // the delay came from a wait that the change removed
         else if (a->spans.count && i < r->op_count)
-            gap[i] = ts__alter_late(a, i, gap[i]);
+            gap[i] = ts__alter_late_launch(a, i, gap[i]);
     }
     return true;
 }
@@ -15489,7 +15490,7 @@ static bool ts__walk_bounds(ts__walk *w)
         return false;
     ts__bound *const bounds = (ts__bound *)w->bounds.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__rrun_heeds(r, i) || ts__walk_start(w, i) == TS__NO_TIME)
+        if (!ts__rrun_counts(r, i) || ts__walk_start(w, i) == TS__NO_TIME)
             continue;
         for (uint32_t e = w->run.offsets[i]; e < w->run.offsets[i + 1]; e++) {
             ts__bound *const bound = &bounds[w->run.targets[e]];
@@ -15581,7 +15582,8 @@ static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
 
 // Returns when a node would have begun if its wait, from `source` on, had taken
 // the usual time. Nothing explains the time after that.
-static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
+static int64_t ts__walk_usual_start(const ts__walk *w, uint32_t node,
+                                    int64_t source)
 {
     if (!ts__model_is_held(w->model, node)) return w->until;
     const int64_t more = ((const int64_t *)w->model->residual.data)[node];
@@ -15591,7 +15593,7 @@ static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
 
 // Returns the first time at which the record shows anything of the thread of a
 // call. The time before that is no work of the call.
-static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
+static int64_t ts__walk_thread_begin(const ts_replay *r, uint32_t call)
 {
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[call]);
@@ -15635,7 +15637,7 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const uint32_t owner = ts__walk_owner(w->replay, node);
     if (bound->from == TS_NODE_NONE) {
         if (owner >= w->replay->op_count)
-            ts__walk_part(w, ts__walk_begun(w->replay, owner), owner,
+            ts__walk_part(w, ts__walk_thread_begin(w->replay, owner), owner,
                           TS_EDGE_SELF, true, TS_COST_HOST);
         ts__walk_part(w, INT64_MIN, owner, TS_EDGE_SELF, true,
                       TS_COST_UNEXPLAINED);
@@ -15644,8 +15646,9 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const uint8_t kind = w->run.kinds[bound->edge];
     *from_start = kind & TS_EDGE_FROM_START;
     const int64_t source = ts__walk_source(w, bound->from, kind);
-    ts__walk_part(w, w->modelled ? bound->at : ts__walk_usual(w, node, source),
-                  owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
+    ts__walk_part(
+        w, w->modelled ? bound->at : ts__walk_usual_start(w, node, source),
+        owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
     if (w->modelled && w->until > source && ts__walk_assumes(w, bound->edge))
         w->model->path.assumed_ns += w->until - source;
     ts__walk_part(w, source, owner, TS_EDGE_KIND(kind), true,
@@ -16028,7 +16031,7 @@ static void ts__model_gaps(ts__rrun *run, const ts__model *m,
 // Keeps streams first in, first out: an operation that began sooner than usual
 // in the record still starts after the end of its predecessor on the stream.
 // The record itself satisfies this, so an unchanged run stays the same.
-static void ts__model_fifo(const ts__rrun *run, ts__model *m)
+static void ts__model_keep_fifo(const ts__rrun *run, ts__model *m)
 {
     const ts_replay *const r = run->replay;
     const int64_t *const gap = (const int64_t *)m->gap.data;
@@ -16072,7 +16075,7 @@ static void ts__model_inserted(ts_replay *r)
     }
 }
 
-static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
+static bool ts__model_run_changed(ts_replay *r, const ts_replay_run_desc *desc)
 {
     ts__alter alter = { 0 };
     alter.replay = r;
@@ -16083,7 +16086,7 @@ static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
     ts__rrun run = ts__model_graph(r);
     if (ok) ok = ts__rrun_open(&run);
     if (ok) {
-        ts__model_fifo(&run, r->model);
+        ts__model_keep_fifo(&run, r->model);
         ts__rrun_edges(&run);
         ts__model_gaps(&run, r->model, desc);
         ok = ts__model_loop(&run, desc);
@@ -16110,7 +16113,7 @@ static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc)
     if (!m) return TS_ERR_MEMORY;
     r->stats.unexplained = m->unexplained;
     r->stats.unexplained_ns = m->unexplained_ns;
-    return ts__model_go(r, desc) ? TS_OK : TS_ERR_MEMORY;
+    return ts__model_run_changed(r, desc) ? TS_OK : TS_ERR_MEMORY;
 }
 
 TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,
@@ -16158,11 +16161,11 @@ typedef struct ts__tl_device {
 } ts__tl_device;
 
 // The edge into a node that was satisfied last: the node is bound by it.
-typedef struct ts__tl_bond {
+typedef struct ts__tl_binding {
     int64_t at_ns;
     uint32_t source; // TS_NODE_NONE: no edge
     uint8_t kind;
-} ts__tl_bond;
+} ts__tl_binding;
 
 // The root cause of a node's wait: see ts_timeline_culprit.
 typedef struct ts__tl_root {
@@ -16196,7 +16199,7 @@ struct ts_timeline {
     // from_ns, or TS__NO_TIME.
     const int64_t *reach;
     ts__rvec begin, finish; // int64_t of each node, if replayed
-    ts__rvec bonds;         // ts__tl_bond of each node but calls
+    ts__rvec bindings;      // ts__tl_binding of each node but calls
     ts__rvec roots;         // ts__tl_root of each node but calls
     ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
     ts__rvec order;         // uint32_t: operations in order of begin
@@ -16292,7 +16295,7 @@ static bool ts__tl_times(ts_timeline *t)
 }
 
 // Whether the timeline covers an operation.
-static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
+static bool ts__tl_covers(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
     const uint32_t lane = ts__replay_lanes(r)[op];
@@ -16332,7 +16335,7 @@ static bool ts__tl_order(ts_timeline *t)
     uint32_t *const order = (uint32_t *)t->order.data;
     size_t count = 0;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__tl_wants(t, i)) continue;
+        if (!ts__tl_covers(t, i)) continue;
         order[count++] = i;
         const int64_t finish = ts__tl_finish(t, i);
         if (count == 1 || finish > t->end_ns) t->end_ns = finish;
@@ -16346,13 +16349,13 @@ static bool ts__tl_order(ts_timeline *t)
 
 // Returns the index of a node when calls are left out; calls have no bonds
 // here.
-static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
+static uint32_t ts__tl_index(const ts_replay *r, uint32_t node)
 {
     return node < r->op_count ? node : node - r->call_count;
 }
-static ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
+static ts__tl_binding *ts__tl_binding_of(const ts_timeline *t, uint32_t node)
 {
-    return (ts__tl_bond *)t->bonds.data + ts__tl_place(t->replay, node);
+    return (ts__tl_binding *)t->bindings.data + ts__tl_index(t->replay, node);
 }
 
 // Whether an edge takes precedence over another one satisfied at the same time.
@@ -16380,7 +16383,7 @@ static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
 
 // Whether an operation is an event wait of zero duration. Its recorded time may
 // be when the stream reached it or when its event completed.
-static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
+static bool ts__tl_is_instant(const ts_timeline *t, uint32_t op)
 {
     return op < t->replay->op_count &&
            ts__replay_op(t->replay, op)->kind == TS_EVENT_EVENT_WAIT &&
@@ -16389,14 +16392,15 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 
 // Binds such a wait to its event, unless the stream reached it later. The edge
 // from its own begin was ignored before, since that time is ambiguous.
-static void ts__tl_bind_moments(ts_timeline *t)
+static void ts__tl_bind_instants(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     for (size_t i = 0; i < r->waiters.count; i++) {
         const uint32_t op = ts__tl_u32(&r->waiters)[i];
-        if (!ts__tl_is_moment(t, op)) continue;
-        const ts__tl_bond *const own = ts__tl_bond_of(t, op);
-        ts__tl_bond *const end = ts__tl_bond_of(t, ts__replay_end_node(r, op));
+        if (!ts__tl_is_instant(t, op)) continue;
+        const ts__tl_binding *const own = ts__tl_binding_of(t, op);
+        ts__tl_binding *const end =
+            ts__tl_binding_of(t, ts__replay_end_node(r, op));
         if (end->source != TS_NODE_NONE &&
             (own->source == TS_NODE_NONE || own->at_ns <= end->at_ns))
             continue;
@@ -16410,7 +16414,7 @@ static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond),
+    if (!ts__rvec_fill(a, &t->bindings, sizeof(ts__tl_binding),
                        r->node_count - r->call_count, 0xFF) ||
         !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0))
         return false;
@@ -16422,20 +16426,20 @@ static bool ts__tl_bind(ts_timeline *t)
             if (ts__tl_is_call(r, to)) continue;
             const uint8_t kind = ts__replay_kind(r, e);
             const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
-            ts__tl_bond *const bond = ts__tl_bond_of(t, to);
+            ts__tl_binding *const binding = ts__tl_binding_of(t, to);
             ts__tl_hold(t, to, kind);
-            if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
+            if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_instant(t, i))
                 continue;
-            if (bond->source != TS_NODE_NONE &&
-                (at < bond->at_ns ||
-                 (at == bond->at_ns && !ts__tl_prefers(kind, bond->kind))))
+            if (binding->source != TS_NODE_NONE &&
+                (at < binding->at_ns || (at == binding->at_ns &&
+                                         !ts__tl_prefers(kind, binding->kind))))
                 continue;
-            bond->at_ns = at;
-            bond->source = i;
-            bond->kind = kind;
+            binding->at_ns = at;
+            binding->source = i;
+            binding->kind = kind;
         }
     }
-    ts__tl_bind_moments(t);
+    ts__tl_bind_instants(t);
     return true;
 }
 
@@ -16443,9 +16447,9 @@ static bool ts__tl_bind(ts_timeline *t)
 // none.
 static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 {
-    const ts__tl_bond *const bond = ts__tl_bond_of(t, node);
-    return bond->source == TS_NODE_NONE ? TS_EDGE_SELF
-                                        : TS_EDGE_KIND(bond->kind);
+    const ts__tl_binding *const binding = ts__tl_binding_of(t, node);
+    return binding->source == TS_NODE_NONE ? TS_EDGE_SELF
+                                           : TS_EDGE_KIND(binding->kind);
 }
 
 // Whether a node can be a root cause: a host call, an operation of the host, or
@@ -16463,11 +16467,12 @@ static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
 
 // Returns the node that `node` was bound by, TS_NODE_NONE if there is none.
 // *stops: it is a root cause (for an end node its owner is returned).
-static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
+static uint32_t ts__tl_previous(const ts_timeline *t, uint32_t node,
+                                bool *stops)
 {
     const ts_replay *const r = t->replay;
     *stops = true;
-    const uint32_t from = ts__tl_bond_of(t, node)->source;
+    const uint32_t from = ts__tl_binding_of(t, node)->source;
     if (from == TS_NODE_NONE) return TS_NODE_NONE;
     const uint32_t owner = ts__settle_owner(r, from);
     // At the end of a synchronisation, continue with what the synchronisation
@@ -16482,16 +16487,16 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 
 static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
 {
-    return (ts__tl_root *)t->roots.data + ts__tl_place(t->replay, node);
+    return (ts__tl_root *)t->roots.data + ts__tl_index(t->replay, node);
 }
 
 // Returns the root of `node`, given the root of the node it was bound by.
-static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
-                               uint32_t back, bool stops)
+static ts__tl_root ts__tl_root_from(const ts_timeline *t, uint32_t node,
+                                    uint32_t back, bool stops)
 {
     ts__tl_root root = { TS_NODE_NONE, TS_EDGE_SELF, false, true };
     if (back == TS_NODE_NONE) return root;
-    const uint8_t kind = ts__tl_bond_of(t, node)->kind;
+    const uint8_t kind = ts__tl_binding_of(t, node)->kind;
     const uint8_t edge = TS_EDGE_KIND(kind);
     root.culprit = back;
     root.edge = edge;
@@ -16507,10 +16512,10 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
 }
 
 // Prefetches the node that binds an operation; it may be anywhere in memory.
-static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
+static void ts__tl_prefetch(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
-    const uint32_t from = ts__tl_bond_of(t, op)->source;
+    const uint32_t from = ts__tl_binding_of(t, op)->source;
     if (from >= r->op_count) return;
     __builtin_prefetch(ts__replay_op(r, from));
     __builtin_prefetch(&ts__replay_time(r)[from]);
@@ -16523,7 +16528,7 @@ static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
     records; a path ends where it closes one. What calls wait for is not
     followed.
 */
-static bool ts__tl_follow(ts_timeline *t)
+static bool ts__tl_find_roots(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
@@ -16535,11 +16540,11 @@ static bool ts__tl_follow(ts_timeline *t)
     for (uint32_t i = 0; ok && i < r->node_count; i++) {
         uint32_t node = i;
         if (ts__tl_is_call(r, i)) continue;
-        if (i + 16 < r->op_count) ts__tl_fetch(t, i + 16);
+        if (i + 16 < r->op_count) ts__tl_prefetch(t, i + 16);
         bool stops = false;
-        uint32_t back = ts__tl_back(t, node, &stops);
+        uint32_t back = ts__tl_previous(t, node, &stops);
         if (stops) { // most do
-            *ts__tl_root_at(t, node) = ts__tl_join(t, node, back, true);
+            *ts__tl_root_at(t, node) = ts__tl_root_from(t, node, back, true);
             continue;
         }
         for (path.count = 0; ok && !stops && !ts__tl_root_at(t, node)->known;) {
@@ -16550,13 +16555,13 @@ static bool ts__tl_follow(ts_timeline *t)
             *step = node;
             ts__tl_root_at(t, node)->known = true;
             ts__tl_root_at(t, node)->culprit = TS_NODE_NONE;
-            back = ts__tl_back(t, node, &stops);
+            back = ts__tl_previous(t, node, &stops);
             if (!stops) node = back;
         }
         while (ok && path.count) {
             const uint32_t step = ts__tl_u32(&path)[--path.count];
-            back = ts__tl_back(t, step, &stops);
-            *ts__tl_root_at(t, step) = ts__tl_join(t, step, back, stops);
+            back = ts__tl_previous(t, step, &stops);
+            *ts__tl_root_at(t, step) = ts__tl_root_from(t, step, back, stops);
         }
     }
     ts__rvec_close(a, &path);
@@ -16596,7 +16601,8 @@ static bool ts__tl_block_list(ts_timeline *t)
         // The queue did not hold it up.
         if (!queue && held == TS__HELD_QUEUE) continue;
         // A query, or a wait for something already completed, did not block.
-        if (ts__tl_bond_of(t, end)->at_ns <= ts__tl_begin(t, owner)) continue;
+        if (ts__tl_binding_of(t, end)->at_ns <= ts__tl_begin(t, owner))
+            continue;
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
                               !queue && !(held & TS__HELD_SYNC));
@@ -16875,7 +16881,7 @@ typedef struct ts__tl_sweep {
 } ts__tl_sweep;
 
 // Adds the time from `now` to `to` to the figures of what is running.
-static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
+static bool ts__tl_advance(ts__tl_sweep *s, int64_t to)
 {
     ts_timeline *const t = s->timeline;
     const int64_t part = ts__tl_clip(t, s->now, to);
@@ -16901,11 +16907,11 @@ static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
     return true;
 }
 
-static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
+static bool ts__tl_advance_ends(ts__tl_sweep *s, int64_t until)
 {
     while (s->ends.count && ((const ts__ready *)s->ends.data)->time <= until) {
         const ts__ready end = ts__ready_pop(&s->ends);
-        if (!ts__tl_pass(s, end.time)) return false;
+        if (!ts__tl_advance(s, end.time)) return false;
         s->running[end.place]--;
         s->all--;
     }
@@ -16934,10 +16940,10 @@ static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
     const ts_timeline *const t = s->timeline;
     const uint8_t kind = ts__replay_op(t->replay, op)->kind;
     const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
-    if (end <= begin || !ts__tl_pass_ends(s, begin)) return end <= begin;
+    if (end <= begin || !ts__tl_advance_ends(s, begin)) return end <= begin;
     if (!s->all && begin > s->now && !ts__tl_gap_add(s, op, begin))
         return false;
-    if (!ts__tl_pass(s, begin)) return false;
+    if (!ts__tl_advance(s, begin)) return false;
     const ts_work work = ts__tl_work(kind);
     const ts__ready item = { end, (uint64_t)work };
     s->running[work]++;
@@ -16987,7 +16993,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
                                         ts__tl_finish(t, op) > t->from_ns);
         ok = ts__tl_sweep_op(&s, op);
     }
-    ok = ok && ts__tl_pass_ends(&s, end);
+    ok = ok && ts__tl_advance_ends(&s, end);
     ts__rvec_close(&t->allocator, &s.ends);
     d->gap_count = t->gaps.count - d->gap_first;
     if (t->windowed && start < t->from_ns) start = t->from_ns;
@@ -17027,22 +17033,22 @@ static uint64_t ts__tl_select(const uint64_t *values, size_t count,
 // recorded enqueue time counts.
 static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
 {
-    const ts__tl_bond *const bond = ts__tl_bond_of(t, op);
-    if (bond->source != TS_NODE_NONE &&
-        TS_EDGE_KIND(bond->kind) == TS_EDGE_LAUNCH)
+    const ts__tl_binding *const binding = ts__tl_binding_of(t, op);
+    if (binding->source != TS_NODE_NONE &&
+        TS_EDGE_KIND(binding->kind) == TS_EDGE_LAUNCH)
         return true;
     const ts__op *const o = ts__replay_op(t->replay, op);
     return o->call == TS_NODE_NONE && o->issue != TS__NO_TIME &&
-           (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
+           (binding->source == TS_NODE_NONE || binding->at_ns <= issue);
 }
 
 // Whether an event record was synthesized for a wait: it then has the call of
 // the operation that it follows, and was not launched itself.
-static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
+static bool ts__tl_is_synthesized(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
     const ts__op *const o = ts__replay_op(r, op);
-    const uint32_t source = ts__tl_bond_of(t, op)->source;
+    const uint32_t source = ts__tl_binding_of(t, op)->source;
     return o->kind == TS_EVENT_EVENT_RECORD && o->call != TS_NODE_NONE &&
            source < r->op_count && ts__replay_op(r, source)->call == o->call;
 }
@@ -17053,8 +17059,8 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
     those of all operations, followed by those of the window's operations, a
     subset; counts receives the size of both lists.
 */
-static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
-                            uint64_t *latencies, size_t counts[2])
+static void ts__tl_scan_device(ts_timeline *t, ts__tl_device *d,
+                               uint64_t *latencies, size_t counts[2])
 {
     int64_t *const issues = (int64_t *)t->issues.data;
     uint64_t *const inside = latencies + (d[1].first - d->first);
@@ -17064,7 +17070,7 @@ static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
         const int64_t issue = issues[i] =
-            ts__tl_is_echo(t, op) ? begin : ts__tl_issue(t, op);
+            ts__tl_is_synthesized(t, op) ? begin : ts__tl_issue(t, op);
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
             if (!any) d->start_ns = begin;
@@ -17134,7 +17140,7 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
     if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
                           ops * (t->windowed ? 2 : 1)))
         return false;
-    ts__tl_overview(t, d, (uint64_t *)values.data, counts);
+    ts__tl_scan_device(t, d, (uint64_t *)values.data, counts);
     ts__tl_queued(t, d, device);
     ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);
@@ -17427,7 +17433,7 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     t->reach = reach;
     ts_result result = TS_ERR_MEMORY;
     if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&
-        ts__tl_follow(t) && ts__tl_blocks(t) && ts__tl_lists(t))
+        ts__tl_find_roots(t) && ts__tl_blocks(t) && ts__tl_lists(t))
         result = t->order.count ? ts__tl_devices(t) : TS_ERR_NOT_FOUND;
     if (result != TS_OK) {
         ts_timeline_close(t);
@@ -17451,7 +17457,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
     ts__rvec *const vecs[] = { &timeline->begin,       &timeline->finish,
-                               &timeline->bonds,       &timeline->roots,
+                               &timeline->bindings,    &timeline->roots,
                                &timeline->held,        &timeline->order,
                                &timeline->by_device,   &timeline->issues,
                                &timeline->by_lane,     &timeline->lane_first,
@@ -17616,36 +17622,36 @@ TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
                                               size_t stream)
 {
     const ts_replay *const r = timeline->replay;
-    ts_state_spans stays;
-    memset(&stays, 0, sizeof stays);
-    stays.timeline = timeline;
-    if (stream >= r->lane_results.count) return stays;
+    ts_state_spans spans;
+    memset(&spans, 0, sizeof spans);
+    spans.timeline = timeline;
+    if (stream >= r->lane_results.count) return spans;
     const uint32_t *const first =
         ts__tl_u32(&timeline->lane_first) +
         (r->lanes.count - r->lane_results.count + stream);
-    if (first[0] == first[1]) return stays;
-    stays.more = true;
-    stays.at = first[0];
-    stays.end = first[1];
-    ts__state_spans_load(&stays);
-    stays.now_ns = stays.issue_ns;
-    stays.busy_ns = stays.wait_ns = stays.now_ns;
-    stays.runs = stays.waits = TS_NODE_NONE;
-    return stays;
+    if (first[0] == first[1]) return spans;
+    spans.more = true;
+    spans.at = first[0];
+    spans.end = first[1];
+    ts__state_spans_load(&spans);
+    spans.now_ns = spans.issue_ns;
+    spans.busy_ns = spans.wait_ns = spans.now_ns;
+    spans.runs = spans.waits = TS_NODE_NONE;
+    return spans;
 }
 
 // If a node waited beyond *until, extends *until and stores the root cause in
 // `span`.
 static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
-                                 int64_t *until, ts_state_span *stay)
+                                 int64_t *until, ts_state_span *span)
 {
-    const int64_t at = ts__tl_bond_of(t, node)->at_ns;
+    const int64_t at = ts__tl_binding_of(t, node)->at_ns;
     if (at <= *until) return;
     const ts__tl_root *const root = ts__tl_root_at(t, node);
     *until = at;
-    stay->culprit = root->culprit;
-    stay->edge = root->edge;
-    stay->inferred = root->inferred;
+    span->culprit = root->culprit;
+    span->edge = root->edge;
+    span->inferred = root->inferred;
 }
 
 // Takes the next operation as begun.
@@ -17667,26 +17673,26 @@ static void ts__state_spans_begin(ts_state_spans *s)
 
 // Finds the state before the next operation while nothing runs on the stream.
 // Returns until when that state lasts.
-static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
+static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *span)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t op = s->next_op;
     int64_t until = s->now_ns;
-    stay->state = TS_STATE_IDLE;
+    span->state = TS_STATE_IDLE;
     // All operations issued before this one have begun, so the queue is empty.
     if (s->issue_ns > until) return s->issue_ns;
     if (s->next_kind & TS__TL_BEGIN_HELD)
-        ts__state_spans_hold(t, op, &until, stay);
+        ts__state_spans_hold(t, op, &until, span);
     if (s->next_kind & TS__TL_END_HELD)
         ts__state_spans_hold(t, ts__replay_end_node(t->replay, op), &until,
-                             stay);
-    stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
+                             span);
+    span->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
     return until > s->now_ns ? until : s->begin_ns;
 }
 
 // Produces one span, not yet merged with the next; it may be empty. Returns
 // false at the end.
-static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
+static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *span)
 {
     const ts_timeline *const t = s->timeline;
     const bool next = s->at < s->end;
@@ -17695,63 +17701,63 @@ static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
         TS_STATE_FINISHED, s->now_ns, begin, next ? s->next_op : TS_NODE_NONE,
         TS_NODE_NONE,      0,         false
     };
-    *stay = none;
+    *span = none;
     if (next && begin <= s->now_ns) {
         ts__state_spans_begin(s);
-        stay->end_ns = s->now_ns;
+        span->end_ns = s->now_ns;
         return true;
     }
     int64_t until = begin;
     if (s->busy_ns > s->now_ns) {
-        stay->state = TS_STATE_RUNNING;
-        stay->operation = s->runs;
+        span->state = TS_STATE_RUNNING;
+        span->operation = s->runs;
         until = s->busy_ns;
     } else if (s->wait_ns > s->now_ns) {
-        stay->state = TS_STATE_WAITING;
-        stay->operation = ts__settle_owner(t->replay, s->waits);
+        span->state = TS_STATE_WAITING;
+        span->operation = ts__settle_owner(t->replay, s->waits);
         until = s->wait_ns;
         const ts__tl_root *const root = ts__tl_root_at(t, s->waits);
-        stay->culprit = root->culprit;
-        stay->edge = root->edge;
-        stay->inferred = root->inferred;
+        span->culprit = root->culprit;
+        span->edge = root->edge;
+        span->inferred = root->inferred;
     } else if (next) {
-        until = ts__state_spans_before(s, stay);
+        until = ts__state_spans_before(s, span);
     } else if (s->now_ns >= begin) {
         return false;
     }
     if (next && until > begin) until = begin;
-    stay->end_ns = s->now_ns = until;
+    span->end_ns = s->now_ns = until;
     return true;
 }
 
-TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay)
+TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span)
 {
-    if (!stays->more) return false;
-    while (ts__state_spans_step(stays, stay)) {
-        if (stay->start_ns == stay->end_ns) continue;
-        ts_state_span *const kept = &stays->next;
+    if (!spans->more) return false;
+    while (ts__state_spans_step(spans, span)) {
+        if (span->start_ns == span->end_ns) continue;
+        ts_state_span *const kept = &spans->next;
         const bool same =
-            stays->kept && kept->state == stay->state &&
-            (stay->state != TS_STATE_WAITING ||
-             (kept->culprit == stay->culprit && kept->edge == stay->edge));
+            spans->kept && kept->state == span->state &&
+            (span->state != TS_STATE_WAITING ||
+             (kept->culprit == span->culprit && kept->edge == span->edge));
         if (same) {
-            kept->end_ns = stay->end_ns;
+            kept->end_ns = span->end_ns;
             // A merged span names the last pending operation, but the first
             // running one.
-            if (stay->state != TS_STATE_RUNNING)
-                kept->operation = stay->operation;
+            if (span->state != TS_STATE_RUNNING)
+                kept->operation = span->operation;
             continue;
         }
         const ts_state_span done = *kept;
-        const bool any = stays->kept;
-        *kept = *stay;
-        stays->kept = true;
-        *stay = done;
+        const bool any = spans->kept;
+        *kept = *span;
+        spans->kept = true;
+        *span = done;
         if (any) return true;
     }
-    *stay = stays->next;
-    stays->more = false;
-    return stays->kept;
+    *span = spans->next;
+    spans->more = false;
+    return spans->kept;
 }
 
 /* ---- 11.70 Timeline: windows -------------------------------------------- */
@@ -18532,21 +18538,21 @@ enum { TS__COPY_STAGED = 1, TS__COPY_BACK = 2 }; // from, to pageable memory
 // In addition to TS_ACCESS_...
 enum { TS__SPAN_ALLOC = 16, TS__SPAN_FREE = 32 };
 
-typedef struct ts__strip {
+typedef struct ts__race_span {
     uint64_t first, last; // first and last address, both inclusive
     uint32_t actor;
     uint32_t low, high; // cells [low, high)
     uint32_t space;
     uint8_t mode;
-} ts__strip;
+} ts__race_span;
 
 // A row of the trace that describes an access, before its operation is known.
-typedef struct ts__touch {
+typedef struct ts__access_row {
     uint64_t address, size, correlation;
     int64_t time;
     uint32_t file, track, site, stack;
     uint8_t kind, mode;
-} ts__touch;
+} ts__access_row;
 
 typedef struct ts__race_pair { // indexes of actors
     uint32_t first, second;
@@ -18557,17 +18563,17 @@ struct ts_races {
     const ts_replay *replay;
     ts_allocator allocator;
     ts__rvec actors; // ts__actor
-    ts__rvec spans;  // ts__strip
+    ts__rvec spans;  // ts__race_span
     ts__rvec copies; // uint8_t, of each operation: TS__COPY_...
     ts__rvec heads;  // uint32_t of each node of the order: its first actor
     ts__rvec edges;  // ts__edge: edges in addition to those of the graph
     ts__rvec hosts;  // uint32_t of each node that is not in the graph: its lane
     ts__rvec rows;   // ts_race
     ts__rvec cells;  // uint64_t: first address of each cell
-    ts__rvec cell_spaces; // uint32_t: address space of each cell
-    ts__rvec events;      // ts__race_event, in recorded order
-    ts__rvec befores;     // uint32_t: direct predecessors of each event
-    ts__rvec pairs;       // ts__race_pair: races, used for exploring
+    ts__rvec cell_spaces;  // uint32_t: address space of each cell
+    ts__rvec events;       // ts__race_event, in recorded order
+    ts__rvec predecessors; // uint32_t: direct predecessors of each event
+    ts__rvec pairs;        // ts__race_pair: races, used for exploring
     uint32_t cell_count;
     ts_races_stats stats;
 };
@@ -18576,13 +18582,13 @@ static ts__actor *ts__races_actor(const ts_races *x, size_t i)
 {
     return (ts__actor *)x->actors.data + i;
 }
-static ts__strip *ts__races_span(const ts_races *x, size_t i)
+static ts__race_span *ts__races_span(const ts_races *x, size_t i)
 {
-    return (ts__strip *)x->spans.data + i;
+    return (ts__race_span *)x->spans.data + i;
 }
 
 // Whether operations of this kind can access memory.
-static bool ts__kind_touches(uint8_t kind)
+static bool ts__kind_accesses(uint8_t kind)
 {
     return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
            kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE;
@@ -18617,7 +18623,7 @@ static bool ts__finder_open(const ts_races *x, ts__finder *f)
     uint32_t *const next = (uint32_t *)f->next.data;
     for (uint32_t i = r->op_count; i-- > 0;) {
         const ts__op *const op = ts__replay_op(r, i);
-        if (!ts__kind_touches(op->kind)) continue;
+        if (!ts__kind_accesses(op->kind)) continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         const uint64_t key = ts__finder_key(
@@ -18681,8 +18687,8 @@ typedef struct ts__gather { // collects the accesses of a trace
     ts_races *races;
     ts__finder finder;
     ts__rmap spaces, space_of; // address spaces of processes; of tracks
-    ts__rvec touches;          // ts__touch: rows of access events
-    ts__rvec hosts;            // ts__touch: accesses of the host
+    ts__rvec accesses;         // ts__access_row: rows of access events
+    ts__rvec hosts;            // ts__access_row: accesses of the host
     ts__rmap by_call;          // operations by file, track and correlation
     bool failed;
 } ts__gather;
@@ -18710,8 +18716,8 @@ static void ts__gather_span(ts__gather *g, uint32_t actor, uint64_t address,
         x->stats.bad_ranges++;
         return;
     }
-    ts__strip *const span =
-        (ts__strip *)ts__rvec_push(&x->allocator, &x->spans, sizeof *span);
+    ts__race_span *const span =
+        (ts__race_span *)ts__rvec_push(&x->allocator, &x->spans, sizeof *span);
     if (!span) {
         g->failed = true;
         return;
@@ -18808,27 +18814,27 @@ static bool ts__gather_time_ok(const ts_columns *c, uint32_t i)
            ts__replay_time_ok(c->duration_ns[i]) && c->duration_ns[i] >= 0;
 }
 
-static void ts__gather_touch(ts__gather *g, ts__rvec *to, uint32_t file,
-                             const ts_columns *c, uint32_t i, uint8_t mode)
+static void ts__gather_add_row(ts__gather *g, ts__rvec *to, uint32_t file,
+                               const ts_columns *c, uint32_t i, uint8_t mode)
 {
     if (!ts__gather_time_ok(c, i)) return;
-    ts__touch *const touch =
-        (ts__touch *)ts__rvec_push(&g->races->allocator, to, sizeof *touch);
-    if (!touch) {
+    ts__access_row *const row =
+        (ts__access_row *)ts__rvec_push(&g->races->allocator, to, sizeof *row);
+    if (!row) {
         g->failed = true;
         return;
     }
-    touch->address = ts__columns_get(c, TS_COLUMN_ADDRESS, i);
-    touch->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
-    touch->correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
-    touch->time =
+    row->address = ts__columns_get(c, TS_COLUMN_ADDRESS, i);
+    row->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
+    row->correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
+    row->time =
         c->start_ns[i] + ts__replay_file(g->races->replay, file)->offset_ns;
-    touch->file = file;
-    touch->track = c->tracks ? c->tracks[i] : c->track;
-    touch->site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
-    touch->stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);
-    touch->kind = (uint8_t)c->kind;
-    touch->mode = mode;
+    row->file = file;
+    row->track = c->tracks ? c->tracks[i] : c->track;
+    row->site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
+    row->stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);
+    row->kind = (uint8_t)c->kind;
+    row->mode = mode;
 }
 
 static void ts__gather_take_accesses(ts__gather *g, uint32_t file,
@@ -18840,8 +18846,8 @@ static void ts__gather_take_accesses(ts__gather *g, uint32_t file,
             (uint8_t)(ts__columns_get(c, TS_COLUMN_TYPE, i) & known);
         const bool host = !ts__columns_get(c, TS_COLUMN_CORRELATION, i);
         if (mode & (TS_ACCESS_READ | TS_ACCESS_WRITE))
-            ts__gather_touch(g, host ? &g->hosts : &g->touches, file, c, i,
-                             mode);
+            ts__gather_add_row(g, host ? &g->hosts : &g->accesses, file, c, i,
+                               mode);
     }
 }
 
@@ -18857,9 +18863,9 @@ static uint64_t ts__gather_call_key(uint32_t file, uint32_t track,
 static bool ts__gather_name_calls(ts__gather *g)
 {
     const ts_replay *const r = g->races->replay;
-    for (uint32_t i = 0; g->touches.count && i < r->op_count; i++) {
+    for (uint32_t i = 0; g->accesses.count && i < r->op_count; i++) {
         const ts__op *const op = ts__replay_op(r, i);
-        if (!op->correlation || !ts__kind_touches(op->kind)) continue;
+        if (!op->correlation || !ts__kind_accesses(op->kind)) continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         const uint64_t key =
@@ -18878,58 +18884,61 @@ static bool ts__gather_match(ts__gather *g)
 {
     ts_races *const x = g->races;
     if (!ts__gather_name_calls(g)) return false;
-    ts__touch *const touches = (ts__touch *)g->touches.data;
+    ts__access_row *const accesses = (ts__access_row *)g->accesses.data;
     size_t kept = 0;
-    for (size_t i = 0; i < g->touches.count; i++) {
-        ts__touch touch = touches[i];
-        const uint32_t op = ts__rmap_get(
-            &g->by_call,
-            ts__gather_call_key(touch.file, touch.track, touch.correlation));
+    for (size_t i = 0; i < g->accesses.count; i++) {
+        ts__access_row row = accesses[i];
+        const uint32_t op =
+            ts__rmap_get(&g->by_call, ts__gather_call_key(row.file, row.track,
+                                                          row.correlation));
         if (op >= TS_NODE_NONE - 1) {
             x->stats.lost_accesses++;
             continue;
         }
-        touch.time = op;
-        touches[kept++] = touch;
+        row.time = op;
+        accesses[kept++] = row;
     }
-    g->touches.count = kept;
+    g->accesses.count = kept;
     ts__rsort sort = { 0 };
     ts__rvec sorted = { 0 };
-    bool ok = ts__rsort_open(&x->allocator, &sort, kept) &&
-              ts__rvec_reserve(&x->allocator, &sorted, sizeof(ts__touch), kept);
+    bool ok =
+        ts__rsort_open(&x->allocator, &sort, kept) &&
+        ts__rvec_reserve(&x->allocator, &sorted, sizeof(ts__access_row), kept);
     for (size_t i = 0; ok && i < kept; i++) {
-        ts__rsort_keys(&sort)[i] = (uint64_t)touches[i].time;
+        ts__rsort_keys(&sort)[i] = (uint64_t)accesses[i].time;
         ts__rsort_index(&sort)[i] = (uint32_t)i;
     }
     if (ok) {
         ts__rsort_run(&sort, kept);
         for (size_t i = 0; i < kept; i++)
-            ((ts__touch *)sorted.data)[i] = touches[ts__rsort_index(&sort)[i]];
+            ((ts__access_row *)sorted.data)[i] =
+                accesses[ts__rsort_index(&sort)[i]];
         sorted.count = kept;
     }
     ts__rsort_close(&x->allocator, &sort);
-    ts__rvec_close(&x->allocator, &g->touches);
-    g->touches = sorted;
+    ts__rvec_close(&x->allocator, &g->accesses);
+    g->accesses = sorted;
     return ok;
 }
 
 // Finds the accesses of an operation and returns their number.
-static size_t ts__gather_touches(const ts__gather *g, uint32_t op,
-                                 const ts__touch **first)
+static size_t ts__gather_rows_of(const ts__gather *g, uint32_t op,
+                                 const ts__access_row **first)
 {
-    const ts__touch *const touches = (const ts__touch *)g->touches.data;
-    size_t low = 0, high = g->touches.count;
+    const ts__access_row *const accesses =
+        (const ts__access_row *)g->accesses.data;
+    size_t low = 0, high = g->accesses.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (touches[middle].time < (int64_t)op)
+        if (accesses[middle].time < (int64_t)op)
             low = middle + 1;
         else
             high = middle;
     }
     size_t end = low;
-    while (end < g->touches.count && touches[end].time == (int64_t)op)
+    while (end < g->accesses.count && accesses[end].time == (int64_t)op)
         end++;
-    *first = touches + low;
+    *first = accesses + low;
     return end - low;
 }
 
@@ -19012,14 +19021,14 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
         actor.own = true;
         ts__gather_own(g, &actor, c, i);
         actor.own = false;
-        const ts__touch *touches;
-        const size_t count = ts__gather_touches(g, op, &touches);
+        const ts__access_row *accesses;
+        const size_t count = ts__gather_rows_of(g, op, &accesses);
         const uint32_t who = count ? ts__gather_actor(g, &actor) : 0;
         bool coarse = false;
         for (size_t k = 0; k < count && !g->failed; k++) {
-            ts__gather_span(g, who, touches[k].address, touches[k].size,
-                            touches[k].mode);
-            coarse |= (touches[k].mode & TS_ACCESS_COARSE) != 0;
+            ts__gather_span(g, who, accesses[k].address, accesses[k].size,
+                            accesses[k].mode);
+            coarse |= (accesses[k].mode & TS_ACCESS_COARSE) != 0;
         }
         x->stats.known += x->stats.ranges != ranges;
         x->stats.coarse += coarse;
@@ -19034,38 +19043,38 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
 // src/replay/races/host.h
 
 // Ranges of memory that GPU work accesses: disjoint and ascending.
-typedef struct ts__reached {
+typedef struct ts__gpu_range {
     uint64_t first, last;
     uint32_t space;
-} ts__reached;
+} ts__gpu_range;
 
-static int ts__reached_compare(const void *left, const void *right)
+static int ts__gpu_range_compare(const void *left, const void *right)
 {
-    const ts__reached *const a = (const ts__reached *)left;
-    const ts__reached *const b = (const ts__reached *)right;
+    const ts__gpu_range *const a = (const ts__gpu_range *)left;
+    const ts__gpu_range *const b = (const ts__gpu_range *)right;
     if (a->space != b->space) return a->space < b->space ? -1 : 1;
     if (a->first != b->first) return a->first < b->first ? -1 : 1;
     return a->last < b->last ? -1 : a->last > b->last;
 }
 
-static bool ts__gather_reached(ts__gather *g, ts__rvec *reached)
+static bool ts__gather_gpu_ranges(ts__gather *g, ts__rvec *ranges)
 {
     ts_races *const x = g->races;
-    if (!ts__rvec_reserve(&x->allocator, reached, sizeof(ts__reached),
+    if (!ts__rvec_reserve(&x->allocator, ranges, sizeof(ts__gpu_range),
                           x->spans.count))
         return false;
-    ts__reached *const list = (ts__reached *)reached->data;
+    ts__gpu_range *const list = (ts__gpu_range *)ranges->data;
     for (size_t i = 0; i < x->spans.count; i++) {
-        const ts__strip *const s = ts__races_span(x, i);
+        const ts__race_span *const s = ts__races_span(x, i);
         list[i].first = s->first;
         list[i].last = s->last;
         list[i].space = s->space;
     }
     if (x->spans.count)
-        qsort(list, x->spans.count, sizeof *list, ts__reached_compare);
+        qsort(list, x->spans.count, sizeof *list, ts__gpu_range_compare);
     size_t kept = 0;
     for (size_t i = 0; i < x->spans.count; i++) {
-        ts__reached *const last = kept ? &list[kept - 1] : NULL;
+        ts__gpu_range *const last = kept ? &list[kept - 1] : NULL;
         if (last && last->space == list[i].space &&
             list[i].first <= last->last) {
             if (list[i].last > last->last) last->last = list[i].last;
@@ -19073,15 +19082,15 @@ static bool ts__gather_reached(ts__gather *g, ts__rvec *reached)
             list[kept++] = list[i];
         }
     }
-    reached->count = kept;
+    ranges->count = kept;
     return true;
 }
 
-static bool ts__reached_has(const ts__rvec *reached, uint32_t space,
-                            uint64_t first, uint64_t last)
+static bool ts__gpu_ranges_overlap(const ts__rvec *ranges, uint32_t space,
+                                   uint64_t first, uint64_t last)
 {
-    const ts__reached *const list = (const ts__reached *)reached->data;
-    size_t low = 0, high = reached->count;
+    const ts__gpu_range *const list = (const ts__gpu_range *)ranges->data;
+    size_t low = 0, high = ranges->count;
     while (low < high) { // find the first range that ends at or after `first`
         const size_t middle = low + (high - low) / 2;
         if (list[middle].space < space ||
@@ -19090,7 +19099,7 @@ static bool ts__reached_has(const ts__rvec *reached, uint32_t space,
         else
             high = middle;
     }
-    return low < reached->count && list[low].space == space &&
+    return low < ranges->count && list[low].space == space &&
            list[low].first <= last;
 }
 
@@ -19100,7 +19109,7 @@ static void ts__gather_take_heap(ts__gather *g, uint32_t file,
     for (uint32_t i = 0; i < c->count; i++)
         if (!ts__columns_get(c, TS_COLUMN_POOL, i) &&
             ts__columns_get(c, TS_COLUMN_ADDRESS, i))
-            ts__gather_touch(
+            ts__gather_add_row(
                 g, &g->hosts, file, c, i,
                 (uint8_t)(TS_ACCESS_WRITE |
                           (c->kind == TS_EVENT_ALLOC ? TS__SPAN_ALLOC
@@ -19111,31 +19120,31 @@ static void ts__gather_take_heap(ts__gather *g, uint32_t file,
 static bool ts__gather_prune(ts__gather *g)
 {
     const ts_allocator *const a = &g->races->allocator;
-    ts__rvec reached = { 0 };
+    ts__rvec ranges = { 0 };
     ts__rmap kept_blocks = { { 0 }, 0 };
-    bool ok = ts__gather_reached(g, &reached);
-    ts__touch *const touches = (ts__touch *)g->hosts.data;
+    bool ok = ts__gather_gpu_ranges(g, &ranges);
+    ts__access_row *const accesses = (ts__access_row *)g->hosts.data;
     for (int frees = 0; ok && frees < 2; frees++) {
         size_t kept = 0;
         for (size_t i = 0; ok && i < g->hosts.count; i++) {
-            const ts__touch t = touches[i];
+            const ts__access_row t = accesses[i];
             const uint32_t space = ts__gather_space(g, t.file, t.track);
             const uint64_t v[] = { space, t.address };
             const uint64_t key = XXH3_64bits(v, sizeof v);
             bool keep = true;
             if (t.mode & TS__SPAN_ALLOC && !frees) {
                 keep = t.size && t.address <= UINT64_MAX - t.size &&
-                       ts__reached_has(&reached, space, t.address,
-                                       t.address + t.size - 1);
+                       ts__gpu_ranges_overlap(&ranges, space, t.address,
+                                              t.address + t.size - 1);
                 if (keep) ok = ts__rmap_put(a, &kept_blocks, key, 0);
             } else if (t.mode & TS__SPAN_FREE && frees) {
                 keep = ts__rmap_get(&kept_blocks, key) != TS_NODE_NONE;
             }
-            if (keep) touches[kept++] = t;
+            if (keep) accesses[kept++] = t;
         }
         g->hosts.count = kept;
     }
-    ts__rvec_close(a, &reached);
+    ts__rvec_close(a, &ranges);
     ts__rvec_close(a, &kept_blocks.entries);
     return ok && !g->failed;
 }
@@ -19144,9 +19153,10 @@ static bool ts__gather_prune(ts__gather *g)
 static void ts__gather_hosts(ts__gather *g)
 {
     ts_races *const x = g->races;
-    const ts__touch *const touches = (const ts__touch *)g->hosts.data;
+    const ts__access_row *const accesses =
+        (const ts__access_row *)g->hosts.data;
     for (size_t i = 0; i < g->hosts.count && !g->failed; i++) {
-        const ts__touch *const t = &touches[i];
+        const ts__access_row *const t = &accesses[i];
         ts__actor actor = { 0 };
         actor.op = TS_NODE_NONE;
         actor.node = x->replay->node_count + (uint32_t)i;
@@ -19170,11 +19180,11 @@ static ts_result ts__gather_run(ts__gather *g)
     ts_races *const x = g->races;
     const uint64_t own = TS_FILTER(MEMCPY) | TS_FILTER(MEMSET) |
                          TS_FILTER(GPU_ALLOC) | TS_FILTER(GPU_FREE);
-    const uint64_t told =
+    const uint64_t reported =
         TS_FILTER(KERNEL) | TS_FILTER(COLLECTIVE) | TS_FILTER(HOST_FUNCTION);
     for (uint32_t i = 0; i < x->replay->op_count; i++) {
         const ts__op *const op = ts__replay_op(x->replay, i);
-        x->stats.operations += !op->skip && ts__kind_touches(op->kind);
+        x->stats.operations += !op->skip && ts__kind_accesses(op->kind);
     }
     ts_result result =
         ts__gather_scan(g, TS_FILTER(ACCESS), ts__gather_take_accesses);
@@ -19184,7 +19194,7 @@ static ts_result ts__gather_run(ts__gather *g)
         !(ts__finder_open(x, &g->finder) && ts__gather_match(g)))
         return TS_ERR_MEMORY;
     if (result == TS_OK)
-        result = ts__gather_scan(g, own | (g->touches.count ? told : 0),
+        result = ts__gather_scan(g, own | (g->accesses.count ? reported : 0),
                                  ts__gather_take_operations);
     if (result == TS_OK && x->spans.count)
         result = ts__gather_scan(g, TS_FILTER(ALLOC) | TS_FILTER(FREE),
@@ -19204,7 +19214,7 @@ static void ts__gather_close(ts__gather *g)
     ts__rvec_close(a, &g->spaces.entries);
     ts__rvec_close(a, &g->space_of.entries);
     ts__rvec_close(a, &g->by_call.entries);
-    ts__rvec_close(a, &g->touches);
+    ts__rvec_close(a, &g->accesses);
     ts__rvec_close(a, &g->hosts);
 }
 
@@ -19491,8 +19501,8 @@ typedef struct ts__host_place {
 
 // Orders an additional node among the calls before it: after the end of each,
 // or between start and end of a call that has not returned.
-static bool ts__hosts_tie(ts_races *x, ts__host_place *p,
-                          const ts__host_step *step)
+static bool ts__hosts_order(ts_races *x, ts__host_place *p,
+                            const ts__host_step *step)
 {
     const ts_replay *const r = x->replay;
     bool ok = true;
@@ -19521,7 +19531,7 @@ static bool ts__hosts_step(ts_races *x, ts__host_place *p,
         p->lane = step->lane;
         p->fresh = false;
     }
-    if (step->node >= r->node_count) return ts__hosts_tie(x, p, step);
+    if (step->node >= r->node_count) return ts__hosts_order(x, p, step);
     const uint32_t own = p->own;
     const bool fresh = p->fresh;
     p->call = step->node;
@@ -19565,64 +19575,61 @@ static bool ts__races_place_hosts(ts_races *x)
 /* ---- 11.77 Races: happens-before order ---------------------------------- */
 // src/replay/races/happens_before.h
 
-typedef struct ts__precede_item {
+typedef struct ts__hb_item {
     int64_t time;
     uint32_t node;
-} ts__precede_item;
+} ts__hb_item;
 
-typedef struct ts__precede_chain {
+typedef struct ts__hb_chain {
     uint32_t epoch;  // epoch of its last event
     ts__vclock *out; // clock after its last event; only kept while exploring
-} ts__precede_chain;
+} ts__hb_chain;
 
 /*
     Visits all nodes so that each comes after all that happens before it, with
     the clock of what happened before. Otherwise nodes come in recorded order.
     Only nodes that access memory have an epoch.
 */
-typedef struct ts__precede {
+typedef struct ts__hb {
     ts_races *races;
     const ts_allocator *allocator;
     ts__vclocks clocks;
     ts__rvec in;                      // ts__vclock * of each node
     ts__rvec missing;                 // uint32_t: predecessors not yet visited
-    ts__rvec heap;                    // ts__precede_item
+    ts__rvec heap;                    // ts__hb_item
     ts__rvec offsets, targets, kinds; // edges in addition to those of the graph
-    ts__rvec chains;                  // ts__precede_chain
+    ts__rvec chains;                  // ts__hb_chain
     ts__rvec chain_of;                // uint32_t of each lane
     bool keep_out, too_many;
     // Called for each node with actors, after their chain and epoch are set.
     bool (*visit)(void *user, uint32_t node, const ts__vclock *in);
     void *user;
-} ts__precede;
+} ts__hb;
 
-static bool ts__precede_less(const ts__precede_item *a,
-                             const ts__precede_item *b)
+static bool ts__hb_less(const ts__hb_item *a, const ts__hb_item *b)
 {
     return a->time != b->time ? a->time < b->time : a->node < b->node;
 }
 
-static void ts__precede_sift_up(ts__precede_item *heap, size_t at,
-                                ts__precede_item item)
+static void ts__hb_sift_up(ts__hb_item *heap, size_t at, ts__hb_item item)
 {
-    for (; at && ts__precede_less(&item, &heap[(at - 1) / 2]);
-         at = (at - 1) / 2)
+    for (; at && ts__hb_less(&item, &heap[(at - 1) / 2]); at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = item;
 }
 
 // Removes the first item of the heap and returns its node.
-static uint32_t ts__precede_take(ts__rvec *items)
+static uint32_t ts__hb_take(ts__rvec *items)
 {
-    ts__precede_item *const heap = (ts__precede_item *)items->data;
+    ts__hb_item *const heap = (ts__hb_item *)items->data;
     const uint32_t node = heap[0].node;
-    const ts__precede_item item = heap[--items->count];
+    const ts__hb_item item = heap[--items->count];
     const size_t count = items->count;
     size_t at = 0;
     for (size_t child = 1; child < count; child = 2 * at + 1) {
-        child += child + 1 < count &&
-                 ts__precede_less(&heap[child + 1], &heap[child]);
-        if (!ts__precede_less(&heap[child], &item)) break;
+        child +=
+            child + 1 < count && ts__hb_less(&heap[child + 1], &heap[child]);
+        if (!ts__hb_less(&heap[child], &item)) break;
         heap[at] = heap[child];
         at = child;
     }
@@ -19630,17 +19637,16 @@ static uint32_t ts__precede_take(ts__rvec *items)
     return node;
 }
 
-static bool ts__precede_push(ts__precede *o, uint32_t node)
+static bool ts__hb_push(ts__hb *o, uint32_t node)
 {
     const ts_races *const x = o->races;
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
-    ts__precede_item item = { ts__races_time(x, node), node };
+    ts__hb_item item = { ts__races_time(x, node), node };
     // A call performs its access when that was recorded, not when the call
     // returns.
     if (head != TS_NODE_NONE) item.time = ts__races_actor(x, head)->start;
     if (!ts__rvec_push(o->allocator, &o->heap, sizeof item)) return false;
-    ts__precede_sift_up((ts__precede_item *)o->heap.data, o->heap.count - 1,
-                        item);
+    ts__hb_sift_up((ts__hb_item *)o->heap.data, o->heap.count - 1, item);
     return true;
 }
 
@@ -19680,7 +19686,7 @@ static bool ts__order_keeps(const ts_replay *r, const uint8_t *copies,
     return ts__order_copy_waits(r, copies, from);
 }
 
-static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
+static uint32_t ts__hb_lane(const ts__hb *o, uint32_t node)
 {
     const ts_replay *const r = o->races->replay;
     if (node < r->node_count) return ts__replay_lanes(r)[node];
@@ -19690,26 +19696,25 @@ static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
 // Assigns a chain and an epoch to a node's actors. The chain is that of the
 // stream or thread if its last event happened before, as it should; otherwise
 // it is a new one.
-static bool ts__precede_tick(ts__precede *o, uint32_t node,
-                             const ts__vclock *in)
+static bool ts__hb_tick(ts__hb *o, uint32_t node, const ts__vclock *in)
 {
     ts_races *const x = o->races;
-    const uint32_t lane = ts__precede_lane(o, node);
+    const uint32_t lane = ts__hb_lane(o, node);
     uint32_t *const chain_of = (uint32_t *)o->chain_of.data;
     uint32_t chain = chain_of[lane];
-    ts__precede_chain *chains = (ts__precede_chain *)o->chains.data;
+    ts__hb_chain *chains = (ts__hb_chain *)o->chains.data;
     if (chain == TS_NODE_NONE ||
         ts__vclock_get(in, chain) != chains[chain].epoch) {
         if (o->chains.count == TS__CHAINS_MAX) {
             o->too_many = true;
             return false;
         }
-        ts__precede_chain *const made = (ts__precede_chain *)ts__rvec_push(
+        ts__hb_chain *const made = (ts__hb_chain *)ts__rvec_push(
             o->allocator, &o->chains, sizeof *made);
         if (!made) return false;
         memset(made, 0, sizeof *made);
         chain_of[lane] = chain = (uint32_t)o->chains.count - 1;
-        chains = (ts__precede_chain *)o->chains.data;
+        chains = (ts__hb_chain *)o->chains.data;
     }
     const uint32_t epoch = ++chains[chain].epoch;
     uint32_t i = ((const uint32_t *)x->heads.data)[node];
@@ -19720,8 +19725,8 @@ static bool ts__precede_tick(ts__precede *o, uint32_t node,
     return true;
 }
 
-static bool ts__precede_arrive(ts__precede *o, uint32_t from, uint32_t to,
-                               uint8_t kind, ts__vclock *in, ts__vclock *out)
+static bool ts__hb_arrive(ts__hb *o, uint32_t from, uint32_t to, uint8_t kind,
+                          ts__vclock *in, ts__vclock *out)
 {
     bool whole;
     ts__vclock **const at = (ts__vclock **)o->in.data + to;
@@ -19730,27 +19735,27 @@ static bool ts__precede_arrive(ts__precede *o, uint32_t from, uint32_t to,
                         &whole))
         *at = ts__vclock_join(&o->clocks, *at, whole ? out : in);
     if (o->clocks.failed) return false;
-    return --((uint32_t *)o->missing.data)[to] || ts__precede_push(o, to);
+    return --((uint32_t *)o->missing.data)[to] || ts__hb_push(o, to);
 }
 
-static bool ts__precede_leave(ts__precede *o, uint32_t node, ts__vclock *in,
-                              ts__vclock *out)
+static bool ts__hb_leave(ts__hb *o, uint32_t node, ts__vclock *in,
+                         ts__vclock *out)
 {
     const ts_replay *const r = o->races->replay;
     bool ok = true;
     if (node < r->node_count)
         for (uint32_t e = ts__replay_offsets(r)[node];
              ok && e < ts__replay_offsets(r)[node + 1]; e++)
-            ok = ts__precede_arrive(o, node, ts__replay_target(r, e),
-                                    ts__replay_kind(r, e), in, out);
+            ok = ts__hb_arrive(o, node, ts__replay_target(r, e),
+                               ts__replay_kind(r, e), in, out);
     const uint32_t *const offsets = (const uint32_t *)o->offsets.data;
     for (uint32_t e = offsets[node]; ok && e < offsets[node + 1]; e++)
-        ok = ts__precede_arrive(o, node, ((const uint32_t *)o->targets.data)[e],
-                                ((const uint8_t *)o->kinds.data)[e], in, out);
+        ok = ts__hb_arrive(o, node, ((const uint32_t *)o->targets.data)[e],
+                           ((const uint8_t *)o->kinds.data)[e], in, out);
     return ok;
 }
 
-static bool ts__precede_step(ts__precede *o, uint32_t node)
+static bool ts__hb_step(ts__hb *o, uint32_t node)
 {
     const ts_races *const x = o->races;
     ts__vclock *const in = ((ts__vclock **)o->in.data)[node];
@@ -19759,25 +19764,25 @@ static bool ts__precede_step(ts__precede *o, uint32_t node)
     ts__vclock *out = ts__vclock_ref(in);
     bool ok = true;
     if (head != TS_NODE_NONE) {
-        ok = ts__precede_tick(o, node, in) && o->visit(o->user, node, in);
+        ok = ts__hb_tick(o, node, in) && o->visit(o->user, node, in);
         const ts__actor *const actor = ts__races_actor(x, head);
         if (ok)
             out = ts__vclock_set(&o->clocks, out, actor->chain, actor->epoch);
         if (ok && o->keep_out) {
-            ts__precede_chain *const chain =
-                (ts__precede_chain *)o->chains.data + actor->chain;
+            ts__hb_chain *const chain =
+                (ts__hb_chain *)o->chains.data + actor->chain;
             ts__vclock_unref(&o->clocks, chain->out);
             chain->out = ts__vclock_ref(out);
         }
     }
-    ok = ok && !o->clocks.failed && ts__precede_leave(o, node, in, out);
+    ok = ok && !o->clocks.failed && ts__hb_leave(o, node, in, out);
     ts__vclock_unref(&o->clocks, in);
     ts__vclock_unref(&o->clocks, out);
     return ok;
 }
 
 // Packs the additional edges by source, and counts the edges into each node.
-static bool ts__precede_edges(ts__precede *o)
+static bool ts__hb_edges(ts__hb *o)
 {
     const ts_races *const x = o->races;
     const ts_replay *const r = x->replay;
@@ -19794,7 +19799,7 @@ static bool ts__precede_edges(ts__precede *o)
                           &o->targets, &o->kinds);
 }
 
-static void ts__precede_close(ts__precede *o)
+static void ts__hb_close(ts__hb *o)
 {
     const ts_allocator *const a = o->allocator;
     ts__vclocks_close(&o->clocks);
@@ -19809,26 +19814,26 @@ static void ts__precede_close(ts__precede *o)
 }
 
 // left: receives the number of nodes that wait in cycles.
-static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
+static ts_result ts__hb_run(ts__hb *o, uint32_t *left)
 {
     const ts_races *const x = o->races;
     const size_t nodes = x->heads.count;
     const size_t lanes = x->replay->lanes.count + x->hosts.count;
     o->allocator = o->clocks.allocator = &x->allocator;
     bool ok =
-        ts__precede_edges(o) &&
+        ts__hb_edges(o) &&
         ts__rvec_fill(o->allocator, &o->in, sizeof(ts__vclock *), nodes, 0) &&
         ts__rvec_fill(o->allocator, &o->chain_of, sizeof(uint32_t), lanes,
                       0xFF);
     const uint32_t *const missing = (const uint32_t *)o->missing.data;
     uint32_t done = 0;
     for (uint32_t i = 0; ok && i < nodes; i++)
-        if (!missing[i]) ok = ts__precede_push(o, i);
+        if (!missing[i]) ok = ts__hb_push(o, i);
     for (; ok && o->heap.count; done++)
-        ok = ts__precede_step(o, ts__precede_take(&o->heap));
+        ok = ts__hb_step(o, ts__hb_take(&o->heap));
     *left = (uint32_t)nodes - done;
     const bool too_many = o->too_many;
-    ts__precede_close(o);
+    ts__hb_close(o);
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
@@ -19872,15 +19877,15 @@ typedef struct ts__subtree {
     ts__marks lists[TS__PART_LISTS];
 } ts__subtree;
 
-typedef struct ts__alloced { // an allocation, found by its address
-    uint32_t span;           // the span that allocated it
-    uint32_t freed;          // the span that freed it; TS_NODE_NONE: none
-} ts__alloced;
+typedef struct ts__allocation { // an allocation, found by its address
+    uint32_t span;              // the span that allocated it
+    uint32_t freed;             // the span that freed it; TS_NODE_NONE: none
+} ts__allocation;
 
 typedef struct ts__shadow {
     ts_races *races;
     const ts_allocator *allocator;
-    ts__precede order;
+    ts__hb order;
     uint32_t leaves;  // number of leaves, a power of two
     ts__rvec part_of; // uint32_t of each tree node: its part; 0: none
     ts__rvec parts;   // ts__subtree; index 0 is unused
@@ -19896,7 +19901,7 @@ typedef struct ts__shadow {
     bool failed;
 } ts__shadow;
 
-static bool ts__span_frees(const ts__strip *s)
+static bool ts__span_frees(const ts__race_span *s)
 {
     return s->mode & TS__SPAN_FREE;
 }
@@ -19914,7 +19919,7 @@ static bool ts__cells_number(ts_races *x)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        const ts__strip *const s = ts__races_span(x, i / 2);
+        const ts__race_span *const s = ts__races_span(x, i / 2);
         ts__rsort_keys(&sort)[i] = i & 1 ? s->last + 1 : s->first;
         ts__rsort_index(&sort)[i] = (uint32_t)i;
     }
@@ -19927,7 +19932,7 @@ static bool ts__cells_number(ts_races *x)
     uint32_t cell = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t at = ts__rsort_index(&sort)[i];
-        ts__strip *const s = ts__races_span(x, at / 2);
+        ts__race_span *const s = ts__races_span(x, at / 2);
         const uint64_t edge = at & 1 ? s->last + 1 : s->first;
         const bool first =
             !i || ts__rsort_keys(&sort)[i] != ts__rsort_keys(&sort)[i - 1];
@@ -19966,7 +19971,7 @@ static bool ts__parts_next(ts__parts_walk *w)
 }
 
 static ts__parts_walk ts__shadow_parts(const ts__shadow *s,
-                                       const ts__strip *span)
+                                       const ts__race_span *span)
 {
     const ts__parts_walk w = { span->low + s->leaves, span->high + s->leaves,
                                0 };
@@ -20056,7 +20061,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
 
-static ts_race_side ts__race_side(const ts_races *x, const ts__strip *span)
+static ts_race_side ts__race_side(const ts_races *x, const ts__race_span *span)
 {
     const ts__actor *const actor = ts__races_actor(x, span->actor);
     ts_race_side side = { 0 };
@@ -20087,8 +20092,8 @@ static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
 
 // Whether the second of two operations was launched first. Their order in the
 // program counts, not which of them happened to run first.
-static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
-                              const ts__strip *second)
+static bool ts__race_reversed(const ts_races *x, const ts__race_span *first,
+                              const ts__race_span *second)
 {
     const ts__actor *const a = ts__races_actor(x, first->actor);
     const ts__actor *const b = ts__races_actor(x, second->actor);
@@ -20100,8 +20105,8 @@ static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
 
 // Returns the row of a pair of launch sites. Data races of a pair share a row
 // whichever of the two ran first.
-static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
-                             const ts__strip *second, ts_race_kind kind)
+static ts_race *ts__race_row(ts__shadow *s, const ts__race_span *first,
+                             const ts__race_span *second, ts_race_kind kind)
 {
     ts_races *const x = s->races;
     const uint64_t a = ts__races_actor(x, first->actor)->where;
@@ -20127,7 +20132,7 @@ static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
         return NULL;
     }
     if (ts__race_reversed(x, first, second)) {
-        const ts__strip *const earlier = second;
+        const ts__race_span *const earlier = second;
         second = first;
         first = earlier;
     }
@@ -20144,8 +20149,8 @@ static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
     return row;
 }
 
-static void ts__race_found(ts__shadow *s, const ts__strip *first,
-                           const ts__strip *second, ts_race_kind kind)
+static void ts__race_found(ts__shadow *s, const ts__race_span *first,
+                           const ts__race_span *second, ts_race_kind kind)
 {
     ts_races *const x = s->races;
     x->stats.instances++;
@@ -20169,8 +20174,8 @@ static void ts__race_found(ts__shadow *s, const ts__strip *first,
 /* ---- 11.80 Races: lifetimes of allocations ------------------------------ */
 // src/replay/races/lifetimes.h
 
-static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
-                         bool freed)
+static void ts__lifetime_set(ts__shadow *s, uint32_t node, uint32_t span,
+                             bool freed)
 {
     ((uint32_t *)s->life.data)[node] = span;
     ((bool *)s->freed.data)[node] = freed;
@@ -20178,32 +20183,33 @@ static void ts__life_set(ts__shadow *s, uint32_t node, uint32_t span,
 
 // Sets the last allocation or free of a range. Spans count from 1 here; 0 is
 // memory without a known one.
-static void ts__life_assign(ts__shadow *s, uint32_t node, uint32_t low,
-                            uint32_t high, const ts__strip *range,
-                            uint32_t span, bool freed)
+static void ts__lifetime_assign(ts__shadow *s, uint32_t node, uint32_t low,
+                                uint32_t high, const ts__race_span *range,
+                                uint32_t span, bool freed)
 {
     uint32_t *const life = (uint32_t *)s->life.data;
     const bool *const gone = (const bool *)s->freed.data;
     if (range->high <= low || high <= range->low) return;
     if (range->low <= low && high <= range->high) {
-        ts__life_set(s, node, span, freed);
+        ts__lifetime_set(s, node, span, freed);
         return;
     }
     if (life[node] != TS_NODE_NONE) {
-        ts__life_set(s, node * 2, life[node], gone[node]);
-        ts__life_set(s, node * 2 + 1, life[node], gone[node]);
+        ts__lifetime_set(s, node * 2, life[node], gone[node]);
+        ts__lifetime_set(s, node * 2 + 1, life[node], gone[node]);
         life[node] = TS_NODE_NONE;
     }
     const uint32_t middle = low + (high - low) / 2;
-    ts__life_assign(s, node * 2, low, middle, range, span, freed);
-    ts__life_assign(s, node * 2 + 1, middle, high, range, span, freed);
+    ts__lifetime_assign(s, node * 2, low, middle, range, span, freed);
+    ts__lifetime_assign(s, node * 2 + 1, middle, high, range, span, freed);
     ((bool *)s->freed.data)[node] = gone[node * 2] || gone[node * 2 + 1];
 }
 
 // Returns the span, counted from 1, that freed the first freed part of a range;
 // 0: none.
-static uint32_t ts__life_freed(const ts__shadow *s, uint32_t node, uint32_t low,
-                               uint32_t high, const ts__strip *range)
+static uint32_t ts__lifetime_freed(const ts__shadow *s, uint32_t node,
+                                   uint32_t low, uint32_t high,
+                                   const ts__race_span *range)
 {
     const uint32_t life = ((const uint32_t *)s->life.data)[node];
     if (range->high <= low || high <= range->low ||
@@ -20211,11 +20217,12 @@ static uint32_t ts__life_freed(const ts__shadow *s, uint32_t node, uint32_t low,
         return 0;
     if (life != TS_NODE_NONE) return life;
     const uint32_t middle = low + (high - low) / 2;
-    const uint32_t left = ts__life_freed(s, node * 2, low, middle, range);
-    return left ? left : ts__life_freed(s, node * 2 + 1, middle, high, range);
+    const uint32_t left = ts__lifetime_freed(s, node * 2, low, middle, range);
+    return left ? left
+                : ts__lifetime_freed(s, node * 2 + 1, middle, high, range);
 }
 
-static uint64_t ts__block_key(const ts__strip *span)
+static uint64_t ts__block_key(const ts__race_span *span)
 {
     const uint64_t v[] = { span->space, span->first };
     return XXH3_64bits(v, sizeof v);
@@ -20223,8 +20230,8 @@ static uint64_t ts__block_key(const ts__strip *span)
 
 static void ts__shadow_allocate(ts__shadow *s, uint32_t index)
 {
-    const ts__strip *const span = ts__races_span(s->races, index);
-    ts__alloced *const block = (ts__alloced *)ts__rvec_push(
+    const ts__race_span *const span = ts__races_span(s->races, index);
+    ts__allocation *const block = (ts__allocation *)ts__rvec_push(
         s->allocator, &s->block_list, sizeof *block);
     if (!block || !ts__rmap_put(s->allocator, &s->blocks, ts__block_key(span),
                                 (uint32_t)s->block_list.count - 1)) {
@@ -20233,7 +20240,7 @@ static void ts__shadow_allocate(ts__shadow *s, uint32_t index)
     }
     block->span = index;
     block->freed = TS_NODE_NONE;
-    ts__life_assign(s, 1, 0, s->leaves, span, index + 1, false);
+    ts__lifetime_assign(s, 1, 0, s->leaves, span, index + 1, false);
 }
 
 // Sets the range of a free to that of its allocation. Returns false if there is
@@ -20241,15 +20248,15 @@ static void ts__shadow_allocate(ts__shadow *s, uint32_t index)
 static bool ts__shadow_release(ts__shadow *s, uint32_t index)
 {
     ts_races *const x = s->races;
-    ts__strip *const span = ts__races_span(x, index);
+    ts__race_span *const span = ts__races_span(x, index);
     const uint32_t at = ts__rmap_get(&s->blocks, ts__block_key(span));
     if (at == TS_NODE_NONE) {
         x->stats.unknown_frees++;
         span->mode = 0;
         return false;
     }
-    ts__alloced *const block = (ts__alloced *)s->block_list.data + at;
-    const ts__strip *const whole = ts__races_span(x, block->span);
+    ts__allocation *const block = (ts__allocation *)s->block_list.data + at;
+    const ts__race_span *const whole = ts__races_span(x, block->span);
     span->last = whole->last;
     span->low = whole->low;
     span->high = whole->high;
@@ -20266,13 +20273,13 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
 /* ---- 11.81 Races: detection --------------------------------------------- */
 // src/replay/races/detect.h
 
-typedef struct ts__look { // the access being checked
+typedef struct ts__check { // the access being checked
     ts__shadow *shadow;
     const ts__vclock *in;
     uint32_t node, span;
     // It follows a free of the same memory, with which it was checked.
     bool after_free;
-} ts__look;
+} ts__check;
 
 // Whether a call that frees device memory waits for an earlier operation of the
 // device.
@@ -20286,8 +20293,8 @@ static bool ts__free_waits(const ts__actor *later, const ts__actor *earlier)
 }
 
 // Whether two unordered spans are a race, and of which kind.
-static bool ts__look_kind(const ts__look *l, const ts__strip *a,
-                          const ts__strip *b, ts_race_kind *kind)
+static bool ts__check_kind(const ts__check *l, const ts__race_span *a,
+                           const ts__race_span *b, ts_race_kind *kind)
 {
     ts_races *const x = l->shadow->races;
     const ts__actor *const earlier = ts__races_actor(x, a->actor);
@@ -20310,42 +20317,42 @@ static bool ts__look_kind(const ts__look *l, const ts__strip *a,
     return true;
 }
 
-static void ts__look_conflict(const ts__look *l, const ts__mark *mark)
+static void ts__check_conflict(const ts__check *l, const ts__mark *mark)
 {
     ts__shadow *const s = l->shadow;
-    const ts__strip *const a = ts__races_span(s->races, mark->span);
-    const ts__strip *const b = ts__races_span(s->races, l->span);
+    const ts__race_span *const a = ts__races_span(s->races, mark->span);
+    const ts__race_span *const b = ts__races_span(s->races, l->span);
     uint32_t *const seen = (uint32_t *)s->seen.data + a->actor;
     ts_race_kind kind;
     if (*seen == b->actor + 1) return;
-    if (!ts__look_kind(l, a, b, &kind)) return;
+    if (!ts__check_kind(l, a, b, &kind)) return;
     *seen = b->actor + 1;
     ts__race_found(s, a, b, kind);
 }
 
 // Checks the marks of a list that are not ordered before the current access.
 // `prune` removes all others from the list.
-static void ts__look_list(const ts__look *l, ts__marks *m, bool prune)
+static void ts__check_list(const ts__check *l, ts__marks *m, bool prune)
 {
     ts_races *const x = l->shadow->races;
-    uint32_t met = 0, kept = 0;
+    uint32_t unordered = 0, kept = 0;
     for (uint32_t i = 0; i < m->count; i++) {
         const ts__mark mark = m->data[i];
         const bool before = ts__vclock_get(l->in, mark.chain) >= mark.epoch;
         const uint32_t actor = ts__races_span(x, mark.span)->actor;
         const bool own = ts__races_actor(x, actor)->node == l->node;
-        if (!before && !own && ++met > TS__RACES_OF_LIST) {
-            x->stats.capped += met == TS__RACES_OF_LIST + 1;
+        if (!before && !own && ++unordered > TS__RACES_OF_LIST) {
+            x->stats.capped += unordered == TS__RACES_OF_LIST + 1;
             if (!prune) return;
         } else if (!before && !own) {
-            ts__look_conflict(l, &mark);
+            ts__check_conflict(l, &mark);
         }
         if (prune && !before) m->data[kept++] = mark;
     }
     if (prune) m->count = kept;
 }
 
-static void ts__look_around(const ts__look *l, const ts__strip *span)
+static void ts__check_tree(const ts__check *l, const ts__race_span *span)
 {
     ts__shadow *const s = l->shadow;
     const bool writes = span->mode & TS_ACCESS_WRITE;
@@ -20354,19 +20361,19 @@ static void ts__look_around(const ts__look *l, const ts__strip *span)
         ts__subtree *const part = ts__shadow_part(s, w.node);
         for (int k = TS__OWN_WRITES; k < TS__PART_LISTS; k++)
             if (writes || k == TS__OWN_WRITES || k == TS__INNER_WRITES)
-                ts__look_list(l, &part->lists[k], writes);
+                ts__check_list(l, &part->lists[k], writes);
         for (uint32_t up = w.node / 2; up; up /= 2) {
             ts__subtree *const above = ts__shadow_part(s, up);
             if (!above) continue;
-            ts__look_list(l, &above->lists[TS__OWN_WRITES], false);
-            if (writes) ts__look_list(l, &above->lists[TS__OWN_READS], false);
+            ts__check_list(l, &above->lists[TS__OWN_WRITES], false);
+            if (writes) ts__check_list(l, &above->lists[TS__OWN_READS], false);
         }
     }
 }
 
 static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
 {
-    const ts__strip *const span = ts__races_span(s->races, index);
+    const ts__race_span *const span = ts__races_span(s->races, index);
     const ts__actor *const actor = ts__races_actor(s->races, span->actor);
     const bool writes = span->mode & TS_ACCESS_WRITE;
     const bool reads = span->mode & TS_ACCESS_READ && !writes;
@@ -20388,32 +20395,32 @@ static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
     return ok;
 }
 
-static void ts__look_span(ts__look *l)
+static void ts__check_span(ts__check *l)
 {
     ts__shadow *const s = l->shadow;
     ts_races *const x = s->races;
-    const ts__strip *const span = ts__races_span(x, l->span);
+    const ts__race_span *const span = ts__races_span(x, l->span);
     if (ts__span_frees(span) && !ts__shadow_release(s, l->span)) return;
     if (!(span->mode & (TS_ACCESS_READ | TS_ACCESS_WRITE))) return;
-    const uint32_t gone = ts__life_freed(s, 1, 0, s->leaves, span);
+    const uint32_t gone = ts__lifetime_freed(s, 1, 0, s->leaves, span);
     l->after_free = gone != 0;
     if (gone && !(span->mode & (TS__SPAN_ALLOC | TS__SPAN_FREE))) {
-        const ts__strip *const by = ts__races_span(x, gone - 1);
+        const ts__race_span *const by = ts__races_span(x, gone - 1);
         const ts__actor *const actor = ts__races_actor(x, by->actor);
         if (ts__vclock_get(l->in, actor->chain) >= actor->epoch)
             ts__race_found(s, by, span, TS_RACE_USE_AFTER_FREE);
     }
-    ts__look_around(l, span);
+    ts__check_tree(l, span);
     if (span->mode & TS__SPAN_ALLOC) ts__shadow_allocate(s, l->span);
     if (ts__span_frees(span))
-        ts__life_assign(s, 1, 0, s->leaves, span, l->span + 1, true);
+        ts__lifetime_assign(s, 1, 0, s->leaves, span, l->span + 1, true);
 }
 
 static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
 {
     ts__shadow *const s = (ts__shadow *)user;
     ts_races *const x = s->races;
-    ts__look look = { s, in, node, 0, false };
+    ts__check check = { s, in, node, 0, false };
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
     // First check all actors of the node, then leave their marks: actors of one
     // node do not race with each other.
@@ -20422,10 +20429,10 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
              i = ts__races_actor(x, i)->next) {
             const ts__actor *const actor = ts__races_actor(x, i);
             for (uint32_t k = 0; k < actor->span_count && !s->failed; k++) {
-                look.span = actor->spans + k;
+                check.span = actor->spans + k;
                 if (!marks)
-                    ts__look_span(&look);
-                else if (!ts__shadow_mark(s, look.span))
+                    ts__check_span(&check);
+                else if (!ts__shadow_mark(s, check.span))
                     s->failed = true;
             }
         }
@@ -20454,7 +20461,7 @@ static bool ts__races_link(ts_races *x)
     return true;
 }
 
-static ts_result ts__races_look(ts_races *x)
+static ts_result ts__races_detect(ts_races *x)
 {
     ts__shadow s = { 0 };
     s.races = x;
@@ -20465,7 +20472,7 @@ static ts_result ts__races_look(ts_races *x)
         s.order.races = x;
         s.order.visit = ts__shadow_visit;
         s.order.user = &s;
-        result = ts__precede_run(&s.order, &left);
+        result = ts__hb_run(&s.order, &left);
         for (size_t i = 0; left && i < x->actors.count; i++)
             x->stats.circle += ts__races_actor(x, i)->span_count &&
                                !ts__races_actor(x, i)->epoch &&
@@ -20495,7 +20502,7 @@ TS_API ts_result ts_races_open(ts_races **races, const ts_replay *replay)
     if (result == TS_OK && x->spans.count) {
         result = ts__races_link(x) && ts__races_place_hosts(x) ? TS_OK
                                                                : TS_ERR_MEMORY;
-        if (result == TS_OK) result = ts__races_look(x);
+        if (result == TS_OK) result = ts__races_detect(x);
     }
     if (result != TS_OK) {
         ts_races_close(x);
@@ -20509,11 +20516,12 @@ TS_API void ts_races_close(ts_races *races)
 {
     if (!races) return;
     const ts_allocator a = races->allocator;
-    ts__rvec *const all[] = {
-        &races->actors,      &races->spans,  &races->copies,  &races->heads,
-        &races->edges,       &races->hosts,  &races->rows,    &races->cells,
-        &races->cell_spaces, &races->events, &races->befores, &races->pairs
-    };
+    ts__rvec *const all[] = { &races->actors,       &races->spans,
+                              &races->copies,       &races->heads,
+                              &races->edges,        &races->hosts,
+                              &races->rows,         &races->cells,
+                              &races->cell_spaces,  &races->events,
+                              &races->predecessors, &races->pairs };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ts__rvec_close(&a, all[i]);
     a.resize(a.user, races, sizeof *races, 0);
@@ -20584,7 +20592,7 @@ static ts__race_event *ts__races_event(const ts_races *x, size_t i)
 
 typedef struct ts__tracer { // derives predecessors from clocks
     ts_races *races;
-    ts__precede order;
+    ts__hb order;
     ts__rmap event_of;             // chain and epoch to event
     uint32_t last_host, last_life; // events; last_life: last allocation or free
     bool failed;
@@ -20594,7 +20602,7 @@ static void ts__tracer_before(ts__tracer *t, uint32_t event)
 {
     ts_races *const x = t->races;
     uint32_t *const to =
-        (uint32_t *)ts__rvec_push(&x->allocator, &x->befores, sizeof *to);
+        (uint32_t *)ts__rvec_push(&x->allocator, &x->predecessors, sizeof *to);
     if (!to || event == TS_NODE_NONE) {
         t->failed = true;
         return;
@@ -20610,12 +20618,12 @@ static void ts__tracer_epoch(ts__tracer *t, uint32_t chain, uint32_t epoch)
 }
 
 // Adds what a clock has beyond another one, from chain `first` on.
-static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
-                            const ts__vclock *then, uint32_t first)
+static void ts__tracer_difference(ts__tracer *t, const ts__vclock *now,
+                                  const ts__vclock *then, uint32_t first)
 {
     if (!now || now == then) return;
     if (then && then->level > now->level) { // compare as far as `now` reaches
-        ts__tracer_news(t, now, then->u.below[0], first);
+        ts__tracer_difference(t, now, then->u.below[0], first);
         return;
     }
     const bool same = then && then->level == now->level;
@@ -20627,9 +20635,9 @@ static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
     }
     const uint32_t width = (uint32_t)1 << (5 + 4 * (now->level - 1));
     for (uint32_t i = 0; i < 16; i++)
-        ts__tracer_news(t, now->u.below[i],
-                        same ? then->u.below[i] : (i ? NULL : then),
-                        first + i * width);
+        ts__tracer_difference(t, now->u.below[i],
+                              same ? then->u.below[i] : (i ? NULL : then),
+                              first + i * width);
 }
 
 // Whether a free by a call must come after the last event of a chain.
@@ -20643,9 +20651,8 @@ static bool ts__tracer_frees(const ts_races *x, const ts__actor *actor,
 // Keeps the recorded order of what is not checked for races.
 static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
 {
-    const ts__precede *const o = &t->order;
-    const ts__precede_chain *const chains =
-        (const ts__precede_chain *)o->chains.data;
+    const ts__hb *const o = &t->order;
+    const ts__hb_chain *const chains = (const ts__hb_chain *)o->chains.data;
     const bool frees = actor->host && actor->kind == TS_EVENT_GPU_FREE;
     for (uint32_t c = 0; c < o->chains.count && (frees || !actor->placed);
          c++) {
@@ -20658,7 +20665,7 @@ static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
             ts__tracer_before(t, event);
     }
     const uint32_t event = (uint32_t)t->races->events.count - 1;
-    const ts__strip *const first = ts__races_span(t->races, actor->spans);
+    const ts__race_span *const first = ts__races_span(t->races, actor->spans);
     if (actor->span_count && first->mode & (TS__SPAN_ALLOC | TS__SPAN_FREE)) {
         if (t->last_life != TS_NODE_NONE) ts__tracer_before(t, t->last_life);
         t->last_life = event;
@@ -20678,16 +20685,16 @@ static bool ts__tracer_visit(void *user, uint32_t node, const ts__vclock *in)
         &x->allocator, &x->events, sizeof *event);
     if (!event) return false;
     event->head = head;
-    event->before = (uint32_t)x->befores.count;
+    event->before = (uint32_t)x->predecessors.count;
     event->before_count = 0;
     event->chain = actor->chain;
-    const ts__precede_chain *const chain =
-        (const ts__precede_chain *)t->order.chains.data + actor->chain;
+    const ts__hb_chain *const chain =
+        (const ts__hb_chain *)t->order.chains.data + actor->chain;
     if (actor->epoch > 1) ts__tracer_epoch(t, actor->chain, actor->epoch - 1);
-    ts__tracer_news(t, in, chain->out, 0);
+    ts__tracer_difference(t, in, chain->out, 0);
     ts__tracer_keep(t, actor);
     const uint64_t key = (uint64_t)actor->chain << 32 | actor->epoch;
-    return !t->failed && x->befores.count < UINT32_MAX &&
+    return !t->failed && x->predecessors.count < UINT32_MAX &&
            ts__rmap_put(&x->allocator, &t->event_of, key,
                         (uint32_t)x->events.count - 1);
 }
@@ -20703,9 +20710,9 @@ static ts_result ts__races_trace(ts_races *x)
     t.order.visit = ts__tracer_visit;
     t.order.user = &t;
     t.order.keep_out = true;
-    const ts_result result = ts__precede_run(&t.order, &left);
+    const ts_result result = ts__hb_run(&t.order, &left);
     ts__rvec_close(&x->allocator, &t.event_of.entries);
-    if (result != TS_OK) x->events.count = x->befores.count = 0;
+    if (result != TS_OK) x->events.count = x->predecessors.count = 0;
     return result;
 }
 
@@ -20729,11 +20736,11 @@ typedef struct ts__trial {
     ts__rvec moved;  // ts__content: buffer for one copy
     ts__rvec found, tried; // uint32_t: orders of events
     ts__rvec missing, after, after_offsets;
-    ts__rvec heap;       // ts__precede_item: events that may run next
+    ts__rvec heap;       // ts__hb_item: events that may run next
     ts__rvec priorities; // int64_t of each chain
     ts__rvec pairs;      // ts__race_pair of events
     ts__rmap known;      // hashes of the outcomes of orders so far
-    uint64_t dice;
+    uint64_t random;
 } ts__trial;
 
 static ts__content *ts__trial_cells(const ts__trial *t)
@@ -20773,13 +20780,13 @@ static void ts__trial_clear(ts__trial *t)
 }
 
 // Returns a hash of the contents of a span.
-static uint64_t ts__trial_read(const ts__trial *t, const ts__strip *s)
+static uint64_t ts__trial_read(const ts__trial *t, const ts__race_span *s)
 {
     return XXH3_64bits(ts__trial_cells(t) + s->low,
                        (s->high - s->low) * sizeof(ts__content));
 }
 
-static void ts__trial_write(ts__trial *t, const ts__strip *s, uint64_t id)
+static void ts__trial_write(ts__trial *t, const ts__race_span *s, uint64_t id)
 {
     const uint64_t *const first = (const uint64_t *)t->races->cells.data;
     ts__content *const cells = ts__trial_cells(t);
@@ -20814,8 +20821,8 @@ static ts__content ts__trial_piece(const ts__trial *t, uint32_t *cell,
     return piece;
 }
 
-static void ts__trial_copy(ts__trial *t, const ts__strip *from,
-                           const ts__strip *to)
+static void ts__trial_copy(ts__trial *t, const ts__race_span *from,
+                           const ts__race_span *to)
 {
     const uint64_t *const first = (const uint64_t *)t->races->cells.data;
     ts__content *const moved = (ts__content *)t->moved.data;
@@ -20836,13 +20843,13 @@ static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
     const uint8_t keeps = TS_ACCESS_READ | TS_ACCESS_COARSE;
     uint64_t inputs = 0;
     for (uint32_t i = 0; i < actor->span_count; i++) {
-        const ts__strip *const s = ts__races_span(x, actor->spans + i);
+        const ts__race_span *const s = ts__races_span(x, actor->spans + i);
         if (s->mode & keeps)
             inputs = ts__trial_hash(i, inputs, ts__trial_read(t, s));
     }
     *saw = ts__trial_hash(actor->epoch, *saw, inputs);
     for (uint32_t i = 0; i < actor->span_count; i++) {
-        const ts__strip *const s = ts__races_span(x, actor->spans + i);
+        const ts__race_span *const s = ts__races_span(x, actor->spans + i);
         if (!(s->mode & TS_ACCESS_WRITE)) continue;
         const uint64_t who = ts__trial_hash(
             i, (uint64_t)actor->chain << 32 | actor->epoch, actor->where);
@@ -20855,7 +20862,7 @@ static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
 static void ts__trial_memcpy(ts__trial *t, uint32_t index, uint64_t *saw)
 {
     const ts__actor *const actor = ts__races_actor(t->races, index);
-    const ts__strip *const s = ts__races_span(t->races, actor->spans);
+    const ts__race_span *const s = ts__races_span(t->races, actor->spans);
     uint64_t *const staged = (uint64_t *)t->staged.data;
     if (actor->span_count > 1) {
         ts__trial_copy(t, s, s + 1);
@@ -20873,7 +20880,7 @@ static void ts__trial_act(ts__trial *t, uint32_t index, uint64_t *saw)
 {
     const ts__actor *const actor = ts__races_actor(t->races, index);
     if (!actor->span_count) return;
-    const ts__strip *const s = ts__races_span(t->races, actor->spans);
+    const ts__race_span *const s = ts__races_span(t->races, actor->spans);
     if (actor->own && actor->kind == TS_EVENT_MEMCPY)
         ts__trial_memcpy(t, index, saw);
     else if (s->mode & TS__SPAN_FREE)
@@ -20931,22 +20938,22 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
 /* ---- 11.85 Races: other orders ------------------------------------------ */
 // src/replay/races/orders.h
 
-static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
+static uint64_t ts__trial_random(ts__trial *t, uint64_t limit)
 {
-    uint64_t z = t->dice += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = t->random += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ z >> 31) % sides;
+    return (z ^ z >> 31) % limit;
 }
 
-typedef enum ts__trial_way {
-    TS__WAY_PAIR,    // as recorded, but with one pair reversed
-    TS__WAY_STREAMS, // by priorities of chains, which change at times
-    TS__WAY_ANY      // by random priorities of events
-} ts__trial_way;
+typedef enum ts__trial_strategy {
+    TS__STRATEGY_PAIR,    // as recorded, but with one pair reversed
+    TS__STRATEGY_STREAMS, // by priorities of chains, which change at times
+    TS__STRATEGY_ANY      // by random priorities of events
+} ts__trial_strategy;
 
 typedef struct ts__trial_plan {
-    ts__trial_way way;
+    ts__trial_strategy strategy;
     uint32_t held, until; // events: `held` may not run before `until`
     uint64_t changes[3];  // steps after which a chain gets the lowest priority
 } ts__trial_plan;
@@ -20954,24 +20961,26 @@ typedef struct ts__trial_plan {
 static ts__trial_plan ts__trial_choose(ts__trial *t, uint64_t seed)
 {
     const size_t events = t->races->events.count;
-    ts__trial_plan plan = { TS__WAY_ANY, TS_NODE_NONE, TS_NODE_NONE, { 0 } };
+    ts__trial_plan plan = {
+        TS__STRATEGY_ANY, TS_NODE_NONE, TS_NODE_NONE, { 0 }
+    };
     // Neighbouring seeds must not give similar random numbers.
-    t->dice = ts__trial_hash(seed, seed, seed);
-    const uint64_t way = ts__trial_dice(t, 4);
-    if (way < 2 && t->pairs.count) {
+    t->random = ts__trial_hash(seed, seed, seed);
+    const uint64_t strategy = ts__trial_random(t, 4);
+    if (strategy < 2 && t->pairs.count) {
         const ts__race_pair *const pair = (const ts__race_pair *)t->pairs.data +
-                                          ts__trial_dice(t, t->pairs.count);
-        plan.way = TS__WAY_PAIR;
+                                          ts__trial_random(t, t->pairs.count);
+        plan.strategy = TS__STRATEGY_PAIR;
         plan.held = pair->first;
         plan.until = pair->second;
-    } else if (way < 3) {
-        plan.way = TS__WAY_STREAMS;
+    } else if (strategy < 3) {
+        plan.strategy = TS__STRATEGY_STREAMS;
     }
     for (int i = 0; i < 3; i++)
-        plan.changes[i] = ts__trial_dice(t, events);
+        plan.changes[i] = ts__trial_random(t, events);
     int64_t *const priorities = (int64_t *)t->priorities.data;
     for (size_t i = 0; i < t->priorities.count; i++)
-        priorities[i] = (int64_t)(ts__trial_dice(t, UINT64_C(1) << 60));
+        priorities[i] = (int64_t)(ts__trial_random(t, UINT64_C(1) << 60));
     return plan;
 }
 
@@ -20980,13 +20989,12 @@ static void ts__trial_push(ts__trial *t, const ts__trial_plan *plan,
 {
     const uint32_t chain = ts__races_event(t->races, event)->chain;
     const int64_t priority =
-        plan->way == TS__WAY_PAIR ? (int64_t)event
-        : plan->way == TS__WAY_STREAMS
+        plan->strategy == TS__STRATEGY_PAIR ? (int64_t)event
+        : plan->strategy == TS__STRATEGY_STREAMS
             ? ((const int64_t *)t->priorities.data)[chain]
-            : (int64_t)ts__trial_dice(t, UINT64_C(1) << 60);
-    const ts__precede_item item = { priority, event };
-    ts__precede_sift_up((ts__precede_item *)t->heap.data, t->heap.count++,
-                        item);
+            : (int64_t)ts__trial_random(t, UINT64_C(1) << 60);
+    const ts__hb_item item = { priority, event };
+    ts__hb_sift_up((ts__hb_item *)t->heap.data, t->heap.count++, item);
 }
 
 // Adds the events that may run once `event` has.
@@ -21021,7 +21029,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
             plan.until = TS_NODE_NONE;
             ts__trial_push(t, &plan, plan.held);
         }
-        const uint32_t event = ts__precede_take(&t->heap);
+        const uint32_t event = ts__hb_take(&t->heap);
         if (event == plan.held && plan.until != TS_NODE_NONE) {
             held = true;
             continue;
@@ -21044,18 +21052,18 @@ static bool ts__trial_links(ts__trial *t)
     if (!ts__rvec_fill(t->allocator, &t->after_offsets, sizeof(uint32_t),
                        count + 1, 0) ||
         !ts__rvec_fill(t->allocator, &t->after, sizeof(uint32_t),
-                       x->befores.count, 0))
+                       x->predecessors.count, 0))
         return false;
     uint32_t *const offsets = (uint32_t *)t->after_offsets.data;
-    const uint32_t *const befores = (const uint32_t *)x->befores.data;
-    for (size_t i = 0; i < x->befores.count; i++)
-        offsets[befores[i]]++;
+    const uint32_t *const predecessors = (const uint32_t *)x->predecessors.data;
+    for (size_t i = 0; i < x->predecessors.count; i++)
+        offsets[predecessors[i]]++;
     ts__offsets_sum(offsets, count);
     for (uint32_t i = 0; i < count; i++) {
         const ts__race_event *const event = ts__races_event(x, i);
         for (uint32_t k = 0; k < event->before_count; k++)
-            ((uint32_t *)t->after.data)[--offsets[befores[event->before + k]]] =
-                i;
+            ((uint32_t *)
+                 t->after.data)[--offsets[predecessors[event->before + k]]] = i;
     }
     return true;
 }
@@ -21162,8 +21170,8 @@ static bool ts__trial_conflict(const ts_races *x, uint32_t a, uint32_t b,
     const ts__actor *const second = ts__races_actor(x, b);
     for (uint32_t i = 0; i < first->span_count; i++)
         for (uint32_t k = 0; k < second->span_count; k++) {
-            const ts__strip *const s = ts__races_span(x, first->spans + i);
-            const ts__strip *const u = ts__races_span(x, second->spans + k);
+            const ts__race_span *const s = ts__races_span(x, first->spans + i);
+            const ts__race_span *const u = ts__races_span(x, second->spans + k);
             if (!((s->mode | u->mode) & TS_ACCESS_WRITE) || s->high <= u->low ||
                 u->high <= s->low)
                 continue;
@@ -21229,7 +21237,7 @@ static size_t ts__trial_widest(const ts_races *x)
 {
     uint32_t widest = 0;
     for (size_t i = 0; i < x->spans.count; i++) {
-        const ts__strip *const s = ts__races_span(x, i);
+        const ts__race_span *const s = ts__races_span(x, i);
         if (s->high - s->low > widest) widest = s->high - s->low;
     }
     return widest;
@@ -21252,7 +21260,7 @@ static bool ts__trial_open(ts__trial *t)
            ts__rvec_fill(a, &t->found, sizeof(uint32_t), events, 0) &&
            ts__rvec_fill(a, &t->tried, sizeof(uint32_t), events, 0) &&
            ts__rvec_fill(a, &t->missing, sizeof(uint32_t), events, 0) &&
-           ts__rvec_fill(a, &t->heap, sizeof(ts__precede_item), events, 0) &&
+           ts__rvec_fill(a, &t->heap, sizeof(ts__hb_item), events, 0) &&
            ts__rvec_fill(a, &t->priorities, sizeof(int64_t), chains, 0) &&
            ts__trial_links(t) && ts__trial_pairs(t);
 }
@@ -21775,7 +21783,7 @@ typedef struct ts__ex_range {
     uint32_t device, image;
     uint64_t offset; // within its module, of a global variable
     uint8_t *bytes;  // memory of the host; NULL: none
-    uint64_t *is, *was;
+    uint64_t *current, *recorded;
     uint8_t *known;
     uint64_t cost; // bytes of memory of this process that it takes
     size_t op;     // the operation that owns it, for memory of the host
@@ -21807,7 +21815,7 @@ typedef struct ts__ex_lane {
     uint64_t owner, stream;
     uint32_t device;
     // Last node; node to wait for; last node that the owner waited for.
-    uint32_t tail, wanted, joined;
+    uint32_t tail, needed, joined;
 } ts__ex_lane;
 
 typedef struct ts__ex_spare { // an event that nothing waits for any more
@@ -21838,9 +21846,9 @@ struct ts_execution {
     size_t host_count, host_capacity, host_at;
     uint32_t batch; // number of the concurrent part; 0: one operation at a time
     bool as_graph;
-    uint64_t bytes;    // memory of this process in use
-    uint64_t zeros[2]; // hash of a chunk of zeros
-    uint64_t short_of; // size of what did not fit; 0: nothing
+    uint64_t bytes;         // memory of this process in use
+    uint64_t zeros[2];      // hash of a chunk of zeros
+    uint64_t missing_bytes; // size of what did not fit; 0: nothing
     uint32_t held; // regions of the current operation whose ranges were found
     ts__ex_module *modules;
     size_t module_count, module_capacity;
@@ -21893,8 +21901,8 @@ static void ts__ex_range_free(ts_execution *e, ts__ex_range *r)
 {
     const ts_allocator *const a = &e->desc.allocator;
     const size_t chunks = (size_t)ts__ex_chunks(r->size);
-    ts__mem_put(a, r->is, chunks * 16);
-    ts__mem_put(a, r->was, chunks * 16);
+    ts__mem_put(a, r->current, chunks * 16);
+    ts__mem_put(a, r->recorded, chunks * 16);
     ts__mem_put(a, r->known, chunks);
     ts__mem_put(a, r->bytes, (size_t)r->size);
     ts__mem_put(a, r, sizeof *r);
@@ -21916,17 +21924,18 @@ static ts__ex_range *ts__ex_range_new(ts_execution *e,
     if (!chunks) return r;
     // Tables for the claimed size are only allocated after the trace was found
     // to have a list of this length: see ts__ex_is_listed.
-    r->is = ts__mem_get(a, (size_t)chunks * 16);
-    r->was = ts__mem_get(a, (size_t)chunks * 16);
+    r->current = ts__mem_get(a, (size_t)chunks * 16);
+    r->recorded = ts__mem_get(a, (size_t)chunks * 16);
     r->known = ts__mem_get(a, (size_t)chunks);
     if (r->known) memset(r->known, 0, (size_t)chunks);
-    if (r->is && r->was && r->known) return r;
+    if (r->current && r->recorded && r->known) return r;
     ts__ex_range_free(e, r);
     return NULL;
 }
 
 // Sets which of a chunk's hashes are known.
-static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
+static void ts__ex_set_known(const ts__ex_range *r, uint64_t chunk,
+                             uint8_t hashes)
 {
     r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
 }
@@ -21947,9 +21956,9 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
         return known->bytes;
     }
     ts__ex_listed *const next = &e->lists[!e->list_last];
-    const ts__blob_limits wish = { length, length, length, &next->scratch };
+    const ts__blob_limits limits = { length, length, length, &next->scratch };
     next->bytes = NULL;
-    if (ts__reader_blob(e->reader, list, &wish, &next->bytes, &next->size) !=
+    if (ts__reader_blob(e->reader, list, &limits, &next->bytes, &next->size) !=
         TS_OK)
         return NULL;
     memcpy(next->hash, list, sizeof next->hash);
@@ -21964,15 +21973,15 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size, bool kept)
 {
-    const ts__blob_limits wish = { size, size, size,
-                                   kept ? NULL : &e->contents };
+    const ts__blob_limits limits = { size, size, size,
+                                     kept ? NULL : &e->contents };
     uint64_t key[2];
     const uint8_t *bytes;
     size_t have;
     if (size == TS_CAPTURE_CHUNK && ts__ex_is_zeros(e, hash))
         return ts__ex_zeros;
     memcpy(key, hash, sizeof key);
-    ts__reader_blob(e->reader, key, &wish, &bytes, &have);
+    ts__reader_blob(e->reader, key, &limits, &bytes, &have);
     return bytes;
 }
 
@@ -22032,11 +22041,11 @@ static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
     const uint64_t own = e->desc.memory_bytes;
     const uint64_t most =
         own && own < TS_EXECUTION_CODE_BYTES ? own : TS_EXECUTION_CODE_BYTES;
-    const ts__blob_limits wish = { 0, UINT64_MAX, most, scratch };
+    const ts__blob_limits limits = { 0, UINT64_MAX, most, scratch };
     const uint8_t *bytes;
     size_t size;
     const ts_result result =
-        ts__reader_blob(e->reader, code->hash, &wish, &bytes, &size);
+        ts__reader_blob(e->reader, code->hash, &limits, &bytes, &size);
     code->bytes = bytes;
     if (bytes) code->size = size;
     if (result != TS_ERR_NOT_FOUND || size <= most)
@@ -22095,7 +22104,7 @@ static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
     return m;
 }
 
-static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
+static bool ts__ex_in_process(const ts_execution *e, const ts__ex_range *r)
 {
     return !r->image && (!r->device || e->desc.executor->host_memory);
 }
@@ -22122,16 +22131,16 @@ static uint64_t ts__ex_cost(ts_execution *e, const ts__ex_range *r,
 
 // Reserves the memory that a region needs beyond that of its range. Returns
 // false if it exceeds the limit.
-static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
-                       const ts_capture_region *region)
+static bool ts__ex_reserve(ts_execution *e, ts__ex_range *r,
+                           const ts_capture_region *region)
 {
     const uint64_t most = e->desc.memory_bytes;
-    if (!ts__ex_is_own(e, r)) return true;
+    if (!ts__ex_in_process(e, r)) return true;
     const uint64_t cost = ts__ex_cost(e, r, region);
     if (cost <= r->cost) return true;
     const uint64_t others = e->bytes - r->cost;
     if (most && (cost > most || others > most - cost)) {
-        e->short_of = cost;
+        e->missing_bytes = cost;
         return false;
     }
     e->bytes = others + cost;
@@ -22205,13 +22214,13 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
     if (!*found) return TS_REASON_NO_MEMORY;
     ts__ex_range *const r = *found;
     ts_reason reason = TS_REASON_NO_MEMORY;
-    if (ts__ex_pay(e, r, region) ||
-        (ts__ex_drop_others(e) && ts__ex_pay(e, r, region)))
+    if (ts__ex_reserve(e, r, region) ||
+        (ts__ex_drop_others(e) && ts__ex_reserve(e, r, region)))
         reason = ts__ex_place(e, r);
     if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e) &&
-        ts__ex_pay(e, r, region))
+        ts__ex_reserve(e, r, region))
         reason = ts__ex_place(e, r);
-    if (reason == TS_REASON_NO_MEMORY) e->short_of = region->size;
+    if (reason == TS_REASON_NO_MEMORY) e->missing_bytes = region->size;
     if (reason) {
         e->bytes -= r->cost;
         ts__ex_range_free(e, r);
@@ -22260,14 +22269,15 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
             r->address == region->address && r->size == region->size &&
             r->device == region->device && r->image == region->image;
         *found = r;
-        if (same && ts__ex_pay(e, r, region)) return TS_REASON_NONE;
+        if (same && ts__ex_reserve(e, r, region)) return TS_REASON_NONE;
         // Without a chain, it is restored from the record like other dropped
         // ranges.
         if (same && e->desc.chain) return TS_REASON_NO_MEMORY;
-        const bool meets = r->address - region->address < region->size ||
-                           region->address - r->address < r->size;
-        if (meets && e->batch && r->batch == e->batch) return TS__EX_OVERLAPS;
-        if (meets)
+        const bool overlaps = r->address - region->address < region->size ||
+                              region->address - r->address < r->size;
+        if (overlaps && e->batch && r->batch == e->batch)
+            return TS__EX_OVERLAPS;
+        if (overlaps)
             ts__ex_drop(e, i);
         else
             i++;
@@ -22292,14 +22302,14 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
     is earlier in the record than that one, since the recorded contents are then
     older than the current ones.
 */
-static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
-                          uint64_t chunk, const uint8_t *hash)
+static bool ts__ex_needs_recorded(const ts_execution *e, const ts__ex_range *r,
+                                  uint64_t chunk, const uint8_t *hash)
 {
     const uint8_t known = r->known[chunk];
     if (e->desc.chain && known & TS__EX_RECORDED)
         return !e->desc.no_patches && !e->late &&
-               memcmp(&r->was[2 * chunk], hash, 16);
-    return !(known & TS__EX_ACTUAL) || memcmp(&r->is[2 * chunk], hash, 16);
+               memcmp(&r->recorded[2 * chunk], hash, 16);
+    return !(known & TS__EX_ACTUAL) || memcmp(&r->current[2 * chunk], hash, 16);
 }
 
 // Whether an operation reads the contents of a region. What a copy overwrites
@@ -22320,7 +22330,7 @@ static bool ts__ex_have_all(ts_execution *e)
             ts__ex_list(e, region->before, region->size);
         if (!list && region->size) return false;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
-            if (ts__ex_wanted(e, r, k, list + 16 * k) &&
+            if (ts__ex_needs_recorded(e, r, k, list + 16 * k) &&
                 !ts__ex_bytes(e, list + 16 * k, ts__ex_chunk_size(r->size, k),
                               false))
                 return false;
@@ -22368,8 +22378,9 @@ static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
 static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
                               uint64_t chunk)
 {
-    const bool differs = r->known[chunk] & TS__EX_ACTUAL &&
-                         memcmp(&r->is[2 * chunk], &r->was[2 * chunk], 16);
+    const bool differs =
+        r->known[chunk] & TS__EX_ACTUAL &&
+        memcmp(&r->current[2 * chunk], &r->recorded[2 * chunk], 16);
     if (!item->patched++)
         item->patched_address = r->address + chunk * TS_CAPTURE_CHUNK;
     item->patched_different += differs;
@@ -22388,7 +22399,7 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
         ts__ex_blank blank = { 0, false };
         for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
             const uint64_t size = ts__ex_chunk_size(r->size, k);
-            if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
+            if (!ts__ex_needs_recorded(e, r, k, list + 16 * k)) continue;
             const uint8_t *const bytes =
                 ts__ex_bytes(e, list + 16 * k, size, false);
             if (!bytes) return TS_ERR_NOT_FOUND;
@@ -22396,9 +22407,9 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
             if (result != TS_OK) return result;
             if (r->known[k] & TS__EX_RECORDED && e->desc.chain)
                 ts__ex_note_patch(item, r, k);
-            memcpy(&r->is[2 * k], list + 16 * k, 16);
-            memcpy(&r->was[2 * k], list + 16 * k, 16);
-            ts__ex_know(r, k, TS__EX_ACTUAL | TS__EX_RECORDED);
+            memcpy(&r->current[2 * k], list + 16 * k, 16);
+            memcpy(&r->recorded[2 * k], list + 16 * k, 16);
+            ts__ex_set_known(r, k, TS__EX_ACTUAL | TS__EX_RECORDED);
         }
     }
     return TS_OK;
@@ -22744,11 +22755,11 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
     if (a != a || b != b) return a != a && b != b;
     // Infinities with different bytes have different signs.
     if (!ts__ex_is_finite(a) || !ts__ex_is_finite(b)) return false;
-    const double apart = ts__element_distance(d->element, expected, found);
+    const double distance = ts__element_distance(d->element, expected, found);
     if (d->compare == TS_COMPARE_RTOL)
-        return apart <= d->absolute + d->tolerance * (a < 0 ? -a : a);
+        return distance <= d->absolute + d->tolerance * (a < 0 ? -a : a);
     return (double)ts__element_steps(t, expected, found) <= d->tolerance ||
-           apart <= d->absolute;
+           distance <= d->absolute;
 }
 
 // Compares two different contents of a chunk. Returns true if all differences
@@ -22772,9 +22783,9 @@ static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
         if (!any) *first = i;
         any = true;
         if (bytes < width) continue;
-        const double apart =
+        const double distance =
             ts__element_distance(e->desc.element, expected + i, found + i);
-        if (apart > item->largest) item->largest = apart;
+        if (distance > item->largest) item->largest = distance;
     }
     return passes;
 }
@@ -22802,7 +22813,7 @@ static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
                            const uint8_t *found, size_t size)
 {
     item->chunks++;
-    if (!memcmp(&r->is[2 * chunk], hash, 16)) return;
+    if (!memcmp(&r->current[2 * chunk], hash, 16)) return;
     const uint8_t *const expected = ts__ex_bytes(e, hash, size, false);
     size_t first = 0;
     ts_execution_item tried = *item;
@@ -22867,9 +22878,10 @@ static const uint64_t *ts__ex_device_hash(ts_execution *e,
     recorded: the recorded hash, NULL: none. *found receives the bytes; NULL if
     the device reports the recorded hash, or there is none to compare with.
 */
-static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
-                             ts__ex_range *r, uint64_t k, ts__ex_blank *blank,
-                             const uint8_t *recorded, const uint8_t **found)
+static ts_result ts__ex_hash_chunk(ts_execution *e, ts_execution_item *item,
+                                   ts__ex_range *r, uint64_t k,
+                                   ts__ex_blank *blank, const uint8_t *recorded,
+                                   const uint8_t **found)
 {
     const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
     const bool zeros = ts__ex_is_blank(e, r, k, blank);
@@ -22891,14 +22903,14 @@ static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
             device_hash && memcmp(device_hash, hash, sizeof hash);
     }
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
-    memcpy(&r->is[2 * k], hash, sizeof hash);
+    memcpy(&r->current[2 * k], hash, sizeof hash);
     r->known[k] |= TS__EX_ACTUAL;
     if (!zeros) r->known[k] |= TS__EX_WRITTEN;
     return TS_OK;
 }
 
 // Compares what the operation left with the record.
-static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
+static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
 {
     // The same in a single and a merged trace.
     item->digest = e->now.head.order & UINT64_MAX >> 16;
@@ -22915,10 +22927,10 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
             const uint8_t *const want = after ? after + 16 * k : NULL, *found;
             const ts_result result =
-                ts__ex_take(e, item, r, k, &blank, want, &found);
+                ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
             if (result != TS_OK) return result;
             if (!want) continue;
-            memcpy(&r->was[2 * k], want, 16);
+            memcpy(&r->recorded[2 * k], want, 16);
             r->known[k] |= TS__EX_RECORDED;
             ts__ex_compare(e, item, r, i, k, want, found, size);
         }
@@ -23088,17 +23100,17 @@ static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
 
 // Sets `wanted` of each other lane to the last node there that this node waits
 // for, counted from 1; 0: none.
-static void ts__ex_wanted_nodes(ts_execution *e, const ts__ex_launched *l,
-                                const ts_capture_node *n)
+static void ts__ex_find_predecessors(ts_execution *e, const ts__ex_launched *l,
+                                     const ts_capture_node *n)
 {
     for (size_t i = 0; i < e->lane_count; i++)
-        e->lanes[i].wanted = 0;
+        e->lanes[i].needed = 0;
     for (uint32_t i = 0; i < n->after_count; i++) {
         const uint32_t before = n->after[i];
         ts__ex_lane *const lane = &e->lanes[l->steps[before].lane];
         if (l->steps[before].lane != l->steps[n->index - 1].lane &&
-            before + 1 > lane->wanted)
-            lane->wanted = before + 1;
+            before + 1 > lane->needed)
+            lane->needed = before + 1;
     }
 }
 
@@ -23124,17 +23136,17 @@ static bool ts__ex_branch(ts_execution *e, ts__ex_launched *l, uint32_t device)
         if (lane == SIZE_MAX) return false;
         l->steps[n.index - 1].lane = (uint32_t)lane;
         e->lanes[lane].tail = n.index;
-        ts__ex_wanted_nodes(e, l, &n);
+        ts__ex_find_predecessors(e, l, &n);
         for (size_t i = 0; i < e->lane_count; i++)
-            if (e->lanes[i].wanted) l->steps[e->lanes[i].wanted - 1].waiting++;
+            if (e->lanes[i].needed) l->steps[e->lanes[i].needed - 1].waiting++;
     }
     return true;
 }
 
 // Records an event after the current work of a lane. Spare events of the same
 // device are reused.
-static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
-                             uint64_t *event)
+static ts_result ts__ex_record_event(ts_execution *e, const ts__ex_lane *lane,
+                                     uint64_t *event)
 {
     const ts_executor *const x = e->desc.executor;
     for (size_t i = 0; i < e->event_count; i++) {
@@ -23148,7 +23160,7 @@ static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
 }
 
 // Makes an event spare after everything that waits for it has been submitted.
-static void ts__ex_unmark(ts_execution *e, uint32_t device, uint64_t event)
+static void ts__ex_spare_event(ts_execution *e, uint32_t device, uint64_t event)
 {
     ts__ex_spare *const more =
         ts__mem_more(&e->desc.allocator, e->events, &e->event_capacity,
@@ -23166,16 +23178,16 @@ static ts_result ts__ex_wait_nodes(ts_execution *e, ts__ex_launched *l,
     const size_t own = l->steps[n->index - 1].lane;
     const ts__ex_lane *const lane = &e->lanes[own];
     ts_result result = TS_OK;
-    ts__ex_wanted_nodes(e, l, n);
+    ts__ex_find_predecessors(e, l, n);
     if (!n->after_count && own != l->own && !lane->tail)
         result = x->event_wait(e->state, lane->stream, l->begin);
     for (size_t i = 0; i < e->lane_count && result == TS_OK; i++) {
-        if (!e->lanes[i].wanted) continue;
-        ts__ex_step *const step = &l->steps[e->lanes[i].wanted - 1];
+        if (!e->lanes[i].needed) continue;
+        ts__ex_step *const step = &l->steps[e->lanes[i].needed - 1];
         result = x->event_wait(e->state, lane->stream, step->event);
         if (--step->waiting == 0)
-            ts__ex_unmark(e, e->lanes[i].device, step->event);
-        if (own == l->own) e->lanes[i].joined = e->lanes[i].wanted;
+            ts__ex_spare_event(e, e->lanes[i].device, step->event);
+        if (own == l->own) e->lanes[i].joined = e->lanes[i].needed;
     }
     return result;
 }
@@ -23189,7 +23201,8 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
         e->lanes[i].tail = e->lanes[i].joined = 0;
     }
     // Recorded before all nodes: other lanes begin after this event.
-    if (l->has_begun) result = ts__ex_mark(e, &e->lanes[l->own], &l->begin);
+    if (l->has_begun)
+        result = ts__ex_record_event(e, &e->lanes[l->own], &l->begin);
     while (result == TS_OK && ts_capture_node_next(&e->now, &n)) {
         ts__ex_step *const step = &l->steps[n.index - 1];
         ts__ex_lane *const lane = &e->lanes[step->lane];
@@ -23197,7 +23210,7 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
         if (result == TS_OK) result = ts__ex_submit_node(e, lane->stream, &n);
         lane->tail = n.index;
         if (result == TS_OK && step->waiting)
-            result = ts__ex_mark(e, lane, &step->event);
+            result = ts__ex_record_event(e, lane, &step->event);
     }
     return result;
 }
@@ -23210,13 +23223,13 @@ static ts_result ts__ex_join_branches(ts_execution *e, const ts__ex_launched *l)
     for (size_t i = 0; i < e->lane_count && result == TS_OK; i++) {
         const ts__ex_lane *const lane = &e->lanes[i];
         if (i == l->own || !lane->tail || lane->joined == lane->tail) continue;
-        result = ts__ex_mark(e, lane, &event);
+        result = ts__ex_record_event(e, lane, &event);
         if (result == TS_OK)
             result = e->desc.executor->event_wait(e->state, l->owner, event);
-        if (result == TS_OK) ts__ex_unmark(e, lane->device, event);
+        if (result == TS_OK) ts__ex_spare_event(e, lane->device, event);
     }
     if (result == TS_OK && l->has_begun)
-        ts__ex_unmark(e, e->lanes[l->own].device, l->begin);
+        ts__ex_spare_event(e, e->lanes[l->own].device, l->begin);
     return result;
 }
 
@@ -23274,13 +23287,13 @@ static uint64_t ts__ex_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
+TS_API ts_result ts_executor_poll(ts_result (*poll)(void *state), void *state,
                                   uint32_t timeout_ms)
 {
     const uint64_t until = ts__ex_now() + UINT64_C(1000000) * timeout_ms;
     struct timespec pause = { 0, 5000 };
     for (;;) {
-        const ts_result result = ask(state);
+        const ts_result result = poll(state);
         if (result != TS_ERR_BUSY || ts__ex_now() >= until) return result;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
@@ -23315,7 +23328,7 @@ static bool ts__ex_is_device(const ts_execution *e, uint32_t track)
 }
 
 // Whether a record makes sense; only a crafted file has one that does not.
-static bool ts__ex_is_sane(ts_execution *e)
+static bool ts__ex_is_valid(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
     if (h->kind != TS_EVENT_KERNEL && h->kind != TS_EVENT_MEMCPY &&
@@ -23389,7 +23402,7 @@ static void ts__ex_explain_shortage(const ts_execution *e,
     const size_t at = (size_t)snprintf(
         item->why, sizeof item->why,
         "a buffer of %.1f MiB beside %.1f MiB in use does not fit",
-        (double)e->short_of / mib, (double)e->bytes / mib);
+        (double)e->missing_bytes / mib, (double)e->bytes / mib);
     if (e->desc.memory_bytes)
         snprintf(item->why + at, sizeof item->why - at, " into %.1f MiB",
                  (double)e->desc.memory_bytes / mib);
@@ -23404,7 +23417,7 @@ static bool ts__ex_has_room(ts_execution *e)
         const uint64_t size = e->now.regions[i].size;
         const uint64_t tables = ts__ex_chunks(size) * (TS__EX_TABLES + 32);
         if (tables <= most) continue;
-        e->short_of = size;
+        e->missing_bytes = size;
         return false;
     }
     return true;
@@ -23415,12 +23428,12 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts_allocator *const a = &e->desc.allocator;
-    e->short_of = 0;
+    e->missing_bytes = 0;
     if (!ts__ex_has_room(e)) {
         ts__ex_explain_shortage(e, item);
         return TS_REASON_NO_MEMORY;
     }
-    if (!ts__ex_is_sane(e))
+    if (!ts__ex_is_valid(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_BAD_CAPTURE;
     const ts_reason unknown = ts__ex_is_known(e);
@@ -23445,7 +23458,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
         e->held = i;
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
-        if (reason && e->short_of) ts__ex_explain_shortage(e, item);
+        if (reason && e->missing_bytes) ts__ex_explain_shortage(e, item);
         if (reason) return reason;
     }
     if (!ts__ex_have_all(e))
@@ -23456,12 +23469,12 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 
 // Forgets the hashes of an operation's regions after a failed run, or before a
 // repeated one.
-static void ts__ex_unknow(ts_execution *e)
+static void ts__ex_forget_hashes(ts_execution *e)
 {
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
-            ts__ex_know(r, k, 0);
+            ts__ex_set_known(r, k, 0);
     }
 }
 
@@ -23478,10 +23491,10 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
     if (result == TS_ERR_BUSY) e->lost = true;
     if (result != TS_ERR_BUSY)
         __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
-    if (result == TS_OK && !refused) result = ts__ex_look(e, item);
+    if (result == TS_OK && !refused) result = ts__ex_check(e, item);
     const ts_reason reason =
         result == TS_OK ? refused : ts__ex_reason(e, result);
-    if (reason && !e->lost) ts__ex_unknow(e);
+    if (reason && !e->lost) ts__ex_forget_hashes(e);
     return reason;
 }
 
@@ -23495,7 +23508,7 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
         __atomic_store_n(&item->runs, i, __ATOMIC_RELEASE);
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
-        ts__ex_unknow(e);
+        ts__ex_forget_hashes(e);
         // Other threads watch the item, not its copy.
         __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
         reason = ts__ex_once(e, &other);
@@ -23780,7 +23793,7 @@ static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p, ts__ex_range *r,
         .last = r->last,
         .last_region = r->last_region,
         .expected = r->known[chunk] & TS__EX_RECORDED,
-        .hash = { r->was[2 * chunk], r->was[2 * chunk + 1] },
+        .hash = { r->recorded[2 * chunk], r->recorded[2 * chunk + 1] },
         .range = r,
         .chunk = chunk,
         .size = ts__ex_chunk_size(r->size, chunk),
@@ -23814,7 +23827,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
     for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         const bool known = (r->known[k] & ~TS__EX_WRITTEN) != 0;
-        if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
+        if (!ts__ex_needs_recorded(e, r, k, list + 16 * k)) continue;
         // Patches are applied later, so their bytes must stay valid.
         const bool later = r->batch == e->batch;
         const uint8_t *const bytes =
@@ -23828,8 +23841,8 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         } else if (ts__ex_put(e, r, k, bytes, size, &blank) != TS_OK) {
             return TS_REASON_DEVICE_FAILED;
         }
-        memcpy(&r->was[2 * k], list + 16 * k, 16);
-        ts__ex_know(r, k, TS__EX_RECORDED);
+        memcpy(&r->recorded[2 * k], list + 16 * k, 16);
+        ts__ex_set_known(r, k, TS__EX_RECORDED);
     }
     return TS_REASON_NONE;
 }
@@ -23850,8 +23863,8 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
     r->batch = region->device || writes ? e->batch : 0;
     if (!writes) return;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
-        if (list) memcpy(&r->was[2 * k], list + 16 * k, 16);
-        ts__ex_know(r, k, list ? TS__EX_RECORDED : 0);
+        if (list) memcpy(&r->recorded[2 * k], list + 16 * k, 16);
+        ts__ex_set_known(r, k, list ? TS__EX_RECORDED : 0);
     }
 }
 
@@ -23905,7 +23918,8 @@ static ts_result ts__ex_event(ts_execution *e, ts__ex_plan *p, uint64_t stream,
 }
 
 // Makes a stream wait for all others of this part.
-static ts_result ts__ex_gather(ts_execution *e, ts__ex_plan *p, uint64_t stream)
+static ts_result ts__ex_join_streams(ts_execution *e, ts__ex_plan *p,
+                                     uint64_t stream)
 {
     ts_result result = TS_OK;
     for (size_t i = 0; i < e->stream_count && result == TS_OK; i++) {
@@ -23935,7 +23949,7 @@ static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
     const ts_executor *const x = e->desc.executor;
     if (p->patch_at == p->patch_count || p->patches[p->patch_at].op > e->op)
         return TS_OK;
-    ts_result result = ts__ex_gather(e, p, own->stream);
+    ts_result result = ts__ex_join_streams(e, p, own->stream);
     for (; result == TS_OK && p->patch_at < p->patch_count &&
            p->patches[p->patch_at].op <= e->op;
          p->patch_at++) {
@@ -24050,10 +24064,10 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;
         const uint8_t *const want =
-            recorded ? (const uint8_t *)&r->was[2 * k] : NULL;
+            recorded ? (const uint8_t *)&r->recorded[2 * k] : NULL;
         const uint8_t *found;
         const ts_result result =
-            ts__ex_take(e, item, r, k, &blank, want, &found);
+            ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
         if (result != TS_OK) return result;
         if (!recorded) continue;
         compared = true;
@@ -24074,12 +24088,12 @@ static void ts__ex_end_patch(ts_execution *e, ts__ex_plan *p,
 {
     ts_execution_item *const item = &p->items[patch->last];
     const XXH128_hash_t sum = XXH3_128bits(patch->found, (size_t)patch->size);
-    const uint64_t is[2] = { sum.low64, sum.high64 };
+    const uint64_t current[2] = { sum.low64, sum.high64 };
     if (!(p->marks[patch->last] & TS__EX_RUNS) ||
-        !memcmp(is, patch->hash, sizeof is))
+        !memcmp(current, patch->hash, sizeof current))
         return;
     p->items[patch->op].patched_different++;
-    memcpy(&patch->range->is[2 * patch->chunk], is, sizeof is);
+    memcpy(&patch->range->current[2 * patch->chunk], current, sizeof current);
     ts__ex_compare(e, item, patch->range, patch->last_region, patch->chunk,
                    (const uint8_t *)patch->hash, patch->found,
                    (size_t)patch->size);
@@ -24166,8 +24180,8 @@ static void ts__ex_decline_others(ts_execution *e, ts_execution_item *items,
     device fail, in which case all others are declined. Otherwise the results
     are discarded, and only what the executor has loaded and cached is kept.
 */
-static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
-                         ts_execution_whole *whole)
+static bool ts__ex_run_serially(ts_execution *e, ts_execution_item *items,
+                                ts_execution_whole *whole)
 {
     const uint32_t loops = e->desc.loops;
     e->desc.loops = 1;
@@ -24213,7 +24227,7 @@ static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
     if (result != TS_OK) return result;
     result = ts__ex_barrier(e, p, p->origin);
     if (result == TS_OK) result = ts__ex_submit_part(e, p, 0, to);
-    if (result == TS_OK) result = ts__ex_gather(e, p, p->origin);
+    if (result == TS_OK) result = ts__ex_join_streams(e, p, p->origin);
     // A graph that was begun has to be ended even after a failure.
     const ts_result ended = x->graph_end(e->state, p->origin, graph);
     return result != TS_OK ? result : ended;
@@ -24342,7 +24356,7 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
                 p.marks[edges[i].before] |= TS__EX_WANTS_EVENT;
         e->desc.chain = true;
         e->as_graph = graph;
-        if (ts__ex_alone(e, items, whole))
+        if (ts__ex_run_serially(e, items, whole))
             result = ts__ex_parts(e, &p, why, room);
     }
     ts__mem_put(a, p.marks, e->count + 1);

@@ -143,11 +143,11 @@ static bool ts__ex_near(const ts_execution_desc *d, const uint8_t *expected,
     if (a != a || b != b) return a != a && b != b;
     // Infinities with different bytes have different signs.
     if (!ts__ex_is_finite(a) || !ts__ex_is_finite(b)) return false;
-    const double apart = ts__element_distance(d->element, expected, found);
+    const double distance = ts__element_distance(d->element, expected, found);
     if (d->compare == TS_COMPARE_RTOL)
-        return apart <= d->absolute + d->tolerance * (a < 0 ? -a : a);
+        return distance <= d->absolute + d->tolerance * (a < 0 ? -a : a);
     return (double)ts__element_steps(t, expected, found) <= d->tolerance ||
-           apart <= d->absolute;
+           distance <= d->absolute;
 }
 
 // Compares two different contents of a chunk. Returns true if all differences
@@ -171,9 +171,9 @@ static bool ts__ex_chunk_differs(const ts_execution *e, ts_execution_item *item,
         if (!any) *first = i;
         any = true;
         if (bytes < width) continue;
-        const double apart =
+        const double distance =
             ts__element_distance(e->desc.element, expected + i, found + i);
-        if (apart > item->largest) item->largest = apart;
+        if (distance > item->largest) item->largest = distance;
     }
     return passes;
 }
@@ -201,7 +201,7 @@ static void ts__ex_compare(ts_execution *e, ts_execution_item *item,
                            const uint8_t *found, size_t size)
 {
     item->chunks++;
-    if (!memcmp(&r->is[2 * chunk], hash, 16)) return;
+    if (!memcmp(&r->current[2 * chunk], hash, 16)) return;
     const uint8_t *const expected = ts__ex_bytes(e, hash, size, false);
     size_t first = 0;
     ts_execution_item tried = *item;
@@ -266,9 +266,10 @@ static const uint64_t *ts__ex_device_hash(ts_execution *e,
     recorded: the recorded hash, NULL: none. *found receives the bytes; NULL if
     the device reports the recorded hash, or there is none to compare with.
 */
-static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
-                             ts__ex_range *r, uint64_t k, ts__ex_blank *blank,
-                             const uint8_t *recorded, const uint8_t **found)
+static ts_result ts__ex_hash_chunk(ts_execution *e, ts_execution_item *item,
+                                   ts__ex_range *r, uint64_t k,
+                                   ts__ex_blank *blank, const uint8_t *recorded,
+                                   const uint8_t **found)
 {
     const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
     const bool zeros = ts__ex_is_blank(e, r, k, blank);
@@ -290,14 +291,14 @@ static ts_result ts__ex_take(ts_execution *e, ts_execution_item *item,
             device_hash && memcmp(device_hash, hash, sizeof hash);
     }
     item->digest = XXH3_64bits_withSeed(hash, sizeof hash, item->digest);
-    memcpy(&r->is[2 * k], hash, sizeof hash);
+    memcpy(&r->current[2 * k], hash, sizeof hash);
     r->known[k] |= TS__EX_ACTUAL;
     if (!zeros) r->known[k] |= TS__EX_WRITTEN;
     return TS_OK;
 }
 
 // Compares what the operation left with the record.
-static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
+static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
 {
     // The same in a single and a merged trace.
     item->digest = e->now.head.order & UINT64_MAX >> 16;
@@ -314,10 +315,10 @@ static ts_result ts__ex_look(ts_execution *e, ts_execution_item *item)
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
             const uint8_t *const want = after ? after + 16 * k : NULL, *found;
             const ts_result result =
-                ts__ex_take(e, item, r, k, &blank, want, &found);
+                ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
             if (result != TS_OK) return result;
             if (!want) continue;
-            memcpy(&r->was[2 * k], want, 16);
+            memcpy(&r->recorded[2 * k], want, 16);
             r->known[k] |= TS__EX_RECORDED;
             ts__ex_compare(e, item, r, i, k, want, found, size);
         }

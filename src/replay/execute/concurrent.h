@@ -6,12 +6,12 @@ static void ts__ex_end_patch(ts_execution *e, ts__ex_plan *p,
 {
     ts_execution_item *const item = &p->items[patch->last];
     const XXH128_hash_t sum = XXH3_128bits(patch->found, (size_t)patch->size);
-    const uint64_t is[2] = { sum.low64, sum.high64 };
+    const uint64_t current[2] = { sum.low64, sum.high64 };
     if (!(p->marks[patch->last] & TS__EX_RUNS) ||
-        !memcmp(is, patch->hash, sizeof is))
+        !memcmp(current, patch->hash, sizeof current))
         return;
     p->items[patch->op].patched_different++;
-    memcpy(&patch->range->is[2 * patch->chunk], is, sizeof is);
+    memcpy(&patch->range->current[2 * patch->chunk], current, sizeof current);
     ts__ex_compare(e, item, patch->range, patch->last_region, patch->chunk,
                    (const uint8_t *)patch->hash, patch->found,
                    (size_t)patch->size);
@@ -98,8 +98,8 @@ static void ts__ex_decline_others(ts_execution *e, ts_execution_item *items,
     device fail, in which case all others are declined. Otherwise the results
     are discarded, and only what the executor has loaded and cached is kept.
 */
-static bool ts__ex_alone(ts_execution *e, ts_execution_item *items,
-                         ts_execution_whole *whole)
+static bool ts__ex_run_serially(ts_execution *e, ts_execution_item *items,
+                                ts_execution_whole *whole)
 {
     const uint32_t loops = e->desc.loops;
     e->desc.loops = 1;
@@ -145,7 +145,7 @@ static ts_result ts__ex_build_graph(ts_execution *e, ts__ex_plan *p, size_t to,
     if (result != TS_OK) return result;
     result = ts__ex_barrier(e, p, p->origin);
     if (result == TS_OK) result = ts__ex_submit_part(e, p, 0, to);
-    if (result == TS_OK) result = ts__ex_gather(e, p, p->origin);
+    if (result == TS_OK) result = ts__ex_join_streams(e, p, p->origin);
     // A graph that was begun has to be ended even after a failure.
     const ts_result ended = x->graph_end(e->state, p->origin, graph);
     return result != TS_OK ? result : ended;
@@ -274,7 +274,7 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
                 p.marks[edges[i].before] |= TS__EX_WANTS_EVENT;
         e->desc.chain = true;
         e->as_graph = graph;
-        if (ts__ex_alone(e, items, whole))
+        if (ts__ex_run_serially(e, items, whole))
             result = ts__ex_parts(e, &p, why, room);
     }
     ts__mem_put(a, p.marks, e->count + 1);

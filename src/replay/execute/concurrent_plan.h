@@ -52,7 +52,7 @@ static bool ts__ex_plan_patch(ts_execution *e, ts__ex_plan *p, ts__ex_range *r,
         .last = r->last,
         .last_region = r->last_region,
         .expected = r->known[chunk] & TS__EX_RECORDED,
-        .hash = { r->was[2 * chunk], r->was[2 * chunk + 1] },
+        .hash = { r->recorded[2 * chunk], r->recorded[2 * chunk + 1] },
         .range = r,
         .chunk = chunk,
         .size = ts__ex_chunk_size(r->size, chunk),
@@ -86,7 +86,7 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
     for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
         const uint64_t size = ts__ex_chunk_size(r->size, k);
         const bool known = (r->known[k] & ~TS__EX_WRITTEN) != 0;
-        if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
+        if (!ts__ex_needs_recorded(e, r, k, list + 16 * k)) continue;
         // Patches are applied later, so their bytes must stay valid.
         const bool later = r->batch == e->batch;
         const uint8_t *const bytes =
@@ -100,8 +100,8 @@ static ts_reason ts__ex_plan_before(ts_execution *e, ts__ex_plan *p,
         } else if (ts__ex_put(e, r, k, bytes, size, &blank) != TS_OK) {
             return TS_REASON_DEVICE_FAILED;
         }
-        memcpy(&r->was[2 * k], list + 16 * k, 16);
-        ts__ex_know(r, k, TS__EX_RECORDED);
+        memcpy(&r->recorded[2 * k], list + 16 * k, 16);
+        ts__ex_set_known(r, k, TS__EX_RECORDED);
     }
     return TS_REASON_NONE;
 }
@@ -122,8 +122,8 @@ static void ts__ex_plan_after(ts_execution *e, const ts_capture_region *region,
     r->batch = region->device || writes ? e->batch : 0;
     if (!writes) return;
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
-        if (list) memcpy(&r->was[2 * k], list + 16 * k, 16);
-        ts__ex_know(r, k, list ? TS__EX_RECORDED : 0);
+        if (list) memcpy(&r->recorded[2 * k], list + 16 * k, 16);
+        ts__ex_set_known(r, k, list ? TS__EX_RECORDED : 0);
     }
 }
 
@@ -177,7 +177,8 @@ static ts_result ts__ex_event(ts_execution *e, ts__ex_plan *p, uint64_t stream,
 }
 
 // Makes a stream wait for all others of this part.
-static ts_result ts__ex_gather(ts_execution *e, ts__ex_plan *p, uint64_t stream)
+static ts_result ts__ex_join_streams(ts_execution *e, ts__ex_plan *p,
+                                     uint64_t stream)
 {
     ts_result result = TS_OK;
     for (size_t i = 0; i < e->stream_count && result == TS_OK; i++) {
@@ -207,7 +208,7 @@ static ts_result ts__ex_patches(ts_execution *e, ts__ex_plan *p,
     const ts_executor *const x = e->desc.executor;
     if (p->patch_at == p->patch_count || p->patches[p->patch_at].op > e->op)
         return TS_OK;
-    ts_result result = ts__ex_gather(e, p, own->stream);
+    ts_result result = ts__ex_join_streams(e, p, own->stream);
     for (; result == TS_OK && p->patch_at < p->patch_count &&
            p->patches[p->patch_at].op <= e->op;
          p->patch_at++) {
@@ -322,10 +323,10 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;
         const uint8_t *const want =
-            recorded ? (const uint8_t *)&r->was[2 * k] : NULL;
+            recorded ? (const uint8_t *)&r->recorded[2 * k] : NULL;
         const uint8_t *found;
         const ts_result result =
-            ts__ex_take(e, item, r, k, &blank, want, &found);
+            ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
         if (result != TS_OK) return result;
         if (!recorded) continue;
         compared = true;

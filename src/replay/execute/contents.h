@@ -7,14 +7,14 @@
     is earlier in the record than that one, since the recorded contents are then
     older than the current ones.
 */
-static bool ts__ex_wanted(const ts_execution *e, const ts__ex_range *r,
-                          uint64_t chunk, const uint8_t *hash)
+static bool ts__ex_needs_recorded(const ts_execution *e, const ts__ex_range *r,
+                                  uint64_t chunk, const uint8_t *hash)
 {
     const uint8_t known = r->known[chunk];
     if (e->desc.chain && known & TS__EX_RECORDED)
         return !e->desc.no_patches && !e->late &&
-               memcmp(&r->was[2 * chunk], hash, 16);
-    return !(known & TS__EX_ACTUAL) || memcmp(&r->is[2 * chunk], hash, 16);
+               memcmp(&r->recorded[2 * chunk], hash, 16);
+    return !(known & TS__EX_ACTUAL) || memcmp(&r->current[2 * chunk], hash, 16);
 }
 
 // Whether an operation reads the contents of a region. What a copy overwrites
@@ -35,7 +35,7 @@ static bool ts__ex_have_all(ts_execution *e)
             ts__ex_list(e, region->before, region->size);
         if (!list && region->size) return false;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
-            if (ts__ex_wanted(e, r, k, list + 16 * k) &&
+            if (ts__ex_needs_recorded(e, r, k, list + 16 * k) &&
                 !ts__ex_bytes(e, list + 16 * k, ts__ex_chunk_size(r->size, k),
                               false))
                 return false;
@@ -83,8 +83,9 @@ static ts_result ts__ex_put(ts_execution *e, const ts__ex_range *r,
 static void ts__ex_note_patch(ts_execution_item *item, const ts__ex_range *r,
                               uint64_t chunk)
 {
-    const bool differs = r->known[chunk] & TS__EX_ACTUAL &&
-                         memcmp(&r->is[2 * chunk], &r->was[2 * chunk], 16);
+    const bool differs =
+        r->known[chunk] & TS__EX_ACTUAL &&
+        memcmp(&r->current[2 * chunk], &r->recorded[2 * chunk], 16);
     if (!item->patched++)
         item->patched_address = r->address + chunk * TS_CAPTURE_CHUNK;
     item->patched_different += differs;
@@ -103,7 +104,7 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
         ts__ex_blank blank = { 0, false };
         for (uint64_t k = 0; list && k < ts__ex_chunks(r->size); k++) {
             const uint64_t size = ts__ex_chunk_size(r->size, k);
-            if (!ts__ex_wanted(e, r, k, list + 16 * k)) continue;
+            if (!ts__ex_needs_recorded(e, r, k, list + 16 * k)) continue;
             const uint8_t *const bytes =
                 ts__ex_bytes(e, list + 16 * k, size, false);
             if (!bytes) return TS_ERR_NOT_FOUND;
@@ -111,9 +112,9 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
             if (result != TS_OK) return result;
             if (r->known[k] & TS__EX_RECORDED && e->desc.chain)
                 ts__ex_note_patch(item, r, k);
-            memcpy(&r->is[2 * k], list + 16 * k, 16);
-            memcpy(&r->was[2 * k], list + 16 * k, 16);
-            ts__ex_know(r, k, TS__EX_ACTUAL | TS__EX_RECORDED);
+            memcpy(&r->current[2 * k], list + 16 * k, 16);
+            memcpy(&r->recorded[2 * k], list + 16 * k, 16);
+            ts__ex_set_known(r, k, TS__EX_ACTUAL | TS__EX_RECORDED);
         }
     }
     return TS_OK;

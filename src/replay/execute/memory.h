@@ -8,11 +8,11 @@ static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
     const uint64_t own = e->desc.memory_bytes;
     const uint64_t most =
         own && own < TS_EXECUTION_CODE_BYTES ? own : TS_EXECUTION_CODE_BYTES;
-    const ts__blob_limits wish = { 0, UINT64_MAX, most, scratch };
+    const ts__blob_limits limits = { 0, UINT64_MAX, most, scratch };
     const uint8_t *bytes;
     size_t size;
     const ts_result result =
-        ts__reader_blob(e->reader, code->hash, &wish, &bytes, &size);
+        ts__reader_blob(e->reader, code->hash, &limits, &bytes, &size);
     code->bytes = bytes;
     if (bytes) code->size = size;
     if (result != TS_ERR_NOT_FOUND || size <= most)
@@ -71,7 +71,7 @@ static ts__ex_module *ts__ex_module_find(ts_execution *e, uint32_t image)
     return m;
 }
 
-static bool ts__ex_is_own(const ts_execution *e, const ts__ex_range *r)
+static bool ts__ex_in_process(const ts_execution *e, const ts__ex_range *r)
 {
     return !r->image && (!r->device || e->desc.executor->host_memory);
 }
@@ -98,16 +98,16 @@ static uint64_t ts__ex_cost(ts_execution *e, const ts__ex_range *r,
 
 // Reserves the memory that a region needs beyond that of its range. Returns
 // false if it exceeds the limit.
-static bool ts__ex_pay(ts_execution *e, ts__ex_range *r,
-                       const ts_capture_region *region)
+static bool ts__ex_reserve(ts_execution *e, ts__ex_range *r,
+                           const ts_capture_region *region)
 {
     const uint64_t most = e->desc.memory_bytes;
-    if (!ts__ex_is_own(e, r)) return true;
+    if (!ts__ex_in_process(e, r)) return true;
     const uint64_t cost = ts__ex_cost(e, r, region);
     if (cost <= r->cost) return true;
     const uint64_t others = e->bytes - r->cost;
     if (most && (cost > most || others > most - cost)) {
-        e->short_of = cost;
+        e->missing_bytes = cost;
         return false;
     }
     e->bytes = others + cost;
@@ -181,13 +181,13 @@ static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
     if (!*found) return TS_REASON_NO_MEMORY;
     ts__ex_range *const r = *found;
     ts_reason reason = TS_REASON_NO_MEMORY;
-    if (ts__ex_pay(e, r, region) ||
-        (ts__ex_drop_others(e) && ts__ex_pay(e, r, region)))
+    if (ts__ex_reserve(e, r, region) ||
+        (ts__ex_drop_others(e) && ts__ex_reserve(e, r, region)))
         reason = ts__ex_place(e, r);
     if (reason == TS_REASON_NO_MEMORY && ts__ex_drop_others(e) &&
-        ts__ex_pay(e, r, region))
+        ts__ex_reserve(e, r, region))
         reason = ts__ex_place(e, r);
-    if (reason == TS_REASON_NO_MEMORY) e->short_of = region->size;
+    if (reason == TS_REASON_NO_MEMORY) e->missing_bytes = region->size;
     if (reason) {
         e->bytes -= r->cost;
         ts__ex_range_free(e, r);
@@ -236,14 +236,15 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
             r->address == region->address && r->size == region->size &&
             r->device == region->device && r->image == region->image;
         *found = r;
-        if (same && ts__ex_pay(e, r, region)) return TS_REASON_NONE;
+        if (same && ts__ex_reserve(e, r, region)) return TS_REASON_NONE;
         // Without a chain, it is restored from the record like other dropped
         // ranges.
         if (same && e->desc.chain) return TS_REASON_NO_MEMORY;
-        const bool meets = r->address - region->address < region->size ||
-                           region->address - r->address < r->size;
-        if (meets && e->batch && r->batch == e->batch) return TS__EX_OVERLAPS;
-        if (meets)
+        const bool overlaps = r->address - region->address < region->size ||
+                              region->address - r->address < r->size;
+        if (overlaps && e->batch && r->batch == e->batch)
+            return TS__EX_OVERLAPS;
+        if (overlaps)
             ts__ex_drop(e, i);
         else
             i++;

@@ -7,13 +7,13 @@ static uint64_t ts__ex_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-TS_API ts_result ts_executor_poll(ts_result (*ask)(void *state), void *state,
+TS_API ts_result ts_executor_poll(ts_result (*poll)(void *state), void *state,
                                   uint32_t timeout_ms)
 {
     const uint64_t until = ts__ex_now() + UINT64_C(1000000) * timeout_ms;
     struct timespec pause = { 0, 5000 };
     for (;;) {
-        const ts_result result = ask(state);
+        const ts_result result = poll(state);
         if (result != TS_ERR_BUSY || ts__ex_now() >= until) return result;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
@@ -48,7 +48,7 @@ static bool ts__ex_is_device(const ts_execution *e, uint32_t track)
 }
 
 // Whether a record makes sense; only a crafted file has one that does not.
-static bool ts__ex_is_sane(ts_execution *e)
+static bool ts__ex_is_valid(ts_execution *e)
 {
     const ts_capture_operation *const h = &e->now.head;
     if (h->kind != TS_EVENT_KERNEL && h->kind != TS_EVENT_MEMCPY &&
@@ -122,7 +122,7 @@ static void ts__ex_explain_shortage(const ts_execution *e,
     const size_t at = (size_t)snprintf(
         item->why, sizeof item->why,
         "a buffer of %.1f MiB beside %.1f MiB in use does not fit",
-        (double)e->short_of / mib, (double)e->bytes / mib);
+        (double)e->missing_bytes / mib, (double)e->bytes / mib);
     if (e->desc.memory_bytes)
         snprintf(item->why + at, sizeof item->why - at, " into %.1f MiB",
                  (double)e->desc.memory_bytes / mib);
@@ -137,7 +137,7 @@ static bool ts__ex_has_room(ts_execution *e)
         const uint64_t size = e->now.regions[i].size;
         const uint64_t tables = ts__ex_chunks(size) * (TS__EX_TABLES + 32);
         if (tables <= most) continue;
-        e->short_of = size;
+        e->missing_bytes = size;
         return false;
     }
     return true;
@@ -148,12 +148,12 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 {
     const ts_capture_operation *const h = &e->now.head;
     const ts_allocator *const a = &e->desc.allocator;
-    e->short_of = 0;
+    e->missing_bytes = 0;
     if (!ts__ex_has_room(e)) {
         ts__ex_explain_shortage(e, item);
         return TS_REASON_NO_MEMORY;
     }
-    if (!ts__ex_is_sane(e))
+    if (!ts__ex_is_valid(e))
         return h->state == TS_CAPTURE_HASHES ? TS_REASON_SNAPSHOT_BUDGET
                                              : TS_REASON_BAD_CAPTURE;
     const ts_reason unknown = ts__ex_is_known(e);
@@ -178,7 +178,7 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
         e->held = i;
         const ts_reason reason =
             ts__ex_find(e, &e->now.regions[i], &e->regions[i]);
-        if (reason && e->short_of) ts__ex_explain_shortage(e, item);
+        if (reason && e->missing_bytes) ts__ex_explain_shortage(e, item);
         if (reason) return reason;
     }
     if (!ts__ex_have_all(e))
@@ -189,12 +189,12 @@ static ts_reason ts__ex_prepare(ts_execution *e, ts_execution_item *item)
 
 // Forgets the hashes of an operation's regions after a failed run, or before a
 // repeated one.
-static void ts__ex_unknow(ts_execution *e)
+static void ts__ex_forget_hashes(ts_execution *e)
 {
     for (uint32_t i = 0; i < e->now.head.region_count; i++) {
         const ts__ex_range *const r = e->regions[i];
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++)
-            ts__ex_know(r, k, 0);
+            ts__ex_set_known(r, k, 0);
     }
 }
 
@@ -211,10 +211,10 @@ static ts_reason ts__ex_once(ts_execution *e, ts_execution_item *item)
     if (result == TS_ERR_BUSY) e->lost = true;
     if (result != TS_ERR_BUSY)
         __atomic_store_n(&item->running, 0, __ATOMIC_RELEASE);
-    if (result == TS_OK && !refused) result = ts__ex_look(e, item);
+    if (result == TS_OK && !refused) result = ts__ex_check(e, item);
     const ts_reason reason =
         result == TS_OK ? refused : ts__ex_reason(e, result);
-    if (reason && !e->lost) ts__ex_unknow(e);
+    if (reason && !e->lost) ts__ex_forget_hashes(e);
     return reason;
 }
 
@@ -228,7 +228,7 @@ static ts_reason ts__ex_repeat(ts_execution *e, ts_execution_item *item)
         __atomic_store_n(&item->runs, i, __ATOMIC_RELEASE);
         ts_execution_item other = *item;
         other.chunks = other.chunks_different = other.chunks_tolerated = 0;
-        ts__ex_unknow(e);
+        ts__ex_forget_hashes(e);
         // Other threads watch the item, not its copy.
         __atomic_store_n(&item->running, 1, __ATOMIC_RELEASE);
         reason = ts__ex_once(e, &other);

@@ -13,7 +13,7 @@ typedef struct ts__ex_range {
     uint32_t device, image;
     uint64_t offset; // within its module, of a global variable
     uint8_t *bytes;  // memory of the host; NULL: none
-    uint64_t *is, *was;
+    uint64_t *current, *recorded;
     uint8_t *known;
     uint64_t cost; // bytes of memory of this process that it takes
     size_t op;     // the operation that owns it, for memory of the host
@@ -45,7 +45,7 @@ typedef struct ts__ex_lane {
     uint64_t owner, stream;
     uint32_t device;
     // Last node; node to wait for; last node that the owner waited for.
-    uint32_t tail, wanted, joined;
+    uint32_t tail, needed, joined;
 } ts__ex_lane;
 
 typedef struct ts__ex_spare { // an event that nothing waits for any more
@@ -76,9 +76,9 @@ struct ts_execution {
     size_t host_count, host_capacity, host_at;
     uint32_t batch; // number of the concurrent part; 0: one operation at a time
     bool as_graph;
-    uint64_t bytes;    // memory of this process in use
-    uint64_t zeros[2]; // hash of a chunk of zeros
-    uint64_t short_of; // size of what did not fit; 0: nothing
+    uint64_t bytes;         // memory of this process in use
+    uint64_t zeros[2];      // hash of a chunk of zeros
+    uint64_t missing_bytes; // size of what did not fit; 0: nothing
     uint32_t held; // regions of the current operation whose ranges were found
     ts__ex_module *modules;
     size_t module_count, module_capacity;
@@ -131,8 +131,8 @@ static void ts__ex_range_free(ts_execution *e, ts__ex_range *r)
 {
     const ts_allocator *const a = &e->desc.allocator;
     const size_t chunks = (size_t)ts__ex_chunks(r->size);
-    ts__mem_put(a, r->is, chunks * 16);
-    ts__mem_put(a, r->was, chunks * 16);
+    ts__mem_put(a, r->current, chunks * 16);
+    ts__mem_put(a, r->recorded, chunks * 16);
     ts__mem_put(a, r->known, chunks);
     ts__mem_put(a, r->bytes, (size_t)r->size);
     ts__mem_put(a, r, sizeof *r);
@@ -154,17 +154,18 @@ static ts__ex_range *ts__ex_range_new(ts_execution *e,
     if (!chunks) return r;
     // Tables for the claimed size are only allocated after the trace was found
     // to have a list of this length: see ts__ex_is_listed.
-    r->is = ts__mem_get(a, (size_t)chunks * 16);
-    r->was = ts__mem_get(a, (size_t)chunks * 16);
+    r->current = ts__mem_get(a, (size_t)chunks * 16);
+    r->recorded = ts__mem_get(a, (size_t)chunks * 16);
     r->known = ts__mem_get(a, (size_t)chunks);
     if (r->known) memset(r->known, 0, (size_t)chunks);
-    if (r->is && r->was && r->known) return r;
+    if (r->current && r->recorded && r->known) return r;
     ts__ex_range_free(e, r);
     return NULL;
 }
 
 // Sets which of a chunk's hashes are known.
-static void ts__ex_know(const ts__ex_range *r, uint64_t chunk, uint8_t hashes)
+static void ts__ex_set_known(const ts__ex_range *r, uint64_t chunk,
+                             uint8_t hashes)
 {
     r->known[chunk] = (uint8_t)((r->known[chunk] & TS__EX_WRITTEN) | hashes);
 }
@@ -185,9 +186,9 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
         return known->bytes;
     }
     ts__ex_listed *const next = &e->lists[!e->list_last];
-    const ts__blob_limits wish = { length, length, length, &next->scratch };
+    const ts__blob_limits limits = { length, length, length, &next->scratch };
     next->bytes = NULL;
-    if (ts__reader_blob(e->reader, list, &wish, &next->bytes, &next->size) !=
+    if (ts__reader_blob(e->reader, list, &limits, &next->bytes, &next->size) !=
         TS_OK)
         return NULL;
     memcpy(next->hash, list, sizeof next->hash);
@@ -202,15 +203,15 @@ static const uint8_t *ts__ex_list(ts_execution *e, const uint64_t list[2],
 static const uint8_t *ts__ex_bytes(ts_execution *e, const uint8_t *hash,
                                    uint64_t size, bool kept)
 {
-    const ts__blob_limits wish = { size, size, size,
-                                   kept ? NULL : &e->contents };
+    const ts__blob_limits limits = { size, size, size,
+                                     kept ? NULL : &e->contents };
     uint64_t key[2];
     const uint8_t *bytes;
     size_t have;
     if (size == TS_CAPTURE_CHUNK && ts__ex_is_zeros(e, hash))
         return ts__ex_zeros;
     memcpy(key, hash, sizeof key);
-    ts__reader_blob(e->reader, key, &wish, &bytes, &have);
+    ts__reader_blob(e->reader, key, &limits, &bytes, &have);
     return bytes;
 }
 

@@ -159,17 +159,17 @@ static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
 
 // Sets `wanted` of each other lane to the last node there that this node waits
 // for, counted from 1; 0: none.
-static void ts__ex_wanted_nodes(ts_execution *e, const ts__ex_launched *l,
-                                const ts_capture_node *n)
+static void ts__ex_find_predecessors(ts_execution *e, const ts__ex_launched *l,
+                                     const ts_capture_node *n)
 {
     for (size_t i = 0; i < e->lane_count; i++)
-        e->lanes[i].wanted = 0;
+        e->lanes[i].needed = 0;
     for (uint32_t i = 0; i < n->after_count; i++) {
         const uint32_t before = n->after[i];
         ts__ex_lane *const lane = &e->lanes[l->steps[before].lane];
         if (l->steps[before].lane != l->steps[n->index - 1].lane &&
-            before + 1 > lane->wanted)
-            lane->wanted = before + 1;
+            before + 1 > lane->needed)
+            lane->needed = before + 1;
     }
 }
 
@@ -195,17 +195,17 @@ static bool ts__ex_branch(ts_execution *e, ts__ex_launched *l, uint32_t device)
         if (lane == SIZE_MAX) return false;
         l->steps[n.index - 1].lane = (uint32_t)lane;
         e->lanes[lane].tail = n.index;
-        ts__ex_wanted_nodes(e, l, &n);
+        ts__ex_find_predecessors(e, l, &n);
         for (size_t i = 0; i < e->lane_count; i++)
-            if (e->lanes[i].wanted) l->steps[e->lanes[i].wanted - 1].waiting++;
+            if (e->lanes[i].needed) l->steps[e->lanes[i].needed - 1].waiting++;
     }
     return true;
 }
 
 // Records an event after the current work of a lane. Spare events of the same
 // device are reused.
-static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
-                             uint64_t *event)
+static ts_result ts__ex_record_event(ts_execution *e, const ts__ex_lane *lane,
+                                     uint64_t *event)
 {
     const ts_executor *const x = e->desc.executor;
     for (size_t i = 0; i < e->event_count; i++) {
@@ -219,7 +219,7 @@ static ts_result ts__ex_mark(ts_execution *e, const ts__ex_lane *lane,
 }
 
 // Makes an event spare after everything that waits for it has been submitted.
-static void ts__ex_unmark(ts_execution *e, uint32_t device, uint64_t event)
+static void ts__ex_spare_event(ts_execution *e, uint32_t device, uint64_t event)
 {
     ts__ex_spare *const more =
         ts__mem_more(&e->desc.allocator, e->events, &e->event_capacity,
@@ -237,16 +237,16 @@ static ts_result ts__ex_wait_nodes(ts_execution *e, ts__ex_launched *l,
     const size_t own = l->steps[n->index - 1].lane;
     const ts__ex_lane *const lane = &e->lanes[own];
     ts_result result = TS_OK;
-    ts__ex_wanted_nodes(e, l, n);
+    ts__ex_find_predecessors(e, l, n);
     if (!n->after_count && own != l->own && !lane->tail)
         result = x->event_wait(e->state, lane->stream, l->begin);
     for (size_t i = 0; i < e->lane_count && result == TS_OK; i++) {
-        if (!e->lanes[i].wanted) continue;
-        ts__ex_step *const step = &l->steps[e->lanes[i].wanted - 1];
+        if (!e->lanes[i].needed) continue;
+        ts__ex_step *const step = &l->steps[e->lanes[i].needed - 1];
         result = x->event_wait(e->state, lane->stream, step->event);
         if (--step->waiting == 0)
-            ts__ex_unmark(e, e->lanes[i].device, step->event);
-        if (own == l->own) e->lanes[i].joined = e->lanes[i].wanted;
+            ts__ex_spare_event(e, e->lanes[i].device, step->event);
+        if (own == l->own) e->lanes[i].joined = e->lanes[i].needed;
     }
     return result;
 }
@@ -260,7 +260,8 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
         e->lanes[i].tail = e->lanes[i].joined = 0;
     }
     // Recorded before all nodes: other lanes begin after this event.
-    if (l->has_begun) result = ts__ex_mark(e, &e->lanes[l->own], &l->begin);
+    if (l->has_begun)
+        result = ts__ex_record_event(e, &e->lanes[l->own], &l->begin);
     while (result == TS_OK && ts_capture_node_next(&e->now, &n)) {
         ts__ex_step *const step = &l->steps[n.index - 1];
         ts__ex_lane *const lane = &e->lanes[step->lane];
@@ -268,7 +269,7 @@ static ts_result ts__ex_submit_branches(ts_execution *e, ts__ex_launched *l)
         if (result == TS_OK) result = ts__ex_submit_node(e, lane->stream, &n);
         lane->tail = n.index;
         if (result == TS_OK && step->waiting)
-            result = ts__ex_mark(e, lane, &step->event);
+            result = ts__ex_record_event(e, lane, &step->event);
     }
     return result;
 }
@@ -281,13 +282,13 @@ static ts_result ts__ex_join_branches(ts_execution *e, const ts__ex_launched *l)
     for (size_t i = 0; i < e->lane_count && result == TS_OK; i++) {
         const ts__ex_lane *const lane = &e->lanes[i];
         if (i == l->own || !lane->tail || lane->joined == lane->tail) continue;
-        result = ts__ex_mark(e, lane, &event);
+        result = ts__ex_record_event(e, lane, &event);
         if (result == TS_OK)
             result = e->desc.executor->event_wait(e->state, l->owner, event);
-        if (result == TS_OK) ts__ex_unmark(e, lane->device, event);
+        if (result == TS_OK) ts__ex_spare_event(e, lane->device, event);
     }
     if (result == TS_OK && l->has_begun)
-        ts__ex_unmark(e, e->lanes[l->own].device, l->begin);
+        ts__ex_spare_event(e, e->lanes[l->own].device, l->begin);
     return result;
 }
 

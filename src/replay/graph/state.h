@@ -125,7 +125,7 @@ struct ts_replay {
     ts__rvec changed;        // durations of nodes that the run used, if others
     struct ts__model *model; // by the first run that needs one
     ts__rvec lane_results, device_results; // ts_lane
-    ts__rvec circle;                       // nodes
+    ts__rvec cycle;                        // nodes
     ts_replay_stats stats;
 };
 

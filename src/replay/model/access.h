@@ -193,6 +193,6 @@ TS_API bool ts_replay_node(const ts_replay *replay, size_t index, ts_node *node)
 
 TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes)
 {
-    *nodes = (const uint32_t *)replay->circle.data;
-    return replay->circle.count;
+    *nodes = (const uint32_t *)replay->cycle.data;
+    return replay->cycle.count;
 }

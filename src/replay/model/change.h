@@ -29,7 +29,7 @@ typedef struct ts__alter_edge {
     int64_t delay;
 } ts__alter_edge;
 
-static bool ts__change_means(const ts_change *change, uint32_t op)
+static bool ts__change_selects(const ts_change *change, uint32_t op)
 {
     return !change->operations || change->operations[op];
 }
@@ -207,7 +207,7 @@ static bool ts__alter_cut(ts__alter *a, const ts_change *change)
         return false;
     uint16_t *const cuts = (uint16_t *)a->cuts.data;
     for (uint32_t i = 0; i < r->op_count; i++)
-        if (ts__change_means(change, i)) cuts[i] |= (uint16_t)change->edges;
+        if (ts__change_selects(change, i)) cuts[i] |= (uint16_t)change->edges;
     return true;
 }
 

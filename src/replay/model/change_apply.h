@@ -43,7 +43,8 @@ static void ts__alter_close(ts__alter *a)
 
 // Returns the residual of a launch that came late because its call took long:
 // it shrinks by the time that a change saves in the call.
-static int64_t ts__alter_late(const ts__alter *a, uint32_t op, int64_t gap)
+static int64_t ts__alter_late_launch(const ts__alter *a, uint32_t op,
+                                     int64_t gap)
 {
     const ts_replay *const r = a->replay;
     const uint32_t call = ts__replay_op(r, op)->call;
@@ -74,7 +75,7 @@ static bool ts__alter_gaps(ts__alter *a)
         else if (flags & TS__ALTER_FREE && owner != i)
             gap[i] = 0; // the delay came from a wait that the change removed
         else if (a->spans.count && i < r->op_count)
-            gap[i] = ts__alter_late(a, i, gap[i]);
+            gap[i] = ts__alter_late_launch(a, i, gap[i]);
     }
     return true;
 }

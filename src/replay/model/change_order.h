@@ -171,7 +171,8 @@ static bool ts__alter_move(ts__alter *a, const ts_change *change)
     const ts_replay *const r = a->replay;
     bool any = false;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__change_means(change, i) || !ts__alter_in_order(r, i)) continue;
+        if (!ts__change_selects(change, i) || !ts__alter_in_order(r, i))
+            continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         uint32_t to = a->lane_of[i];
@@ -232,7 +233,7 @@ static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
     const ts_replay *const r = a->replay;
     const uint32_t owner = ts__settle_owner(r, node);
     const uint32_t hidden = ts__alter_hidden(r, owner);
-    if (hidden == 2 || !ts__change_means(change, owner)) return true;
+    if (hidden == 2 || !ts__change_selects(change, owner)) return true;
     for (uint32_t e = ts__replay_offsets(r)[node];
          e < ts__replay_offsets(r)[node + 1]; e++) {
         const uint8_t kind = ts__replay_kind(r, e), base = TS_EDGE_KIND(kind);
@@ -260,7 +261,7 @@ static bool ts__alter_overlap(ts__alter *a, const ts_change *change)
         const uint32_t hidden = ts__alter_hidden(r, i);
         ts__alter_lane *const lane =
             (ts__alter_lane *)lanes.data + ts__replay_lanes(r)[i];
-        if (hidden < 2 && ts__change_means(change, i)) {
+        if (hidden < 2 && ts__change_selects(change, i)) {
             const uint32_t from = lane->of_kind[hidden];
             if (from != TS_NODE_NONE && from != lane->last)
                 ok = ts__alter_follow(a, from, i);

@@ -64,7 +64,7 @@ static bool ts__alter_is_transfer(const ts_replay *r, const ts_change *change,
 {
     const uint8_t kind = ts__replay_op(r, op)->kind;
     return (kind == TS_EVENT_MEMCPY || kind == TS_EVENT_COLLECTIVE) &&
-           ts__change_means(change, op);
+           ts__change_selects(change, op);
 }
 
 static int64_t ts__alter_transferred(const ts_change *change,
@@ -117,7 +117,7 @@ static bool ts__alter_transfer(ts__alter *a, const ts_change *change)
 static void ts__alter_scale(const ts__alter *a, const ts_change *change)
 {
     for (uint32_t i = 0; i < a->replay->op_count; i++)
-        if (ts__change_means(change, i))
+        if (ts__change_selects(change, i))
             a->duration[i] = ts__ratio_of(change->factor, a->duration[i]);
 }
 
@@ -147,7 +147,7 @@ static bool ts__alter_calls(ts__alter *a, uint8_t of_ops, uint8_t of_calls)
 static bool ts__alter_remove(ts__alter *a, const ts_change *change)
 {
     for (uint32_t i = 0; i < a->replay->op_count; i++) {
-        if (!ts__change_means(change, i)) continue;
+        if (!ts__change_selects(change, i)) continue;
         a->flags[i] |= TS__ALTER_REMOVED;
         a->duration[i] = 0;
     }
@@ -158,7 +158,7 @@ static bool ts__alter_no_launch(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
     for (uint32_t i = 0; i < r->op_count; i++)
-        if (ts__change_means(change, i) &&
+        if (ts__change_selects(change, i) &&
             !ts__kind_syncs(ts__replay_op(r, i)->kind))
             a->flags[i] |= TS__ALTER_LAUNCHED;
     return ts__alter_calls(a, TS__ALTER_LAUNCHED, TS__ALTER_LAUNCHED);
@@ -183,7 +183,7 @@ static bool ts__alter_insert(ts__alter *a, const ts_change *change,
     if (!m->extra.count) memset(extra, 0, r->op_count * sizeof *extra);
     m->extra.count = r->op_count;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__change_means(change, i) || !ts__alter_can_follow(r, i) ||
+        if (!ts__change_selects(change, i) || !ts__alter_can_follow(r, i) ||
             !ts__replay_selected(r, i))
             continue;
         ts_inserted *const to = (ts_inserted *)ts__rvec_push(
@@ -230,13 +230,13 @@ static bool ts__alter_fuse(ts__alter *a, const ts_change *change)
 {
     const ts_replay *const r = a->replay;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__change_means(change, i) || !ts__alter_can_follow(r, i))
+        if (!ts__change_selects(change, i) || !ts__alter_can_follow(r, i))
             continue;
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
             const uint32_t to = ts__replay_target(r, e);
             if (ts__replay_kind(r, e) == TS_EDGE_STREAM_ORDER &&
-                to < r->op_count && ts__change_means(change, to) &&
+                to < r->op_count && ts__change_selects(change, to) &&
                 ts__alter_can_follow(r, to))
                 a->flags[to] |= TS__ALTER_FUSED;
         }

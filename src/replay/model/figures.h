@@ -271,7 +271,7 @@ static bool ts__rrun_open(ts__rrun *run)
     run->missing = (uint32_t *)missing.data;
     for (size_t i = 0; i < count; i++)
         run->start[i] = run->gap[i] = TS__NO_TIME;
-    r->circle.count = 0;
+    r->cycle.count = 0;
     return true;
 }
 
@@ -319,13 +319,13 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 static bool ts__rrun_finish(ts__rrun *run)
 {
     ts_replay *const r = run->replay;
-    uint64_t wanted = 0;
+    uint64_t selected = 0;
     for (uint32_t i = 0; i < r->node_count; i++)
-        wanted += ts__replay_selected(r, i);
+        selected += ts__replay_selected(r, i);
     ts__rrun_stuck(run);
-    if (run->ran < wanted) {
+    if (run->ran < selected) {
         if (!ts__rrun_cycle(run)) return false;
-        ts__cycle_reverse(&r->circle);
+        ts__cycle_reverse(&r->cycle);
     }
     return ts__figures(r);
 }

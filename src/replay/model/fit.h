@@ -2,7 +2,7 @@
 
 // Returns how far apart delays of one class may be. A wider spread is not a
 // constant delay but an unrecorded influence.
-static int64_t ts__edge_wide(uint32_t kind)
+static int64_t ts__edge_max_spread(uint32_t kind)
 {
     switch (kind) {
     case TS_EDGE_STREAM_ORDER:
@@ -47,14 +47,14 @@ static size_t ts__class_densest(const uint64_t *keys, size_t count,
     the shortest interval with half of them or, if that is wider than delays of
     one cause can be, on the densest interval of the maximum width.
 */
-static void ts__class_fence(ts__class *k, const uint64_t *keys, size_t count)
+static void ts__class_range(ts__class *k, const uint64_t *keys, size_t count)
 {
     const int64_t zero = INT64_C(1) << 39;
     const uint64_t mask = (UINT64_C(1) << 40) - 1;
     size_t need = count / 2 + 1;
     size_t first = ts__class_shortest(keys, count, need);
     int64_t low = (int64_t)(keys[first] & mask) - zero;
-    int64_t wide = ts__edge_wide(k->pub.kind);
+    int64_t wide = ts__edge_max_spread(k->pub.kind);
     if (low > wide) wide = low;
     if ((int64_t)(keys[first + need - 1] - keys[first]) > wide)
         first = ts__class_densest(keys, count, wide, &need);
@@ -67,14 +67,14 @@ static void ts__class_fence(ts__class *k, const uint64_t *keys, size_t count)
     k->pub.high_ns = high + more + TS__CLASS_NOISE_NS;
 }
 
-static void ts__calibrate_fences(ts__calibration *c, size_t count)
+static void ts__calibrate_ranges(ts__calibration *c, size_t count)
 {
     const uint64_t *const keys = ts__rsort_keys(&c->sort);
     for (size_t first = 0, end; first < count; first = end) {
         const uint64_t class_of = keys[first] >> 40;
         for (end = first; end < count && keys[end] >> 40 == class_of;)
             end++;
-        ts__class_fence(ts__model_class(c->model, (size_t)class_of),
+        ts__class_range(ts__model_class(c->model, (size_t)class_of),
                         keys + first, end - first);
     }
 }
@@ -152,7 +152,7 @@ static void ts__calibrate_fit(ts__calibration *c, ts__sampled which)
         return;
     }
     ts__rsort_run(&c->sort, count);
-    ts__calibrate_fences(c, count);
+    ts__calibrate_ranges(c, count);
     ts__calibrate_each(c, which, ts__sample_sum);
     ts__calibrate_delays(c, which);
 }

@@ -85,7 +85,7 @@ static void ts__model_gaps(ts__rrun *run, const ts__model *m,
 // Keeps streams first in, first out: an operation that began sooner than usual
 // in the record still starts after the end of its predecessor on the stream.
 // The record itself satisfies this, so an unchanged run stays the same.
-static void ts__model_fifo(const ts__rrun *run, ts__model *m)
+static void ts__model_keep_fifo(const ts__rrun *run, ts__model *m)
 {
     const ts_replay *const r = run->replay;
     const int64_t *const gap = (const int64_t *)m->gap.data;
@@ -129,7 +129,7 @@ static void ts__model_inserted(ts_replay *r)
     }
 }
 
-static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
+static bool ts__model_run_changed(ts_replay *r, const ts_replay_run_desc *desc)
 {
     ts__alter alter = { 0 };
     alter.replay = r;
@@ -140,7 +140,7 @@ static bool ts__model_go(ts_replay *r, const ts_replay_run_desc *desc)
     ts__rrun run = ts__model_graph(r);
     if (ok) ok = ts__rrun_open(&run);
     if (ok) {
-        ts__model_fifo(&run, r->model);
+        ts__model_keep_fifo(&run, r->model);
         ts__rrun_edges(&run);
         ts__model_gaps(&run, r->model, desc);
         ok = ts__model_loop(&run, desc);
@@ -167,7 +167,7 @@ static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc)
     if (!m) return TS_ERR_MEMORY;
     r->stats.unexplained = m->unexplained;
     r->stats.unexplained_ns = m->unexplained_ns;
-    return ts__model_go(r, desc) ? TS_OK : TS_ERR_MEMORY;
+    return ts__model_run_changed(r, desc) ? TS_OK : TS_ERR_MEMORY;
 }
 
 TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,

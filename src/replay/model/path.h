@@ -60,7 +60,7 @@ static bool ts__walk_bounds(ts__walk *w)
         return false;
     ts__bound *const bounds = (ts__bound *)w->bounds.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__rrun_heeds(r, i) || ts__walk_start(w, i) == TS__NO_TIME)
+        if (!ts__rrun_counts(r, i) || ts__walk_start(w, i) == TS__NO_TIME)
             continue;
         for (uint32_t e = w->run.offsets[i]; e < w->run.offsets[i + 1]; e++) {
             ts__bound *const bound = &bounds[w->run.targets[e]];
@@ -152,7 +152,8 @@ static void ts__walk_part(ts__walk *w, int64_t start, uint32_t node,
 
 // Returns when a node would have begun if its wait, from `source` on, had taken
 // the usual time. Nothing explains the time after that.
-static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
+static int64_t ts__walk_usual_start(const ts__walk *w, uint32_t node,
+                                    int64_t source)
 {
     if (!ts__model_is_held(w->model, node)) return w->until;
     const int64_t more = ((const int64_t *)w->model->residual.data)[node];
@@ -162,7 +163,7 @@ static int64_t ts__walk_usual(const ts__walk *w, uint32_t node, int64_t source)
 
 // Returns the first time at which the record shows anything of the thread of a
 // call. The time before that is no work of the call.
-static int64_t ts__walk_begun(const ts_replay *r, uint32_t call)
+static int64_t ts__walk_thread_begin(const ts_replay *r, uint32_t call)
 {
     const ts__replay_lane *const lane =
         ts__replay_lane_at(r, ts__replay_lanes(r)[call]);
@@ -206,7 +207,7 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const uint32_t owner = ts__walk_owner(w->replay, node);
     if (bound->from == TS_NODE_NONE) {
         if (owner >= w->replay->op_count)
-            ts__walk_part(w, ts__walk_begun(w->replay, owner), owner,
+            ts__walk_part(w, ts__walk_thread_begin(w->replay, owner), owner,
                           TS_EDGE_SELF, true, TS_COST_HOST);
         ts__walk_part(w, INT64_MIN, owner, TS_EDGE_SELF, true,
                       TS_COST_UNEXPLAINED);
@@ -215,8 +216,9 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const uint8_t kind = w->run.kinds[bound->edge];
     *from_start = kind & TS_EDGE_FROM_START;
     const int64_t source = ts__walk_source(w, bound->from, kind);
-    ts__walk_part(w, w->modelled ? bound->at : ts__walk_usual(w, node, source),
-                  owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
+    ts__walk_part(
+        w, w->modelled ? bound->at : ts__walk_usual_start(w, node, source),
+        owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
     if (w->modelled && w->until > source && ts__walk_assumes(w, bound->edge))
         w->model->path.assumed_ns += w->until - source;
     ts__walk_part(w, source, owner, TS_EDGE_KIND(kind), true,

@@ -203,7 +203,7 @@ TS_API void ts_replay_close(ts_replay *replay)
                                &replay->kinds,        &replay->start,
                                &replay->gap,          &replay->changed,
                                &replay->lane_results, &replay->device_results,
-                               &replay->circle,       &replay->ends,
+                               &replay->cycle,        &replay->ends,
                                &replay->parts,        &replay->part_of.entries,
                                &replay->part_first };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)

@@ -28,7 +28,7 @@ typedef struct ts__rrun {
 
 // Whether edges from `node` count: it fires them or, if it is not selected, its
 // recorded time does.
-static bool ts__rrun_heeds(const ts_replay *r, uint32_t node)
+static bool ts__rrun_counts(const ts_replay *r, uint32_t node)
 {
     return ts__replay_selected(r, node) || r->deps != TS_DEPS_NONE;
 }
@@ -58,7 +58,7 @@ static void ts__rrun_edges(ts__rrun *run)
 {
     const ts_replay *const r = run->replay;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__rrun_heeds(r, i)) continue;
+        if (!ts__rrun_counts(r, i)) continue;
         const bool fires = ts__replay_selected(r, i);
         const uint32_t end = run->offsets[i + 1];
         for (uint32_t e = run->offsets[i]; e < end; e++) {
@@ -189,12 +189,11 @@ static bool ts__rrun_cycle(ts__rrun *run)
         uint32_t owner = node;
         if (node >= ends_at && node < r->join_first)
             owner = ((const uint32_t *)r->waiters.data)[node - ends_at];
-        const uint32_t *const list = (const uint32_t *)r->circle.data;
-        const bool again =
-            r->circle.count && list[r->circle.count - 1] == owner;
+        const uint32_t *const list = (const uint32_t *)r->cycle.data;
+        const bool again = r->cycle.count && list[r->cycle.count - 1] == owner;
         if (owner < r->join_first && !again) {
-            uint32_t *const to = (uint32_t *)ts__rvec_push(
-                &r->allocator, &r->circle, sizeof *to);
+            uint32_t *const to =
+                (uint32_t *)ts__rvec_push(&r->allocator, &r->cycle, sizeof *to);
             if (to) *to = owner;
             ok = to != NULL;
         }
@@ -204,12 +203,12 @@ static bool ts__rrun_cycle(ts__rrun *run)
     return ok;
 }
 
-static void ts__cycle_reverse(ts__rvec *circle)
+static void ts__cycle_reverse(ts__rvec *cycle)
 {
-    uint32_t *const list = (uint32_t *)circle->data;
-    size_t count = circle->count, least = 0;
+    uint32_t *const list = (uint32_t *)cycle->data;
+    size_t count = cycle->count, least = 0;
     // The walk may have started between an operation and its end.
-    if (count > 1 && list[0] == list[count - 1]) circle->count = --count;
+    if (count > 1 && list[0] == list[count - 1]) cycle->count = --count;
     for (size_t i = 1; i < count; i++)
         if (list[i] < list[least]) least = i;
     while (least--) {

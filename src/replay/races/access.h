@@ -25,21 +25,21 @@ enum { TS__COPY_STAGED = 1, TS__COPY_BACK = 2 }; // from, to pageable memory
 // In addition to TS_ACCESS_...
 enum { TS__SPAN_ALLOC = 16, TS__SPAN_FREE = 32 };
 
-typedef struct ts__strip {
+typedef struct ts__race_span {
     uint64_t first, last; // first and last address, both inclusive
     uint32_t actor;
     uint32_t low, high; // cells [low, high)
     uint32_t space;
     uint8_t mode;
-} ts__strip;
+} ts__race_span;
 
 // A row of the trace that describes an access, before its operation is known.
-typedef struct ts__touch {
+typedef struct ts__access_row {
     uint64_t address, size, correlation;
     int64_t time;
     uint32_t file, track, site, stack;
     uint8_t kind, mode;
-} ts__touch;
+} ts__access_row;
 
 typedef struct ts__race_pair { // indexes of actors
     uint32_t first, second;
@@ -50,17 +50,17 @@ struct ts_races {
     const ts_replay *replay;
     ts_allocator allocator;
     ts__rvec actors; // ts__actor
-    ts__rvec spans;  // ts__strip
+    ts__rvec spans;  // ts__race_span
     ts__rvec copies; // uint8_t, of each operation: TS__COPY_...
     ts__rvec heads;  // uint32_t of each node of the order: its first actor
     ts__rvec edges;  // ts__edge: edges in addition to those of the graph
     ts__rvec hosts;  // uint32_t of each node that is not in the graph: its lane
     ts__rvec rows;   // ts_race
     ts__rvec cells;  // uint64_t: first address of each cell
-    ts__rvec cell_spaces; // uint32_t: address space of each cell
-    ts__rvec events;      // ts__race_event, in recorded order
-    ts__rvec befores;     // uint32_t: direct predecessors of each event
-    ts__rvec pairs;       // ts__race_pair: races, used for exploring
+    ts__rvec cell_spaces;  // uint32_t: address space of each cell
+    ts__rvec events;       // ts__race_event, in recorded order
+    ts__rvec predecessors; // uint32_t: direct predecessors of each event
+    ts__rvec pairs;        // ts__race_pair: races, used for exploring
     uint32_t cell_count;
     ts_races_stats stats;
 };
@@ -69,13 +69,13 @@ static ts__actor *ts__races_actor(const ts_races *x, size_t i)
 {
     return (ts__actor *)x->actors.data + i;
 }
-static ts__strip *ts__races_span(const ts_races *x, size_t i)
+static ts__race_span *ts__races_span(const ts_races *x, size_t i)
 {
-    return (ts__strip *)x->spans.data + i;
+    return (ts__race_span *)x->spans.data + i;
 }
 
 // Whether operations of this kind can access memory.
-static bool ts__kind_touches(uint8_t kind)
+static bool ts__kind_accesses(uint8_t kind)
 {
     return ts__kind_works(kind) || kind == TS_EVENT_HOST_FUNCTION ||
            kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE;
@@ -110,7 +110,7 @@ static bool ts__finder_open(const ts_races *x, ts__finder *f)
     uint32_t *const next = (uint32_t *)f->next.data;
     for (uint32_t i = r->op_count; i-- > 0;) {
         const ts__op *const op = ts__replay_op(r, i);
-        if (!ts__kind_touches(op->kind)) continue;
+        if (!ts__kind_accesses(op->kind)) continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         const uint64_t key = ts__finder_key(
@@ -174,8 +174,8 @@ typedef struct ts__gather { // collects the accesses of a trace
     ts_races *races;
     ts__finder finder;
     ts__rmap spaces, space_of; // address spaces of processes; of tracks
-    ts__rvec touches;          // ts__touch: rows of access events
-    ts__rvec hosts;            // ts__touch: accesses of the host
+    ts__rvec accesses;         // ts__access_row: rows of access events
+    ts__rvec hosts;            // ts__access_row: accesses of the host
     ts__rmap by_call;          // operations by file, track and correlation
     bool failed;
 } ts__gather;
@@ -203,8 +203,8 @@ static void ts__gather_span(ts__gather *g, uint32_t actor, uint64_t address,
         x->stats.bad_ranges++;
         return;
     }
-    ts__strip *const span =
-        (ts__strip *)ts__rvec_push(&x->allocator, &x->spans, sizeof *span);
+    ts__race_span *const span =
+        (ts__race_span *)ts__rvec_push(&x->allocator, &x->spans, sizeof *span);
     if (!span) {
         g->failed = true;
         return;

@@ -1,12 +1,12 @@
 /* ---- Races: detection --------------------------------------------------- */
 
-typedef struct ts__look { // the access being checked
+typedef struct ts__check { // the access being checked
     ts__shadow *shadow;
     const ts__vclock *in;
     uint32_t node, span;
     // It follows a free of the same memory, with which it was checked.
     bool after_free;
-} ts__look;
+} ts__check;
 
 // Whether a call that frees device memory waits for an earlier operation of the
 // device.
@@ -20,8 +20,8 @@ static bool ts__free_waits(const ts__actor *later, const ts__actor *earlier)
 }
 
 // Whether two unordered spans are a race, and of which kind.
-static bool ts__look_kind(const ts__look *l, const ts__strip *a,
-                          const ts__strip *b, ts_race_kind *kind)
+static bool ts__check_kind(const ts__check *l, const ts__race_span *a,
+                           const ts__race_span *b, ts_race_kind *kind)
 {
     ts_races *const x = l->shadow->races;
     const ts__actor *const earlier = ts__races_actor(x, a->actor);
@@ -44,42 +44,42 @@ static bool ts__look_kind(const ts__look *l, const ts__strip *a,
     return true;
 }
 
-static void ts__look_conflict(const ts__look *l, const ts__mark *mark)
+static void ts__check_conflict(const ts__check *l, const ts__mark *mark)
 {
     ts__shadow *const s = l->shadow;
-    const ts__strip *const a = ts__races_span(s->races, mark->span);
-    const ts__strip *const b = ts__races_span(s->races, l->span);
+    const ts__race_span *const a = ts__races_span(s->races, mark->span);
+    const ts__race_span *const b = ts__races_span(s->races, l->span);
     uint32_t *const seen = (uint32_t *)s->seen.data + a->actor;
     ts_race_kind kind;
     if (*seen == b->actor + 1) return;
-    if (!ts__look_kind(l, a, b, &kind)) return;
+    if (!ts__check_kind(l, a, b, &kind)) return;
     *seen = b->actor + 1;
     ts__race_found(s, a, b, kind);
 }
 
 // Checks the marks of a list that are not ordered before the current access.
 // `prune` removes all others from the list.
-static void ts__look_list(const ts__look *l, ts__marks *m, bool prune)
+static void ts__check_list(const ts__check *l, ts__marks *m, bool prune)
 {
     ts_races *const x = l->shadow->races;
-    uint32_t met = 0, kept = 0;
+    uint32_t unordered = 0, kept = 0;
     for (uint32_t i = 0; i < m->count; i++) {
         const ts__mark mark = m->data[i];
         const bool before = ts__vclock_get(l->in, mark.chain) >= mark.epoch;
         const uint32_t actor = ts__races_span(x, mark.span)->actor;
         const bool own = ts__races_actor(x, actor)->node == l->node;
-        if (!before && !own && ++met > TS__RACES_OF_LIST) {
-            x->stats.capped += met == TS__RACES_OF_LIST + 1;
+        if (!before && !own && ++unordered > TS__RACES_OF_LIST) {
+            x->stats.capped += unordered == TS__RACES_OF_LIST + 1;
             if (!prune) return;
         } else if (!before && !own) {
-            ts__look_conflict(l, &mark);
+            ts__check_conflict(l, &mark);
         }
         if (prune && !before) m->data[kept++] = mark;
     }
     if (prune) m->count = kept;
 }
 
-static void ts__look_around(const ts__look *l, const ts__strip *span)
+static void ts__check_tree(const ts__check *l, const ts__race_span *span)
 {
     ts__shadow *const s = l->shadow;
     const bool writes = span->mode & TS_ACCESS_WRITE;
@@ -88,19 +88,19 @@ static void ts__look_around(const ts__look *l, const ts__strip *span)
         ts__subtree *const part = ts__shadow_part(s, w.node);
         for (int k = TS__OWN_WRITES; k < TS__PART_LISTS; k++)
             if (writes || k == TS__OWN_WRITES || k == TS__INNER_WRITES)
-                ts__look_list(l, &part->lists[k], writes);
+                ts__check_list(l, &part->lists[k], writes);
         for (uint32_t up = w.node / 2; up; up /= 2) {
             ts__subtree *const above = ts__shadow_part(s, up);
             if (!above) continue;
-            ts__look_list(l, &above->lists[TS__OWN_WRITES], false);
-            if (writes) ts__look_list(l, &above->lists[TS__OWN_READS], false);
+            ts__check_list(l, &above->lists[TS__OWN_WRITES], false);
+            if (writes) ts__check_list(l, &above->lists[TS__OWN_READS], false);
         }
     }
 }
 
 static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
 {
-    const ts__strip *const span = ts__races_span(s->races, index);
+    const ts__race_span *const span = ts__races_span(s->races, index);
     const ts__actor *const actor = ts__races_actor(s->races, span->actor);
     const bool writes = span->mode & TS_ACCESS_WRITE;
     const bool reads = span->mode & TS_ACCESS_READ && !writes;
@@ -122,32 +122,32 @@ static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
     return ok;
 }
 
-static void ts__look_span(ts__look *l)
+static void ts__check_span(ts__check *l)
 {
     ts__shadow *const s = l->shadow;
     ts_races *const x = s->races;
-    const ts__strip *const span = ts__races_span(x, l->span);
+    const ts__race_span *const span = ts__races_span(x, l->span);
     if (ts__span_frees(span) && !ts__shadow_release(s, l->span)) return;
     if (!(span->mode & (TS_ACCESS_READ | TS_ACCESS_WRITE))) return;
-    const uint32_t gone = ts__life_freed(s, 1, 0, s->leaves, span);
+    const uint32_t gone = ts__lifetime_freed(s, 1, 0, s->leaves, span);
     l->after_free = gone != 0;
     if (gone && !(span->mode & (TS__SPAN_ALLOC | TS__SPAN_FREE))) {
-        const ts__strip *const by = ts__races_span(x, gone - 1);
+        const ts__race_span *const by = ts__races_span(x, gone - 1);
         const ts__actor *const actor = ts__races_actor(x, by->actor);
         if (ts__vclock_get(l->in, actor->chain) >= actor->epoch)
             ts__race_found(s, by, span, TS_RACE_USE_AFTER_FREE);
     }
-    ts__look_around(l, span);
+    ts__check_tree(l, span);
     if (span->mode & TS__SPAN_ALLOC) ts__shadow_allocate(s, l->span);
     if (ts__span_frees(span))
-        ts__life_assign(s, 1, 0, s->leaves, span, l->span + 1, true);
+        ts__lifetime_assign(s, 1, 0, s->leaves, span, l->span + 1, true);
 }
 
 static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
 {
     ts__shadow *const s = (ts__shadow *)user;
     ts_races *const x = s->races;
-    ts__look look = { s, in, node, 0, false };
+    ts__check check = { s, in, node, 0, false };
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
     // First check all actors of the node, then leave their marks: actors of one
     // node do not race with each other.
@@ -156,10 +156,10 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
              i = ts__races_actor(x, i)->next) {
             const ts__actor *const actor = ts__races_actor(x, i);
             for (uint32_t k = 0; k < actor->span_count && !s->failed; k++) {
-                look.span = actor->spans + k;
+                check.span = actor->spans + k;
                 if (!marks)
-                    ts__look_span(&look);
-                else if (!ts__shadow_mark(s, look.span))
+                    ts__check_span(&check);
+                else if (!ts__shadow_mark(s, check.span))
                     s->failed = true;
             }
         }

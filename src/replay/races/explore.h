@@ -5,7 +5,7 @@ static size_t ts__trial_widest(const ts_races *x)
 {
     uint32_t widest = 0;
     for (size_t i = 0; i < x->spans.count; i++) {
-        const ts__strip *const s = ts__races_span(x, i);
+        const ts__race_span *const s = ts__races_span(x, i);
         if (s->high - s->low > widest) widest = s->high - s->low;
     }
     return widest;
@@ -28,7 +28,7 @@ static bool ts__trial_open(ts__trial *t)
            ts__rvec_fill(a, &t->found, sizeof(uint32_t), events, 0) &&
            ts__rvec_fill(a, &t->tried, sizeof(uint32_t), events, 0) &&
            ts__rvec_fill(a, &t->missing, sizeof(uint32_t), events, 0) &&
-           ts__rvec_fill(a, &t->heap, sizeof(ts__precede_item), events, 0) &&
+           ts__rvec_fill(a, &t->heap, sizeof(ts__hb_item), events, 0) &&
            ts__rvec_fill(a, &t->priorities, sizeof(int64_t), chains, 0) &&
            ts__trial_links(t) && ts__trial_pairs(t);
 }

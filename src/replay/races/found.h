@@ -2,7 +2,7 @@
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
 
-static ts_race_side ts__race_side(const ts_races *x, const ts__strip *span)
+static ts_race_side ts__race_side(const ts_races *x, const ts__race_span *span)
 {
     const ts__actor *const actor = ts__races_actor(x, span->actor);
     ts_race_side side = { 0 };
@@ -33,8 +33,8 @@ static ts_race_fix ts__race_fix(const ts__actor *first, const ts__actor *second,
 
 // Whether the second of two operations was launched first. Their order in the
 // program counts, not which of them happened to run first.
-static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
-                              const ts__strip *second)
+static bool ts__race_reversed(const ts_races *x, const ts__race_span *first,
+                              const ts__race_span *second)
 {
     const ts__actor *const a = ts__races_actor(x, first->actor);
     const ts__actor *const b = ts__races_actor(x, second->actor);
@@ -46,8 +46,8 @@ static bool ts__race_reversed(const ts_races *x, const ts__strip *first,
 
 // Returns the row of a pair of launch sites. Data races of a pair share a row
 // whichever of the two ran first.
-static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
-                             const ts__strip *second, ts_race_kind kind)
+static ts_race *ts__race_row(ts__shadow *s, const ts__race_span *first,
+                             const ts__race_span *second, ts_race_kind kind)
 {
     ts_races *const x = s->races;
     const uint64_t a = ts__races_actor(x, first->actor)->where;
@@ -73,7 +73,7 @@ static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
         return NULL;
     }
     if (ts__race_reversed(x, first, second)) {
-        const ts__strip *const earlier = second;
+        const ts__race_span *const earlier = second;
         second = first;
         first = earlier;
     }
@@ -90,8 +90,8 @@ static ts_race *ts__race_row(ts__shadow *s, const ts__strip *first,
     return row;
 }
 
-static void ts__race_found(ts__shadow *s, const ts__strip *first,
-                           const ts__strip *second, ts_race_kind kind)
+static void ts__race_found(ts__shadow *s, const ts__race_span *first,
+                           const ts__race_span *second, ts_race_kind kind)
 {
     ts_races *const x = s->races;
     x->stats.instances++;

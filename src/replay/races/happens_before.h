@@ -1,63 +1,60 @@
 /* ---- Races: happens-before order ----------------------------------------- */
 
-typedef struct ts__precede_item {
+typedef struct ts__hb_item {
     int64_t time;
     uint32_t node;
-} ts__precede_item;
+} ts__hb_item;
 
-typedef struct ts__precede_chain {
+typedef struct ts__hb_chain {
     uint32_t epoch;  // epoch of its last event
     ts__vclock *out; // clock after its last event; only kept while exploring
-} ts__precede_chain;
+} ts__hb_chain;
 
 /*
     Visits all nodes so that each comes after all that happens before it, with
     the clock of what happened before. Otherwise nodes come in recorded order.
     Only nodes that access memory have an epoch.
 */
-typedef struct ts__precede {
+typedef struct ts__hb {
     ts_races *races;
     const ts_allocator *allocator;
     ts__vclocks clocks;
     ts__rvec in;                      // ts__vclock * of each node
     ts__rvec missing;                 // uint32_t: predecessors not yet visited
-    ts__rvec heap;                    // ts__precede_item
+    ts__rvec heap;                    // ts__hb_item
     ts__rvec offsets, targets, kinds; // edges in addition to those of the graph
-    ts__rvec chains;                  // ts__precede_chain
+    ts__rvec chains;                  // ts__hb_chain
     ts__rvec chain_of;                // uint32_t of each lane
     bool keep_out, too_many;
     // Called for each node with actors, after their chain and epoch are set.
     bool (*visit)(void *user, uint32_t node, const ts__vclock *in);
     void *user;
-} ts__precede;
+} ts__hb;
 
-static bool ts__precede_less(const ts__precede_item *a,
-                             const ts__precede_item *b)
+static bool ts__hb_less(const ts__hb_item *a, const ts__hb_item *b)
 {
     return a->time != b->time ? a->time < b->time : a->node < b->node;
 }
 
-static void ts__precede_sift_up(ts__precede_item *heap, size_t at,
-                                ts__precede_item item)
+static void ts__hb_sift_up(ts__hb_item *heap, size_t at, ts__hb_item item)
 {
-    for (; at && ts__precede_less(&item, &heap[(at - 1) / 2]);
-         at = (at - 1) / 2)
+    for (; at && ts__hb_less(&item, &heap[(at - 1) / 2]); at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = item;
 }
 
 // Removes the first item of the heap and returns its node.
-static uint32_t ts__precede_take(ts__rvec *items)
+static uint32_t ts__hb_take(ts__rvec *items)
 {
-    ts__precede_item *const heap = (ts__precede_item *)items->data;
+    ts__hb_item *const heap = (ts__hb_item *)items->data;
     const uint32_t node = heap[0].node;
-    const ts__precede_item item = heap[--items->count];
+    const ts__hb_item item = heap[--items->count];
     const size_t count = items->count;
     size_t at = 0;
     for (size_t child = 1; child < count; child = 2 * at + 1) {
-        child += child + 1 < count &&
-                 ts__precede_less(&heap[child + 1], &heap[child]);
-        if (!ts__precede_less(&heap[child], &item)) break;
+        child +=
+            child + 1 < count && ts__hb_less(&heap[child + 1], &heap[child]);
+        if (!ts__hb_less(&heap[child], &item)) break;
         heap[at] = heap[child];
         at = child;
     }
@@ -65,17 +62,16 @@ static uint32_t ts__precede_take(ts__rvec *items)
     return node;
 }
 
-static bool ts__precede_push(ts__precede *o, uint32_t node)
+static bool ts__hb_push(ts__hb *o, uint32_t node)
 {
     const ts_races *const x = o->races;
     const uint32_t head = ((const uint32_t *)x->heads.data)[node];
-    ts__precede_item item = { ts__races_time(x, node), node };
+    ts__hb_item item = { ts__races_time(x, node), node };
     // A call performs its access when that was recorded, not when the call
     // returns.
     if (head != TS_NODE_NONE) item.time = ts__races_actor(x, head)->start;
     if (!ts__rvec_push(o->allocator, &o->heap, sizeof item)) return false;
-    ts__precede_sift_up((ts__precede_item *)o->heap.data, o->heap.count - 1,
-                        item);
+    ts__hb_sift_up((ts__hb_item *)o->heap.data, o->heap.count - 1, item);
     return true;
 }
 
@@ -115,7 +111,7 @@ static bool ts__order_keeps(const ts_replay *r, const uint8_t *copies,
     return ts__order_copy_waits(r, copies, from);
 }
 
-static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
+static uint32_t ts__hb_lane(const ts__hb *o, uint32_t node)
 {
     const ts_replay *const r = o->races->replay;
     if (node < r->node_count) return ts__replay_lanes(r)[node];
@@ -125,26 +121,25 @@ static uint32_t ts__precede_lane(const ts__precede *o, uint32_t node)
 // Assigns a chain and an epoch to a node's actors. The chain is that of the
 // stream or thread if its last event happened before, as it should; otherwise
 // it is a new one.
-static bool ts__precede_tick(ts__precede *o, uint32_t node,
-                             const ts__vclock *in)
+static bool ts__hb_tick(ts__hb *o, uint32_t node, const ts__vclock *in)
 {
     ts_races *const x = o->races;
-    const uint32_t lane = ts__precede_lane(o, node);
+    const uint32_t lane = ts__hb_lane(o, node);
     uint32_t *const chain_of = (uint32_t *)o->chain_of.data;
     uint32_t chain = chain_of[lane];
-    ts__precede_chain *chains = (ts__precede_chain *)o->chains.data;
+    ts__hb_chain *chains = (ts__hb_chain *)o->chains.data;
     if (chain == TS_NODE_NONE ||
         ts__vclock_get(in, chain) != chains[chain].epoch) {
         if (o->chains.count == TS__CHAINS_MAX) {
             o->too_many = true;
             return false;
         }
-        ts__precede_chain *const made = (ts__precede_chain *)ts__rvec_push(
+        ts__hb_chain *const made = (ts__hb_chain *)ts__rvec_push(
             o->allocator, &o->chains, sizeof *made);
         if (!made) return false;
         memset(made, 0, sizeof *made);
         chain_of[lane] = chain = (uint32_t)o->chains.count - 1;
-        chains = (ts__precede_chain *)o->chains.data;
+        chains = (ts__hb_chain *)o->chains.data;
     }
     const uint32_t epoch = ++chains[chain].epoch;
     uint32_t i = ((const uint32_t *)x->heads.data)[node];
@@ -155,8 +150,8 @@ static bool ts__precede_tick(ts__precede *o, uint32_t node,
     return true;
 }
 
-static bool ts__precede_arrive(ts__precede *o, uint32_t from, uint32_t to,
-                               uint8_t kind, ts__vclock *in, ts__vclock *out)
+static bool ts__hb_arrive(ts__hb *o, uint32_t from, uint32_t to, uint8_t kind,
+                          ts__vclock *in, ts__vclock *out)
 {
     bool whole;
     ts__vclock **const at = (ts__vclock **)o->in.data + to;
@@ -165,27 +160,27 @@ static bool ts__precede_arrive(ts__precede *o, uint32_t from, uint32_t to,
                         &whole))
         *at = ts__vclock_join(&o->clocks, *at, whole ? out : in);
     if (o->clocks.failed) return false;
-    return --((uint32_t *)o->missing.data)[to] || ts__precede_push(o, to);
+    return --((uint32_t *)o->missing.data)[to] || ts__hb_push(o, to);
 }
 
-static bool ts__precede_leave(ts__precede *o, uint32_t node, ts__vclock *in,
-                              ts__vclock *out)
+static bool ts__hb_leave(ts__hb *o, uint32_t node, ts__vclock *in,
+                         ts__vclock *out)
 {
     const ts_replay *const r = o->races->replay;
     bool ok = true;
     if (node < r->node_count)
         for (uint32_t e = ts__replay_offsets(r)[node];
              ok && e < ts__replay_offsets(r)[node + 1]; e++)
-            ok = ts__precede_arrive(o, node, ts__replay_target(r, e),
-                                    ts__replay_kind(r, e), in, out);
+            ok = ts__hb_arrive(o, node, ts__replay_target(r, e),
+                               ts__replay_kind(r, e), in, out);
     const uint32_t *const offsets = (const uint32_t *)o->offsets.data;
     for (uint32_t e = offsets[node]; ok && e < offsets[node + 1]; e++)
-        ok = ts__precede_arrive(o, node, ((const uint32_t *)o->targets.data)[e],
-                                ((const uint8_t *)o->kinds.data)[e], in, out);
+        ok = ts__hb_arrive(o, node, ((const uint32_t *)o->targets.data)[e],
+                           ((const uint8_t *)o->kinds.data)[e], in, out);
     return ok;
 }
 
-static bool ts__precede_step(ts__precede *o, uint32_t node)
+static bool ts__hb_step(ts__hb *o, uint32_t node)
 {
     const ts_races *const x = o->races;
     ts__vclock *const in = ((ts__vclock **)o->in.data)[node];
@@ -194,25 +189,25 @@ static bool ts__precede_step(ts__precede *o, uint32_t node)
     ts__vclock *out = ts__vclock_ref(in);
     bool ok = true;
     if (head != TS_NODE_NONE) {
-        ok = ts__precede_tick(o, node, in) && o->visit(o->user, node, in);
+        ok = ts__hb_tick(o, node, in) && o->visit(o->user, node, in);
         const ts__actor *const actor = ts__races_actor(x, head);
         if (ok)
             out = ts__vclock_set(&o->clocks, out, actor->chain, actor->epoch);
         if (ok && o->keep_out) {
-            ts__precede_chain *const chain =
-                (ts__precede_chain *)o->chains.data + actor->chain;
+            ts__hb_chain *const chain =
+                (ts__hb_chain *)o->chains.data + actor->chain;
             ts__vclock_unref(&o->clocks, chain->out);
             chain->out = ts__vclock_ref(out);
         }
     }
-    ok = ok && !o->clocks.failed && ts__precede_leave(o, node, in, out);
+    ok = ok && !o->clocks.failed && ts__hb_leave(o, node, in, out);
     ts__vclock_unref(&o->clocks, in);
     ts__vclock_unref(&o->clocks, out);
     return ok;
 }
 
 // Packs the additional edges by source, and counts the edges into each node.
-static bool ts__precede_edges(ts__precede *o)
+static bool ts__hb_edges(ts__hb *o)
 {
     const ts_races *const x = o->races;
     const ts_replay *const r = x->replay;
@@ -229,7 +224,7 @@ static bool ts__precede_edges(ts__precede *o)
                           &o->targets, &o->kinds);
 }
 
-static void ts__precede_close(ts__precede *o)
+static void ts__hb_close(ts__hb *o)
 {
     const ts_allocator *const a = o->allocator;
     ts__vclocks_close(&o->clocks);
@@ -244,25 +239,25 @@ static void ts__precede_close(ts__precede *o)
 }
 
 // left: receives the number of nodes that wait in cycles.
-static ts_result ts__precede_run(ts__precede *o, uint32_t *left)
+static ts_result ts__hb_run(ts__hb *o, uint32_t *left)
 {
     const ts_races *const x = o->races;
     const size_t nodes = x->heads.count;
     const size_t lanes = x->replay->lanes.count + x->hosts.count;
     o->allocator = o->clocks.allocator = &x->allocator;
     bool ok =
-        ts__precede_edges(o) &&
+        ts__hb_edges(o) &&
         ts__rvec_fill(o->allocator, &o->in, sizeof(ts__vclock *), nodes, 0) &&
         ts__rvec_fill(o->allocator, &o->chain_of, sizeof(uint32_t), lanes,
                       0xFF);
     const uint32_t *const missing = (const uint32_t *)o->missing.data;
     uint32_t done = 0;
     for (uint32_t i = 0; ok && i < nodes; i++)
-        if (!missing[i]) ok = ts__precede_push(o, i);
+        if (!missing[i]) ok = ts__hb_push(o, i);
     for (; ok && o->heap.count; done++)
-        ok = ts__precede_step(o, ts__precede_take(&o->heap));
+        ok = ts__hb_step(o, ts__hb_take(&o->heap));
     *left = (uint32_t)nodes - done;
     const bool too_many = o->too_many;
-    ts__precede_close(o);
+    ts__hb_close(o);
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }

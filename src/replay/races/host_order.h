@@ -101,8 +101,8 @@ typedef struct ts__host_place {
 
 // Orders an additional node among the calls before it: after the end of each,
 // or between start and end of a call that has not returned.
-static bool ts__hosts_tie(ts_races *x, ts__host_place *p,
-                          const ts__host_step *step)
+static bool ts__hosts_order(ts_races *x, ts__host_place *p,
+                            const ts__host_step *step)
 {
     const ts_replay *const r = x->replay;
     bool ok = true;
@@ -131,7 +131,7 @@ static bool ts__hosts_step(ts_races *x, ts__host_place *p,
         p->lane = step->lane;
         p->fresh = false;
     }
-    if (step->node >= r->node_count) return ts__hosts_tie(x, p, step);
+    if (step->node >= r->node_count) return ts__hosts_order(x, p, step);
     const uint32_t own = p->own;
     const bool fresh = p->fresh;
     p->call = step->node;

@@ -19,7 +19,7 @@ static bool ts__races_link(ts_races *x)
     return true;
 }
 
-static ts_result ts__races_look(ts_races *x)
+static ts_result ts__races_detect(ts_races *x)
 {
     ts__shadow s = { 0 };
     s.races = x;
@@ -30,7 +30,7 @@ static ts_result ts__races_look(ts_races *x)
         s.order.races = x;
         s.order.visit = ts__shadow_visit;
         s.order.user = &s;
-        result = ts__precede_run(&s.order, &left);
+        result = ts__hb_run(&s.order, &left);
         for (size_t i = 0; left && i < x->actors.count; i++)
             x->stats.circle += ts__races_actor(x, i)->span_count &&
                                !ts__races_actor(x, i)->epoch &&
@@ -60,7 +60,7 @@ TS_API ts_result ts_races_open(ts_races **races, const ts_replay *replay)
     if (result == TS_OK && x->spans.count) {
         result = ts__races_link(x) && ts__races_place_hosts(x) ? TS_OK
                                                                : TS_ERR_MEMORY;
-        if (result == TS_OK) result = ts__races_look(x);
+        if (result == TS_OK) result = ts__races_detect(x);
     }
     if (result != TS_OK) {
         ts_races_close(x);
@@ -74,11 +74,12 @@ TS_API void ts_races_close(ts_races *races)
 {
     if (!races) return;
     const ts_allocator a = races->allocator;
-    ts__rvec *const all[] = {
-        &races->actors,      &races->spans,  &races->copies,  &races->heads,
-        &races->edges,       &races->hosts,  &races->rows,    &races->cells,
-        &races->cell_spaces, &races->events, &races->befores, &races->pairs
-    };
+    ts__rvec *const all[] = { &races->actors,       &races->spans,
+                              &races->copies,       &races->heads,
+                              &races->edges,        &races->hosts,
+                              &races->rows,         &races->cells,
+                              &races->cell_spaces,  &races->events,
+                              &races->predecessors, &races->pairs };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ts__rvec_close(&a, all[i]);
     a.resize(a.user, races, sizeof *races, 0);

@@ -1,21 +1,21 @@
 /* ---- Races: other orders ------------------------------------------------ */
 
-static uint64_t ts__trial_dice(ts__trial *t, uint64_t sides)
+static uint64_t ts__trial_random(ts__trial *t, uint64_t limit)
 {
-    uint64_t z = t->dice += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = t->random += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ z >> 31) % sides;
+    return (z ^ z >> 31) % limit;
 }
 
-typedef enum ts__trial_way {
-    TS__WAY_PAIR,    // as recorded, but with one pair reversed
-    TS__WAY_STREAMS, // by priorities of chains, which change at times
-    TS__WAY_ANY      // by random priorities of events
-} ts__trial_way;
+typedef enum ts__trial_strategy {
+    TS__STRATEGY_PAIR,    // as recorded, but with one pair reversed
+    TS__STRATEGY_STREAMS, // by priorities of chains, which change at times
+    TS__STRATEGY_ANY      // by random priorities of events
+} ts__trial_strategy;
 
 typedef struct ts__trial_plan {
-    ts__trial_way way;
+    ts__trial_strategy strategy;
     uint32_t held, until; // events: `held` may not run before `until`
     uint64_t changes[3];  // steps after which a chain gets the lowest priority
 } ts__trial_plan;
@@ -23,24 +23,26 @@ typedef struct ts__trial_plan {
 static ts__trial_plan ts__trial_choose(ts__trial *t, uint64_t seed)
 {
     const size_t events = t->races->events.count;
-    ts__trial_plan plan = { TS__WAY_ANY, TS_NODE_NONE, TS_NODE_NONE, { 0 } };
+    ts__trial_plan plan = {
+        TS__STRATEGY_ANY, TS_NODE_NONE, TS_NODE_NONE, { 0 }
+    };
     // Neighbouring seeds must not give similar random numbers.
-    t->dice = ts__trial_hash(seed, seed, seed);
-    const uint64_t way = ts__trial_dice(t, 4);
-    if (way < 2 && t->pairs.count) {
+    t->random = ts__trial_hash(seed, seed, seed);
+    const uint64_t strategy = ts__trial_random(t, 4);
+    if (strategy < 2 && t->pairs.count) {
         const ts__race_pair *const pair = (const ts__race_pair *)t->pairs.data +
-                                          ts__trial_dice(t, t->pairs.count);
-        plan.way = TS__WAY_PAIR;
+                                          ts__trial_random(t, t->pairs.count);
+        plan.strategy = TS__STRATEGY_PAIR;
         plan.held = pair->first;
         plan.until = pair->second;
-    } else if (way < 3) {
-        plan.way = TS__WAY_STREAMS;
+    } else if (strategy < 3) {
+        plan.strategy = TS__STRATEGY_STREAMS;
     }
     for (int i = 0; i < 3; i++)
-        plan.changes[i] = ts__trial_dice(t, events);
+        plan.changes[i] = ts__trial_random(t, events);
     int64_t *const priorities = (int64_t *)t->priorities.data;
     for (size_t i = 0; i < t->priorities.count; i++)
-        priorities[i] = (int64_t)(ts__trial_dice(t, UINT64_C(1) << 60));
+        priorities[i] = (int64_t)(ts__trial_random(t, UINT64_C(1) << 60));
     return plan;
 }
 
@@ -49,13 +51,12 @@ static void ts__trial_push(ts__trial *t, const ts__trial_plan *plan,
 {
     const uint32_t chain = ts__races_event(t->races, event)->chain;
     const int64_t priority =
-        plan->way == TS__WAY_PAIR ? (int64_t)event
-        : plan->way == TS__WAY_STREAMS
+        plan->strategy == TS__STRATEGY_PAIR ? (int64_t)event
+        : plan->strategy == TS__STRATEGY_STREAMS
             ? ((const int64_t *)t->priorities.data)[chain]
-            : (int64_t)ts__trial_dice(t, UINT64_C(1) << 60);
-    const ts__precede_item item = { priority, event };
-    ts__precede_sift_up((ts__precede_item *)t->heap.data, t->heap.count++,
-                        item);
+            : (int64_t)ts__trial_random(t, UINT64_C(1) << 60);
+    const ts__hb_item item = { priority, event };
+    ts__hb_sift_up((ts__hb_item *)t->heap.data, t->heap.count++, item);
 }
 
 // Adds the events that may run once `event` has.
@@ -90,7 +91,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
             plan.until = TS_NODE_NONE;
             ts__trial_push(t, &plan, plan.held);
         }
-        const uint32_t event = ts__precede_take(&t->heap);
+        const uint32_t event = ts__hb_take(&t->heap);
         if (event == plan.held && plan.until != TS_NODE_NONE) {
             held = true;
             continue;
@@ -113,18 +114,18 @@ static bool ts__trial_links(ts__trial *t)
     if (!ts__rvec_fill(t->allocator, &t->after_offsets, sizeof(uint32_t),
                        count + 1, 0) ||
         !ts__rvec_fill(t->allocator, &t->after, sizeof(uint32_t),
-                       x->befores.count, 0))
+                       x->predecessors.count, 0))
         return false;
     uint32_t *const offsets = (uint32_t *)t->after_offsets.data;
-    const uint32_t *const befores = (const uint32_t *)x->befores.data;
-    for (size_t i = 0; i < x->befores.count; i++)
-        offsets[befores[i]]++;
+    const uint32_t *const predecessors = (const uint32_t *)x->predecessors.data;
+    for (size_t i = 0; i < x->predecessors.count; i++)
+        offsets[predecessors[i]]++;
     ts__offsets_sum(offsets, count);
     for (uint32_t i = 0; i < count; i++) {
         const ts__race_event *const event = ts__races_event(x, i);
         for (uint32_t k = 0; k < event->before_count; k++)
-            ((uint32_t *)t->after.data)[--offsets[befores[event->before + k]]] =
-                i;
+            ((uint32_t *)
+                 t->after.data)[--offsets[predecessors[event->before + k]]] = i;
     }
     return true;
 }

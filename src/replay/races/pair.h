@@ -70,8 +70,8 @@ static bool ts__trial_conflict(const ts_races *x, uint32_t a, uint32_t b,
     const ts__actor *const second = ts__races_actor(x, b);
     for (uint32_t i = 0; i < first->span_count; i++)
         for (uint32_t k = 0; k < second->span_count; k++) {
-            const ts__strip *const s = ts__races_span(x, first->spans + i);
-            const ts__strip *const u = ts__races_span(x, second->spans + k);
+            const ts__race_span *const s = ts__races_span(x, first->spans + i);
+            const ts__race_span *const u = ts__races_span(x, second->spans + k);
             if (!((s->mode | u->mode) & TS_ACCESS_WRITE) || s->high <= u->low ||
                 u->high <= s->low)
                 continue;

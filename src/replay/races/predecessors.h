@@ -15,7 +15,7 @@ static ts__race_event *ts__races_event(const ts_races *x, size_t i)
 
 typedef struct ts__tracer { // derives predecessors from clocks
     ts_races *races;
-    ts__precede order;
+    ts__hb order;
     ts__rmap event_of;             // chain and epoch to event
     uint32_t last_host, last_life; // events; last_life: last allocation or free
     bool failed;
@@ -25,7 +25,7 @@ static void ts__tracer_before(ts__tracer *t, uint32_t event)
 {
     ts_races *const x = t->races;
     uint32_t *const to =
-        (uint32_t *)ts__rvec_push(&x->allocator, &x->befores, sizeof *to);
+        (uint32_t *)ts__rvec_push(&x->allocator, &x->predecessors, sizeof *to);
     if (!to || event == TS_NODE_NONE) {
         t->failed = true;
         return;
@@ -41,12 +41,12 @@ static void ts__tracer_epoch(ts__tracer *t, uint32_t chain, uint32_t epoch)
 }
 
 // Adds what a clock has beyond another one, from chain `first` on.
-static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
-                            const ts__vclock *then, uint32_t first)
+static void ts__tracer_difference(ts__tracer *t, const ts__vclock *now,
+                                  const ts__vclock *then, uint32_t first)
 {
     if (!now || now == then) return;
     if (then && then->level > now->level) { // compare as far as `now` reaches
-        ts__tracer_news(t, now, then->u.below[0], first);
+        ts__tracer_difference(t, now, then->u.below[0], first);
         return;
     }
     const bool same = then && then->level == now->level;
@@ -58,9 +58,9 @@ static void ts__tracer_news(ts__tracer *t, const ts__vclock *now,
     }
     const uint32_t width = (uint32_t)1 << (5 + 4 * (now->level - 1));
     for (uint32_t i = 0; i < 16; i++)
-        ts__tracer_news(t, now->u.below[i],
-                        same ? then->u.below[i] : (i ? NULL : then),
-                        first + i * width);
+        ts__tracer_difference(t, now->u.below[i],
+                              same ? then->u.below[i] : (i ? NULL : then),
+                              first + i * width);
 }
 
 // Whether a free by a call must come after the last event of a chain.
@@ -74,9 +74,8 @@ static bool ts__tracer_frees(const ts_races *x, const ts__actor *actor,
 // Keeps the recorded order of what is not checked for races.
 static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
 {
-    const ts__precede *const o = &t->order;
-    const ts__precede_chain *const chains =
-        (const ts__precede_chain *)o->chains.data;
+    const ts__hb *const o = &t->order;
+    const ts__hb_chain *const chains = (const ts__hb_chain *)o->chains.data;
     const bool frees = actor->host && actor->kind == TS_EVENT_GPU_FREE;
     for (uint32_t c = 0; c < o->chains.count && (frees || !actor->placed);
          c++) {
@@ -89,7 +88,7 @@ static void ts__tracer_keep(ts__tracer *t, const ts__actor *actor)
             ts__tracer_before(t, event);
     }
     const uint32_t event = (uint32_t)t->races->events.count - 1;
-    const ts__strip *const first = ts__races_span(t->races, actor->spans);
+    const ts__race_span *const first = ts__races_span(t->races, actor->spans);
     if (actor->span_count && first->mode & (TS__SPAN_ALLOC | TS__SPAN_FREE)) {
         if (t->last_life != TS_NODE_NONE) ts__tracer_before(t, t->last_life);
         t->last_life = event;
@@ -109,16 +108,16 @@ static bool ts__tracer_visit(void *user, uint32_t node, const ts__vclock *in)
         &x->allocator, &x->events, sizeof *event);
     if (!event) return false;
     event->head = head;
-    event->before = (uint32_t)x->befores.count;
+    event->before = (uint32_t)x->predecessors.count;
     event->before_count = 0;
     event->chain = actor->chain;
-    const ts__precede_chain *const chain =
-        (const ts__precede_chain *)t->order.chains.data + actor->chain;
+    const ts__hb_chain *const chain =
+        (const ts__hb_chain *)t->order.chains.data + actor->chain;
     if (actor->epoch > 1) ts__tracer_epoch(t, actor->chain, actor->epoch - 1);
-    ts__tracer_news(t, in, chain->out, 0);
+    ts__tracer_difference(t, in, chain->out, 0);
     ts__tracer_keep(t, actor);
     const uint64_t key = (uint64_t)actor->chain << 32 | actor->epoch;
-    return !t->failed && x->befores.count < UINT32_MAX &&
+    return !t->failed && x->predecessors.count < UINT32_MAX &&
            ts__rmap_put(&x->allocator, &t->event_of, key,
                         (uint32_t)x->events.count - 1);
 }
@@ -134,8 +133,8 @@ static ts_result ts__races_trace(ts_races *x)
     t.order.visit = ts__tracer_visit;
     t.order.user = &t;
     t.order.keep_out = true;
-    const ts_result result = ts__precede_run(&t.order, &left);
+    const ts_result result = ts__hb_run(&t.order, &left);
     ts__rvec_close(&x->allocator, &t.event_of.entries);
-    if (result != TS_OK) x->events.count = x->befores.count = 0;
+    if (result != TS_OK) x->events.count = x->predecessors.count = 0;
     return result;
 }

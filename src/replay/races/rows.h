@@ -32,27 +32,27 @@ static bool ts__gather_time_ok(const ts_columns *c, uint32_t i)
            ts__replay_time_ok(c->duration_ns[i]) && c->duration_ns[i] >= 0;
 }
 
-static void ts__gather_touch(ts__gather *g, ts__rvec *to, uint32_t file,
-                             const ts_columns *c, uint32_t i, uint8_t mode)
+static void ts__gather_add_row(ts__gather *g, ts__rvec *to, uint32_t file,
+                               const ts_columns *c, uint32_t i, uint8_t mode)
 {
     if (!ts__gather_time_ok(c, i)) return;
-    ts__touch *const touch =
-        (ts__touch *)ts__rvec_push(&g->races->allocator, to, sizeof *touch);
-    if (!touch) {
+    ts__access_row *const row =
+        (ts__access_row *)ts__rvec_push(&g->races->allocator, to, sizeof *row);
+    if (!row) {
         g->failed = true;
         return;
     }
-    touch->address = ts__columns_get(c, TS_COLUMN_ADDRESS, i);
-    touch->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
-    touch->correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
-    touch->time =
+    row->address = ts__columns_get(c, TS_COLUMN_ADDRESS, i);
+    row->size = ts__columns_get(c, TS_COLUMN_SIZE, i);
+    row->correlation = ts__columns_get(c, TS_COLUMN_CORRELATION, i);
+    row->time =
         c->start_ns[i] + ts__replay_file(g->races->replay, file)->offset_ns;
-    touch->file = file;
-    touch->track = c->tracks ? c->tracks[i] : c->track;
-    touch->site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
-    touch->stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);
-    touch->kind = (uint8_t)c->kind;
-    touch->mode = mode;
+    row->file = file;
+    row->track = c->tracks ? c->tracks[i] : c->track;
+    row->site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
+    row->stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);
+    row->kind = (uint8_t)c->kind;
+    row->mode = mode;
 }
 
 static void ts__gather_take_accesses(ts__gather *g, uint32_t file,
@@ -64,8 +64,8 @@ static void ts__gather_take_accesses(ts__gather *g, uint32_t file,
             (uint8_t)(ts__columns_get(c, TS_COLUMN_TYPE, i) & known);
         const bool host = !ts__columns_get(c, TS_COLUMN_CORRELATION, i);
         if (mode & (TS_ACCESS_READ | TS_ACCESS_WRITE))
-            ts__gather_touch(g, host ? &g->hosts : &g->touches, file, c, i,
-                             mode);
+            ts__gather_add_row(g, host ? &g->hosts : &g->accesses, file, c, i,
+                               mode);
     }
 }
 
@@ -81,9 +81,9 @@ static uint64_t ts__gather_call_key(uint32_t file, uint32_t track,
 static bool ts__gather_name_calls(ts__gather *g)
 {
     const ts_replay *const r = g->races->replay;
-    for (uint32_t i = 0; g->touches.count && i < r->op_count; i++) {
+    for (uint32_t i = 0; g->accesses.count && i < r->op_count; i++) {
         const ts__op *const op = ts__replay_op(r, i);
-        if (!op->correlation || !ts__kind_touches(op->kind)) continue;
+        if (!op->correlation || !ts__kind_accesses(op->kind)) continue;
         const ts__replay_lane *const lane =
             ts__replay_lane_at(r, ts__replay_lanes(r)[i]);
         const uint64_t key =
@@ -102,58 +102,61 @@ static bool ts__gather_match(ts__gather *g)
 {
     ts_races *const x = g->races;
     if (!ts__gather_name_calls(g)) return false;
-    ts__touch *const touches = (ts__touch *)g->touches.data;
+    ts__access_row *const accesses = (ts__access_row *)g->accesses.data;
     size_t kept = 0;
-    for (size_t i = 0; i < g->touches.count; i++) {
-        ts__touch touch = touches[i];
-        const uint32_t op = ts__rmap_get(
-            &g->by_call,
-            ts__gather_call_key(touch.file, touch.track, touch.correlation));
+    for (size_t i = 0; i < g->accesses.count; i++) {
+        ts__access_row row = accesses[i];
+        const uint32_t op =
+            ts__rmap_get(&g->by_call, ts__gather_call_key(row.file, row.track,
+                                                          row.correlation));
         if (op >= TS_NODE_NONE - 1) {
             x->stats.lost_accesses++;
             continue;
         }
-        touch.time = op;
-        touches[kept++] = touch;
+        row.time = op;
+        accesses[kept++] = row;
     }
-    g->touches.count = kept;
+    g->accesses.count = kept;
     ts__rsort sort = { 0 };
     ts__rvec sorted = { 0 };
-    bool ok = ts__rsort_open(&x->allocator, &sort, kept) &&
-              ts__rvec_reserve(&x->allocator, &sorted, sizeof(ts__touch), kept);
+    bool ok =
+        ts__rsort_open(&x->allocator, &sort, kept) &&
+        ts__rvec_reserve(&x->allocator, &sorted, sizeof(ts__access_row), kept);
     for (size_t i = 0; ok && i < kept; i++) {
-        ts__rsort_keys(&sort)[i] = (uint64_t)touches[i].time;
+        ts__rsort_keys(&sort)[i] = (uint64_t)accesses[i].time;
         ts__rsort_index(&sort)[i] = (uint32_t)i;
     }
     if (ok) {
         ts__rsort_run(&sort, kept);
         for (size_t i = 0; i < kept; i++)
-            ((ts__touch *)sorted.data)[i] = touches[ts__rsort_index(&sort)[i]];
+            ((ts__access_row *)sorted.data)[i] =
+                accesses[ts__rsort_index(&sort)[i]];
         sorted.count = kept;
     }
     ts__rsort_close(&x->allocator, &sort);
-    ts__rvec_close(&x->allocator, &g->touches);
-    g->touches = sorted;
+    ts__rvec_close(&x->allocator, &g->accesses);
+    g->accesses = sorted;
     return ok;
 }
 
 // Finds the accesses of an operation and returns their number.
-static size_t ts__gather_touches(const ts__gather *g, uint32_t op,
-                                 const ts__touch **first)
+static size_t ts__gather_rows_of(const ts__gather *g, uint32_t op,
+                                 const ts__access_row **first)
 {
-    const ts__touch *const touches = (const ts__touch *)g->touches.data;
-    size_t low = 0, high = g->touches.count;
+    const ts__access_row *const accesses =
+        (const ts__access_row *)g->accesses.data;
+    size_t low = 0, high = g->accesses.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (touches[middle].time < (int64_t)op)
+        if (accesses[middle].time < (int64_t)op)
             low = middle + 1;
         else
             high = middle;
     }
     size_t end = low;
-    while (end < g->touches.count && touches[end].time == (int64_t)op)
+    while (end < g->accesses.count && accesses[end].time == (int64_t)op)
         end++;
-    *first = touches + low;
+    *first = accesses + low;
     return end - low;
 }
 
@@ -236,14 +239,14 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
         actor.own = true;
         ts__gather_own(g, &actor, c, i);
         actor.own = false;
-        const ts__touch *touches;
-        const size_t count = ts__gather_touches(g, op, &touches);
+        const ts__access_row *accesses;
+        const size_t count = ts__gather_rows_of(g, op, &accesses);
         const uint32_t who = count ? ts__gather_actor(g, &actor) : 0;
         bool coarse = false;
         for (size_t k = 0; k < count && !g->failed; k++) {
-            ts__gather_span(g, who, touches[k].address, touches[k].size,
-                            touches[k].mode);
-            coarse |= (touches[k].mode & TS_ACCESS_COARSE) != 0;
+            ts__gather_span(g, who, accesses[k].address, accesses[k].size,
+                            accesses[k].mode);
+            coarse |= (accesses[k].mode & TS_ACCESS_COARSE) != 0;
         }
         x->stats.known += x->stats.ranges != ranges;
         x->stats.coarse += coarse;

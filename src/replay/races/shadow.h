@@ -37,15 +37,15 @@ typedef struct ts__subtree {
     ts__marks lists[TS__PART_LISTS];
 } ts__subtree;
 
-typedef struct ts__alloced { // an allocation, found by its address
-    uint32_t span;           // the span that allocated it
-    uint32_t freed;          // the span that freed it; TS_NODE_NONE: none
-} ts__alloced;
+typedef struct ts__allocation { // an allocation, found by its address
+    uint32_t span;              // the span that allocated it
+    uint32_t freed;             // the span that freed it; TS_NODE_NONE: none
+} ts__allocation;
 
 typedef struct ts__shadow {
     ts_races *races;
     const ts_allocator *allocator;
-    ts__precede order;
+    ts__hb order;
     uint32_t leaves;  // number of leaves, a power of two
     ts__rvec part_of; // uint32_t of each tree node: its part; 0: none
     ts__rvec parts;   // ts__subtree; index 0 is unused
@@ -61,7 +61,7 @@ typedef struct ts__shadow {
     bool failed;
 } ts__shadow;
 
-static bool ts__span_frees(const ts__strip *s)
+static bool ts__span_frees(const ts__race_span *s)
 {
     return s->mode & TS__SPAN_FREE;
 }
@@ -79,7 +79,7 @@ static bool ts__cells_number(ts_races *x)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        const ts__strip *const s = ts__races_span(x, i / 2);
+        const ts__race_span *const s = ts__races_span(x, i / 2);
         ts__rsort_keys(&sort)[i] = i & 1 ? s->last + 1 : s->first;
         ts__rsort_index(&sort)[i] = (uint32_t)i;
     }
@@ -92,7 +92,7 @@ static bool ts__cells_number(ts_races *x)
     uint32_t cell = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t at = ts__rsort_index(&sort)[i];
-        ts__strip *const s = ts__races_span(x, at / 2);
+        ts__race_span *const s = ts__races_span(x, at / 2);
         const uint64_t edge = at & 1 ? s->last + 1 : s->first;
         const bool first =
             !i || ts__rsort_keys(&sort)[i] != ts__rsort_keys(&sort)[i - 1];
@@ -131,7 +131,7 @@ static bool ts__parts_next(ts__parts_walk *w)
 }
 
 static ts__parts_walk ts__shadow_parts(const ts__shadow *s,
-                                       const ts__strip *span)
+                                       const ts__race_span *span)
 {
     const ts__parts_walk w = { span->low + s->leaves, span->high + s->leaves,
                                0 };

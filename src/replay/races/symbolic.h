@@ -17,11 +17,11 @@ typedef struct ts__trial {
     ts__rvec moved;  // ts__content: buffer for one copy
     ts__rvec found, tried; // uint32_t: orders of events
     ts__rvec missing, after, after_offsets;
-    ts__rvec heap;       // ts__precede_item: events that may run next
+    ts__rvec heap;       // ts__hb_item: events that may run next
     ts__rvec priorities; // int64_t of each chain
     ts__rvec pairs;      // ts__race_pair of events
     ts__rmap known;      // hashes of the outcomes of orders so far
-    uint64_t dice;
+    uint64_t random;
 } ts__trial;
 
 static ts__content *ts__trial_cells(const ts__trial *t)
@@ -61,13 +61,13 @@ static void ts__trial_clear(ts__trial *t)
 }
 
 // Returns a hash of the contents of a span.
-static uint64_t ts__trial_read(const ts__trial *t, const ts__strip *s)
+static uint64_t ts__trial_read(const ts__trial *t, const ts__race_span *s)
 {
     return XXH3_64bits(ts__trial_cells(t) + s->low,
                        (s->high - s->low) * sizeof(ts__content));
 }
 
-static void ts__trial_write(ts__trial *t, const ts__strip *s, uint64_t id)
+static void ts__trial_write(ts__trial *t, const ts__race_span *s, uint64_t id)
 {
     const uint64_t *const first = (const uint64_t *)t->races->cells.data;
     ts__content *const cells = ts__trial_cells(t);
@@ -102,8 +102,8 @@ static ts__content ts__trial_piece(const ts__trial *t, uint32_t *cell,
     return piece;
 }
 
-static void ts__trial_copy(ts__trial *t, const ts__strip *from,
-                           const ts__strip *to)
+static void ts__trial_copy(ts__trial *t, const ts__race_span *from,
+                           const ts__race_span *to)
 {
     const uint64_t *const first = (const uint64_t *)t->races->cells.data;
     ts__content *const moved = (ts__content *)t->moved.data;
@@ -124,13 +124,13 @@ static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
     const uint8_t keeps = TS_ACCESS_READ | TS_ACCESS_COARSE;
     uint64_t inputs = 0;
     for (uint32_t i = 0; i < actor->span_count; i++) {
-        const ts__strip *const s = ts__races_span(x, actor->spans + i);
+        const ts__race_span *const s = ts__races_span(x, actor->spans + i);
         if (s->mode & keeps)
             inputs = ts__trial_hash(i, inputs, ts__trial_read(t, s));
     }
     *saw = ts__trial_hash(actor->epoch, *saw, inputs);
     for (uint32_t i = 0; i < actor->span_count; i++) {
-        const ts__strip *const s = ts__races_span(x, actor->spans + i);
+        const ts__race_span *const s = ts__races_span(x, actor->spans + i);
         if (!(s->mode & TS_ACCESS_WRITE)) continue;
         const uint64_t who = ts__trial_hash(
             i, (uint64_t)actor->chain << 32 | actor->epoch, actor->where);
@@ -143,7 +143,7 @@ static void ts__trial_work(ts__trial *t, const ts__actor *actor, uint64_t *saw)
 static void ts__trial_memcpy(ts__trial *t, uint32_t index, uint64_t *saw)
 {
     const ts__actor *const actor = ts__races_actor(t->races, index);
-    const ts__strip *const s = ts__races_span(t->races, actor->spans);
+    const ts__race_span *const s = ts__races_span(t->races, actor->spans);
     uint64_t *const staged = (uint64_t *)t->staged.data;
     if (actor->span_count > 1) {
         ts__trial_copy(t, s, s + 1);
@@ -161,7 +161,7 @@ static void ts__trial_act(ts__trial *t, uint32_t index, uint64_t *saw)
 {
     const ts__actor *const actor = ts__races_actor(t->races, index);
     if (!actor->span_count) return;
-    const ts__strip *const s = ts__races_span(t->races, actor->spans);
+    const ts__race_span *const s = ts__races_span(t->races, actor->spans);
     if (actor->own && actor->kind == TS_EVENT_MEMCPY)
         ts__trial_memcpy(t, index, saw);
     else if (s->mode & TS__SPAN_FREE)

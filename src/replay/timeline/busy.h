@@ -39,7 +39,7 @@ typedef struct ts__tl_sweep {
 } ts__tl_sweep;
 
 // Adds the time from `now` to `to` to the figures of what is running.
-static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
+static bool ts__tl_advance(ts__tl_sweep *s, int64_t to)
 {
     ts_timeline *const t = s->timeline;
     const int64_t part = ts__tl_clip(t, s->now, to);
@@ -65,11 +65,11 @@ static bool ts__tl_pass(ts__tl_sweep *s, int64_t to)
     return true;
 }
 
-static bool ts__tl_pass_ends(ts__tl_sweep *s, int64_t until)
+static bool ts__tl_advance_ends(ts__tl_sweep *s, int64_t until)
 {
     while (s->ends.count && ((const ts__ready *)s->ends.data)->time <= until) {
         const ts__ready end = ts__ready_pop(&s->ends);
-        if (!ts__tl_pass(s, end.time)) return false;
+        if (!ts__tl_advance(s, end.time)) return false;
         s->running[end.place]--;
         s->all--;
     }
@@ -98,10 +98,10 @@ static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
     const ts_timeline *const t = s->timeline;
     const uint8_t kind = ts__replay_op(t->replay, op)->kind;
     const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
-    if (end <= begin || !ts__tl_pass_ends(s, begin)) return end <= begin;
+    if (end <= begin || !ts__tl_advance_ends(s, begin)) return end <= begin;
     if (!s->all && begin > s->now && !ts__tl_gap_add(s, op, begin))
         return false;
-    if (!ts__tl_pass(s, begin)) return false;
+    if (!ts__tl_advance(s, begin)) return false;
     const ts_work work = ts__tl_work(kind);
     const ts__ready item = { end, (uint64_t)work };
     s->running[work]++;
@@ -151,7 +151,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
                                         ts__tl_finish(t, op) > t->from_ns);
         ok = ts__tl_sweep_op(&s, op);
     }
-    ok = ok && ts__tl_pass_ends(&s, end);
+    ok = ok && ts__tl_advance_ends(&s, end);
     ts__rvec_close(&t->allocator, &s.ends);
     d->gap_count = t->gaps.count - d->gap_first;
     if (t->windowed && start < t->from_ns) start = t->from_ns;

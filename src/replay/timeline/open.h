@@ -107,7 +107,7 @@ static ts_result ts__timeline_open(ts_timeline **timeline,
     t->reach = reach;
     ts_result result = TS_ERR_MEMORY;
     if (ts__tl_times(t) && ts__tl_order(t) && ts__tl_bind(t) &&
-        ts__tl_follow(t) && ts__tl_blocks(t) && ts__tl_lists(t))
+        ts__tl_find_roots(t) && ts__tl_blocks(t) && ts__tl_lists(t))
         result = t->order.count ? ts__tl_devices(t) : TS_ERR_NOT_FOUND;
     if (result != TS_OK) {
         ts_timeline_close(t);
@@ -131,7 +131,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
     ts__rvec *const vecs[] = { &timeline->begin,       &timeline->finish,
-                               &timeline->bonds,       &timeline->roots,
+                               &timeline->bindings,    &timeline->roots,
                                &timeline->held,        &timeline->order,
                                &timeline->by_device,   &timeline->issues,
                                &timeline->by_lane,     &timeline->lane_first,

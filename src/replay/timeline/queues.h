@@ -27,22 +27,22 @@ static uint64_t ts__tl_select(const uint64_t *values, size_t count,
 // recorded enqueue time counts.
 static bool ts__tl_by_launch(const ts_timeline *t, uint32_t op, int64_t issue)
 {
-    const ts__tl_bond *const bond = ts__tl_bond_of(t, op);
-    if (bond->source != TS_NODE_NONE &&
-        TS_EDGE_KIND(bond->kind) == TS_EDGE_LAUNCH)
+    const ts__tl_binding *const binding = ts__tl_binding_of(t, op);
+    if (binding->source != TS_NODE_NONE &&
+        TS_EDGE_KIND(binding->kind) == TS_EDGE_LAUNCH)
         return true;
     const ts__op *const o = ts__replay_op(t->replay, op);
     return o->call == TS_NODE_NONE && o->issue != TS__NO_TIME &&
-           (bond->source == TS_NODE_NONE || bond->at_ns <= issue);
+           (binding->source == TS_NODE_NONE || binding->at_ns <= issue);
 }
 
 // Whether an event record was synthesized for a wait: it then has the call of
 // the operation that it follows, and was not launched itself.
-static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
+static bool ts__tl_is_synthesized(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
     const ts__op *const o = ts__replay_op(r, op);
-    const uint32_t source = ts__tl_bond_of(t, op)->source;
+    const uint32_t source = ts__tl_binding_of(t, op)->source;
     return o->kind == TS_EVENT_EVENT_RECORD && o->call != TS_NODE_NONE &&
            source < r->op_count && ts__replay_op(r, source)->call == o->call;
 }
@@ -53,8 +53,8 @@ static bool ts__tl_is_echo(const ts_timeline *t, uint32_t op)
     those of all operations, followed by those of the window's operations, a
     subset; counts receives the size of both lists.
 */
-static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
-                            uint64_t *latencies, size_t counts[2])
+static void ts__tl_scan_device(ts_timeline *t, ts__tl_device *d,
+                               uint64_t *latencies, size_t counts[2])
 {
     int64_t *const issues = (int64_t *)t->issues.data;
     uint64_t *const inside = latencies + (d[1].first - d->first);
@@ -64,7 +64,7 @@ static void ts__tl_overview(ts_timeline *t, ts__tl_device *d,
         const uint32_t op = ts__tl_u32(&t->by_device)[i];
         const int64_t begin = ts__tl_begin(t, op), end = ts__tl_finish(t, op);
         const int64_t issue = issues[i] =
-            ts__tl_is_echo(t, op) ? begin : ts__tl_issue(t, op);
+            ts__tl_is_synthesized(t, op) ? begin : ts__tl_issue(t, op);
         if (!ts__kind_works(ts__replay_op(t->replay, op)->kind)) continue;
         if (end > begin) {
             if (!any) d->start_ns = begin;
@@ -134,7 +134,7 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
     if (!ts__rvec_reserve(&t->allocator, &values, sizeof(uint64_t),
                           ops * (t->windowed ? 2 : 1)))
         return false;
-    ts__tl_overview(t, d, (uint64_t *)values.data, counts);
+    ts__tl_scan_device(t, d, (uint64_t *)values.data, counts);
     ts__tl_queued(t, d, device);
     ts__tl_latency(t, d, (const uint64_t *)values.data, counts);
     ts__rvec_close(&t->allocator, &values);

@@ -13,11 +13,11 @@ typedef struct ts__tl_device {
 } ts__tl_device;
 
 // The edge into a node that was satisfied last: the node is bound by it.
-typedef struct ts__tl_bond {
+typedef struct ts__tl_binding {
     int64_t at_ns;
     uint32_t source; // TS_NODE_NONE: no edge
     uint8_t kind;
-} ts__tl_bond;
+} ts__tl_binding;
 
 // The root cause of a node's wait: see ts_timeline_culprit.
 typedef struct ts__tl_root {
@@ -51,7 +51,7 @@ struct ts_timeline {
     // from_ns, or TS__NO_TIME.
     const int64_t *reach;
     ts__rvec begin, finish; // int64_t of each node, if replayed
-    ts__rvec bonds;         // ts__tl_bond of each node but calls
+    ts__rvec bindings;      // ts__tl_binding of each node but calls
     ts__rvec roots;         // ts__tl_root of each node but calls
     ts__rvec held;          // uint8_t of each waiter: TS__HELD_...
     ts__rvec order;         // uint32_t: operations in order of begin
@@ -147,7 +147,7 @@ static bool ts__tl_times(ts_timeline *t)
 }
 
 // Whether the timeline covers an operation.
-static bool ts__tl_wants(const ts_timeline *t, uint32_t op)
+static bool ts__tl_covers(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
     const uint32_t lane = ts__replay_lanes(r)[op];
@@ -187,7 +187,7 @@ static bool ts__tl_order(ts_timeline *t)
     uint32_t *const order = (uint32_t *)t->order.data;
     size_t count = 0;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (!ts__tl_wants(t, i)) continue;
+        if (!ts__tl_covers(t, i)) continue;
         order[count++] = i;
         const int64_t finish = ts__tl_finish(t, i);
         if (count == 1 || finish > t->end_ns) t->end_ns = finish;

@@ -23,36 +23,36 @@ TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
                                               size_t stream)
 {
     const ts_replay *const r = timeline->replay;
-    ts_state_spans stays;
-    memset(&stays, 0, sizeof stays);
-    stays.timeline = timeline;
-    if (stream >= r->lane_results.count) return stays;
+    ts_state_spans spans;
+    memset(&spans, 0, sizeof spans);
+    spans.timeline = timeline;
+    if (stream >= r->lane_results.count) return spans;
     const uint32_t *const first =
         ts__tl_u32(&timeline->lane_first) +
         (r->lanes.count - r->lane_results.count + stream);
-    if (first[0] == first[1]) return stays;
-    stays.more = true;
-    stays.at = first[0];
-    stays.end = first[1];
-    ts__state_spans_load(&stays);
-    stays.now_ns = stays.issue_ns;
-    stays.busy_ns = stays.wait_ns = stays.now_ns;
-    stays.runs = stays.waits = TS_NODE_NONE;
-    return stays;
+    if (first[0] == first[1]) return spans;
+    spans.more = true;
+    spans.at = first[0];
+    spans.end = first[1];
+    ts__state_spans_load(&spans);
+    spans.now_ns = spans.issue_ns;
+    spans.busy_ns = spans.wait_ns = spans.now_ns;
+    spans.runs = spans.waits = TS_NODE_NONE;
+    return spans;
 }
 
 // If a node waited beyond *until, extends *until and stores the root cause in
 // `span`.
 static void ts__state_spans_hold(const ts_timeline *t, uint32_t node,
-                                 int64_t *until, ts_state_span *stay)
+                                 int64_t *until, ts_state_span *span)
 {
-    const int64_t at = ts__tl_bond_of(t, node)->at_ns;
+    const int64_t at = ts__tl_binding_of(t, node)->at_ns;
     if (at <= *until) return;
     const ts__tl_root *const root = ts__tl_root_at(t, node);
     *until = at;
-    stay->culprit = root->culprit;
-    stay->edge = root->edge;
-    stay->inferred = root->inferred;
+    span->culprit = root->culprit;
+    span->edge = root->edge;
+    span->inferred = root->inferred;
 }
 
 // Takes the next operation as begun.
@@ -74,26 +74,26 @@ static void ts__state_spans_begin(ts_state_spans *s)
 
 // Finds the state before the next operation while nothing runs on the stream.
 // Returns until when that state lasts.
-static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *stay)
+static int64_t ts__state_spans_before(ts_state_spans *s, ts_state_span *span)
 {
     const ts_timeline *const t = s->timeline;
     const uint32_t op = s->next_op;
     int64_t until = s->now_ns;
-    stay->state = TS_STATE_IDLE;
+    span->state = TS_STATE_IDLE;
     // All operations issued before this one have begun, so the queue is empty.
     if (s->issue_ns > until) return s->issue_ns;
     if (s->next_kind & TS__TL_BEGIN_HELD)
-        ts__state_spans_hold(t, op, &until, stay);
+        ts__state_spans_hold(t, op, &until, span);
     if (s->next_kind & TS__TL_END_HELD)
         ts__state_spans_hold(t, ts__replay_end_node(t->replay, op), &until,
-                             stay);
-    stay->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
+                             span);
+    span->state = until > s->now_ns ? TS_STATE_WAITING : TS_STATE_PENDING;
     return until > s->now_ns ? until : s->begin_ns;
 }
 
 // Produces one span, not yet merged with the next; it may be empty. Returns
 // false at the end.
-static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
+static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *span)
 {
     const ts_timeline *const t = s->timeline;
     const bool next = s->at < s->end;
@@ -102,61 +102,61 @@ static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *stay)
         TS_STATE_FINISHED, s->now_ns, begin, next ? s->next_op : TS_NODE_NONE,
         TS_NODE_NONE,      0,         false
     };
-    *stay = none;
+    *span = none;
     if (next && begin <= s->now_ns) {
         ts__state_spans_begin(s);
-        stay->end_ns = s->now_ns;
+        span->end_ns = s->now_ns;
         return true;
     }
     int64_t until = begin;
     if (s->busy_ns > s->now_ns) {
-        stay->state = TS_STATE_RUNNING;
-        stay->operation = s->runs;
+        span->state = TS_STATE_RUNNING;
+        span->operation = s->runs;
         until = s->busy_ns;
     } else if (s->wait_ns > s->now_ns) {
-        stay->state = TS_STATE_WAITING;
-        stay->operation = ts__settle_owner(t->replay, s->waits);
+        span->state = TS_STATE_WAITING;
+        span->operation = ts__settle_owner(t->replay, s->waits);
         until = s->wait_ns;
         const ts__tl_root *const root = ts__tl_root_at(t, s->waits);
-        stay->culprit = root->culprit;
-        stay->edge = root->edge;
-        stay->inferred = root->inferred;
+        span->culprit = root->culprit;
+        span->edge = root->edge;
+        span->inferred = root->inferred;
     } else if (next) {
-        until = ts__state_spans_before(s, stay);
+        until = ts__state_spans_before(s, span);
     } else if (s->now_ns >= begin) {
         return false;
     }
     if (next && until > begin) until = begin;
-    stay->end_ns = s->now_ns = until;
+    span->end_ns = s->now_ns = until;
     return true;
 }
 
-TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay)
+TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span)
 {
-    if (!stays->more) return false;
-    while (ts__state_spans_step(stays, stay)) {
-        if (stay->start_ns == stay->end_ns) continue;
-        ts_state_span *const kept = &stays->next;
+    if (!spans->more) return false;
+    while (ts__state_spans_step(spans, span)) {
+        if (span->start_ns == span->end_ns) continue;
+        ts_state_span *const kept = &spans->next;
         const bool same =
-            stays->kept && kept->state == stay->state &&
-            (stay->state != TS_STATE_WAITING ||
-             (kept->culprit == stay->culprit && kept->edge == stay->edge));
+            spans->kept && kept->state == span->state &&
+            (span->state != TS_STATE_WAITING ||
+             (kept->culprit == span->culprit && kept->edge == span->edge));
         if (same) {
-            kept->end_ns = stay->end_ns;
+            kept->end_ns = span->end_ns;
             // A merged span names the last pending operation, but the first
             // running one.
-            if (stay->state != TS_STATE_RUNNING)
-                kept->operation = stay->operation;
+            if (span->state != TS_STATE_RUNNING)
+                kept->operation = span->operation;
             continue;
         }
         const ts_state_span done = *kept;
-        const bool any = stays->kept;
-        *kept = *stay;
-        stays->kept = true;
-        *stay = done;
+        const bool any = spans->kept;
+        *kept = *span;
+        spans->kept = true;
+        *span = done;
         if (any) return true;
     }
-    *stay = stays->next;
-    stays->more = false;
-    return stays->kept;
+    *span = spans->next;
+    spans->more = false;
+    return spans->kept;
 }

@@ -30,7 +30,8 @@ static bool ts__tl_block_list(ts_timeline *t)
         // The queue did not hold it up.
         if (!queue && held == TS__HELD_QUEUE) continue;
         // A query, or a wait for something already completed, did not block.
-        if (ts__tl_bond_of(t, end)->at_ns <= ts__tl_begin(t, owner)) continue;
+        if (ts__tl_binding_of(t, end)->at_ns <= ts__tl_begin(t, owner))
+            continue;
         ok = ts__tl_block_add(t, queue ? TS__BLOCK_QUEUE : TS__BLOCK_SYNC,
                               owner, ts__replay_lanes(r)[owner],
                               !queue && !(held & TS__HELD_SYNC));

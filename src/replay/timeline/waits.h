@@ -2,13 +2,13 @@
 
 // Returns the index of a node when calls are left out; calls have no bonds
 // here.
-static uint32_t ts__tl_place(const ts_replay *r, uint32_t node)
+static uint32_t ts__tl_index(const ts_replay *r, uint32_t node)
 {
     return node < r->op_count ? node : node - r->call_count;
 }
-static ts__tl_bond *ts__tl_bond_of(const ts_timeline *t, uint32_t node)
+static ts__tl_binding *ts__tl_binding_of(const ts_timeline *t, uint32_t node)
 {
-    return (ts__tl_bond *)t->bonds.data + ts__tl_place(t->replay, node);
+    return (ts__tl_binding *)t->bindings.data + ts__tl_index(t->replay, node);
 }
 
 // Whether an edge takes precedence over another one satisfied at the same time.
@@ -36,7 +36,7 @@ static void ts__tl_hold(ts_timeline *t, uint32_t node, uint8_t kind)
 
 // Whether an operation is an event wait of zero duration. Its recorded time may
 // be when the stream reached it or when its event completed.
-static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
+static bool ts__tl_is_instant(const ts_timeline *t, uint32_t op)
 {
     return op < t->replay->op_count &&
            ts__replay_op(t->replay, op)->kind == TS_EVENT_EVENT_WAIT &&
@@ -45,14 +45,15 @@ static bool ts__tl_is_moment(const ts_timeline *t, uint32_t op)
 
 // Binds such a wait to its event, unless the stream reached it later. The edge
 // from its own begin was ignored before, since that time is ambiguous.
-static void ts__tl_bind_moments(ts_timeline *t)
+static void ts__tl_bind_instants(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     for (size_t i = 0; i < r->waiters.count; i++) {
         const uint32_t op = ts__tl_u32(&r->waiters)[i];
-        if (!ts__tl_is_moment(t, op)) continue;
-        const ts__tl_bond *const own = ts__tl_bond_of(t, op);
-        ts__tl_bond *const end = ts__tl_bond_of(t, ts__replay_end_node(r, op));
+        if (!ts__tl_is_instant(t, op)) continue;
+        const ts__tl_binding *const own = ts__tl_binding_of(t, op);
+        ts__tl_binding *const end =
+            ts__tl_binding_of(t, ts__replay_end_node(r, op));
         if (end->source != TS_NODE_NONE &&
             (own->source == TS_NODE_NONE || own->at_ns <= end->at_ns))
             continue;
@@ -66,7 +67,7 @@ static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
-    if (!ts__rvec_fill(a, &t->bonds, sizeof(ts__tl_bond),
+    if (!ts__rvec_fill(a, &t->bindings, sizeof(ts__tl_binding),
                        r->node_count - r->call_count, 0xFF) ||
         !ts__rvec_fill(a, &t->held, sizeof(uint8_t), r->waiters.count, 0))
         return false;
@@ -78,20 +79,20 @@ static bool ts__tl_bind(ts_timeline *t)
             if (ts__tl_is_call(r, to)) continue;
             const uint8_t kind = ts__replay_kind(r, e);
             const int64_t at = kind & TS_EDGE_FROM_START ? begin : end;
-            ts__tl_bond *const bond = ts__tl_bond_of(t, to);
+            ts__tl_binding *const binding = ts__tl_binding_of(t, to);
             ts__tl_hold(t, to, kind);
-            if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_moment(t, i))
+            if (TS_EDGE_KIND(kind) == TS_EDGE_SELF && ts__tl_is_instant(t, i))
                 continue;
-            if (bond->source != TS_NODE_NONE &&
-                (at < bond->at_ns ||
-                 (at == bond->at_ns && !ts__tl_prefers(kind, bond->kind))))
+            if (binding->source != TS_NODE_NONE &&
+                (at < binding->at_ns || (at == binding->at_ns &&
+                                         !ts__tl_prefers(kind, binding->kind))))
                 continue;
-            bond->at_ns = at;
-            bond->source = i;
-            bond->kind = kind;
+            binding->at_ns = at;
+            binding->source = i;
+            binding->kind = kind;
         }
     }
-    ts__tl_bind_moments(t);
+    ts__tl_bind_instants(t);
     return true;
 }
 
@@ -99,9 +100,9 @@ static bool ts__tl_bind(ts_timeline *t)
 // none.
 static uint8_t ts__tl_bound_by(const ts_timeline *t, uint32_t node)
 {
-    const ts__tl_bond *const bond = ts__tl_bond_of(t, node);
-    return bond->source == TS_NODE_NONE ? TS_EDGE_SELF
-                                        : TS_EDGE_KIND(bond->kind);
+    const ts__tl_binding *const binding = ts__tl_binding_of(t, node);
+    return binding->source == TS_NODE_NONE ? TS_EDGE_SELF
+                                           : TS_EDGE_KIND(binding->kind);
 }
 
 // Whether a node can be a root cause: a host call, an operation of the host, or
@@ -119,11 +120,12 @@ static bool ts__tl_is_root(const ts_timeline *t, uint32_t node)
 
 // Returns the node that `node` was bound by, TS_NODE_NONE if there is none.
 // *stops: it is a root cause (for an end node its owner is returned).
-static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
+static uint32_t ts__tl_previous(const ts_timeline *t, uint32_t node,
+                                bool *stops)
 {
     const ts_replay *const r = t->replay;
     *stops = true;
-    const uint32_t from = ts__tl_bond_of(t, node)->source;
+    const uint32_t from = ts__tl_binding_of(t, node)->source;
     if (from == TS_NODE_NONE) return TS_NODE_NONE;
     const uint32_t owner = ts__settle_owner(r, from);
     // At the end of a synchronisation, continue with what the synchronisation
@@ -138,16 +140,16 @@ static uint32_t ts__tl_back(const ts_timeline *t, uint32_t node, bool *stops)
 
 static ts__tl_root *ts__tl_root_at(const ts_timeline *t, uint32_t node)
 {
-    return (ts__tl_root *)t->roots.data + ts__tl_place(t->replay, node);
+    return (ts__tl_root *)t->roots.data + ts__tl_index(t->replay, node);
 }
 
 // Returns the root of `node`, given the root of the node it was bound by.
-static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
-                               uint32_t back, bool stops)
+static ts__tl_root ts__tl_root_from(const ts_timeline *t, uint32_t node,
+                                    uint32_t back, bool stops)
 {
     ts__tl_root root = { TS_NODE_NONE, TS_EDGE_SELF, false, true };
     if (back == TS_NODE_NONE) return root;
-    const uint8_t kind = ts__tl_bond_of(t, node)->kind;
+    const uint8_t kind = ts__tl_binding_of(t, node)->kind;
     const uint8_t edge = TS_EDGE_KIND(kind);
     root.culprit = back;
     root.edge = edge;
@@ -163,10 +165,10 @@ static ts__tl_root ts__tl_join(const ts_timeline *t, uint32_t node,
 }
 
 // Prefetches the node that binds an operation; it may be anywhere in memory.
-static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
+static void ts__tl_prefetch(const ts_timeline *t, uint32_t op)
 {
     const ts_replay *const r = t->replay;
-    const uint32_t from = ts__tl_bond_of(t, op)->source;
+    const uint32_t from = ts__tl_binding_of(t, op)->source;
     if (from >= r->op_count) return;
     __builtin_prefetch(ts__replay_op(r, from));
     __builtin_prefetch(&ts__replay_time(r)[from]);
@@ -179,7 +181,7 @@ static void ts__tl_fetch(const ts_timeline *t, uint32_t op)
     records; a path ends where it closes one. What calls wait for is not
     followed.
 */
-static bool ts__tl_follow(ts_timeline *t)
+static bool ts__tl_find_roots(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
     const ts_allocator *const a = &t->allocator;
@@ -191,11 +193,11 @@ static bool ts__tl_follow(ts_timeline *t)
     for (uint32_t i = 0; ok && i < r->node_count; i++) {
         uint32_t node = i;
         if (ts__tl_is_call(r, i)) continue;
-        if (i + 16 < r->op_count) ts__tl_fetch(t, i + 16);
+        if (i + 16 < r->op_count) ts__tl_prefetch(t, i + 16);
         bool stops = false;
-        uint32_t back = ts__tl_back(t, node, &stops);
+        uint32_t back = ts__tl_previous(t, node, &stops);
         if (stops) { // most do
-            *ts__tl_root_at(t, node) = ts__tl_join(t, node, back, true);
+            *ts__tl_root_at(t, node) = ts__tl_root_from(t, node, back, true);
             continue;
         }
         for (path.count = 0; ok && !stops && !ts__tl_root_at(t, node)->known;) {
@@ -206,13 +208,13 @@ static bool ts__tl_follow(ts_timeline *t)
             *step = node;
             ts__tl_root_at(t, node)->known = true;
             ts__tl_root_at(t, node)->culprit = TS_NODE_NONE;
-            back = ts__tl_back(t, node, &stops);
+            back = ts__tl_previous(t, node, &stops);
             if (!stops) node = back;
         }
         while (ok && path.count) {
             const uint32_t step = ts__tl_u32(&path)[--path.count];
-            back = ts__tl_back(t, step, &stops);
-            *ts__tl_root_at(t, step) = ts__tl_join(t, step, back, stops);
+            back = ts__tl_previous(t, step, &stops);
+            *ts__tl_root_at(t, step) = ts__tl_root_from(t, step, back, stops);
         }
     }
     ts__rvec_close(a, &path);
