@@ -13927,7 +13927,7 @@ typedef struct ts__alter {
     uint8_t *flags;    // of each node
     ts_ratio *host;    // of each part: factor for time of the host
     uint32_t *lane_of; // of each operation; NULL: no operation moves
-    ts__rvec durations, flag_bytes, hosts, lanes_moved;
+    ts__rvec flag_bytes, hosts, lanes_moved;
     ts__rvec edges; // ts__alter_edge: added by changes
     ts__rvec spans; // ts_host_span: sorted, disjoint
     ts__rvec cuts;  // uint16_t of each operation: bits of edge kinds
@@ -20730,8 +20730,8 @@ typedef struct ts__content {
 typedef struct ts__trial {
     ts_races *races;
     const ts_allocator *allocator;
-    ts__rvec cells, recorded;   // ts__content: now; after the recorded order
-    ts__rvec saw, recorded_saw; // uint64_t of each event: hash of what it read
+    ts__rvec cells, recorded; // ts__content: now; after the recorded order
+    ts__rvec saw;             // uint64_t of each event: hash of what it read
     ts__rvec staged; // uint64_t of each actor: hash of what its call staged
     ts__rvec moved;  // ts__content: buffer for one copy
     ts__rvec found, tried; // uint32_t: orders of events
@@ -21771,8 +21771,8 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
 // src/replay/execute/state.h
 
 // A range is an allocation of the record and its current memory. Each chunk has
-// two hashes: of its current contents (`is`) and of the last recorded contents
-// (`was`). A chunk that was written takes memory even if it is zero.
+// two hashes: of its current contents (`current`) and of the last recorded contents
+// (`recorded`). A chunk that was written takes memory even if it is zero.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
 enum { TS__EX_TABLES = 33 }; // bytes of hash tables for each chunk
 // Number of chunks that a device hashes in one request.
@@ -23098,7 +23098,7 @@ static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
     return found != SIZE_MAX ? found : ts__ex_lane_free(e, l, device);
 }
 
-// Sets `wanted` of each other lane to the last node there that this node waits
+// Sets `needed` of each other lane to the last node there that this node waits
 // for, counted from 1; 0: none.
 static void ts__ex_find_predecessors(ts_execution *e, const ts__ex_launched *l,
                                      const ts_capture_node *n)

@@ -1,8 +1,8 @@
 /* ---- Execution: state --------------------------------------------------- */
 
 // A range is an allocation of the record and its current memory. Each chunk has
-// two hashes: of its current contents (`is`) and of the last recorded contents
-// (`was`). A chunk that was written takes memory even if it is zero.
+// two hashes: of its current contents (`current`) and of the last recorded contents
+// (`recorded`). A chunk that was written takes memory even if it is zero.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
 enum { TS__EX_TABLES = 33 }; // bytes of hash tables for each chunk
 // Number of chunks that a device hashes in one request.

@@ -157,7 +157,7 @@ static size_t ts__ex_lane_of(ts_execution *e, const ts__ex_launched *l,
     return found != SIZE_MAX ? found : ts__ex_lane_free(e, l, device);
 }
 
-// Sets `wanted` of each other lane to the last node there that this node waits
+// Sets `needed` of each other lane to the last node there that this node waits
 // for, counted from 1; 0: none.
 static void ts__ex_find_predecessors(ts_execution *e, const ts__ex_launched *l,
                                      const ts_capture_node *n)

@@ -16,7 +16,7 @@ typedef struct ts__alter {
     uint8_t *flags;    // of each node
     ts_ratio *host;    // of each part: factor for time of the host
     uint32_t *lane_of; // of each operation; NULL: no operation moves
-    ts__rvec durations, flag_bytes, hosts, lanes_moved;
+    ts__rvec flag_bytes, hosts, lanes_moved;
     ts__rvec edges; // ts__alter_edge: added by changes
     ts__rvec spans; // ts_host_span: sorted, disjoint
     ts__rvec cuts;  // uint16_t of each operation: bits of edge kinds

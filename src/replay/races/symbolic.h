@@ -11,8 +11,8 @@ typedef struct ts__content {
 typedef struct ts__trial {
     ts_races *races;
     const ts_allocator *allocator;
-    ts__rvec cells, recorded;   // ts__content: now; after the recorded order
-    ts__rvec saw, recorded_saw; // uint64_t of each event: hash of what it read
+    ts__rvec cells, recorded; // ts__content: now; after the recorded order
+    ts__rvec saw;             // uint64_t of each event: hash of what it read
     ts__rvec staged; // uint64_t of each actor: hash of what its call staged
     ts__rvec moved;  // ts__content: buffer for one copy
     ts__rvec found, tried; // uint32_t: orders of events
