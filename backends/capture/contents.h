@@ -55,7 +55,7 @@ static inline void ts__cap_note(ts__cap_range *range, uint64_t chunk,
     *kept &= (state & TS__CAP_KEPT) != 0;
 }
 
-// Looks at what may have changed. False: it cannot be seen. *kept: the trace
+// Hashes what may have changed. False: it cannot be read. *kept: the trace
 // holds all of it.
 static inline bool ts__cap_look(ts_capture_memory *memory, ts__cap_range *range,
                                 bool *kept)
@@ -92,7 +92,7 @@ static inline bool ts__cap_look(ts_capture_memory *memory, ts__cap_range *range,
     return true;
 }
 
-// The list of a range as it is now, {0, 0} if it cannot be seen.
+// The list of a range as it is now, {0, 0} if it cannot be read.
 static inline void ts__cap_list(ts_capture_memory *memory, ts__cap_range *range,
                                 uint64_t list[2], bool *kept)
 {

@@ -168,7 +168,7 @@ static inline void ts__cap_follow(ts_capture_memory *memory, ts_capture_op *op)
     }
 }
 
-// What the parameters say of themselves.
+// The memory that parameters name.
 static inline void ts__cap_parameters(ts_capture_memory *memory,
                                       ts_capture_op *op)
 {
@@ -266,7 +266,7 @@ static inline void ts__cap_host_end(ts_capture_op *op, size_t attributes,
     if (writes) *access |= TS_ACCESS_READ;
 }
 
-// One end of a copy or set: an allocation, or the host's own memory.
+// One end of a copy or memset: an allocation, or the host's own memory.
 static inline void ts__cap_end(ts_capture_memory *memory, ts_capture_op *op,
                                uint64_t address, uint32_t access)
 {
@@ -346,7 +346,7 @@ static inline void ts__cap_nodes(ts_capture_memory *memory, ts_capture_op *op)
     }
 }
 
-// The host's memory has no versions: it is looked at every time.
+// The host's memory has no versions: it is read every time.
 static inline void ts__cap_host_contents(const ts_capture_region *r,
                                          uint64_t list[2], bool *kept)
 {
@@ -538,7 +538,7 @@ TS__WEAK_API void ts_capture_end(ts_capture_memory *memory, ts_capture_op *op)
 {
     const ts_capture_operation *const h = &op->head;
     // Whatever becomes of the record: this is what the operation may write.
-    // What was declined before anybody looked may write anywhere.
+    // What was declined before it was described may write anywhere.
     for (size_t i = 0; op->unseen && i < memory->count; i++)
         ts_capture_touch(memory, memory->ranges[i].address, 0);
     for (uint32_t i = 0; i < h->region_count; i++) {

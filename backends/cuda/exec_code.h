@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// False: it is no memory of ours, but of a module, say.
+// False: it is not our memory, but a module's, for example.
 static bool ts__cx_device_find(ts__cx *x, uint64_t address, uint32_t *device)
 {
     const ts__cx_span *const s = ts__cx_span_of(x, address);

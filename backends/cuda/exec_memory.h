@@ -21,7 +21,7 @@
 
 /* ==== 1. The driver ====================================================== */
 
-// Name here, CUDA's, HIP's (NULL: it has none, and is never asked), arguments.
+// Name here, CUDA's, HIP's (NULL: it has none, and is never called), arguments.
 // Source of HIP's: hip/hip_runtime_api.h of HIP 6.2.
 #define TS__CX_CALLS(X) \
     X(init, "cuInit", "hipInit", (unsigned)) \
@@ -328,7 +328,7 @@ static void ts__cx_reserve(ts__cx *x, ts__cx_span *s)
 {
     uint64_t instead[TS__CX_TRIES];
     size_t count = 0;
-    if (!s->kept) return; // somebody else has it
+    if (!s->kept) return; // it is in use
     munmap((void *)(uintptr_t)s->address, s->size);
     s->kept = false;
     while (!s->ours && count < TS__CX_TRIES) {

@@ -26,7 +26,7 @@ static ts_result ts__cx_poll(void *state)
     return TS_OK;
 }
 
-// The driver's own way to wait has no bound.
+// The driver's own wait is unbounded.
 static ts_result ts__cx_wait(void *state, uint32_t timeout_ms)
 {
     ts__cx *const x = state;
@@ -34,7 +34,7 @@ static ts_result ts__cx_wait(void *state, uint32_t timeout_ms)
     return ts_executor_poll(ts__cx_poll, x, timeout_ms);
 }
 
-// One that is new, behind what the stream has so far.
+// A new event, behind what the stream has so far.
 static ts_result ts__cx_event(void *state, uint64_t stream, uint64_t *event)
 {
     ts__cx *const x = state;

@@ -61,7 +61,7 @@ static void ts__cs_unkept(const ts__cs_call *c)
     pthread_mutex_unlock(&ts__cs.memory_lock);
 }
 
-// Somebody may have written to what is looked at now.
+// Memory that is being read may have been written.
 static void ts__cs_touch(void)
 {
     for (size_t i = 0; ts__cs.touched && i < ts__cs.memory.count; i++)
@@ -152,7 +152,7 @@ static bool ts__cs_is_recorded(const ts__cs_call *c)
     job.object = stream;
     if (!ts__cs_is_safe(c->context) ||
         !ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
-        return false; // nobody knows: ts__cs_exclusive_begin declines it
+        return false; // unknown: ts__cs_exclusive_begin declines it
     const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
     if (!known) ts__cs_stream_add(&ts__cs.driver, &seen);
     return job.recorded;
@@ -240,7 +240,7 @@ static void ts__cs_enter(const ts__cs_call *c)
         h->op = NULL;
     }
     ts__cs_inside();
-    // What goes is forgotten before it is gone.
+    // A destroyed object is forgotten before it is destroyed.
     if (kind == TS__CS_FREE || kind == TS__CS_UNMAP) ts__cs_goes(c);
     if (kind == TS__CS_STREAM_GONE)
         ts__cs_stream_remove(&ts__cs.driver,
@@ -305,7 +305,8 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     ts__cs.code.session = session;
     pthread_mutex_unlock(&ts__cs.code.lock);
     if (vendor->graphs) vendor->graphs->forget();
-    pthread_mutex_lock(&ts__cs.memory_lock); // a call of before may be there
+    pthread_mutex_lock(
+        &ts__cs.memory_lock); // an earlier call may still be active
     ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;
     ts__cs.managed = false;
     ts__cs_tensors_forget(&ts__cs.tensors);

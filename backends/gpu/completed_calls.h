@@ -71,7 +71,8 @@ static void ts__cs_allocated(const ts__cs_call *c)
         ts__cs_range_add(&range);
 }
 
-// How large what another process or interface gave is only the driver knows.
+// The size of memory from another process or interface is known to the driver
+// only.
 static void ts__cs_opened(const ts__cs_call *c)
 {
     const bool external = c->rule->kind == TS__CS_EXTERNAL;
@@ -119,7 +120,7 @@ static void ts__cs_tensor_made(const ts__cs_call *c, const uint64_t was[16])
     ts__cs_tensor_put(&ts__cs.tensors, &how);
 }
 
-// On the thread that calls the driver: what a function is of, a kernel of a
+// On the thread that calls the driver: the module of a function, a kernel of a
 // library, which need not be loaded for that.
 static bool ts__cs_owner_answer(ts__cs_job *job)
 {
@@ -138,7 +139,7 @@ static bool ts__cs_library_answer(ts__cs_job *job)
            call->library_module(&job->module, job->object) == 0;
 }
 
-// A library whose variable is asked for is loaded then, by this thread.
+// A library is loaded when its variable is queried, by this thread.
 static void ts__cs_library_variable(const ts__cs_call *c)
 {
     ts__cs_job job;
@@ -161,7 +162,7 @@ static void ts__cs_attribute_set(const ts__cs_call *c)
         (void *)(uintptr_t)ts__cs_argument(c, kernel ? 8 : 0),
         (int32_t)ts__cs_argument32(c, kernel ? 0 : 8),
         (int32_t)ts__cs_argument32(c, kernel ? 4 : 12),
-        kernel ? NULL : c->context, // a library is of none
+        kernel ? NULL : c->context, // a library has no context
         NULL,
         0
     };
@@ -178,7 +179,7 @@ static void ts__cs_attribute_set(const ts__cs_call *c)
     ts__cs_attribute_add(&ts__cs.code, &given);
 }
 
-// A call that is no operation has returned, and did what it was asked.
+// A call that is no operation has returned successfully.
 static void ts__cs_call_completed(const ts__cs_call *c, const uint64_t map[16])
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;

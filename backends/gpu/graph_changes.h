@@ -99,7 +99,7 @@ static ts__cs_spot_in *ts__cs_places(const ts__cs_graph *g, uint32_t first,
     return places;
 }
 
-// Whether no other has its place.
+// Whether no other node has the same place.
 static bool ts__cs_is_alone(const ts__cs_spot_in *all, size_t count, size_t at)
 {
     return (!at || all[at - 1].hash != all[at].hash) &&
@@ -161,7 +161,7 @@ static void ts__cs_graph_gone(uint64_t ready)
     ts__cs_graph_free(g);
 }
 
-// Made ready in a context, or with code of it.
+// Instantiated in a context, or with code of it.
 static bool ts__cs_graph_is_of(const ts__cs_graph *g, const void *context)
 {
     bool is = g->context == context;
@@ -358,7 +358,7 @@ typedef struct ts__cs_given {
     ts__cs_graph *graph;
 } ts__cs_given;
 
-// False: nothing that is followed.
+// False: it is not followed.
 static bool ts__cs_given_read(const ts__cs_call *c, ts__cs_given *given)
 {
     const void *const what = (const void *)(uintptr_t)ts__cs_argument(c, 16);
@@ -390,7 +390,7 @@ static bool ts__cs_given_read(const ts__cs_call *c, ts__cs_given *given)
            given->type == TS__CUDA_NODE_CHILD;
 }
 
-// Asks the driver what it is.
+// Queries the driver for the kernel's function.
 static void ts__cs_given_request(const ts__cs_call *c, ts__cs_given *given)
 {
     if (given->type == TS__CUDA_NODE_CHILD)
@@ -445,7 +445,7 @@ static void ts__cs_node_changed(const ts__cs_call *c)
     ts__cs_graph_free(given.graph);
 }
 
-// A call that concerns graphs has returned, and did what it was asked.
+// A call that concerns graphs has returned successfully.
 static void ts__cs_graph_call_completed(const ts__cs_call *c)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;

@@ -49,7 +49,7 @@ typedef struct ts__cs_attribute { // that a function was given
     void *function;
     int32_t id, value;
     void *context;
-    const void *owner; // module or library, NULL: the driver does not tell
+    const void *owner; // module or library, NULL: unknown
     uint32_t session;  // in which it was given
 } ts__cs_attribute;
 
@@ -81,7 +81,7 @@ static inline void ts__cs_address_add(ts__cs_addresses *list, uint64_t address)
 {
     uint64_t *const more = (uint64_t *)ts__cs_more(list->all, &list->capacity,
                                                    list->count, sizeof *more);
-    if (!more) return; // it may be taken for there when it is not
+    if (!more) return; // it may count as present when it is not
     list->all = more;
     more[list->count++] = address;
 }
@@ -257,7 +257,7 @@ static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context,
 }
 
 // Which attributes functions were given, the last value of each. False: there
-// was none, so that its owner is to be asked for.
+// was none, so that its owner must be queried.
 static bool ts__cs_attribute_again(ts__cs_code *c,
                                    const ts__cs_attribute *given)
 {

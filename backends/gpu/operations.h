@@ -164,7 +164,7 @@ static inline uint32_t ts__cs_device_of(const ts__cs_call *c,
     uint32_t device = c->device;
     if (!m->context || m->context == c->context || !c->device_of) return device;
     pthread_mutex_lock(&ts__cs.code.lock);
-    const bool gone = m->gone; // so may be its context, which is not asked
+    const bool gone = m->gone; // its context may be, too, and is not queried
     pthread_mutex_unlock(&ts__cs.code.lock);
     if (gone) return 0;
     c->device_of(c->user, m->context, &device);
@@ -186,7 +186,7 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
         job.name = ts_cuda_code_symbol(&m->code, i);
         if (!ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
             continue;
-        ts_capture_free(&ts__cs.memory, job.address); // of a module that went
+        ts_capture_free(&ts__cs.memory, job.address); // of an unloaded module
         ts__cs_address_add(&m->variables, job.address);
         if (job.managed) ts__cs_address_add(&ts__cs.code.shared, job.address);
         ts_capture_global(&ts__cs.memory, job.address, job.size, device,
@@ -322,7 +322,7 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_capture_op *op,
     job.module = NULL;
     const bool answered =
         ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns);
-    // What it loaded because it was asked is the function's.
+    // A module that the query itself loaded is the function's.
     if (job.module) ts__cs_module_named(&ts__cs.code, job.module, job.loader);
     ts__cs_module *const m =
         ts__cs_module_of(&ts__cs.code, job.module, op->name);
@@ -389,7 +389,7 @@ static void ts__cs_check_end(const ts__cs_call *c, ts_capture_op *op,
     job.what = TS__CS_ALLOCATION;
     job.context = c->context;
     job.address = address;
-    job.memory_type = UINT32_MAX; // until it answers
+    job.memory_type = UINT32_MAX; // unless the driver answers
     ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns);
     if (job.memory_type == UINT32_MAX)
         ts_capture_decline(op, TS_REASON_DRAIN_TIMEOUT);
@@ -414,7 +414,7 @@ typedef struct ts__cs_flat { // CUDA_MEMCPY2D, one end of it
     size_t pitch;
 } ts__cs_flat;
 
-// What a box is of; false: of arrays.
+// The memory of a box; false: it is of arrays.
 static bool ts__cs_box_read(const ts__cuda_box *box, ts_capture_operation *head,
                             ts_capture_geometry *geometry)
 {
@@ -544,7 +544,7 @@ static void ts__cs_describe(const ts__cs_call *c, ts_capture_op *op,
                                    : TS_REASON_IN_CAPTURE);
 }
 
-// What it reaches may be of a kind that cannot be brought back.
+// It may reach memory of a kind that cannot be restored.
 static void ts__cs_judge(ts_capture_op *op)
 {
     if (op->head.state == TS_CAPTURE_DECLINED) return;
