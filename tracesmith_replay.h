@@ -12469,6 +12469,7 @@ static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
     return count;
 }
 
+// Runs the nodes as they become ready, without limits on resources.
 static bool ts__rrun_loop(ts__rrun *run)
 {
     const ts_allocator *const a = &run->replay->allocator;
@@ -13308,6 +13309,8 @@ static ts__class_key ts__class_coarser(const ts__class_key *key)
     return up;
 }
 
+// Returns the index of a class. A new one is added with its coarser classes.
+// TS_NODE_NONE: out of memory.
 static uint32_t ts__class_find(ts_replay *r, ts__model *m,
                                const ts__class_key *key)
 {
@@ -13764,6 +13767,8 @@ static void ts__calibrate_fit(ts__calibration *c, ts__sampled which)
     ts__calibrate_delays(c, which);
 }
 
+// Sets the guards to the delays found. With a factor other than 1, only
+// launches get one: their delay times the factor.
 static void ts__calibrate_guards(ts__calibration *c, uint32_t factor)
 {
     for (uint32_t i = 0; i < c->model->classes.count; i++) {
@@ -13796,6 +13801,7 @@ static void ts__calibrate_launches(ts__calibration *c, bool decide)
     }
 }
 
+// Counts the edges of each class and finds their shortest delay.
 static void ts__calibrate_least(ts__calibration *c)
 {
     const ts_replay *const r = c->replay;
@@ -14539,6 +14545,7 @@ typedef struct ts__alter_place {
     uint32_t missing, order;
 } ts__alter_place;
 
+// Initializes the places of all nodes, before edges are followed.
 static void ts__alter_places_begin(const ts_replay *r, ts__alter_place *places,
                                    int64_t *latest)
 {
@@ -15378,6 +15385,7 @@ static bool ts__timed_force(ts__timed *t, int64_t time)
     return false;
 }
 
+// Starts a node that is ready, or queues it if its resource has no room.
 static void ts__timed_arrive(ts__timed *t, uint32_t node, int64_t time)
 {
     const ts_replay *const r = t->run->replay;
@@ -15400,6 +15408,7 @@ static void ts__timed_arrive(ts__timed *t, uint32_t node, int64_t time)
         t->failed = true;
 }
 
+// Runs the nodes in order of time, with limits on resources.
 static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
 {
     const ts_allocator *const a = &run->replay->allocator;
@@ -16410,6 +16419,7 @@ static void ts__tl_bind_instants(ts_timeline *t)
     }
 }
 
+// Finds for each node the edge that was satisfied last.
 static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
@@ -16726,6 +16736,7 @@ static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
            edge != TS_EDGE_STREAM_ORDER;
 }
 
+// Returns an entry of lane_kinds.
 static uint8_t ts__tl_kind_of(const ts_timeline *t, uint32_t op)
 {
     uint8_t kind = ts__replay_op(t->replay, op)->kind;
@@ -16859,12 +16870,15 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
-// Whether a time lies in the window. An overview counts an interval as a whole,
-// in the window in which it ends, so that no other window counts it again.
+// Whether a time lies in the window.
 static bool ts__tl_inside(const ts_timeline *t, int64_t time)
 {
     return !t->windowed || (time >= t->from_ns && time < t->to_ns);
 }
+
+// Returns how much of [from, to) counts in the window. An overview counts an
+// interval as a whole in the window in which it ends, so that no other window
+// counts it again.
 static int64_t ts__tl_share(const ts_timeline *t, int64_t from, int64_t to)
 {
     if (!t->reach) return ts__tl_clip(t, from, to);
@@ -16935,6 +16949,7 @@ static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
     return true;
 }
 
+// Advances to the begin of an operation and adds the operation to what runs.
 static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
 {
     const ts_timeline *const t = s->timeline;
@@ -17103,6 +17118,8 @@ static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
     }
 }
 
+// Computes the latency figures. Slow means over 8 times the median, and over
+// TS_TIMELINE_SLOW_NS.
 static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
                            const uint64_t *latencies, const size_t counts[2])
 {
@@ -17245,6 +17262,7 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
     return sort == TS__BLOCK_QUEUE ? TS_IDLE_QUEUE_FULL : TS_IDLE_HOST_SYNC;
 }
 
+// Returns the cause of a gap whose operation waited for an operation.
 static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
                                  ts_gap *gap)
 {
@@ -17284,6 +17302,7 @@ static bool ts__tl_was_queued(const ts_timeline *t, const ts__tl_device *d,
            ts__tl_finish(t, gap->culprit);
 }
 
+// Charges a gap to one cause, and its time to the figures of the device.
 static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
 {
     const ts_replay *const r = t->replay;
@@ -17344,6 +17363,7 @@ static void ts__tl_add(int64_t *to, int64_t value)
     *to = ts__replay_add(*to, value);
 }
 
+// Adds the figures of a device to those of all; *any: the span is set.
 static void ts__tl_sum(ts_timeline_figures *all, const ts_timeline_figures *f,
                        bool *any)
 {
@@ -18206,6 +18226,7 @@ static bool ts__overview_device_take(const ts__overview_view *v, size_t index)
     return ts__overview_latencies(v, d, part);
 }
 
+// Opens a replay of the window with a margin of one part on both sides.
 static ts_result ts__overview_load(ts__overview_view *v)
 {
     ts_overview *const s = v->overview;
@@ -19586,9 +19607,9 @@ typedef struct ts__hb_chain {
 } ts__hb_chain;
 
 /*
-    Visits all nodes so that each comes after all that happens before it, with
-    the clock of what happened before. Otherwise nodes come in recorded order.
-    Only nodes that access memory have an epoch.
+    The happens-before order (hb): visits all nodes so that each comes after all
+    that happens before it, with the clock of what happened before. Otherwise
+    nodes come in recorded order. Only nodes that access memory have an epoch.
 */
 typedef struct ts__hb {
     ts_races *races;
@@ -19725,6 +19746,8 @@ static bool ts__hb_tick(ts__hb *o, uint32_t node, const ts__vclock *in)
     return true;
 }
 
+// Passes the clocks of a node on to the target of an edge, which becomes ready
+// with its last edge.
 static bool ts__hb_arrive(ts__hb *o, uint32_t from, uint32_t to, uint8_t kind,
                           ts__vclock *in, ts__vclock *out)
 {
@@ -19755,6 +19778,7 @@ static bool ts__hb_leave(ts__hb *o, uint32_t node, ts__vclock *in,
     return ok;
 }
 
+// Visits a node: `in` is the clock before it, `out` the clock after it.
 static bool ts__hb_step(ts__hb *o, uint32_t node)
 {
     const ts_races *const x = o->races;
@@ -20352,6 +20376,7 @@ static void ts__check_list(const ts__check *l, ts__marks *m, bool prune)
     if (prune) m->count = kept;
 }
 
+// Checks a span against the lists of its parts and of their ancestors.
 static void ts__check_tree(const ts__check *l, const ts__race_span *span)
 {
     ts__shadow *const s = l->shadow;
@@ -20371,6 +20396,7 @@ static void ts__check_tree(const ts__check *l, const ts__race_span *span)
     }
 }
 
+// Leaves the mark of a span in its parts and in their ancestors.
 static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
 {
     const ts__race_span *const span = ts__races_span(s->races, index);
@@ -20395,6 +20421,7 @@ static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
     return ok;
 }
 
+// Checks one access: its lifetime first, then other accesses.
 static void ts__check_span(ts__check *l)
 {
     ts__shadow *const s = l->shadow;
@@ -20821,6 +20848,7 @@ static ts__content ts__trial_piece(const ts__trial *t, uint32_t *cell,
     return piece;
 }
 
+// Copies through a buffer, since source and destination may overlap.
 static void ts__trial_copy(ts__trial *t, const ts__race_span *from,
                            const ts__race_span *to)
 {
@@ -21045,6 +21073,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
     }
 }
 
+// Turns the predecessors of each event into successors.
 static bool ts__trial_links(ts__trial *t)
 {
     const ts_races *const x = t->races;
@@ -21289,6 +21318,7 @@ static bool ts__trial_note(ts__trial *t, uint64_t class_of,
     return ts__rmap_put(t->allocator, &t->known, class_of, 0);
 }
 
+// Runs legal orders until the outcome of one differs from the recorded one.
 static ts_result ts__trial_explore(ts__trial *t, const ts_explore_desc *desc,
                                    ts_exploration *result)
 {
@@ -21771,8 +21801,9 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
 // src/replay/execute/state.h
 
 // A range is an allocation of the record and its current memory. Each chunk has
-// two hashes: of its current contents (`current`) and of the last recorded contents
-// (`recorded`). A chunk that was written takes memory even if it is zero.
+// two hashes: of its current contents (`current`) and of the last recorded
+// contents (`recorded`). A chunk that was written takes memory even if it is
+// zero.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
 enum { TS__EX_TABLES = 33 }; // bytes of hash tables for each chunk
 // Number of chunks that a device hashes in one request.
@@ -21787,8 +21818,9 @@ typedef struct ts__ex_range {
     uint8_t *known;
     uint64_t cost; // bytes of memory of this process that it takes
     size_t op;     // the operation that owns it, for memory of the host
-    // For concurrent operations: the part that used it last, and the region and
-    // operation of that part which wrote it last.
+    // For concurrent operations: the part that used it last, and the operation
+    // of that part (with its region) that changed it last or else used it
+    // first.
     uint32_t batch, last_region;
     size_t last;
 } ts__ex_range;
@@ -22207,6 +22239,7 @@ static bool ts__ex_drop_others(ts_execution *e)
     return e->range_count < before;
 }
 
+// Makes a range and gives it memory, if need be that of other operations.
 static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
                              ts__ex_range **found)
 {
@@ -23233,6 +23266,7 @@ static ts_result ts__ex_join_branches(ts_execution *e, const ts__ex_launched *l)
     return result;
 }
 
+// Submits the nodes of a graph launch with its branches on several streams.
 static ts_result ts__ex_submit_graph(ts_execution *e, uint64_t stream,
                                      uint32_t device)
 {
@@ -24295,6 +24329,7 @@ static void ts__ex_give_up(ts_execution *e, ts__ex_plan *p, size_t from)
     }
 }
 
+// Plans, runs and compares the operations part by part.
 static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
                               size_t room)
 {
@@ -24443,6 +24478,7 @@ static void ts__stream_order_close(ts__stream_order *a)
                 (a->replay->lanes.count + 1) * sizeof *a->chain_of);
 }
 
+// Visits a node and passes its clock on to its successors.
 static void ts__stream_order_step(ts__stream_order *a, uint32_t node)
 {
     const ts_replay *const r = a->replay;
@@ -24507,6 +24543,7 @@ static bool ts__stream_order_edges(const ts__stream_order *a,
            ts__stream_order_add(a, list, index - 1, index);
 }
 
+// Lists the edges of all selected operations.
 static bool ts__stream_order_collect(const ts__stream_order *a,
                                      ts__stream_order_list *list)
 {

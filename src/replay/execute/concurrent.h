@@ -213,6 +213,7 @@ static void ts__ex_give_up(ts_execution *e, ts__ex_plan *p, size_t from)
     }
 }
 
+// Plans, runs and compares the operations part by part.
 static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
                               size_t room)
 {

@@ -174,6 +174,7 @@ static bool ts__ex_drop_others(ts_execution *e)
     return e->range_count < before;
 }
 
+// Makes a range and gives it memory, if need be that of other operations.
 static ts_reason ts__ex_make(ts_execution *e, const ts_capture_region *region,
                              ts__ex_range **found)
 {

@@ -1,8 +1,9 @@
 /* ---- Execution: state --------------------------------------------------- */
 
 // A range is an allocation of the record and its current memory. Each chunk has
-// two hashes: of its current contents (`current`) and of the last recorded contents
-// (`recorded`). A chunk that was written takes memory even if it is zero.
+// two hashes: of its current contents (`current`) and of the last recorded
+// contents (`recorded`). A chunk that was written takes memory even if it is
+// zero.
 enum { TS__EX_ACTUAL = 1, TS__EX_RECORDED = 2, TS__EX_WRITTEN = 4 };
 enum { TS__EX_TABLES = 33 }; // bytes of hash tables for each chunk
 // Number of chunks that a device hashes in one request.
@@ -17,8 +18,9 @@ typedef struct ts__ex_range {
     uint8_t *known;
     uint64_t cost; // bytes of memory of this process that it takes
     size_t op;     // the operation that owns it, for memory of the host
-    // For concurrent operations: the part that used it last, and the region and
-    // operation of that part which wrote it last.
+    // For concurrent operations: the part that used it last, and the operation
+    // of that part (with its region) that changed it last or else used it
+    // first.
     uint32_t batch, last_region;
     size_t last;
 } ts__ex_range;

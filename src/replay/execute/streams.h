@@ -73,6 +73,7 @@ static void ts__stream_order_close(ts__stream_order *a)
                 (a->replay->lanes.count + 1) * sizeof *a->chain_of);
 }
 
+// Visits a node and passes its clock on to its successors.
 static void ts__stream_order_step(ts__stream_order *a, uint32_t node)
 {
     const ts_replay *const r = a->replay;
@@ -137,6 +138,7 @@ static bool ts__stream_order_edges(const ts__stream_order *a,
            ts__stream_order_add(a, list, index - 1, index);
 }
 
+// Lists the edges of all selected operations.
 static bool ts__stream_order_collect(const ts__stream_order *a,
                                      ts__stream_order_list *list)
 {

@@ -292,6 +292,7 @@ static ts_result ts__ex_join_branches(ts_execution *e, const ts__ex_launched *l)
     return result;
 }
 
+// Submits the nodes of a graph launch with its branches on several streams.
 static ts_result ts__ex_submit_graph(ts_execution *e, uint64_t stream,
                                      uint32_t device)
 {

@@ -23,6 +23,7 @@ typedef struct ts__alter_place {
     uint32_t missing, order;
 } ts__alter_place;
 
+// Initializes the places of all nodes, before edges are followed.
 static void ts__alter_places_begin(const ts_replay *r, ts__alter_place *places,
                                    int64_t *latest)
 {

@@ -157,6 +157,8 @@ static ts__class_key ts__class_coarser(const ts__class_key *key)
     return up;
 }
 
+// Returns the index of a class. A new one is added with its coarser classes.
+// TS_NODE_NONE: out of memory.
 static uint32_t ts__class_find(ts_replay *r, ts__model *m,
                                const ts__class_key *key)
 {

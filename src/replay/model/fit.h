@@ -157,6 +157,8 @@ static void ts__calibrate_fit(ts__calibration *c, ts__sampled which)
     ts__calibrate_delays(c, which);
 }
 
+// Sets the guards to the delays found. With a factor other than 1, only
+// launches get one: their delay times the factor.
 static void ts__calibrate_guards(ts__calibration *c, uint32_t factor)
 {
     for (uint32_t i = 0; i < c->model->classes.count; i++) {
@@ -189,6 +191,7 @@ static void ts__calibrate_launches(ts__calibration *c, bool decide)
     }
 }
 
+// Counts the edges of each class and finds their shortest delay.
 static void ts__calibrate_least(ts__calibration *c)
 {
     const ts_replay *const r = c->replay;

@@ -418,6 +418,7 @@ static bool ts__timed_force(ts__timed *t, int64_t time)
     return false;
 }
 
+// Starts a node that is ready, or queues it if its resource has no room.
 static void ts__timed_arrive(ts__timed *t, uint32_t node, int64_t time)
 {
     const ts_replay *const r = t->run->replay;
@@ -440,6 +441,7 @@ static void ts__timed_arrive(ts__timed *t, uint32_t node, int64_t time)
         t->failed = true;
 }
 
+// Runs the nodes in order of time, with limits on resources.
 static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
 {
     const ts_allocator *const a = &run->replay->allocator;

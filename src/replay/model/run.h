@@ -125,6 +125,7 @@ static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
     return count;
 }
 
+// Runs the nodes as they become ready, without limits on resources.
 static bool ts__rrun_loop(ts__rrun *run)
 {
     const ts_allocator *const a = &run->replay->allocator;

@@ -79,6 +79,7 @@ static void ts__check_list(const ts__check *l, ts__marks *m, bool prune)
     if (prune) m->count = kept;
 }
 
+// Checks a span against the lists of its parts and of their ancestors.
 static void ts__check_tree(const ts__check *l, const ts__race_span *span)
 {
     ts__shadow *const s = l->shadow;
@@ -98,6 +99,7 @@ static void ts__check_tree(const ts__check *l, const ts__race_span *span)
     }
 }
 
+// Leaves the mark of a span in its parts and in their ancestors.
 static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
 {
     const ts__race_span *const span = ts__races_span(s->races, index);
@@ -122,6 +124,7 @@ static bool ts__shadow_mark(ts__shadow *s, uint32_t index)
     return ok;
 }
 
+// Checks one access: its lifetime first, then other accesses.
 static void ts__check_span(ts__check *l)
 {
     ts__shadow *const s = l->shadow;

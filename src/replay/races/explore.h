@@ -57,6 +57,7 @@ static bool ts__trial_note(ts__trial *t, uint64_t class_of,
     return ts__rmap_put(t->allocator, &t->known, class_of, 0);
 }
 
+// Runs legal orders until the outcome of one differs from the recorded one.
 static ts_result ts__trial_explore(ts__trial *t, const ts_explore_desc *desc,
                                    ts_exploration *result)
 {

@@ -11,9 +11,9 @@ typedef struct ts__hb_chain {
 } ts__hb_chain;
 
 /*
-    Visits all nodes so that each comes after all that happens before it, with
-    the clock of what happened before. Otherwise nodes come in recorded order.
-    Only nodes that access memory have an epoch.
+    The happens-before order (hb): visits all nodes so that each comes after all
+    that happens before it, with the clock of what happened before. Otherwise
+    nodes come in recorded order. Only nodes that access memory have an epoch.
 */
 typedef struct ts__hb {
     ts_races *races;
@@ -150,6 +150,8 @@ static bool ts__hb_tick(ts__hb *o, uint32_t node, const ts__vclock *in)
     return true;
 }
 
+// Passes the clocks of a node on to the target of an edge, which becomes ready
+// with its last edge.
 static bool ts__hb_arrive(ts__hb *o, uint32_t from, uint32_t to, uint8_t kind,
                           ts__vclock *in, ts__vclock *out)
 {
@@ -180,6 +182,7 @@ static bool ts__hb_leave(ts__hb *o, uint32_t node, ts__vclock *in,
     return ok;
 }
 
+// Visits a node: `in` is the clock before it, `out` the clock after it.
 static bool ts__hb_step(ts__hb *o, uint32_t node)
 {
     const ts_races *const x = o->races;

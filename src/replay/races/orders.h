@@ -107,6 +107,7 @@ static void ts__trial_order(ts__trial *t, uint64_t seed, uint32_t *order)
     }
 }
 
+// Turns the predecessors of each event into successors.
 static bool ts__trial_links(ts__trial *t)
 {
     const ts_races *const x = t->races;

@@ -102,6 +102,7 @@ static ts__content ts__trial_piece(const ts__trial *t, uint32_t *cell,
     return piece;
 }
 
+// Copies through a buffer, since source and destination may overlap.
 static void ts__trial_copy(ts__trial *t, const ts__race_span *from,
                            const ts__race_span *to)
 {

@@ -17,12 +17,15 @@ static int64_t ts__tl_clip(const ts_timeline *t, int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
-// Whether a time lies in the window. An overview counts an interval as a whole,
-// in the window in which it ends, so that no other window counts it again.
+// Whether a time lies in the window.
 static bool ts__tl_inside(const ts_timeline *t, int64_t time)
 {
     return !t->windowed || (time >= t->from_ns && time < t->to_ns);
 }
+
+// Returns how much of [from, to) counts in the window. An overview counts an
+// interval as a whole in the window in which it ends, so that no other window
+// counts it again.
 static int64_t ts__tl_share(const ts_timeline *t, int64_t from, int64_t to)
 {
     if (!t->reach) return ts__tl_clip(t, from, to);
@@ -93,6 +96,7 @@ static bool ts__tl_gap_add(ts__tl_sweep *s, uint32_t op, int64_t begin)
     return true;
 }
 
+// Advances to the begin of an operation and adds the operation to what runs.
 static bool ts__tl_sweep_op(ts__tl_sweep *s, uint32_t op)
 {
     const ts_timeline *const t = s->timeline;

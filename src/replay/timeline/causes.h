@@ -40,6 +40,7 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
     return sort == TS__BLOCK_QUEUE ? TS_IDLE_QUEUE_FULL : TS_IDLE_HOST_SYNC;
 }
 
+// Returns the cause of a gap whose operation waited for an operation.
 static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
                                  ts_gap *gap)
 {
@@ -79,6 +80,7 @@ static bool ts__tl_was_queued(const ts_timeline *t, const ts__tl_device *d,
            ts__tl_finish(t, gap->culprit);
 }
 
+// Charges a gap to one cause, and its time to the figures of the device.
 static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
 {
     const ts_replay *const r = t->replay;

@@ -9,6 +9,7 @@ static bool ts__tl_is_held(const ts_timeline *t, uint32_t node)
            edge != TS_EDGE_STREAM_ORDER;
 }
 
+// Returns an entry of lane_kinds.
 static uint8_t ts__tl_kind_of(const ts_timeline *t, uint32_t op)
 {
     uint8_t kind = ts__replay_op(t->replay, op)->kind;

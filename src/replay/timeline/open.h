@@ -18,6 +18,7 @@ static void ts__tl_add(int64_t *to, int64_t value)
     *to = ts__replay_add(*to, value);
 }
 
+// Adds the figures of a device to those of all; *any: the span is set.
 static void ts__tl_sum(ts_timeline_figures *all, const ts_timeline_figures *f,
                        bool *any)
 {

@@ -136,6 +136,7 @@ static bool ts__overview_device_take(const ts__overview_view *v, size_t index)
     return ts__overview_latencies(v, d, part);
 }
 
+// Opens a replay of the window with a margin of one part on both sides.
 static ts_result ts__overview_load(ts__overview_view *v)
 {
     ts_overview *const s = v->overview;

@@ -97,6 +97,8 @@ static void ts__tl_queued(const ts_timeline *t, ts__tl_device *d, size_t device)
     }
 }
 
+// Computes the latency figures. Slow means over 8 times the median, and over
+// TS_TIMELINE_SLOW_NS.
 static void ts__tl_latency(const ts_timeline *t, ts__tl_device *d,
                            const uint64_t *latencies, const size_t counts[2])
 {

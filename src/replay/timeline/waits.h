@@ -63,6 +63,7 @@ static void ts__tl_bind_instants(ts_timeline *t)
     }
 }
 
+// Finds for each node the edge that was satisfied last.
 static bool ts__tl_bind(ts_timeline *t)
 {
     const ts_replay *const r = t->replay;
