@@ -163,15 +163,15 @@ static void set_range(view *v)
 
 typedef struct search {
     view *v;
-    view_map matches; // key to 0 or 1: whether the name matches
+    cli_map matches; // key to 0 or 1: whether the name matches
     int64_t start_ns, end_ns;
     uint64_t found;
 } search;
 
 static bool matches(search *s, uint64_t key)
 {
-    uint32_t known = view_map_get(&s->matches, key);
-    if (known == VIEW_NONE) {
+    uint32_t known = cli_map_row(&s->matches, key);
+    if (known == CLI_NONE) {
         cli_text made;
         const ts_text name = view_key_text(s->v, key, &made);
         known = cli_list_has(zoom_pattern, name.text, name.size);
@@ -227,7 +227,7 @@ static bool zoom_to_zone(view *v)
 {
     search s = { .v = v };
     find_zone(&s);
-    view_map_free(&s.matches);
+    cli_map_close(&s.matches);
     if (!s.found || (has_nth && s.found < nth)) {
         cli_error(&tool, v->path,
                   "no event named \"%s\"%s; --stats lists names", zoom_pattern,
@@ -381,7 +381,7 @@ static void close_one(view *v)
     free(v->tracks);
     free(v->track_wanted);
     free(v->track_twin);
-    view_map_free(&v->track_index);
+    cli_map_close(&v->track_index);
     cli_trace_close(&v->trace);
 }
 

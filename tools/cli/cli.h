@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/cli/map.h"
 #ifndef TRACESMITH_WRITER
 #define TRACESMITH_WRITER // before the first include
 #endif

@@ -45,50 +45,29 @@ bool cut_aliases_open(cut_aliases *aliases, ts_reader *reader)
 void cut_aliases_close(cut_aliases *aliases)
 {
     free(aliases->list);
+    cli_index_close(&aliases->index);
     free(aliases->bases);
     cut_spans_close(&aliases->regions);
     *aliases = (cut_aliases){ 0 };
 }
 
-static cut_alias *slot_of(const cut_aliases *a, uint64_t low, uint64_t high)
-{
-    size_t at = (size_t)(low ^ high) & a->mask;
-    while (a->list[at].number &&
-           (a->list[at].low != low || a->list[at].high != high))
-        at = (at + 1) & a->mask;
-    return &a->list[at];
-}
-
-static bool grow(cut_aliases *a)
-{
-    cut_alias *const old = a->list;
-    const size_t count = old ? a->mask + 1 : 0;
-    cut_alias *const more = calloc(count ? 2 * count : 1024, sizeof *more);
-    if (!more) return false;
-    a->list = more;
-    a->mask = (count ? 2 * count : 1024) - 1;
-    for (size_t i = 0; i < count; i++) {
-        if (old[i].number) *slot_of(a, old[i].low, old[i].high) = old[i];
-    }
-    free(old);
-    return true;
-}
-
 cut_alias *cut_alias_find(cut_aliases *a, int role, uint64_t low, uint64_t high)
 {
     static _Thread_local cut_alias none;
-    none = (cut_alias){ .number = 1, .role = (uint8_t)role };
-    if ((!a->list || a->count > a->mask / 2) && !grow(a)) {
+    const uint64_t hash = low ^ high;
+    uint32_t at;
+    for (size_t i = 0; (at = cli_index_next(&a->index, hash, &i)) != CLI_NONE;)
+        if (a->list[at].low == low && a->list[at].high == high)
+            return &a->list[at];
+    if (!cli_grow(&a->list, &a->room, a->count + 1, sizeof *a->list) ||
+        !cli_index_add(&a->index, hash, (uint32_t)a->count)) {
         a->no_memory = true;
+        none = (cut_alias){ .number = 1, .role = (uint8_t)role };
         return &none;
     }
-    cut_alias *const alias = slot_of(a, low, high);
-    if (!alias->number) {
-        a->count++;
-        *alias =
-            (cut_alias){ low, high, ++a->last[role], (uint8_t)role, false };
-    }
-    return alias;
+    a->list[a->count] =
+        (cut_alias){ low, high, ++a->last[role], (uint8_t)role, false };
+    return &a->list[a->count++];
 }
 
 // The end of a file name, if it only says which language it is.

@@ -95,13 +95,12 @@ bool cut_processes(cut_job *job, const char *text);
 
 // Numbers, a bit each where they are close to each other.
 enum { CUT_PAGE = 4096 };
-typedef struct cut_page {
-    uint64_t number; // + 1; 0: free
-    uint64_t *bits;
-} cut_page;
 typedef struct cut_set {
-    cut_page *pages;
-    size_t count, mask, last;
+    uint64_t **pages; // bits of CUT_PAGE numbers each
+    size_t count, room;
+    cli_map index; // by number / CUT_PAGE
+    uint64_t last_number;
+    uint32_t last; // page of that, or CLI_NONE
     bool no_memory;
 } cut_set;
 void cut_set_add(cut_set *set, uint64_t value);
@@ -202,14 +201,15 @@ void cut_memo_put(cut_memo *memo, uint32_t number, bool yes);
 
 typedef struct cut_alias { // by the hash of the text
     uint64_t low, high;
-    uint32_t number; // 0: free
+    uint32_t number;
     uint8_t role, keep;
 } cut_alias;
 // What is numbered besides texts: processes with threads, and handles.
 enum { CUT_TASKS = COPY_ROLES, CUT_HANDLES, CUT_ROLES };
 typedef struct cut_aliases {
     cut_alias *list;
-    size_t count, mask;
+    size_t count, room;
+    cli_index index;          // by hash
     uint32_t last[CUT_ROLES]; // numbers
     uint32_t part_count;      // of processes that were merged
     cut_spans regions;        // addresses, none close to another

@@ -38,84 +38,56 @@ static void take_zone(cut_choice *choice, const cut_row *row)
 typedef struct begun { // a span that has not ended
     uint64_t id, key;
     int64_t start_ns;
-    bool used;
 } begun;
 
-typedef struct spans { // by id; as many as are open at once
+typedef struct spans { // as many as are open at once
     cut_choice *choice;
     begun *list;
-    size_t count, mask;
+    size_t count, room;
+    cli_map index; // by id
     bool no_memory;
 } spans;
 
-static size_t home_of(const spans *s, uint64_t id)
-{
-    return (size_t)(id * UINT64_C(0x9E3779B97F4A7C15) >> 20) & s->mask;
-}
-
-static begun *slot_of(const spans *s, uint64_t id)
-{
-    size_t at = home_of(s, id);
-    while (s->list[at].used && s->list[at].id != id)
-        at = (at + 1) & s->mask;
-    return &s->list[at];
-}
-
-static bool grow(spans *s)
-{
-    begun *const old = s->list;
-    const size_t count = old ? s->mask + 1 : 0;
-    begun *const more = calloc(count ? 2 * count : 64, sizeof *more);
-    if (!more) return false;
-    s->list = more;
-    s->mask = (count ? 2 * count : 64) - 1;
-    for (size_t i = 0; i < count; i++)
-        if (old[i].used) *slot_of(s, old[i].id) = old[i];
-    free(old);
-    return true;
-}
-
-// Moves up what was pushed on by the one that goes.
-static void forget(spans *s, begun *gone)
-{
-    size_t hole = (size_t)(gone - s->list);
-    for (size_t at = (hole + 1) & s->mask; s->list[at].used;
-         at = (at + 1) & s->mask) {
-        const size_t home = home_of(s, s->list[at].id);
-        if (((at - home) & s->mask) < ((at - hole) & s->mask)) continue;
-        s->list[hole] = s->list[at];
-        hole = at;
-    }
-    s->list[hole].used = false;
-    s->count--;
-}
-
 static void begin(spans *s, const cut_row *row)
 {
-    if ((!s->list || s->count > s->mask / 2) && !grow(s)) {
-        s->no_memory = true;
-        return;
-    }
     const uint64_t id = cut_value(row, TS_COLUMN_ID);
-    begun *const slot = slot_of(s, id);
-    s->count += !slot->used;
-    *slot = (begun){ id, cut_open_key(row), row->start_ns, true };
+    uint32_t at = cli_map_row(&s->index, id);
+    if (at == CLI_NONE) {
+        at = (uint32_t)s->count;
+        if (!cli_grow(&s->list, &s->room, s->count + 1, sizeof *s->list) ||
+            !cli_map_set(&s->index, id, at)) {
+            s->no_memory = true;
+            return;
+        }
+        s->count++;
+    }
+    s->list[at] = (begun){ id, cut_open_key(row), row->start_ns };
+}
+
+// The last one takes the place of the one that goes.
+static void forget(spans *s, uint32_t at)
+{
+    const begun last = s->list[--s->count];
+    cli_map_remove(&s->index, s->list[at].id);
+    if (at == s->count) return;
+    s->list[at] = last;
+    *cli_map_find(&s->index, last.id) = at;
 }
 
 // A span that reaches over an end of the time is kept with both of its events.
 static void end(spans *s, const cut_row *row)
 {
     const cut_wish *const w = s->choice->wish;
-    begun *const slot =
-        s->list ? slot_of(s, cut_value(row, TS_COLUMN_ID)) : NULL;
-    if (!slot || !slot->used) return;
-    if (slot->start_ns < w->to_ns && row->start_ns > w->from_ns) {
-        if (slot->start_ns < w->from_ns)
-            cut_set_add(&s->choice->open, slot->key);
+    const uint32_t at = cli_map_row(&s->index, cut_value(row, TS_COLUMN_ID));
+    if (at == CLI_NONE) return;
+    const begun *const span = &s->list[at];
+    if (span->start_ns < w->to_ns && row->start_ns > w->from_ns) {
+        if (span->start_ns < w->from_ns)
+            cut_set_add(&s->choice->open, span->key);
         if (row->start_ns >= w->to_ns)
             cut_set_add(&s->choice->open, cut_open_key(row));
     }
-    forget(s, slot);
+    forget(s, at);
 }
 
 // In order of time: a span may end on another thread.
@@ -136,8 +108,8 @@ static bool find_spans(spans *s)
     }
     ts_cursor_close(cursor);
     // What never ended was open from then on.
-    for (size_t i = 0; s->list && i <= s->mask; i++)
-        if (s->list[i].used && s->list[i].start_ns < s->choice->wish->from_ns)
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].start_ns < s->choice->wish->from_ns)
             cut_set_add(&s->choice->open, s->list[i].key);
     return !s->no_memory;
 }
@@ -150,5 +122,6 @@ bool cut_find_open(cut_choice *choice)
         cut_each(choice, TS_FILTER(ZONE), begins_before, take_zone) &&
         find_spans(&s);
     free(s.list);
+    cli_map_close(&s.index);
     return done && !choice->open.no_memory;
 }

@@ -5,66 +5,53 @@
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-static size_t page_slot(const cut_set *set, uint64_t number)
+static bool add_page(cut_set *set, uint64_t number)
 {
-    size_t at =
-        (size_t)(number * UINT64_C(0x9E3779B97F4A7C15) >> 20) & set->mask;
-    while (set->pages[at].number && set->pages[at].number != number)
-        at = (at + 1) & set->mask;
-    return at;
+    uint64_t *const bits = calloc(CUT_PAGE / 64, sizeof *bits);
+    if (!bits ||
+        !cli_grow(&set->pages, &set->room, set->count + 1,
+                  sizeof *set->pages) ||
+        !cli_map_set(&set->index, number, set->count)) {
+        free(bits);
+        return false;
+    }
+    set->pages[set->count++] = bits;
+    return true;
 }
 
-static bool pages_grow(cut_set *set)
+// Neighbours are asked for one after the other.
+static uint64_t *page_of(cut_set *set, uint64_t number)
 {
-    cut_set bigger = { .count = set->count,
-                       .mask = set->pages ? 2 * set->mask + 1 : 63 };
-    bigger.pages = calloc(bigger.mask + 1, sizeof *bigger.pages);
-    if (!bigger.pages) return false;
-    for (size_t i = 0; set->pages && i <= set->mask; i++)
-        if (set->pages[i].number)
-            bigger.pages[page_slot(&bigger, set->pages[i].number)] =
-                set->pages[i];
-    free(set->pages);
-    *set = bigger;
-    return true;
+    if (!set->count) return NULL;
+    if (set->last_number != number || set->last == CLI_NONE) {
+        set->last_number = number;
+        set->last = cli_map_row(&set->index, number);
+    }
+    return set->last == CLI_NONE ? NULL : set->pages[set->last];
 }
 
 void cut_set_add(cut_set *set, uint64_t value)
 {
-    const uint64_t number = value / CUT_PAGE + 1;
-    if ((!set->pages || set->count > set->mask / 2) && !pages_grow(set)) {
+    const uint64_t number = value / CUT_PAGE;
+    if (!page_of(set, number) && !add_page(set, number)) {
         set->no_memory = true;
         return;
     }
-    cut_page *const page = &set->pages[page_slot(set, number)];
-    if (!page->number) {
-        page->bits = calloc(CUT_PAGE / 64, sizeof *page->bits);
-        if (!page->bits) {
-            set->no_memory = true;
-            return;
-        }
-        page->number = number;
-        set->count++;
-    }
-    page->bits[value % CUT_PAGE / 64] |= UINT64_C(1) << value % 64;
+    page_of(set, number)[value % CUT_PAGE / 64] |= UINT64_C(1) << value % 64;
 }
 
-// Neighbours are asked for one after the other.
 bool cut_set_has(cut_set *set, uint64_t value)
 {
-    const uint64_t number = value / CUT_PAGE + 1;
-    if (!set->count) return false;
-    if (set->last > set->mask || set->pages[set->last].number != number)
-        set->last = page_slot(set, number);
-    const cut_page *const page = &set->pages[set->last];
-    return page->number && page->bits[value % CUT_PAGE / 64] >> value % 64 & 1;
+    const uint64_t *const bits = page_of(set, value / CUT_PAGE);
+    return bits && bits[value % CUT_PAGE / 64] >> value % 64 & 1;
 }
 
 void cut_set_close(cut_set *set)
 {
-    for (size_t i = 0; set->pages && i <= set->mask; i++)
-        free(set->pages[i].bits);
+    for (size_t i = 0; i < set->count; i++)
+        free(set->pages[i]);
     free(set->pages);
+    cli_map_close(&set->index);
     *set = (cut_set){ 0 };
 }
 
@@ -107,15 +94,10 @@ static int by_time(const void *left, const void *right)
 
 void cut_spans_add(cut_spans *spans, cut_span span)
 {
-    if (spans->count == spans->capacity) {
-        const size_t capacity = spans->capacity ? 2 * spans->capacity : 256;
-        cut_span *const more = realloc(spans->list, capacity * sizeof *more);
-        if (!more) {
-            spans->no_memory = true;
-            return;
-        }
-        spans->list = more;
-        spans->capacity = capacity;
+    if (!cli_grow(&spans->list, &spans->capacity, spans->count + 1,
+                  sizeof *spans->list)) {
+        spans->no_memory = true;
+        return;
     }
     spans->list[spans->count++] = span;
 }

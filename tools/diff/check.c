@@ -87,7 +87,7 @@ static bool add_hit(diff_gate *g, const diff *d, size_t index, size_t *room)
     } else if (is_blind(g, d, row)) {
         hit.verdict = DIFF_BLIND;
     }
-    if (!calc_room(&g->hits, room, g->hit_count + 1, sizeof *g->hits))
+    if (!cli_grow(&g->hits, room, g->hit_count + 1, sizeof *g->hits))
         return false;
     g->hits[g->hit_count++] = hit;
     return true;

@@ -10,24 +10,24 @@ typedef struct collecting {
     diff_side *s;
     int side;
     ts_replay *replay;
-    uint32_t *rows;   // of each group of names
-    calc_map configs; // file and launch to row
-    calc_map stacks;  // file and stack to row
-    calc_map zones;   // name of the tree to row
+    uint32_t *rows;  // of each group of names
+    cli_map configs; // file and launch to row
+    cli_map stacks;  // file and stack to row
+    cli_map zones;   // name of the tree to row
     path_tree tree;
     uint32_t *nodes;
 } collecting;
 
-// The number of a row; CALC_NONE: no memory.
+// The number of a row; CLI_NONE: no memory.
 static uint32_t row_of(collecting *c, diff_subject subject, ts_text name)
 {
     const diff_row *const row = diff_row_of(c->d, subject, name);
-    return row ? (uint32_t)(row - c->d->rows) : CALC_NONE;
+    return row ? (uint32_t)(row - c->d->rows) : CLI_NONE;
 }
 
 static bool add(collecting *c, uint32_t row, const diff_one *one)
 {
-    return row != CALC_NONE && diff_add(&c->d->rows[row], c->side, one);
+    return row != CLI_NONE && diff_add(&c->d->rows[row], c->side, one);
 }
 
 static ts_text text_of(const char *text)
@@ -54,7 +54,7 @@ static diff_subject subject_of(ts_event_kind kind)
 
 static uint32_t name_row(collecting *c, uint32_t group)
 {
-    if (c->rows[group] == CALC_NONE) {
+    if (c->rows[group] == CLI_NONE) {
         const names_group *const g = &c->s->names.groups[group];
         c->rows[group] =
             row_of(c, subject_of(g->kind), analyze_name(&c->s->job, g->text));
@@ -77,8 +77,8 @@ static uint32_t config_row(collecting *c, const ts_operation *o,
                            uint32_t launch)
 {
     const uint64_t key = (uint64_t)o->file << 32 | launch;
-    uint32_t row = calc_map_get(&c->configs, key);
-    if (row != CALC_NONE) return row;
+    uint32_t row = cli_map_row(&c->configs, key);
+    if (row != CLI_NONE) return row;
     const ts_launch_entry *const e =
         ts_reader_launch(analyze_reader(&c->s->job, o->file), launch);
     const ts_text name = analyze_label(&c->s->job, o);
@@ -90,8 +90,7 @@ static uint32_t config_row(collecting *c, const ts_operation *o,
             size_of(e->grid).s, size_of(e->block).s, e->registers,
             e->static_shared, e->dynamic_shared, (int)name.size, name.text);
     row = row_of(c, DIFF_CONFIG, text);
-    if (row != CALC_NONE && !calc_map_set(&c->configs, key, row))
-        return CALC_NONE;
+    if (row != CLI_NONE && !cli_map_set(&c->configs, key, row)) return CLI_NONE;
     return row;
 }
 
@@ -99,22 +98,20 @@ static uint32_t stack_row(collecting *c, uint32_t file, uint32_t stack)
 {
     enum { FRAMES = 12 };
     const uint64_t key = (uint64_t)file << 32 | stack;
-    uint32_t row = calc_map_get(&c->stacks, key);
-    if (row != CALC_NONE) return row;
+    uint32_t row = cli_map_row(&c->stacks, key);
+    if (row != CLI_NONE) return row;
     row = row_of(c, DIFF_STACK, analyze_stack(&c->s->job, file, stack, FRAMES));
-    if (row != CALC_NONE && !calc_map_set(&c->stacks, key, row))
-        return CALC_NONE;
+    if (row != CLI_NONE && !cli_map_set(&c->stacks, key, row)) return CLI_NONE;
     return row;
 }
 
 static uint32_t zone_row(collecting *c, uint32_t node)
 {
     const uint32_t name = c->tree.nodes[node].name;
-    uint32_t row = calc_map_get(&c->zones, name);
-    if (row != CALC_NONE) return row;
+    uint32_t row = cli_map_row(&c->zones, name);
+    if (row != CLI_NONE) return row;
     row = row_of(c, DIFF_ZONE_WORK, c->tree.names[name]);
-    if (row != CALC_NONE && !calc_map_set(&c->zones, name, row))
-        return CALC_NONE;
+    if (row != CLI_NONE && !cli_map_set(&c->zones, name, row)) return CLI_NONE;
     return row;
 }
 
@@ -136,7 +133,7 @@ static bool add_operation(collecting *c, uint32_t index, const ts_operation *o)
         !add(c, stack_row(c, o->file, stack[o->row]), &one))
         return false;
     const uint32_t node = c->nodes[index];
-    return node == CALC_NONE || node == PATHS_ROOT ||
+    return node == CLI_NONE || node == PATHS_ROOT ||
            add(c, zone_row(c, node), &one);
 }
 
@@ -198,9 +195,9 @@ bool diff_collect(diff *d, int side)
     free(c.rows);
     free(c.nodes);
     paths_close(&c.tree);
-    calc_map_close(&c.configs);
-    calc_map_close(&c.stacks);
-    calc_map_close(&c.zones);
+    cli_map_close(&c.configs);
+    cli_map_close(&c.stacks);
+    cli_map_close(&c.zones);
     return ok;
 }
 

@@ -33,7 +33,7 @@ void diff_close(diff *d)
         }
     free(d->rows);
     free(d->streams);
-    calc_map_close(&d->index);
+    cli_map_close(&d->index);
 }
 
 static bool load_side(diff_side *s)

@@ -9,7 +9,6 @@
 #define TS_TOOLS_DIFF_DIFF_H
 
 #include "tools/analyze/job/job.h"
-#include "tools/analyze/figures/base/map.h"
 #include "tools/analyze/figures/time/steps.h"
 
 #define DIFF_SUBJECTS(X) \
@@ -96,7 +95,7 @@ typedef struct diff {
     diff_side sides[2];
     diff_row *rows; // by subject; within one as they were found
     size_t row_count, row_room;
-    calc_map index;
+    cli_map index;
     bool alike;     // both sides have steps that can be compared
     bool by_step;   // and there are DIFF_STEPS_LEAST of them
     uint64_t alpha; // of DIFF_CERTAIN: p below it is no noise

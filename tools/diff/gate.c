@@ -234,8 +234,8 @@ bool diff_gate_add(diff_gates *gates, const cli_tool *tool, const char *where,
 {
     while (*text == ' ' || *text == '\t')
         text++;
-    if (!calc_room(&gates->items, &gates->room, gates->count + 1,
-                   sizeof *gates->items))
+    if (!cli_grow(&gates->items, &gates->room, gates->count + 1,
+                  sizeof *gates->items))
         return wrong(tool, where, text, "out of memory");
     diff_gate *const g = &gates->items[gates->count++];
     *g = (diff_gate){ .text = copy_text(text, strlen(text)) };

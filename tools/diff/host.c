@@ -11,7 +11,7 @@ typedef struct host {
     uint32_t file;
     int64_t offset_ns;
     path_tree names;
-    calc_map rows; // kind and number to row
+    cli_map rows; // kind and number to row
 } host;
 
 // The row of a zone's site or a call's name.
@@ -19,21 +19,21 @@ static uint32_t row_of(host *h, ts_event_kind kind, uint32_t number)
 {
     ts_reader *const reader = analyze_reader(&h->s->job, h->file);
     const uint64_t key = (uint64_t)kind << 32 | number;
-    const uint32_t known = calc_map_get(&h->rows, key);
-    if (known != CALC_NONE) return known;
+    const uint32_t known = cli_map_row(&h->rows, key);
+    if (known != CLI_NONE) return known;
     ts_text name = ts_reader_name(reader, number);
     if (kind == TS_EVENT_ZONE) {
         const uint32_t at = paths_site(&h->names, reader, number);
-        if (at == CALC_NONE) return CALC_NONE;
+        if (at == CLI_NONE) return CLI_NONE;
         name = h->names.names[at];
     } else if (!name.size) {
         name = analyze_format(&h->s->job, "(unnamed call)");
     }
     const diff_row *const row =
         diff_row_of(h->d, kind == TS_EVENT_ZONE ? DIFF_ZONE : DIFF_API, name);
-    if (!row) return CALC_NONE;
+    if (!row) return CLI_NONE;
     const uint32_t at = (uint32_t)(row - h->d->rows);
-    return calc_map_set(&h->rows, key, at) ? at : CALC_NONE;
+    return cli_map_set(&h->rows, key, at) ? at : CLI_NONE;
 }
 
 static bool add_chunk(host *h, const ts_columns *columns)
@@ -47,7 +47,7 @@ static bool add_chunk(host *h, const ts_columns *columns)
         const diff_one one = { from_ns, columns->duration_ns[i],
                                diff_step_at(h->s, from_ns), h->file,
                                TS_NODE_NONE };
-        if (row == CALC_NONE || !diff_add(&h->d->rows[row], h->side, &one))
+        if (row == CLI_NONE || !diff_add(&h->d->rows[row], h->side, &one))
             return false;
     }
     return true;
@@ -72,7 +72,7 @@ static bool add_file(host *h)
         if (result == TS_OK) ok = add_chunk(h, &columns);
     }
     ts_columns_close(reader, &columns);
-    calc_map_close(&h->rows);
+    cli_map_close(&h->rows);
     return ok;
 }
 

@@ -15,7 +15,7 @@ typedef struct lane {
 typedef struct lanes {
     lane *items;
     size_t count;
-    calc_map index; // file and track to lane
+    cli_map index; // file and track to lane
 } lanes;
 
 static void close_lanes(lanes *l)
@@ -25,14 +25,14 @@ static void close_lanes(lanes *l)
         free(l->items[i].tokens);
     }
     free(l->items);
-    calc_map_close(&l->index);
+    cli_map_close(&l->index);
 }
 
 static uint64_t hash_of(ts_text name)
 {
     uint64_t hash = name.size;
     for (size_t i = 0; i < name.size; i++)
-        hash = calc_mix(hash, (uint8_t)name.text[i]);
+        hash = cli_hash_join(hash, (uint8_t)name.text[i]);
     return hash;
 }
 
@@ -50,9 +50,9 @@ static bool open_lanes(lanes *l, diff_side *s, ts_replay *replay)
         item->file = lane_of.file;
         item->track = lane_of.track;
         item->device = lane_of.device;
-        if (!calc_map_set(&l->index,
-                          (uint64_t)lane_of.file << 32 | lane_of.track,
-                          (uint32_t)l->count))
+        if (!cli_map_set(&l->index,
+                         (uint64_t)lane_of.file << 32 | lane_of.track,
+                         (uint32_t)l->count))
             return false;
     }
     return true;
@@ -61,10 +61,10 @@ static bool open_lanes(lanes *l, diff_side *s, ts_replay *replay)
 static bool append(lane *l, uint32_t operation, uint32_t token)
 {
     size_t room = l->room;
-    if (!calc_room(&l->operations, &room, l->count + 1, sizeof *l->operations))
+    if (!cli_grow(&l->operations, &room, l->count + 1, sizeof *l->operations))
         return false;
     room = l->room;
-    if (!calc_room(&l->tokens, &room, l->count + 1, sizeof *l->tokens))
+    if (!cli_grow(&l->tokens, &room, l->count + 1, sizeof *l->tokens))
         return false;
     l->room = room;
     l->operations[l->count] = operation;
@@ -83,26 +83,26 @@ static bool fill_lanes(diff *d, int side, lanes *l)
 {
     diff_side *const s = &d->sides[side];
     ts_replay *const replay = analyze_replay(&s->job);
-    calc_map tokens = { 0 }; // of groups of names
+    cli_map tokens = { 0 }; // of groups of names
     ts_operation o;
     bool ok = open_lanes(l, s, replay);
     for (uint32_t i = 0; ok && ts_replay_operation(replay, i, &o); i++) {
         if (!names_works(o.kind) || o.skip != TS_SKIP_NOT) continue;
         const uint32_t group = s->names.of[i];
-        uint32_t token = calc_map_get(&tokens, group);
-        if (token == CALC_NONE) {
+        uint32_t token = cli_map_row(&tokens, group);
+        if (token == CLI_NONE) {
             const diff_row *const row =
                 diff_row_of(d, subject_of(o.kind),
                             analyze_name(&s->job, s->names.groups[group].text));
-            token = row ? (uint32_t)(row - d->rows) : CALC_NONE;
-            ok = row && calc_map_set(&tokens, group, token);
+            token = row ? (uint32_t)(row - d->rows) : CLI_NONE;
+            ok = row && cli_map_set(&tokens, group, token);
             if (!ok) break;
         }
         const uint32_t at =
-            calc_map_get(&l->index, (uint64_t)o.file << 32 | o.track);
-        if (at != CALC_NONE) ok = append(&l->items[at], i, token);
+            cli_map_row(&l->index, (uint64_t)o.file << 32 | o.track);
+        if (at != CLI_NONE) ok = append(&l->items[at], i, token);
     }
-    calc_map_close(&tokens);
+    cli_map_close(&tokens);
     return ok;
 }
 
@@ -156,8 +156,8 @@ static bool compare(diff *d, const lane *a, const lane *b)
     if (i < a->count) s.first[0] = a->operations[i];
     if (i < b->count) s.first[1] = b->operations[i];
     if (!s.same && !count_pairs(&s, a, b)) return false;
-    if (!calc_room(&d->streams, &d->stream_room, d->stream_count + 1,
-                   sizeof *d->streams))
+    if (!cli_grow(&d->streams, &d->stream_room, d->stream_count + 1,
+                  sizeof *d->streams))
         return false;
     d->streams[d->stream_count++] = s;
     return true;
@@ -166,7 +166,7 @@ static bool compare(diff *d, const lane *a, const lane *b)
 /* ---- Devices ------------------------------------------------------------ */
 
 typedef struct device {
-    uint32_t file, track, partner; // CALC_NONE: none
+    uint32_t file, track, partner; // CLI_NONE: none
     ts_text name, model;
 } device;
 
@@ -199,12 +199,12 @@ static bool find_devices(diff_side *s, const lanes *l, devices *d)
         if (!of->count || device_at(d, of) < d->count ||
             !ts_reader_track(reader, of->device, &track))
             continue;
-        if (!calc_room(&d->items, &d->room, d->count + 1, sizeof *d->items))
+        if (!cli_grow(&d->items, &d->room, d->count + 1, sizeof *d->items))
             return false;
         d->items[d->count++] =
             (device){ .file = of->file,
                       .track = of->device,
-                      .partner = CALC_NONE,
+                      .partner = CLI_NONE,
                       .name = analyze_track(&s->job, of->file, of->device),
                       .model = diff_model(reader, &track) };
     }
@@ -213,7 +213,7 @@ static bool find_devices(diff_side *s, const lanes *l, devices *d)
 
 static size_t next_alone(const devices *d, size_t i)
 {
-    while (i < d->count && d->items[i].partner != CALC_NONE)
+    while (i < d->count && d->items[i].partner != CLI_NONE)
         i++;
     return i;
 }
@@ -232,7 +232,7 @@ static void pair_devices(diff *d, devices *a, devices *b)
 {
     for (size_t i = 0; i < a->count; i++)
         for (size_t k = 0; k < b->count; k++)
-            if (b->items[k].partner == CALC_NONE &&
+            if (b->items[k].partner == CLI_NONE &&
                 same_text(a->items[i].name, b->items[k].name)) {
                 make_pair(a, i, b, k);
                 break;
@@ -262,11 +262,12 @@ static void set_keys(diff_side *s, lanes *l, const devices *own, int side)
         lane *const of = &l->items[i];
         const ts_reader *const reader = analyze_reader(&s->job, of->file);
         const size_t at = device_at(own, of);
-        if (at == own->count || own->items[at].partner == CALC_NONE ||
+        if (at == own->count || own->items[at].partner == CLI_NONE ||
             !ts_reader_track(reader, of->track, &track))
             continue;
         const uint64_t pair = side ? own->items[at].partner : at;
-        of->key = calc_mix(calc_mix(hash_of(track.name), track.number), pair);
+        of->key = cli_hash_join(
+            cli_hash_join(hash_of(track.name), track.number), pair);
     }
 }
 
@@ -286,25 +287,25 @@ static bool match_devices(diff *d, lanes *sides)
 // Streams of the same key are compared.
 static bool match(diff *d, const lanes *a, const lanes *b)
 {
-    calc_map keys = { 0 };
+    cli_map keys = { 0 };
     uint64_t taken = 0, used = 0;
     bool ok = true;
     for (size_t k = 0; ok && k < b->count; k++)
         if (b->items[k].count) {
-            ok = calc_map_set(&keys, b->items[k].key, (uint32_t)k);
+            ok = cli_map_set(&keys, b->items[k].key, (uint32_t)k);
             used++;
         }
     for (size_t i = 0; ok && i < a->count; i++) {
         const lane *const x = &a->items[i];
         if (!x->count) continue;
-        const uint32_t at = calc_map_get(&keys, x->key);
-        d->only[0] += at == CALC_NONE;
-        if (at == CALC_NONE) continue;
+        const uint32_t at = cli_map_row(&keys, x->key);
+        d->only[0] += at == CLI_NONE;
+        if (at == CLI_NONE) continue;
         taken++;
         ok = compare(d, x, &b->items[at]);
     }
     d->only[1] = used > taken ? used - taken : 0;
-    calc_map_close(&keys);
+    cli_map_close(&keys);
     return ok;
 }
 

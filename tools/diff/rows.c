@@ -26,13 +26,13 @@ diff_row *diff_row_of(diff *d, diff_subject subject, ts_text name)
     for (size_t i = 0; i < name.size; i++) // FNV-1a
         hash = (hash ^ (uint8_t)name.text[i]) * UINT64_C(1099511628211);
     for (;; hash++) { // what has the same hash takes the next one
-        const uint32_t at = calc_map_get(&d->index, hash);
-        if (at == CALC_NONE) break;
+        const uint32_t at = cli_map_row(&d->index, hash);
+        if (at == CLI_NONE) break;
         if (d->rows[at].subject == subject && same_text(d->rows[at].name, name))
             return &d->rows[at];
     }
-    if (!calc_room(&d->rows, &d->row_room, d->row_count + 1, sizeof *d->rows) ||
-        !calc_map_set(&d->index, hash, (uint32_t)d->row_count))
+    if (!cli_grow(&d->rows, &d->row_room, d->row_count + 1, sizeof *d->rows) ||
+        !cli_map_set(&d->index, hash, (uint32_t)d->row_count))
         return NULL;
     d->rows[d->row_count] = (diff_row){ .subject = subject, .name = name };
     for (int side = 0; side < 2; side++)
@@ -52,8 +52,8 @@ static bool keep_value(diff_part *p, int64_t ns)
         p->stride *= 2;
         if ((p->count - 1) % p->stride) return true;
     }
-    if (!calc_room(&p->values, &p->value_room, p->value_count + 1,
-                   sizeof *p->values))
+    if (!cli_grow(&p->values, &p->value_room, p->value_count + 1,
+                  sizeof *p->values))
         return false;
     p->values[p->value_count++] = ns;
     return true;
@@ -67,8 +67,8 @@ static bool keep_step(diff_part *p, uint32_t step, int64_t ns)
             p->steps[i - 1].ns += ns;
             return true;
         }
-    if (!calc_room(&p->steps, &p->step_room, p->step_count + 1,
-                   sizeof *p->steps))
+    if (!cli_grow(&p->steps, &p->step_room, p->step_count + 1,
+                  sizeof *p->steps))
         return false;
     p->steps[p->step_count++] = (diff_sample){ step, ns };
     return true;

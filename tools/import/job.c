@@ -23,12 +23,8 @@ void *import_array(import_job *job, size_t count, size_t size)
 static bool add_block(import_list *list)
 {
     const size_t n = list->block_count;
-    if (!(n & (n - 1))) {
-        const size_t room = n ? 2 * n : 1;
-        void **const more = realloc(list->blocks, room * sizeof *more);
-        if (!more) return false;
-        list->blocks = more;
-    }
+    if (!cli_grow(&list->blocks, &list->room, n + 1, sizeof *list->blocks))
+        return false;
     list->blocks[n] = malloc(IMPORT_BLOCK * list->size);
     list->block_count += list->blocks[n] != NULL;
     return list->blocks[n] != NULL;
@@ -499,7 +495,7 @@ void import_job_close(import_job *job)
         import_list_free(&t->tracks);
         import_list_free(&t->facts);
         import_list_free(&t->records);
-        free(t->track_map);
+        cli_index_close(&t->track_index);
         free(t->packed_path);
         free(t->calls_path);
     }

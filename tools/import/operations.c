@@ -233,7 +233,7 @@ static int64_t later(int64_t a, int64_t b)
 // When the record that a wait names, or else the latest one of its event,
 // happened; IMPORT_NONE: that is not known.
 static int64_t record_time(const import_operation *wait,
-                           const import_map *of_event, known_record *records,
+                           const cli_map *of_event, known_record *records,
                            size_t count)
 {
     if (wait->record) {
@@ -288,7 +288,7 @@ static void add_times(import_job *job, const import_moment *issued,
 {
     size_t record_count;
     const size_t tracks = job->tables->tracks.count + 1;
-    import_map of_event = { 0 }; // event to the time of its latest record
+    cli_map of_event = { 0 }; // event to the time of its latest record
     if (!job->tables->loose.count) return;
     known_record *const records = list_records(job, &record_count);
     int64_t *const ended = import_array(job, tracks, sizeof *ended);
@@ -316,7 +316,7 @@ static void add_times(import_job *job, const import_moment *issued,
             if (latest) *latest = end;
         }
     }
-    import_map_free(&of_event);
+    cli_map_close(&of_event);
     free(records);
     free(ended);
 }

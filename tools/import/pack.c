@@ -3,6 +3,7 @@
 */
 #define _POSIX_C_SOURCE 200809L
 #include "tools/import/pack.h"
+#include "tools/cli/map.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,13 +92,8 @@ static bool add_block(import_pack *pack)
 {
     spill(pack);
     const size_t n = pack->block_count;
-    if (n == pack->room) {
-        const size_t room = n ? 2 * n : 1;
-        uint8_t **const more = realloc(pack->blocks, room * sizeof *more);
-        if (!more) return false;
-        pack->blocks = more;
-        pack->room = room;
-    }
+    if (!cli_grow(&pack->blocks, &pack->room, n + 1, sizeof *pack->blocks))
+        return false;
     // What is in a block beyond its last number is written, too.
     pack->blocks[n] = calloc(1, BLOCK);
     pack->block_count += pack->blocks[n] != NULL;

@@ -10,7 +10,7 @@ typedef struct string {
 
 struct import_strings {
     import_job *job;
-    import_map index;
+    cli_map index;
     string *all;
     size_t count, room;
     char *bytes;
@@ -20,13 +20,8 @@ struct import_strings {
 // Room for one more string of `size` bytes.
 static bool reserve(import_strings *s, size_t size)
 {
-    if (s->count == s->room) {
-        const size_t room = s->room ? s->room * 2 : 256;
-        string *const all = realloc(s->all, room * sizeof *all);
-        if (!all) return false;
-        s->all = all;
-        s->room = room;
-    }
+    if (!cli_grow(&s->all, &s->room, s->count + 1, sizeof *s->all))
+        return false;
     if (size >= s->bytes_room - s->size) {
         const size_t room = (s->size + size) * 2 + 4096;
         char *const bytes = realloc(s->bytes, room);
@@ -77,7 +72,7 @@ import_strings *import_strings_read(import_job *job, import_db *db,
 void import_strings_free(import_strings *s)
 {
     if (!s) return;
-    import_map_free(&s->index);
+    cli_map_close(&s->index);
     free(s->all);
     free(s->bytes);
     free(s);

@@ -11,7 +11,7 @@
 enum { IMPORT_BLOCK = 4096 }; // elements
 typedef struct import_list {
     void **blocks;
-    size_t block_count, count;
+    size_t block_count, room, count;
     size_t size; // of an element
 } import_list;
 
@@ -66,9 +66,8 @@ typedef struct import_tables {
     bool has_near, has_process;
     int64_t near_ns;
     cli_progress progress;
-    import_list tracks;  // import_track; track n is element n - 1
-    uint32_t *track_map; // open addressing; 0: free
-    uint32_t track_mask;
+    import_list tracks;    // import_track; track n is element n - 1
+    cli_index track_index; // by kind and key
     // Operations: first those with times of their own, packed, then those
     // whose times are that of a call.
     bool has_base;

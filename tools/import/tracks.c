@@ -10,41 +10,26 @@ import_track *import_track_of(const import_job *job, uint32_t track)
     return import_list_at(tracks, track - 1);
 }
 
-static uint64_t hash(uint32_t kind, const int64_t *key)
+static uint64_t hash_of(uint32_t kind, const int64_t *key)
 {
-    uint64_t h = kind;
+    uint64_t hash = kind;
     for (size_t i = 0; i < 3; i++)
-        h = (h ^ (uint64_t)key[i]) * UINT64_C(0x9E3779B97F4A7C15);
-    return h >> 32;
+        hash = cli_hash_join(hash, (uint64_t)key[i]);
+    return hash;
 }
 
-static uint32_t *slot(const import_job *job, uint32_t kind, const int64_t *key)
+// 0: there is none.
+static uint32_t known(const import_job *job, uint32_t kind, const int64_t *key)
 {
-    const import_tables *const t = job->tables;
-    for (uint64_t at = hash(kind, key);; at++) {
-        uint32_t *const found = &t->track_map[at & t->track_mask];
-        if (!*found) return found;
-        const import_track *const track = import_track_of(job, *found);
+    const uint64_t hash = hash_of(kind, key);
+    uint32_t at;
+    for (size_t i = 0; (at = cli_index_next(&job->tables->track_index, hash,
+                                            &i)) != CLI_NONE;) {
+        const import_track *const track = import_track_of(job, at);
         if (track->kind == kind && !memcmp(track->key, key, sizeof track->key))
-            return found;
+            return at;
     }
-}
-
-static bool grow(import_job *job)
-{
-    import_tables *const t = job->tables;
-    if (t->track_map && t->tracks.count < t->track_mask / 2) return true;
-    const uint32_t size = t->track_map ? 2 * (t->track_mask + 1) : 64;
-    uint32_t *const map = import_array(job, size, sizeof *map);
-    if (!map) return false;
-    free(t->track_map);
-    t->track_map = map;
-    t->track_mask = size - 1;
-    for (uint32_t i = 1; i <= t->tracks.count; i++) {
-        const import_track *const track = import_track_of(job, i);
-        *slot(job, track->kind, track->key) = i;
-    }
-    return true;
+    return 0;
 }
 
 static void define(import_job *job, uint32_t track)
@@ -56,17 +41,18 @@ static void define(import_job *job, uint32_t track)
 static uint32_t find(import_job *job, uint32_t kind, const int64_t *key,
                      const ts_track_entry *entry)
 {
-    if (!grow(job)) return 0;
-    uint32_t *const found = slot(job, kind, key);
-    if (*found) return *found;
+    const uint32_t found = known(job, kind, key);
+    if (found) return found;
     import_track *const track = import_list_add(job, &job->tables->tracks);
     if (!track) return 0;
     track->kind = kind;
     memcpy(track->key, key, sizeof track->key);
     track->entry = *entry;
-    *found = (uint32_t)job->tables->tracks.count;
-    define(job, *found);
-    return *found;
+    const uint32_t number = (uint32_t)job->tables->tracks.count;
+    if (!cli_index_add(&job->tables->track_index, hash_of(kind, key), number))
+        job->tables->no_memory = true;
+    define(job, number);
+    return number;
 }
 
 // The number of a track that has one id and nothing else.
@@ -100,7 +86,7 @@ uint32_t import_device(import_job *job, int64_t device)
 uint32_t import_known_device(import_job *job, int64_t device)
 {
     const int64_t key[3] = { device, 0, 0 };
-    return job->tables->track_map ? *slot(job, TS_TRACK_DEVICE, key) : 0;
+    return known(job, TS_TRACK_DEVICE, key);
 }
 
 uint32_t import_context(import_job *job, int64_t device, int64_t context)

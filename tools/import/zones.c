@@ -141,16 +141,9 @@ static void take_zones(const import_job *job, uint32_t index, const stacked *s,
 
 static bool push(import_job *job, stacked *s, const import_known_zone *zone)
 {
-    if (s->count == s->room) {
-        const size_t room = s->room ? 2 * s->room : 64;
-        const import_known_zone **const more =
-            realloc(s->zones, room * sizeof *more);
-        if (!more) {
-            job->tables->no_memory = true;
-            return false;
-        }
-        s->zones = more;
-        s->room = room;
+    if (!cli_grow(&s->zones, &s->room, s->count + 1, sizeof *s->zones)) {
+        job->tables->no_memory = true;
+        return false;
     }
     s->zones[s->count++] = zone;
     return true;

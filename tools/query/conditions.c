@@ -12,54 +12,23 @@
 
 /* ---- Numbers by raw number ---------------------------------------------- */
 
-typedef struct query_map_slot {
-    uint64_t raw;
-    uint32_t file, value;
-    bool used;
-} query_map_slot;
-
-static query_map_slot *find_slot(query_map_slot *slots, size_t size,
-                                 uint32_t file, uint64_t raw)
+uint64_t *query_map_at(query_map *map, uint32_t file, uint64_t raw)
 {
-    // Source: Steele, Lea, Flood 2014, SplitMix64's finaliser.
-    uint64_t z = raw + file * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    size_t at = (z ^ z >> 31) & (size - 1);
-    while (slots[at].used && (slots[at].raw != raw || slots[at].file != file))
-        at = (at + 1) & (size - 1);
-    return &slots[at];
-}
-
-static bool grow(query_map *map)
-{
-    const size_t size = map->size ? map->size * 2 : 64;
-    query_map_slot *const slots = calloc(size, sizeof *slots);
-    if (!slots) return false;
-    for (size_t i = 0; i < map->size; i++)
-        if (map->slots[i].used)
-            *find_slot(slots, size, map->slots[i].file, map->slots[i].raw) =
-                map->slots[i];
-    free(map->slots);
-    map->slots = slots;
-    map->size = size;
-    return true;
-}
-
-uint32_t *query_map_at(query_map *map, uint32_t file, uint64_t raw)
-{
-    if (map->count * 2 >= map->size && !grow(map)) return NULL;
-    query_map_slot *const slot = find_slot(map->slots, map->size, file, raw);
-    if (!slot->used) {
-        *slot = (query_map_slot){ raw, file, 0, true };
-        map->count++;
-    }
-    return &slot->value;
+    const size_t before = map->room;
+    if (!cli_grow(&map->files, &map->room, (size_t)file + 1,
+                  sizeof *map->files))
+        return NULL;
+    if (map->room > before)
+        memset(map->files + before, 0,
+               (map->room - before) * sizeof *map->files);
+    return cli_map_at(&map->files[file], raw);
 }
 
 void query_map_close(query_map *map)
 {
-    free(map->slots);
+    for (size_t i = 0; i < map->room; i++)
+        cli_map_close(&map->files[i]);
+    free(map->files);
     *map = (query_map){ 0 };
 }
 
@@ -218,13 +187,13 @@ bool query_test_row(const query *q, query_test *test, uint32_t file,
     query_map *const seen = &test->seen;
     if (seen->has_last && seen->last_raw == raw && seen->last_file == file)
         return seen->last_value == 1;
-    uint32_t *const value = query_map_at(seen, file, raw);
+    uint64_t *const value = query_map_at(seen, file, raw);
     if (!value) return work_out(q, test, file, raw);
     if (!*value) *value = work_out(q, test, file, raw) ? 1 : 2;
     seen->has_last = true;
     seen->last_raw = raw;
     seen->last_file = file;
-    seen->last_value = *value;
+    seen->last_value = (uint32_t)*value;
     return *value == 1;
 }
 

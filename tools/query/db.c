@@ -1,8 +1,6 @@
 /*
     db.c - files, tables and what a query may do
 */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 #include "tools/query/tables.h"
 #include "tools/cli/context.h"
 
@@ -16,14 +14,21 @@ volatile sig_atomic_t query_interrupted;
 typedef struct query_name {
     char *name, *read; // read: demangled, NULL: as it is
     ts_text brief;
-    struct query_name *next; // of the same hash
 } query_name;
 
 typedef struct query_names {
-    query_map map; // hash to number + 1
+    cli_index index; // by text
     query_name **items;
     size_t count, room;
 } query_names;
+
+static void free_name(query_name *n)
+{
+    if (!n) return;
+    free(n->name);
+    free(n->read);
+    free(n);
+}
 
 static query_name *make_name(ts_text text)
 {
@@ -46,27 +51,24 @@ static query_name *make_name(ts_text text)
 
 static query_name *find_name(query_names *names, ts_text text)
 {
-    uint32_t *const slot =
-        query_map_at(&names->map, 0, XXH3_64bits(text.text, text.size));
-    if (!slot) return NULL;
-    for (query_name *n = *slot ? names->items[*slot - 1] : NULL; n; n = n->next)
+    const uint64_t hash = cli_hash(text.text, text.size);
+    uint32_t at;
+    for (size_t i = 0;
+         (at = cli_index_next(&names->index, hash, &i)) != CLI_NONE;) {
+        query_name *const n = names->items[at];
         if (strlen(n->name) == text.size &&
             !memcmp(n->name, text.text, text.size))
             return n;
-    if (names->count == names->room) {
-        const size_t room = names->room ? 2 * names->room : 64;
-        query_name **const more =
-            realloc(names->items, room * sizeof(query_name *));
-        if (!more) return NULL;
-        names->items = more;
-        names->room = room;
     }
+    if (!cli_grow(&names->items, &names->room, names->count + 1,
+                  sizeof *names->items))
+        return NULL;
     query_name *const made = make_name(text);
-    if (!made) return NULL;
-    made->next = *slot ? names->items[*slot - 1] : NULL;
-    names->items[names->count++] = made;
-    *slot = (uint32_t)names->count;
-    return made;
+    if (!made || !cli_index_add(&names->index, hash, (uint32_t)names->count)) {
+        free_name(made);
+        return NULL;
+    }
+    return names->items[names->count++] = made;
 }
 
 ts_text query_demangled(query *q, ts_text name, bool brief)
@@ -80,13 +82,11 @@ ts_text query_demangled(query *q, ts_text name, bool brief)
 
 static void close_names(query_names *names)
 {
-    for (size_t i = 0; names && i < names->count; i++) {
-        free(names->items[i]->name);
-        free(names->items[i]->read);
-        free(names->items[i]);
-    }
-    if (names) query_map_close(&names->map);
-    if (names) free(names->items);
+    if (!names) return;
+    for (size_t i = 0; i < names->count; i++)
+        free_name(names->items[i]);
+    cli_index_close(&names->index);
+    free(names->items);
     free(names);
 }
 

@@ -134,19 +134,13 @@ typedef struct intervals {
     bool sorted; // so far
 } intervals;
 
-// `items` with room for one more than `count`. NULL, which the query is told,
-// without memory: `items` stay.
-static void *grow(sqlite3_context *context, void *items, size_t count,
-                  size_t *room, size_t size)
+// Room for one more; false, which the query is told, without memory.
+static bool grow(sqlite3_context *context, void *items, size_t count,
+                 size_t *room, size_t size)
 {
-    if (count < *room) return items;
-    const size_t more = *room ? *room * 2 : 64;
-    void *const grown = realloc(items, more * size);
-    if (grown)
-        *room = more;
-    else
-        sqlite3_result_error_nomem(context);
-    return grown;
+    if (cli_grow(items, room, count + 1, size)) return true;
+    sqlite3_result_error_nomem(context);
+    return false;
 }
 
 // Neighbours that touch become one at once: what comes in order stays small.
@@ -168,10 +162,7 @@ static void union_step(sqlite3_context *context, int count, sqlite3_value **v)
     }
     if (!last) all->sorted = true;
     if (last && one.start < last->start) all->sorted = false;
-    void *const items =
-        grow(context, all->items, all->count, &all->room, sizeof one);
-    if (!items) return;
-    all->items = items;
+    if (!grow(context, &all->items, all->count, &all->room, sizeof one)) return;
     all->items[all->count++] = one;
 }
 
@@ -230,10 +221,7 @@ static void add_number(sqlite3_context *context, sqlite3_value *value,
                        sqlite3_value_numeric_type(value) != SQLITE_INTEGER };
     one.integer = sqlite3_value_int64(value);
     one.value = sqlite3_value_double(value);
-    void *const items =
-        grow(context, all->items, all->count, &all->room, sizeof one);
-    if (!items) return;
-    all->items = items;
+    if (!grow(context, &all->items, all->count, &all->room, sizeof one)) return;
     all->items[all->count++] = one;
 }
 

@@ -113,12 +113,9 @@ static bool list_stays(query_graph *g)
         ts_state_spans stays = ts_timeline_state_spans(g->timeline, lane);
         ts_state_span stay;
         while (ts_state_spans_next(&stays, &stay)) {
-            if (g->stay_count == room) {
-                room = room ? 2 * room : 256;
-                stay_row *const more = realloc(g->stays, room * sizeof *more);
-                if (!more) return false;
-                g->stays = more;
-            }
+            if (!cli_grow(&g->stays, &room, g->stay_count + 1,
+                          sizeof *g->stays))
+                return false;
             g->stays[g->stay_count++] = (stay_row){ stay, (uint32_t)lane };
         }
     }

@@ -15,12 +15,13 @@ typedef struct open_zone {
 
 typedef struct thread_stack {
     open_zone *items;
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
 } thread_stack;
 
 typedef struct walk {
     query_nesting *to;
-    query_map threads; // track to number + 1
+    cli_map threads; // track to number + 1
     thread_stack *stacks;
     uint32_t stack_count;
 } walk;
@@ -48,7 +49,7 @@ static bool list_zones(const ts_reader *reader, query_nesting *to)
 
 static thread_stack *stack_of(walk *w, uint32_t track)
 {
-    uint32_t *const slot = query_map_at(&w->threads, 0, track);
+    uint64_t *const slot = cli_map_at(&w->threads, track);
     if (!slot) return NULL;
     if (*slot) return &w->stacks[*slot - 1];
     thread_stack *const more =
@@ -62,13 +63,8 @@ static thread_stack *stack_of(walk *w, uint32_t track)
 
 static bool push(thread_stack *s, open_zone zone)
 {
-    if (s->count == s->room) {
-        const uint32_t room = s->room ? 2 * s->room : 16;
-        open_zone *const more = realloc(s->items, room * sizeof *more);
-        if (!more) return false;
-        s->items = more;
-        s->room = room;
-    }
+    if (!cli_grow(&s->items, &s->room, (size_t)s->count + 1, sizeof *s->items))
+        return false;
     s->items[s->count++] = zone;
     return true;
 }
@@ -137,7 +133,7 @@ int query_nesting_make(query_file *file)
     for (uint32_t i = 0; i < w.stack_count; i++)
         free(w.stacks[i].items);
     free(w.stacks);
-    query_map_close(&w.threads);
+    cli_map_close(&w.threads);
     if (code != SQLITE_OK) query_nesting_close(file);
     return code;
 }

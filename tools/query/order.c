@@ -78,10 +78,11 @@ typedef struct shown {
 
 enum { DIRECT = 4096 };
 typedef struct dictionary {
-    uint32_t direct[DIRECT]; // of small raw numbers of the first file: + 1
+    uint64_t direct[DIRECT]; // of small raw numbers of the first file: + 1
     query_map map;           // of others, likewise
     shown *items;
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     uint32_t *ranks; // by number
 } dictionary;
 
@@ -94,13 +95,8 @@ static int by_cell(const void *a, const void *b)
 
 static bool add_shown(dictionary *d, const query_cell *cell)
 {
-    if (d->count == d->room) {
-        const uint32_t room = d->room ? 2 * d->room : 64;
-        shown *const more = realloc(d->items, room * sizeof *more);
-        if (!more) return false;
-        d->items = more;
-        d->room = room;
-    }
+    if (!cli_grow(&d->items, &d->room, (size_t)d->count + 1, sizeof *d->items))
+        return false;
     d->items[d->count] = (shown){ *cell, d->count };
     d->count++;
     return true;
@@ -131,17 +127,17 @@ static bool number_rows(const query *q, const query_rows *rows,
         const uint64_t raw = query_raw(rows, order->raw, i);
         const uint32_t file = (uint32_t)query_raw(rows, RAW_FILE, i);
         if (raw != last || file != last_file) {
-            uint32_t *const slot = raw < DIRECT && !file
+            uint64_t *const slot = raw < DIRECT && !file
                                        ? &d->direct[raw]
                                        : query_map_at(&d->map, file, raw);
             if (!slot) return false;
             if (!*slot) {
                 const query_cell cell =
                     query_show_cell(q, file, order->show, raw);
-                *slot = d->count + 1;
+                *slot = (uint64_t)d->count + 1;
                 if (!add_shown(d, &cell)) return false;
             }
-            number = *slot - 1;
+            number = (uint32_t)*slot - 1;
             last = raw;
             last_file = file;
         }

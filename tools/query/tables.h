@@ -359,14 +359,14 @@ int query_rows_index(query_rows *rows, uint32_t raw, int64_t **keys);
 
 // Numbers by file and raw number.
 typedef struct query_map {
-    struct query_map_slot *slots;
-    size_t size, count; // size: a power of two
+    cli_map *files;
+    size_t room;
     uint64_t last_raw;
     uint32_t last_file, last_value;
     bool has_last;
 } query_map;
 // A pointer to the number, 0 at first; NULL: no memory.
-uint32_t *query_map_at(query_map *map, uint32_t file, uint64_t raw);
+uint64_t *query_map_at(query_map *map, uint32_t file, uint64_t raw);
 void query_map_close(query_map *map);
 
 // A condition `column op value` that is looked at before SQLite does.

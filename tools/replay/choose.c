@@ -11,7 +11,7 @@ typedef struct stay {
 
 typedef struct file_zones {
     stay *stays; // by thread, then time; those of one thread do not touch
-    size_t count, capacity;
+    size_t count, room;
     uint8_t *sites; // bits of site numbers that are wanted
     size_t site_bytes;
     uint8_t *rows; // bits of GPU operations by row: launched from such a site
@@ -85,13 +85,8 @@ static bool is_wanted(const replay_choice *c, ts_text name)
 
 static bool add_stay(file_zones *z, uint32_t thread, int64_t from, int64_t to)
 {
-    if (z->count == z->capacity) {
-        const size_t capacity = z->capacity ? 2 * z->capacity : 64;
-        stay *const more = realloc(z->stays, capacity * sizeof *more);
-        if (!more) return false;
-        z->stays = more;
-        z->capacity = capacity;
-    }
+    if (!cli_grow(&z->stays, &z->room, z->count + 1, sizeof *z->stays))
+        return false;
     const stay one = { thread, from, to };
     z->stays[z->count++] = one;
     return true;

@@ -80,7 +80,7 @@ ts_result replay_run(replay_job *job, uint64_t loops);
 // Tracks that a list names, and the file of each; see replay_list_close.
 typedef struct replay_list {
     uint32_t *tracks, *files;
-    size_t count, capacity;
+    size_t count, room;
     const uint32_t *processes; // only what belongs to one of these
     size_t process_count;      // (0: all)
 } replay_list;

@@ -77,16 +77,13 @@ typedef struct want {
 
 static bool append(replay_list *list, uint32_t file, uint32_t track)
 {
-    if (list->count == list->capacity) {
-        const size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        uint32_t *const tracks =
-            realloc(list->tracks, capacity * sizeof *tracks);
-        if (tracks) list->tracks = tracks;
-        uint32_t *const files = realloc(list->files, capacity * sizeof *files);
-        if (files) list->files = files;
-        if (!tracks || !files) return false;
-        list->capacity = capacity;
-    }
+    size_t rooms[2] = { list->room, list->room };
+    if (!cli_grow(&list->tracks, &rooms[0], list->count + 1,
+                  sizeof *list->tracks) ||
+        !cli_grow(&list->files, &rooms[1], list->count + 1,
+                  sizeof *list->files))
+        return false;
+    list->room = rooms[0];
     list->tracks[list->count] = track;
     list->files[list->count++] = file;
     return true;

@@ -189,7 +189,7 @@ static bool is_fringe(const view_drawing *d, const view_row *row, uint32_t c)
 
 static void put_bars(view_drawing *d, const view_row *row, int look)
 {
-    uint32_t end_of_bar = VIEW_NONE;
+    uint32_t end_of_bar = CLI_NONE;
     for (uint32_t c = 0; c < d->rows.columns;) {
         const view_cell *const cell = &row->cells[c];
         if (!cell->key || !is_solid(d, cell)) {
@@ -213,9 +213,8 @@ static void put_bars(view_drawing *d, const view_row *row, int look)
 static void put_curve(view_drawing *d, const view_row *row, double low,
                       double high)
 {
-    const ts_text name = row->track == VIEW_NONE
-                             ? (ts_text){ "", 0 }
-                             : d->v->tracks[row->track].name;
+    const ts_text name = row->track == CLI_NONE ? (ts_text){ "", 0 }
+                                                : d->v->tracks[row->track].name;
     view_style style = { .fg = name_color(name) };
     if (!d->v->color) style = view_plain;
     const bool carries = row->type == VIEW_ROW_COUNTER;

@@ -3,6 +3,13 @@
 */
 #include "tools/view/view.h"
 
+static void no_memory(void)
+{
+    fputs("ts-view: out of memory; ask for less with --from, --to or --limit\n",
+          stderr);
+    exit(CLI_FAILED);
+}
+
 void *view_resize(void *memory, size_t count, size_t size)
 {
     if (!count) {
@@ -11,78 +18,18 @@ void *view_resize(void *memory, size_t count, size_t size)
     }
     void *const more =
         count > SIZE_MAX / size ? NULL : realloc(memory, count * size);
-    if (more) return more;
-    fputs("ts-view: out of memory; ask for less with --from, --to or --limit\n",
-          stderr);
-    exit(CLI_FAILED);
+    if (!more) no_memory();
+    return more;
 }
 
-/* ---- Map: open addressing, at most 5/8 full ----------------------------- */
-
-static size_t slot_of(const view_map *map, uint64_t key)
+void view_grow(void *array, size_t *room, size_t count, size_t size)
 {
-    uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
-    hash ^= hash >> 32;
-    size_t slot = (size_t)hash & (map->capacity - 1);
-    while (map->values[slot] != VIEW_NONE && map->keys[slot] != key)
-        slot = (slot + 1) & (map->capacity - 1);
-    return slot;
+    if (!cli_grow(array, room, count, size)) no_memory();
 }
 
-static void map_grow(view_map *map)
+void view_map_set(cli_map *map, uint64_t key, uint32_t value)
 {
-    view_map more = { .capacity = map->capacity ? map->capacity * 2 : 64 };
-    more.keys = view_resize(NULL, more.capacity, sizeof *more.keys);
-    more.values = view_resize(NULL, more.capacity, sizeof *more.values);
-    memset(more.values, 0xFF, more.capacity * sizeof *more.values);
-    for (size_t i = 0; i < map->capacity; i++) {
-        if (map->values[i] == VIEW_NONE) continue;
-        const size_t slot = slot_of(&more, map->keys[i]);
-        more.keys[slot] = map->keys[i];
-        more.values[slot] = map->values[i];
-        more.count++;
-    }
-    view_map_free(map);
-    *map = more;
-}
-
-uint32_t view_map_get(const view_map *map, uint64_t key)
-{
-    return map->capacity ? map->values[slot_of(map, key)] : VIEW_NONE;
-}
-
-void view_map_set(view_map *map, uint64_t key, uint32_t value)
-{
-    if (map->count * 8 >= map->capacity * 5) map_grow(map);
-    const size_t slot = slot_of(map, key);
-    if (map->values[slot] == VIEW_NONE) map->count++;
-    map->keys[slot] = key;
-    map->values[slot] = value;
-}
-
-void view_map_remove(view_map *map, uint64_t key)
-{
-    if (!map->capacity) return;
-    size_t hole = slot_of(map, key);
-    if (map->values[hole] == VIEW_NONE) return;
-    map->values[hole] = VIEW_NONE;
-    map->count--;
-    // Entries behind the hole that were pushed past it move back.
-    for (size_t i = (hole + 1) & (map->capacity - 1);
-         map->values[i] != VIEW_NONE; i = (i + 1) & (map->capacity - 1)) {
-        const uint32_t value = map->values[i];
-        map->values[i] = VIEW_NONE;
-        const size_t slot = slot_of(map, map->keys[i]);
-        map->keys[slot] = map->keys[i];
-        map->values[slot] = value;
-    }
-}
-
-void view_map_free(view_map *map)
-{
-    free(map->keys);
-    free(map->values);
-    *map = (view_map){ 0 };
+    if (!cli_map_set(map, key, value)) no_memory();
 }
 
 /* ---- Tracks ------------------------------------------------------------- */
@@ -107,8 +54,8 @@ static void want_children(view *v)
     for (int round = 0; v->track_list && round < 4; round++)
         for (size_t i = 0; i < v->track_count; i++) {
             const ts_track *const t = &v->tracks[i];
-            const uint32_t parent = view_map_get(&v->track_index, t->parent);
-            if (parent != VIEW_NONE && v->track_wanted[parent] &&
+            const uint32_t parent = cli_map_row(&v->track_index, t->parent);
+            if (parent != CLI_NONE && v->track_wanted[parent] &&
                 v->tracks[parent].type != TS_TRACK_PROCESS)
                 v->track_wanted[i] = true;
         }
@@ -150,7 +97,7 @@ void view_twins_find(view *v)
 void view_tracks_load(view *v)
 {
     v->track_count = 0;
-    view_map_free(&v->track_index);
+    cli_map_close(&v->track_index);
     ts_track track;
     for (size_t i = 0; ts_reader_track_at(v->trace.reader, i, &track); i++)
         track_add(v, &track);
@@ -172,8 +119,8 @@ ts_text view_track_name(const view *v, const ts_track *track, cli_text *made)
 
 uint32_t view_track_at(view *v, uint32_t id)
 {
-    const uint32_t known = view_map_get(&v->track_index, id);
-    if (known != VIEW_NONE) return known;
+    const uint32_t known = cli_map_row(&v->track_index, id);
+    if (known != CLI_NONE) return known;
     const ts_track track = { .id = id, .number = id };
     track_add(v, &track);
     return (uint32_t)v->track_count - 1;

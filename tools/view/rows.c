@@ -13,8 +13,8 @@ static view_row *row_of(view_rows *rows, view_row_type type, uint32_t track,
                         uint32_t part)
 {
     const uint64_t key = row_key(type, track, part);
-    const uint32_t known = view_map_get(&rows->index, key);
-    if (known != VIEW_NONE) return &rows->rows[known];
+    const uint32_t known = cli_map_row(&rows->index, key);
+    if (known != CLI_NONE) return &rows->rows[known];
     rows->rows = view_resize(rows->rows, rows->count + 1, sizeof *rows->rows);
     view_row *const row = &rows->rows[rows->count];
     *row = (view_row){ .type = type, .track = track, .part = part };
@@ -224,7 +224,7 @@ static uint32_t take_item(const view_item *item, void *user)
     default:
         if (item->kind >= TS_EVENT_GPU_FIRST) take_work(rows, item);
     }
-    return VIEW_NONE;
+    return CLI_NONE;
 }
 
 // The longest frame of each cell, for drawing frames small.
@@ -252,7 +252,7 @@ static void take_interval(const view_interval *interval, void *user)
     const bool frame = interval->kind == TS_EVENT_FRAME;
     view_row *const row =
         row_of(rows, frame ? VIEW_ROW_FRAMES : VIEW_ROW_SPANS,
-               frame ? interval->track : VIEW_NONE, (uint32_t)interval->key);
+               frame ? interval->track : CLI_NONE, (uint32_t)interval->key);
     cover(rows, row, interval->start_ns, interval->end_ns, interval->key,
           false);
     if (frame) take_frame(rows, row, interval);
@@ -349,8 +349,8 @@ static void take_losses(view_rows *rows)
         if (loss.cause >= TS_LOSS_STALL_FIRST || !loss.count) continue;
         if (loss.last_ns < v->from_ns || loss.first_ns >= v->to_ns) continue;
         const uint32_t track =
-            loss.track ? view_track_at(v, loss.track) : VIEW_NONE;
-        if (track != VIEW_NONE && !v->track_wanted[track]) continue;
+            loss.track ? view_track_at(v, loss.track) : CLI_NONE;
+        if (track != CLI_NONE && !v->track_wanted[track]) continue;
         view_row *const row = row_of(rows, VIEW_ROW_LOSS, track, 0);
         row->count += loss.count;
         const int64_t first = clamp(loss.first_ns, v->from_ns, v->to_ns - 1);
@@ -387,7 +387,7 @@ static uint32_t rank_branch(const branch *all, size_t count, uint32_t parent,
             high = middle;
     }
     for (; low < count && all[low].parent == parent; low++) {
-        if (ranks[all[low].track] != VIEW_NONE) continue; // a circle
+        if (ranks[all[low].track] != CLI_NONE) continue; // a circle
         ranks[all[low].track] = next++;
         if (depth < 16 && all[low].id)
             next = rank_branch(all, count, all[low].id, ranks, next, depth + 1);
@@ -404,14 +404,14 @@ uint32_t *view_track_order(const view *v)
         const ts_track *const t = &v->tracks[i];
         // Counters come last, wherever they hang.
         const uint32_t parent =
-            t->type == TS_TRACK_COUNTER ? VIEW_NONE : t->parent;
+            t->type == TS_TRACK_COUNTER ? CLI_NONE : t->parent;
         all[i] = (branch){ parent, t->type, t->id, (uint32_t)i };
-        ranks[i] = VIEW_NONE;
+        ranks[i] = CLI_NONE;
     }
     qsort(all, count, sizeof *all, by_parent);
     uint32_t next = rank_branch(all, count, 0, ranks, 0, 0);
     for (size_t i = 0; i < count; i++) // their parents are missing
-        if (ranks[all[i].track] == VIEW_NONE)
+        if (ranks[all[i].track] == CLI_NONE)
             next = rank_branch(all, count, all[i].parent, ranks, next, 0);
     free(all);
     return ranks;
@@ -437,8 +437,7 @@ static void sort_rows(view_rows *rows)
     ranked *const all = view_resize(NULL, rows->count + 1, sizeof *all);
     for (size_t i = 0; i < rows->count; i++) {
         const view_row *const row = &rows->rows[i];
-        const bool top =
-            row->track == VIEW_NONE || row->type == VIEW_ROW_FRAMES;
+        const bool top = row->track == CLI_NONE || row->type == VIEW_ROW_FRAMES;
         all[i] = (ranked){ top ? 0 : ranks[row->track] + 1, *row };
     }
     qsort(all, rows->count, sizeof *all, by_rank);
@@ -446,7 +445,7 @@ static void sort_rows(view_rows *rows)
         rows->rows[i] = all[i].row;
     free(all);
     free(ranks);
-    view_map_free(&rows->index); // its positions are void now
+    cli_map_close(&rows->index); // its positions are void now
 }
 
 /* ---- Collecting --------------------------------------------------------- */
@@ -488,6 +487,6 @@ void view_rows_free(view_rows *rows)
         free(rows->rows[i].cells);
     free(rows->rows);
     free(rows->deepest);
-    view_map_free(&rows->index);
+    cli_map_close(&rows->index);
     *rows = (view_rows){ 0 };
 }

@@ -39,11 +39,8 @@ void view_samples_add(view_samples *samples, int64_t value)
         class_add(samples, value);
         return;
     }
-    if (samples->count == samples->capacity) {
-        samples->capacity = samples->capacity ? samples->capacity * 2 : 8;
-        samples->values = view_resize(samples->values, samples->capacity,
-                                      sizeof *samples->values);
-    }
+    view_grow(&samples->values, &samples->room, samples->count + 1,
+              sizeof *samples->values);
     samples->values[samples->count++] = value;
 }
 

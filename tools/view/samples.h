@@ -15,7 +15,7 @@
 #define VIEW_SAMPLES_MAX (UINT64_C(1) << 24)
 typedef struct view_samples {
     int64_t *values; // NULL once they are counted in classes
-    size_t count, capacity;
+    size_t count, room;
     uint64_t *classes[64]; // by power of two, 128 counts each
     bool rounded;
 } view_samples;

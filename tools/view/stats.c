@@ -39,12 +39,12 @@ typedef struct piece {
 typedef struct stats {
     view *v;
     piece *pieces;
-    size_t piece_count, piece_capacity;
+    size_t piece_count, piece_room;
     duration_stat **stats;
     value_stat **values;
     size_t count, value_count;
-    view_map by_key, by_name, value_by_key; // to positions
-    uint64_t kept;                          // durations that are kept exactly
+    cli_map by_key, by_name, value_by_key; // to positions
+    uint64_t kept;                         // durations that are kept exactly
     bool rounded;
 } stats;
 
@@ -65,7 +65,7 @@ static uint32_t stat_of_name(stats *s, uint64_t key)
     const ts_event_kind kind = (ts_event_kind)(key >> 32);
     const ts_text name = view_key_text(s->v, key, &made);
     uint64_t hash = name_hash(kind, name);
-    for (uint32_t at; (at = view_map_get(&s->by_name, hash)) != VIEW_NONE;
+    for (uint32_t at; (at = cli_map_row(&s->by_name, hash)) != CLI_NONE;
          hash++) {
         const duration_stat *const old = s->stats[at];
         if (old->kind == kind && old->name.size == name.size &&
@@ -99,8 +99,8 @@ static void note_file(const stats *s, uint64_t key, duration_stat *stat)
 
 static uint32_t stat_of_key(stats *s, uint64_t key)
 {
-    uint32_t at = view_map_get(&s->by_key, key);
-    if (at != VIEW_NONE) return at;
+    uint32_t at = cli_map_row(&s->by_key, key);
+    if (at != CLI_NONE) return at;
     at = stat_of_name(s, key);
     note_file(s, key, s->stats[at]);
     view_map_set(&s->by_key, key, at);
@@ -139,8 +139,8 @@ static void stat_add(stats *s, duration_stat *stat, int64_t ns)
 static value_stat *value_of_key(stats *s, ts_event_kind kind, uint32_t id)
 {
     const uint64_t key = (uint64_t)kind << 32 | id;
-    const uint32_t known = view_map_get(&s->value_by_key, key);
-    if (known != VIEW_NONE) return s->values[known];
+    const uint32_t known = cli_map_row(&s->value_by_key, key);
+    if (known != CLI_NONE) return s->values[known];
     value_stat *const fresh = view_resize(NULL, 1, sizeof *fresh);
     *fresh = (value_stat){ .kind = kind, .unit = { "bytes", 5 } };
     if (kind == TS_EVENT_COUNTER) {
@@ -227,9 +227,9 @@ static bool is_of_profiler(const view *v, const view_item *item)
 {
     static const char prefix[] = "profiler ";
     const ts_track *const track = &v->tracks[item->track];
-    const uint32_t parent = view_map_get(&v->track_index, track->parent);
+    const uint32_t parent = cli_map_row(&v->track_index, track->parent);
     if (item->kind != TS_EVENT_ZONE) return false;
-    if (parent != VIEW_NONE && v->tracks[parent].type == TS_TRACK_DEVICE)
+    if (parent != CLI_NONE && v->tracks[parent].type == TS_TRACK_DEVICE)
         return true;
     return !track->number && track->name.size > sizeof prefix &&
            !memcmp(track->name.text, prefix, sizeof prefix - 1);
@@ -255,7 +255,7 @@ static void take_away(stats *s, const view_item *item)
         const int64_t both =
             item->end_ns < zone->end_ns ? item->end_ns : zone->end_ns;
         if (both <= from) continue;
-        if (zone->tag != VIEW_NONE)
+        if (zone->tag != CLI_NONE)
             s->stats[zone->tag]->self_ns -= (uint64_t)(both - from);
         from = both;
     }
@@ -268,7 +268,7 @@ static uint32_t take_item(const view_item *item, void *user)
     stats *const s = user;
     take_values(s, item);
     if (!has_duration(item->kind) || is_of_profiler(s->v, item))
-        return VIEW_NONE;
+        return CLI_NONE;
     const uint32_t at = stat_of_key(s, view_key(item->columns, item->row));
     const int64_t ns = item->end_ns - item->start_ns;
     stat_cover(s, s->stats[at], item->start_ns, item->end_ns);
@@ -286,11 +286,8 @@ static void take_interval(const view_interval *interval, void *user)
     const int64_t ns = interval->end_ns - interval->start_ns;
     stat_add(s, s->stats[at], ns);
     s->stats[at]->total_ns += (uint64_t)ns;
-    if (s->piece_count == s->piece_capacity) {
-        s->piece_capacity = s->piece_capacity ? s->piece_capacity * 2 : 64;
-        s->pieces =
-            view_resize(s->pieces, s->piece_capacity, sizeof *s->pieces);
-    }
+    view_grow(&s->pieces, &s->piece_room, s->piece_count + 1,
+              sizeof *s->pieces);
     s->pieces[s->piece_count++] =
         (piece){ interval->start_ns, interval->end_ns, at };
 }
@@ -651,7 +648,7 @@ void view_stats(view *v)
         free(s.values[i]);
     free(s.stats);
     free(s.values);
-    view_map_free(&s.by_key);
-    view_map_free(&s.by_name);
-    view_map_free(&s.value_by_key);
+    cli_map_close(&s.by_key);
+    cli_map_close(&s.by_name);
+    cli_map_close(&s.value_by_key);
 }

@@ -46,8 +46,8 @@ static cli_text side_text(const view_drawing *d, const view_row *row)
     cli_text text = { "" };
     const view *const v = d->v;
     const double range = (double)d->rows.range_ns;
-    const ts_text unit = row->track == VIEW_NONE ? (ts_text){ "", 0 }
-                                                 : v->tracks[row->track].unit;
+    const ts_text unit = row->track == CLI_NONE ? (ts_text){ "", 0 }
+                                                : v->tracks[row->track].unit;
     switch (row->type) {
     case VIEW_ROW_ZONES:
         if (row->part) break;
@@ -88,13 +88,13 @@ const char *view_part_name(view_row_type type)
 static uint32_t parent_of(const view *v, uint32_t track)
 {
     const uint32_t parent =
-        view_map_get(&v->track_index, v->tracks[track].parent);
-    if (parent == VIEW_NONE || parent == track) return VIEW_NONE;
+        cli_map_row(&v->track_index, v->tracks[track].parent);
+    if (parent == CLI_NONE || parent == track) return CLI_NONE;
     const ts_track_type type = v->tracks[parent].type;
     return type == TS_TRACK_DEVICE || type == TS_TRACK_CONTEXT ||
                    (type == TS_TRACK_PROCESS && v->several)
                ? parent
-               : VIEW_NONE;
+               : CLI_NONE;
 }
 
 // A context is worth a line of its own only if its device has several.
@@ -117,15 +117,15 @@ static bool is_merged(const view *v, uint32_t track)
     return type == TS_TRACK_DEVICE ||
            (type == TS_TRACK_PROCESS && v->several) ||
            (type == TS_TRACK_CONTEXT &&
-            (has_header(v, track) || parent_of(v, track) != VIEW_NONE));
+            (has_header(v, track) || parent_of(v, track) != CLI_NONE));
 }
 
 static uint32_t indent_of(const view *v, uint32_t track)
 {
     uint32_t indent = 0;
-    for (int i = 0; i < 4 && track != VIEW_NONE; i++) {
+    for (int i = 0; i < 4 && track != CLI_NONE; i++) {
         track = parent_of(v, track);
-        if (track != VIEW_NONE && has_header(v, track)) indent++;
+        if (track != CLI_NONE && has_header(v, track)) indent++;
     }
     return indent;
 }
@@ -148,7 +148,7 @@ static void label_row(row_label *label, const view *v, const view_row *row,
         const uint64_t kind =
             row->type == VIEW_ROW_FRAMES ? TS_EVENT_FRAME : TS_EVENT_SPAN;
         label->name = view_key_text(v, kind << 32 | row->part, &label->made);
-    } else if (row->track == VIEW_NONE) {
+    } else if (row->track == CLI_NONE) {
         label->name = (ts_text){ "session", 7 };
     } else if (is_merged(v, row->track)) {
         label->indent = indent_of(v, row->track) + has_header(v, row->track);
@@ -398,7 +398,7 @@ static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
     const view *const v = d->v;
     uint32_t path[4];
     int count = 0;
-    for (uint32_t at = track; count < 4 && at != VIEW_NONE;
+    for (uint32_t at = track; count < 4 && at != CLI_NONE;
          at = parent_of(v, at))
         if ((v->tracks[at].type == TS_TRACK_DEVICE ||
              v->tracks[at].type == TS_TRACK_PROCESS ||
@@ -466,7 +466,7 @@ void view_timeline_print(view_drawing *d)
             continue;
         }
         shown += first;
-        if (first && row->track != VIEW_NONE && row->type > VIEW_ROW_SPANS)
+        if (first && row->track != CLI_NONE && row->type > VIEW_ROW_SPANS)
             print_headers(d, row->track, headed);
         print_row(d, i);
     }

@@ -17,21 +17,11 @@
 
 /* ==== 1. View ============================================================ */
 
-#define VIEW_NONE      UINT32_MAX
 #define VIEW_ALL_KINDS (UINT64_MAX >> (64 - TS_EVENT_LIMIT))
 
-// Keys of 64 bits to numbers of 32. All zeros is an empty map.
-typedef struct view_map {
-    uint64_t *keys;
-    uint32_t *values;
-    size_t count, capacity;
-} view_map;
-
-uint32_t view_map_get(const view_map *map, uint64_t key); // or VIEW_NONE
-void view_map_set(view_map *map, uint64_t key, uint32_t value);
-void view_map_remove(view_map *map, uint64_t key);
-void view_map_free(view_map *map);
-
+// As cli_map_set, cli_grow, but they end the process when memory is short.
+void view_map_set(cli_map *map, uint64_t key, uint32_t value);
+void view_grow(void *array, size_t *room, size_t count, size_t size);
 // As realloc, but ends the process when memory is short. size 0 frees.
 void *view_resize(void *memory, size_t count, size_t size);
 
@@ -49,15 +39,15 @@ typedef struct view {
     uint32_t depth;         // rows of nested zones (0: by the room there is)
     uint32_t width, height; // height 0: as many lines as there are
     bool color, unicode, json;
-    cli_json out;         // of --json
-    uint64_t listed;      // events so far
-    ts_track *tracks;     // those that the trace defines, then those it uses
-    size_t track_count;   // without a definition
-    bool *track_wanted;   // by track_list
-    bool *track_twin;     // threads whose name is another one's too:
-    size_t twin_count;    // of the tracks that the trace defines
-    view_map track_index; // id to position in tracks
-    struct view *more;    // of further files, with --states: more_count
+    cli_json out;        // of --json
+    uint64_t listed;     // events so far
+    ts_track *tracks;    // those that the trace defines, then those it uses
+    size_t track_count;  // without a definition
+    bool *track_wanted;  // by track_list
+    bool *track_twin;    // threads whose name is another one's too:
+    size_t twin_count;   // of the tracks that the trace defines
+    cli_map track_index; // id to position in tracks
+    struct view *more;   // of further files, with --states: more_count
     size_t more_count;
     int64_t rank; // if `ranked`: all files are of another one
     bool ranked;
@@ -182,7 +172,7 @@ typedef struct view_cell {
 
 typedef struct view_row {
     view_row_type type;
-    uint32_t track; // position in v->tracks, VIEW_NONE: the session
+    uint32_t track; // position in v->tracks, CLI_NONE: the session
     uint32_t part;  // zones: depth; frames and spans: site
     uint64_t count;
     int64_t total_ns;      // that it is busy, of the range
@@ -201,7 +191,7 @@ typedef struct view_rows {
     uint32_t columns;
     view_row *rows; // in the order in which they are shown
     size_t count;
-    view_map index;
+    cli_map index;
     uint32_t depth_limit;
     uint32_t *deepest; // levels of zones, for each track
     size_t deepest_count;

@@ -9,7 +9,8 @@
 
 typedef struct track_state {
     view_zone *stack; // the zones around the present one
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t room;
     bool has_before; // a counter sample before the range was given
 } track_state;
 
@@ -36,11 +37,8 @@ static track_state *state_of(walk *w, uint32_t track)
 
 static void push(track_state *state, view_zone zone)
 {
-    if (state->count == state->capacity) {
-        state->capacity = state->capacity ? state->capacity * 2 : 16;
-        state->stack =
-            view_resize(state->stack, state->capacity, sizeof *state->stack);
-    }
+    view_grow(&state->stack, &state->room, (size_t)state->count + 1,
+              sizeof *state->stack);
     state->stack[state->count++] = zone;
 }
 
@@ -105,7 +103,7 @@ static void walk_row(walk *w, const ts_columns *columns, uint32_t row,
 
 static void walk_columns(walk *w, const ts_columns *columns, bool forwards)
 {
-    uint32_t track = VIEW_NONE;
+    uint32_t track = CLI_NONE;
     if (columns->track != TS_TRACK_MIXED)
         track = view_track_at(w->v, columns->track);
     for (uint32_t i = 0; i < columns->count; i++) {
@@ -203,22 +201,20 @@ typedef struct interval_walk {
     void (*call)(const view_interval *interval, void *user);
     void *user;
     pending *pendings;
-    uint32_t count, capacity, free_first;
-    view_map frames, spans; // to positions in pendings
+    uint32_t count, free_first;
+    size_t room;
+    cli_map frames, spans; // to positions in pendings
 } interval_walk;
 
 static uint32_t pending_add(interval_walk *w)
 {
-    if (w->free_first != VIEW_NONE) {
+    if (w->free_first != CLI_NONE) {
         const uint32_t at = w->free_first;
         w->free_first = w->pendings[at].next;
         return at;
     }
-    if (w->count == w->capacity) {
-        w->capacity = w->capacity ? w->capacity * 2 : 16;
-        w->pendings =
-            view_resize(w->pendings, w->capacity, sizeof *w->pendings);
-    }
+    view_grow(&w->pendings, &w->room, (size_t)w->count + 1,
+              sizeof *w->pendings);
     return w->count++;
 }
 
@@ -228,7 +224,7 @@ static void interval_end(interval_walk *w, pending *p, int64_t end_ns)
     w->call(&p->interval, w->user);
 }
 
-static void pending_start(interval_walk *w, view_map *map, uint64_t id,
+static void pending_start(interval_walk *w, cli_map *map, uint64_t id,
                           const ts_event *event)
 {
     const uint32_t at = pending_add(w);
@@ -246,8 +242,8 @@ static void take_frame(interval_walk *w, const ts_event *event)
 {
     const uint64_t site = ts_event_value(event, TS_COLUMN_SITE) & UINT32_MAX;
     const uint64_t id = (uint64_t)event->track << 32 | site;
-    const uint32_t at = view_map_get(&w->frames, id);
-    if (at == VIEW_NONE) {
+    const uint32_t at = cli_map_row(&w->frames, id);
+    if (at == CLI_NONE) {
         pending_start(w, &w->frames, id, event);
         return;
     }
@@ -259,10 +255,10 @@ static void take_span(interval_walk *w, const ts_event *event)
 {
     const uint64_t id = ts_event_value(event, TS_COLUMN_ID);
     const uint64_t phase = ts_event_value(event, TS_COLUMN_PHASE);
-    const uint32_t at = view_map_get(&w->spans, id);
-    if (at != VIEW_NONE) { // its end, or a start in place of a lost end
+    const uint32_t at = cli_map_row(&w->spans, id);
+    if (at != CLI_NONE) { // its end, or a start in place of a lost end
         interval_end(w, &w->pendings[at], event->start_ns);
-        view_map_remove(&w->spans, id);
+        cli_map_remove(&w->spans, id);
         w->pendings[at].used = false;
         w->pendings[at].next = w->free_first;
         w->free_first = at;
@@ -285,7 +281,7 @@ void view_intervals(view *v, uint64_t kinds,
         .kinds = kinds & (TS_FILTER(FRAME) | TS_FILTER(SPAN)),
     };
     interval_walk w = {
-        .v = v, .call = call, .user = user, .free_first = VIEW_NONE
+        .v = v, .call = call, .user = user, .free_first = CLI_NONE
     };
     ts_cursor *cursor;
     ts_event event;
@@ -301,6 +297,6 @@ void view_intervals(view *v, uint64_t kinds,
         if (w.pendings[i].used && w.pendings[i].interval.kind == TS_EVENT_SPAN)
             interval_end(&w, &w.pendings[i], v->trace.info->last_ns);
     free(w.pendings);
-    view_map_free(&w.frames);
-    view_map_free(&w.spans);
+    cli_map_close(&w.frames);
+    cli_map_close(&w.spans);
 }

@@ -175,7 +175,7 @@ static void what_is_cut_is_counted_and_keeps_its_weight(void **state)
     assert_true(flame_cut(&t, 100, 2, &nodes, &count));
     assert_int_equal(5, count);
     const int64_t own[] = { 10, 500, 200, 9, 281 };
-    const uint32_t parents[] = { CALC_NONE, 0, 0, 0, 1 };
+    const uint32_t parents[] = { CLI_NONE, 0, 0, 0, 1 };
     const uint32_t counts[] = { 0, 0, 0, 3, 1 };
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -185,7 +185,7 @@ static void what_is_cut_is_counted_and_keeps_its_weight(void **state)
         sum += nodes[i].own;
     }
     assert_int_equal(2, nodes[4].parent); // e, below which is too deep
-    assert_int_equal(CALC_NONE, nodes[3].node);
+    assert_int_equal(CLI_NONE, nodes[3].node);
     assert_int_equal(1000, sum);
     free(nodes);
     flame_close(&t);

@@ -13,7 +13,7 @@ static const cli_tool tool = { .name = "test" };
 // A number from 0 to `limit` that depends on the seed and the place alone.
 static inline int64_t noise(uint64_t seed, uint64_t place, int64_t limit)
 {
-    return (int64_t)(calc_mix(seed, place) % (uint64_t)(limit + 1));
+    return (int64_t)(cli_hash_join(seed, place) % (uint64_t)(limit + 1));
 }
 
 // Steps of a gemm of 10,000 ns, scaled, and ten relus of 1,000 ns, all with

@@ -16,22 +16,22 @@ static uint64_t next_random(uint64_t *seed)
 static void a_map_keeps_what_was_put_in(void **state)
 {
     (void)state;
-    view_map map = { 0 };
-    assert_int_equal(VIEW_NONE, view_map_get(&map, 0));
+    cli_map map = { 0 };
+    assert_int_equal(CLI_NONE, cli_map_row(&map, 0));
     for (uint32_t i = 0; i < 5000; i++)
         view_map_set(&map, (uint64_t)i << 32, i);
     for (uint32_t i = 0; i < 5000; i += 2)
-        view_map_remove(&map, (uint64_t)i << 32);
-    view_map_remove(&map, 12345);
+        cli_map_remove(&map, (uint64_t)i << 32);
+    cli_map_remove(&map, 12345);
     for (uint32_t i = 0; i < 5000; i++)
-        assert_int_equal(i % 2 ? i : VIEW_NONE,
-                         view_map_get(&map, (uint64_t)i << 32));
+        assert_int_equal(i % 2 ? i : CLI_NONE,
+                         cli_map_row(&map, (uint64_t)i << 32));
     assert_int_equal(2500, map.count);
     view_map_set(&map, 0, 7);
     view_map_set(&map, 0, 8);
-    assert_int_equal(8, view_map_get(&map, 0));
+    assert_int_equal(8, cli_map_row(&map, 0));
     assert_int_equal(2501, map.count);
-    view_map_free(&map);
+    cli_map_close(&map);
 }
 
 static int by_value(const void *left, const void *right)

@@ -107,7 +107,7 @@ typedef struct advice {
     uint32_t *call_op;     // first operation of each call, or TS_NODE_NONE
     bool has_waits;
     advice_finding *findings;
-    size_t finding_count;
+    size_t finding_count, finding_room;
     struct advice_dropped *dropped; // the largest gain first
     size_t dropped_count; // gain below advice.min-gain, or below what it is of
     uint64_t unrun;       // kept without a run: the budget was used up

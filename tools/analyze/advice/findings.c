@@ -9,16 +9,12 @@ advice_finding *advice_find(advice *a, const advice_rule *rule)
 {
     static _Thread_local advice_finding
         spare; // without memory the answer is thrown away
-    if (!(a->finding_count & (a->finding_count - 1))) {
-        const size_t room = a->finding_count ? 2 * a->finding_count : 1;
-        advice_finding *const more = realloc(a->findings, room * sizeof *more);
-        if (!more) {
-            a->failed = true;
-            memset(&spare, 0, sizeof spare);
-            spare.rule = rule;
-            return &spare;
-        }
-        a->findings = more;
+    if (!cli_grow(&a->findings, &a->finding_room, a->finding_count + 1,
+                  sizeof *a->findings)) {
+        a->failed = true;
+        memset(&spare, 0, sizeof spare);
+        spare.rule = rule;
+        return &spare;
     }
     advice_finding *const f = &a->findings[a->finding_count++];
     memset(f, 0, sizeof *f);
@@ -146,15 +142,10 @@ void advice_span_add(advice *a, advice_spans *spans, uint32_t file,
                      uint32_t thread, int64_t from_ns, int64_t to_ns)
 {
     if (to_ns <= from_ns) return;
-    if (spans->count == spans->room) {
-        const size_t room = spans->room ? 2 * spans->room : 64;
-        ts_host_span *const more = realloc(spans->list, room * sizeof *more);
-        if (!more) {
-            a->failed = true;
-            return;
-        }
-        spans->list = more;
-        spans->room = room;
+    if (!cli_grow(&spans->list, &spans->room, spans->count + 1,
+                  sizeof *spans->list)) {
+        a->failed = true;
+        return;
     }
     const ts_host_span span = { file, thread, from_ns, to_ns };
     spans->list[spans->count++] = span;

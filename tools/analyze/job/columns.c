@@ -87,7 +87,7 @@ static call_stack *load_calls(ts_reader *reader, size_t *count)
     ts_cursor *cursor;
     ts_event event;
     call_stack *calls = NULL;
-    size_t capacity = 0;
+    size_t room = 0;
     *count = 0;
     if (ts_cursor_open(&cursor, reader, &filter) != TS_OK) return NULL;
     while (ts_cursor_next(cursor, &event)) {
@@ -95,12 +95,7 @@ static call_stack *load_calls(ts_reader *reader, size_t *count)
                                  (uint32_t)ts_event_value(&event,
                                                           TS_COLUMN_STACK) };
         if (!one.stack || !one.correlation) continue;
-        if (*count == capacity) {
-            capacity = capacity ? 2 * capacity : 1024;
-            call_stack *const more = realloc(calls, capacity * sizeof *calls);
-            if (!more) break;
-            calls = more;
-        }
+        if (!cli_grow(&calls, &room, *count + 1, sizeof *calls)) break;
         calls[(*count)++] = one;
     }
     ts_cursor_close(cursor);

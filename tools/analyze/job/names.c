@@ -22,50 +22,14 @@ ts_text analyze_format(analyze_job *job, const char *format, ...)
 /* ---- Names, each read once ----------------------------------------------- */
 
 typedef struct known_name {
-    ts_text name, shown; // name.text NULL: a free place
-    uint32_t hash;
+    ts_text name, shown;
 } known_name;
 
 struct analyze_names {
-    known_name *slots;
-    size_t count, room; // room: a power of two
+    known_name *list;
+    size_t count, room;
+    cli_index index; // by name
 };
-
-static uint32_t hash_of(ts_text text)
-{
-    uint32_t hash = 2166136261u; // FNV-1a
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (unsigned char)text.text[i]) * 16777619u;
-    return hash;
-}
-
-static known_name *slot_of(const struct analyze_names *n, ts_text name,
-                           uint32_t hash)
-{
-    for (size_t i = hash;; i++) {
-        known_name *const at = &n->slots[i & (n->room - 1)];
-        if (!at->name.text || (at->hash == hash && at->name.size == name.size &&
-                               !memcmp(at->name.text, name.text, name.size)))
-            return at;
-    }
-}
-
-static bool make_room(struct analyze_names *n)
-{
-    if (n->count * 2 < n->room) return true;
-    const struct analyze_names old = *n;
-    n->room = n->room ? 2 * n->room : 1024;
-    n->slots = calloc(n->room, sizeof *n->slots);
-    if (!n->slots) {
-        *n = old;
-        return n->count + 1 < n->room;
-    }
-    for (size_t i = 0; i < old.room; i++)
-        if (old.slots[i].name.text)
-            *slot_of(n, old.slots[i].name, old.slots[i].hash) = old.slots[i];
-    free(old.slots);
-    return true;
-}
 
 // As people read it; the name itself where there is nothing to change.
 static ts_text read_name(analyze_job *job, ts_text name)
@@ -91,18 +55,20 @@ ts_text analyze_name(analyze_job *job, ts_text name)
     struct analyze_private *const p = job->private;
     if (!name.size) return name;
     if (!p->names) p->names = calloc(1, sizeof *p->names);
-    if (!p->names || !make_room(p->names)) return name;
-    const uint32_t hash = hash_of(name);
-    known_name *const at = slot_of(p->names, name, hash);
-    if (!at->name.text) {
-        // The caller's text may not live as long.
-        const ts_text own = report_keep(p->texts, name);
-        if (!own.size) return name;
-        const known_name known = { own, read_name(job, own), hash };
-        *at = known;
-        p->names->count++;
-    }
-    return at->shown;
+    struct analyze_names *const n = p->names;
+    if (!n || !cli_grow(&n->list, &n->room, n->count + 1, sizeof *n->list))
+        return name;
+    const uint64_t hash = cli_hash(name.text, name.size);
+    uint32_t at;
+    for (size_t i = 0; (at = cli_index_next(&n->index, hash, &i)) != CLI_NONE;)
+        if (n->list[at].name.size == name.size &&
+            !memcmp(n->list[at].name.text, name.text, name.size))
+            return n->list[at].shown;
+    const ts_text own = report_keep(p->texts, name); // may outlive the caller's
+    if (!own.size || !cli_index_add(&n->index, hash, (uint32_t)n->count))
+        return name;
+    n->list[n->count] = (known_name){ own, read_name(job, own) };
+    return n->list[n->count++].shown;
 }
 
 ts_text analyze_label(analyze_job *job, const ts_operation *operation)
@@ -183,6 +149,9 @@ ts_text analyze_stack(analyze_job *job, uint32_t file, uint32_t stack,
 
 void analyze_names_close(analyze_job *job)
 {
-    if (job->private->names) free(job->private->names->slots);
+    struct analyze_names *const n = job->private->names;
+    if (!n) return;
+    free(n->list);
+    cli_index_close(&n->index);
     free(job->private->names);
 }

@@ -14,44 +14,16 @@ static uint64_t hash_of(uint32_t file, uint64_t key0, uint64_t key1)
     return h ^ h >> 33;
 }
 
-// The slot that holds the key, or the free one where it belongs.
-static uint32_t *slot_of(const stats_map *map, uint32_t file, uint64_t key0,
-                         uint64_t key1)
+static uint32_t row_of(const stats_map *map, uint64_t hash, uint32_t file,
+                       uint64_t key0, uint64_t key1)
 {
-    for (uint64_t i = hash_of(file, key0, key1);; i++) {
-        uint32_t *const slot = &map->slots[i & (map->slot_count - 1)];
-        if (!*slot) return slot;
-        const stats_group *const g = &map->groups[*slot - 1];
-        if (g->key[0] == key0 && g->key[1] == key1 && g->file == file)
-            return slot;
+    uint32_t at;
+    for (size_t i = 0;
+         (at = cli_index_next(&map->index, hash, &i)) != CLI_NONE;) {
+        const stats_group *const g = &map->groups[at];
+        if (g->key[0] == key0 && g->key[1] == key1 && g->file == file) break;
     }
-}
-
-static bool make_slots(stats_map *map, size_t count)
-{
-    uint32_t *const slots = calloc(count, sizeof *slots);
-    if (!slots) return false;
-    free(map->slots);
-    map->slots = slots;
-    map->slot_count = count;
-    for (uint32_t i = 0; i < map->count; i++) {
-        const stats_group *const g = &map->groups[i];
-        *slot_of(map, g->file, g->key[0], g->key[1]) = i + 1;
-    }
-    return true;
-}
-
-static bool grow(stats_map *map)
-{
-    if (map->count == map->room) {
-        const size_t room = map->room ? 2 * map->room : 64;
-        stats_group *const more = realloc(map->groups, room * sizeof *more);
-        if (!more) return false;
-        map->groups = more;
-        map->room = room;
-    }
-    return map->count * 2 < map->slot_count ||
-           make_slots(map, map->slot_count ? 2 * map->slot_count : 128);
+    return at;
 }
 
 static int by_key(const void *left, const void *right)
@@ -66,31 +38,38 @@ bool stats_sort(stats_map *map)
 {
     if (!map->count) return true;
     qsort(map->groups, map->count, sizeof *map->groups, by_key);
-    return make_slots(map, map->slot_count);
+    cli_index_close(&map->index);
+    for (uint32_t i = 0; i < map->count; i++) {
+        const stats_group *const g = &map->groups[i];
+        if (!cli_index_add(&map->index, hash_of(g->file, g->key[0], g->key[1]),
+                           i))
+            return false;
+    }
+    return true;
 }
 
 stats_group *stats_find(stats_map *map, uint32_t file, uint64_t key0,
                         uint64_t key1)
 {
-    if (map->slot_count) {
-        const uint32_t *const slot = slot_of(map, file, key0, key1);
-        if (*slot) return &map->groups[*slot - 1];
-    }
-    if (map->failed || !grow(map)) {
+    const uint64_t hash = hash_of(file, key0, key1);
+    const uint32_t at = row_of(map, hash, file, key0, key1);
+    if (at != CLI_NONE) return &map->groups[at];
+    if (map->failed ||
+        !cli_grow(&map->groups, &map->room, map->count + 1,
+                  sizeof *map->groups) ||
+        !cli_index_add(&map->index, hash, (uint32_t)map->count)) {
         map->failed = true;
         return NULL;
     }
     stats_group *const g = &map->groups[map->count++];
     *g = (stats_group){ .key = { key0, key1 }, .file = file };
-    *slot_of(map, file, key0, key1) = (uint32_t)map->count;
     return g;
 }
 
 uint32_t stats_look(const stats_map *map, uint32_t file, uint64_t key0,
                     uint64_t key1)
 {
-    if (!map->slot_count) return UINT32_MAX;
-    return *slot_of(map, file, key0, key1) - 1;
+    return row_of(map, hash_of(file, key0, key1), file, key0, key1);
 }
 
 int64_t stats_sum(int64_t a, int64_t b)
@@ -147,6 +126,6 @@ void stats_join(stats_group *to, const stats_group *from)
 void stats_close(stats_map *map)
 {
     free(map->groups);
-    free(map->slots);
+    cli_index_close(&map->index);
     *map = (stats_map){ 0 };
 }

@@ -27,9 +27,8 @@ typedef struct stats_map {
     stats_group *groups; // by file and key after stats_run
     size_t count;
     size_t room;     // private
-    uint32_t *slots; // private
-    size_t slot_count;
-    bool failed; // no memory
+    cli_index index; // private: by file and key
+    bool failed;     // no memory
 } stats_map;
 
 // The group of a key; NULL without memory. Valid until the next call.

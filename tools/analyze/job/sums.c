@@ -3,42 +3,17 @@
 */
 #include "tools/analyze/job/sums.h"
 
-static size_t slot_of(const sums *s, uint64_t key)
-{
-    uint64_t h = (key ^ key >> 32) * UINT64_C(0x9E3779B97F4A7C15);
-    h ^= h >> 29;
-    size_t at = h & (s->room - 1);
-    while (s->slots[at] && s->rows[s->slots[at] - 1].key != key)
-        at = (at + 1) & (s->room - 1);
-    return at;
-}
-
-static bool grow(sums *s)
-{
-    const size_t room = s->room ? 2 * s->room : 64;
-    sums_row *const rows = realloc(s->rows, room / 2 * sizeof *rows);
-    if (!rows) return false;
-    s->rows = rows;
-    uint32_t *const slots = calloc(room, sizeof *slots);
-    if (!slots) return false;
-    free(s->slots);
-    s->slots = slots;
-    s->room = room;
-    for (size_t i = 0; i < s->count; i++)
-        s->slots[slot_of(s, s->rows[i].key)] = (uint32_t)i + 1;
-    return true;
-}
-
 static bool add(sums *s, uint64_t key, int64_t ns, size_t where, bool more)
 {
-    if (s->count >= s->room / 2 && !grow(s)) return false;
-    uint32_t *const slot = &s->slots[slot_of(s, key)];
-    if (!*slot) {
-        const sums_row row = { key, 0, 0, INT64_MIN, where, s->count };
-        s->rows[s->count++] = row;
-        *slot = (uint32_t)s->count;
+    uint32_t at = cli_map_row(&s->index, key);
+    if (at == CLI_NONE) {
+        at = (uint32_t)s->count;
+        if (!cli_grow(&s->rows, &s->room, s->count + 1, sizeof *s->rows) ||
+            !cli_map_set(&s->index, key, at))
+            return false;
+        s->rows[s->count++] = (sums_row){ key, 0, 0, INT64_MIN, where, at };
     }
-    sums_row *const row = &s->rows[*slot - 1];
+    sums_row *const row = &s->rows[at];
     row->count += more;
     row->ns += ns;
     if (ns > row->most_ns) {
@@ -60,8 +35,8 @@ bool sums_extend(sums *s, uint64_t key, int64_t ns, size_t where)
 
 const sums_row *sums_find(const sums *s, uint64_t key)
 {
-    const uint32_t row = s->room ? s->slots[slot_of(s, key)] : 0;
-    return row ? &s->rows[row - 1] : NULL;
+    const uint32_t at = cli_map_row(&s->index, key);
+    return at == CLI_NONE ? NULL : &s->rows[at];
 }
 
 static int larger_first(const void *left, const void *right)
@@ -80,7 +55,7 @@ void sums_sort(sums *s)
 void sums_close(sums *s)
 {
     free(s->rows);
-    free(s->slots);
+    cli_map_close(&s->index);
     memset(s, 0, sizeof *s);
 }
 

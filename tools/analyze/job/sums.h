@@ -17,8 +17,8 @@ typedef struct sums_row {
 typedef struct sums {
     sums_row *rows;
     size_t count;
-    size_t room;     // private
-    uint32_t *slots; // private
+    size_t room;   // private
+    cli_map index; // private: key to row
 } sums;
 
 // False without memory.

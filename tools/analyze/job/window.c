@@ -34,15 +34,9 @@ static const uint64_t work_kinds = TS_FILTER(KERNEL) | TS_FILTER(MEMCPY) |
 
 static void keep(cut_rows *r, const cut_row *row)
 {
-    if (r->count == r->room) {
-        const size_t room = r->room ? 2 * r->room : 1024;
-        cut_row *const more = realloc(r->rows, room * sizeof *more);
-        if (!more) {
-            r->failed = true;
-            return;
-        }
-        r->rows = more;
-        r->room = room;
+    if (!cli_grow(&r->rows, &r->room, r->count + 1, sizeof *r->rows)) {
+        r->failed = true;
+        return;
     }
     r->rows[r->count++] = *row;
 }

@@ -84,18 +84,8 @@ ts_text report_keep(report *r, ts_text text)
 static bool reserve(report *r, void *list, size_t count, size_t *capacity,
                     size_t size)
 {
-    if (count < *capacity) return true;
-    const size_t more = *capacity ? 2 * *capacity : 16;
-    void *old;
-    memcpy(&old, list, sizeof old);
-    void *const moved = realloc(old, more * size);
-    if (!moved) {
-        r->failed = true;
-        return false;
-    }
-    memcpy(list, &moved, sizeof moved);
-    *capacity = more;
-    return true;
+    if (!cli_grow(list, capacity, count + 1, size)) r->failed = true;
+    return !r->failed;
 }
 
 static ts_text print(report *r, const char *format, va_list args)

@@ -9,7 +9,7 @@ enum { FLAME_LEAST = 1000, FLAME_DEPTH = 60 };
 static ts_text node_label(analyze_job *job, const path_tree *p,
                           const flame_node *n)
 {
-    if (n->node == CALC_NONE)
+    if (n->node == CLI_NONE)
         return analyze_format(job, "(%s more)", cli_count(n->count).s);
     const ts_text name = p->names[p->nodes[n->node].name];
     if (!n->count) return name;
@@ -33,7 +33,7 @@ static report_chart *put_chart(analyze_job *job, const flame_tree *t,
         for (size_t i = 0; i < count; i++) {
             const flame_node *const n = &nodes[i];
             numbers[i] = report_flame_add(
-                c, n->parent == CALC_NONE ? REPORT_ROOT : numbers[n->parent],
+                c, n->parent == CLI_NONE ? REPORT_ROOT : numbers[n->parent],
                 node_label(job, t->paths, n), n->own);
         }
     }

@@ -21,7 +21,7 @@ typedef struct flame_sums {
 bool flame_of_devices(analyze_job *job, path_tree *p, flame_sums *sums);
 // The same without weights: the path that launched each operation of the
 // graph, in its zones alone if stacks are not wanted; of other than work
-// CALC_NONE. *nodes is to be freed. NULL: no work. False: no memory.
+// CLI_NONE. *nodes is to be freed. NULL: no work. False: no memory.
 bool flame_nodes(analyze_job *job, path_tree *p, bool stacks, flame_sums *sums,
                  uint32_t **nodes);
 // Zones of all threads, weighted by the time in no zone further in.

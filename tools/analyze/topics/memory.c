@@ -9,7 +9,7 @@ ts_text ask_memory_pool(const memory_job *a, uint32_t index)
 {
     static const char *const kinds[] = { "memory",        "pageable", "pinned",
                                          "device memory", "managed",  "array" };
-    if (index == CALC_NONE) return analyze_format(a->job, "unknown");
+    if (index == CLI_NONE) return analyze_format(a->job, "unknown");
     const memory_pool *const p = &a->m.pools[index];
     const bool several = a->job->file_count > 1;
     const int size = p->name.size < 200 ? (int)p->name.size : 200;
@@ -37,7 +37,7 @@ ts_text ask_memory_path(const memory_job *a, uint32_t path)
 static ts_text category_name(const memory_job *a, uint32_t category)
 {
     static const ts_text none = { "(none)", 6 };
-    return category == CALC_NONE ? none : a->m.paths.names[category];
+    return category == CLI_NONE ? none : a->m.paths.names[category];
 }
 
 report_evidence ask_memory_around(const memory_job *a, uint32_t file,
@@ -200,7 +200,7 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
     // One group for each pool says nothing that the pools do not.
     bool useful = key == (never_freed ? MEMORY_BY_PATH : MEMORY_BY_SIZE);
     for (size_t i = 0; i < count; i++)
-        useful |= groups[i].value != 0 && groups[i].value != CALC_NONE;
+        useful |= groups[i].value != 0 && groups[i].value != CLI_NONE;
     for (size_t i = 0; i < ask_memory_shown(a, count) && key == MEMORY_BY_PATH;
          i++)
         sources |= source_of(a, &a->m.blocks[groups[i].first]).size > 0;

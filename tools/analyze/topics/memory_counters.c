@@ -20,19 +20,19 @@ static bool find_counters(const memory_job *a, uint32_t file,
 {
     ts_reader *const reader = analyze_reader(a->job, file);
     const ts_filter filter = { .kinds = TS_FILTER(COUNTER) };
-    calc_map places = { 0 };
+    cli_map places = { 0 };
     ts_cursor *cursor;
     ts_event event;
     ts_track track;
     bool ok = true;
     for (size_t i = 0; ok && ts_reader_track_at(reader, i, &track); i++)
         if (track.type == TS_TRACK_COUNTER && is_bytes(track.unit))
-            ok = calc_map_set(&places, track.id, (uint32_t)i);
+            ok = cli_map_set(&places, track.id, (uint32_t)i);
     if (ok && places.count &&
         ts_cursor_open(&cursor, reader, &filter) == TS_OK) {
         while (ts_cursor_next(cursor, &event)) {
-            const uint32_t at = calc_map_get(&places, event.track);
-            if (at == CALC_NONE ||
+            const uint32_t at = cli_map_row(&places, event.track);
+            if (at == CLI_NONE ||
                 ts_event_value(&event, TS_COLUMN_TYPE) != TS_VALUE_INT)
                 continue;
             const int64_t value =
@@ -45,7 +45,7 @@ static bool find_counters(const memory_job *a, uint32_t file,
         ok = ts_cursor_result(cursor) != TS_ERR_MEMORY;
         ts_cursor_close(cursor);
     }
-    calc_map_close(&places);
+    cli_map_close(&places);
     return ok;
 }
 

@@ -3,7 +3,6 @@
 */
 #include "tools/analyze/topics/tracks.h"
 #include "tools/analyze/job/window.h"
-#include "tools/analyze/figures/base/map.h"
 #include "tools/analyze/figures/base/zone_paths.h"
 #include "tools/analyze/job/stats.h"
 
@@ -19,7 +18,7 @@ typedef struct tracks {
     int64_t from_ns, to_ns;
     lane *lanes;
     size_t count, room;
-    calc_map index; // file << 32 | track
+    cli_map index; // file << 32 | track
 } tracks;
 
 static int64_t slot_at(const tracks *t, int64_t slot)
@@ -31,10 +30,10 @@ static int64_t slot_at(const tracks *t, int64_t slot)
 static lane *lane_of(tracks *t, uint32_t file, uint32_t track, bool host)
 {
     const uint64_t key = (uint64_t)file << 32 | track;
-    const uint32_t at = calc_map_get(&t->index, key);
-    if (at != CALC_NONE) return &t->lanes[at];
-    if (!calc_room(&t->lanes, &t->room, t->count + 1, sizeof *t->lanes) ||
-        !calc_map_set(&t->index, key, (uint32_t)t->count))
+    const uint32_t at = cli_map_row(&t->index, key);
+    if (at != CLI_NONE) return &t->lanes[at];
+    if (!cli_grow(&t->lanes, &t->room, t->count + 1, sizeof *t->lanes) ||
+        !cli_map_set(&t->index, key, (uint32_t)t->count))
         return NULL;
     t->lanes[t->count] = (lane){
         .file = file, .track = track, .host = host, .until_ns = INT64_MIN
@@ -128,6 +127,6 @@ bool ask_tracks(analyze_job *job, report_section *s)
                 put_lane(&t, c, &t.lanes[i]);
     }
     free(t.lanes);
-    calc_map_close(&t.index);
+    cli_map_close(&t.index);
     return ok;
 }

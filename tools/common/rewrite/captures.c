@@ -10,7 +10,7 @@ typedef struct operation { // that was captured
     bool kept;
 } operation;
 
-typedef struct blob { // that captures refer to; both 0: a free place
+typedef struct blob { // that captures refer to
     uint64_t hash[2];
     bool copied;
 } blob;
@@ -19,50 +19,35 @@ struct copy_captures {
     operation *operations; // by track, then correlation
     size_t count;
     blob *blobs;
-    size_t blob_count, mask;
-    uint32_t *images; // that were copied
+    size_t blob_count, blob_room;
+    cli_index blob_index; // by hash
+    uint32_t *images;     // that were copied
     size_t image_count;
 };
 
 /* ---- Blobs --------------------------------------------------------------- */
 
-static blob *slot_of(const copy_captures *all, const uint64_t hash[2])
+// NULL: no capture refers to it.
+static blob *find_blob(const copy_captures *all, const uint64_t hash[2])
 {
-    size_t at = (size_t)hash[0] & all->mask;
-    while ((all->blobs[at].hash[0] || all->blobs[at].hash[1]) &&
-           memcmp(all->blobs[at].hash, hash, 16) != 0)
-        at = (at + 1) & all->mask;
-    return &all->blobs[at];
-}
-
-static bool grow(copy_captures *all)
-{
-    const size_t old_count = all->blobs ? all->mask + 1 : 0;
-    blob *const old = all->blobs;
-    blob *const more = calloc(old_count ? 2 * old_count : 256, sizeof *more);
-    if (!more) return false;
-    all->blobs = more;
-    all->mask = (old_count ? 2 * old_count : 256) - 1;
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i].hash[0] || old[i].hash[1])
-            *slot_of(all, old[i].hash) = old[i];
-    free(old);
-    return true;
+    uint32_t at;
+    for (size_t i = 0;
+         (at = cli_index_next(&all->blob_index, hash[0], &i)) != CLI_NONE;)
+        if (!memcmp(all->blobs[at].hash, hash, 16)) return &all->blobs[at];
+    return NULL;
 }
 
 // *fresh: nobody named it before.
 static bool note_blob(copy_captures *all, const uint64_t hash[2], bool *fresh)
 {
     *fresh = false;
-    if (!hash[0] && !hash[1]) return true;
-    if ((!all->blobs || all->blob_count > all->mask / 2) && !grow(all))
+    if ((!hash[0] && !hash[1]) || find_blob(all, hash)) return true;
+    if (!cli_grow(&all->blobs, &all->blob_room, all->blob_count + 1,
+                  sizeof *all->blobs) ||
+        !cli_index_add(&all->blob_index, hash[0], (uint32_t)all->blob_count))
         return false;
-    blob *const b = slot_of(all, hash);
-    if (b->hash[0] || b->hash[1]) return true;
-    memcpy(b->hash, hash, 16);
-    all->blob_count++;
-    *fresh = true;
-    return true;
+    all->blobs[all->blob_count++] = (blob){ { hash[0], hash[1] }, false };
+    return *fresh = true;
 }
 
 // A list and the chunks that it names.
@@ -86,15 +71,14 @@ static bool note_list(copy_captures *all, ts_reader *reader,
 bool copy_is_captured(const copy *c, const uint64_t hash[2])
 {
     const copy_captures *const all = c->captures;
-    return all && all->blobs && (hash[0] || hash[1]) &&
-           !memcmp(slot_of(all, hash)->hash, hash, 16);
+    return all && find_blob(all, hash);
 }
 
 // Once, however many operations name it. True: this time.
 static bool is_due(copy *c, const uint64_t hash[2])
 {
-    blob *const b = slot_of(c->captures, hash);
-    if (memcmp(b->hash, hash, 16) != 0 || b->copied) return false;
+    blob *const b = find_blob(c->captures, hash);
+    if (!b || b->copied) return false;
     return b->copied = true;
 }
 
@@ -156,7 +140,7 @@ bool copy_captures_find(copy *c)
     ts_capture from;
     c->captures = all;
     if (all) all->operations = calloc(count + 1, sizeof *all->operations);
-    bool ok = all && all->operations && grow(all), fresh;
+    bool ok = all && all->operations, fresh;
     for (size_t i = 0; ok && ts_reader_image_at(c->reader, i, &image); i++)
         ok = note_blob(all, image.hash, &fresh);
     for (size_t i = 0; ok && i < count; i++)
@@ -172,6 +156,7 @@ void copy_captures_close(copy *c)
     if (!c->captures) return;
     free(c->captures->operations);
     free(c->captures->blobs);
+    cli_index_close(&c->captures->blob_index);
     free(c->captures->images);
     free(c->captures);
     c->captures = NULL;

@@ -154,45 +154,20 @@ static uint32_t copy_stack(copy *c, uint32_t stack)
 
 /* ---- Tracks -------------------------------------------------------------- */
 
-static copy_pair *track_slot(const copy *c, uint32_t track)
-{
-    uint32_t at = track * 0x9E3779B9u >> 7 & c->track_mask;
-    while (c->tracks[at].from && c->tracks[at].from != track)
-        at = (at + 1) & c->track_mask;
-    return &c->tracks[at];
-}
-
-static bool tracks_grow(copy *c)
-{
-    copy_pair *const old = c->tracks;
-    const uint32_t count = old ? c->track_mask + 1 : 0;
-    copy_pair *const more = calloc(count ? 2 * count : 256, sizeof *more);
-    if (!more) return false;
-    c->tracks = more;
-    c->track_mask = (count ? 2 * count : 256) - 1;
-    for (uint32_t i = 0; i < count; i++)
-        if (old[i].from) *track_slot(c, old[i].from) = old[i];
-    free(old);
-    return true;
-}
-
 // to: 0 for a new one.
 static uint32_t track_add(copy *c, uint32_t track, uint32_t to)
 {
-    if ((!c->tracks || c->track_count > c->track_mask / 2) && !tracks_grow(c)) {
+    const size_t before = c->tracks.count;
+    uint64_t *const at = cli_map_at(&c->tracks, track);
+    if (!at) {
         c->no_memory = true;
         return 1;
     }
-    copy_pair *const pair = track_slot(c, track);
-    if (!pair->from) {
-        c->track_count++;
-        pair->from = track;
-        pair->to = to ? to
-                   : c->merge->next_track < TS_TRACK_MIXED
-                       ? c->merge->next_track++
-                       : TS_TRACK_MIXED - 1;
-    }
-    return pair->to;
+    if (c->tracks.count > before)
+        *at = to                                      ? to
+              : c->merge->next_track < TS_TRACK_MIXED ? c->merge->next_track++
+                                                      : TS_TRACK_MIXED - 1;
+    return (uint32_t)*at;
 }
 
 // What the file does not define is a track of its process, of no type.
@@ -206,8 +181,8 @@ static uint32_t track_undefined(copy *c, uint32_t track)
 uint32_t copy_track_id(copy *c, uint32_t track)
 {
     if (!c->merge || !track) return track;
-    const copy_pair *const pair = c->tracks ? track_slot(c, track) : NULL;
-    return pair && pair->from ? pair->to : track_undefined(c, track);
+    const uint32_t to = cli_map_row(&c->tracks, track);
+    return to == CLI_NONE ? track_undefined(c, track) : to;
 }
 
 bool copy_is_joined(const copy *c, uint32_t to)
@@ -279,13 +254,10 @@ static void member_add(copy *c, const ts_track *track, uint32_t to)
     copy_merge *const g = c->merge;
     if (track->type != TS_TRACK_PROCESS && track->type != TS_TRACK_THREAD)
         return;
-    if (g->member_count == g->member_room) {
-        const size_t room = g->member_room ? 2 * g->member_room : 64;
-        copy_member *const more = realloc(g->members, room * sizeof *more);
-        c->no_memory |= !more;
-        if (!more) return;
-        g->members = more;
-        g->member_room = room;
+    if (!cli_grow(&g->members, &g->member_room, g->member_count + 1,
+                  sizeof *g->members)) {
+        c->no_memory = true;
+        return;
     }
     const copy_member member = {
         c->file, (uint32_t)track->type, to, track->number,
@@ -320,9 +292,7 @@ void copy_end(copy *c)
         free(maps[i]->to);
         memset(maps[i], 0, sizeof *maps[i]);
     }
-    free(c->tracks);
-    c->tracks = NULL;
-    c->track_count = 0;
+    cli_map_close(&c->tracks);
     copy_captures_close(c);
 }
 

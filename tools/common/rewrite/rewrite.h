@@ -91,10 +91,6 @@ typedef struct copy_map { // by number: new number, 0 not known yet
     uint32_t size;
 } copy_map;
 
-typedef struct copy_pair { // of the track map; from 0: free
-    uint32_t from, to;
-} copy_pair;
-
 typedef struct copy_captures copy_captures;
 
 // From one file into the trace. Fill in what stands first, the rest is zero.
@@ -116,12 +112,11 @@ typedef struct copy {
     // Private.
     copy_map names, sites, launches, stacks, modules, images;
     copy_captures *captures; // NULL: none are copied
-    copy_pair *tracks;       // where files are merged
-    uint32_t track_mask, track_count;
-    uint32_t first_track; // in the trace: those before it are of other files
-    uint32_t process;     // the track, in the trace, of what has none
-    uint32_t part;        // the first one of the file
-    uint32_t part_count;  // 1 unless the file itself was merged
+    cli_map tracks;          // where files are merged: to new numbers
+    uint32_t first_track;    // in the trace: those before it are of other files
+    uint32_t process;        // the track, in the trace, of what has none
+    uint32_t part;           // the first one of the file
+    uint32_t part_count;     // 1 unless the file itself was merged
     bool no_memory;
 } copy;
 

@@ -47,13 +47,9 @@ static bool add_unit(dwarf_index *d, uint64_t from, uint64_t to,
                      const Dwarf_Die *die, uint32_t order)
 {
     if (from >= to) return true;
-    if (d->unit_count == d->unit_room) {
-        const size_t room = d->unit_room ? 2 * d->unit_room : 256;
-        unit *const more = realloc(d->units, room * sizeof *d->units);
-        if (!more) return false;
-        d->units = more;
-        d->unit_room = room;
-    }
+    if (!cli_grow(&d->units, &d->unit_room, d->unit_count + 1,
+                  sizeof *d->units))
+        return false;
     d->units[d->unit_count++] = (unit){ from, to, *die, order };
     return true;
 }
@@ -161,13 +157,9 @@ static bool add_ranges(dwarf_index *d, Dwarf_Die *die, uint32_t depth)
     for (ptrdiff_t at = 0;
          (at = dwarf_ranges(die, at, &base, &from, &to)) > 0;) {
         if (from >= to) continue;
-        if (d->range_count == d->range_room) {
-            const size_t room = d->range_room ? 2 * d->range_room : 1024;
-            range *const more = realloc(d->ranges, room * sizeof *d->ranges);
-            if (!more) return false;
-            d->ranges = more;
-            d->range_room = room;
-        }
+        if (!cli_grow(&d->ranges, &d->range_room, d->range_count + 1,
+                      sizeof *d->ranges))
+            return false;
         d->ranges[d->range_count++] = (range){ from, to, depth, *die };
     }
     return true;

@@ -13,10 +13,10 @@ typedef struct place { // a frame, and what is known of it
     bool told;             // by the trace, which may say what it likes
 } place;
 
-typedef struct text_slot { // a name as it was found, and as people read it
+typedef struct kept_text { // a name as it was found, and as people read it
     char *key;
     ts_text text;
-} text_slot;
+} kept_text;
 
 struct symbolize {
     const ts_reader *reader;
@@ -25,8 +25,9 @@ struct symbolize {
     size_t place_count, place_room;
     symbolize_line *lines;
     size_t line_count, line_room;
-    text_slot *texts;
-    size_t text_count, text_mask;
+    kept_text *texts;
+    size_t text_count, text_room;
+    cli_index text_index; // by key
     symbolize_module *modules;
     size_t module_count;
     bool no_memory;
@@ -47,12 +48,13 @@ symbolize *symbolize_open(const ts_reader *reader,
 void symbolize_close(symbolize *s)
 {
     if (!s) return;
-    for (size_t i = 0; s->texts && i <= s->text_mask; i++) {
+    for (size_t i = 0; i < s->text_count; i++) {
         if (s->texts[i].text.text != s->texts[i].key)
             free((char *)(uintptr_t)s->texts[i].text.text);
         free(s->texts[i].key);
     }
     free(s->texts);
+    cli_index_close(&s->text_index);
     free(s->places);
     free(s->lines);
     free(s->modules);
@@ -67,50 +69,29 @@ size_t symbolize_modules(const symbolize *s, const symbolize_module **modules)
 
 /* ---- Texts --------------------------------------------------------------- */
 
-static text_slot *text_at(text_slot *slots, size_t mask, const char *key)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = key; *c; c++)
-        hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-    size_t i = (hash ^ hash >> 32) & mask;
-    while (slots[i].key && strcmp(slots[i].key, key) != 0)
-        i = (i + 1) & mask;
-    return &slots[i];
-}
-
-static bool grow_texts(symbolize *s)
-{
-    if (s->texts && s->text_count < s->text_mask / 2) return true;
-    const size_t mask = s->texts ? 2 * s->text_mask + 1 : 255;
-    text_slot *const slots = calloc(mask + 1, sizeof *slots);
-    if (!slots) return false;
-    for (size_t i = 0; s->texts && i <= s->text_mask; i++)
-        if (s->texts[i].key)
-            *text_at(slots, mask, s->texts[i].key) = s->texts[i];
-    free(s->texts);
-    s->texts = slots;
-    s->text_mask = mask;
-    return true;
-}
-
 // A name, kept once and made readable once.
 static ts_text keep(symbolize *s, const char *key)
 {
     const ts_text none = { "", 0 };
-    if (!*key || !grow_texts(s)) return none;
-    text_slot *const slot = text_at(s->texts, s->text_mask, key);
-    if (slot->key) return slot->text;
+    if (!*key) return none;
+    const uint64_t hash = cli_hash(key, strlen(key));
+    uint32_t at;
+    for (size_t i = 0;
+         (at = cli_index_next(&s->text_index, hash, &i)) != CLI_NONE;)
+        if (!strcmp(s->texts[at].key, key)) return s->texts[at].text;
     char *const copy = strdup(key);
-    if (!copy) {
+    if (!copy ||
+        !cli_grow(&s->texts, &s->text_room, s->text_count + 1,
+                  sizeof *s->texts) ||
+        !cli_index_add(&s->text_index, hash, (uint32_t)s->text_count)) {
+        free(copy);
         s->no_memory = true;
         return none;
     }
     char *const read = cli_demangle(copy);
-    slot->key = copy;
-    slot->text.text = read ? read : copy;
-    slot->text.size = strlen(slot->text.text);
-    s->text_count++;
-    return slot->text;
+    const char *const text = read ? read : copy;
+    s->texts[s->text_count] = (kept_text){ copy, { text, strlen(text) } };
+    return s->texts[s->text_count++].text;
 }
 
 /* ---- Places -------------------------------------------------------------- */
@@ -124,13 +105,9 @@ static int by_place(const void *a, const void *b)
 
 static bool add_place(symbolize *s, const ts_frame_entry *frame)
 {
-    if (s->place_count == s->place_room) {
-        s->place_room = s->place_room ? 2 * s->place_room : 1024;
-        place *const more =
-            realloc(s->places, s->place_room * sizeof *s->places);
-        if (!more) return false;
-        s->places = more;
-    }
+    if (!cli_grow(&s->places, &s->place_room, s->place_count + 1,
+                  sizeof *s->places))
+        return false;
     s->places[s->place_count++] =
         (place){ frame->module, frame->offset, 0, 0, false };
     return true;
@@ -159,13 +136,9 @@ static bool gather(symbolize *s)
 
 static bool add_line(symbolize *s, place *p, symbolize_line line)
 {
-    if (s->line_count == s->line_room) {
-        s->line_room = s->line_room ? 2 * s->line_room : 1024;
-        symbolize_line *const more =
-            realloc(s->lines, s->line_room * sizeof *s->lines);
-        if (!more) return false;
-        s->lines = more;
-    }
+    if (!cli_grow(&s->lines, &s->line_room, s->line_count + 1,
+                  sizeof *s->lines))
+        return false;
     if (!p->count++) p->first = (uint32_t)s->line_count;
     s->lines[s->line_count++] = line;
     return true;

@@ -57,13 +57,8 @@ static bool find(const ts_reader *reader, symbolize **names)
 static bool add(const ts_reader *reader, symbolize *names)
 {
     pthread_mutex_lock(&mutex);
-    if (known_count == known_room) {
-        const size_t room = known_room ? 2 * known_room : 16;
-        struct known *const more = realloc(known, room * sizeof *known);
-        if (more) known = more;
-        if (more) known_room = room;
-    }
-    const bool ok = known_count < known_room;
+    const bool ok =
+        cli_grow(&known, &known_room, known_count + 1, sizeof *known);
     if (ok) known[known_count++] = (struct known){ reader, names };
     pthread_mutex_unlock(&mutex);
     return ok;

@@ -28,7 +28,7 @@ typedef struct layout {
     uint32_t *seen, *low, *path, *stack; // see find_circles
     ready *heap;
     size_t heap_size;
-    import_map free_ns; // by thread or stream
+    cli_map free_ns; // by thread or stream
 } layout;
 
 /* ---- A heap of what is ready -------------------------------------------- */
@@ -69,7 +69,7 @@ static uint32_t pop(layout *l)
 // Which node each dependency means; some name nodes that were left out.
 static bool resolve(chakra *c)
 {
-    import_map index = { 0 };
+    cli_map index = { 0 };
     bool fits = true;
     for (size_t i = 0; i < c->count && fits; i++) {
         bool fresh;
@@ -85,7 +85,7 @@ static bool resolve(chakra *c)
         if (at) c->deps[i].node = (uint32_t)*at;
         if (!at) import_flaw(c->job, "unknown_dependency");
     }
-    import_map_free(&index);
+    cli_map_close(&index);
     return fits;
 }
 
@@ -270,6 +270,6 @@ bool chakra_layout(chakra *c)
     free(l.path);
     free(l.stack);
     free(l.heap);
-    import_map_free(&l.free_ns);
+    cli_map_close(&l.free_ns);
     return fits && !c->out_of_memory;
 }

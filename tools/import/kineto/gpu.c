@@ -23,13 +23,9 @@ static kineto_stream *find_stream(kineto *k, int64_t device, int64_t context,
     int64_t *const index = import_map_put(&k->stream_of, track, NULL);
     if (!index) return NULL;
     if (*index) return &k->streams[*index - 1];
-    if (k->stream_count == k->stream_room) {
-        const size_t room = k->stream_room ? 2 * k->stream_room : 16;
-        kineto_stream *const more = realloc(k->streams, room * sizeof *more);
-        if (!more) return NULL;
-        k->streams = more;
-        k->stream_room = room;
-    }
+    if (!cli_grow(&k->streams, &k->stream_room, k->stream_count + 1,
+                  sizeof *k->streams))
+        return NULL;
     kineto_stream *const s = &k->streams[k->stream_count++];
     *index = (int64_t)k->stream_count; // from 1
     s->device = device;

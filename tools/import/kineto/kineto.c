@@ -325,7 +325,7 @@ static bool import(import_job *job)
     if (ok) kineto_end(k);
     free(k->labels);
     free(k->streams);
-    import_map_free(&k->stream_of);
+    cli_map_close(&k->stream_of);
     free(k);
     return ok;
 }

@@ -154,7 +154,7 @@ struct kineto {
     size_t label_count;
     kineto_stream *streams; // stream_count
     size_t stream_count, stream_room;
-    import_map stream_of;                // by track: index of a stream, from 1
+    cli_map stream_of;                   // by track: index of a stream, from 1
     kineto_unused unused[KINETO_UNUSED]; // open addressing
     size_t unused_count;
     kineto_pairs *pairs;             // private to pairs.c

@@ -30,7 +30,7 @@ typedef struct open_row {
 } open_row;
 
 struct kineto_pairs {
-    import_map tops; // by key: open_row *
+    cli_map tops; // by key: open_row *
     open_row *first, *last;
     size_t size;
     uint64_t spans;
@@ -277,7 +277,7 @@ void kineto_pairs_end(kineto *k)
         if (!o->span) write_open(k, o);
         free(o);
     }
-    if (k->pairs) import_map_free(&k->pairs->tops);
+    if (k->pairs) cli_map_close(&k->pairs->tops);
     free(k->pairs);
     k->pairs = NULL;
 }

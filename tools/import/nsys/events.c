@@ -17,17 +17,14 @@ typedef struct point { // a call that records, or a wait
 
 typedef struct points {
     point *list;
-    size_t count;
+    size_t count, room;
 } points;
 
 static void add(nsys *n, points *p, const point *one)
 {
-    if (!(p->count & (p->count - 1))) {
-        const size_t room = p->count ? 2 * p->count : 1;
-        point *const more = realloc(p->list, room * sizeof *more);
-        n->out_of_memory |= !more;
-        if (!more) return;
-        p->list = more;
+    if (!cli_grow(&p->list, &p->room, p->count + 1, sizeof *p->list)) {
+        n->out_of_memory = true;
+        return;
     }
     p->list[p->count++] = *one;
 }

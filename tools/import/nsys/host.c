@@ -232,7 +232,7 @@ static uint32_t metric_track(nsys *n, int64_t type, const char *name,
                                 name, cut, unit);
 }
 
-static void read_metric_names(nsys *n, import_map *tracks)
+static void read_metric_names(nsys *n, cli_map *tracks)
 {
     enum { TYPE, METRIC, NAME, COLUMNS };
     static const char *const columns[COLUMNS] = { "typeId", "metricId",
@@ -260,7 +260,7 @@ static void read_metrics(nsys *n)
     static const char *const columns[COLUMNS] = { "timestamp", "typeId",
                                                   "metricId", "value" };
     import_rows rows;
-    import_map tracks = { 0 };
+    cli_map tracks = { 0 };
     read_metric_names(n, &tracks);
     import_rows_open(&rows, n->db, "GPU_METRICS", columns, COLUMNS, 0);
     while (import_rows_next(&rows)) {
@@ -282,7 +282,7 @@ static void read_metrics(nsys *n)
         import_event(n->job, TS_EVENT_COUNTER, (uint32_t)*track, start_ns, 0,
                      values, 2);
     }
-    import_map_free(&tracks);
+    cli_map_close(&tracks);
 }
 
 void nsys_read_host(nsys *n)

@@ -35,11 +35,11 @@ typedef struct nsys {
     import_strings *strings;
     bool out_of_memory;
 
-    import_map processes; // by globalPid >> 24: index from 1
-    import_map threads;   // by globalTid: track
-    import_map contexts;  // by device << 32 | context: index of its process
-    import_map device_of; // by process and context: device + 1
-    import_map lane_of;   // by track: index into lanes
+    cli_map processes; // by globalPid >> 24: index from 1
+    cli_map threads;   // by globalTid: track
+    cli_map contexts;  // by device << 32 | context: index of its process
+    cli_map device_of; // by process and context: device + 1
+    cli_map lane_of;   // by track: index into lanes
     nsys_lane *lanes;
     size_t lane_count, lane_room;
     nsys_lane cache[NSYS_CACHE];
@@ -47,11 +47,11 @@ typedef struct nsys {
     size_t gpu_count;
 
     struct nsys_field *fields; // of payloads, by domain and schema
-    size_t field_count;
+    size_t field_count, field_room;
 
-    import_map calls;   // by nameId: number of the name without its version
-    import_map records; // by process and eventSyncId: correlation
-    import_map late;    // by correlation: index into events, from 1
+    cli_map calls;   // by nameId: number of the name without its version
+    cli_map records; // by process and eventSyncId: correlation
+    cli_map late;    // by correlation: index into events, from 1
     import_operation *events;
     size_t event_count;
 } nsys;

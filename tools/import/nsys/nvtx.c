@@ -56,9 +56,9 @@ typedef struct nvtx_open { // pushed, never popped
 
 typedef struct nvtx {
     nsys *n;
-    import_map domains;    // by process and domain: name
-    import_map nccl;       // domains of that name
-    import_map categories; // by process, domain and category: name
+    cli_map domains;    // by process and domain: name
+    cli_map nccl;       // domains of that name
+    cli_map categories; // by process, domain and category: name
     nvtx_open *open;
     size_t open_count, open_room;
     uint64_t spans;                 // ids given to ranges without one
@@ -454,8 +454,8 @@ void nsys_read_nvtx(nsys *n)
     while (import_rows_next(&rows))
         take_row(&x, &rows);
     write_open(&x);
-    import_map_free(&x.domains);
-    import_map_free(&x.nccl);
-    import_map_free(&x.categories);
+    cli_map_close(&x.domains);
+    cli_map_close(&x.nccl);
+    cli_map_close(&x.categories);
     free(x.open);
 }

@@ -69,12 +69,9 @@ static struct nsys_field *more_room(nsys *n)
 {
     const size_t count = n->field_count;
     if (count == FIELDS_MOST) return NULL;
-    if (!(count & (count - 1))) {
-        const size_t room = count ? 2 * count : 1;
-        struct nsys_field *const more = realloc(n->fields, room * sizeof *more);
-        n->out_of_memory |= !more;
-        if (!more) return NULL;
-        n->fields = more;
+    if (!cli_grow(&n->fields, &n->field_room, count + 1, sizeof *n->fields)) {
+        n->out_of_memory = true;
+        return NULL;
     }
     return &n->fields[n->field_count++];
 }

@@ -21,13 +21,13 @@ typedef struct rocpd {
     const char *suffix; // of the tables
     uint64_t process;   // its index: the upper bits of correlations
     bool out_of_memory;
-    import_map pids;         // by process: its number for the system
-    import_map threads;      // by thread: track
-    import_map devices;      // by agent: number of the GPU + 1; 0: a CPU
-    import_map calls;        // by event: stack_id
-    import_map categories;   // by event: category
+    cli_map pids;            // by process: its number for the system
+    cli_map threads;         // by thread: track
+    cli_map devices;         // by agent: number of the GPU + 1; 0: a CPU
+    cli_map calls;           // by event: stack_id
+    cli_map categories;      // by event: category
     import_strings *kernels; // names
-    import_map registers;    // by kernel
+    cli_map registers;       // by kernel
 } rocpd;
 
 static const char *table(const rocpd *r, const char *name)
@@ -37,14 +37,14 @@ static const char *table(const rocpd *r, const char *name)
     return full;
 }
 
-static void put(rocpd *r, import_map *map, int64_t key, int64_t value)
+static void put(rocpd *r, cli_map *map, int64_t key, int64_t value)
 {
     int64_t *const at = import_map_put(map, key, NULL);
     r->out_of_memory |= !at;
     if (at) *at = value;
 }
 
-static int64_t get(const import_map *map, int64_t key)
+static int64_t get(const cli_map *map, int64_t key)
 {
     const int64_t *const at = import_map_get(map, key);
     return at ? *at : 0;
@@ -402,10 +402,10 @@ static void read_process(rocpd *r)
     read_copies(r);
     import_strings_free(r->strings);
     import_strings_free(r->kernels);
-    import_map *const maps[] = { &r->pids,  &r->threads,    &r->devices,
-                                 &r->calls, &r->categories, &r->registers };
+    cli_map *const maps[] = { &r->pids,  &r->threads,    &r->devices,
+                              &r->calls, &r->categories, &r->registers };
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-        import_map_free(maps[i]);
+        cli_map_close(maps[i]);
 }
 
 // Of each process the part of the names that is its own.

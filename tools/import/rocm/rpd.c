@@ -40,10 +40,10 @@ typedef struct rpd {
     import_db *db;
     import_strings *strings;
     bool out_of_memory;
-    import_map calls;   // by operation: its call
-    import_map kernels; // by call: index of a launch
-    import_map copies;  // by call: index of a copy
-    import_map marks;   // by call: index of a zone; 0: of autograd, not met
+    cli_map calls;   // by operation: its call
+    cli_map kernels; // by call: index of a launch
+    cli_map copies;  // by call: index of a copy
+    cli_map marks;   // by call: index of a zone; 0: of autograd, not met
     list launches, copied, zones;
 } rpd;
 
@@ -63,7 +63,7 @@ static void *add(rpd *r, list *l, int64_t *index)
     return memset(item, 0, l->width);
 }
 
-static void *find(const list *l, const import_map *map, int64_t key)
+static void *find(const list *l, const cli_map *map, int64_t key)
 {
     const int64_t *const index = import_map_get(map, key);
     return index && *index ? (char *)l->items + (size_t)(*index - 1) * l->width
@@ -478,10 +478,10 @@ static bool import(import_job *job)
     r.strings = import_strings_read(job, r.db, "rocpd_string", "id", "string");
     r.out_of_memory = !r.strings;
     if (r.strings) read_all(&r);
-    import_map_free(&r.calls);
-    import_map_free(&r.kernels);
-    import_map_free(&r.copies);
-    import_map_free(&r.marks);
+    cli_map_close(&r.calls);
+    cli_map_close(&r.kernels);
+    cli_map_close(&r.copies);
+    cli_map_close(&r.marks);
     free(r.launches.items);
     free(r.copied.items);
     free(r.zones.items);

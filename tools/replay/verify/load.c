@@ -17,9 +17,8 @@ typedef struct content {
 
 struct verify_contents {
     content *known; // by number
-    uint32_t count, capacity;
-    uint32_t *table; // of numbers + 1
-    uint32_t mask;
+    size_t count, room;
+    cli_index index;
 };
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -36,40 +35,20 @@ static uint64_t hash_of(const content *c)
     return mix(hash, hash >> 32);
 }
 
-static bool grow(verify_contents *all)
-{
-    const uint32_t capacity = all->capacity ? 2 * all->capacity : 512;
-    content *const known = realloc(all->known, capacity * sizeof *known);
-    if (known) all->known = known;
-    uint32_t *const table = calloc((size_t)capacity * 2, sizeof *table);
-    if (!known || !table) {
-        free(table);
-        return false;
-    }
-    for (uint32_t i = 0; i < all->count; i++) {
-        uint32_t at = (uint32_t)hash_of(&known[i]) & (2 * capacity - 1);
-        while (table[at])
-            at = (at + 1) & (2 * capacity - 1);
-        table[at] = i + 1;
-    }
-    free(all->table);
-    all->table = table;
-    all->capacity = capacity;
-    all->mask = 2 * capacity - 1;
-    return true;
-}
-
 // The number of a content; VERIFY_NONE without memory.
 static uint32_t number_of(verify_contents *all, const content *c)
 {
-    if (all->count == all->capacity && !grow(all)) return VERIFY_NONE;
-    uint32_t at = (uint32_t)hash_of(c) & all->mask;
-    for (; all->table[at]; at = (at + 1) & all->mask)
-        if (!memcmp(&all->known[all->table[at] - 1], c, sizeof *c))
-            return all->table[at] - 1;
+    const uint64_t hash = hash_of(c);
+    uint32_t at;
+    for (size_t i = 0;
+         (at = cli_index_next(&all->index, hash, &i)) != CLI_NONE;)
+        if (!memcmp(&all->known[at], c, sizeof *c)) return at;
+    if (!cli_grow(&all->known, &all->room, all->count + 1,
+                  sizeof *all->known) ||
+        !cli_index_add(&all->index, hash, (uint32_t)all->count))
+        return VERIFY_NONE;
     all->known[all->count] = *c;
-    all->table[at] = all->count + 1;
-    return all->count++;
+    return (uint32_t)all->count++;
 }
 
 /* ---- Texts, by number, the same in both traces -------------------------- */
@@ -96,11 +75,12 @@ typedef struct loader {
     verify_contents *all;
     uint32_t *name_numbers; // of the file's names, + 1
     uint32_t name_count;
-    uint32_t capacity;   // of side->ops
-    uint32_t *stream_of; // of tracks, open addressing: track, stream
-    uint32_t stream_mask, stream_capacity;
+    size_t room;       // of side->ops
+    cli_map stream_of; // track and whether it synchronises, to stream
+    size_t stream_room;
     uint64_t *communicators; // seen, in order
     uint32_t communicator_count;
+    size_t communicator_room;
 } loader;
 
 static uint32_t name_number(loader *l, uint32_t name)
@@ -161,13 +141,9 @@ static uint32_t communicator_of(loader *l, const ts_event *event)
     while (i && l->communicators[i - 1] != id)
         i--;
     if (i || l->communicator_count == MOST) return i;
-    if (!(l->communicator_count & (l->communicator_count - 1))) {
-        const size_t room =
-            l->communicator_count ? 2 * l->communicator_count : 1;
-        uint64_t *const more = realloc(l->communicators, room * sizeof *more);
-        if (!more) return 0;
-        l->communicators = more;
-    }
+    if (!cli_grow(&l->communicators, &l->communicator_room,
+                  (size_t)l->communicator_count + 1, sizeof *l->communicators))
+        return 0;
     l->communicators[l->communicator_count++] = id;
     return l->communicator_count;
 }
@@ -223,66 +199,31 @@ static void describe(const loader *l, verify_stream *stream, uint32_t id)
     }
 }
 
-static bool grow_streams(loader *l)
-{
-    verify_side *const side = l->side;
-    const uint32_t capacity = l->stream_capacity ? 2 * l->stream_capacity : 32;
-    verify_stream *const streams =
-        realloc(side->streams, capacity * sizeof *streams);
-    if (streams) side->streams = streams;
-    uint32_t *const table = calloc((size_t)capacity * 2, sizeof *table);
-    if (!streams || !table) {
-        free(table);
-        return false;
-    }
-    l->stream_capacity = capacity;
-    l->stream_mask = 2 * capacity - 1;
-    for (uint32_t i = 0; i < side->stream_count; i++) {
-        uint32_t at = side->streams[i].track.id * 2654435769u;
-        while (table[at & l->stream_mask])
-            at++;
-        table[at & l->stream_mask] = i + 1;
-    }
-    free(l->stream_of);
-    l->stream_of = table;
-    return true;
-}
-
 // The stream of a track; VERIFY_NONE without memory.
 static uint32_t stream_of(loader *l, uint32_t track, bool syncs)
 {
     verify_side *const side = l->side;
-    if (side->stream_count == l->stream_capacity && !grow_streams(l))
+    const uint64_t key = (uint64_t)track << 1 | syncs;
+    const uint32_t known = cli_map_row(&l->stream_of, key);
+    if (known != CLI_NONE) return known;
+    if (!cli_grow(&side->streams, &l->stream_room,
+                  (size_t)side->stream_count + 1, sizeof *side->streams) ||
+        !cli_map_set(&l->stream_of, key, side->stream_count))
         return VERIFY_NONE;
-    uint32_t at = track * 2654435769u;
-    for (; l->stream_of[at & l->stream_mask]; at++) {
-        const uint32_t i = l->stream_of[at & l->stream_mask] - 1;
-        if (side->streams[i].track.id == track &&
-            side->streams[i].syncs == syncs)
-            return i;
-    }
     const verify_stream none = { 0 };
     side->streams[side->stream_count] = none;
     describe(l, &side->streams[side->stream_count], track);
     side->streams[side->stream_count].syncs = syncs;
-    l->stream_of[at & l->stream_mask] = side->stream_count + 1;
     return side->stream_count++;
 }
 
 static bool take_rows(loader *l, const ts_columns *columns)
 {
     verify_side *const side = l->side;
-    if (side->op_count + (uint64_t)columns->count > l->capacity) {
-        const uint64_t capacity =
-            2 * ((uint64_t)side->op_count + columns->count);
-        verify_op *const ops =
-            capacity < UINT32_MAX
-                ? realloc(side->ops, (size_t)capacity * sizeof *ops)
-                : NULL;
-        if (!ops) return false;
-        side->ops = ops;
-        l->capacity = (uint32_t)capacity;
-    }
+    const uint64_t count = (uint64_t)side->op_count + columns->count;
+    if (count >= UINT32_MAX ||
+        !cli_grow(&side->ops, &l->room, count, sizeof *side->ops))
+        return false;
     ts_event event = { .kind = columns->kind, .columns = columns };
     const bool syncs = columns->kind == TS_EVENT_STREAM_SYNC ||
                        columns->kind == TS_EVENT_DEVICE_SYNC ||
@@ -393,7 +334,7 @@ static bool load_side(verify_side *side, verify_contents *all)
     loader l = { .side = side, .all = all };
     const bool ok = take_all(&l) && sort_all(side);
     free(l.name_numbers);
-    free(l.stream_of);
+    cli_map_close(&l.stream_of);
     free(l.communicators);
     return ok;
 }
@@ -405,7 +346,7 @@ bool verify_load(verify_side side[2])
     const bool ok = number_of(&all, &nothing) == 0 &&
                     load_side(&side[0], &all) && load_side(&side[1], &all);
     free(all.known);
-    free(all.table);
+    cli_index_close(&all.index);
     return ok;
 }
 

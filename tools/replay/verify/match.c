@@ -101,23 +101,17 @@ typedef struct matcher {
     verify_report *report;
     bool *only[2];    // by operation
     uint32_t *values; // contents of both streams under comparison
-    size_t capacity;  // of report->differences
+    size_t room;      // of report->differences
     bool failed;
 } matcher;
 
 static void differ(matcher *m, verify_what what, uint32_t a, uint32_t b)
 {
     verify_report *const r = m->report;
-    if (r->count == m->capacity) {
-        const size_t capacity = m->capacity ? 2 * m->capacity : 64;
-        verify_difference *const more =
-            realloc(r->differences, capacity * sizeof *more);
-        if (!more) {
-            m->failed = true;
-            return;
-        }
-        r->differences = more;
-        m->capacity = capacity;
+    if (!cli_grow(&r->differences, &m->room, r->count + 1,
+                  sizeof *r->differences)) {
+        m->failed = true;
+        return;
     }
     const verify_difference d = { what, a, b, 0 };
     r->differences[r->count++] = d;

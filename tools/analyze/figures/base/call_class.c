@@ -120,14 +120,9 @@ static int by_place(const void *left, const void *right)
 
 static void add_call(advice *a, size_t *room, const advice_call *call)
 {
-    if (a->call_count == *room) {
-        *room = *room ? 2 * *room : 256;
-        advice_call *const more = realloc(a->calls, *room * sizeof *more);
-        if (!more) {
-            a->failed = true;
-            return;
-        }
-        a->calls = more;
+    if (!cli_grow(&a->calls, room, a->call_count + 1, sizeof *a->calls)) {
+        a->failed = true;
+        return;
     }
     a->calls[a->call_count++] = *call;
 }

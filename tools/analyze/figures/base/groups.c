@@ -3,12 +3,6 @@
 */
 #include "tools/analyze/figures/base/groups.h"
 
-// Of groups: the hash of kind and text. Of labels: file, kind and label.
-typedef struct names_slot {
-    uint64_t key;
-    uint32_t group; // plus 1; 0: free
-} names_slot;
-
 const char *names_direction(uint64_t copy_type)
 {
     static const char *const texts[] = { "copy",           "host to device",
@@ -17,71 +11,25 @@ const char *names_direction(uint64_t copy_type)
     return texts[copy_type < sizeof texts / sizeof *texts ? copy_type : 0];
 }
 
-static uint64_t mix(uint64_t h)
+// The group of a kind and text; one that is new begins with `first`. CLI_NONE
+// without memory.
+static uint32_t group_of_text(names_index *n, ts_event_kind kind, ts_text text,
+                              uint32_t first)
 {
-    h = (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 29;
-}
-
-static uint64_t hash_of(ts_event_kind kind, ts_text text)
-{
-    uint64_t h = UINT64_C(0xCBF29CE484222325) ^ (uint64_t)kind;
-    for (size_t i = 0; i < text.size; i++)
-        h = (h ^ (unsigned char)text.text[i]) * UINT64_C(0x100000001B3);
-    return mix(h);
-}
-
-static void put(names_slot *slots, size_t room, names_slot slot)
-{
-    size_t at = mix(slot.key) & (room - 1);
-    while (slots[at].group)
-        at = (at + 1) & (room - 1);
-    slots[at] = slot;
-}
-
-// Makes room for one more; twice as much as is used.
-static bool grow(names_slot **slots, size_t *room, size_t used)
-{
-    if (2 * (used + 1) <= *room) return true;
-    const size_t more = *room ? 2 * *room : 64;
-    names_slot *const grown = calloc(more, sizeof *grown);
-    if (!grown) return false;
-    for (size_t i = 0; i < *room; i++)
-        if ((*slots)[i].group) put(grown, more, (*slots)[i]);
-    free(*slots);
-    *slots = grown;
-    *room = more;
-    return true;
-}
-
-static uint32_t find_group(const names_index *n, uint64_t key,
-                           ts_event_kind kind, ts_text text)
-{
-    for (size_t at = mix(key) & (n->slot_room - 1); n->slots[at].group;
-         at = (at + 1) & (n->slot_room - 1)) {
-        const names_group *const g = &n->groups[n->slots[at].group - 1];
-        if (n->slots[at].key == key && g->kind == kind &&
-            g->text.size == text.size &&
+    const uint64_t hash = cli_hash_join(cli_hash(text.text, text.size), kind);
+    uint32_t at;
+    for (size_t i = 0;
+         (at = cli_index_next(&n->texts, hash, &i)) != CLI_NONE;) {
+        const names_group *const g = &n->groups[at];
+        if (g->kind == kind && g->text.size == text.size &&
             !memcmp(g->text.text, text.text, text.size))
-            return n->slots[at].group;
+            return at;
     }
-    return 0;
-}
-
-static uint32_t add_group(names_index *n, uint64_t key, ts_event_kind kind,
-                          ts_text text, uint32_t first)
-{
-    if (!(n->count & (n->count - 1))) { // a power of two, or none: full
-        const size_t room = n->count ? 2 * n->count : 1;
-        names_group *const more = realloc(n->groups, room * sizeof *more);
-        if (!more) return 0;
-        n->groups = more;
-    }
-    const names_group group = { kind, text, first, 0, 0 };
-    n->groups[n->count++] = group;
-    const names_slot slot = { key, (uint32_t)n->count };
-    put(n->slots, n->slot_room, slot);
-    return slot.group;
+    if (!cli_grow(&n->groups, &n->room, n->count + 1, sizeof *n->groups) ||
+        !cli_index_add(&n->texts, hash, (uint32_t)n->count))
+        return CLI_NONE;
+    n->groups[n->count] = (names_group){ kind, text, first, 0, 0 };
+    return (uint32_t)n->count++;
 }
 
 static ts_text text_of(const ts_replay *replay, const ts_operation *op)
@@ -96,38 +44,25 @@ static ts_text text_of(const ts_replay *replay, const ts_operation *op)
     return text;
 }
 
-static uint32_t group_of_text(names_index *n, const ts_replay *replay,
-                              const ts_operation *op, uint32_t index)
-{
-    const ts_text text = text_of(replay, op);
-    const uint64_t key = hash_of(op->kind, text);
-    if (!grow(&n->slots, &n->slot_room, n->count)) return 0;
-    const uint32_t found = find_group(n, key, op->kind, text);
-    return found ? found : add_group(n, key, op->kind, text, index);
-}
-
 // By what the file calls it, which is known after the first time.
 static uint32_t group_of(names_index *n, const ts_replay *replay,
                          const ts_operation *op, uint32_t index)
 {
     const uint64_t key = (uint64_t)op->file << 40 |
                          (uint64_t)(op->kind & 0xFF) << 32 | op->label;
-    if (!grow(&n->labels, &n->label_room, n->label_count)) return 0;
-    for (size_t at = mix(key) & (n->label_room - 1); n->labels[at].group;
-         at = (at + 1) & (n->label_room - 1))
-        if (n->labels[at].key == key) return n->labels[at].group;
-    const names_slot slot = { key, group_of_text(n, replay, op, index) };
-    if (!slot.group) return 0;
-    put(n->labels, n->label_room, slot);
-    n->label_count++;
-    return slot.group;
+    const uint32_t known = cli_map_row(&n->labels, key);
+    if (known != CLI_NONE) return known;
+    const uint32_t group =
+        group_of_text(n, op->kind, text_of(replay, op), index);
+    return group != CLI_NONE && cli_map_set(&n->labels, key, group) ? group
+                                                                    : CLI_NONE;
 }
 
 uint32_t names_add(names_index *n, const ts_replay *replay, uint32_t file,
                    ts_event_kind kind, uint32_t id)
 {
     const ts_operation op = { .kind = kind, .file = file, .label = id };
-    return group_of(n, replay, &op, TS_NODE_NONE) - 1;
+    return group_of(n, replay, &op, TS_NODE_NONE);
 }
 
 bool names_open(names_index *n, const ts_replay *replay)
@@ -140,11 +75,10 @@ bool names_open(names_index *n, const ts_replay *replay)
     for (uint32_t i = 0; i < n->op_count; i++) {
         if (!ts_replay_operation(replay, i, &op)) return false;
         const uint32_t group = group_of(n, replay, &op, i);
-        if (!group) return false;
-        n->of[i] = group - 1;
-        n->groups[group - 1].count++;
-        n->groups[group - 1].work_ns +=
-            op.recorded_end_ns - op.recorded_start_ns;
+        if (group == CLI_NONE) return false;
+        n->of[i] = group;
+        n->groups[group].count++;
+        n->groups[group].work_ns += op.recorded_end_ns - op.recorded_start_ns;
     }
     return true;
 }
@@ -153,8 +87,8 @@ void names_close(names_index *n)
 {
     free(n->of);
     free(n->groups);
-    free(n->slots);
-    free(n->labels);
+    cli_index_close(&n->texts);
+    cli_map_close(&n->labels);
     memset(n, 0, sizeof *n);
 }
 

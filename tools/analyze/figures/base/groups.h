@@ -21,8 +21,9 @@ typedef struct names_index {
     size_t op_count;
     names_group *groups; // in order of their first operation
     size_t count;
-    struct names_slot *slots, *labels; // private
-    size_t slot_room, label_room, label_count;
+    size_t room;     // private, as all below
+    cli_index texts; // by kind and text
+    cli_map labels;  // file, kind and label to group
 } names_index;
 
 // False without memory. Close it in any case.

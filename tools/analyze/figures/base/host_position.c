@@ -11,7 +11,8 @@ typedef struct thread_state {
     const inside_span **active; // begun, not ended
     size_t active_count, active_room;
     inside_frame *frames;
-    uint32_t depth, room;
+    uint32_t depth;
+    size_t room;
 } thread_state;
 
 typedef struct inside_walk {
@@ -38,27 +39,15 @@ const inside_frame *inside_call(const inside_frame *frames, uint32_t depth)
     return NULL;
 }
 
-// Room for one more of `size` bytes; grows by doubling.
-static void *room_for(void *items, size_t *room, size_t used, size_t size)
-{
-    if (used < *room) return items;
-    const size_t more = *room ? 2 * *room : 16;
-    void *const grown = realloc(items, more * size);
-    if (grown) *room = more;
-    return grown;
-}
-
 static void activate(inside_walk *w, thread_state *t, int64_t until)
 {
     for (; t->next < t->end && t->next->from_ns < until; t->next++) {
         if (t->next->to_ns <= t->next->from_ns) continue;
-        const inside_span **const active = room_for(
-            t->active, &t->active_room, t->active_count, sizeof *active);
-        if (!active) {
+        if (!cli_grow(&t->active, &t->active_room, t->active_count + 1,
+                      sizeof *t->active)) {
             w->failed = true;
             return;
         }
-        t->active = active;
         t->active[t->active_count++] = t->next;
     }
 }
@@ -71,11 +60,11 @@ static void tell_part(inside_walk *w, const thread_state *t,
         w->part(w->user, span, from, to, t->frames, t->depth);
         return;
     }
-    inside_span *const later =
-        room_for(w->later, &w->later_room, w->later_count, sizeof *later);
-    w->failed |= !later;
-    if (!later) return;
-    w->later = later;
+    if (!cli_grow(&w->later, &w->later_room, w->later_count + 1,
+                  sizeof *w->later)) {
+        w->failed = true;
+        return;
+    }
     w->later[w->later_count++] =
         (inside_span){ span->file, span->other, from, to, span->index, 0 };
 }
@@ -110,15 +99,11 @@ static void advance(inside_walk *w, thread_state *t, int64_t until)
 
 static void enter(inside_walk *w, thread_state *t, inside_frame frame)
 {
-    size_t room = t->room;
-    inside_frame *const frames =
-        room_for(t->frames, &room, t->depth, sizeof *frames);
-    if (!frames) {
+    if (!cli_grow(&t->frames, &t->room, (size_t)t->depth + 1,
+                  sizeof *t->frames)) {
         w->failed = true;
         return;
     }
-    t->frames = frames;
-    t->room = (uint32_t)room;
     t->frames[t->depth++] = frame;
 }
 
@@ -253,11 +238,9 @@ static led_thread *led_of(led_thread **list, size_t *count, size_t *room,
     for (size_t i = *count; i-- > 0;)
         if ((*list)[i].file == call->file && (*list)[i].track == call->track)
             return &(*list)[i];
-    led_thread *const more = room_for(*list, room, *count, sizeof *more);
-    if (!more) return NULL;
-    *list = more;
-    more[*count] = (led_thread){ call->file, call->track, 0 };
-    return &more[(*count)++];
+    if (!cli_grow(list, room, *count + 1, sizeof **list)) return NULL;
+    (*list)[*count] = (led_thread){ call->file, call->track, 0 };
+    return &(*list)[(*count)++];
 }
 
 // The thread of which an edge leads to each call of another one.

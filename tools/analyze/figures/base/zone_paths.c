@@ -8,8 +8,8 @@
 bool paths_open(path_tree *p)
 {
     *p = (path_tree){ 0 };
-    if (!calc_room(&p->nodes, &p->node_room, 1, sizeof *p->nodes)) return false;
-    p->nodes[0] = (paths_node){ .parent = CALC_NONE, .name = CALC_NONE };
+    if (!cli_grow(&p->nodes, &p->node_room, 1, sizeof *p->nodes)) return false;
+    p->nodes[0] = (paths_node){ .parent = CLI_NONE, .name = CLI_NONE };
     p->node_count = 1;
     return true;
 }
@@ -18,8 +18,8 @@ void paths_close(path_tree *p)
 {
     free(p->names);
     free(p->nodes);
-    calc_map_close(&p->name_index);
-    calc_map_close(&p->node_index);
+    cli_map_close(&p->name_index);
+    cli_map_close(&p->node_index);
     *p = (path_tree){ 0 };
 }
 
@@ -29,16 +29,16 @@ uint32_t paths_name(path_tree *p, ts_text name)
     for (size_t i = 0; i < name.size; i++)
         hash = (hash ^ (uint8_t)name.text[i]) * UINT64_C(1099511628211);
     for (;; hash++) { // names of one hash take the next ones
-        const uint32_t at = calc_map_get(&p->name_index, hash);
-        if (at == CALC_NONE) break;
+        const uint32_t at = cli_map_row(&p->name_index, hash);
+        if (at == CLI_NONE) break;
         if (p->names[at].size == name.size &&
             !memcmp(p->names[at].text, name.text, name.size))
             return at;
     }
-    if (!calc_room(&p->names, &p->name_room, (size_t)p->name_count + 1,
-                   sizeof *p->names) ||
-        !calc_map_set(&p->name_index, hash, p->name_count))
-        return CALC_NONE;
+    if (!cli_grow(&p->names, &p->name_room, (size_t)p->name_count + 1,
+                  sizeof *p->names) ||
+        !cli_map_set(&p->name_index, hash, p->name_count))
+        return CLI_NONE;
     p->names[p->name_count] = name;
     return p->name_count++;
 }
@@ -46,17 +46,17 @@ uint32_t paths_name(path_tree *p, ts_text name)
 uint32_t paths_child(path_tree *p, uint32_t parent, uint32_t name)
 {
     const uint64_t key = (uint64_t)parent << 32 | name;
-    const uint32_t at = calc_map_get(&p->node_index, key);
-    if (at != CALC_NONE) return at;
+    const uint32_t at = cli_map_row(&p->node_index, key);
+    if (at != CLI_NONE) return at;
     if (p->nodes[parent].depth >= PATHS_DEPTH_MOST ||
         p->node_count >= PATHS_NODES_MOST) {
         p->cut++;
         return parent;
     }
-    if (!calc_room(&p->nodes, &p->node_room, (size_t)p->node_count + 1,
-                   sizeof *p->nodes) ||
-        !calc_map_set(&p->node_index, key, p->node_count))
-        return CALC_NONE;
+    if (!cli_grow(&p->nodes, &p->node_room, (size_t)p->node_count + 1,
+                  sizeof *p->nodes) ||
+        !cli_map_set(&p->node_index, key, p->node_count))
+        return CLI_NONE;
     p->nodes[p->node_count] = (paths_node){
         .parent = parent, .name = name, .depth = p->nodes[parent].depth + 1
     };
@@ -132,8 +132,8 @@ typedef struct walk {
     path_tree *p;
     ts_reader *reader;
     paths_query *queries;
-    calc_map sites;  // to names
-    calc_map tracks; // to positions
+    cli_map sites;  // to names
+    cli_map tracks; // to positions
     walk_track *items;
     size_t count, room;
     bool times; // wanted
@@ -142,10 +142,10 @@ typedef struct walk {
 
 static walk_track *track_of(walk *w, uint32_t track)
 {
-    const uint32_t at = calc_map_get(&w->tracks, track);
-    if (at != CALC_NONE) return &w->items[at];
-    if (!calc_room(&w->items, &w->room, w->count + 1, sizeof *w->items) ||
-        !calc_map_set(&w->tracks, track, (uint32_t)w->count))
+    const uint32_t at = cli_map_row(&w->tracks, track);
+    if (at != CLI_NONE) return &w->items[at];
+    if (!cli_grow(&w->items, &w->room, w->count + 1, sizeof *w->items) ||
+        !cli_map_set(&w->tracks, track, (uint32_t)w->count))
         return NULL;
     w->items[w->count] =
         (walk_track){ .host = paths_is_host(w->reader, track) };
@@ -154,11 +154,11 @@ static walk_track *track_of(walk *w, uint32_t track)
 
 static uint32_t name_of(walk *w, uint32_t site)
 {
-    const uint32_t known = calc_map_get(&w->sites, site);
-    if (known != CALC_NONE) return known;
+    const uint32_t known = cli_map_row(&w->sites, site);
+    if (known != CLI_NONE) return known;
     const uint32_t name = paths_site(w->p, w->reader, site);
-    if (name == CALC_NONE || !calc_map_set(&w->sites, site, name))
-        return CALC_NONE;
+    if (name == CLI_NONE || !cli_map_set(&w->sites, site, name))
+        return CLI_NONE;
     return name;
 }
 
@@ -189,7 +189,7 @@ static bool remove_zone(walk *w, walk_track *t, size_t at)
         const uint32_t parent = i ? t->zones[i - 1].node : PATHS_ROOT;
         if (i >= at)
             t->zones[i].node = paths_child(w->p, parent, t->zones[i].name);
-        if (t->zones[i].node == CALC_NONE) return false;
+        if (t->zones[i].node == CLI_NONE) return false;
         t->crossed |= i && t->zones[i].end_ns > t->zones[i - 1].end_ns;
     }
     return true;
@@ -235,11 +235,11 @@ static bool enter(walk *w, walk_track *t, const ts_event *event)
     const uint32_t name =
         name_of(w, (uint32_t)ts_event_value(event, TS_COLUMN_SITE));
     if (!answer(w, t, event->start_ns, false) ||
-        !leave(w, t, event->start_ns) || name == CALC_NONE)
+        !leave(w, t, event->start_ns) || name == CLI_NONE)
         return false;
     const uint32_t node = paths_child(w->p, path_of(t), name);
-    if (node == CALC_NONE ||
-        !calc_room(&t->zones, &t->room, t->count + 1, sizeof *t->zones))
+    if (node == CLI_NONE ||
+        !cli_grow(&t->zones, &t->room, t->count + 1, sizeof *t->zones))
         return false;
     if (t->count && t->zones[t->count - 1].end_ns < end_ns) {
         w->p->overlaps++;
@@ -294,8 +294,8 @@ static bool walk_zones(walk *w, size_t count)
         free(w->items[i].zones);
     }
     free(w->items);
-    calc_map_close(&w->sites);
-    calc_map_close(&w->tracks);
+    cli_map_close(&w->sites);
+    cli_map_close(&w->tracks);
     return ok;
 }
 

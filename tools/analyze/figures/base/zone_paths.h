@@ -8,7 +8,7 @@
 #ifndef TS_TOOLS_ANALYZE_FIGURES_BASE_ZONE_PATHS_H
 #define TS_TOOLS_ANALYZE_FIGURES_BASE_ZONE_PATHS_H
 
-#include "tools/analyze/figures/base/map.h"
+#include "tools/cli/cli.h"
 
 enum { PATHS_ROOT = 0, PATHS_DEPTH_MOST = 512 };
 #define PATHS_NODES_MOST (UINT32_C(1) << 22)
@@ -23,7 +23,7 @@ typedef struct path_tree {
     paths_node *nodes;
     uint32_t name_count, node_count;
     size_t name_room, node_room;
-    calc_map name_index, node_index; // by hash, verified
+    cli_map name_index, node_index; // by hash, verified
     uint64_t cut;      // not put deeper: too deep, or too many paths
     uint64_t overlaps; // zones that begin in another and outlast it: once
                        // that has ended they are in what was around it
@@ -33,9 +33,9 @@ typedef struct path_tree {
 bool paths_open(path_tree *p);
 void paths_close(path_tree *p);
 
-// The number of a text; CALC_NONE: no memory. The text must stay.
+// The number of a text; CLI_NONE: no memory. The text must stay.
 uint32_t paths_name(path_tree *p, ts_text name);
-// The path of a name within another path; CALC_NONE: no memory.
+// The path of a name within another path; CLI_NONE: no memory.
 uint32_t paths_child(path_tree *p, uint32_t parent, uint32_t name);
 
 // What to call a site, as a number.

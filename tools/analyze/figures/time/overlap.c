@@ -37,14 +37,12 @@ static overlap_busy *busy_of(overlap_walk *w, const ts_operation *op)
 
 static bool grow(overlap_busy *b)
 {
-    const size_t room = b->room ? 2 * b->room : 64;
+    size_t rooms[3] = { b->room, b->room, b->room };
     int64_t **const arrays[] = { &b->start, &b->end, &b->before };
-    for (int i = 0; i < 3; i++) {
-        int64_t *const more = realloc(*arrays[i], room * sizeof *more);
-        if (!more) return false;
-        *arrays[i] = more;
-    }
-    b->room = room;
+    for (int i = 0; i < 3; i++)
+        if (!cli_grow(arrays[i], &rooms[i], b->count + 1, sizeof **arrays[i]))
+            return false;
+    b->room = rooms[0];
     return true;
 }
 

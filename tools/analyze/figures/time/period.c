@@ -34,36 +34,23 @@ typedef struct period_search {
 
 /* ---- Grams --------------------------------------------------------------- */
 
-typedef struct pair_slot {
-    uint64_t key;
-    uint32_t id; // plus 1
-} pair_slot;
-
 // Numbers pairs of ids: of places i and i + step. Equal pairs, equal numbers.
 static bool number_pairs(uint32_t *ids, size_t count, size_t step,
                          size_t *id_count)
 {
-    size_t room = 64;
-    while (room < 2 * count)
-        room *= 2;
-    pair_slot *const slots = calloc(room, sizeof *slots);
-    uint32_t next = 0;
-    if (!slots) return false;
-    for (size_t i = 0; i + step < count; i++) {
-        const uint64_t key = (uint64_t)ids[i] << 32 | ids[i + step];
-        uint64_t h = (key ^ key >> 31) * UINT64_C(0x9E3779B97F4A7C15);
-        size_t at = (h ^ h >> 32) & (room - 1);
-        while (slots[at].id && slots[at].key != key)
-            at = (at + 1) & (room - 1);
-        if (!slots[at].id) {
-            slots[at].key = key;
-            slots[at].id = ++next;
-        }
-        ids[i] = slots[at].id - 1;
+    cli_map pairs = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i + step < count; i++) {
+        const uint64_t pair = (uint64_t)ids[i] << 32 | ids[i + step];
+        uint64_t *const id = cli_map_at(&pairs, pair); // plus 1
+        ok = id;
+        if (!ok) break;
+        if (!*id) *id = pairs.count;
+        ids[i] = (uint32_t)*id - 1;
     }
-    free(slots);
-    *id_count = next;
-    return true;
+    *id_count = pairs.count;
+    cli_map_close(&pairs);
+    return ok;
 }
 
 // Grams of `width` tokens, a power of two; places lists where each is.

@@ -33,15 +33,9 @@ static ranks_member *list_members(const ts_replay *replay, size_t *count)
                 !ts_replay_node(replay, g.targets[e], &node) ||
                 node.type != TS_NODE_JOIN)
                 continue;
-            if (*count == room) {
-                room = room ? 2 * room : 256;
-                ranks_member *const more =
-                    realloc(members, room * sizeof *more);
-                if (!more) {
-                    free(members);
-                    return NULL;
-                }
-                members = more;
+            if (!cli_grow(&members, &room, *count + 1, sizeof *members)) {
+                free(members);
+                return NULL;
             }
             const ranks_member member = { g.targets[e], i };
             members[(*count)++] = member;

@@ -25,10 +25,9 @@ typedef struct repeats_search {
     uint32_t *reach; // tokens from here on without a break or a taken one
     window *windows;
     size_t window_count, window_room;
-    uint32_t *slots; // window, plus 1
-    size_t slot_room;
-    uint32_t *of;  // window at each place, plus 1
-    size_t *order; // places by window
+    cli_index index; // windows by hash
+    uint32_t *of;    // window at each place, plus 1
+    size_t *order;   // places by window
     window **ranked;
 } repeats_search;
 
@@ -44,46 +43,29 @@ static bool same(const repeats_search *s, size_t a, size_t b)
     return !memcmp(s->tokens + a, s->tokens + b, s->length * sizeof *s->tokens);
 }
 
-static size_t slot_of(const repeats_search *s, uint64_t hash, size_t place)
+// The window whose tokens are those at a place; CLI_NONE without memory.
+static uint32_t window_of(repeats_search *s, size_t place)
 {
-    size_t at =
-        (size_t)((hash ^ hash >> 29) * multiplier >> 20) & (s->slot_room - 1);
-    while (s->slots[at]) {
-        const window *const w = &s->windows[s->slots[at] - 1];
-        if (w->hash == hash && same(s, w->first, place)) break;
-        at = (at + 1) & (s->slot_room - 1);
-    }
-    return at;
-}
-
-static bool grow(repeats_search *s)
-{
-    const size_t room = s->slot_room ? 2 * s->slot_room : 1024;
-    window *const windows = realloc(s->windows, room / 2 * sizeof *windows);
-    if (!windows) return false;
-    s->windows = windows;
-    uint32_t *const slots = calloc(room, sizeof *slots);
-    if (!slots) return false;
-    free(s->slots);
-    s->slots = slots;
-    s->slot_room = room;
-    for (size_t i = 0; i < s->window_count; i++)
-        slots[slot_of(s, windows[i].hash, windows[i].first)] = (uint32_t)i + 1;
-    return true;
+    const uint64_t hash = hash_at(s, place);
+    const uint64_t key = cli_hash_join(hash, 0);
+    uint32_t at;
+    for (size_t i = 0; (at = cli_index_next(&s->index, key, &i)) != CLI_NONE;)
+        if (s->windows[at].hash == hash && same(s, s->windows[at].first, place))
+            return at;
+    if (!cli_grow(&s->windows, &s->window_room, s->window_count + 1,
+                  sizeof *s->windows) ||
+        !cli_index_add(&s->index, key, (uint32_t)s->window_count))
+        return CLI_NONE;
+    s->windows[s->window_count] = (window){ hash, place, 0, 0, 0, 0 };
+    return (uint32_t)s->window_count++;
 }
 
 static bool add_window(repeats_search *s, size_t place)
 {
-    const uint64_t hash = hash_at(s, place);
-    if (s->window_count >= s->slot_room / 2 && !grow(s)) return false;
-    const size_t at = slot_of(s, hash, place);
-    if (!s->slots[at]) {
-        const window fresh = { hash, place, 0, 0, 0, 0 };
-        s->windows[s->window_count++] = fresh;
-        s->slots[at] = (uint32_t)s->window_count;
-    }
-    window *const w = &s->windows[s->slots[at] - 1];
-    s->of[place] = s->slots[at];
+    const uint32_t at = window_of(s, place);
+    if (at == CLI_NONE) return false;
+    window *const w = &s->windows[at];
+    s->of[place] = at + 1;
     w->all++;
     if (w->count && place < w->last_end) return true;
     w->last_end = place + s->length;
@@ -115,26 +97,17 @@ static int frequent_first(const void *left, const void *right)
 
 static bool add_place(patterns_repeats *r, size_t place)
 {
-    if (r->place_count == r->place_room) {
-        const size_t room = r->place_room ? 2 * r->place_room : 256;
-        size_t *const more = realloc(r->places, room * sizeof *more);
-        if (!more) return false;
-        r->places = more;
-        r->place_room = room;
-    }
+    if (!cli_grow(&r->places, &r->place_room, r->place_count + 1,
+                  sizeof *r->places))
+        return false;
     r->places[r->place_count++] = place;
     return true;
 }
 
 static bool add_repeat(patterns_repeats *r, size_t length, size_t first)
 {
-    if (r->count == r->room) {
-        const size_t room = r->room ? 2 * r->room : 64;
-        patterns_repeat *const more = realloc(r->list, room * sizeof *more);
-        if (!more) return false;
-        r->list = more;
-        r->room = room;
-    }
+    if (!cli_grow(&r->list, &r->room, r->count + 1, sizeof *r->list))
+        return false;
     const patterns_repeat repeat = { length, r->place_count - first, first };
     r->list[r->count++] = repeat;
     return true;
@@ -199,7 +172,7 @@ static bool find_length(repeats_search *s, size_t length)
     for (size_t i = 0; i < length; i++)
         s->power *= multiplier;
     s->window_count = 0;
-    if (s->slots) memset(s->slots, 0, s->slot_room * sizeof *s->slots);
+    cli_index_clear(&s->index);
     for (size_t i = 0; i < s->count; i++) {
         s->of[i] = 0;
         if (s->reach[i] >= length && !add_window(s, i)) return false;
@@ -243,7 +216,7 @@ bool patterns_repeats_find(patterns_repeats *r, const uint32_t *tokens,
     free(s.of);
     free(s.order);
     free(s.windows);
-    free(s.slots);
+    cli_index_close(&s.index);
     return ok;
 }
 

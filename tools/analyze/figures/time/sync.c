@@ -37,6 +37,7 @@ typedef struct sync_walk {
     sync_event *events;
     size_t event_count;
     bool failed;
+    size_t item_room;
 } sync_walk;
 
 static bool is_sync(ts_event_kind kind)
@@ -53,12 +54,8 @@ static bool add_item(sync_walk *w, sync_item item)
     if (item.function == TS_NODE_NONE) return false;
     if (advice_class_of(w->names->groups[item.function].text) == ADVICE_QUERY)
         item.finding = SYNC_POLL;
-    if (!(r->count & (r->count - 1))) { // a power of two, or none: full
-        const size_t room = r->count ? 2 * r->count : 1;
-        sync_item *const more = realloc(r->items, room * sizeof *more);
-        if (!more) return false;
-        r->items = more;
-    }
+    if (!cli_grow(&r->items, &w->item_room, r->count + 1, sizeof *r->items))
+        return false;
     item.zone = item.waited_for = TS_NODE_NONE;
     r->items[r->count++] = item;
     w->item_of[item.node] = (uint32_t)r->count;

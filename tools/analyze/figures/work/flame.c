@@ -106,7 +106,7 @@ typedef struct cutting {
 
 static bool put(cutting *c, const flame_node *node)
 {
-    if (!calc_room(&c->nodes, &c->room, c->count + 1, sizeof *c->nodes))
+    if (!cli_grow(&c->nodes, &c->room, c->count + 1, sizeof *c->nodes))
         return false;
     c->nodes[c->count++] = *node;
     return true;
@@ -116,7 +116,7 @@ static bool put(cutting *c, const flame_node *node)
 static bool put_below(cutting *c, uint32_t at, uint32_t node, uint32_t depth)
 {
     const flame_tree *const t = c->tree;
-    flame_node rest = { .parent = at, .node = CALC_NONE };
+    flame_node rest = { .parent = at, .node = CLI_NONE };
     for (uint32_t i = t->offsets[node]; i < t->offsets[node + 1]; i++) {
         const uint32_t child = t->children[i];
         const int64_t total = t->totals[child];
@@ -156,10 +156,10 @@ bool flame_cut(const flame_tree *t, int64_t least, uint32_t depth,
     const uint32_t start = shared_chain(t, &length);
     bool ok = true;
     if (length > SHARED_MOST) {
-        const flame_node top = { CALC_NONE, start, length - 1, 0 };
+        const flame_node top = { CLI_NONE, start, length - 1, 0 };
         ok = put(&c, &top);
     } else {
-        ok = put_below(&c, CALC_NONE, PATHS_ROOT, 1);
+        ok = put_below(&c, CLI_NONE, PATHS_ROOT, 1);
     }
     // The list is also the queue: children go behind all that is in it.
     uint32_t level = 1;
@@ -168,7 +168,7 @@ bool flame_cut(const flame_tree *t, int64_t least, uint32_t depth,
             end = c.count;
             level++;
         }
-        if (c.nodes[i].node != CALC_NONE)
+        if (c.nodes[i].node != CLI_NONE)
             ok = put_below(&c, (uint32_t)i, c.nodes[i].node, level + 1);
     }
     *nodes = c.nodes;

@@ -21,8 +21,8 @@ void flame_close(flame_tree *t);
 
 // What a drawing is given: parents first.
 typedef struct flame_node {
-    uint32_t parent; // index in this list, CALC_NONE: the root
-    uint32_t node;   // of the paths; CALC_NONE: what was cut
+    uint32_t parent; // index in this list, CLI_NONE: the root
+    uint32_t node;   // of the paths; CLI_NONE: what was cut
     uint32_t count;  // cut: how many weights it stands for; else outer frames
                      // that were left out above it
     int64_t own;     // cut: all of it

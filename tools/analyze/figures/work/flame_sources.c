@@ -8,10 +8,10 @@ typedef struct gather {
     analyze_job *job;
     path_tree *p;
     flame_sums *sums;
-    uint32_t *nodes; // of each operation; CALC_NONE: by its zones
-    calc_map stacks; // file and stack to node
-    calc_map frames; // file, module and offset to name
-    calc_map labels; // file, kind and label to name
+    uint32_t *nodes; // of each operation; CLI_NONE: by its zones
+    cli_map stacks;  // file and stack to node
+    cli_map frames;  // file, module and offset to name
+    cli_map labels;  // file, kind and label to name
     size_t count;    // operations
     bool use_stacks;
 } gather;
@@ -27,13 +27,13 @@ static bool is_work(ts_event_kind kind)
 static uint32_t frame_name(gather *g, uint32_t file, const ts_frame_entry *f,
                            uint32_t at)
 {
-    const uint64_t key =
-        calc_mix((uint64_t)file << 32 | f->module, calc_mix(f->offset, at));
-    const uint32_t known = calc_map_get(&g->frames, key);
-    if (known != CALC_NONE) return known;
+    const uint64_t key = cli_hash_join((uint64_t)file << 32 | f->module,
+                                       cli_hash_join(f->offset, at));
+    const uint32_t known = cli_map_row(&g->frames, key);
+    if (known != CLI_NONE) return known;
     const uint32_t name = paths_name(g->p, analyze_frame(g->job, file, f, at));
-    if (name == CALC_NONE || !calc_map_set(&g->frames, key, name))
-        return CALC_NONE;
+    if (name == CLI_NONE || !cli_map_set(&g->frames, key, name))
+        return CLI_NONE;
     return name;
 }
 
@@ -42,8 +42,8 @@ static uint32_t stack_node(gather *g, uint32_t file, uint32_t stack)
 {
     enum { MOST = PATHS_DEPTH_MOST - 1 };
     const uint64_t key = (uint64_t)file << 32 | stack;
-    const uint32_t known = calc_map_get(&g->stacks, key);
-    if (known != CALC_NONE) return known;
+    const uint32_t known = cli_map_row(&g->stacks, key);
+    if (known != CLI_NONE) return known;
     const ts_frame_entry *frames;
     const uint32_t count =
         ts_reader_stack(analyze_reader(g->job, file), stack, &frames);
@@ -56,23 +56,24 @@ static uint32_t stack_node(gather *g, uint32_t file, uint32_t stack)
     while (i-- > 0)
         for (uint32_t k = symbolize_depth(reader, &frames[i]); k-- > 0;) {
             const uint32_t name = frame_name(g, file, &frames[i], k);
-            if (name == CALC_NONE) return CALC_NONE;
+            if (name == CLI_NONE) return CLI_NONE;
             node = paths_child(g->p, node, name);
-            if (node == CALC_NONE) return CALC_NONE;
+            if (node == CLI_NONE) return CLI_NONE;
         }
-    return calc_map_set(&g->stacks, key, node) ? node : CALC_NONE;
+    return cli_map_set(&g->stacks, key, node) ? node : CLI_NONE;
 }
 
 /* ---- Operations --------------------------------------------------------- */
 
 static uint32_t label_name(gather *g, const ts_operation *o)
 {
-    const uint64_t key = calc_mix((uint64_t)o->file << 8 | o->kind, o->label);
-    const uint32_t known = calc_map_get(&g->labels, key);
-    if (known != CALC_NONE) return known;
+    const uint64_t key =
+        cli_hash_join((uint64_t)o->file << 8 | o->kind, o->label);
+    const uint32_t known = cli_map_row(&g->labels, key);
+    if (known != CLI_NONE) return known;
     const uint32_t name = paths_name(g->p, analyze_label(g->job, o));
-    if (name == CALC_NONE || !calc_map_set(&g->labels, key, name))
-        return CALC_NONE;
+    if (name == CLI_NONE || !cli_map_set(&g->labels, key, name))
+        return CLI_NONE;
     return name;
 }
 
@@ -98,13 +99,13 @@ static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
         g->nodes[i] = PATHS_ROOT;
         if (stacks && o.row < stack_count && stacks[o.row]) {
             g->nodes[i] = stack_node(g, file, stacks[o.row]);
-            ok = g->nodes[i] != CALC_NONE;
+            ok = g->nodes[i] != CLI_NONE;
             g->sums->by_stack += g->nodes[i] != PATHS_ROOT;
             if (g->nodes[i] != PATHS_ROOT) continue;
         }
         if (o.call == TS_NODE_NONE || !ts_replay_node(replay, o.call, &call))
             continue;
-        ok = ok && calc_room(&queries, &room, count + 1, sizeof *queries);
+        ok = ok && cli_grow(&queries, &room, count + 1, sizeof *queries);
         if (ok)
             queries[count++] =
                 (paths_query){ call.recorded_ns - of.offset_ns, call.track,
@@ -120,9 +121,8 @@ static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
             continue;
         if (!sites || o.row >= site_count || !sites[o.row]) continue;
         const uint32_t name = paths_site(g->p, reader, (uint32_t)sites[o.row]);
-        if (name != CALC_NONE)
-            g->nodes[i] = paths_child(g->p, PATHS_ROOT, name);
-        ok = name != CALC_NONE && g->nodes[i] != CALC_NONE;
+        if (name != CLI_NONE) g->nodes[i] = paths_child(g->p, PATHS_ROOT, name);
+        ok = name != CLI_NONE && g->nodes[i] != CLI_NONE;
     }
     return ok;
 }
@@ -137,9 +137,9 @@ static bool put_weights(gather *g, ts_replay *replay)
         while (g->p->nodes[node].depth >= PATHS_DEPTH_MOST)
             node = g->p->nodes[node].parent;
         const uint32_t name = label_name(g, &o);
-        if (name == CALC_NONE) return false;
+        if (name == CLI_NONE) return false;
         node = paths_child(g->p, node, name);
-        if (node == CALC_NONE) return false;
+        if (node == CLI_NONE) return false;
         if (o.recorded_end_ns > o.recorded_start_ns)
             g->p->nodes[node].own_ns += o.recorded_end_ns - o.recorded_start_ns;
     }
@@ -164,8 +164,8 @@ bool flame_nodes(analyze_job *job, path_tree *p, bool stacks, flame_sums *sums,
     if (ok) memset(g.nodes, 0xFF, (g.count + 1) * sizeof *g.nodes);
     for (uint32_t f = 0; ok && f < job->file_count; f++)
         ok = look_at_file(&g, replay, f);
-    calc_map_close(&g.stacks);
-    calc_map_close(&g.frames);
+    cli_map_close(&g.stacks);
+    cli_map_close(&g.frames);
     *nodes = g.nodes;
     return ok;
 }
@@ -176,7 +176,7 @@ bool flame_of_devices(analyze_job *job, path_tree *p, flame_sums *sums)
     if (!paths_open(p)) return false;
     const bool ok = flame_nodes(job, p, true, sums, &g.nodes) &&
                     (!g.nodes || put_weights(&g, analyze_replay(job)));
-    calc_map_close(&g.labels);
+    cli_map_close(&g.labels);
     free(g.nodes);
     return ok;
 }

@@ -17,13 +17,7 @@ typedef struct launch_walk {
 
 static bool add_time(launch_times *t, int64_t ns)
 {
-    if (t->count == t->room) {
-        const size_t room = t->room ? 2 * t->room : 64;
-        int64_t *const more = realloc(t->ns, room * sizeof *more);
-        if (!more) return false;
-        t->ns = more;
-        t->room = room;
-    }
+    if (!cli_grow(&t->ns, &t->room, t->count + 1, sizeof *t->ns)) return false;
     t->ns[t->count++] = ns;
     t->sum_ns += ns;
     return true;

@@ -11,8 +11,8 @@ static bool put_fault(memory_work *w, memory_fault_kind kind,
     memory *const m = w->m;
     m->fault_counts[kind]++;
     if (m->fault_count == MEMORY_FAULTS_KEPT) return true;
-    if (!calc_room(&m->faults, &m->fault_room, m->fault_count + 1,
-                   sizeof *m->faults))
+    if (!cli_grow(&m->faults, &m->fault_room, m->fault_count + 1,
+                  sizeof *m->faults))
         return false;
     m->faults[m->fault_count++] =
         (memory_fault){ kind,         pool,      block,    row->address,
@@ -23,16 +23,16 @@ static bool put_fault(memory_work *w, memory_fault_kind kind,
 static uint32_t line_of(memory_work *w, uint32_t category)
 {
     memory *const m = w->m;
-    const uint32_t known = calc_map_get(&w->categories, category);
-    if (known != CALC_NONE) return known;
+    const uint32_t known = cli_map_row(&w->categories, category);
+    if (known != CLI_NONE) return known;
     if (m->line_count == m->pool_lines + MEMORY_LINES_MOST)
         return (uint32_t)m->line_count - 1;
-    if (!calc_room(&m->lines, &m->line_room, m->line_count + 1,
-                   sizeof *m->lines) ||
-        !calc_map_set(&w->categories, category, (uint32_t)m->line_count))
-        return CALC_NONE;
+    if (!cli_grow(&m->lines, &m->line_room, m->line_count + 1,
+                  sizeof *m->lines) ||
+        !cli_map_set(&w->categories, category, (uint32_t)m->line_count))
+        return CLI_NONE;
     m->lines[m->line_count] =
-        (memory_line){ .pool = CALC_NONE, .category = category };
+        (memory_line){ .pool = CLI_NONE, .category = category };
     return (uint32_t)m->line_count++;
 }
 
@@ -72,8 +72,8 @@ static bool touch_line(memory_work *w, uint32_t at, uint64_t size,
     line_reach(line, slice_of(w->m, time_ns));
     line->live += size; // modulo 2^64: a free adds the negative
     if (line->touched) return true;
-    if (!calc_room(&w->touched_lines, &w->lines_room, w->touched_line_count + 1,
-                   sizeof *w->touched_lines))
+    if (!cli_grow(&w->touched_lines, &w->lines_room, w->touched_line_count + 1,
+                  sizeof *w->touched_lines))
         return false;
     line->touched = true;
     w->touched_lines[w->touched_line_count++] = at;
@@ -89,9 +89,9 @@ static bool touch(memory_work *w, const memory_block *b, uint64_t size,
     memory_pool *const pool = &m->pools[b->pool];
     const uint32_t category = line_of(w, b->category);
     const uint32_t last = (uint32_t)m->pool_lines - 1;
-    if (category == CALC_NONE ||
-        !calc_room(&w->touched_pools, &w->pools_room, w->touched_pool_count + 1,
-                   sizeof *w->touched_pools))
+    if (category == CLI_NONE ||
+        !cli_grow(&w->touched_pools, &w->pools_room, w->touched_pool_count + 1,
+                  sizeof *w->touched_pools))
         return false;
     pool->live_size += size;
     if (!pool->touched) w->touched_pools[w->touched_pool_count++] = b->pool;
@@ -124,12 +124,13 @@ static void settle(memory_work *w, int64_t now_ns)
 static memory_use *use_of(memory_work *w, memory_block *b)
 {
     memory *const m = w->m;
-    const uint64_t key = calc_mix(calc_mix(b->size, b->pool), b->path);
-    b->use = calc_map_get(&w->uses, key);
-    if (b->use == CALC_NONE) {
-        if (!calc_room(&m->uses, &m->use_room, m->use_count + 1,
-                       sizeof *m->uses) ||
-            !calc_map_set(&w->uses, key, (uint32_t)m->use_count))
+    const uint64_t key =
+        cli_hash_join(cli_hash_join(b->size, b->pool), b->path);
+    b->use = cli_map_row(&w->uses, key);
+    if (b->use == CLI_NONE) {
+        if (!cli_grow(&m->uses, &m->use_room, m->use_count + 1,
+                      sizeof *m->uses) ||
+            !cli_map_set(&w->uses, key, (uint32_t)m->use_count))
             return NULL;
         m->uses[m->use_count] = (memory_use){ .size = b->size,
                                               .pool = b->pool,
@@ -176,11 +177,11 @@ static bool row_takes(memory_work *w, const memory_row *row, uint64_t key,
     memory_pool *const pool = &m->pools[row->pool];
     memory_use *const use = use_of(w, &b);
     if (!use ||
-        !calc_room(&m->blocks, &m->block_room, m->block_count + 1,
-                   sizeof *m->blocks) ||
-        !calc_map_set(&w->blocks, key, (uint32_t)m->block_count))
+        !cli_grow(&m->blocks, &m->block_room, m->block_count + 1,
+                  sizeof *m->blocks) ||
+        !cli_map_set(&w->blocks, key, (uint32_t)m->block_count))
         return false;
-    if (last != CALC_NONE && m->blocks[last].to_ns == MEMORY_NEVER &&
+    if (last != CLI_NONE && m->blocks[last].to_ns == MEMORY_NEVER &&
         (!put_fault(w, MEMORY_REPLACED, row, row->pool, last) ||
          !end_block(w, &m->blocks[last], row->time_ns)))
         return false;
@@ -199,13 +200,13 @@ static bool row_frees(memory_work *w, const memory_row *row, uint32_t last)
 {
     memory *const m = w->m;
     uint32_t pool = row->pool;
-    if (last != CALC_NONE) pool = m->blocks[last].pool;
-    if (pool != CALC_NONE) {
+    if (last != CLI_NONE) pool = m->blocks[last].pool;
+    if (pool != CLI_NONE) {
         pool_seen(&m->pools[pool], row->time_ns);
         m->pools[pool].frees++;
     }
-    if (last == CALC_NONE)
-        return put_fault(w, MEMORY_UNKNOWN_FREE, row, pool, CALC_NONE);
+    if (last == CLI_NONE)
+        return put_fault(w, MEMORY_UNKNOWN_FREE, row, pool, CLI_NONE);
     if (m->blocks[last].to_ns != MEMORY_NEVER)
         return put_fault(w, MEMORY_DOUBLE_FREE, row, pool, last);
     return end_block(w, &m->blocks[last], row->time_ns);
@@ -215,13 +216,13 @@ static bool row_frees(memory_work *w, const memory_row *row, uint32_t last)
 
 static uint64_t key_of(const memory_row *row)
 {
-    return calc_mix(row->address, row->space);
+    return cli_hash_join(row->address, row->space);
 }
 
-// The last block at the row's address, CALC_NONE: none was there.
+// The last block at the row's address, CLI_NONE: none was there.
 static uint32_t last_of(const memory_work *w, const memory_row *row)
 {
-    return calc_map_get(&w->blocks, key_of(row));
+    return cli_map_row(&w->blocks, key_of(row));
 }
 
 static bool put_row(memory_work *w, const memory_row *row)
@@ -251,7 +252,7 @@ static bool put_group(memory_work *w, const memory_row *rows, size_t count)
     while (take < takes || give < count) {
         const uint32_t last = last_of(w, &rows[0]);
         const bool there =
-            last != CALC_NONE && w->m->blocks[last].to_ns == MEMORY_NEVER;
+            last != CLI_NONE && w->m->blocks[last].to_ns == MEMORY_NEVER;
         const bool gives = give < count && (there || take == takes);
         if (!put_row(w, &rows[gives ? give++ : take++])) return false;
     }
@@ -293,12 +294,12 @@ static bool put_rows(memory_work *w)
     m->last_ns = w->rows[w->row_count - 1].time_ns;
     m->pool_lines =
         m->pool_count < MEMORY_LINES_MOST ? m->pool_count : MEMORY_LINES_MOST;
-    if (!calc_room(&m->lines, &m->line_room, m->pool_lines, sizeof *m->lines))
+    if (!cli_grow(&m->lines, &m->line_room, m->pool_lines, sizeof *m->lines))
         return false;
     for (; m->line_count < m->pool_lines; m->line_count++)
         m->lines[m->line_count] =
             (memory_line){ .pool = (uint32_t)m->line_count,
-                           .category = CALC_NONE };
+                           .category = CLI_NONE };
     for (size_t i = 0, end; i < w->row_count; i = end) {
         for (end = i + 1; end < w->row_count; end++)
             if (w->rows[end].time_ns != w->rows[i].time_ns) break;
@@ -319,11 +320,11 @@ bool memory_compute(memory *m, const memory_file *files, uint32_t count,
         ok = memory_read(&w, &files[i], i);
     ok = ok && put_rows(&w) && memory_holes(m);
     free(w.rows);
-    calc_map_close(&w.pools);
-    calc_map_close(&w.spaces);
-    calc_map_close(&w.blocks);
-    calc_map_close(&w.uses);
-    calc_map_close(&w.categories);
+    cli_map_close(&w.pools);
+    cli_map_close(&w.spaces);
+    cli_map_close(&w.blocks);
+    cli_map_close(&w.uses);
+    cli_map_close(&w.categories);
     free(w.touched_pools);
     free(w.touched_lines);
     return ok;

@@ -21,7 +21,7 @@ typedef struct memory_block {
     uint32_t pool;          // index
     uint32_t path;          // of the zones it was allocated in
     uint32_t file, stack, site;
-    uint32_t category; // name of `paths`, or CALC_NONE
+    uint32_t category; // name of `paths`, or CLI_NONE
     uint32_t use;      // index of its memory_use
 } memory_block;
 
@@ -49,7 +49,7 @@ enum { MEMORY_FAULTS = 3, MEMORY_FAULTS_KEPT = 1000 };
 
 typedef struct memory_fault {
     memory_fault_kind kind;
-    uint32_t pool, block; // block: the one before, CALC_NONE unknown
+    uint32_t pool, block; // block: the one before, CLI_NONE unknown
     uint64_t address;
     int64_t time_ns;
     uint32_t file, path; // of the row
@@ -69,8 +69,8 @@ typedef struct memory_use {
 // of MEMORY_LINES_MOST pools, and of as many categories, has the others too.
 enum { MEMORY_SLICES = 480, MEMORY_LINES_MOST = 64 };
 typedef struct memory_line {
-    uint32_t pool;     // of a category: CALC_NONE
-    uint32_t category; // of a pool: CALC_NONE
+    uint32_t pool;     // of a category: CLI_NONE
+    uint32_t category; // of a pool: CLI_NONE
     uint64_t live, peak;
     uint64_t most[MEMORY_SLICES];
     uint32_t slice; // private: up to which it is filled
@@ -119,7 +119,7 @@ typedef enum memory_key {
     MEMORY_BY_PATH = 0,
     MEMORY_BY_STACK,
     MEMORY_BY_SIZE,    // value: a power of two not below the size
-    MEMORY_BY_CATEGORY // value: a name of `paths`, CALC_NONE: none
+    MEMORY_BY_CATEGORY // value: a name of `paths`, CLI_NONE: none
 } memory_key;
 typedef struct memory_group {
     uint32_t pool, value;

@@ -100,7 +100,7 @@ static int by_size(const void *left, const void *right)
 bool memory_groups(const memory *m, memory_key key, bool never_freed,
                    memory_group **groups, size_t *count)
 {
-    calc_map map = { 0 };
+    cli_map map = { 0 };
     size_t room = 0;
     bool ok = true;
     *groups = NULL;
@@ -112,11 +112,11 @@ bool memory_groups(const memory *m, memory_key key, bool never_freed,
             continue;
         const uint32_t value = value_of(b, key);
         const uint64_t key_of = (uint64_t)b->pool << 32 | value;
-        uint32_t at = calc_map_get(&map, key_of);
-        if (at == CALC_NONE) {
+        uint32_t at = cli_map_row(&map, key_of);
+        if (at == CLI_NONE) {
             at = (uint32_t)*count;
-            ok = calc_room(groups, &room, *count + 1, sizeof **groups) &&
-                 calc_map_set(&map, key_of, at);
+            ok = cli_grow(groups, &room, *count + 1, sizeof **groups) &&
+                 cli_map_set(&map, key_of, at);
             if (!ok) break;
             (*groups)[(*count)++] =
                 (memory_group){ b->pool, value, 0, 0, (uint32_t)i };
@@ -124,7 +124,7 @@ bool memory_groups(const memory *m, memory_key key, bool never_freed,
         (*groups)[at].size += b->size;
         (*groups)[at].count++;
     }
-    calc_map_close(&map);
+    cli_map_close(&map);
     if (ok && *count) qsort(*groups, *count, sizeof **groups, by_size);
     return ok;
 }

@@ -16,25 +16,25 @@ static uint32_t device_of(const ts_reader *reader, uint32_t track)
 static uint32_t space_of(memory_work *w, uint32_t file, uint32_t device,
                          uint32_t pool)
 {
-    const uint64_t key = calc_mix((uint64_t)file << 32 | device, pool);
-    const uint32_t known = calc_map_get(&w->spaces, key);
-    if (known != CALC_NONE) return known;
-    if (!calc_map_set(&w->spaces, key, w->space_count)) return CALC_NONE;
+    const uint64_t key = cli_hash_join((uint64_t)file << 32 | device, pool);
+    const uint32_t known = cli_map_row(&w->spaces, key);
+    if (known != CLI_NONE) return known;
+    if (!cli_map_set(&w->spaces, key, w->space_count)) return CLI_NONE;
     return w->space_count++;
 }
 
 static uint32_t pool_of(memory_work *w, const memory_pool *like, uint32_t name)
 {
     memory *const m = w->m;
-    const uint64_t key =
-        calc_mix(calc_mix((uint64_t)like->file << 32 | like->device, name),
-                 like->memory);
-    const uint32_t known = calc_map_get(&w->pools, key);
-    if (known != CALC_NONE) return known;
-    if (!calc_room(&m->pools, &m->pool_room, m->pool_count + 1,
-                   sizeof *m->pools) ||
-        !calc_map_set(&w->pools, key, (uint32_t)m->pool_count))
-        return CALC_NONE;
+    const uint64_t key = cli_hash_join(
+        cli_hash_join((uint64_t)like->file << 32 | like->device, name),
+        like->memory);
+    const uint32_t known = cli_map_row(&w->pools, key);
+    if (known != CLI_NONE) return known;
+    if (!cli_grow(&m->pools, &m->pool_room, m->pool_count + 1,
+                  sizeof *m->pools) ||
+        !cli_map_set(&w->pools, key, (uint32_t)m->pool_count))
+        return CLI_NONE;
     m->pools[m->pool_count] = *like;
     return (uint32_t)m->pool_count++;
 }
@@ -54,7 +54,7 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
         .time_ns = event->start_ns + file->offset_ns,
         .file = index,
         .stack = (uint32_t)ts_event_value(event, TS_COLUMN_STACK),
-        .category = CALC_NONE,
+        .category = CLI_NONE,
         .site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE),
         .order = (uint32_t)w->row_count,
         .takes =
@@ -77,18 +77,18 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
     };
     row.space = space_of(w, index, gpu ? like.device + 1 : 0, gpu ? 0 : name);
     // Of a free the kind of memory is that of its block.
-    row.pool = row.takes ? pool_of(w, &like, name) : CALC_NONE;
+    row.pool = row.takes ? pool_of(w, &like, name) : CLI_NONE;
     if (category) {
         row.category =
             paths_name(&m->paths, ts_reader_name(file->reader, category));
-        if (row.category == CALC_NONE) return false;
+        if (row.category == CLI_NONE) return false;
     }
-    if (row.space == CALC_NONE || (row.takes && row.pool == CALC_NONE) ||
-        !calc_room(&w->rows, &w->row_room, w->row_count + 1, sizeof *w->rows))
+    if (row.space == CLI_NONE || (row.takes && row.pool == CLI_NONE) ||
+        !cli_grow(&w->rows, &w->row_room, w->row_count + 1, sizeof *w->rows))
         return false;
     if (!row.takes && !gpu) { // a pool may have frees alone
         row.pool = pool_of(w, &like, name);
-        if (row.pool == CALC_NONE) return false;
+        if (row.pool == CLI_NONE) return false;
     }
     w->rows[w->row_count++] = row;
     return true;
@@ -101,7 +101,7 @@ static uint32_t path_of(memory_work *w, const memory_file *file, uint32_t site,
     path_tree *const p = &w->m->paths;
     if (!site) return node;
     const uint32_t name = paths_site(p, file->reader, site);
-    if (name == CALC_NONE) return CALC_NONE;
+    if (name == CLI_NONE) return CLI_NONE;
     if (node != PATHS_ROOT && p->nodes[node].name == name) return node;
     return paths_child(p, PATHS_ROOT, name);
 }
@@ -119,7 +119,7 @@ static bool find_paths(memory_work *w, const memory_file *file, size_t from,
     for (size_t i = 0; ok && i < count; i++) {
         memory_row *const row = &w->rows[from + queries[i].owner];
         row->path = path_of(w, file, row->site, queries[i].node);
-        ok = row->path != CALC_NONE;
+        ok = row->path != CLI_NONE;
     }
     free(queries);
     return ok;
@@ -142,7 +142,7 @@ bool memory_read(memory_work *w, const memory_file *file, uint32_t index)
         uint32_t thread = (uint32_t)ts_event_value(&event, TS_COLUMN_THREAD);
         if (!thread) thread = event.track;
         ok = take_row(w, file, index, &event) &&
-             calc_room(&tracks, &room, w->row_count - from + 1, sizeof *tracks);
+             cli_grow(&tracks, &room, w->row_count - from + 1, sizeof *tracks);
         if (ok && w->row_count > before) tracks[before - from] = thread;
     }
     ok = ok && ts_cursor_result(cursor) != TS_ERR_MEMORY;

@@ -20,9 +20,9 @@ typedef struct memory_work {
     memory *m;
     memory_row *rows;
     size_t row_count, row_room;
-    calc_map pools, spaces;    // to indices
-    calc_map blocks;           // space and address to the last block
-    calc_map uses, categories; // to indices, to lines
+    cli_map pools, spaces;    // to indices
+    cli_map blocks;           // space and address to the last block
+    cli_map uses, categories; // to indices, to lines
     uint32_t *touched_pools, *touched_lines; // at this instant
     size_t touched_pool_count, touched_line_count, pools_room, lines_room;
     uint32_t space_count;

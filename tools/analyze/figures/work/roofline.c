@@ -39,12 +39,8 @@ static bool is(ts_text text, const char *string)
 // A row with a text of its own; NULL without memory.
 static roofline_row *add_row(roofline_result *r, const char *text, size_t size)
 {
-    if (!(r->count & (r->count - 1))) { // a power of two, or none: full
-        const size_t room = r->count ? 2 * r->count : 1;
-        roofline_row *const more = realloc(r->rows, room * sizeof *more);
-        if (!more) return NULL;
-        r->rows = more;
-    }
+    if (!cli_grow(&r->rows, &r->row_room, r->count + 1, sizeof *r->rows))
+        return NULL;
     roofline_row *const row = &r->rows[r->count];
     memset(row, 0, sizeof *row);
     row->operation = TS_NODE_NONE;
@@ -128,13 +124,9 @@ static bool begin_zone(roofline_walk *w, product_zone zone)
             zone.start_ns < z->end_ns)
             return true;
     }
-    if (w->zone_count == w->zone_room) {
-        const size_t room = w->zone_room ? 2 * w->zone_room : 256;
-        product_zone *const more = realloc(w->zones, room * sizeof *more);
-        if (!more) return false;
-        w->zones = more;
-        w->zone_room = room;
-    }
+    if (!cli_grow(&w->zones, &w->zone_room, w->zone_count + 1,
+                  sizeof *w->zones))
+        return false;
     w->zones[w->zone_count++] = zone;
     w->r->operators++;
     w->dims_size = 0;

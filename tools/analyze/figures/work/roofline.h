@@ -56,6 +56,7 @@ typedef struct roofline_row {
 typedef struct roofline_result {
     roofline_row *rows; // the longest first
     size_t count;
+    size_t row_room;             // private
     int64_t known_ns, kernel_ns; // kernels that are known, and all
     uint64_t flops;
     uint64_t operators; // matrix products in the trace, known or not

@@ -23,7 +23,7 @@ static ts_text text_of(const stats_group *g, void *user)
 {
     zones *const z = user;
     const uint32_t name = name_of(z, g);
-    return name == CALC_NONE ? (ts_text){ "", 0 } : z->paths.names[name];
+    return name == CLI_NONE ? (ts_text){ "", 0 } : z->paths.names[name];
 }
 
 /* ---- Work of devices ----------------------------------------------------- */
@@ -39,7 +39,7 @@ static bool add_by_site(zones *z, int64_t *own, uint32_t file, uint64_t site,
     const uint32_t name =
         paths_site(&z->paths, analyze_reader(z->job, file), (uint32_t)site);
     // Its own path is not known, so that the zones around it get nothing.
-    if (name == CALC_NONE) return false;
+    if (name == CLI_NONE) return false;
     (void)own;
     z->times[name].gpu_ns += ns;
     z->times[name].gpu_own_ns += ns;
@@ -61,7 +61,7 @@ static bool gather(zones *z, const ts_replay *replay, uint32_t file, asked *a)
         if (o.file != file || !names_works(o.kind)) continue;
         const bool called =
             o.call != TS_NODE_NONE && ts_replay_node(replay, o.call, &call);
-        if (!calc_room(&a->queries, &a->room, a->count + 1, sizeof *a->queries))
+        if (!cli_grow(&a->queries, &a->room, a->count + 1, sizeof *a->queries))
             return false;
         a->queries[a->count++] =
             (paths_query){ called ? call.recorded_ns - of.offset_ns
@@ -177,7 +177,7 @@ static bool name_sites(zones *z)
             if (sites[i] == last) continue;
             last = sites[i];
             if (last &&
-                paths_site(&z->paths, reader, (uint32_t)last) == CALC_NONE)
+                paths_site(&z->paths, reader, (uint32_t)last) == CLI_NONE)
                 return false;
         }
     }
@@ -208,7 +208,7 @@ const zone_times *zones_times(const zones *z, const stats_row *row)
     zones *const known = (zones *)(uintptr_t)z;
     const uint32_t name = name_of(known, &row->sum);
     static const zone_times none;
-    return name == CALC_NONE ? &none : &z->times[name];
+    return name == CLI_NONE ? &none : &z->times[name];
 }
 
 void zones_close(zones *z)
