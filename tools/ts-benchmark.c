@@ -87,7 +87,8 @@ static int print_launch(const benchmark_device *device)
 /* ---- Processes ----------------------------------------------------------- */
 
 // In a process of its own: drivers stay as they are until they are used.
-static result launch_apart(const benchmark_device *device, const char *record)
+static result launch_in_child(const benchmark_device *device,
+                              const char *record)
 {
     result r = { .text = "no process can be started" };
     int line[2];
@@ -142,7 +143,7 @@ static result launch_recorded(const benchmark_device *device, const char *trace)
 {
     result r = { .text = "ts-record failed" };
     int line[2], status = -1;
-    if (device->in_process) return launch_apart(device, trace);
+    if (device->in_process) return launch_in_child(device, trace);
     if (pipe(line)) return r;
     const pid_t child = fork();
     if (!child) run_recorder(device, trace, line[1]);
@@ -158,8 +159,9 @@ static result launch_recorded(const benchmark_device *device, const char *trace)
 
 /* ---- Telling ------------------------------------------------------------- */
 
-static void tell_json(const benchmark_device *device, const result *alone,
-                      const result *recorded, const benchmark_trace *trace)
+static void report_json_part(const benchmark_device *device,
+                             const result *alone, const result *recorded,
+                             const benchmark_trace *trace)
 {
     cli_json json = { .out = stdout, .lines = 1 };
     cli_json_open(&json, NULL, '{');
@@ -230,13 +232,13 @@ static int measure(const benchmark_device *device, const result *alone)
     bool fine = recorded.launch_ns > 0;
     if (!fine) cli_error(&tool, device->backend, "%s", recorded.text);
     fine = fine && benchmark_count(&tool, path, &counts);
-    if (fine && want_json) tell_json(device, alone, &recorded, &counts);
+    if (fine && want_json) report_json_part(device, alone, &recorded, &counts);
     if (fine && !want_json) tell(device, alone, &recorded, &counts);
     if (!out_text) unlink(path);
     return fine && is_whole(&counts) ? CLI_OK : CLI_FAILED;
 }
 
-static bool is_wanted(const benchmark_device *device)
+static bool is_selected(const benchmark_device *device)
 {
     if (backend_text) return !strcmp(device->backend, backend_text);
     return !real_gpu || device->is_gpu;
@@ -256,10 +258,10 @@ int main(int argc, char **argv)
         return CLI_USAGE;
     for (int i = 0; i < DEVICES; i++) {
         const benchmark_device *const device = devices[i];
-        if (!is_wanted(device)) continue;
+        if (!is_selected(device)) continue;
         known = true;
         if (only_launch) return print_launch(device);
-        const result alone = launch_apart(device, NULL);
+        const result alone = launch_in_child(device, NULL);
         if (alone.launch_ns > 0)
             return cli_finish(&tool, measure(device, &alone));
         const size_t used = strlen(why);

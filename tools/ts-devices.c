@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     devices_answer *const answers =
         calloc(devices_vendor_count, sizeof *answers);
     const bool done =
-        answers && devices_ask_all(&tool, root, limit_ns, answers);
+        answers && devices_query_all(&tool, root, limit_ns, answers);
     if (done && want_json) devices_json(answers);
     if (done && !want_json) devices_text(answers);
     if (answers) devices_close(answers);

@@ -20,12 +20,12 @@ static const cli_option options[] = {
     { .name = "--kind, --kinds LIST",
       .help = "only these kinds of events: kernel, memcpy, zone, ...;\n"
               "gpu and host stand for many; -api_call leaves one out",
-      .text = &job.wish.kinds },
+      .text = &job.options.kinds },
     { .name = "--filter LIST",
       .help = "only zones, marks and kernels of these names, with\n"
               "commas; * stands for any characters, ? for one;\n"
               "-NAME leaves out",
-      .text = &job.wish.names },
+      .text = &job.options.names },
     { .name = "--stacks[=DEPTH]",
       .help = "the host's stack at each launch, 32 frames or so many",
       .flag = &stacks,
@@ -46,26 +46,26 @@ static const cli_option options[] = {
     { .name = "--capture-on LIST",
       .help = "begin and end that when ts-record gets SIGUSR1 or\n"
               "SIGUSR2, or by a key on the terminal: SIGUSR1,key",
-      .text = &job.wish.capture_on },
+      .text = &job.options.capture_on },
     { .name = "--yield[=WHO]",
       .help = "give CUPTI up to another profiler in the program that\n"
               "asks for it, to those with WHO in their name (kineto):\n"
               "then calls are recorded, not what they start",
       .flag = &yield,
-      .text = &job.wish.yield },
+      .text = &job.options.yield },
     { .name = "--delay TIME",
       .help = "begin to record only after this: 10s, 500ms",
-      .time_ns = &job.wish.delay_ns },
+      .time_ns = &job.options.delay_ns },
     { .name = "--duration TIME",
       .help = "record for so long; the program goes on",
       .flag = &lasts,
-      .time_ns = &job.wish.duration_ns },
+      .time_ns = &job.options.duration_ns },
     { .name = "--flight-recorder TIME",
       .help = "keep the last moments only, in memory: they are written\n"
               "when the program ends or crashes, and each time that\n"
               "ts-record gets SIGUSR2",
       .flag = &flight,
-      .time_ns = &job.wish.flight_ns },
+      .time_ns = &job.options.flight_ns },
     { .name = "--flight-memory SIZE",
       .help = "memory of each thread for that, to 64MiB (4MiB)",
       .text = &flight_size_text },
@@ -74,7 +74,7 @@ static const cli_option options[] = {
       .text = &size_text },
     { .name = "--live",
       .help = "show on the terminal how far recording is",
-      .flag = &job.wish.live },
+      .flag = &job.options.live },
     { .name = "--no-merge",
       .help = "leave one trace for each process, in a folder of that\n"
               "name, instead of making one of them",
@@ -112,12 +112,12 @@ static bool take_size(const char *option, const char *text, uint64_t *size)
 static bool take_times(void)
 {
     const char *wrong = NULL;
-    if (lasts && !job.wish.duration_ns) wrong = "--duration: less than 1 ms";
-    if (flight && !job.wish.flight_ns)
+    if (lasts && !job.options.duration_ns) wrong = "--duration: less than 1 ms";
+    if (flight && !job.options.flight_ns)
         wrong = "--flight-recorder: less than 1 ms";
-    if (job.wish.flight_memory && !flight)
+    if (job.options.flight_memory && !flight)
         wrong = "--flight-memory goes with --flight-recorder TIME";
-    if (job.wish.flight_memory > TS_INJECT_FLIGHT_MOST)
+    if (job.options.flight_memory > TS_INJECT_FLIGHT_MOST)
         wrong = "--flight-memory: at most 64MiB";
     if (wrong) cli_error(&tool, NULL, "%s", wrong);
     return !wrong;
@@ -126,8 +126,8 @@ static bool take_times(void)
 static bool take_depth(void)
 {
     if (!stacks) return true;
-    job.wish.stack_depth = stack_text ? strtoull(stack_text, NULL, 10) : 32;
-    if (job.wish.stack_depth &&
+    job.options.stack_depth = stack_text ? strtoull(stack_text, NULL, 10) : 32;
+    if (job.options.stack_depth &&
         (!stack_text || !stack_text[strspn(stack_text, "0123456789")]))
         return true;
     cli_error(&tool, NULL, "--stacks: '%s' is no number of frames", stack_text);
@@ -136,16 +136,16 @@ static bool take_depth(void)
 
 static void add_capture(size_t *size, const char *word, const char *value)
 {
-    const size_t room = sizeof job.wish.capture;
+    const size_t room = sizeof job.options.capture;
     if (*size < room)
-        *size += (size_t)snprintf(job.wish.capture + *size, room - *size,
+        *size += (size_t)snprintf(job.options.capture + *size, room - *size,
                                   "%s%s%s", *size ? " " : "", word, value);
 }
 
 // One text, with blanks between. The last word holds: an option's own.
 static bool take_capture(void)
 {
-    const char *const text = job.wish.capture;
+    const char *const text = job.options.capture;
     const bool framed = frames != UINT64_MAX;
     uint64_t budget = 0;
     size_t size = 0;
@@ -159,7 +159,7 @@ static bool take_capture(void)
     const bool empty = capture.count && !text[strspn(text, " ")];
     if (framed) add_capture(&size, "frames:", cli_format("%" PRIu64, frames).s);
     if (budget) add_capture(&size, "budget:", cli_format("%" PRIu64, budget).s);
-    if (!empty && size < sizeof job.wish.capture) return true;
+    if (!empty && size < sizeof job.options.capture) return true;
     cli_error(&tool, NULL, "--capture: %s",
               empty ? "what?" : "at most 4,095 bytes");
     return false;
@@ -169,7 +169,7 @@ static bool take_capture(void)
 static void own_traces(void)
 {
     bool all = true;
-    if (!*job.wish.capture) return;
+    if (!*job.options.capture) return;
     for (size_t i = 0; i < job.part_count; i++) {
         const record_part *const part = &job.parts[i];
         if (no_merge && !part->foreign) cli_trace_own(part->path);
@@ -194,7 +194,7 @@ static bool finish(void)
         return !failures;
     }
     if (no_merge) {
-        const bool cut = !job.wish.flight_ns || record_cut_parts(&job);
+        const bool cut = !job.options.flight_ns || record_cut_parts(&job);
         record_spool_remove(&job);
         record_own_remove(&job);
         record_control_remove(&job);
@@ -203,7 +203,7 @@ static bool finish(void)
         record_say_end(&job);
         return cut;
     }
-    const bool done = record_put_together(&job, job.out);
+    const bool done = record_assemble(&job, job.out);
     if (done) own_traces();
     if (done && !job.quiet) record_say_trace(&job);
     record_say_end(&job);
@@ -247,13 +247,13 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     job.pattern = out_text ? out_text : "trace.sbt";
-    if (yield && !job.wish.yield) job.wish.yield = "all";
+    if (yield && !job.options.yield) job.options.yield = "all";
     job.argv = argv + 1;
-    if (!take_size("--size-limit", size_text, &job.wish.size_limit) ||
+    if (!take_size("--size-limit", size_text, &job.options.size_limit) ||
         !take_size("--flight-memory", flight_size_text,
-                   &job.wish.flight_memory) ||
+                   &job.options.flight_memory) ||
         !take_times() || !take_depth() || !take_capture() ||
-        !record_wish_check(&job))
+        !record_options_check(&job))
         return cli_usage(&tool);
     if (!record_prepare(&job)) return RECORD_FAILED;
     record_own_begin(&job);

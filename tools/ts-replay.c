@@ -13,9 +13,9 @@ static uint64_t loops, speed;
 static bool has_loops, want_dry_run, want_digest, want_json, want_verify,
     want_ascii;
 
-static races_wish races;
+static races_options races;
 static bool has_seed;
-static execute_wish execute;
+static execute_options execute;
 static bool has_timeout;
 
 static const cli_option options[] = {
@@ -299,8 +299,8 @@ static int look_for_races(const replay_job *job)
     const cli_text from = cli_format("%" PRId64 "ns", selected.from_ns);
     const cli_text to = cli_format("%" PRId64 "ns", selected.to_ns);
     // In words that give the same selection again.
-    races_wish wish = races;
-    wish.json = want_json;
+    races_options chosen = races;
+    chosen.json = want_json;
     const char *const words[RACES_SELECTIONS][2] = {
         { "--stream", selected.stream },
         { "--device", selected.device },
@@ -312,8 +312,8 @@ static int look_for_races(const replay_job *job)
         { "--rank", selected.rank },
         { "--deps", deps_text },
     };
-    memcpy(wish.selection, words, sizeof words);
-    return races_run(job, &wish);
+    memcpy(chosen.selection, words, sizeof words);
+    return races_run(job, &chosen);
 }
 
 static bool check_execute(int argc)

@@ -217,12 +217,12 @@ static void count_all(job *j)
 // The names of a trace, into `to`.
 static int run(job *j, const char *from, const char *to)
 {
-    const symbolize_options wish = { .debug_dirs = debug_dirs.items,
-                                     .debug_dir_count = debug_dirs.count,
-                                     .debuginfod = debuginfod,
-                                     .no_cache = no_cache,
-                                     .again = again };
-    j->names = symbolize_open(j->trace.reader, &wish);
+    const symbolize_options chosen = { .debug_dirs = debug_dirs.items,
+                                       .debug_dir_count = debug_dirs.count,
+                                       .debuginfod = debuginfod,
+                                       .no_cache = no_cache,
+                                       .again = again };
+    j->names = symbolize_open(j->trace.reader, &chosen);
     if (!j->names || !symbolize_all(j->names)) {
         cli_error(&tool, from, "out of memory");
         return CLI_FAILED;

@@ -355,7 +355,8 @@ static bool check_last(view *v)
     v->ranked = has_rank(last) && v->ranked;
     for (size_t i = 0; i < v->more_count; i++) {
         const view *const other = i ? &v->more[i - 1] : v;
-        if (!cli_trace_apart(&tool, &other->trace, &last->trace)) return false;
+        if (!cli_trace_distinct(&tool, &other->trace, &last->trace))
+            return false;
         v->ranked = v->ranked && other->rank != last->rank;
     }
     return true;
@@ -379,7 +380,7 @@ static bool open_more(view *v, char **paths, size_t count)
 static void close_one(view *v)
 {
     free(v->tracks);
-    free(v->track_wanted);
+    free(v->track_selected);
     free(v->track_twin);
     cli_map_close(&v->track_index);
     cli_trace_close(&v->trace);
@@ -396,7 +397,7 @@ static bool check_selected(view *v)
         return false;
     view_tracks_load(v);
     for (size_t i = 0; i < v->track_count; i++)
-        any = any || v->track_wanted[i];
+        any = any || v->track_selected[i];
     if (!any)
         cli_error(&tool, v->path,
                   "--tracks %s: no track has such a name; ts-info --tracks "

@@ -232,7 +232,7 @@ static void check_item(const ts_execution_item *item)
           "a divergence beside the memory");
 }
 
-static void run_together(ts_execution *e, size_t count, bool graph)
+static void run_combined(ts_execution *e, size_t count, bool graph)
 {
     ts_execution_item items[MOST + 1];
     ts_execution_edge edges[MOST + 1];
@@ -273,7 +273,7 @@ static void run(ts_reader *reader, const ts_executor *executor, uint8_t how)
     if (ts_execution_open(&e, reader, order, count, &desc, why, sizeof why) !=
         TS_OK)
         return;
-    if (how & 128) run_together(e, count, how & 1);
+    if (how & 128) run_combined(e, count, how & 1);
     for (size_t i = 0; i < count && !(how & 128); i++) {
         ts_execution_item item;
         ts_execution_run(e, i, &item);

@@ -27,10 +27,10 @@ static const char *const zones[] = { NULL, "*", "a*", "work,step" };
 static const char *const names[] = { "", "a", "^k", "[a-m]|zone" };
 static const char *const frames[] = { "0..0", "1..", "..3", "f:0..2" };
 
-static cut_wish wish_of(const uint8_t *o, const regex_t *regex,
-                        const uint32_t tracks[2])
+static cut_options wish_of(const uint8_t *o, const regex_t *regex,
+                           const uint32_t tracks[2])
 {
-    const cut_wish wish = {
+    const cut_options chosen = {
         .timed = o[0] & 1,
         .from_ns = o[0] & 2 ? INT64_MIN : o[1] * 40 - 1000,
         .to_ns = o[0] & 4 ? INT64_MAX : o[1] * 40 - 999 + o[2] * 100,
@@ -45,7 +45,7 @@ static cut_wish wish_of(const uint8_t *o, const regex_t *regex,
         .anonymise = o[11] & 1,
         .what = "--fuzz",
     };
-    return wish;
+    return chosen;
 }
 
 // Events of the trace that was written; UINT64_MAX: there is none.
@@ -79,7 +79,7 @@ static void cut(ts_reader *reader, const uint8_t *options)
                         .path = "in.sbt",
                         .out = path,
                         .trace = &trace,
-                        .wish = wish_of(options, &regex, tracks) };
+                        .options = wish_of(options, &regex, tracks) };
         if (options[14] & 1) cut_frames(&job, frames[options[14] >> 1 & 3]);
         unlink(path);
         const bool done = cut_write(&job);

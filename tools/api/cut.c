@@ -13,7 +13,7 @@ static bool take_name(cut_job *job, regex_t *regex, const char *name)
     if (!cli_regex_open(regex, name, strlen(name), &why))
         return cli_fail(&tool, TS_ERR_USAGE, NULL, "--name '%s': %s", name,
                         why.s);
-    job->wish.name = regex;
+    job->options.name = regex;
     return true;
 }
 
@@ -49,7 +49,7 @@ static bool cut_trace(cut_job *job, cli_trace *trace)
 {
     select_lists lists;
     job->trace = trace;
-    const bool done = select_wish(job, &lists) && cut_write(job);
+    const bool done = select_resolve(job, &lists) && cut_write(job);
     select_close(job, &lists);
     return done;
 }
@@ -65,10 +65,10 @@ static bool cut_file(cut_job *job, api_call *call, const ts_cut_desc *desc,
         return api_refuse(&tool, "what is kept besides is calls, both or none");
     job->path = desc->path;
     job->out = desc->output;
-    job->wish.anonymise = desc->anonymise;
-    job->wish.deps = deps_of(desc, call->context.selection);
+    job->options.anonymise = desc->anonymise;
+    job->options.deps = deps_of(desc, call->context.selection);
     put_words(words, desc);
-    job->wish.what = words;
+    job->options.what = words;
     if (!select_check(&tool) || !take_name(job, regex, desc->name))
         return false;
     call->fallback = TS_ERR_NOT_FOUND;
@@ -94,6 +94,6 @@ ts_result ts_cut_file(ts_cut_counts *counts, const ts_cut_desc *desc,
                                    .added = job.added,
                                    .undefined = job.undefined,
                                    .replaced = job.replaced };
-    if (job.wish.name) regfree(&regex);
+    if (job.options.name) regfree(&regex);
     return api_end(&call, ok);
 }

@@ -204,7 +204,7 @@ static ts_import_output describe(const import_output *o, ts_named_count **next)
     memcpy(w.events, job->events, sizeof w.events);
     w.bad = take_tally(next, &job->bad);
     w.flawed = take_tally(next, &job->flawed);
-    w.no_place = take_tally(next, &job->homeless);
+    w.no_place = take_tally(next, &job->unowned);
     w.estimated = take_tally(next, &job->estimated);
     return w;
 }
@@ -215,7 +215,7 @@ static bool take_outputs(ts_import *all)
     size_t counts = 0;
     for (size_t i = 0; i < o->count; i++) {
         const import_job *const job = o->outputs[i].job;
-        counts += job->bad.count + job->flawed.count + job->homeless.count +
+        counts += job->bad.count + job->flawed.count + job->unowned.count +
                   job->estimated.count;
     }
     all->written = calloc(o->count + 1, sizeof *all->written);

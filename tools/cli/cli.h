@@ -368,10 +368,10 @@ bool cli_same_file(const char *a, const char *b);
 // False, with the reason on stderr, if two of several traces of one process
 // each are of one file or session: what it did would count twice. The traces
 // are members of an array's elements, `stride` bytes each.
-bool cli_traces_apart(const cli_tool *tool, const cli_trace *first,
-                      size_t count, size_t stride);
-bool cli_trace_apart(const cli_tool *tool, const cli_trace *a,
-                     const cli_trace *b);
+bool cli_traces_distinct(const cli_tool *tool, const cli_trace *first,
+                         size_t count, size_t stride);
+bool cli_trace_distinct(const cli_tool *tool, const cli_trace *a,
+                        const cli_trace *b);
 // False, with the reason on stderr, if a trace cannot go there: it is one of
 // `count` inputs, or no file.
 bool cli_output_check(const cli_tool *tool, const char *path,

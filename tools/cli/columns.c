@@ -222,8 +222,8 @@ static size_t common(ts_text a, ts_text b)
 }
 
 // Shows of a row where it differs from those before and behind it.
-static bool tell_apart(cut_row *row, size_t at, uint32_t width,
-                       const char *dots)
+static bool distinguish(cut_row *row, size_t at, uint32_t width,
+                        const char *dots)
 {
     if (!row->cut) return true; // all of it is there
     // A brief name that fits has nothing to cut: the whole one comes next.
@@ -284,7 +284,7 @@ static bool separate(cut_row *rows, size_t count, uint32_t width,
         for (size_t k = i; ok && differ && k < end; k++) {
             turn += k == i || text_order(rows[k - 1].text, rows[k].text);
             ok = last ? number(&rows[k], turn, width, dots)
-                      : tell_apart(&rows[k], at[k - i], width, dots);
+                      : distinguish(&rows[k], at[k - i], width, dots);
         }
         free(at);
     }

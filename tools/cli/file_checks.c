@@ -61,8 +61,8 @@ bool cli_regular_check(const cli_tool *tool, const char *path)
     return false;
 }
 
-bool cli_trace_apart(const cli_tool *tool, const cli_trace *a,
-                     const cli_trace *b)
+bool cli_trace_distinct(const cli_tool *tool, const cli_trace *a,
+                        const cli_trace *b)
 {
     static const uint8_t unknown[16];
     const uint8_t *const session = b->info->session;
@@ -81,13 +81,13 @@ bool cli_trace_apart(const cli_tool *tool, const cli_trace *a,
     return false;
 }
 
-bool cli_traces_apart(const cli_tool *tool, const cli_trace *first,
-                      size_t count, size_t stride)
+bool cli_traces_distinct(const cli_tool *tool, const cli_trace *first,
+                         size_t count, size_t stride)
 {
     const char *const at = (const char *)first;
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++)
-            if (!cli_trace_apart(
+            if (!cli_trace_distinct(
                     tool, (const cli_trace *)(const void *)(at + k * stride),
                     (const cli_trace *)(const void *)(at + i * stride)))
                 return false;

@@ -89,7 +89,8 @@ static void free_names(cli_out *out)
 }
 
 // With the rights of what it is to replace.
-static int open_beside(cli_out *out, const char *path, const struct stat *old)
+static int open_temporary(cli_out *out, const char *path,
+                          const struct stat *old)
 {
     if (old && access(path, W_OK)) return -1;
     if (!name_files(out, path)) return -1;
@@ -113,7 +114,7 @@ bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path)
     const bool in_place = exists ? !S_ISREG(st.st_mode)
                                  : !lstat(path, &st) && S_ISLNK(st.st_mode);
     const int fd = in_place ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)
-                            : open_beside(out, path, exists ? &st : NULL);
+                            : open_temporary(out, path, exists ? &st : NULL);
     if (fd >= 0) out->stream = fdopen(fd, "w");
     if (out->stream) return true;
     say(tool, path, errno);

@@ -27,7 +27,7 @@ typedef enum cut_deps {
 } cut_deps;
 
 // What must hold, all of it; zero is everything.
-typedef struct cut_wish {
+typedef struct cut_options {
     bool timed; // [from_ns, to_ns)
     int64_t from_ns, to_ns;
     bool issued; // GPU operations: those that the host issued in that time
@@ -43,17 +43,17 @@ typedef struct cut_wish {
     const regex_t *name; // of labels
     cut_deps deps;
     bool anonymise;
-    const char *what; // the wish in words
-} cut_wish;
+    const char *what; // the options in words
+} cut_options;
 
 typedef struct cut_job {
     const cli_tool *tool;
     const char *path, *out;
     cli_trace *trace;
-    cut_wish wish;
+    cut_options options;
     struct cut_aliases *aliases; // NULL: names stay
     copy_counts counts;
-    uint64_t added; // of the kept ones, because of cut_wish.deps
+    uint64_t added; // of the kept ones, because of cut_options.deps
     uint64_t undefined, replaced;
     int64_t offset_ns; // of times of the file to those of the selection
     int64_t begin_ns;  // see cut_choice
@@ -77,7 +77,7 @@ bool cut_steps(cut_job *job, const char *text);
 uint64_t cut_step_count(const cut_job *job);
 bool cut_has_step_zones(const cut_job *job);
 /*
-    "0,4..7": sets wish.processes, to be freed in any case, to those of these
+    "0,4..7": sets options.processes, to be freed in any case, to those of these
     ranks; a trace of one process alone has one rank. False with the reason on
     stderr.
 */
@@ -86,8 +86,8 @@ bool cut_ranks(cut_job *job, const char *text);
 bool cut_has_rank(const ts_reader *reader, const char *text, size_t size);
 
 /*
-    "4711,worker*": sets wish.processes to those of these numbers or names, of
-    the ranks if these were asked for before. Likewise.
+    "4711,worker*": sets options.processes to those of these numbers or names,
+    and of the ranks if ranks were given before. False as cut_ranks.
 */
 bool cut_processes(cut_job *job, const char *text);
 
@@ -133,26 +133,27 @@ void cut_spans_close(cut_spans *spans);
 
 typedef struct cut_choice {
     ts_reader *reader;
-    const cut_wish *wish;
+    const cut_options *options;
     uint32_t *tracks; // those of the streams and devices, sorted
     size_t track_count;
     bool on_tracks;  // only these
-    cut_spans zones; // of wish->zones
+    cut_spans zones; // of options->zones
     cut_memo zone_names;
     cut_memo names[5];     // see names.c
     cut_set zone_calls;    // correlations of calls inside them
     cut_set issued, known; // of calls in the time, of any
     cut_set earlier;       // of those before
-    int64_t begin_ns; // with wish->issued: the end of the work on wanted tracks
-                      // that was issued before; INT64_MIN: none
-    cut_set open;     // when the time began or ended: see open_zones.c
+    // With options->issued: the end of the work on selected tracks that was
+    // issued before; INT64_MIN: there is none.
+    int64_t begin_ns;
+    cut_set open;           // when the time began or ended: see open_zones.c
     cut_set calls, waiting; // correlations of wanted calls, operations
     uint64_t *added;        // counts
 } cut_choice;
 
 // False without memory. Close it in any case.
 bool cut_choice_open(cut_choice *choice, ts_reader *reader,
-                     const cut_wish *wish);
+                     const cut_options *options);
 void cut_choice_close(cut_choice *choice);
 
 // One event of a batch, as the functions below see it.
@@ -162,7 +163,7 @@ typedef struct cut_row {
     int64_t start_ns, end_ns;
 } cut_row;
 
-bool cut_is_wanted(cut_choice *choice, const cut_row *row);
+bool cut_is_selected(cut_choice *choice, const cut_row *row);
 // For copy_hooks.
 bool cut_wants_chunk(void *choice, const ts_chunk_info *info);
 bool cut_edit(void *choice, copy_batch *batch);

@@ -6,7 +6,7 @@
 static void take_launched(cut_choice *choice, const cut_row *row)
 {
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
-    if (correlation && cut_is_wanted(choice, row))
+    if (correlation && cut_is_selected(choice, row))
         cut_set_add(row->columns->kind == TS_EVENT_API_CALL ? &choice->calls
                                                             : &choice->waiting,
                     correlation);
@@ -23,7 +23,7 @@ static uint64_t gpu_kinds(void)
 // Chunks of kinds that nobody wants hold nothing that is.
 static bool may_hold(const cut_choice *choice, const ts_chunk_info *info)
 {
-    const cut_wish *const w = choice->wish;
+    const cut_options *const w = choice->options;
     if (w->kinds && !(w->kinds >> info->header.event & 1)) return false;
     return !w->timed ||
            (w->issued && info->header.event >= TS_EVENT_GPU_FIRST) ||
@@ -32,7 +32,7 @@ static bool may_hold(const cut_choice *choice, const ts_chunk_info *info)
 
 bool cut_find_deps(cut_choice *choice)
 {
-    const cut_deps deps = choice->wish->deps;
+    const cut_deps deps = choice->options->deps;
     uint64_t kinds = 0;
     if (deps != CUT_DEPS_NONE) kinds |= gpu_kinds();
     if (deps == CUT_DEPS_BOTH) kinds |= TS_FILTER(API_CALL);
@@ -43,7 +43,7 @@ bool cut_find_deps(cut_choice *choice)
 // Dependencies and accesses say something of an operation: they go with it.
 bool cut_is_dep(cut_choice *choice, const cut_row *row)
 {
-    const cut_deps deps = choice->wish->deps;
+    const cut_deps deps = choice->options->deps;
     const ts_event_kind kind = row->columns->kind;
     if (deps == CUT_DEPS_NONE) return false;
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);

@@ -55,7 +55,7 @@ bool cut_has_name(cut_choice *choice, const cut_row *row)
                              .track = row->track,
                              .columns = row->columns,
                              .row = row->row };
-    yes = cli_regex_matches(choice->wish->name,
+    yes = cli_regex_matches(choice->options->name,
                             ts_event_label(choice->reader, &event));
     if (number) cut_memo_put(memo, number, yes);
     return yes;

@@ -22,14 +22,14 @@ uint64_t cut_open_key(const cut_row *row)
 
 static bool begins_before(const cut_choice *choice, const ts_chunk_info *info)
 {
-    return info->first_ns < choice->wish->from_ns &&
-           info->last_ns >= choice->wish->from_ns;
+    return info->first_ns < choice->options->from_ns &&
+           info->last_ns >= choice->options->from_ns;
 }
 
 static void take_zone(cut_choice *choice, const cut_row *row)
 {
-    if (row->start_ns < choice->wish->from_ns &&
-        row->end_ns > choice->wish->from_ns)
+    if (row->start_ns < choice->options->from_ns &&
+        row->end_ns > choice->options->from_ns)
         cut_set_add(&choice->open, cut_open_key(row));
 }
 
@@ -77,7 +77,7 @@ static void forget(spans *s, uint32_t at)
 // A span that reaches over an end of the time is kept with both of its events.
 static void end(spans *s, const cut_row *row)
 {
-    const cut_wish *const w = s->choice->wish;
+    const cut_options *const w = s->choice->options;
     const uint32_t at = cli_map_row(&s->index, cut_value(row, TS_COLUMN_ID));
     if (at == CLI_NONE) return;
     const begun *const span = &s->list[at];
@@ -109,7 +109,7 @@ static bool find_spans(spans *s)
     ts_cursor_close(cursor);
     // What never ended was open from then on.
     for (size_t i = 0; i < s->count; i++)
-        if (s->list[i].start_ns < s->choice->wish->from_ns)
+        if (s->list[i].start_ns < s->choice->options->from_ns)
             cut_set_add(&s->choice->open, s->list[i].key);
     return !s->no_memory;
 }
@@ -117,7 +117,7 @@ static bool find_spans(spans *s)
 bool cut_find_open(cut_choice *choice)
 {
     spans s = { .choice = choice };
-    if (!choice->wish->timed) return true;
+    if (!choice->options->timed) return true;
     const bool done =
         cut_each(choice, TS_FILTER(ZONE), begins_before, take_zone) &&
         find_spans(&s);

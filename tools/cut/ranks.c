@@ -109,7 +109,7 @@ bool cut_ranks(cut_job *job, const char *text)
     if (r.key)
         r.found =
             malloc((ts_reader_info(reader)->track_count + 1) * sizeof *r.found);
-    job->wish.processes = r.found;
+    job->options.processes = r.found;
     if (r.key && !r.found) return cli_out_of_memory(job->tool);
     for (const char *at = text;; at++) {
         const size_t size = strcspn(at, ",");
@@ -117,7 +117,7 @@ bool cut_ranks(cut_job *job, const char *text)
             say_ranks(job, &r, text);
             return false;
         }
-        job->wish.process_count = r.count;
+        job->options.process_count = r.count;
         at += size;
         if (!*at) return true;
     }
@@ -134,11 +134,11 @@ static bool is_called(const char *text, size_t size, const ts_track *track)
             cli_matches(text, size, track->name.text, track->name.size));
 }
 
-static bool is_of_ranks(const cut_wish *wish, uint32_t process)
+static bool is_of_ranks(const cut_options *options, uint32_t process)
 {
-    for (size_t i = 0; i < wish->process_count; i++)
-        if (wish->processes[i] == process) return true;
-    return !wish->process_count;
+    for (size_t i = 0; i < options->process_count; i++)
+        if (options->processes[i] == process) return true;
+    return !options->process_count;
 }
 
 static bool say_processes(const cut_job *job, const char *text, size_t size)
@@ -150,7 +150,7 @@ static bool say_processes(const cut_job *job, const char *text, size_t size)
     FILE *const out = cli_error_begin(job->tool, job->path);
     fputs("--process '", out);
     cli_put_text(out, text, size);
-    fputs(job->wish.process_count
+    fputs(job->options.process_count
               ? "': no such process is of these ranks; the trace has:\n"
               : "': no such process; the trace has:\n",
           out);
@@ -181,7 +181,7 @@ bool cut_processes(cut_job *job, const char *text)
         for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
             if (track.type != TS_TRACK_PROCESS ||
                 !is_called(at, size, &track) ||
-                !is_of_ranks(&job->wish, track.id))
+                !is_of_ranks(&job->options, track.id))
                 continue;
             bool has = false;
             for (size_t k = 0; k < count; k++)
@@ -195,8 +195,8 @@ bool cut_processes(cut_job *job, const char *text)
         }
         at = at[size] ? at + size + 1 : NULL;
     }
-    free((void *)(uintptr_t)job->wish.processes);
-    job->wish.processes = found;
-    job->wish.process_count = count;
+    free((void *)(uintptr_t)job->options.processes);
+    job->options.processes = found;
+    job->options.process_count = count;
     return true;
 }

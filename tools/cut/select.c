@@ -32,7 +32,7 @@ static bool is_under(const ts_reader *reader, ts_track track,
 
 static bool find_tracks(cut_choice *choice)
 {
-    const cut_wish *const w = choice->wish;
+    const cut_options *const w = choice->options;
     const uint32_t count = ts_reader_info(choice->reader)->track_count;
     ts_track track;
     choice->on_tracks = w->stream_count || w->device_count || w->process_count;
@@ -66,7 +66,7 @@ bool cut_has_track(const cut_choice *choice, uint32_t track)
 
 /* ---- Rows ---------------------------------------------------------------- */
 
-static uint64_t kinds_of(const cut_wish *w)
+static uint64_t kinds_of(const cut_options *w)
 {
     if (!w->kinds) return ~UINT64_C(0);
     // Arguments are part of their zone.
@@ -75,7 +75,7 @@ static uint64_t kinds_of(const cut_wish *w)
 
 static bool is_in_time(cut_choice *choice, const cut_row *row)
 {
-    const cut_wish *const w = choice->wish;
+    const cut_options *const w = choice->options;
     const ts_event_kind kind = row->columns->kind;
     if (!w->timed) return true;
     if (w->issued && kind >= TS_EVENT_GPU_FIRST)
@@ -95,7 +95,7 @@ static bool is_in_time(cut_choice *choice, const cut_row *row)
 static bool is_in_zone(cut_choice *choice, const cut_row *row)
 {
     const ts_columns *const c = row->columns;
-    if (!choice->wish->zones) return true;
+    if (!choice->options->zones) return true;
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
     if (correlation && c->kind != TS_EVENT_API_CALL &&
         cut_set_has(&choice->zone_calls, correlation))
@@ -112,9 +112,9 @@ static bool is_in_zone(cut_choice *choice, const cut_row *row)
     return cut_spans_have(&choice->zones, thread, then, then);
 }
 
-bool cut_is_wanted(cut_choice *choice, const cut_row *row)
+bool cut_is_selected(cut_choice *choice, const cut_row *row)
 {
-    const cut_wish *const w = choice->wish;
+    const cut_options *const w = choice->options;
     return kinds_of(w) >> row->columns->kind & 1 &&
            cut_has_track(choice, row->track) && is_in_time(choice, row) &&
            (!w->name || cut_has_name(choice, row)) && is_in_zone(choice, row);
@@ -122,7 +122,7 @@ bool cut_is_wanted(cut_choice *choice, const cut_row *row)
 
 /* ---- Batches ------------------------------------------------------------- */
 
-static bool is_in_chunk_time(const cut_wish *w, const ts_chunk_info *info)
+static bool is_in_chunk_time(const cut_options *w, const ts_chunk_info *info)
 {
     return !w->timed ||
            (w->issued && info->header.event >= TS_EVENT_GPU_FIRST) ||
@@ -132,7 +132,7 @@ static bool is_in_chunk_time(const cut_wish *w, const ts_chunk_info *info)
 bool cut_wants_chunk(void *user, const ts_chunk_info *info)
 {
     const cut_choice *const choice = user;
-    const cut_wish *const w = choice->wish;
+    const cut_options *const w = choice->options;
     const uint32_t kind = info->header.event, track = info->header.track;
     if (w->deps != CUT_DEPS_NONE &&
         (kind == TS_EVENT_API_CALL || kind == TS_EVENT_DEPENDENCY ||
@@ -156,7 +156,7 @@ bool cut_edit(void *user, copy_batch *batch)
         const cut_row row = { batch->columns, batch->first + i,
                               batch->tracks[i], batch->start_ns[i],
                               batch->start_ns[i] + batch->duration_ns[i] };
-        batch->keep[i] = cut_is_wanted(choice, &row);
+        batch->keep[i] = cut_is_selected(choice, &row);
         if (batch->keep[i]) continue;
         cut_note_earlier(choice, &row);
         batch->keep[i] = cut_is_dep(choice, &row);
@@ -196,10 +196,11 @@ bool cut_each(cut_choice *choice, uint64_t kinds,
 }
 
 bool cut_choice_open(cut_choice *choice, ts_reader *reader,
-                     const cut_wish *wish)
+                     const cut_options *options)
 {
-    *choice =
-        (cut_choice){ .reader = reader, .wish = wish, .begin_ns = INT64_MIN };
+    *choice = (cut_choice){ .reader = reader,
+                            .options = options,
+                            .begin_ns = INT64_MIN };
     return find_tracks(choice) && cut_find_zones(choice) &&
            cut_find_issued(choice) && cut_find_open(choice) &&
            cut_find_deps(choice);

@@ -108,7 +108,7 @@ bool cut_steps(cut_job *job, const char *text)
     // What comes before the first step or after the last counts to these.
     const int64_t from_ns = s.first > s.least ? s.from_ns : INT64_MIN;
     const int64_t to_ns = s.has_end ? s.end_ns : INT64_MAX;
-    cut_wish *const w = &job->wish;
+    cut_options *const w = &job->options;
     if (!w->timed || from_ns > w->from_ns) w->from_ns = from_ns;
     if (!w->timed || to_ns < w->to_ns) w->to_ns = to_ns;
     w->timed = w->issued = true;
@@ -119,7 +119,7 @@ bool cut_steps(cut_job *job, const char *text)
 
 static void take_call(cut_choice *choice, const cut_row *row)
 {
-    const cut_wish *const w = choice->wish;
+    const cut_options *const w = choice->options;
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
     if (!correlation) return;
     cut_set_add(&choice->known, correlation);
@@ -131,7 +131,7 @@ static void take_call(cut_choice *choice, const cut_row *row)
 
 bool cut_find_issued(cut_choice *choice)
 {
-    return !choice->wish->issued ||
+    return !choice->options->issued ||
            (cut_each(choice, TS_FILTER(API_CALL), NULL, take_call) &&
             !choice->known.no_memory && !choice->issued.no_memory &&
             !choice->earlier.no_memory);
@@ -153,14 +153,14 @@ bool cut_is_issued(cut_choice *choice, const cut_row *row)
     if (correlation && cut_set_has(&choice->known, correlation))
         return cut_set_has(&choice->issued, correlation);
     const int64_t then = queued_at(choice, row);
-    return then >= choice->wish->from_ns && then < choice->wish->to_ns;
+    return then >= choice->options->from_ns && then < choice->options->to_ns;
 }
 
 void cut_note_earlier(cut_choice *choice, const cut_row *row)
 {
     const uint64_t works = TS_FILTER(KERNEL) | TS_FILTER(MEMCPY) |
                            TS_FILTER(MEMSET) | TS_FILTER(COLLECTIVE);
-    const cut_wish *const w = choice->wish;
+    const cut_options *const w = choice->options;
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
     // Of a part of the work nobody can tell when a device has none.
     if (!w->issued || w->zones || w->name || w->kinds ||

@@ -23,7 +23,7 @@ static void describe_anonymous(const cut_job *job, ts_writer_desc *desc)
         (uint32_t)cut_renumber(job->aliases, COPY_TASK, info->process);
 }
 
-// The same wish of the same trace gives the same bytes.
+// The same options on the same trace give the same bytes.
 static void describe(const cut_job *job, ts_writer_desc *desc)
 {
     ts_reader *const reader = job->trace->reader;
@@ -34,13 +34,14 @@ static void describe(const cut_job *job, ts_writer_desc *desc)
         describe_anonymous(job, desc);
         return;
     }
-    copy_session(reader, job->wish.what, strlen(job->wish.what), desc->session);
+    copy_session(reader, job->options.what, strlen(job->options.what),
+                 desc->session);
     desc->process = info->process;
     desc->start_realtime_ns = info->start_realtime_ns;
     ts_reader_boot(reader, &desc->start_raw_ns, &desc->start_boottime_ns);
 }
 
-static bool is_all(const cut_wish *w)
+static bool is_all(const cut_options *w)
 {
     return !w->timed && !w->zones && !w->stream_count && !w->device_count &&
            !w->process_count && !w->kinds && !w->name;
@@ -49,7 +50,7 @@ static bool is_all(const cut_wish *w)
 // How the part was made: of a part of a part, both.
 static void note(const cut_job *job, ts_writer *writer)
 {
-    const cut_wish *const w = &job->wish;
+    const cut_options *const w = &job->options;
     ts_reader *const reader = job->trace->reader;
     const char *const slash = strrchr(job->path, '/');
     ts_metadata before;
@@ -105,12 +106,12 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
                                .edit = cut_edit,
                                .user = choice };
     const copy_hooks all = { 0 };
-    if (job->wish.timed) {
-        c.losses_from_ns = job->wish.from_ns;
-        c.losses_to_ns = job->wish.to_ns;
+    if (job->options.timed) {
+        c.losses_from_ns = job->options.from_ns;
+        c.losses_to_ns = job->options.to_ns;
     }
     ts_result result = TS_ERR_MEMORY;
-    const bool named = !job->aliases, whole = is_all(&job->wish);
+    const bool named = !job->aliases, whole = is_all(&job->options);
     if (copy_begin(&c) && (!named || copy_captures_find(&c))) {
         copy_tracks(&c);
         copy_metadata(&c);
@@ -137,13 +138,13 @@ static void say_zones(const cut_job *job)
 {
     const ts_reader *const reader = job->trace->reader;
     const size_t count = ts_reader_entry_count(reader, TS_CHUNK_SITES);
-    cli_near near = { .word = job->wish.zones };
+    cli_near near = { .word = job->options.zones };
     for (uint32_t site = 1; site <= count; site++) {
         const ts_text name = ts_reader_site_name(reader, site);
         cli_near_try(&near, name.text, name.size);
     }
     cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-             "no zone is called '%s'%s%.*s%s", job->wish.zones,
+             "no zone is called '%s'%s%.*s%s", job->options.zones,
              near.name ? "; did you mean '" : "", (int)near.size,
              near.name ? near.name : "",
              near.name ? "'?" : "; ts-analyze --only zones lists them");
@@ -159,7 +160,7 @@ static void say(const cut_job *job, ts_result result, int failed)
         cli_error(job->tool, job->out,
                   "%s numbers that nothing in the trace defines are left out",
                   cli_count(job->undefined).s);
-    if (result == TS_OK && job->wish.anonymise &&
+    if (result == TS_OK && job->options.anonymise &&
         ts_reader_capture_count(job->trace->reader))
         cli_error(job->tool, job->out,
                   "captures hold code and memory: they are left out");
@@ -167,7 +168,7 @@ static void say(const cut_job *job, ts_result result, int failed)
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
                  job->temporary ? "no event is selected by %s"
                                 : "no event is like that: nothing is written",
-                 job->wish.what);
+                 job->options.what);
     else if (result != TS_OK)
         cli_fail(job->tool, result, job->out, "cannot be written: %s",
                  result == TS_ERR_IO && failed ? strerror(failed)
@@ -182,17 +183,18 @@ bool cut_write(cut_job *job)
     cut_aliases aliases = { 0 };
     const size_t damaged = ts_reader_damage_count(job->trace->reader);
     bool zones = true;
-    const bool own = !job->wish.anonymise && !job->temporary &&
+    const bool own = !job->options.anonymise && !job->temporary &&
                      ts_reader_capture_count(job->trace->reader) &&
                      cli_trace_is_own(job->trace->reader);
-    if (is_all(&job->wish)) job->wish.deps = CUT_DEPS_NONE;
-    ts_result result = cut_choice_open(&choice, job->trace->reader, &job->wish)
-                           ? TS_OK
-                           : TS_ERR_MEMORY;
-    if (result == TS_OK && job->wish.zones) zones = choice.zones.count;
+    if (is_all(&job->options)) job->options.deps = CUT_DEPS_NONE;
+    ts_result result =
+        cut_choice_open(&choice, job->trace->reader, &job->options)
+            ? TS_OK
+            : TS_ERR_MEMORY;
+    if (result == TS_OK && job->options.zones) zones = choice.zones.count;
     if (!zones) result = TS_ERR_NOT_FOUND;
     choice.added = &job->added;
-    if (job->wish.anonymise) {
+    if (job->options.anonymise) {
         job->aliases = &aliases;
         if (!cut_aliases_open(&aliases, job->trace->reader))
             result = TS_ERR_MEMORY;
@@ -201,7 +203,7 @@ bool cut_write(cut_job *job)
     errno = 0; // from here on it is the system's reason
     if (result == TS_OK) result = ts_writer_open(&writer, &desc);
     if (result == TS_OK) result = write_trace(job, &choice, writer);
-    if (result == TS_OK && !job->counts.kept && !is_all(&job->wish))
+    if (result == TS_OK && !job->counts.kept && !is_all(&job->options))
         result = TS_ERR_NOT_FOUND;
     if (result == TS_OK)
         result = ts_writer_close(writer);

@@ -11,7 +11,7 @@ bool cut_is_zone(cut_choice *choice, const cut_row *row)
     bool yes;
     if (cut_memo_get(&choice->zone_names, site, &yes)) return yes;
     const ts_text name = ts_reader_site_name(choice->reader, site);
-    yes = cli_list_has(choice->wish->zones, name.text, name.size);
+    yes = cli_list_has(choice->options->zones, name.text, name.size);
     cut_memo_put(&choice->zone_names, site, yes);
     return yes;
 }
@@ -35,7 +35,7 @@ static void take_call(cut_choice *choice, const cut_row *row)
 
 bool cut_find_zones(cut_choice *choice)
 {
-    if (!choice->wish->zones) return true;
+    if (!choice->options->zones) return true;
     if (!cut_each(choice, TS_FILTER(ZONE) | TS_FILTER(ZONE_OPEN), NULL,
                   take_zone))
         return false;
@@ -168,7 +168,7 @@ bool cut_frames(cut_job *job, const char *text)
     const bool to_end = f.last == UINT64_MAX || f.last + 1 == f.seen;
     if (f.several || !f.has_from || (!f.has_to && !to_end))
         return say_frames(&f, text);
-    cut_wish *const w = &job->wish;
+    cut_options *const w = &job->options;
     const int64_t to_ns = f.has_to ? f.to_ns : INT64_MAX;
     if (!w->timed || f.from_ns > w->from_ns) w->from_ns = f.from_ns;
     if (!w->timed || to_ns < w->to_ns) w->to_ns = to_ns;

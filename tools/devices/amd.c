@@ -4,7 +4,7 @@
 #include "tools/devices/devices.h"
 #include <dirent.h>
 
-void devices_ask_amd(const devices_ask *ask);
+void devices_query_amd(const devices_ask *ask);
 
 static const char *const sdk_names[] = {
     "librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0",
@@ -73,7 +73,7 @@ static uint32_t say_nodes(const devices_ask *ask)
     return count;
 }
 
-static void ask_libraries(const devices_ask *ask)
+static void query_libraries(const devices_ask *ask)
 {
     static const struct {
         const char *fact;
@@ -102,7 +102,7 @@ static void ask_libraries(const devices_ask *ask)
 #endif
 }
 
-void devices_ask_amd(const devices_ask *ask)
+void devices_query_amd(const devices_ask *ask)
 {
     char version[128];
     const uint32_t on_bus = devices_on_bus(ask, 0x1002);
@@ -127,5 +127,5 @@ void devices_ask_amd(const devices_ask *ask)
                   "supported by it");
         return;
     }
-    if (devices_may_use(ask, "/dev/kfd")) ask_libraries(ask);
+    if (devices_may_use(ask, "/dev/kfd")) query_libraries(ask);
 }

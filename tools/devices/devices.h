@@ -91,8 +91,8 @@ typedef struct devices_answer {
 
 // Asks all vendors at once. False, with the reason on stderr, if that cannot
 // be done.
-bool devices_ask_all(const cli_tool *tool, const char *root, int64_t limit_ns,
-                     devices_answer *answers);
+bool devices_query_all(const cli_tool *tool, const char *root, int64_t limit_ns,
+                       devices_answer *answers);
 void devices_close(devices_answer *answers);
 void devices_text(const devices_answer *answers);
 void devices_json(const devices_answer *answers);

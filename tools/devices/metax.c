@@ -3,7 +3,7 @@
 */
 #include "tools/devices/devices.h"
 
-void devices_ask_metax(const devices_ask *ask);
+void devices_query_metax(const devices_ask *ask);
 
 static const char *const mcpti_names[] = { "libmcpti.so",
                                            "/opt/maca*/lib/libmcpti.so*",
@@ -12,7 +12,7 @@ static const char *const runtime_names[] = { "libmcruntime.so",
                                              "/opt/maca*/lib/libmcruntime.so*",
                                              NULL };
 
-void devices_ask_metax(const devices_ask *ask)
+void devices_query_metax(const devices_ask *ask)
 {
     char path[512], version[128];
     uint32_t number = 0;

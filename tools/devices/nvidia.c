@@ -4,7 +4,7 @@
 #include "tools/devices/devices.h"
 #include <unistd.h>
 
-void devices_ask_nvidia(const devices_ask *ask);
+void devices_query_nvidia(const devices_ask *ask);
 
 /* ---- Libraries ----------------------------------------------------------- */
 
@@ -79,7 +79,7 @@ static void say_device(const devices_ask *ask, const nvml *n, unsigned index)
 }
 
 // How many devices NVML knows; -1 if it does not work, which it says.
-static int ask_nvml(const devices_ask *ask)
+static int query_nvml(const devices_ask *ask)
 {
     nvml n = { .init = NULL };
     char driver[96] = "";
@@ -114,7 +114,7 @@ static int ask_nvml(const devices_ask *ask)
     return (int)count;
 }
 
-static void ask_cupti(const devices_ask *ask)
+static void query_cupti(const devices_ask *ask)
 {
     char path[512];
     int (*get)(uint32_t *) = NULL;
@@ -155,7 +155,7 @@ static void ask_cupti(const devices_ask *ask)
 #endif
 }
 
-void devices_ask_nvidia(const devices_ask *ask)
+void devices_query_nvidia(const devices_ask *ask)
 {
     char text[256], path[4096];
     const uint32_t on_bus = devices_on_bus(ask, 0x10DE);
@@ -192,8 +192,8 @@ void devices_ask_nvidia(const devices_ask *ask)
         return;
     }
     if (!wsl && !devices_may_use(ask, "/dev/nvidiactl")) return;
-    const int count = ask_nvml(ask);
-    if (count > 0) ask_cupti(ask);
+    const int count = query_nvml(ask);
+    if (count > 0) query_cupti(ask);
     if (count == 0)
         devices_say(ask, DEVICES_FAILS, "the driver shows no device", "%s",
                     devices_in_container(ask)

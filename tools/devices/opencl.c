@@ -4,7 +4,7 @@
 #include "tools/devices/devices.h"
 #include <glob.h>
 
-void devices_ask_opencl(const devices_ask *ask);
+void devices_query_opencl(const devices_ask *ask);
 
 static const char *const loader_names[] = { "libOpenCL.so.1", NULL };
 
@@ -94,7 +94,7 @@ static void say_capture(const devices_ask *ask, const opencl *cl)
 #endif
 }
 
-void devices_ask_opencl(const devices_ask *ask)
+void devices_query_opencl(const devices_ask *ask)
 {
     char path[512], name[256] = "", version[128] = "";
     void *platforms[MOST];

@@ -130,8 +130,8 @@ static bool split(devices_answer *answer)
     return true;
 }
 
-bool devices_ask_all(const cli_tool *tool, const char *root, int64_t limit_ns,
-                     devices_answer *answers)
+bool devices_query_all(const cli_tool *tool, const char *root, int64_t limit_ns,
+                       devices_answer *answers)
 {
     bool done = true;
     for (size_t i = 0; i < devices_vendor_count; i++) {

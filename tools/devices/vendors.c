@@ -4,7 +4,7 @@
 #include "tools/devices/devices.h"
 #include <unistd.h>
 
-static void ask_own(const devices_ask *ask)
+static void query_host_facts(const devices_ask *ask)
 {
     devices_say(ask, DEVICES_DEVICE, "vdev",
                 "software, in programs that bring backends/ts_vdev.h");
@@ -12,19 +12,19 @@ static void ask_own(const devices_ask *ask)
                 "and through NVTX: ts-record COMMAND");
 }
 
-void devices_ask_nvidia(const devices_ask *ask);
-void devices_ask_amd(const devices_ask *ask);
-void devices_ask_metax(const devices_ask *ask);
-void devices_ask_opencl(const devices_ask *ask);
-void devices_ask_vulkan(const devices_ask *ask);
+void devices_query_nvidia(const devices_ask *ask);
+void devices_query_amd(const devices_ask *ask);
+void devices_query_metax(const devices_ask *ask);
+void devices_query_opencl(const devices_ask *ask);
+void devices_query_vulkan(const devices_ask *ask);
 
 const devices_vendor devices_vendors[] = {
-    { "nvidia", "NVIDIA", devices_ask_nvidia },
-    { "amd", "AMD", devices_ask_amd },
-    { "metax", "MetaX", devices_ask_metax },
-    { "opencl", "OpenCL", devices_ask_opencl },
-    { "vulkan", "Vulkan", devices_ask_vulkan },
-    { "host", "Host", ask_own },
+    { "nvidia", "NVIDIA", devices_query_nvidia },
+    { "amd", "AMD", devices_query_amd },
+    { "metax", "MetaX", devices_query_metax },
+    { "opencl", "OpenCL", devices_query_opencl },
+    { "vulkan", "Vulkan", devices_query_vulkan },
+    { "host", "Host", query_host_facts },
 };
 const size_t devices_vendor_count =
     sizeof devices_vendors / sizeof *devices_vendors;

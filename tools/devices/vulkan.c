@@ -3,7 +3,7 @@
 */
 #include "tools/devices/devices.h"
 
-void devices_ask_vulkan(const devices_ask *ask);
+void devices_query_vulkan(const devices_ask *ask);
 
 static const char *const loader_names[] = { "libvulkan.so.1", NULL };
 
@@ -49,7 +49,7 @@ static void say_device(const devices_ask *ask, const vulkan *vk, void *device)
                 types[p.type < 5 ? p.type : 0], version_of(p.api).s);
 }
 
-void devices_ask_vulkan(const devices_ask *ask)
+void devices_query_vulkan(const devices_ask *ask)
 {
     enum { MOST = 64 };
     const vulkan_instance_info info = { .type = 1 };

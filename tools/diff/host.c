@@ -91,7 +91,7 @@ bool diff_collect_memory(diff *d, int side)
         const diff_one one = { p->peak_ns, (int64_t)p->peak_size, TS_NODE_NONE,
                                p->file, TS_NODE_NONE };
         diff_row *const row =
-            diff_row_of(d, DIFF_MEMORY, ask_memory_pool(&a, i));
+            diff_row_of(d, DIFF_MEMORY, topic_memory_pool(&a, i));
         ok = row && diff_add(row, side, &one);
     }
     s->has_memory = a.m.pool_count > 0;

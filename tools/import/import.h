@@ -129,7 +129,7 @@ struct import_job {
     // What became of them.
     import_tally bad;       // lost: into the loss ledger and the metadata
     import_tally flawed;    // kept, with a flaw: into the metadata
-    import_tally homeless;  // what SBT has no place for, by category
+    import_tally unowned;   // what SBT has no place for, by category
     import_tally estimated; // values that had to be guessed
     uint64_t events[TS_EVENT_LIMIT];
     int64_t first_ns, last_ns; // of all events; first > last: none yet
@@ -172,9 +172,9 @@ void import_bad(import_job *job, const char *cause, int64_t time_ns);
 // A row that arrives all the same: "duplicate_correlation", "bad_escape".
 void import_flaw(import_job *job, const char *cause);
 // What there is no place for, by the source's own category (any bytes).
-void import_homeless(import_job *job, const char *category, size_t size);
-void import_homeless_many(import_job *job, const char *category, size_t size,
-                          uint64_t count);
+void import_unowned(import_job *job, const char *category, size_t size);
+void import_unowned_many(import_job *job, const char *category, size_t size,
+                         uint64_t count);
 // A guess: "event_record". Formats rarely need it; section 6 does it.
 void import_estimate(import_job *job, const char *what);
 

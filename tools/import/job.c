@@ -107,16 +107,16 @@ void import_flaw(import_job *job, const char *cause)
     tally(&job->flawed, cause, strlen(cause));
 }
 
-void import_homeless(import_job *job, const char *category, size_t size)
+void import_unowned(import_job *job, const char *category, size_t size)
 {
-    tally(&job->homeless, category, size);
+    tally(&job->unowned, category, size);
 }
 
-void import_homeless_many(import_job *job, const char *category, size_t size,
-                          uint64_t count)
+void import_unowned_many(import_job *job, const char *category, size_t size,
+                         uint64_t count)
 {
-    tally(&job->homeless, category, size)->count += count - 1;
-    job->homeless.total += count - 1;
+    tally(&job->unowned, category, size)->count += count - 1;
+    job->unowned.total += count - 1;
 }
 
 void import_estimate(import_job *job, const char *what)
@@ -359,7 +359,7 @@ void import_progress(import_job *job)
 }
 
 // Beside the trace, where there must be room for as much.
-static char *path_beside(const char *path, const char *ending)
+static char *temporary_path(const char *path, const char *ending)
 {
     const size_t size = path ? strlen(path) + strlen(ending) + 1 : 0;
     char *const text = size ? malloc(size) : NULL;
@@ -371,8 +371,8 @@ static import_tables *tables_new(const char *path)
 {
     import_tables *const t = calloc(1, sizeof *t);
     if (!t) return NULL;
-    t->packed_path = path_beside(path, ".operations");
-    t->calls_path = path_beside(path, ".calls");
+    t->packed_path = temporary_path(path, ".operations");
+    t->calls_path = temporary_path(path, ".calls");
     t->packed.path = t->packed_path;
     t->calls.path = t->calls_path;
     t->progress.what = "importing";
@@ -450,7 +450,7 @@ static void write_facts(import_job *job)
         import_meta_int(job, 0, "world_size", job->world_size);
     write_tally(job, &job->bad, "bad");
     write_tally(job, &job->flawed, "flawed");
-    write_tally(job, &job->homeless, "no_place");
+    write_tally(job, &job->unowned, "no_place");
     write_tally(job, &job->estimated, "estimated");
     write_losses(job);
 }

@@ -82,7 +82,7 @@ typedef struct wanted {
 } wanted;
 
 // Correlations as signed keys are in an order of their own, which will do.
-static size_t first_wanted(const wanted *w, uint64_t correlation)
+static size_t first_query(const wanted *w, uint64_t correlation)
 {
     size_t from = 0, to = w->count;
     while (from < to) {
@@ -102,14 +102,14 @@ typedef void answer(import_job *job, uint32_t index, const import_call *call,
 
 // Tells each one the first call of its correlation, in the order of the
 // source. Once only: many may share one.
-static void ask_calls(import_job *job, wanted *w, answer *tell, void *user)
+static void query_calls(import_job *job, wanted *w, answer *tell, void *user)
 {
     import_moments_sort(w->moments, w->count);
     import_call call = { 0 };
     uint64_t at = 0;
     for (size_t i = 0; i < job->tables->call_count; i++) {
         import_call_next(job, &at, &call);
-        const size_t first = first_wanted(w, call.correlation);
+        const size_t first = first_query(w, call.correlation);
         if (first == w->count || w->moments[first].index == TOLD) continue;
         for (size_t k = first;
              k < w->count && w->moments[k].key == (int64_t)call.correlation;
@@ -188,7 +188,7 @@ static void add_records(import_job *job)
             w.moments[i].key = (int64_t)all[i].correlation;
             w.moments[i].index = (uint32_t)i;
         }
-        ask_calls(job, &w, add_record, all);
+        query_calls(job, &w, add_record, all);
         for (size_t i = 0; i < w.count; i++)
             if (all[i].stream) import_flaw(job, "record_without_call");
     }
@@ -342,8 +342,8 @@ static void take_call(import_job *job, uint32_t index, const import_call *call,
 }
 
 // Of each operation in turn: what it says itself, and what it asks the calls.
-static void list_wanted(import_job *job, wanted *w, import_moment *order,
-                        size_t count)
+static void list_queries(import_job *job, wanted *w, import_moment *order,
+                         size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         import_operation o;
@@ -378,8 +378,8 @@ static bool find_issues(import_job *job, size_t count)
     t->held = import_array(job, count, sizeof *t->held);
     const bool ok = t->held && w.moments && (order || !ordered);
     if (ok) {
-        list_wanted(job, &w, order, count);
-        ask_calls(job, &w, take_call, order);
+        list_queries(job, &w, order, count);
+        query_calls(job, &w, take_call, order);
     }
     free(w.moments);
     t->no_file |= t->calls.broken;

@@ -185,7 +185,7 @@ void import_db_rest(import_db *db)
         static const char *const none[] = { "" };
         import_rows_open(&rows, db, db->tables[i].name, none, 1, 0);
         while (import_rows_next(&rows))
-            import_homeless(db->job, rows.table, strlen(rows.table));
+            import_unowned(db->job, rows.table, strlen(rows.table));
         import_rows_close(&rows);
     }
 }

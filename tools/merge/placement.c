@@ -235,7 +235,7 @@ static void say_gap(const merge_job *job, uint32_t file, int64_t gap_ns)
 
 // A time of day that no other recording shares is a clock that was set wrong,
 // or another run. What overlaps what is tied is tied.
-static bool say_apart(const merge_job *job)
+static bool report_separate(const merge_job *job)
 {
     bool *const tied = calloc(job->file_count, sizeof *tied);
     bool more = true;
@@ -273,7 +273,7 @@ bool merge_place(merge_job *job)
         apply_given(job);
         say_same(job);
         say_untied(job);
-        if (!say_apart(job)) result = TS_ERR_MEMORY;
+        if (!report_separate(job)) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {
         cli_fail(job->tool, result, NULL, "the clocks cannot be compared: %s",

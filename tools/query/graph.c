@@ -24,10 +24,10 @@ typedef struct gap_row {
     uint32_t device;
 } gap_row;
 
-typedef struct stay_row {
+typedef struct span_row {
     ts_state_span stay;
     uint32_t lane;
-} stay_row;
+} span_row;
 
 typedef struct query_graph {
     ts_replay *replay;
@@ -36,7 +36,7 @@ typedef struct query_graph {
     uint32_t *sources; // of edges
     gap_row *gaps;
     size_t gap_count;
-    stay_row *stays;
+    span_row *stays;
     size_t stay_count;
     const ts_step *steps;
     size_t step_count;
@@ -106,7 +106,7 @@ static bool list_gaps(query_graph *g)
     return true;
 }
 
-static bool list_stays(query_graph *g)
+static bool list_state_spans(query_graph *g)
 {
     size_t room = 0;
     for (size_t lane = 0; lane < ts_replay_lane_count(g->replay); lane++) {
@@ -116,7 +116,7 @@ static bool list_stays(query_graph *g)
             if (!cli_grow(&g->stays, &room, g->stay_count + 1,
                           sizeof *g->stays))
                 return false;
-            g->stays[g->stay_count++] = (stay_row){ stay, (uint32_t)lane };
+            g->stays[g->stay_count++] = (span_row){ stay, (uint32_t)lane };
         }
     }
     return true;
@@ -130,7 +130,7 @@ static const query_graph *graph_of(query *q)
     q->graph = g;
     ts_result result = g ? open_replay(q, g) : TS_ERR_MEMORY;
     if (result == TS_OK &&
-        (!list_sources(g) || !list_gaps(g) || !list_stays(g)))
+        (!list_sources(g) || !list_gaps(g) || !list_state_spans(g)))
         result = TS_ERR_MEMORY;
     // Without operations there are no rows, and that is all.
     if (result == TS_OK || result == TS_ERR_NOT_FOUND) return g;
@@ -331,7 +331,7 @@ static query_cell state_cell(query *q, uint32_t file, uint64_t row,
                              uint32_t column)
 {
     (void)file;
-    const stay_row *const r = &q->graph->stays[row];
+    const span_row *const r = &q->graph->stays[row];
     ts_lane lane = { 0 };
     ts_replay_lane(q->graph->replay, r->lane, &lane);
     switch (column) {

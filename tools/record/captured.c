@@ -67,7 +67,7 @@ static void say_declined(const record_kept *kept)
 }
 
 // Who was asked, and the budget that was reached; 0: none was.
-static bool was_asked(const ts_reader *trace, uint64_t *budget)
+static bool was_requested(const ts_reader *trace, uint64_t *budget)
 {
     static const char by[] = "capture.by.",
                       reached[] = "capture.budget_reached";
@@ -88,13 +88,13 @@ static bool was_asked(const ts_reader *trace, uint64_t *budget)
 static void say_none(const record_job *job, const ts_reader *trace, bool asked)
 {
     ts_metadata m;
-    bool began = !job->wish.capture_on;
+    bool began = !job->options.capture_on;
     for (size_t i = 0; ts_reader_metadata_at(trace, i, &m); i++)
         began = began || (m.key.size == 16 &&
                           !memcmp(m.key.text, "capture.captures", 16));
     fputs("ts-record: nothing was captured: ", stderr);
     if (!began)
-        fprintf(stderr, "no %s came\n", job->wish.capture_on);
+        fprintf(stderr, "no %s came\n", job->options.capture_on);
     else if (asked)
         fputs("no operation was as --capture asks\n", stderr);
     else
@@ -122,7 +122,7 @@ void record_say_kept(const record_job *job, ts_reader *trace)
 {
     const record_kept kept = sum_of(job);
     uint64_t budget;
-    const bool asked = was_asked(trace, &budget);
+    const bool asked = was_requested(trace, &budget);
     if (!kept.whole && !kept.hashes && !kept.declined) {
         say_none(job, trace, asked);
         return;
@@ -139,7 +139,7 @@ void record_say_kept(const record_job *job, ts_reader *trace)
                 "source: what uses %s runs again on such a device only\n",
                 cli_count(binaries).s, binaries == 1 ? "" : "s",
                 binaries == 1 ? "it" : "them");
-    if (job->wish.every && kept.whole + kept.hashes >= RECORD_MANY)
+    if (job->options.every && kept.whole + kept.hashes >= RECORD_MANY)
         fputs("ts-record: that is every operation; --capture count:3 (of each "
               "kernel), operations:1000 or kernel:NAME keeps fewer, and holds "
               "the program up for less\n",

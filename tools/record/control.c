@@ -41,7 +41,8 @@ bool record_control_make(record_job *job)
     job->control = map;
     job->control->layout = sizeof *job->control;
     job->control->start_ns = now_ns();
-    job->control->live_ms = job->wish.live || job->wish.estimate ? 200 : 0;
+    job->control->live_ms =
+        job->options.live || job->options.estimate ? 200 : 0;
     return true;
 }
 
@@ -109,8 +110,8 @@ __attribute__((format(printf, 2, 3))) static void add(line *l,
 // What of operations is kept, and how to have it so.
 static void add_capture(line *l, const record_job *job, const record_figures *f)
 {
-    const bool key = job->wish.capture_key;
-    if (!*job->wish.capture) return;
+    const bool key = job->options.capture_key;
+    if (!*job->options.capture) return;
     if (f->capturing || f->a_frame)
         add(l, f->capturing ? "captures, " : "captures the next frame, ");
     if (key)
@@ -186,8 +187,8 @@ static bool say_estimate(const record_job *job)
 
 void record_live(record_job *job, bool end)
 {
-    const bool estimate = job->wish.estimate;
-    if ((!job->wish.live && !estimate) || !cli_terminal(stderr) ||
+    const bool estimate = job->options.estimate;
+    if ((!job->options.live && !estimate) || !cli_terminal(stderr) ||
         !is_in_front())
         return;
     if (end && job->live_shown) fputs("\r\033[K", stderr);
@@ -215,10 +216,10 @@ static bool all_written(const ts_inject_control *control, uint32_t wanted)
     return true;
 }
 
-// Counts a wish and wakes the processes; how often it was said.
-static uint32_t command(ts_inject_control *control, uint32_t *wish)
+// Counts a request and wakes the processes. Returns the count.
+static uint32_t command(ts_inject_control *control, uint32_t *request)
 {
-    const uint32_t count = __atomic_add_fetch(wish, 1, __ATOMIC_RELAXED);
+    const uint32_t count = __atomic_add_fetch(request, 1, __ATOMIC_RELAXED);
     // release: pairs with the acquire in watch_main of ts_inject.c
     __atomic_add_fetch(&control->command, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &control->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

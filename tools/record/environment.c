@@ -68,9 +68,9 @@ static void set_number(const char *name, uint64_t value)
 }
 
 // What the user had set by hand stays unless an option says otherwise.
-static void set_wish(const record_job *job)
+static void set_options(const record_job *job)
 {
-    const record_wish *const w = &job->wish;
+    const record_options *const w = &job->options;
     char path[RECORD_PATH + 16];
     if (w->kinds) setenv("TRACESMITH_KINDS", w->kinds, 1);
     if (w->names) setenv("TRACESMITH_FILTER", w->names, 1);
@@ -106,7 +106,7 @@ static void set_out(const record_job *job)
 void record_vars_set(const record_job *job)
 {
     char text[RECORD_PATH + 8];
-    set_wish(job);
+    set_options(job);
     set_out(job);
     // What the user has there gets the lines at the end.
     snprintf(text, sizeof text, "%s/log", job->folder);

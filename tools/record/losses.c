@@ -13,7 +13,7 @@ typedef struct lost_cause {
 // What a flight recorder was to forget.
 static int forgotten(const record_job *job)
 {
-    return job->wish.flight_ns ? TS_LOSS_OVERWRITTEN : -1;
+    return job->options.flight_ns ? TS_LOSS_OVERWRITTEN : -1;
 }
 
 static bool is_lost(const record_job *job, const ts_loss_row *row)

@@ -17,9 +17,9 @@ static bool is_time(const record_job *job, const char *option, int64_t ns)
 // Names the word that makes no sense, of those with blanks between.
 static bool is_capture(const record_job *job)
 {
-    char room[sizeof job->wish.capture], word[sizeof job->wish.capture];
+    char room[sizeof job->options.capture], word[sizeof job->options.capture];
     ts_capture_desc what;
-    for (const char *at = job->wish.capture; *at;) {
+    for (const char *at = job->options.capture; *at;) {
         const size_t size = strcspn(at, " ");
         snprintf(word, sizeof word, "%.*s", (int)size, at);
         if (ts_capture_parse(&what, room, sizeof room, word) != TS_OK) {
@@ -37,7 +37,7 @@ static bool is_capture(const record_job *job)
 }
 
 // Whether a long program is kept from its first operation to its last.
-static bool is_every(const record_wish *w)
+static bool is_every(const record_options *w)
 {
     char room[2 * sizeof w->capture];
     ts_capture_desc d;
@@ -51,7 +51,7 @@ static bool take_triggers(record_job *job)
 {
     static const char *const names[] = { "SIGUSR1", "SIGUSR2", "key" };
     static const int signals[] = { SIGUSR1, SIGUSR2, 0 };
-    record_wish *const w = &job->wish;
+    record_options *const w = &job->options;
     for (const char *at = w->capture_on; at;) {
         const size_t size = strcspn(at, ",");
         size_t i = 0;
@@ -72,9 +72,9 @@ static bool take_triggers(record_job *job)
     return true;
 }
 
-bool record_wish_check(record_job *job)
+bool record_options_check(record_job *job)
 {
-    record_wish *const w = &job->wish;
+    record_options *const w = &job->options;
     if (!take_triggers(job)) return false;
     w->every = is_every(w);
     w->estimate = w->every && !w->live && !job->quiet && cli_terminal(stderr);

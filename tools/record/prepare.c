@@ -83,7 +83,7 @@ bool record_prepare(record_job *job)
     if (!check_out(job) || !find_library(job) || !make_folder(job))
         return false;
     record_spool_make(job);
-    const record_wish *const w = &job->wish;
+    const record_options *const w = &job->options;
     if (!w->live && !w->estimate && !w->delay_ns && !w->duration_ns &&
         !w->flight_ns && !w->size_limit && !w->capture_on)
         return true;

@@ -33,7 +33,7 @@ enum { RECORD_SHOWN = 1000, RECORD_MANY = 10000 };
 enum { RECORD_FAILED = 125 };
 
 // What is to be recorded, and when; zero is everything.
-typedef struct record_wish {
+typedef struct record_options {
     const char *kinds, *names; // as in backends/ts_filter.h
     char capture[4096];        // as in backends/ts_capture.h; "": nothing
     const char *capture_on;    // what begins and ends it (NULL: the start)
@@ -47,7 +47,7 @@ typedef struct record_wish {
     int64_t flight_ns; // only the last moments
     uint64_t flight_memory, size_limit;
     bool live;
-} record_wish;
+} record_options;
 
 // A call that gave an error, and how often.
 enum { RECORD_FAILURES = 8 };
@@ -102,7 +102,7 @@ typedef struct record_job {
     const cli_tool *tool;
     const char *pattern;   // of its name, as the user gave it
     char out[RECORD_PATH]; // the trace
-    record_wish wish;
+    record_options options;
     char **argv;                // the program and its arguments
     char inject[RECORD_PATH];   // the library
     char folder[RECORD_PATH];   // where the processes write
@@ -124,7 +124,7 @@ typedef struct record_job {
 
 // Completes what is wanted; false, with the reason on stderr, if it makes no
 // sense.
-bool record_wish_check(record_job *job);
+bool record_options_check(record_job *job);
 // What the trace is called, by `pattern`, into `out`; false: it is too long.
 bool record_name(record_job *job);
 // Finds the library and makes the folder; false with the reason on stderr.
@@ -220,7 +220,7 @@ record_kept record_kept_of(ts_reader *reader);
 // What of the operations of all processes can be run again; `trace`: of all.
 void record_say_kept(const record_job *job, ts_reader *trace);
 // Makes one trace of the parts at `out`; false with the reason on stderr.
-bool record_put_together(const record_job *job, const char *out);
+bool record_assemble(const record_job *job, const char *out);
 // Cuts each of them to the last moments.
 bool record_cut_parts(const record_job *job);
 // Writes a trace of what the processes hold now, beside job->out.

@@ -38,10 +38,10 @@ static void take_signal(record_job *job, const siginfo_t *info)
 {
     const int number = info->si_signo;
     if (info->si_code > 0 || info->si_pid == job->pid) return;
-    if (number == SIGUSR2 && job->wish.flight_ns) {
+    if (number == SIGUSR2 && job->options.flight_ns) {
         record_live(job, true);
         record_snapshot(job);
-    } else if (number == job->wish.capture_signal) {
+    } else if (number == job->options.capture_signal) {
         record_capture_ask(job);
     } else if (!record_group_had(number)) {
         kill(job->pid, number);
@@ -58,7 +58,7 @@ static void take_stop(record_job *job)
     record_live(job, true);
     record_keys_close();
     record_group_stop(job->pid);
-    if (job->wish.capture_key) record_keys_open(job);
+    if (job->options.capture_key) record_keys_open(job);
 }
 
 static bool has_ended(record_job *job)
@@ -88,7 +88,7 @@ static void wait_for_end(record_job *job)
         sigaddset(&set, of_program[i]);
     sigprocmask(SIG_SETMASK, &set, NULL);
     while (!has_ended(job)) {
-        const bool looks = job->wish.live || job->wish.estimate;
+        const bool looks = job->options.live || job->options.estimate;
         const int number = looks ? sigtimedwait(&set, &info, &often)
                                  : sigwaitinfo(&set, &info);
         if (number > 0 && number != SIGCHLD) take_signal(job, &info);
@@ -105,7 +105,7 @@ static void run_child(const record_job *job, const sigset_t *old,
     signal(SIGCHLD, old_child);
     sigprocmask(SIG_SETMASK, old, NULL); // nothing else was changed yet
     record_vars_set(job);
-    if (job->wish.capture_key) record_keys_child();
+    if (job->options.capture_key) record_keys_child();
     execvp(job->argv[0], job->argv);
     const int error = errno;
     if (write(tell, &error, sizeof error) < 0) _exit(125);
@@ -157,7 +157,7 @@ int record_run(record_job *job)
         return RECORD_FAILED;
     }
     fcntl(tell[1], F_SETFD, FD_CLOEXEC); // closed by an exec that works
-    const bool keys = !job->wish.capture_key || record_keys_open(job);
+    const bool keys = !job->options.capture_key || record_keys_open(job);
     const bool started = keys && start(job, tell);
     close(tell[1]);
     if (started) {

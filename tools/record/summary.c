@@ -88,9 +88,9 @@ static void find_end(const ts_reader *reader, bool *duration, bool *size)
 }
 
 // What the user wanted left out was left out: that is no loss.
-static void say_wishes(const record_job *job, bool duration, bool size)
+static void say_options(const record_job *job, bool duration, bool size)
 {
-    const record_wish *const w = &job->wish;
+    const record_options *const w = &job->options;
     if (size)
         fprintf(stderr,
                 "ts-record: recording ended when the traces had %s "
@@ -147,7 +147,7 @@ static void say_launches(const record_job *job)
     const record_launches sum = all_launches(job);
     say_failed(&sum);
     const uint64_t called = sum.called - sum.into_graphs;
-    const bool filtered = job->wish.kinds || job->wish.names;
+    const bool filtered = job->options.kinds || job->options.names;
     if (!sum.called) return;
     fprintf(stderr, "ts-record: recorded %s of %s%s launches",
             cli_count(sum.recorded).s, sum.more ? "at least " : "",
@@ -158,7 +158,7 @@ static void say_launches(const record_job *job)
     else if (sum.recorded < called && sum.graphs)
         fputs("; those captured into graphs run when the graph does", stderr);
     const char *const others = called - sum.recorded == 1 ? "other" : "others";
-    if (sum.recorded < called && job->wish.flight_ns)
+    if (sum.recorded < called && job->options.flight_ns)
         fprintf(stderr,
                 "; the work of the %s is older than what is kept, or lost",
                 others);
@@ -173,10 +173,10 @@ static void say_launches(const record_job *job)
 // The time that was asked for needs more memory; it is bounded.
 static void say_more_memory(const record_job *job, int64_t kept_ns)
 {
-    const uint64_t had =
-        job->wish.flight_memory ? job->wish.flight_memory : TS_INJECT_FLIGHT;
+    const uint64_t had = job->options.flight_memory ? job->options.flight_memory
+                                                    : TS_INJECT_FLIGHT;
     const double times =
-        (double)job->wish.flight_ns / (double)(kept_ns > 0 ? kept_ns : 1);
+        (double)job->options.flight_ns / (double)(kept_ns > 0 ? kept_ns : 1);
     uint64_t need = 1 << 20;
     while (need < TS_INJECT_FLIGHT_MOST && (double)need < times * (double)had)
         need *= 2;
@@ -199,9 +199,9 @@ static void say_flight(const record_job *job, const ts_reader *reader)
     for (size_t i = 0; ts_reader_loss(reader, i, &row); i++)
         full = full || row.cause == TS_LOSS_OVERWRITTEN;
     fprintf(stderr, "ts-record: the last %s", cli_time(kept).s);
-    if (kept < job->wish.flight_ns / 10 * 9 && full) {
+    if (kept < job->options.flight_ns / 10 * 9 && full) {
         fprintf(stderr, " of the %s asked for: rings were full",
-                cli_time(job->wish.flight_ns).s);
+                cli_time(job->options.flight_ns).s);
         say_more_memory(job, kept);
     }
     fputc('\n', stderr);
@@ -212,7 +212,7 @@ static void say_events(const record_job *job, const cli_trace *trace,
                        const char *path, const char *whose)
 {
     const ts_info *const info = trace->info;
-    const bool flight = job->wish.flight_ns != 0;
+    const bool flight = job->options.flight_ns != 0;
     const uint64_t count = cli_event_count(info) + info->unknown_events;
     fprintf(stderr, "ts-record: %s: ", path);
     if (!count) {
@@ -236,10 +236,10 @@ void record_say_trace(const record_job *job)
     say_events(job, &trace, job->out,
                cli_format("%zu process%s", count, count == 1 ? "" : "es").s);
     say_launches(job);
-    if (*job->wish.capture) record_say_kept(job, trace.reader);
+    if (*job->options.capture) record_say_kept(job, trace.reader);
     record_say_lost(job, trace.reader);
     find_end(trace.reader, &duration, &size);
-    say_wishes(job, duration, size);
+    say_options(job, duration, size);
     say_cupti(trace.reader);
     say_backends(trace.reader);
     record_own_say(job);
@@ -268,7 +268,7 @@ void record_say_parts(const record_job *job)
             say_backends(trace.reader);
             said++;
         }
-        if (count == 1 && *job->wish.capture)
+        if (count == 1 && *job->options.capture)
             record_say_kept(job, trace.reader);
         cli_trace_close(&trace);
     }
@@ -276,7 +276,7 @@ void record_say_parts(const record_job *job)
         fprintf(stderr, "ts-record: and %zu more that lost nothing\n",
                 count - said);
     say_launches(job);
-    say_wishes(job, duration, size);
+    say_options(job, duration, size);
     fprintf(stderr, "ts-record: %zu trace%s of %zu process%s in %s\n", count,
             count == 1 ? "" : "s", record_process_count(job),
             record_process_count(job) == 1 ? "" : "es", job->folder);
@@ -364,7 +364,7 @@ void record_say_nothing(const record_job *job)
 {
     char path[RECORD_PATH];
     struct stat about;
-    const record_wish *const w = &job->wish;
+    const record_options *const w = &job->options;
     if (job->collected) {
         fprintf(stderr, "ts-record: %s: nothing was recorded in it\n",
                 job->folder);

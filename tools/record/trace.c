@@ -50,17 +50,17 @@ static bool cut_last(const record_job *job, const char *whole, const char *out)
     char what[64];
     if (!cli_trace_open(&trace, job->tool, whole, NULL, CLI_WARN_NONE))
         return false;
-    const int64_t from_ns = trace.info->last_ns - job->wish.flight_ns;
+    const int64_t from_ns = trace.info->last_ns - job->options.flight_ns;
     snprintf(what, sizeof what, "(the last %s)",
-             cli_time(job->wish.flight_ns).s);
+             cli_time(job->options.flight_ns).s);
     cut_job cut = { .tool = job->tool,
                     .path = whole,
                     .out = out,
                     .trace = &trace,
-                    .wish = { .timed = true,
-                              .from_ns = from_ns,
-                              .to_ns = INT64_MAX,
-                              .what = what } };
+                    .options = { .timed = true,
+                                 .from_ns = from_ns,
+                                 .to_ns = INT64_MAX,
+                                 .what = what } };
     const bool done = from_ns <= trace.info->first_ns ? move(job, whole, out)
                                                       : cut_write(&cut);
     cli_trace_close(&trace);
@@ -82,14 +82,14 @@ static size_t choose(const record_job *job, size_t *parts, const char *out,
     return count;
 }
 
-bool record_put_together(const record_job *job, const char *out)
+bool record_assemble(const record_job *job, const char *out)
 {
     char whole[RECORD_PATH + 16];
     bool there;
     size_t *const parts = calloc(job->part_count + 1, sizeof *parts);
     const size_t count = parts ? choose(job, parts, out, &there) : 0;
     snprintf(whole, sizeof whole, "%s/whole", job->folder);
-    const bool flight = job->wish.flight_ns != 0;
+    const bool flight = job->options.flight_ns != 0;
     bool done = count != 0;
     // The program may have named its own trace as we are to name ours.
     if (count && (count > 1 || !there || flight)) {
@@ -155,7 +155,7 @@ void record_snapshot(record_job *job)
         return;
     }
     next_path(job, path, sizeof path);
-    const bool done = shot.part_count && record_put_together(&shot, path);
+    const bool done = shot.part_count && record_assemble(&shot, path);
     if (!job->quiet)
         fprintf(stderr, "%s: %s%s%s\n", job->tool->name,
                 done ? "what the rings held is in "

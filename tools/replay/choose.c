@@ -76,14 +76,14 @@ static bool set_bit(uint8_t **bits, size_t *bytes, uint64_t at)
 }
 
 // A name that holds a comma is meant as a whole, too.
-static bool is_wanted(const replay_choice *c, ts_text name)
+static bool is_selected(const replay_choice *c, ts_text name)
 {
     return cli_list_has(c->names, name.text, name.size) ||
            (strlen(c->names) == name.size &&
             !memcmp(c->names, name.text, name.size));
 }
 
-static bool add_stay(file_zones *z, uint32_t thread, int64_t from, int64_t to)
+static bool add_span(file_zones *z, uint32_t thread, int64_t from, int64_t to)
 {
     if (!cli_grow(&z->stays, &z->room, z->count + 1, sizeof *z->stays))
         return false;
@@ -102,14 +102,15 @@ static bool take_zones(const replay_choice *c, const ts_reader *reader,
     for (uint32_t i = 0; sites && i < columns->count; i++) {
         if (sites[i] != known) {
             known = sites[i];
-            wanted = is_wanted(c, ts_reader_site_name(reader, (uint32_t)known));
+            wanted =
+                is_selected(c, ts_reader_site_name(reader, (uint32_t)known));
             if (wanted && !set_bit(&z->sites, &z->site_bytes, known))
                 return false;
         }
         if (!wanted) continue;
         const bool open = columns->kind == TS_EVENT_ZONE_OPEN;
         const int64_t from = columns->start_ns[i];
-        if (!add_stay(z, columns->tracks ? columns->tracks[i] : columns->track,
+        if (!add_span(z, columns->tracks ? columns->tracks[i] : columns->track,
                       from, open ? INT64_MAX : from + columns->duration_ns[i]))
             return false;
     }
@@ -167,7 +168,7 @@ static int by_thread(const void *left, const void *right)
 }
 
 // Zones of wanted names may nest: what touches becomes one.
-static void merge_stays(file_zones *z)
+static void merge_spans(file_zones *z)
 {
     size_t kept = 0;
     if (!z->count) return;
@@ -184,7 +185,7 @@ static void merge_stays(file_zones *z)
     z->count = kept + 1;
 }
 
-static bool in_stay(const file_zones *z, uint32_t thread, int64_t time)
+static bool in_span(const file_zones *z, uint32_t thread, int64_t time)
 {
     size_t low = 0, high = z->count;
     while (low < high) { // the first that begins later
@@ -213,7 +214,7 @@ static bool from_zone(const replay_choice *c, const ts_replay *replay,
     return op->call != TS_NODE_NONE &&
            ts_replay_node(replay, op->call, &call) &&
            ts_replay_file_at(replay, op->file, &file) &&
-           in_stay(z, call.track, call.recorded_ns - file.offset_ns);
+           in_span(z, call.track, call.recorded_ns - file.offset_ns);
 }
 
 ts_skip replay_chosen(const ts_replay *replay, size_t index, void *user)
@@ -233,7 +234,7 @@ static bool find_zones(replay_choice *c)
     size_t found = 0;
     for (uint32_t i = 0; i < job->file_count && !c->failed; i++) {
         c->failed = !take_chunks(c, i, false) || !take_chunks(c, i, true);
-        merge_stays(&c->files[i]);
+        merge_spans(&c->files[i]);
         found += c->files[i].count;
     }
     if (c->failed)

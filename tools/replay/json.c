@@ -232,7 +232,7 @@ static void put_devices(cli_json *json, const replay_job *job)
     cli_json_real(json, "utilisation", count ? sum / (double)count : 0.0);
 }
 
-static void put_circle(cli_json *json, const replay_job *job)
+static void put_cycle(cli_json *json, const replay_job *job)
 {
     const uint32_t *nodes;
     const size_t count = ts_replay_cycle(job->replay, &nodes);
@@ -267,7 +267,7 @@ void replay_json(const replay_job *job)
     put_lanes(&json, job);
     if (!job->dry_run) {
         put_devices(&json, job);
-        put_circle(&json, job);
+        put_cycle(&json, job);
     }
     cli_json_close(&json, '}');
 }

@@ -28,8 +28,8 @@ bool replay_files_open(replay_job *job, char **paths, uint32_t count)
             return false;
     }
     replay_name_files(job);
-    return cli_traces_apart(job->tool, &job->files->trace, count,
-                            sizeof *job->files);
+    return cli_traces_distinct(job->tool, &job->files->trace, count,
+                               sizeof *job->files);
 }
 
 bool replay_what_ifs(replay_job *job, const cli_list *texts)

@@ -250,7 +250,7 @@ static void print_figures(const replay_job *job)
 
 /* ---- Verdict ------------------------------------------------------------ */
 
-static void print_circle(const replay_job *job)
+static void print_cycle(const replay_job *job)
 {
     enum { SHOWN = 12 };
     const uint32_t *nodes;
@@ -355,7 +355,7 @@ static void print_verdict(const replay_job *job)
            cli_counted(s->operations + s->skipped[TS_SKIP_UNMET], "operation",
                        "operations")
                .s);
-    print_circle(job);
+    print_cycle(job);
     print_waiters(job);
     print_first(job);
 }
@@ -373,7 +373,7 @@ void replay_text(const replay_job *job)
     if (job->mode == TS_REPLAY_EXACT) {
         print_verdict(job);
     } else {
-        print_circle(job);
+        print_cycle(job);
         print_waiters(job);
     }
 }

@@ -4,14 +4,14 @@
 #include "tools/view/view.h"
 
 // Whether the view shows an event; the range was the filter's business.
-static bool is_wanted(view *v, const ts_event *event)
+static bool is_selected(view *v, const ts_event *event)
 {
     if (!(v->kinds >> event->kind & 1)) return false;
     if (event->start_ns >= v->to_ns) return false;
     if (event->start_ns < v->from_ns &&
         event->start_ns + event->duration_ns <= v->from_ns)
         return false;
-    return view_track_is_wanted(v, event->track);
+    return view_track_is_selected(v, event->track);
 }
 
 // A zone's argument is called by its name, a message by its text.
@@ -119,7 +119,7 @@ static void json_event(view *v, const ts_event *event)
 static bool list_event(view *v, const ts_event *event)
 {
     if (v->limit && v->listed >= v->limit) return false;
-    if (!is_wanted(v, event)) return true;
+    if (!is_selected(v, event)) return true;
     v->listed++;
     v->json ? json_event(v, event) : print_event(v, event);
     return true;

@@ -38,12 +38,12 @@ static void track_add(view *v, const ts_track *track)
 {
     const size_t count = v->track_count++;
     v->tracks = view_resize(v->tracks, count + 1, sizeof *v->tracks);
-    v->track_wanted =
-        view_resize(v->track_wanted, count + 1, sizeof *v->track_wanted);
+    v->track_selected =
+        view_resize(v->track_selected, count + 1, sizeof *v->track_selected);
     v->tracks[count] = *track;
     cli_text made;
     const ts_text name = cli_track_name(track, &made);
-    v->track_wanted[count] =
+    v->track_selected[count] =
         !v->track_list || cli_list_has(v->track_list, name.text, name.size);
     view_map_set(&v->track_index, track->id, (uint32_t)count);
 }
@@ -55,9 +55,9 @@ static void want_children(view *v)
         for (size_t i = 0; i < v->track_count; i++) {
             const ts_track *const t = &v->tracks[i];
             const uint32_t parent = cli_map_row(&v->track_index, t->parent);
-            if (parent != CLI_NONE && v->track_wanted[parent] &&
+            if (parent != CLI_NONE && v->track_selected[parent] &&
                 v->tracks[parent].type != TS_TRACK_PROCESS)
-                v->track_wanted[i] = true;
+                v->track_selected[i] = true;
         }
 }
 
@@ -133,10 +133,10 @@ const ts_track *view_track_of(view *v, uint32_t id)
     return &v->tracks[at];
 }
 
-bool view_track_is_wanted(view *v, uint32_t id)
+bool view_track_is_selected(view *v, uint32_t id)
 {
     const uint32_t at = view_track_at(v, id);
-    return v->track_wanted[at];
+    return v->track_selected[at];
 }
 
 /* ---- Labels ------------------------------------------------------------- */

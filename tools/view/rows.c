@@ -248,7 +248,7 @@ static void take_frame(view_rows *rows, view_row *row,
 static void take_interval(const view_interval *interval, void *user)
 {
     view_rows *const rows = user;
-    if (!view_interval_is_wanted(rows->v, interval)) return;
+    if (!view_interval_is_selected(rows->v, interval)) return;
     const bool frame = interval->kind == TS_EVENT_FRAME;
     view_row *const row =
         row_of(rows, frame ? VIEW_ROW_FRAMES : VIEW_ROW_SPANS,
@@ -350,7 +350,7 @@ static void take_losses(view_rows *rows)
         if (loss.last_ns < v->from_ns || loss.first_ns >= v->to_ns) continue;
         const uint32_t track =
             loss.track ? view_track_at(v, loss.track) : CLI_NONE;
-        if (track != CLI_NONE && !v->track_wanted[track]) continue;
+        if (track != CLI_NONE && !v->track_selected[track]) continue;
         view_row *const row = row_of(rows, VIEW_ROW_LOSS, track, 0);
         row->count += loss.count;
         const int64_t first = clamp(loss.first_ns, v->from_ns, v->to_ns - 1);
@@ -454,7 +454,7 @@ static uint32_t depth_by_room(const view *v)
 {
     uint32_t threads = 0;
     for (size_t i = 0; i < v->track_count; i++)
-        threads += v->tracks[i].type == TS_TRACK_THREAD && v->track_wanted[i];
+        threads += v->tracks[i].type == TS_TRACK_THREAD && v->track_selected[i];
     return threads <= 2 ? 8 : threads <= 8 ? 5 : threads <= 24 ? 3 : 2;
 }
 

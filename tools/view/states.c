@@ -95,7 +95,7 @@ view_gap *view_states_gaps(const view_states *s, size_t *count)
 
 bool view_states_wants(const view_states *s, const ts_lane *lane)
 {
-    return view_track_is_wanted(view_states_file(s, lane->file), lane->track);
+    return view_track_is_selected(view_states_file(s, lane->file), lane->track);
 }
 
 view *view_states_file(const view_states *s, uint32_t file)

@@ -144,7 +144,7 @@ static void print_stream(view_states *s, size_t stream, const ts_lane *lane,
     view_states_print_line(s);
 }
 
-static bool has_stays(const view_states *s, size_t stream)
+static bool has_state_spans(const view_states *s, size_t stream)
 {
     ts_state_spans stays = ts_timeline_state_spans(s->timeline, stream);
     ts_state_span stay;
@@ -183,7 +183,7 @@ static uint64_t print_rows(view_states *s, size_t device, uint64_t *shown,
     view_states_print_line(s);
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++) {
         if (lane.device != own.track || lane.file != own.file ||
-            !view_states_wants(s, &lane) || !has_stays(s, i))
+            !view_states_wants(s, &lane) || !has_state_spans(s, i))
             continue;
         const bool full = s->v->limit && *shown >= s->v->limit;
         hidden += full;

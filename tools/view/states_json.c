@@ -114,7 +114,8 @@ static void put_gap(view_states *s, cli_json *json, const view_gap *gap)
     cli_json_close(json, '}');
 }
 
-static void put_stay(view_states *s, cli_json *json, const ts_state_span *stay)
+static void put_state_span(view_states *s, cli_json *json,
+                           const ts_state_span *stay)
 {
     cli_json_open(json, NULL, '{');
     cli_json_string(json, "state", ts_state_name((uint32_t)stay->state));
@@ -142,7 +143,7 @@ static void put_stream(view_states *s, cli_json *json, size_t stream,
     ts_state_span stay;
     while (ts_state_spans_next(&stays, &stay))
         if (stay.start_ns < s->v->to_ns && stay.end_ns > s->v->from_ns)
-            put_stay(s, json, &stay);
+            put_state_span(s, json, &stay);
     cli_json_close(json, ']');
     cli_json_close(json, '}');
 }

@@ -281,7 +281,7 @@ static uint32_t take_item(const view_item *item, void *user)
 static void take_interval(const view_interval *interval, void *user)
 {
     stats *const s = user;
-    if (!view_interval_is_wanted(s->v, interval)) return;
+    if (!view_interval_is_selected(s->v, interval)) return;
     const uint32_t at = stat_of_key(s, interval->key); // may move s->stats
     const int64_t ns = interval->end_ns - interval->start_ns;
     stat_add(s, s->stats[at], ns);

@@ -434,7 +434,7 @@ static void measure(view_drawing *d)
     d->gutter = 8;
     for (size_t i = 0; i < v->track_count; i++) {
         const ts_track *const t = &v->tracks[i];
-        if (!v->track_wanted[i] || t->type == TS_TRACK_PROCESS) continue;
+        if (!v->track_selected[i] || t->type == TS_TRACK_PROCESS) continue;
         cli_text made;
         const ts_text name = view_track_name(v, t, &made);
         const uint32_t columns =

@@ -39,15 +39,15 @@ typedef struct view {
     uint32_t depth;         // rows of nested zones (0: by the room there is)
     uint32_t width, height; // height 0: as many lines as there are
     bool color, unicode, json;
-    cli_json out;        // of --json
-    uint64_t listed;     // events so far
-    ts_track *tracks;    // those that the trace defines, then those it uses
-    size_t track_count;  // without a definition
-    bool *track_wanted;  // by track_list
-    bool *track_twin;    // threads whose name is another one's too:
-    size_t twin_count;   // of the tracks that the trace defines
-    cli_map track_index; // id to position in tracks
-    struct view *more;   // of further files, with --states: more_count
+    cli_json out;         // of --json
+    uint64_t listed;      // events so far
+    ts_track *tracks;     // those that the trace defines, then those it uses
+    size_t track_count;   // without a definition
+    bool *track_selected; // by track_list
+    bool *track_twin;     // threads whose name is another one's too:
+    size_t twin_count;    // of the tracks that the trace defines
+    cli_map track_index;  // id to position in tracks
+    struct view *more;    // of further files, with --states: more_count
     size_t more_count;
     int64_t rank; // if `ranked`: all files are of another one
     bool ranked;
@@ -58,7 +58,7 @@ void view_tracks_load(view *v);
 // The position of a track in v->tracks; adds one that nothing defines.
 uint32_t view_track_at(view *v, uint32_t id);
 const ts_track *view_track_of(view *v, uint32_t id); // valid until the next
-bool view_track_is_wanted(view *v, uint32_t id);
+bool view_track_is_selected(view *v, uint32_t id);
 void view_twins_find(view *v); // among v->tracks
 // For people: with the thread's number where its name does not tell. track: of
 // v->tracks.
@@ -137,7 +137,7 @@ typedef struct view_interval {
     uint32_t track; // where it began
     int64_t start_ns, end_ns;
 } view_interval;
-bool view_interval_is_wanted(const view *v, const view_interval *interval);
+bool view_interval_is_selected(const view *v, const view_interval *interval);
 void view_intervals(view *v, uint64_t kinds,
                     void (*call)(const view_interval *interval, void *user),
                     void *user);

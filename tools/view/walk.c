@@ -55,7 +55,8 @@ static void walk_zone(walk *w, track_state *state, view_item *item)
 }
 
 // A counter keeps its value: the last sample before the range counts too.
-static bool is_wanted(const view *v, track_state *state, const view_item *item)
+static bool is_selected(const view *v, track_state *state,
+                        const view_item *item)
 {
     if (item->start_ns >= v->to_ns) return false;
     if (item->end_ns > v->from_ns || item->start_ns == v->from_ns) return true;
@@ -80,7 +81,7 @@ static bool is_zone(ts_event_kind kind)
 static void walk_row(walk *w, const ts_columns *columns, uint32_t row,
                      uint32_t track)
 {
-    if (!w->v->track_wanted[track]) return;
+    if (!w->v->track_selected[track]) return;
     track_state *const state = state_of(w, track);
     view_item item = {
         .columns = columns,
@@ -93,7 +94,7 @@ static void walk_row(walk *w, const ts_columns *columns, uint32_t row,
     if (item.kind == TS_EVENT_ZONE_OPEN &&
         item.end_ns < w->v->trace.info->last_ns)
         item.end_ns = w->v->trace.info->last_ns;
-    if (!is_wanted(w->v, state, &item)) return;
+    if (!is_selected(w->v, state, &item)) return;
     if (w->pass == BEFORE && item.start_ns >= w->v->from_ns) return;
     if (is_zone(item.kind) && w->pass != CHUNKED)
         walk_zone(w, state, &item);
@@ -124,7 +125,7 @@ static bool wants_chunk(walk *w, const ts_chunk_info *chunk, uint64_t kinds)
     if (h->event == TS_EVENT_ZONE_OPEN) return true;
     if (h->track != TS_TRACK_MIXED) {
         const uint32_t track = view_track_at(w->v, h->track);
-        if (!w->v->track_wanted[track]) return false;
+        if (!w->v->track_selected[track]) return false;
         if (h->event == TS_EVENT_COUNTER && state_of(w, track)->has_before)
             return chunk->last_ns >= w->v->from_ns;
     }
@@ -266,9 +267,10 @@ static void take_span(interval_walk *w, const ts_event *event)
     if (phase == TS_PHASE_START) pending_start(w, &w->spans, id, event);
 }
 
-bool view_interval_is_wanted(const view *v, const view_interval *interval)
+bool view_interval_is_selected(const view *v, const view_interval *interval)
 {
-    return v->track_wanted[interval->track] && interval->start_ns < v->to_ns &&
+    return v->track_selected[interval->track] &&
+           interval->start_ns < v->to_ns &&
            (interval->end_ns > v->from_ns || interval->start_ns == v->from_ns);
 }
 

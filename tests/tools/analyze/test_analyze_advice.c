@@ -6,11 +6,11 @@
 #include "tools/analyze/advice/advice.h"
 #include "tools/analyze/report/parts.h"
 
-extern const analyze_question ask_advice;
+extern const analyze_question topic_advice;
 
 // The advice on a scene.
-static report_section *ask_of(advised *x, advice_scene scene, const char *set,
-                              report **r)
+static report_section *topic_of(advised *x, advice_scene scene, const char *set,
+                                report **r)
 {
     memset(x, 0, sizeof *x);
     made_begin(&x->files[0], 0);
@@ -19,7 +19,7 @@ static report_section *ask_of(advised *x, advice_scene scene, const char *set,
     advised_open(x, set);
     *r = report_open();
     assert_non_null(*r);
-    assert_true(ask_advice.ask(&x->job, *r));
+    assert_true(topic_advice.ask(&x->job, *r));
     assert_false(report_failed(*r));
     return (*r)->sections;
 }
@@ -51,7 +51,7 @@ static void a_clean_trace_says_so(void **state)
     (void)state;
     advised x;
     report *r;
-    const report_section *const s = ask_of(&x, clean, NULL, &r);
+    const report_section *const s = topic_of(&x, clean, NULL, &r);
     assert_int_equal(0, s->finding_count);
     static const char said[] = "Nothing found: none of 52 rules applies.";
     assert_memory_equal(said, s->answer.text, sizeof said - 1);
@@ -73,7 +73,7 @@ static void the_largest_gain_comes_first(void **state)
     (void)state;
     advised x;
     report *r;
-    const report_section *const s = ask_of(&x, slow_host, NULL, &r);
+    const report_section *const s = topic_of(&x, slow_host, NULL, &r);
     assert_true(s->finding_count >= 4);
     int64_t gain = INT64_MAX;
     bool gains = true;
@@ -98,7 +98,8 @@ static void small_gains_are_left_out(void **state)
     (void)state;
     advised x;
     report *r;
-    const report_section *s = ask_of(&x, slow_host, "advice.min-gain=99%", &r);
+    const report_section *s =
+        topic_of(&x, slow_host, "advice.min-gain=99%", &r);
     for (size_t i = 0; i < s->finding_count; i++)
         assert_false(s->findings[i].has_gain);
     close_all(&x, r);
@@ -116,7 +117,8 @@ static void what_gains_nothing_is_left_out_whatever_the_threshold(void **state)
     (void)state;
     advised x;
     report *r;
-    const report_section *s = ask_of(&x, hidden_host, "advice.min-gain=0%", &r);
+    const report_section *s =
+        topic_of(&x, hidden_host, "advice.min-gain=0%", &r);
     assert_true(s->finding_count > 0);
     for (size_t i = 0; i < s->finding_count; i++)
         assert_true(!s->findings[i].has_gain || s->findings[i].gain_ns > 0);
@@ -128,7 +130,7 @@ static void without_runs_no_gain_is_claimed(void **state)
     (void)state;
     advised x;
     report *r;
-    const report_section *s = ask_of(&x, slow_host, "advice.runs=1", &r);
+    const report_section *s = topic_of(&x, slow_host, "advice.runs=1", &r);
     size_t gains = 0, said = 0;
     for (size_t i = 0; i < s->finding_count; i++) {
         gains += s->findings[i].has_gain;
@@ -150,7 +152,7 @@ static void a_trace_without_work_gets_no_advice(void **state)
     (void)state;
     advised x;
     report *r;
-    const report_section *const s = ask_of(&x, no_work, NULL, &r);
+    const report_section *const s = topic_of(&x, no_work, NULL, &r);
     assert_true(s->not_applicable);
     assert_int_equal(0, s->finding_count);
     close_all(&x, r);
@@ -164,7 +166,7 @@ static void a_cycle_gains_nothing(void **state)
     analyze_job job = { .tool = &advice_tool };
     report *const r = report_open();
     assert_true(analyze_open(&job, &path, 1));
-    assert_true(ask_advice.ask(&job, r));
+    assert_true(topic_advice.ask(&job, r));
     const report_section *const s = r->sections;
     bool said = false;
     for (size_t i = 0; i < s->finding_count; i++) {

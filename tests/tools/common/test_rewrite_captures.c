@@ -157,9 +157,9 @@ static void assert_capture(ts_reader *reader, size_t index, const char *name,
     assert_non_null(ts_reader_module(reader, code.module));
 }
 
-static void cut(cut_wish wish)
+static void cut(cut_options options)
 {
-    cut_file(path_of("in.sbt"), path_of("out.sbt"), wish);
+    cut_file(path_of("in.sbt"), path_of("out.sbt"), options);
 }
 
 /* ---- Tests --------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static void cut(cut_wish wish)
 static void a_part_has_the_captures_of_its_operations_and_no_other(void **state)
 {
     (void)state;
-    cut((cut_wish){ .timed = true, .from_ns = 25, .to_ns = 100 });
+    cut((cut_options){ .timed = true, .from_ns = 25, .to_ns = 100 });
     ts_reader *const reader = open_name("out.sbt");
     assert_int_equal(1, ts_reader_capture_count(reader));
     assert_capture(reader, 0, "second before", STREAM, DEVICE, 2);
@@ -184,7 +184,7 @@ static void a_part_has_the_captures_of_its_operations_and_no_other(void **state)
 static void a_copy_has_all_of_them_in_their_order(void **state)
 {
     (void)state;
-    cut((cut_wish){ .timed = false });
+    cut((cut_options){ .timed = false });
     ts_reader *const reader = open_name("out.sbt");
     assert_int_equal(2, ts_reader_capture_count(reader));
     assert_capture(reader, 0, "first before", STREAM, DEVICE, 1);
@@ -195,7 +195,7 @@ static void a_copy_has_all_of_them_in_their_order(void **state)
 static void names_that_nobody_may_know_take_the_captures_along(void **state)
 {
     (void)state;
-    cut((cut_wish){ .anonymise = true });
+    cut((cut_options){ .anonymise = true });
     ts_reader *const reader = open_name("out.sbt");
     assert_int_equal(0, ts_reader_capture_count(reader));
     assert_false(has_blob(reader, "common"));
@@ -232,7 +232,7 @@ static void only_what_one_recorded_oneself_makes_a_trace_ones_own(void **state)
     ts_reader *reader = open_name("in.sbt");
     assert_true(cli_trace_is_own(reader));
     ts_reader_close(reader);
-    cut((cut_wish){ .timed = true, .from_ns = 25, .to_ns = 100 });
+    cut((cut_options){ .timed = true, .from_ns = 25, .to_ns = 100 });
     reader = open_name("out.sbt");
     assert_true(cli_trace_is_own(reader));
     ts_reader_close(reader);

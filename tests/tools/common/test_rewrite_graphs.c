@@ -120,13 +120,13 @@ static void parts_keep_a_launch_for_any_of_its_rows(void **state)
     (void)state;
     make_graph("in.sbt", NULL);
     cut_file(path_of("in.sbt"), path_of("out.sbt"),
-             (cut_wish){ .timed = true, .from_ns = 25, .to_ns = 45 });
+             (cut_options){ .timed = true, .from_ns = 25, .to_ns = 45 });
     ts_reader *reader = open_name("out.sbt");
     assert_int_equal(1, ts_reader_capture_count(reader));
     assert_nodes(reader, 0, 1);
     ts_reader_close(reader);
     cut_file(path_of("in.sbt"), path_of("out.sbt"),
-             (cut_wish){ .timed = true, .from_ns = 45, .to_ns = 90 });
+             (cut_options){ .timed = true, .from_ns = 45, .to_ns = 90 });
     reader = open_name("out.sbt");
     assert_int_equal(0, ts_reader_capture_count(reader));
     ts_reader_close(reader);

@@ -160,7 +160,8 @@ static void read_file(bytes *to, const char *path)
 
 static void anonymise(const char *path, const char *out)
 {
-    cut_file(path, out, (cut_wish){ .anonymise = true, .what = "--anonymise" });
+    cut_file(path, out,
+             (cut_options){ .anonymise = true, .what = "--anonymise" });
 }
 
 static ts_reader *reader_of(const char *path)

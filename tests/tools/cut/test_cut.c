@@ -160,34 +160,35 @@ static const char *letters_of(const char *name)
     return text;
 }
 
-static bool run(cut_wish wish, cut_job *job, const char *in, const char *out)
+static bool run(cut_options options, cut_job *job, const char *in,
+                const char *out)
 {
     cli_trace trace;
     *job = (cut_job){ .tool = &tool,
                       .path = path_of(in),
                       .out = path_of(out),
                       .trace = &trace,
-                      .wish = wish };
-    if (!wish.what) job->wish.what = "--test";
+                      .options = options };
+    if (!options.what) job->options.what = "--test";
     assert_true(cli_trace_open(&trace, &tool, job->path, NULL, CLI_WARN_NONE));
     const bool done = cut_write(job);
     cli_trace_close(&trace);
     return done;
 }
 
-static const char *cut(cut_wish wish)
+static const char *cut(cut_options options)
 {
     cut_job job;
-    assert_true(run(wish, &job, "in.sbt", "out.sbt"));
+    assert_true(run(options, &job, "in.sbt", "out.sbt"));
     const char *const letters = letters_of("out.sbt");
     assert_int_equal(strlen(letters), job.counts.kept);
     assert_int_equal(14, job.counts.kept + job.counts.left_out);
     return letters;
 }
 
-static cut_wish in_time(int64_t from_ns, int64_t to_ns, cut_deps deps)
+static cut_options in_time(int64_t from_ns, int64_t to_ns, cut_deps deps)
 {
-    return (cut_wish){
+    return (cut_options){
         .timed = true, .from_ns = from_ns, .to_ns = to_ns, .deps = deps
     };
 }
@@ -197,7 +198,7 @@ static cut_wish in_time(int64_t from_ns, int64_t to_ns, cut_deps deps)
 static void without_options_all_is_kept(void **state)
 {
     (void)state;
-    const cut_wish all = { 0 };
+    const cut_options all = { 0 };
     assert_string_equal("OSsAaCcFFFNKkD", cut(all));
 }
 
@@ -228,16 +229,16 @@ static void streams_devices_kinds_and_names_select(void **state)
 {
     (void)state;
     const uint32_t stream = STREAM_1, device = DEVICE_0;
-    const cut_wish by_stream = { .streams = &stream, .stream_count = 1 };
-    const cut_wish by_device = { .devices = &device,
-                                 .device_count = 1,
-                                 .deps = CUT_DEPS_NONE };
-    const cut_wish neither = { .streams = &stream,
-                               .stream_count = 1,
-                               .devices = &device,
-                               .device_count = 1 };
-    const cut_wish by_kind = { .kinds = TS_FILTER(ZONE) | TS_FILTER(COUNTER),
-                               .deps = CUT_DEPS_NONE };
+    const cut_options by_stream = { .streams = &stream, .stream_count = 1 };
+    const cut_options by_device = { .devices = &device,
+                                    .device_count = 1,
+                                    .deps = CUT_DEPS_NONE };
+    const cut_options neither = { .streams = &stream,
+                                  .stream_count = 1,
+                                  .devices = &device,
+                                  .device_count = 1 };
+    const cut_options by_kind = { .kinds = TS_FILTER(ZONE) | TS_FILTER(COUNTER),
+                                  .deps = CUT_DEPS_NONE };
     cut_job job;
     assert_string_equal("ckD", cut(by_stream));
     assert_string_equal("K", cut(by_device));
@@ -252,7 +253,7 @@ static void names_match_a_part_of_a_label(void **state)
 {
     (void)state;
     regex_t regex;
-    cut_wish w = { .name = &regex, .deps = CUT_DEPS_NONE };
+    cut_options w = { .name = &regex, .deps = CUT_DEPS_NONE };
     const char *const wanted[][2] = {
         { "ste", "SsAa" }, { "^gemm$", "K" }, { "ep|em", "SsAaKD" },
         { "^cuda", "Cc" }, { "relu", "k" },   { "^counter$", "N" },
@@ -270,7 +271,7 @@ static void names_match_a_part_of_a_label(void **state)
 static void zones_keep_what_was_done_and_launched_inside(void **state)
 {
     (void)state;
-    cut_wish w = { .zones = "step", .deps = CUT_DEPS_NONE };
+    cut_options w = { .zones = "step", .deps = CUT_DEPS_NONE };
     assert_string_equal("SsAaCcFKkD", cut(w));
     w.zones = "nothing,ste*";
     w.timed = true;
@@ -355,14 +356,14 @@ static void spans_that_end_in_any_order_hide_no_others(void **state)
     expect_spans(95, 98, wanted);
 }
 
-static bool frames(const char *text, cut_wish *wish)
+static bool frames(const char *text, cut_options *options)
 {
     cli_trace trace;
     cut_job job = { .tool = &tool, .path = path_of("in.sbt"), .trace = &trace };
     assert_true(cli_trace_open(&trace, &tool, job.path, NULL, CLI_WARN_NONE));
     const bool found = cut_frames(&job, text);
     cli_trace_close(&trace);
-    *wish = job.wish;
+    *options = job.options;
     return found;
 }
 
@@ -381,21 +382,21 @@ static void frames_are_times(void **state)
     };
     const char *const bad[] = { "3",   "1..0", "",   "..",   "x",
                                 "1.2", "0..9", "-1", "no:0", "3.." };
-    cut_wish wish;
+    cut_options options;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_true(frames(good[i].text, &wish));
-        assert_true(wish.timed);
-        assert_int_equal(good[i].from_ns, wish.from_ns);
-        assert_int_equal(good[i].to_ns, wish.to_ns);
+        assert_true(frames(good[i].text, &options));
+        assert_true(options.timed);
+        assert_int_equal(good[i].from_ns, options.from_ns);
+        assert_int_equal(good[i].to_ns, options.to_ns);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(frames(bad[i], &wish));
+        assert_false(frames(bad[i], &options));
 }
 
 static void a_part_says_what_it_is(void **state)
 {
     (void)state;
-    cut_wish w = in_time(20, 45, CUT_DEPS_CALLS);
+    cut_options w = in_time(20, 45, CUT_DEPS_CALLS);
     ts_metadata m;
     cut_job job;
     w.what = "--from 20ns --to 45ns";
@@ -432,7 +433,7 @@ static void a_full_disk_leaves_nothing(void **state)
 {
     (void)state;
     struct rlimit limit, tight;
-    const cut_wish all = { 0 };
+    const cut_options all = { 0 };
     cut_job job;
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &limit);

@@ -117,14 +117,14 @@ static bool cut(const asked *a)
                     .path = path_of(a->in),
                     .out = path_of("out.sbt"),
                     .trace = &trace,
-                    .wish = { .what = "--test", .deps = a->deps } };
+                    .options = { .what = "--test", .deps = a->deps } };
     assert_true(cli_trace_open(&trace, &tool, job.path, NULL, CLI_WARN_NONE));
     const bool done = (!a->steps || cut_steps(&job, a->steps)) &&
                       (!a->ranks || cut_ranks(&job, a->ranks)) &&
                       (!a->processes || cut_processes(&job, a->processes)) &&
                       (!a->frames || cut_frames(&job, a->frames)) &&
                       cut_write(&job);
-    free((void *)job.wish.processes);
+    free((void *)job.options.processes);
     cli_trace_close(&trace);
     return done;
 }

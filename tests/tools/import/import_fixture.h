@@ -227,7 +227,7 @@ static inline char *import_dump(const imported *i)
     }
     dump_tally(out, "bad", &i->job->bad);
     dump_tally(out, "flawed", &i->job->flawed);
-    dump_tally(out, "no place", &i->job->homeless);
+    dump_tally(out, "no place", &i->job->unowned);
     dump_tally(out, "estimated", &i->job->estimated);
     fclose(out);
     return text;

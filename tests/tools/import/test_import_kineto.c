@@ -325,12 +325,12 @@ static void more_names_than_counters_are_counted_as_others(void **state)
                   "'tid': 7, 'ts': #, 'dur': 1, 'args': {'device': 0, "
                   "'stream': 7, 'odd #': 1}}"),
         fixture_path(1, "names.sbt"));
-    const import_tally *const homeless = &i.job->homeless;
+    const import_tally *const unowned = &i.job->unowned;
     assert_int_equal(300, i.job->events[TS_EVENT_KERNEL]);
-    assert_int_equal(IMPORT_COUNTERS, homeless->count);
-    assert_int_equal(300, homeless->total);
+    assert_int_equal(IMPORT_COUNTERS, unowned->count);
+    assert_int_equal(300, unowned->total);
     assert_int_equal(300 - IMPORT_COUNTERS + 1,
-                     import_tallied(homeless, "others"));
+                     import_tallied(unowned, "others"));
     import_done(&i);
 }
 

@@ -323,9 +323,9 @@ static void the_real_file_arrives_whole(void **state)
         ROWS("ThreadNames") + ROWS("PROCESSES") +
         ROWS("NVTX_PAYLOAD_SCHEMA_ENTRIES");
     const uint64_t unread =
-        import_tallied(&job->homeless, "ANALYSIS_FILE") +
-        import_tallied(&job->homeless, "ProcessStreams") +
-        import_tallied(&job->homeless, "NVTX_PAYLOAD_SCHEMAS");
+        import_tallied(&job->unowned, "ANALYSIS_FILE") +
+        import_tallied(&job->unowned, "ProcessStreams") +
+        import_tallied(&job->unowned, "NVTX_PAYLOAD_SCHEMAS");
     assert_int_equal(job->rows, events + described + unread);
     import_replays_exactly(&i, 4612);
     import_done(&i);

@@ -174,7 +174,7 @@ static void the_real_file_arrives_whole(void **state)
                                 job->events[TS_EVENT_ZONE] +
                                 job->events[TS_EVENT_MARK]);
     assert_int_equal(81, job->events[TS_EVENT_COUNTER]);
-    assert_int_equal(86387, import_tallied(&job->homeless, "ext_callstack"));
+    assert_int_equal(86387, import_tallied(&job->unowned, "ext_callstack"));
     assert_int_equal(0, job->bad.total);
     assert_int_equal(0, job->flawed.total);
     import_replays_exactly(&i, 10124);

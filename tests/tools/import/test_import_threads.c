@@ -89,7 +89,7 @@ static void assert_same(const char *json)
     assert_int_equal(two.job->rows, one.job->rows);
     assert_same_tally(&two.job->bad, &one.job->bad);
     assert_same_tally(&two.job->flawed, &one.job->flawed);
-    assert_same_tally(&two.job->homeless, &one.job->homeless);
+    assert_same_tally(&two.job->unowned, &one.job->unowned);
     import_done(&one);
     import_done(&two);
     size_t a_size, b_size;

@@ -166,15 +166,16 @@ static inline merge_job merge_names(const char *out, const char *const *names,
 }
 
 // Cuts a file into another one.
-static inline void cut_file(const char *path, const char *out, cut_wish wish)
+static inline void cut_file(const char *path, const char *out,
+                            cut_options options)
 {
     cli_trace trace;
     cut_job job = { .tool = &test_tool,
                     .path = path,
                     .out = out,
                     .trace = &trace,
-                    .wish = wish };
-    if (!wish.what) job.wish.what = "--test";
+                    .options = options };
+    if (!options.what) job.options.what = "--test";
     assert_true(cli_trace_open(&trace, job.tool, path, NULL, CLI_WARN_NONE));
     assert_true(cut_write(&job));
     cli_trace_close(&trace);

@@ -77,8 +77,8 @@ static bool writes(const char *path, int flags)
 
 static int confined(const ts_executor *executor, bool spaces)
 {
-    static const execute_wish wish = { .execute = true };
-    execute_job job = { .wish = &wish, .executor = executor };
+    static const execute_options options = { .execute = true };
+    execute_job job = { .options = &options, .executor = executor };
     int status = -1;
     const pid_t child = fork();
     if (child == 0) {

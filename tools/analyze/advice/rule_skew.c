@@ -21,7 +21,7 @@ typedef struct rank_time {
     int64_t latest_ns;
 } rank_time;
 
-static int by_meeting(const void *left, const void *right)
+static int by_rendezvous(const void *left, const void *right)
 {
     const met *const a = left, *const b = right;
     if (a->join != b->join) return a->join < b->join ? -1 : 1;
@@ -45,12 +45,12 @@ static met *list_members(advice *a, size_t *count)
             break;
         }
     if (!all) a->failed = true;
-    if (all && *count > 1) qsort(all, *count, sizeof *all, by_meeting);
+    if (all && *count > 1) qsort(all, *count, sizeof *all, by_rendezvous);
     return all;
 }
 
-static void count_meeting(const advice *a, const met *members, size_t count,
-                          rank_time *ranks)
+static void count_rendezvous(const advice *a, const met *members, size_t count,
+                             rank_time *ranks)
 {
     const met *const last = &members[count - 1];
     rank_time *const r = &ranks[a->ops[last->op].file];
@@ -185,7 +185,7 @@ void rule_straggler(advice *a, const advice_rule *rule)
         for (end = first + 1; end < count && all[end].join == all[first].join;)
             end++;
         if (end - first < 2) continue;
-        count_meeting(a, all + first, end - first, ranks);
+        count_rendezvous(a, all + first, end - first, ranks);
         rendezvous++;
     }
     if (all && ranks) count_work(a, all, count, ranks);
@@ -232,7 +232,7 @@ static int64_t *late_begins(advice *a, int64_t *most, uint32_t *first,
     return late;
 }
 
-static bool any_meeting(const advice *a)
+static bool any_rendezvous(const advice *a)
 {
     const uint32_t nodes = a->graph.offsets[a->op_count];
     for (uint32_t e = 0; e < nodes; e++)
@@ -244,7 +244,7 @@ void rule_late_begin(advice *a, const advice_rule *rule)
 {
     uint32_t first = 0, last = 0;
     int64_t most;
-    if (a->job->file_count < 2 || !any_meeting(a)) return;
+    if (a->job->file_count < 2 || !any_rendezvous(a)) return;
     int64_t *const late = late_begins(a, &most, &first, &last);
     if (!late || !advice_reaches(a, rule, "share", most, a->recorded_ns)) {
         free(late);

@@ -195,8 +195,8 @@ static void put_trust(const advice *a, report_section *s)
         if (a->findings[i].trust && !a->findings[i].has_gain)
             report_trust(s, REPORT_LOW, "%s (%s)", a->findings[i].title.text,
                          a->findings[i].rule->id);
-    ask_trust_threads(s, stats);
-    ask_trust_ranks(s, a->replay, a->cost_ns[TS_COST_COMMUNICATION]);
+    topic_trust_threads(s, stats);
+    topic_trust_ranks(s, a->replay, a->cost_ns[TS_COST_COMMUNICATION]);
     if (a->unrun)
         report_note(s,
                     "%s no gain computed: advice.runs (%s) is "
@@ -231,7 +231,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_advice = {
+const analyze_question topic_advice = {
     .name = "advice",
     .title = "Advice",
     .help = "what to do first, and what it would gain",

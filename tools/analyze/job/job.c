@@ -55,8 +55,8 @@ bool analyze_open(analyze_job *job, char **paths, uint32_t count)
             return false;
     }
     name_files(job);
-    return cli_traces_apart(job->tool, &job->files->trace, count,
-                            sizeof *job->files);
+    return cli_traces_distinct(job->tool, &job->files->trace, count,
+                               sizeof *job->files);
 }
 
 void analyze_close(analyze_job *job)
@@ -224,7 +224,7 @@ bool analyze_only_check(const cli_tool *tool, const char *only)
 // Questions that columns answer, without the graph.
 static const char light[] = "summary,kernels,copies,api";
 
-static bool is_asked(const analyze_question *q, const char *only)
+static bool is_requested(const analyze_question *q, const char *only)
 {
     return !only || cli_list_has(only, q->name, strlen(q->name));
 }
@@ -275,12 +275,12 @@ bool analyze_ask(analyze_job *job, const char *only, report *r)
     bool ok = take_window(job, r);
     r->all = !only;
     for (const analyze_question *const *q = analyze_questions; *q; q++)
-        if (is_asked(*q, only) &&
+        if (is_requested(*q, only) &&
             !cli_list_has(light, (*q)->name, strlen((*q)->name)))
 
             job->private->wants_graph = true;
     for (const analyze_question *const *q = analyze_questions; ok && *q; q++)
-        if (is_asked(*q, only)) ok = (*q)->ask(job, r);
+        if (is_requested(*q, only)) ok = (*q)->ask(job, r);
     const char *const sort = job->options.sort;
     if (ok) analyze_losses(job, r);
     if (ok && sort && !report_sort(r, sort)) {

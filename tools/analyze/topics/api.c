@@ -26,7 +26,7 @@ static void put_names(const api_ask *a)
         { "blocks", "may block", REPORT_TEXT },
     };
     report_table *const t = report_table_begin(a->s, "functions", "By function",
-                                               columns, ASK_COUNT(columns));
+                                               columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->api.names.count; i++) {
         const stats_row *const r = &a->api.names.rows[i];
         const report_value row[] = {
@@ -55,7 +55,7 @@ static void put_threads(const api_ask *a)
         { "mean_ns", "mean", REPORT_NS },    { "max_ns", "max", REPORT_NS },
     };
     report_table *const t = report_table_begin(a->s, "threads", "By thread",
-                                               columns, ASK_COUNT(columns));
+                                               columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->api.threads.count; i++) {
         const stats_row *const r = &a->api.threads.rows[i];
         const report_value row[] = {
@@ -89,7 +89,7 @@ static uint64_t put_results(const api_ask *a)
             t = report_table_begin(a->s, "results",
                                    "Calls that returned something other than "
                                    "success",
-                                   columns, ASK_COUNT(columns));
+                                   columns, TOPIC_COUNT(columns));
         const int64_t offset = analyze_offset(a->job, r->sum.file);
         const report_value row[] = {
             report_text(r->text),
@@ -111,7 +111,7 @@ static void answer(const api_ask *a, uint64_t failed)
     report_answer(
         a->s, "%s took %s of the threads' time, %.*s the largest part (%s).",
         cli_counted(a->all.count, "call", "calls").s,
-        cli_time(a->all.total_ns).s, ASK_TEXT(most->text),
+        cli_time(a->all.total_ns).s, TOPIC_TEXT(most->text),
         report_words(report_share(most->sum.total_ns, a->all.total_ns)).s);
     if (!report_is_none(a->api.blocking.total_ns, a->all.total_ns))
         report_answer(a->s, "%s of it was in calls that may block.",
@@ -152,7 +152,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_api = {
+const analyze_question topic_api = {
     .name = "api",
     .title = "API calls",
     .help = "calls by function, thread and result; time in those that block",

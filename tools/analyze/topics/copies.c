@@ -35,7 +35,7 @@ static void put_rows(const copies_ask *a, const stats_rows *rows,
         { "share", "of time", REPORT_SHARE },
     };
     report_table *const t =
-        report_table_begin(a->s, key, title, columns, ASK_COUNT(columns));
+        report_table_begin(a->s, key, title, columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < rows->count; i++) {
         const stats_row *const r = &rows->rows[i];
         const report_value row[] = {
@@ -67,7 +67,7 @@ static void put_longest(const copies_ask *a)
         { "track", "on", REPORT_TEXT },
     };
     report_table *const t = report_table_begin(
-        a->s, "longest", "The longest copies", columns, ASK_COUNT(columns));
+        a->s, "longest", "The longest copies", columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->c.longest_count; i++) {
         const copies_one *const c = &a->c.longest[i];
         const int64_t start =
@@ -96,7 +96,7 @@ static void answer(const copies_ask *a)
         cli_counted(a->all.count, "copy or memset", "copies and memsets").s,
         cli_bytes(a->all.bytes).s, cli_time(a->all.total_ns).s,
         report_words(report_share(most->sum.total_ns, a->all.total_ns)).s,
-        ASK_TEXT(most->text));
+        TOPIC_TEXT(most->text));
     report_answer(a->s, most->sum.bytes ? "(at %s)." : "(size not known).",
                   report_words(rate_of(&most->sum)).s);
     if (c->pageable.count && c->pinned.count)
@@ -150,7 +150,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_copies = {
+const analyze_question topic_copies = {
     .name = "copies",
     .title = "Copies",
     .help = "copies by kind, memory and size; rates, pageable against pinned",

@@ -195,7 +195,7 @@ static bool ask(analyze_job *job, report *r)
     return true;
 }
 
-const analyze_question ask_flame = {
+const analyze_question topic_flame = {
     .name = "flame",
     .title = "Flame graph",
     .help = "what on the host launched the time on the devices; zones",

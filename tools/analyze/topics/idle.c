@@ -69,8 +69,8 @@ static void answer(const idle_ask *a)
     if (a->cause.ns < f->idle_ns / 20 || !a->cause.ns) return;
     report_answer(
         a->s, "%s waited longest for the host in '%.*s'%s%.*s%s (%s).",
-        devices > 1 ? "Devices" : "It", ASK_TEXT(a->cause.zone),
-        a->cause.outer.size ? ", within '" : "", ASK_TEXT(a->cause.outer),
+        devices > 1 ? "Devices" : "It", TOPIC_TEXT(a->cause.zone),
+        a->cause.outer.size ? ", within '" : "", TOPIC_TEXT(a->cause.outer),
         a->cause.outer.size ? "'" : "", cli_time(a->cause.ns).s);
 }
 
@@ -91,7 +91,7 @@ static void put_devices(const idle_ask *a)
     report_table *const t = report_table_begin(a->s, "devices",
                                                "Idle time by device, and what "
                                                "explains it",
-                                               columns, ASK_COUNT(columns));
+                                               columns, TOPIC_COUNT(columns));
     const ts_timeline_figures *f;
     for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++) {
         const report_value row[] = {
@@ -120,7 +120,7 @@ static void put_causes(const idle_ask *a)
                                              { "mean_ns", "mean", REPORT_NS } };
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     report_table *const t = report_table_begin(
-        a->s, "causes", "Idle time by cause", columns, ASK_COUNT(columns));
+        a->s, "causes", "Idle time by cause", columns, TOPIC_COUNT(columns));
     bool done[TS_IDLE_LIMIT] = { false };
     for (uint32_t n = 0; n < TS_IDLE_LIMIT; n++) {
         uint32_t most = TS_IDLE_LIMIT;
@@ -143,11 +143,12 @@ static void put_causes(const idle_ask *a)
 static void put_chart(const idle_ask *a)
 {
     const ts_timeline_figures *f;
-    report_chart *const c = ask_time_chart(a->s, "device_time",
-                                           "What the time of the devices went "
-                                           "to");
+    report_chart *const c =
+        topic_time_chart(a->s, "device_time",
+                         "What the time of the devices went "
+                         "to");
     for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++)
-        ask_time_bar(a->job, c, f);
+        topic_time_bar(a->job, c, f);
 }
 
 /* ---- Gaps ---------------------------------------------------------------- */
@@ -161,12 +162,13 @@ static report_evidence evidence_of(const idle_gap *g)
 
 static ts_text host_of(const idle_ask *a, const idle_gap *g)
 {
-    const ts_text zone = ask_group(a->job, &a->names, g->held.zone);
-    const ts_text call = ask_group(a->job, &a->names, g->held.call);
+    const ts_text zone = topic_group(a->job, &a->names, g->held.zone);
+    const ts_text call = topic_group(a->job, &a->names, g->held.call);
     if (g->held.zone == TS_NODE_NONE)
         return g->held.call == TS_NODE_NONE ? (ts_text){ "", 0 } : call;
     if (g->held.call == TS_NODE_NONE) return zone;
-    return analyze_format(a->job, "%.*s: %.*s", ASK_TEXT(zone), ASK_TEXT(call));
+    return analyze_format(a->job, "%.*s: %.*s", TOPIC_TEXT(zone),
+                          TOPIC_TEXT(call));
 }
 
 // What the work that ended a gap waited for; its own call without a place.
@@ -178,7 +180,7 @@ static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
                      ts_replay_node(a->replay, g->gap.culprit, &node) &&
                      (op.call == g->gap.culprit || node.track == op.track ||
                       node.track == g->thread);
-    return ask_node(a->job, a->replay, g->gap.culprit, !own);
+    return topic_node(a->job, a->replay, g->gap.culprit, !own);
 }
 
 // What was going on: of a host that is to blame what it was in, else what was
@@ -186,8 +188,8 @@ static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
 static ts_text meanwhile_of(const idle_ask *a, const idle_gap *g)
 {
     return g->gap.cause == TS_IDLE_HOST_LATE && g->thread
-               ? ask_hold(a->job, a->replay, &a->names, &g->held,
-                          g->gap.culprit)
+               ? topic_hold(a->job, a->replay, &a->names, &g->held,
+                            g->gap.culprit)
                : culprit_of(a, g);
 }
 
@@ -205,7 +207,7 @@ static void put_gaps(const idle_ask *a)
     };
     bool guessed = false;
     report_table *const t = report_table_begin(a->s, "gaps", "The longest gaps",
-                                               columns, ASK_COUNT(columns));
+                                               columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const idle_gap *const g = &a->r.gaps[i];
         const ts_timeline_figures *const f =
@@ -217,7 +219,7 @@ static void put_gaps(const idle_ask *a)
             g->gap.inferred ? report_text(analyze_format(a->job, "%s?", cause))
                             : report_string(cause),
             report_text(meanwhile_of(a, g)),
-            report_text(ask_node(a->job, a->replay, g->gap.operation, false)),
+            report_text(topic_node(a->job, a->replay, g->gap.operation, false)),
             report_text(analyze_track(a->job, f->file, f->track)),
             report_text(culprit_of(a, g)),
             report_text(host_of(a, g))
@@ -245,12 +247,12 @@ static void put_ends(const idle_ask *a)
     const int64_t idle = ts_timeline_total(a->timeline)->idle_ns;
     report_table *const t =
         report_table_begin(a->s, "ended_by", "Idle time by what ended it",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.ends.count; i++) {
         const sums_row *const sum = &a->r.ends.rows[i];
         const report_value row[] = {
-            report_text(ask_group(a->job, &a->names,
-                                  (uint32_t)(sum->key / TS_IDLE_LIMIT))),
+            report_text(topic_group(a->job, &a->names,
+                                    (uint32_t)(sum->key / TS_IDLE_LIMIT))),
             report_string(ts_idle_name((uint32_t)(sum->key % TS_IDLE_LIMIT))),
             report_ns(sum->ns),
             report_share(sum->ns, idle),
@@ -272,11 +274,11 @@ static void put_host(const idle_ask *a, const sums *all, const char *key,
     if (!all->count || (all->count == 1 && all->rows->key == TS_NODE_NONE))
         return;
     report_table *const t =
-        report_table_begin(a->s, key, title, columns, ASK_COUNT(columns));
+        report_table_begin(a->s, key, title, columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < all->count; i++) {
         const sums_row *const sum = &all->rows[i];
         const report_value row[] = {
-            report_text(ask_group(a->job, &a->names, (uint32_t)sum->key)),
+            report_text(topic_group(a->job, &a->names, (uint32_t)sum->key)),
             report_ns(sum->ns), report_share(sum->ns, a->r.host_ns),
             report_ns(sum->most_ns)
         };
@@ -301,7 +303,7 @@ static void put_lengths(const idle_ask *a)
     const int64_t idle = ts_timeline_total(a->timeline)->idle_ns;
     report_table *const t =
         report_table_begin(a->s, "lengths", "Idle time by length of the gap",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (int i = 0; i < IDLE_LENGTHS; i++) {
         if (!a->r.lengths[i]) continue;
         const report_value row[] = { report_string(labels[i]),
@@ -315,7 +317,7 @@ static void put_lengths(const idle_ask *a)
 static bool ask(analyze_job *job, report *r)
 {
     idle_ask a = { .job = job };
-    a.s = ask_begin(job, r, "idle", "Idle time", &a.replay, &a.timeline);
+    a.s = topic_begin(job, r, "idle", "Idle time", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
                     idle_open(&a.r, a.replay, a.timeline, &a.names) &&
@@ -323,7 +325,7 @@ static bool ask(analyze_job *job, report *r)
     if (ok) {
         const ts_timeline_figures *const f = ts_timeline_total(a.timeline);
         answer(&a);
-        ask_trust_graph(a.s, a.replay, a.timeline);
+        topic_trust_graph(a.s, a.replay, a.timeline);
         report_figure(a.s, "idle_ns", "idle", report_ns(f->idle_ns));
         report_figure(a.s, "busy_ns", "busy", report_ns(f->busy_ns));
         put_causes(&a);
@@ -344,7 +346,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_idle = {
+const analyze_question topic_idle = {
     "idle", "Idle time",
     "why devices had nothing to do: causes, gaps, where the host was", ask, NULL
 };

@@ -34,7 +34,7 @@ static void put_names(const kernels_ask *a)
         { "last_ns", "last", REPORT_TIME },
     };
     report_table *const t = report_table_begin(a->s, "names", "By name",
-                                               columns, ASK_COUNT(columns));
+                                               columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->k.names.count; i++) {
         const stats_row *const r = &a->k.names.rows[i];
         const int64_t offset = analyze_offset(a->job, r->sum.file);
@@ -160,7 +160,7 @@ static void put_configs(kernels_ask *a)
     };
     report_table *const t =
         report_table_begin(a->s, "configurations", "By launch configuration",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->k.configs.count; i++)
         put_config(a, t, &a->k.configs.rows[i]);
 }
@@ -181,7 +181,7 @@ static void put_origin(const kernels_ask *a, const stats_rows *rows,
     // One row that says "none" says nothing.
     if (!rows->count || (rows->count == 1 && !rows->rows[0].sum.key[0])) return;
     report_table *const t =
-        report_table_begin(a->s, key, title, columns, ASK_COUNT(columns));
+        report_table_begin(a->s, key, title, columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < rows->count; i++) {
         const stats_row *const r = &rows->rows[i];
         const report_value row[] = {
@@ -291,7 +291,7 @@ static const analyze_setting settings[] = {
     { 0 },
 };
 
-const analyze_question ask_kernels = {
+const analyze_question topic_kernels = {
     .name = "kernels",
     .title = "Kernels",
     .help = "kernels by name, launch configuration, zone and stack; occupancy",

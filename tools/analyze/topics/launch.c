@@ -39,7 +39,7 @@ static void answer_latency(const launch_ask *a)
                   "the call did (median of %s such launches of %.*s; 95 %% "
                   "within %s).",
                   cli_time(most->launch_p50_ns).s, cli_count(most->launches).s,
-                  ASK_TEXT(device), cli_time(most->launch_p95_ns).s);
+                  TOPIC_TEXT(device), cli_time(most->launch_p95_ns).s);
 }
 
 static void answer(const launch_ask *a)
@@ -90,7 +90,7 @@ static void put_devices(const launch_ask *a)
     };
     report_table *const t = report_table_begin(
         a->s, "devices", "From the launch call to the start of the work",
-        columns, ASK_COUNT(columns));
+        columns, TOPIC_COUNT(columns));
     for (size_t d = 0; d < a->r.device_count; d++) {
         const ts_timeline_figures *const f = ts_timeline_device(a->timeline, d);
         const launch_times *const l = &a->r.devices[d].latency;
@@ -117,7 +117,7 @@ static void put_devices(const launch_ask *a)
                 a->s, "Left out: %s of %.*s without a recorded call.",
                 cli_counted(a->r.devices[d].unknown, "operation", "operations")
                     .s,
-                ASK_TEXT(analyze_track(a->job, f->file, f->track)));
+                TOPIC_TEXT(analyze_track(a->job, f->file, f->track)));
     }
 }
 
@@ -137,11 +137,11 @@ static void put_functions(const launch_ask *a)
     };
     report_table *const t =
         report_table_begin(a->s, "functions", "How long the launch calls took",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.function_count; i++) {
         const launch_function *const f = &a->r.functions[i];
-        const report_value row[] = { report_text(ask_group(a->job, &a->names,
-                                                           f->group)),
+        const report_value row[] = { report_text(topic_group(a->job, &a->names,
+                                                             f->group)),
                                      report_count(f->calls.count),
                                      report_count(f->operations),
                                      report_ns(f->calls.sum_ns),
@@ -173,18 +173,19 @@ static void put_tiny(const launch_ask *a)
     if (!a->r.tiny_count) return;
     report_table *const t = report_table_begin(
         a->s, "tiny", "Kernels that ran for less time than launching them took",
-        columns, ASK_COUNT(columns));
+        columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.tiny.count; i++) {
         const sums_row *const sum = &a->r.tiny.rows[i];
         const names_group *const g = &a->names.groups[sum->key];
         ts_operation op;
-        const report_value row[] = { report_text(ask_group(a->job, &a->names,
-                                                           (uint32_t)sum->key)),
-                                     report_count(sum->count),
-                                     report_count(g->count),
-                                     report_ns(sum->ns),
-                                     report_ns(sum->ns / (int64_t)sum->count),
-                                     report_ns(sum->most_ns) };
+        const report_value row[] = {
+            report_text(topic_group(a->job, &a->names, (uint32_t)sum->key)),
+            report_count(sum->count),
+            report_count(g->count),
+            report_ns(sum->ns),
+            report_ns(sum->ns / (int64_t)sum->count),
+            report_ns(sum->most_ns)
+        };
         if (!ts_replay_operation(a->replay, sum->most, &op)) continue;
         report_evidence e =
             report_from_to(op.file, op.recorded_start_ns, op.recorded_end_ns);
@@ -250,7 +251,7 @@ static void put_figures(const launch_ask *a)
 static bool ask(analyze_job *job, report *r)
 {
     launch_ask a = { .job = job };
-    a.s = ask_begin(job, r, "launch", "Launches", &a.replay, &a.timeline);
+    a.s = topic_begin(job, r, "launch", "Launches", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
                     idle_open(&a.idle, a.replay, a.timeline, &a.names) &&
@@ -261,7 +262,7 @@ static bool ask(analyze_job *job, report *r)
         a.loading_ns = bound_loading(&a.idle, &a.r);
         answer(&a);
         if (a.r.calls) {
-            ask_trust_graph(a.s, a.replay, a.timeline);
+            topic_trust_graph(a.s, a.replay, a.timeline);
             put_figures(&a);
             put_devices(&a);
             put_functions(&a);
@@ -275,7 +276,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_launch = {
+const analyze_question topic_launch = {
     "launch", "Launches",
     "from launch call to start: latency, queues, tiny kernels", ask, NULL
 };

@@ -5,7 +5,7 @@
 
 /* ---- Names -------------------------------------------------------------- */
 
-ts_text ask_memory_pool(const memory_job *a, uint32_t index)
+ts_text topic_memory_pool(const memory_job *a, uint32_t index)
 {
     static const char *const kinds[] = { "memory",        "pageable", "pinned",
                                          "device memory", "managed",  "array" };
@@ -26,7 +26,7 @@ ts_text ask_memory_pool(const memory_job *a, uint32_t index)
                           size ? p->name.text : kinds[p->memory % 6], "", "");
 }
 
-ts_text ask_memory_path(const memory_job *a, uint32_t path)
+ts_text topic_memory_path(const memory_job *a, uint32_t path)
 {
     char text[240];
     const size_t size = paths_text(&a->m.paths, path, text, sizeof text);
@@ -40,15 +40,15 @@ static ts_text category_name(const memory_job *a, uint32_t category)
     return category == CLI_NONE ? none : a->m.paths.names[category];
 }
 
-report_evidence ask_memory_around(const memory_job *a, uint32_t file,
-                                  int64_t from_ns, int64_t to_ns)
+report_evidence topic_memory_around(const memory_job *a, uint32_t file,
+                                    int64_t from_ns, int64_t to_ns)
 {
     const int64_t end = to_ns == MEMORY_NEVER ? a->m.last_ns : to_ns;
     return report_from_to(file, from_ns, end > from_ns ? end : from_ns + 1);
 }
 
 // Rows that anybody is shown; a table of all could be as large as the trace.
-size_t ask_memory_shown(const memory_job *a, size_t count)
+size_t topic_memory_shown(const memory_job *a, size_t count)
 {
     const analyze_options *const o = &a->job->options;
     const uint64_t most = o->rows > o->top ? o->rows : o->top;
@@ -91,11 +91,11 @@ static void put_pools(const memory_job *a, const memory_pool **pools)
     };
     report_table *const t =
         report_table_begin(a->section, "pools", "Pools", columns, 8);
-    for (size_t i = 0; i < ask_memory_shown(a, a->m.pool_count); i++) {
+    for (size_t i = 0; i < topic_memory_shown(a, a->m.pool_count); i++) {
         const memory_pool *const p = pools[i];
         const int64_t span = p->last_ns - p->first_ns;
         const report_value row[] = {
-            report_text(ask_memory_pool(a, (uint32_t)(p - a->m.pools))),
+            report_text(topic_memory_pool(a, (uint32_t)(p - a->m.pools))),
             report_bytes(p->peak_size),
             report_time(p->peak_ns),
             report_count(p->peak_count),
@@ -107,7 +107,7 @@ static void put_pools(const memory_job *a, const memory_pool **pools)
                      : report_unknown(REPORT_COUNT),
         };
         const report_evidence e =
-            ask_memory_around(a, p->file, p->peak_ns, p->peak_ns + 1);
+            topic_memory_around(a, p->file, p->peak_ns, p->peak_ns + 1);
         report_row(t, row, &e);
     }
 }
@@ -135,7 +135,7 @@ static void put_lines(const memory_job *a)
             i + 1 == MEMORY_LINES_MOST && m->pool_count > MEMORY_LINES_MOST;
         put_line(a, pools,
                  others ? analyze_format(a->job, "other pools")
-                        : ask_memory_pool(a, (uint32_t)i),
+                        : topic_memory_pool(a, (uint32_t)i),
                  &m->lines[i]);
     }
     if (m->line_count < m->pool_lines + 2) return; // one category is none
@@ -154,7 +154,7 @@ static ts_text group_name(const memory_job *a, memory_key key,
 {
     const uint32_t file = a->m.pools[g->pool].file;
     switch (key) {
-    case MEMORY_BY_PATH: return ask_memory_path(a, g->value);
+    case MEMORY_BY_PATH: return topic_memory_path(a, g->value);
     case MEMORY_BY_STACK:
         return g->value ? analyze_stack(a->job, file, g->value, 6)
                         : analyze_format(a->job, "(no stack)");
@@ -201,18 +201,18 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
     bool useful = key == (never_freed ? MEMORY_BY_PATH : MEMORY_BY_SIZE);
     for (size_t i = 0; i < count; i++)
         useful |= groups[i].value != 0 && groups[i].value != CLI_NONE;
-    for (size_t i = 0; i < ask_memory_shown(a, count) && key == MEMORY_BY_PATH;
-         i++)
+    for (size_t i = 0;
+         i < topic_memory_shown(a, count) && key == MEMORY_BY_PATH; i++)
         sources |= source_of(a, &a->m.blocks[groups[i].first]).size > 0;
     if (count > 0 && useful) {
         report_table *const t = report_table_begin(a->section, table, title,
                                                    columns, sources ? 6 : 5);
-        for (size_t i = 0; i < ask_memory_shown(a, count); i++) {
+        for (size_t i = 0; i < topic_memory_shown(a, count); i++) {
             const memory_group *const g = &groups[i];
             const memory_pool *const p = &a->m.pools[g->pool];
             const memory_block *const b = &a->m.blocks[g->first];
             const report_value row[] = {
-                report_text(ask_memory_pool(a, g->pool)),
+                report_text(topic_memory_pool(a, g->pool)),
                 report_bytes(g->size),
                 report_share(
                     (int64_t)g->size,
@@ -221,7 +221,7 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
                 report_text(group_name(a, key, g)),
                 report_text(source_of(a, b)),
             };
-            const report_evidence e = ask_memory_around(
+            const report_evidence e = topic_memory_around(
                 a, p->file, b->from_ns, never_freed ? b->to_ns : p->peak_ns);
             report_row(t, row, &e);
         }
@@ -265,7 +265,7 @@ static bool put_answer(const memory_job *a, const memory_pool *p)
     memory_group *groups;
     size_t count;
     const uint32_t index = (uint32_t)(p - a->m.pools);
-    const ts_text pool = ask_memory_pool(a, index);
+    const ts_text pool = topic_memory_pool(a, index);
     answer_peak(a, p, pool);
     if (!memory_groups(&a->m, MEMORY_BY_PATH, false, &groups, &count))
         return false;
@@ -353,7 +353,7 @@ static bool put_all(memory_job *a)
         put_pools(a, pools);
         put_lines(a);
     }
-    ok = ask_memory_counters(a);
+    ok = topic_memory_counters(a);
     if (ok && a->m.pool_count) {
         ok = put_answer(a, first_pool(a, pools));
         put_left(a);
@@ -371,9 +371,9 @@ static bool put_all(memory_job *a)
                     "Never freed, by zone") &&
          put_groups(a, MEMORY_BY_STACK, true, "never_freed_by_stack",
                     "Never freed, by stack");
-    if (ok) ask_memory_faults(a);
-    if (ok && a->m.pool_count) ask_memory_holes(a, pools);
-    ok = ok && ask_memory_churn(a);
+    if (ok) topic_memory_faults(a);
+    if (ok && a->m.pool_count) topic_memory_holes(a, pools);
+    ok = ok && topic_memory_churn(a);
     put_trust(a);
     free(pools);
     return ok;
@@ -424,7 +424,7 @@ static const analyze_setting settings[] = {
     { 0 },
 };
 
-const analyze_question ask_memory = {
+const analyze_question topic_memory = {
     .name = "memory",
     .title = "Memory",
     .help = "who held it at the peak, what was never freed, holes, churn",

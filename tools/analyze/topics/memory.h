@@ -22,27 +22,27 @@ typedef struct memory_job {
 } memory_job;
 
 // "cuda:0", "host heap", "GPU 1 pinned"; with the file if there are several.
-ts_text ask_memory_pool(const memory_job *a, uint32_t pool);
+ts_text topic_memory_pool(const memory_job *a, uint32_t pool);
 // The zones of a path; "" outside of all.
-ts_text ask_memory_path(const memory_job *a, uint32_t path);
+ts_text topic_memory_path(const memory_job *a, uint32_t path);
 
 // From a moment to another, or to the end.
-report_evidence ask_memory_around(const memory_job *a, uint32_t file,
-                                  int64_t from_ns, int64_t to_ns);
+report_evidence topic_memory_around(const memory_job *a, uint32_t file,
+                                    int64_t from_ns, int64_t to_ns);
 // How many of `count` rows anybody is shown; a table of all could be as large
 // as the trace.
-size_t ask_memory_shown(const memory_job *a, size_t count);
+size_t topic_memory_shown(const memory_job *a, size_t count);
 
 // Holes at the peaks of pools, in this order.
-void ask_memory_holes(const memory_job *a, const memory_pool **pools);
+void topic_memory_holes(const memory_job *a, const memory_pool **pools);
 // Blocks of one size from one place, again and again. False: no memory.
-bool ask_memory_churn(const memory_job *a);
+bool topic_memory_churn(const memory_job *a);
 
 // The most that each counter of bytes came to. False: no memory.
-bool ask_memory_counters(memory_job *a);
+bool topic_memory_counters(memory_job *a);
 
 // Twice freed, never allocated, used after the free: tables and, in the
 // answer, what is certainly wrong. Returns how many of those there are.
-uint64_t ask_memory_faults(const memory_job *a);
+uint64_t topic_memory_faults(const memory_job *a);
 
 #endif // TS_TOOLS_ANALYZE_TOPICS_MEMORY_H

@@ -63,7 +63,7 @@ static void compare(memory_job *a, uint32_t file, ts_text counter,
             a->counted.pool = i;
             a->counted.counter = counter;
         }
-        const ts_text name = ask_memory_pool(a, i);
+        const ts_text name = topic_memory_pool(a, i);
         report_trust(a->section, REPORT_MEDIUM,
                      "at the peak of %.*s a counter says %s: %s were held "
                      "since before the trace",
@@ -74,7 +74,7 @@ static void compare(memory_job *a, uint32_t file, ts_text counter,
 }
 
 // What the source's own allocator says: blocks from before the trace count.
-bool ask_memory_counters(memory_job *a)
+bool topic_memory_counters(memory_job *a)
 {
     static const report_column columns[] = {
         { "counter", "counter", REPORT_TEXT },

@@ -36,9 +36,9 @@ static void put_faults(const memory_job *a)
             if ((int)f->kind != kind) continue;
             const report_value row[] = {
                 report_string(fault_name(f->kind)),
-                report_text(ask_memory_pool(a, f->pool)),
+                report_text(topic_memory_pool(a, f->pool)),
                 report_time(f->time_ns),
-                report_text(ask_memory_path(a, f->path)),
+                report_text(topic_memory_path(a, f->path)),
                 report_text(analyze_format(a->job, "0x%" PRIx64, f->address)),
                 f->kind == MEMORY_DOUBLE_FREE
                     ? report_time(a->m.blocks[f->block].to_ns)
@@ -110,7 +110,7 @@ static uint64_t put_uses(const memory_job *a, const ts_races *races)
     return count;
 }
 
-uint64_t ask_memory_faults(const memory_job *a)
+uint64_t topic_memory_faults(const memory_job *a)
 {
     const uint64_t twice = a->m.fault_counts[MEMORY_DOUBLE_FREE];
     ts_races *races = NULL;

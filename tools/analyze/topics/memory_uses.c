@@ -3,7 +3,7 @@
 */
 #include "tools/analyze/topics/memory.h"
 
-void ask_memory_holes(const memory_job *a, const memory_pool **pools)
+void topic_memory_holes(const memory_job *a, const memory_pool **pools)
 {
     static const report_column columns[] = {
         { "pool", "pool", REPORT_TEXT },
@@ -24,7 +24,7 @@ void ask_memory_holes(const memory_job *a, const memory_pool **pools)
         const memory_pool *const p = pools[i];
         if (!p->holes) continue;
         const report_value row[] = {
-            report_text(ask_memory_pool(a, (uint32_t)(p - a->m.pools))),
+            report_text(topic_memory_pool(a, (uint32_t)(p - a->m.pools))),
             report_bytes(p->peak_size),
             report_bytes(p->known_free),
             report_count(p->holes),
@@ -33,7 +33,7 @@ void ask_memory_holes(const memory_job *a, const memory_pool **pools)
                          (int64_t)p->known_free),
         };
         const report_evidence e =
-            ask_memory_around(a, p->file, p->peak_ns, p->peak_ns + 1);
+            topic_memory_around(a, p->file, p->peak_ns, p->peak_ns + 1);
         report_row(t, row, &e);
     }
     report_note(a->section,
@@ -50,7 +50,7 @@ static int by_count(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-bool ask_memory_churn(const memory_job *a)
+bool topic_memory_churn(const memory_job *a)
 {
     static const report_column columns[] = {
         { "pool", "pool", REPORT_TEXT },
@@ -80,19 +80,19 @@ bool ask_memory_churn(const memory_job *a)
             a->section, "churn",
             "The same size in the same place again and again", columns, 7);
         report_rows_of(t, count);
-        for (size_t i = 0; i < ask_memory_shown(a, count); i++) {
+        for (size_t i = 0; i < topic_memory_shown(a, count); i++) {
             const memory_use *const u = uses[i];
             const report_value row[] = {
-                report_text(ask_memory_pool(a, u->pool)),
+                report_text(topic_memory_pool(a, u->pool)),
                 report_bytes(u->size),
                 report_count(u->count),
-                report_text(ask_memory_path(a, u->path)),
+                report_text(topic_memory_path(a, u->path)),
                 u->freed ? report_ns(u->lifetime_ns / (int64_t)u->freed)
                          : report_unknown(REPORT_NS),
                 report_share((int64_t)u->short_lived, (int64_t)u->count),
                 report_count(u->most),
             };
-            const report_evidence e = ask_memory_around(
+            const report_evidence e = topic_memory_around(
                 a, a->m.pools[u->pool].file, u->first_ns, u->last_ns);
             report_row(t, row, &e);
         }

@@ -98,11 +98,11 @@ static void put_table(const overlap_ask *a, const char *key, const char *title,
     };
     if (from == to) return;
     report_table *const t =
-        report_table_begin(a->s, key, title, columns, ASK_COUNT(columns));
+        report_table_begin(a->s, key, title, columns, TOPIC_COUNT(columns));
     for (size_t i = from; i < to; i++) {
         const overlap_sum *const s = &a->r.sums[i];
         const report_value row[] = {
-            report_text(ask_group(a->job, &a->names, s->group)),
+            report_text(topic_group(a->job, &a->names, s->group)),
             s->size ? report_bytes(s->size) : report_unknown(REPORT_BYTES),
             report_count(s->count),
             report_ns(s->total_ns),
@@ -112,7 +112,7 @@ static void put_table(const overlap_ask *a, const char *key, const char *title,
             s->bytes ? report_rate(s->bytes, s->total_ns)
                      : report_unknown(REPORT_RATE)
         };
-        const report_evidence e = ask_evidence(a->replay, s->worst);
+        const report_evidence e = topic_evidence(a->replay, s->worst);
         report_row(t, row, &e);
     }
 }
@@ -130,7 +130,7 @@ static void put_devices(const overlap_ask *a)
     };
     report_table *const t = report_table_begin(
         a->s, "devices", "Time of the devices (what overlaps counted once)",
-        columns, ASK_COUNT(columns));
+        columns, TOPIC_COUNT(columns));
     const ts_timeline_figures *f;
     for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++) {
         const report_value row[] = { report_text(analyze_track(a->job, f->file,
@@ -158,7 +158,7 @@ static void put_worst(const overlap_ask *a)
     };
     report_table *const t =
         report_table_begin(a->s, "worst", "The most exposed transfers", columns,
-                           ASK_COUNT(columns));
+                           TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const overlap_transfer *const x = &a->r.transfers[i];
         ts_operation op;
@@ -169,10 +169,10 @@ static void put_worst(const overlap_ask *a)
             report_time(op.recorded_start_ns),
             report_ns(x->total_ns - x->hidden_ns), report_ns(x->total_ns),
             report_text(
-                ask_group(a->job, &a->names, a->names.of[x->operation])),
+                topic_group(a->job, &a->names, a->names.of[x->operation])),
             report_text(analyze_track(a->job, op.file, op.track))
         };
-        const report_evidence e = ask_evidence(a->replay, x->operation);
+        const report_evidence e = topic_evidence(a->replay, x->operation);
         report_row(t, row, &e);
     }
     report_rows_of(t, a->r.count);
@@ -229,9 +229,9 @@ static bool ask(analyze_job *job, report *r)
 {
     overlap_ask a = { .job = job };
     bool ok = true;
-    a.s = ask_begin(job, r, "overlap", "Overlap", &a.replay, &a.timeline);
+    a.s = topic_begin(job, r, "overlap", "Overlap", &a.replay, &a.timeline);
     if (!a.s) return true;
-    uint64_t *const sizes = ask_column(job, a.replay, TS_COLUMN_SIZE, &ok);
+    uint64_t *const sizes = topic_column(job, a.replay, TS_COLUMN_SIZE, &ok);
     ok = ok && names_open(&a.names, a.replay) &&
          overlap_open(&a.r, a.replay, &a.names, sizes) && take_waits(&a);
     if (ok && !a.r.count)
@@ -245,7 +245,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_overlap = {
+const analyze_question topic_overlap = {
     "overlap", "Overlap",
     "communication and copies, hidden behind kernels or exposed", ask, NULL
 };

@@ -100,7 +100,7 @@ static void answer_unrecorded(const path_ask *a)
                   cli_time(r->parts[0].end_ns - r->parts[0].start_ns).s,
                   a->job->file_count > 1
                       ? analyze_file_name(a->job, node.file).s
-                      : ask_thread(a->job, node.file, node.track).text);
+                      : topic_thread(a->job, node.file, node.track).text);
 }
 
 static void answer(const path_ask *a)
@@ -154,7 +154,7 @@ static void put_costs(const path_ask *a)
     const path_result *const r = &a->r;
     report_table *const t =
         report_table_begin(a->s, "costs", "The critical path by category",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (int i = 0; i < TS_COST_LIMIT; i++) {
         const model_figures *const f = &r->free[i];
         if (!r->cost_ns[i]) continue;
@@ -180,14 +180,14 @@ static ts_text name_of(const path_ask *a, uint64_t key)
     const uint32_t group = path_key_group(key);
     const ts_cost cost = path_key_cost(key);
     if (key & 1 && cost == TS_COST_HOST)
-        return ask_in_zone(a->job, &a->names, group);
+        return topic_in_zone(a->job, &a->names, group);
     if (group == TS_NODE_NONE)
         return report_string("before its record begins").text;
     const names_group *const g = &a->names.groups[group];
     const ts_text name = g->kind == TS_EVENT_API_CALL && !g->text.size
                              ? report_string("a launch").text
-                             : ask_group(a->job, &a->names, group);
-    return key & 1 ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
+                             : topic_group(a->job, &a->names, group);
+    return key & 1 ? analyze_format(a->job, "until %.*s", TOPIC_TEXT(name))
                    : name;
 }
 
@@ -204,7 +204,7 @@ static void put_names(const path_ask *a)
     report_table *const t = report_table_begin(
         a->s, "names",
         "The critical path by what it goes through, or until what begins",
-        columns, ASK_COUNT(columns));
+        columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.names.count; i++) {
         const sums_row *const sum = &a->r.names.rows[i];
         const report_value row[] = { report_text(name_of(a, sum->key)),
@@ -234,11 +234,11 @@ static void put_zones(const path_ask *a)
         report_table_begin(a->s, "zones",
                            "The critical path by zone of the host, or of the "
                            "launch",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.zones.count; i++) {
         const sums_row *const sum = &a->r.zones.rows[i];
         const report_value row[] = {
-            report_text(ask_group(a->job, &a->names, (uint32_t)sum->key)),
+            report_text(topic_group(a->job, &a->names, (uint32_t)sum->key)),
             report_ns(sum->ns), report_share(sum->ns, a->r.makespan_ns),
             report_ns(sum->most_ns)
         };
@@ -254,10 +254,10 @@ static ts_text part_name(const path_ask *a, const ts_path_part *p,
     if (path_unrecorded(p))
         return report_string("before its record begins").text;
     if (path_of_host(p, owner))
-        return ask_hold(a->job, a->replay, &a->names, held, index);
-    const ts_text name = ask_node(a->job, a->replay, index, false);
+        return topic_hold(a->job, a->replay, &a->names, held, index);
+    const ts_text name = topic_node(a->job, a->replay, index, false);
     return path_before(p, owner)
-               ? analyze_format(a->job, "until %.*s", ASK_TEXT(name))
+               ? analyze_format(a->job, "until %.*s", TOPIC_TEXT(name))
                : name;
 }
 
@@ -273,7 +273,7 @@ static void put_parts(const path_ask *a)
     };
     report_table *const t =
         report_table_begin(a->s, "parts", "The longest parts of the path",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.longest_count; i++) {
         const ts_path_part *const p = &a->r.parts[a->r.longest[i]];
         ts_node node;
@@ -290,7 +290,7 @@ static void put_parts(const path_ask *a)
             report_text(name),
             report_text(held->zone == TS_NODE_NONE
                             ? (ts_text){ "", 0 }
-                            : ask_group(a->job, &a->names, held->zone)),
+                            : topic_group(a->job, &a->names, held->zone)),
             report_text(node.track
                             ? analyze_track(a->job, node.file, node.track)
                             : name)
@@ -316,8 +316,8 @@ static void put_trust(const path_ask *a)
 {
     const path_result *const r = &a->r;
     const ts_timeline *const timeline = analyze_timeline(a->job);
-    if (timeline) ask_trust_graph(a->s, a->replay, timeline);
-    ask_trust_ranks(a->s, a->replay, r->cost_ns[TS_COST_COMMUNICATION]);
+    if (timeline) topic_trust_graph(a->s, a->replay, timeline);
+    topic_trust_ranks(a->s, a->replay, r->cost_ns[TS_COST_COMMUNICATION]);
     if (r->cost_ns[TS_COST_UNEXPLAINED] > r->makespan_ns / 50)
         report_trust(a->s, REPORT_MEDIUM,
                      "what %s of the path waited for is not recorded",
@@ -345,7 +345,7 @@ static void put_trust(const path_ask *a)
 static bool ask(analyze_job *job, report *r)
 {
     path_ask a = { .job = job };
-    a.s = ask_begin(job, r, "path", "Critical path", &a.replay, NULL);
+    a.s = topic_begin(job, r, "path", "Critical path", &a.replay, NULL);
     if (!a.s) return true;
     // The path and the models are of one graph, so that what is usual in it is
     // worked out once; the other one stays as it ran for other questions.
@@ -374,7 +374,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_path = {
+const analyze_question topic_path = {
     "path", "Critical path",
     "what the run as a whole is bound by, and what would be gained", ask, NULL
 };

@@ -35,15 +35,15 @@ static ts_text kernels_of(const patterns_ask *a, const patterns_pattern *p)
         while (end < p->length && p->names[end] == p->names[i])
             end++;
         if (shown++ == SHOWN)
-            return analyze_format(a->job, "%.*s and %zu more", ASK_TEXT(text),
+            return analyze_format(a->job, "%.*s and %zu more", TOPIC_TEXT(text),
                                   p->length - i);
         const ts_text name =
-            ask_brief(a->job, ask_group(a->job, &a->names, p->names[i]));
-        text = analyze_format(a->job, "%.*s%s%.*s", ASK_TEXT(text),
-                              i ? ", " : "", ASK_TEXT(name));
+            topic_brief(a->job, topic_group(a->job, &a->names, p->names[i]));
+        text = analyze_format(a->job, "%.*s%s%.*s", TOPIC_TEXT(text),
+                              i ? ", " : "", TOPIC_TEXT(name));
         if (end - i > 1)
             text =
-                analyze_format(a->job, "%.*s x %zu", ASK_TEXT(text), end - i);
+                analyze_format(a->job, "%.*s x %zu", TOPIC_TEXT(text), end - i);
         i = end;
     }
     return text;
@@ -94,12 +94,12 @@ static void answer(const patterns_ask *a)
     if (gain_of(a, best) > (s->end_ns - s->start_ns) / 500) {
         const patterns_pattern *const p = &r->list[best];
         const ts_text first =
-            ask_brief(a->job, ask_group(a->job, &a->names, p->names[0]));
+            topic_brief(a->job, topic_group(a->job, &a->names, p->names[0]));
         report_answer(
             a->s,
             "Fused into one, the %zu kernels from %.*s on, which come %s "
             "times, would save %s (%s of the run).",
-            p->length, ASK_TEXT(first), cli_count(p->count).s,
+            p->length, TOPIC_TEXT(first), cli_count(p->count).s,
             cli_time(gain_of(a, best)).s,
             report_words(
                 report_share(gain_of(a, best), s->end_ns - s->start_ns))
@@ -123,8 +123,9 @@ static void put_table(const patterns_ask *a)
         { "calls_ns", "calls saved", REPORT_NS },
         { "gain_ns", "gain", REPORT_NS }
     };
-    report_table *const t = report_table_begin(
-        a->s, "patterns", "Sequences that repeat", columns, ASK_COUNT(columns));
+    report_table *const t =
+        report_table_begin(a->s, "patterns", "Sequences that repeat", columns,
+                           TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const patterns_pattern *const p = &a->r.list[i];
         const report_value row[] = { report_text(kernels_of(a, p)),
@@ -136,7 +137,7 @@ static void put_table(const patterns_ask *a)
                                      i < a->modelled && a->fused[i].known
                                          ? report_ns(gain_of(a, i))
                                          : report_unknown(REPORT_NS) };
-        const report_evidence e = ask_evidence(a->replay, p->operations[0]);
+        const report_evidence e = topic_evidence(a->replay, p->operations[0]);
         report_row(t, row, &e);
     }
     report_rows_of(t, a->r.count);
@@ -145,7 +146,7 @@ static void put_table(const patterns_ask *a)
 static bool ask(analyze_job *job, report *r)
 {
     patterns_ask a = { .job = job };
-    a.s = ask_begin(job, r, "patterns", "Patterns", &a.replay, NULL);
+    a.s = topic_begin(job, r, "patterns", "Patterns", &a.replay, NULL);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
                     patterns_open(&a.r, a.replay, &a.names,
@@ -174,7 +175,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_patterns = {
+const analyze_question topic_patterns = {
     "patterns", "Patterns",
     "sequences of small kernels that repeat: what fusing would gain", ask,
     settings

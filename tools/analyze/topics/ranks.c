@@ -39,8 +39,8 @@ static void put_ranks(const ranks_ask *a)
         { "busy", "busy", REPORT_SHARE },
         { "compute", "in kernels", REPORT_SHARE }
     };
-    report_table *const t =
-        report_table_begin(a->s, "ranks", "Ranks", columns, ASK_COUNT(columns));
+    report_table *const t = report_table_begin(a->s, "ranks", "Ranks", columns,
+                                               TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.rank_count; i++) {
         const ranks_rank *const k = &a->r.ranks[i];
         const ts_timeline_figures *const f = ts_timeline_device(a->timeline, i);
@@ -69,7 +69,7 @@ static void put_pairs(const ranks_ask *a)
         { "longest_ns", "longest", REPORT_NS }
     };
     report_table *const t = report_table_begin(
-        a->s, "pairs", "Who waited for whom", columns, ASK_COUNT(columns));
+        a->s, "pairs", "Who waited for whom", columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.pairs.count && i < a->job->options.rows; i++) {
         const sums_row *const p = &a->r.pairs.rows[i];
         const report_value row[] = {
@@ -77,7 +77,7 @@ static void put_pairs(const ranks_ask *a)
             report_text(rank_of(a, (uint32_t)p->key)), report_ns(p->ns),
             report_count(p->count), report_ns(p->most_ns)
         };
-        const report_evidence e = ask_evidence(a->replay, (uint32_t)p->most);
+        const report_evidence e = topic_evidence(a->replay, (uint32_t)p->most);
         report_row(t, row, &e);
     }
     report_rows_of(t, a->r.pairs.count);
@@ -90,8 +90,8 @@ static ts_text why_of(const ranks_ask *a, const ranks_rendezvous *m)
         return analyze_format(a->job, "it began %s later",
                               cli_time(m->head_ns).s);
     if (m->held.length_ns)
-        return ask_hold(a->job, a->replay, &a->names, &m->held, m->cause);
-    return ask_node(a->job, a->replay, m->cause, false);
+        return topic_hold(a->job, a->replay, &a->names, &m->held, m->cause);
+    return topic_node(a->job, a->replay, m->cause, false);
 }
 
 // The rendezvous that cost most of those to which a rank came last.
@@ -112,7 +112,7 @@ static void answer_why(const ranks_ask *a, size_t worst)
                   "%s of it is in one collective, to which it came %s "
                   "after the first: %.*s.",
                   cli_time(m->waited_ns).s,
-                  cli_time(m->last_ns - m->first_ns).s, ASK_TEXT(why));
+                  cli_time(m->last_ns - m->first_ns).s, TOPIC_TEXT(why));
 }
 
 static void answer(const ranks_ask *a)
@@ -133,7 +133,7 @@ static void answer(const ranks_ask *a)
     const ts_text name = rank_of(a, worst);
     report_answer(a->s,
                   "%.*s makes the others wait most: %s, last in %s of %s.",
-                  ASK_TEXT(name), cli_time(r->ranks[worst].caused_ns).s,
+                  TOPIC_TEXT(name), cli_time(r->ranks[worst].caused_ns).s,
                   cli_count(r->ranks[worst].lasts).s,
                   cli_count(r->ranks[worst].rendezvous).s);
     answer_why(a, worst);
@@ -152,13 +152,13 @@ static void put_rendezvous(const ranks_ask *a)
     };
     report_table *const t =
         report_table_begin(a->s, "collectives", "Collectives by time waited",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.meeting_count && i < a->job->options.rows;
          i++) {
         const ranks_rendezvous *const m = &a->r.rendezvous[i];
         const report_value row[] = {
             report_time(m->first_ns),
-            report_text(ask_group(a->job, &a->names, m->group)),
+            report_text(topic_group(a->job, &a->names, m->group)),
             report_count(m->members),
             report_ns(m->last_ns - m->first_ns),
             report_ns(m->waited_ns),
@@ -206,7 +206,7 @@ static void put_clocks(ranks_ask *a)
     report_table *const t = report_table_begin(
         a->s, "clocks",
         "When each began, and how its clock was put on the axis", columns,
-        ASK_COUNT(columns));
+        TOPIC_COUNT(columns));
     ts_replay_file file;
     int64_t first = INT64_MAX;
     for (uint32_t i = 0; i < a->job->file_count; i++)
@@ -254,7 +254,7 @@ static void put_none(const ranks_ask *a)
 static bool ask(analyze_job *job, report *r)
 {
     ranks_ask a = { .job = job };
-    a.s = ask_begin(job, r, "ranks", "Ranks", &a.replay, &a.timeline);
+    a.s = topic_begin(job, r, "ranks", "Ranks", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
                     ranks_open(&a.r, a.replay, a.timeline, &a.names);
@@ -287,6 +287,6 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_ranks = {
+const analyze_question topic_ranks = {
     "ranks", "Ranks", "stragglers: who waits for whom in collectives", ask, NULL
 };

@@ -85,7 +85,7 @@ static void put_rows(const roofline_ask *a)
     };
     report_table *const t =
         report_table_begin(a->s, "work", "Known work, the longest first",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const roofline_row *const row = &a->r.rows[i];
         const ts_text text = { row->text, strlen(row->text) };
@@ -102,7 +102,7 @@ static void put_rows(const roofline_ask *a)
                 : report_unknown(REPORT_SHARE),
             report_string(bound_of(a, row))
         };
-        const report_evidence e = ask_evidence(a->replay, row->operation);
+        const report_evidence e = topic_evidence(a->replay, row->operation);
         report_row(t, values, &e);
     }
     report_rows_of(t, a->r.count);
@@ -144,7 +144,7 @@ static bool ask(analyze_job *job, report *r)
 {
     roofline_ask a = { .job = job };
     const cli_list *const list = job->options.flops;
-    a.s = ask_begin(job, r, "roofline", "Roofline", &a.replay, NULL);
+    a.s = topic_begin(job, r, "roofline", "Roofline", &a.replay, NULL);
     if (!a.s) return true;
     for (size_t i = 0; list && i < list->count; i++)
         if (roofline_rule_read(&a.rules[a.rule_count], list->items[i]))
@@ -162,7 +162,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_roofline = {
+const analyze_question topic_roofline = {
     "roofline", "Roofline",
     "how fast devices compute, by shapes or --flops, and could", ask, settings
 };

@@ -35,9 +35,9 @@ static ts_text excess_of(const steps_ask *a, const steps_step *s)
         return analyze_format(a->job, "+%s idle, %s", cli_time(e->idle_ns).s,
                               ts_idle_name(e->cause));
     const ts_text name =
-        ask_brief(a->job, ask_group(a->job, &a->names, e->group));
+        topic_brief(a->job, topic_group(a->job, &a->names, e->group));
     return analyze_format(a->job, "+%s in %.*s", cli_time(e->work_ns).s,
-                          ASK_TEXT(name));
+                          TOPIC_TEXT(name));
 }
 
 static void answer(const steps_ask *a)
@@ -56,7 +56,7 @@ static void answer(const steps_ask *a)
     const ts_text why = excess_of(a, &r->steps[worst]);
     report_answer(a->s, "The slowest is %s with %s: %.*s.",
                   steps_words(&r->steps[worst]).s,
-                  cli_time(length_of(&r->steps[worst])).s, ASK_TEXT(why));
+                  cli_time(length_of(&r->steps[worst])).s, TOPIC_TEXT(why));
 }
 
 static cli_text marked_words(uint64_t count)
@@ -135,7 +135,7 @@ static void put_how(const steps_ask *a)
                  "%s; found is what repeats on %.*s: %s each, "
                  "of which %s are the same in the median",
                  r->few ? marked_words(r->few).s : "nothing marks steps",
-                 ASK_TEXT(stream),
+                 TOPIC_TEXT(stream),
                  cli_counted(r->length, "operation", "operations").s,
                  report_words(report_share(r->likeness, 1000)).s);
 }
@@ -175,9 +175,9 @@ static void put_steps(const steps_ask *a, bool slow)
     const steps_result *const r = &a->r;
     report_table *const t =
         slow ? report_table_begin(a->s, "slow", "Slow ones", columns,
-                                  ASK_COUNT(columns))
+                                  TOPIC_COUNT(columns))
              : report_table_begin(a->s, "steps", "All", columns,
-                                  ASK_COUNT(columns));
+                                  TOPIC_COUNT(columns));
     for (size_t i = 0; i < r->count; i++) {
         const steps_step *const s = &r->steps[i];
         if (slow && !s->slow) continue;
@@ -221,7 +221,7 @@ static void put_causes(const steps_ask *a)
     int64_t *const values = malloc(r->count * sizeof *values);
     report_table *const t =
         report_table_begin(a->s, "causes", "What the median step consists of",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (int c = -1; values && c < TS_IDLE_LIMIT; c++) {
         for (size_t i = 0; i < r->count; i++)
             values[i] = c < 0 ? r->steps[i].busy_ns : r->steps[i].cause_ns[c];
@@ -241,7 +241,7 @@ static void put_causes(const steps_ask *a)
 static bool ask(analyze_job *job, report *r)
 {
     steps_ask a = { .job = job };
-    a.s = ask_begin(job, r, "steps", "Iterations", &a.replay, &a.timeline);
+    a.s = topic_begin(job, r, "steps", "Iterations", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
                     steps_open(&a.r, a.replay, a.timeline, &a.names);
@@ -261,7 +261,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_steps = {
+const analyze_question topic_steps = {
     "steps", "Iterations",
     "iterations, marked or found: how long, which are slow, why", ask, NULL
 };

@@ -148,8 +148,8 @@ static void answer_bound(const summary_ask *a)
              a->cause.ns >= a->bounds[BOUND_HOST] / 20)
         report_answer(
             a->s, "The largest share of that is in '%.*s'%s%.*s%s (%s).",
-            ASK_TEXT(a->cause.zone), a->cause.outer.size ? ", within '" : "",
-            ASK_TEXT(a->cause.outer), a->cause.outer.size ? "'" : "",
+            TOPIC_TEXT(a->cause.zone), a->cause.outer.size ? ", within '" : "",
+            TOPIC_TEXT(a->cause.outer), a->cause.outer.size ? "'" : "",
             cli_time(a->cause.ns).s);
     answer_next(a);
 }
@@ -308,7 +308,7 @@ static void put_devices(const summary_ask *a)
     };
     report_table *const t = report_table_begin(
         a->s, "devices", "Devices: time with any such work running", columns,
-        ASK_COUNT(columns));
+        TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->f.device_count; i++) {
         const ts_timeline_figures *const f = a->f.devices[i];
         const report_value row[] = {
@@ -332,9 +332,9 @@ static void put_devices(const summary_ask *a)
 static void put_chart(const summary_ask *a)
 {
     report_chart *const c =
-        ask_time_chart(a->s, "time", "Where the time of each device went");
+        topic_time_chart(a->s, "time", "Where the time of each device went");
     for (size_t i = 0; i < a->f.device_count; i++)
-        ask_time_bar(a->job, c, a->f.devices[i]);
+        topic_time_bar(a->job, c, a->f.devices[i]);
 }
 
 static void put_levels(const summary_ask *a)
@@ -347,7 +347,7 @@ static void put_levels(const summary_ask *a)
     if (!a->f.has_levels) return;
     report_table *const t = report_table_begin(
         a->s, "concurrency", "Operations at work on a device at once", columns,
-        ASK_COUNT(columns));
+        TOPIC_COUNT(columns));
     for (int i = 0; i < SUMMARY_LEVELS; i++) {
         if (!a->f.level_ns[i]) continue;
         const char *const more = i == SUMMARY_LEVELS - 1 ? " or more" : "";
@@ -374,7 +374,7 @@ static void put_idle(const summary_ask *a)
     };
     const ts_timeline_figures *const f = a->f.total;
     report_table *const t = report_table_begin(
-        a->s, "idle", "Idle time by cause", columns, ASK_COUNT(columns));
+        a->s, "idle", "Idle time by cause", columns, TOPIC_COUNT(columns));
     bool done[TS_IDLE_LIMIT] = { false };
     for (;;) {
         uint32_t most = TS_IDLE_LIMIT;
@@ -414,7 +414,7 @@ static void put_kernels(const summary_ask *a)
     const stats_group all = stats_rows_sum(&a->k.names);
     report_table *const t =
         report_table_begin(a->s, "kernels", "Kernels that took longest",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->k.names.count && i < TOP_KERNELS; i++) {
         const stats_row *const r = &a->k.names.rows[i];
         const report_value row[] = {
@@ -439,7 +439,7 @@ static void put_copies(const summary_ask *a)
         { "rate", "rate", REPORT_RATE },
     };
     report_table *const t = report_table_begin(a->s, "copies", "Copies by kind",
-                                               columns, ASK_COUNT(columns));
+                                               columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->c.kinds.count; i++) {
         const stats_row *const r = &a->c.kinds.rows[i];
         const report_value row[] = {
@@ -482,9 +482,9 @@ static void answer_zones(analyze_job *job, report_section *s, const zones *z,
         }
     }
     if (!most) return;
-    const ts_text name = ask_brief(job, analyze_name(job, most->text));
+    const ts_text name = topic_brief(job, analyze_name(job, most->text));
     report_answer(s, "Zone '%.*s' takes the largest part itself (%s%s).",
-                  ASK_TEXT(name), cli_time(ns).s,
+                  TOPIC_TEXT(name), cli_time(ns).s,
                   threads > 1 ? ", all threads together" : "");
 }
 
@@ -520,7 +520,7 @@ static bool host_only(analyze_job *job, report_section *s)
         report_figure(s, "threads", "threads", report_count(threads));
         report_figure(s, "counters", "counters", report_count(counters));
         report_figure(s, "calls", "API calls", report_count(calls));
-        ok = ask_tracks(job, s);
+        ok = topic_tracks(job, s);
     }
     zones_close(&z);
     return ok;
@@ -543,7 +543,7 @@ static bool ask(analyze_job *job, report *r)
             if (cut_weighs(analyze_cut(job))) answer_cut(&a);
             put_figures(&a);
             // One pass over everything is too dear for what windows are for.
-            if (!a.f.windows) ok = ask_tracks(job, a.s);
+            if (!a.f.windows) ok = topic_tracks(job, a.s);
             summary_losses(job, a.s);
             put_devices(&a);
             put_chart(&a);
@@ -568,7 +568,7 @@ static const analyze_setting settings[] = {
     { 0 },
 };
 
-const analyze_question ask_summary = {
+const analyze_question topic_summary = {
     .name = "summary",
     .title = "Summary",
     .help = "duration, use of each device, idle time, what took longest",

@@ -110,8 +110,9 @@ static void put_findings(const sync_ask *a)
         { "call_ns", "took", REPORT_NS },
         { "blocked_ns", "blocked for", REPORT_NS }
     };
-    report_table *const t = report_table_begin(
-        a->s, "findings", "What they waited for", columns, ASK_COUNT(columns));
+    report_table *const t =
+        report_table_begin(a->s, "findings", "What they waited for", columns,
+                           TOPIC_COUNT(columns));
     for (int i = 0; i < SYNC_FINDINGS; i++) {
         if (!a->r.counts[i]) continue;
         const report_value row[] = {
@@ -137,14 +138,14 @@ static void put_sites(const sync_ask *a)
     };
     report_table *const t =
         report_table_begin(a->s, "sites", "Where the host synchronises",
-                           columns, ASK_COUNT(columns));
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.site_count; i++) {
         const sync_site *const s = &a->r.sites[i];
         const sync_item *const item = &a->r.items[s->longest];
         if (s->polls) continue;
         const report_value row[] = {
-            report_text(ask_group(a->job, &a->names, s->function)),
-            report_text(ask_group(a->job, &a->names, s->zone)),
+            report_text(topic_group(a->job, &a->names, s->function)),
+            report_text(topic_group(a->job, &a->names, s->zone)),
             report_count(s->count),
             report_ns(s->blocked_ns),
             report_ns(s->idle_ns),
@@ -168,14 +169,14 @@ static void put_polls(const sync_ask *a)
     };
     report_table *const t = report_table_begin(
         a->s, "polls", "Where the host asks whether work is done (polls)",
-        columns, ASK_COUNT(columns));
+        columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.site_count; i++) {
         const sync_site *const s = &a->r.sites[i];
         const sync_item *const item = &a->r.items[s->longest];
         if (!s->polls) continue;
         const report_value row[] = {
-            report_text(ask_group(a->job, &a->names, s->function)),
-            report_text(ask_group(a->job, &a->names, s->zone)),
+            report_text(topic_group(a->job, &a->names, s->function)),
+            report_text(topic_group(a->job, &a->names, s->zone)),
             report_count(s->count), report_ns(s->blocked_ns)
         };
         const report_evidence e =
@@ -200,7 +201,7 @@ static void put_items(const sync_ask *a)
                  a->r.items[i].finding == SYNC_WIDE;
     if (!count) return;
     report_table *const t = report_table_begin(
-        a->s, "items", "Needless or too wide", columns, ASK_COUNT(columns));
+        a->s, "items", "Needless or too wide", columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && shown < a->job->options.rows; i++) {
         const sync_item *const item = &a->r.items[i];
         if (!sync_is_needless(item->finding) && item->finding != SYNC_WIDE)
@@ -208,8 +209,8 @@ static void put_items(const sync_ask *a)
         const report_value row[] = {
             report_time(item->start_ns),
             report_ns(item->end_ns - item->start_ns),
-            report_text(ask_group(a->job, &a->names, item->function)),
-            report_text(ask_group(a->job, &a->names, item->zone)),
+            report_text(topic_group(a->job, &a->names, item->function)),
+            report_text(topic_group(a->job, &a->names, item->zone)),
             report_string(meanings[item->finding])
         };
         report_evidence e =
@@ -245,7 +246,7 @@ static void put_waits(const sync_ask *a)
     if (!count) return;
     report_table *const t = report_table_begin(
         a->s, "event_waits", "Waits for events that are done in any case",
-        columns, ASK_COUNT(columns));
+        columns, TOPIC_COUNT(columns));
     for (uint64_t i = 0; i < count && i < a->job->options.rows; i++) {
         if (!ts_replay_operation(a->replay, r->needless_waits[i].operation,
                                  &op))
@@ -258,7 +259,7 @@ static void put_waits(const sync_ask *a)
                               : "the stream waited for that before")
         };
         const report_evidence e =
-            ask_evidence(a->replay, r->needless_waits[i].operation);
+            topic_evidence(a->replay, r->needless_waits[i].operation);
         report_row(t, row, &e);
     }
     report_rows_of(t, count);
@@ -277,7 +278,8 @@ static bool without(sync_ask *a)
 static bool ask(analyze_job *job, report *r)
 {
     sync_ask a = { .job = job };
-    a.s = ask_begin(job, r, "sync", "Synchronisation", &a.replay, &a.timeline);
+    a.s =
+        topic_begin(job, r, "sync", "Synchronisation", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
                     sync_open(&a.r, a.replay, a.timeline, &a.names) &&
@@ -305,7 +307,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_sync = {
+const analyze_question topic_sync = {
     "sync", "Synchronisation",
     "what the host and streams waited for, needlessly or too widely", ask, NULL
 };

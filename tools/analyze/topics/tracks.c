@@ -107,7 +107,7 @@ static void put_lane(const tracks *t, report_chart *c, const lane *l)
     report_series_add(c, line, t->to_ns, 0);
 }
 
-bool ask_tracks(analyze_job *job, report_section *s)
+bool topic_tracks(analyze_job *job, report_section *s)
 {
     const cut_figures *const cut = analyze_cut(job);
     tracks t = { .job = job, .from_ns = cut->from_ns, .to_ns = cut->to_ns };

@@ -9,6 +9,6 @@
 // Adds a chart of the streams and threads that were busy longest: at most
 // TRACKS_MOST lanes of TRACKS_SLOTS slots each. False without memory.
 enum { TRACKS_MOST = 24, TRACKS_SLOTS = 160 };
-bool ask_tracks(analyze_job *job, report_section *s);
+bool topic_tracks(analyze_job *job, report_section *s);
 
 #endif // TS_TOOLS_ANALYZE_TOPICS_TRACKS_H

@@ -55,7 +55,7 @@ static void put_table(const zones_ask *a, const ordered *order)
     };
     report_table *const t = report_table_begin(
         a->s, "zones", "By name; exclusive: in no zone further in", columns,
-        ASK_COUNT(columns));
+        TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->z.rows.count; i++) {
         const stats_row *const r = &a->z.rows.rows[order[i].row];
         const zone_times *const times = zones_times(&a->z, r);
@@ -96,7 +96,7 @@ static void answer(const zones_ask *a, const ordered *order)
     int64_t waited;
     const ordered *const first = most_work(a, order, &waited);
     const stats_row *const most = &a->z.rows.rows[first->row];
-    const ts_text name = ask_brief(a->job, analyze_name(a->job, most->text));
+    const ts_text name = topic_brief(a->job, analyze_name(a->job, most->text));
     const stats_group all = stats_rows_sum(&a->z.rows);
     report_answer(a->s,
                   "%s of %s %s %s of the threads' time; %.*s "
@@ -104,7 +104,7 @@ static void answer(const zones_ask *a, const ordered *order)
                   cli_counted(all.count, "zone", "zones").s,
                   cli_counted(a->z.rows.count, "name", "names").s,
                   all.count == 1 ? "holds" : "hold", cli_time(a->all_ns).s,
-                  ASK_TEXT(name),
+                  TOPIC_TEXT(name),
                   report_words(report_share(first->ns, a->all_ns)).s);
     if (waited)
         report_answer(a->s,
@@ -172,7 +172,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question ask_zones = {
+const analyze_question topic_zones = {
     .name = "zones",
     .title = "Zones",
     .help = "zones by name: time of the host, and of what they launched",

@@ -87,11 +87,12 @@ static bool open_part(cli_trace *trace, const cli_tool *tool)
                     .temporary = true,
                     .offset_ns = offset_of(trace->path),
                     .other_files = *places_now(),
-                    .wish = { .what = select_words(),
-                              .deps = select_now()->kind ? CUT_DEPS_NONE
-                                                         : CUT_DEPS_CALLS } };
+                    .options = { .what = select_words(),
+                                 .deps = select_now()->kind
+                                             ? CUT_DEPS_NONE
+                                             : CUT_DEPS_CALLS } };
     select_lists lists;
-    const bool ok = select_wish(&job, &lists) && cut_write(&job) &&
+    const bool ok = select_resolve(&job, &lists) && cut_write(&job) &&
                     replace(trace, tool, name);
     select_close(&job, &lists);
     unlink(name);

@@ -8,16 +8,17 @@
 #include "tools/replay/replay.h"
 #include "tools/common/select/select.h"
 
-// Tracks that the lists of a wish are made of.
+// Tracks that the lists of cut_options point to.
 typedef struct select_lists {
     replay_list streams, devices;
 } select_lists;
 
 /*
-    Puts what the selection means in job->trace into job->wish. False, with the
-    reason on stderr, if it means nothing there. Call select_close in any case.
+    Sets job->options to what the selection means in job->trace. False, with
+    the reason on stderr, if it means nothing there. Call select_close in any
+    case.
 */
-bool select_wish(cut_job *job, select_lists *lists);
+bool select_resolve(cut_job *job, select_lists *lists);
 void select_close(cut_job *job, select_lists *lists);
 
 // N[..M]: as cut_steps, by the numbers of ts-analyze.

@@ -29,7 +29,7 @@ static bool mark(uint8_t **bits, uint64_t *count, cut_choice *choice,
             columns->start_ns[i], columns->start_ns[i] + columns->duration_ns[i]
         };
         const uint64_t at = *count + i;
-        if (cut_is_wanted(choice, &row))
+        if (cut_is_selected(choice, &row))
             more[at / 8] |= (uint8_t)(1 << at % 8);
         else
             cut_note_earlier(choice, &row);
@@ -66,18 +66,18 @@ static bool take_file(select_rows *rows, uint32_t f, const cli_tool *tool,
                     .path = file->path,
                     .trace = &file->trace,
                     .other_files = rows->file_count > 1,
-                    .wish = { .deps = CUT_DEPS_NONE } };
+                    .options = { .deps = CUT_DEPS_NONE } };
     const ts_selection *const s = select_now();
     bool ok = (!s->rank || cut_ranks(&job, s->rank)) &&
               (!s->step || select_steps(&job, s->step));
     if (ok) {
-        ok = cut_choice_open(&choice, file->trace.reader, &job.wish) &&
+        ok = cut_choice_open(&choice, file->trace.reader, &job.options) &&
              mark_all(&rows->files[f].bits, &rows->files[f].count, &choice);
         if (!ok) cli_out_of_memory(tool);
         if (choice.begin_ns != INT64_MIN) rows->begin_ns[f] = choice.begin_ns;
         cut_choice_close(&choice);
     }
-    free((void *)(uintptr_t)job.wish.processes);
+    free((void *)(uintptr_t)job.options.processes);
     return ok;
 }
 

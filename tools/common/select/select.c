@@ -154,7 +154,7 @@ static int64_t of_file(const cut_job *job, int64_t ns)
 static bool take_time(cut_job *job)
 {
     const ts_selection *const s = select_now();
-    cut_wish *const w = &job->wish;
+    cut_options *const w = &job->options;
     w->timed = s->has_from || s->has_to;
     w->from_ns = s->has_from ? of_file(job, s->from_ns) : INT64_MIN;
     w->to_ns = s->has_to ? of_file(job, s->to_ns) : INT64_MAX;
@@ -166,7 +166,7 @@ static bool take_time(cut_job *job)
 static bool take_tracks(cut_job *job, select_lists *lists)
 {
     const ts_selection *const s = select_now();
-    cut_wish *const w = &job->wish;
+    cut_options *const w = &job->options;
     replay_file file = { .path = job->path, .trace = *job->trace };
     const replay_job files = {
         .tool = job->tool, .path = job->path, .files = &file, .file_count = 1
@@ -187,10 +187,10 @@ static bool take_tracks(cut_job *job, select_lists *lists)
     return true;
 }
 
-bool select_wish(cut_job *job, select_lists *lists)
+bool select_resolve(cut_job *job, select_lists *lists)
 {
     const ts_selection *const s = select_now();
-    cut_wish *const w = &job->wish;
+    cut_options *const w = &job->options;
     memset(lists, 0, sizeof *lists);
     w->zones = s->zone;
     w->kinds = s->kind ? select_kinds(job->tool, s->kind) : 0;
@@ -203,6 +203,6 @@ void select_close(cut_job *job, select_lists *lists)
 {
     replay_list_close(&lists->streams);
     replay_list_close(&lists->devices);
-    free((void *)(uintptr_t)job->wish.processes);
-    job->wish.processes = NULL;
+    free((void *)(uintptr_t)job->options.processes);
+    job->options.processes = NULL;
 }

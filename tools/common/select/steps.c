@@ -27,7 +27,7 @@ static bool find_loop(steps_result *r, ts_reader *reader)
 
 static bool take_found(cut_job *job, const steps_result *r, const char *text)
 {
-    cut_wish *const w = &job->wish;
+    cut_options *const w = &job->options;
     uint64_t first, last;
     const bool range = cut_range(text, &first, &last);
     if (last == UINT64_MAX) last = r->count - 1;

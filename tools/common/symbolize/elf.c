@@ -86,7 +86,7 @@ static bool take_debug(const symbolize_question *q, elf_files *files, int file)
 }
 
 // Source: elfutils/debuginfod.h; the library is used if it is there.
-static int ask_servers(const symbolize_question *q)
+static int query_servers(const symbolize_question *q)
 {
     typedef void *begin(void);
     typedef int find(void *client, const unsigned char *id, int size,
@@ -121,7 +121,7 @@ static void find_debug(const symbolize_question *q, elf_files *files)
         if (file >= 0 && take_debug(q, files, file)) return;
     }
     if (q->options && q->options->debuginfod && q->id_size)
-        take_debug(q, files, ask_servers(q));
+        take_debug(q, files, query_servers(q));
 }
 
 static void say_id(char *text, size_t room, const uint8_t *id, size_t size)

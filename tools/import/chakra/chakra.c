@@ -130,7 +130,7 @@ static void put_nodes(chakra *c)
         if (node->type == CHAKRA_INVALID)
             import_bad(c->job, "invalid_node", IMPORT_NONE);
         if (node->type == CHAKRA_METADATA)
-            import_homeless(c->job, "metadata nodes", 14);
+            import_unowned(c->job, "metadata nodes", 14);
         if (!is_work(node)) continue;
         if (node->estimated) import_estimate(c->job, "start_time");
         if (node->on_host)

@@ -25,7 +25,7 @@ typedef struct layout {
     uint32_t *owner;        // by dependency: the node that has it
     int64_t *ready_ns;      // of each node: end of what it waited for
     bool *done;
-    uint32_t *seen, *low, *path, *stack; // see find_circles
+    uint32_t *seen, *low, *path, *stack; // see find_cycles
     ready *heap;
     size_t heap_size;
     cli_map free_ns; // by thread or stream
@@ -115,7 +115,7 @@ static void link_nodes(layout *l)
     algorithms, without the recursion: `path` is the way to the node looked at,
     first[] moves on from dependent to dependent.
 */
-static void find_circles(layout *l)
+static void find_cycles(layout *l)
 {
     const uint32_t count = (uint32_t)l->c->count;
     uint32_t seen = 0, depth = 0, held = 0;
@@ -158,10 +158,10 @@ static bool is_before(const chakra *c, uint32_t a, uint32_t b)
 }
 
 // In a circle, nodes depend on those with smaller ids and on no others.
-static void break_circles(layout *l)
+static void break_cycles(layout *l)
 {
     chakra *const c = l->c;
-    find_circles(l);
+    find_cycles(l);
     for (size_t d = 0; d < c->dep_count; d++) {
         const uint32_t on = c->deps[d].node, to = l->owner[d];
         if (on == UINT32_MAX || l->low[on] != l->low[to] ||
@@ -196,8 +196,8 @@ static void place(layout *l, uint32_t index)
             l->ready_ns[index] > *free_ns ? l->ready_ns[index] : *free_ns;
         node->estimated = true;
     }
-    const int64_t told_ns = node->start_ns + node->duration_ns;
-    const int64_t end_ns = told_ns < END_NS ? told_ns : END_NS;
+    const int64_t reported_ns = node->start_ns + node->duration_ns;
+    const int64_t end_ns = reported_ns < END_NS ? reported_ns : END_NS;
     if (end_ns > *free_ns) *free_ns = end_ns;
     for (uint32_t d = l->first[index]; d != UINT32_MAX; d = l->next[d]) {
         const uint32_t to = l->owner[d];
@@ -255,7 +255,7 @@ bool chakra_layout(chakra *c)
                 resolve(c);
     if (fits) {
         link_nodes(&l);
-        break_circles(&l);
+        break_cycles(&l);
         run(&l);
         find_launchers(c);
     }

@@ -243,7 +243,7 @@ static void use_attribute(chakra *c, chakra_node *node, const attribute *a)
         const int size = snprintf(what, sizeof what, "attribute %.*s",
                                   (int)(a->name.size < 40 ? a->name.size : 40),
                                   a->name.text);
-        import_homeless(c->job, what, (size_t)size);
+        import_unowned(c->job, what, (size_t)size);
     }
 }
 
@@ -268,14 +268,14 @@ static bool take_node_field(chakra *c, chakra_node *node, field *f)
     case 7:
         node->duration_ns = ns;
         return f->type == VARINT && ns != IMPORT_NONE;
-    case 8: import_homeless(c->job, "inputs", 6); return true;
-    case 9: import_homeless(c->job, "outputs", 7); return true;
+    case 8: import_unowned(c->job, "inputs", 6); return true;
+    case 9: import_unowned(c->job, "outputs", 7); return true;
     case 10:
         if (f->type != BYTES || !take_attribute(f->bytes, &a)) return false;
         use_attribute(c, node, &a);
         return true;
     case 11: c->old = true; return true;
-    default: import_homeless(c->job, "unknown fields", 14); return true;
+    default: import_unowned(c->job, "unknown fields", 14); return true;
     }
 }
 
@@ -333,7 +333,7 @@ static void take_metadata(chakra *c, wire w)
         else if (a.number != IMPORT_NONE)
             import_meta_int(c->job, 0, key, a.number);
         else
-            import_homeless(c->job, "metadata", 8);
+            import_unowned(c->job, "metadata", 8);
     }
 }
 

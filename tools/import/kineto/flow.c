@@ -58,7 +58,7 @@ static void take_note(const kineto_flow *flow, const note *n)
     for (uint64_t i = 0; i < n->count && n->kind == KINETO_FLAW; i++)
         import_flaw(job, n->text);
     if (n->kind == KINETO_HOMELESS)
-        import_homeless_many(job, n->text, strlen(n->text), n->count);
+        import_unowned_many(job, n->text, strlen(n->text), n->count);
 }
 
 static void take_batch(kineto_flow *flow, const batch *b)

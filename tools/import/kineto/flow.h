@@ -15,7 +15,7 @@
 
 enum { KINETO_ROW_TEXT = 1 << 20 }; // bytes of a row's texts
 
-// What a note counts: see import_bad, import_flaw, import_homeless.
+// What a note counts: see import_bad, import_flaw, import_unowned.
 typedef enum kineto_note_kind {
     KINETO_BAD,
     KINETO_FLAW,

@@ -173,7 +173,7 @@ void kineto_no_place(kineto *k, const char *key, size_t size)
         at = (at + 1) % KINETO_UNUSED;
     kineto_unused *const u = &k->unused[at];
     if (!u->count && k->unused_count == KINETO_UNUSED - 1) {
-        import_homeless(k->job, "others", 6);
+        import_unowned(k->job, "others", 6);
         return;
     }
     k->unused_count += !u->count;
@@ -309,7 +309,7 @@ void kineto_take(kineto *k)
     if (k->row->place == KINETO_EVENT)
         take_event(k);
     else
-        kineto_take_beside(k);
+        kineto_take_metadata(k);
 }
 
 /* ---- The format --------------------------------------------------------- */

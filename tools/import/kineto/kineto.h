@@ -199,7 +199,7 @@ void kineto_take_instant(kineto *k);
 void kineto_take_flow(kineto *k);
 void kineto_take_counter(kineto *k);
 void kineto_take_label(kineto *k);
-void kineto_take_beside(kineto *k);
+void kineto_take_metadata(kineto *k);
 void kineto_take_begin(kineto *k); // B, E
 void kineto_take_end(kineto *k);
 void kineto_take_span_begin(kineto *k); // b, e

@@ -106,7 +106,7 @@ static void take_object(kineto *k)
     }
 }
 
-void kineto_take_beside(kineto *k)
+void kineto_take_metadata(kineto *k)
 {
     const kineto_arg *const arg = &k->row->args[0];
     char key[96];
@@ -231,8 +231,8 @@ void kineto_end(kineto *k)
     flag_streams(k);
     for (size_t i = 0; i < KINETO_UNUSED; i++)
         if (k->unused[i].count)
-            import_homeless_many(k->job, k->unused[i].text,
-                                 strlen(k->unused[i].text), k->unused[i].count);
+            import_unowned_many(k->job, k->unused[i].text,
+                                strlen(k->unused[i].text), k->unused[i].count);
     // Without a base the times are Unix times, if they look like it.
     if (!k->job->has_unix_offset && k->job->first_ns <= k->job->last_ns)
         k->job->has_unix_offset = k->job->first_ns >= KINETO_UNIX_FROM;

@@ -156,7 +156,7 @@ static void add_arguments(kineto *k, open_row *o)
 {
     for (size_t i = 0; i < k->row->arg_count; i++) {
         if (o->row.arg_count == KINETO_ARGS) {
-            import_homeless(k->job, "arguments beyond the 64th", 25);
+            import_unowned(k->job, "arguments beyond the 64th", 25);
             return;
         }
         o->args[o->row.arg_count++] = k->row->args[i];

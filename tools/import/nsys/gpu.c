@@ -25,7 +25,7 @@ static bool begin(nsys *n, import_rows *rows, ts_event_kind kind,
         nsys_stream(n, v[PROCESS], device, v[CONTEXT], v[STREAM], op->start_ns);
     if (!op->track) return false;
     if (kind <= TS_EVENT_MEMSET)
-        nsys_tell_device(n, v[PROCESS], v[CONTEXT], device);
+        nsys_report_device(n, v[PROCESS], v[CONTEXT], device);
     if (rows->wrong) import_flaw(n->job, "wrong_type");
     op->correlation = nsys_id(n, v[PROCESS], v[CORRELATION]);
     return true;

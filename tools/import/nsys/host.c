@@ -28,7 +28,7 @@ static uint32_t call_name(nsys *n, int64_t id)
 }
 
 // Records whose time the file does not tell happen by their calls.
-static void tell_record(nsys *n, uint64_t correlation, int64_t start_ns)
+static void report_record(nsys *n, uint64_t correlation, int64_t start_ns)
 {
     const int64_t *const late =
         n->late.count && correlation
@@ -66,7 +66,7 @@ static void read_calls(nsys *n, const char *table)
         const uint64_t correlation = nsys_id(n, v[THREAD], v[CORRELATION]);
         const uint32_t name = call_name(n, v[NAME]);
         if (!name) import_flaw(n->job, "unknown_name");
-        tell_record(n, correlation, start_ns);
+        report_record(n, correlation, start_ns);
         import_api_call(n->job, thread, start_ns, ns, name, correlation,
                         v[RESULT] == IMPORT_NONE ? 0 : (uint64_t)v[RESULT]);
     }

@@ -51,7 +51,7 @@ static void read_pairs(nsys *n, const char *table, const fact *facts)
         else if (key && value_size)
             import_meta_text(n->job, 0, key, value, value_size);
         else
-            import_homeless(n->job, rest, strlen(rest));
+            import_unowned(n->job, rest, strlen(rest));
     }
 }
 

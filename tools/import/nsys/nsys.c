@@ -120,7 +120,8 @@ int64_t nsys_device(nsys *n, int64_t global, int64_t context, int64_t device)
     return known && context != IMPORT_NONE ? *known - 1 : device;
 }
 
-void nsys_tell_device(nsys *n, int64_t global, int64_t context, int64_t device)
+void nsys_report_device(nsys *n, int64_t global, int64_t context,
+                        int64_t device)
 {
     if (context == IMPORT_NONE || device == IMPORT_NONE) return;
     int64_t *const known = import_map_put(
@@ -193,7 +194,7 @@ static void read_stream_flags(nsys *n)
         if (!import_rows_check(&rows, 1u << STREAM | 1u << CONTEXT,
                                IMPORT_NONE))
             continue;
-        if (!lane) import_homeless(n->job, unused, sizeof unused - 1);
+        if (!lane) import_unowned(n->job, unused, sizeof unused - 1);
         if (!lane) continue;
         const int32_t priority = (int32_t)(uint32_t)(uint64_t)v[PRIORITY];
         lane->listed = true;
@@ -284,7 +285,7 @@ static void read_thread_names(nsys *n)
         if (track)
             import_track_name(n->job, (uint32_t)*track, text.text, text.size);
         else
-            import_homeless(n->job, idle, sizeof idle - 1);
+            import_unowned(n->job, idle, sizeof idle - 1);
     }
 }
 
@@ -301,7 +302,7 @@ static void read_process_names(nsys *n)
         const int64_t global = rows.values[PROCESS];
         if (!import_rows_check(&rows, 1u << PROCESS, IMPORT_NONE)) continue;
         if (!import_map_get(&n->processes, global >> 24))
-            import_homeless(n->job, idle, sizeof idle - 1);
+            import_unowned(n->job, idle, sizeof idle - 1);
         else
             import_track_name(n->job, import_process(n->job, nsys_pid(global)),
                               text, size);

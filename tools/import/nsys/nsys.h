@@ -70,7 +70,8 @@ uint64_t nsys_id(nsys *n, int64_t global, int64_t id);
 // The device of a context as work on it tells, else `device`: rows of events
 // and of synchronisation have 0 there, whatever the device.
 int64_t nsys_device(nsys *n, int64_t global, int64_t context, int64_t device);
-void nsys_tell_device(nsys *n, int64_t global, int64_t context, int64_t device);
+void nsys_report_device(nsys *n, int64_t global, int64_t context,
+                        int64_t device);
 // The track of an operation; 0: no device, which is counted as bad.
 uint32_t nsys_stream(nsys *n, int64_t global, int64_t device, int64_t context,
                      int64_t stream, int64_t time_ns);

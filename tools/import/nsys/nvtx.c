@@ -178,7 +178,7 @@ static void read_binary(nvtx *x, import_rows *rows)
     const uint8_t *const bytes = import_rows_bytes(rows, BINARY, &size);
     x->value_count = size ? nsys_decode(x->n, bytes, size, x->values) : 0;
     if (size && !x->value_count)
-        import_homeless(x->n->job, "NVTX_EVENTS: unknown binary payloads", 36);
+        import_unowned(x->n->job, "NVTX_EVENTS: unknown binary payloads", 36);
 }
 
 // The digits behind "KEY": in a JSON object; size 0: none.
@@ -428,7 +428,7 @@ static void take_row(nvtx *x, import_rows *rows)
         if (type == IMPORT_NONE)
             import_bad(x->n->job, "broken_row", IMPORT_NONE);
         else
-            import_homeless(x->n->job, what.s, strlen(what.s));
+            import_unowned(x->n->job, what.s, strlen(what.s));
         return;
     }
     const ts_text text = text_of(x, rows);

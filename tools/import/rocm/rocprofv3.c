@@ -219,7 +219,7 @@ static void read_allocations(rocpd *r)
         if (!import_rows_times(&rows, START, START, &start_ns, &ns)) continue;
         const bool taken = size == 5 && !memcmp(type, "ALLOC", 5);
         if (!thread || (!taken && (size != 4 || memcmp(type, "FREE", 4)))) {
-            import_homeless(r->job, "rocpd_memory_allocate: other kinds", 34);
+            import_unowned(r->job, "rocpd_memory_allocate: other kinds", 34);
             continue;
         }
         char pool[32];

@@ -317,7 +317,7 @@ static void take_call(rpd *r, uint32_t thread, int64_t id, int64_t start_ns,
 {
     static const char arguments[] = "rocpd_api: arguments of calls";
     if (import_strings_text(r->strings, args).size)
-        import_homeless(r->job, arguments, sizeof arguments - 1);
+        import_unowned(r->job, arguments, sizeof arguments - 1);
     if (is_call(name))
         import_api_call(r->job, thread, start_ns, ns, number,
                         id == IMPORT_NONE ? 0 : (uint64_t)id, 0);
@@ -444,7 +444,7 @@ static void read_version(rpd *r)
         if (tag && value && !strcmp(tag, "schema_version"))
             import_meta_text(r->job, 0, "rpd.schema", value, value_size);
         else
-            import_homeless(r->job, rest, sizeof rest - 1);
+            import_unowned(r->job, rest, sizeof rest - 1);
     }
 }
 

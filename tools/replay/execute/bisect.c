@@ -46,7 +46,7 @@ static bool narrow(const execute_job *job, size_t *from, size_t *to)
 {
     size_t first = job->first;
     *from = *to = job->first;
-    if (!job->wish->chain) return true;
+    if (!job->options->chain) return true;
     if (!try_part(job, 0, job->first + 1, false, &first)) return false;
     if (first < job->count) {
         *from = *to = first;
@@ -102,7 +102,7 @@ static bool choose(void *user, copy_batch *batch)
 
 static ts_result write_places(const execute_job *job, place_list *list)
 {
-    const ts_writer_desc desc = { .path = job->wish->output };
+    const ts_writer_desc desc = { .path = job->options->output };
     const copy_hooks hooks = { .wants = is_of_device,
                                .edit = choose,
                                .user = list };
@@ -130,7 +130,7 @@ static bool write_rows(const execute_job *job, size_t from, size_t to)
                                  : TS_ERR_MEMORY;
     free(list.rows);
     if (result != TS_OK)
-        cli_error(job->replay->tool, job->wish->output, "%s",
+        cli_error(job->replay->tool, job->options->output, "%s",
                   ts_result_text(result));
     return result == TS_OK;
 }
@@ -138,7 +138,7 @@ static bool write_rows(const execute_job *job, size_t from, size_t to)
 bool execute_bisect(execute_job *job)
 {
     size_t from, to;
-    FILE *const out = job->wish->json ? stderr : stdout;
+    FILE *const out = job->options->json ? stderr : stdout;
     if (job->first >= job->count) {
         fprintf(out, "nothing diverges: there is nothing to narrow down\n");
         return true;
@@ -156,7 +156,7 @@ bool execute_bisect(execute_job *job)
                 job->rows[to].operation);
     }
     fputs("\n    written to ", out);
-    cli_put_text(out, job->wish->output, strlen(job->wish->output));
+    cli_put_text(out, job->options->output, strlen(job->options->output));
     fputs(from == to ? "; run it with --execute --trust\n"
                      : "; run it with --execute --chain --trust\n",
           out);

@@ -54,9 +54,10 @@ void execute_whole_text(const execute_job *job)
            cli_count(w->events).s, cli_count(w->regions).s,
            cli_count(w->regions_different).s, cli_time((int64_t)w->ns).s,
            cli_time((int64_t)w->alone_ns).s);
-    if (job->wish->as_graph)
+    if (job->options->as_graph)
         printf(", as one graph\n  a launch      %s, the mean of %s",
-               cli_time((int64_t)w->graph_ns).s, cli_count(job->wish->loops).s);
+               cli_time((int64_t)w->graph_ns).s,
+               cli_count(job->options->loops).s);
     printf("\n  recorded      %s of work within %s, one after another as "
            "captures run\n",
            cli_time(job->work_ns).s, cli_time(job->span_ns).s);
@@ -73,7 +74,7 @@ void execute_whole_json(cli_json *json, const execute_job *job)
     cli_json_uint(json, "regions_different", w->regions_different);
     cli_json_uint(json, "time_ns", w->ns);
     cli_json_uint(json, "alone_ns", w->alone_ns);
-    if (job->wish->as_graph) cli_json_uint(json, "graph_ns", w->graph_ns);
+    if (job->options->as_graph) cli_json_uint(json, "graph_ns", w->graph_ns);
     cli_json_int(json, "recorded_work_ns", job->work_ns);
     cli_json_int(json, "recorded_span_ns", job->span_ns);
     cli_json_close(json, '}');

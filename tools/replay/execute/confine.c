@@ -248,7 +248,7 @@ void execute_confine_begin(execute_job *job)
     const size_t room = sizeof job->folder;
     struct stat st;
     size_t used = 0;
-    if (job->wish->no_confine) return;
+    if (job->options->no_confine) return;
     if (cache && *cache == '/')
         used = (size_t)snprintf(path, room, "%s", cache);
     else if (home && *home == '/')
@@ -285,7 +285,7 @@ void execute_confine(const execute_job *job, execute_confined *held)
 {
     const char *const folder = job->folder;
     char cache[4200];
-    held->tried = !job->wish->no_confine;
+    held->tried = !job->options->no_confine;
     if (!held->tried) return;
     snprintf(cache, sizeof cache, "%s/pocl", folder);
     if (*folder) setenv("TMPDIR", folder, 1);

@@ -51,35 +51,36 @@ static bool parse_compare(const char *text, ts_execution_desc *desc)
            (text[-1] == ':' && parse_element(text, &desc->element));
 }
 
-bool execute_check(const cli_tool *tool, const execute_wish *wish)
+bool execute_check(const cli_tool *tool, const execute_options *options)
 {
     ts_execution_desc desc = { 0 };
-    if (wish->backend && !execute_backend(wish->backend))
-        cli_error(tool, NULL, "--backend %s: there are %s", wish->backend,
+    if (options->backend && !execute_backend(options->backend))
+        cli_error(tool, NULL, "--backend %s: there are %s", options->backend,
                   execute_backends().s);
-    else if (!parse_compare(wish->compare, &desc))
+    else if (!parse_compare(options->compare, &desc))
         cli_error(tool, NULL,
                   "--compare %s: it is exact, or ulp=N or rtol=X, atol=X "
                   "alone or with one of them, and of other than floats their "
                   "type: rtol=1e-3,atol=1e-5:f16",
-                  wish->compare);
-    else if (wish->va && strcmp(wish->va, "strict") && strcmp(wish->va, "auto"))
-        cli_error(tool, NULL, "--va %s: it is strict or auto", wish->va);
-    else if (wish->timeout_s > 3600)
+                  options->compare);
+    else if (options->va && strcmp(options->va, "strict") &&
+             strcmp(options->va, "auto"))
+        cli_error(tool, NULL, "--va %s: it is strict or auto", options->va);
+    else if (options->timeout_s > 3600)
         cli_error(tool, NULL, "--timeout is at most 3600 seconds");
-    else if ((wish->chain || wish->overlap) && !wish->as_graph &&
-             wish->loops > 1)
+    else if ((options->chain || options->overlap) && !options->as_graph &&
+             options->loops > 1)
         cli_error(tool, NULL,
                   "--loops runs operations from their recorded inputs, which "
                   "--chain and --overlap do not");
-    else if (wish->overlap && (wish->stop_at_first || wish->bisect))
+    else if (options->overlap && (options->stop_at_first || options->bisect))
         cli_error(tool, NULL,
                   "with --overlap and --as-graph nothing is compared before "
                   "the end: --stop-at-first and --bisect are for --chain");
-    else if ((wish->extract != NULL || wish->bisect) && !wish->output)
+    else if ((options->extract != NULL || options->bisect) && !options->output)
         cli_error(tool, NULL, "%s wants -o",
-                  wish->bisect ? "--bisect" : "--extract");
-    else if (!wish->extract && !wish->bisect && wish->output)
+                  options->bisect ? "--bisect" : "--extract");
+    else if (!options->extract && !options->bisect && options->output)
         cli_error(tool, NULL,
                   "--execute writes nothing: -o goes with --bisect and "
                   "--extract");
@@ -128,7 +129,7 @@ static const char *find_vendor(const execute_job *job, const char *wanted)
 static bool find_backend(execute_job *job)
 {
     const replay_job *const r = job->replay;
-    const char *const wanted = job->wish->backend;
+    const char *const wanted = job->options->backend;
     const char *const vendor = find_vendor(job, wanted);
     if (!vendor) {
         cli_error(r->tool, r->path,
@@ -174,7 +175,7 @@ static int say_result(const execute_job *job)
 
 static int execute_all(execute_job *job)
 {
-    const execute_wish *const w = job->wish;
+    const execute_options *const w = job->options;
     if (!execute_find_rows(job)) return REPLAY_BAD;
     if (!find_backend(job)) return REPLAY_UNSUPPORTED;
     if (w->extract) return execute_extract(job) ? REPLAY_SAME : REPLAY_BAD;
@@ -189,17 +190,17 @@ static int execute_all(execute_job *job)
     return code;
 }
 
-int execute_run(const replay_job *replay, const execute_wish *wish)
+int execute_run(const replay_job *replay, const execute_options *options)
 {
-    execute_job job = { .replay = replay, .wish = wish };
+    execute_job job = { .replay = replay, .options = options };
     job.reader = replay_reader(replay, 0);
-    job.desc.strict = wish->va && !strcmp(wish->va, "strict");
-    job.desc.timeout_ms = (uint32_t)(wish->timeout_s * 1000);
-    job.desc.loops = (uint32_t)wish->loops;
+    job.desc.strict = options->va && !strcmp(options->va, "strict");
+    job.desc.timeout_ms = (uint32_t)(options->timeout_s * 1000);
+    job.desc.loops = (uint32_t)options->loops;
     job.desc.memory_bytes =
         (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     job.desc.no_patches = replay->deps == TS_DEPS_NONE;
-    parse_compare(wish->compare, &job.desc);
+    parse_compare(options->compare, &job.desc);
     const int code = execute_all(&job);
     execute_confine_end(&job);
     free(job.rows);

@@ -7,12 +7,12 @@
 #include "tools/replay/replay.h"
 
 // What was asked for.
-typedef struct execute_wish {
+typedef struct execute_options {
     bool execute, chain, overlap, as_graph, trust, stop_at_first, bisect, json,
         no_confine;
     const char *backend, *compare, *va, *extract, *output;
     uint64_t loops, timeout_s;
-} execute_wish;
+} execute_options;
 
 // What held of what the process of kernels is confined by.
 typedef struct execute_confined {
@@ -36,7 +36,7 @@ typedef struct execute_row {
 
 typedef struct execute_job {
     const replay_job *replay;
-    const execute_wish *wish;
+    const execute_options *options;
     ts_reader *reader;
     const ts_executor *executor;
     ts_execution_desc desc;
@@ -65,10 +65,10 @@ typedef struct execute_job {
 } execute_job;
 
 // ts-replay --execute, of the selection of a job. Returns the exit code.
-int execute_run(const replay_job *job, const execute_wish *wish);
+int execute_run(const replay_job *job, const execute_options *options);
 
-// False, with the reason on stderr, if a wish means nothing.
-bool execute_check(const cli_tool *tool, const execute_wish *wish);
+// False, with the reason on stderr, if an option means nothing.
+bool execute_check(const cli_tool *tool, const execute_options *options);
 
 // The executor of a vendor, NULL if there is none, and the names of all.
 // (backends.c)
@@ -111,10 +111,10 @@ void execute_whole_json(cli_json *json, const execute_job *job);
 bool execute_trusted(const execute_job *job);
 
 // How often each operation runs that is executed.
-static inline uint64_t execute_runs(const execute_wish *wish)
+static inline uint64_t execute_runs(const execute_options *options)
 {
-    const uint64_t loops = wish->loops ? wish->loops : 1;
-    return wish->as_graph ? loops + 2 : wish->overlap ? 2 : loops;
+    const uint64_t loops = options->loops ? options->loops : 1;
+    return options->as_graph ? loops + 2 : options->overlap ? 2 : loops;
 }
 
 void execute_text(const execute_job *job); // text.c

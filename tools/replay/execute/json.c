@@ -107,7 +107,7 @@ static void put_rows(cli_json *json, const execute_job *job)
             cli_json_string(json, "reason", ts_reason_name(item->reason));
         if (item->why[0]) cli_json_string(json, "why", item->why);
         cli_json_bool(json, "diverged", item->diverged);
-        if (job->wish->loops > 1)
+        if (job->options->loops > 1)
             cli_json_bool(json, "unstable", item->unstable);
         if (item->patched) cli_json_uint(json, "patched", item->patched);
         if (item->fault_address)
@@ -133,7 +133,7 @@ void execute_json(const execute_job *job)
     snprintf(digest, sizeof digest, "%016" PRIx64, job->digest);
     cli_json_open(&json, NULL, '{');
     cli_json_string(&json, "backend", job->executor->name);
-    cli_json_bool(&json, "chain", job->wish->chain || job->wish->overlap);
+    cli_json_bool(&json, "chain", job->options->chain || job->options->overlap);
     cli_json_uint(&json, "captured", job->captured);
     cli_json_uint(&json, "executed", job->executed);
     cli_json_uint(&json, "substituted", job->substituted);
@@ -145,12 +145,12 @@ void execute_json(const execute_job *job)
     cli_json_uint(&json, "parts", job->parts);
     cli_json_uint(&json, "compared", job->compared);
     execute_confined_json(&json, &job->confined);
-    cli_json_uint(&json, "runs", execute_runs(job->wish));
+    cli_json_uint(&json, "runs", execute_runs(job->options));
     cli_json_uint(&json, "patched", job->patched);
     cli_json_uint(&json, "patched_different", job->patched_different);
     cli_json_uint(&json, "diverged", job->diverged);
     cli_json_uint(&json, "unstable", job->unstable);
-    if (job->wish->overlap) execute_whole_json(&json, job);
+    if (job->options->overlap) execute_whole_json(&json, job);
     put_first(&json, job);
     put_rows(&json, job);
     cli_json_string(&json, "digest", digest);

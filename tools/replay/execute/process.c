@@ -77,12 +77,12 @@ typedef struct process_part {
     execute_edges edges;
 } process_part;
 
-static void run_together(const execute_job *job, shared *s,
+static void run_combined(const execute_job *job, shared *s,
                          const process_part *part, ts_execution *e)
 {
     s->refused =
         ts_execution_run_concurrent(e, part->edges.edges, part->edges.count,
-                                    job->wish->as_graph, s->items, &s->whole,
+                                    job->options->as_graph, s->items, &s->whole,
                                     s->why, sizeof s->why) != TS_OK;
     __atomic_store_n(&s->next, (uint32_t)part->count, __ATOMIC_RELEASE);
 }
@@ -103,13 +103,13 @@ static void child(const execute_job *job, shared *s, const process_part *part)
                           s->why, sizeof s->why) != TS_OK)
         _exit(1);
     __atomic_store_n(&s->opened, 1, __ATOMIC_RELEASE);
-    if (job->wish->overlap) run_together(job, s, part, e);
+    if (job->options->overlap) run_combined(job, s, part, e);
     for (uint32_t i = s->next; i < part->count; i++) {
         const ts_execution_item *const item = &s->items[i];
         ts_execution_run(e, i, &s->items[i]);
         __atomic_store_n(&s->next, i + 1, __ATOMIC_RELEASE);
         if (is_lost(item)) _exit(0);
-        if (item->diverged && job->wish->stop_at_first) _exit(0);
+        if (item->diverged && job->options->stop_at_first) _exit(0);
     }
     _exit(0);
 }
@@ -233,14 +233,14 @@ static bool stopped(const execute_job *job, const shared *s, uint32_t before)
 {
     if (s->next <= before) return false;
     const ts_execution_item *const last = &s->items[s->next - 1];
-    return is_lost(last) || (job->wish->stop_at_first && last->diverged);
+    return is_lost(last) || (job->options->stop_at_first && last->diverged);
 }
 
 // Whether another child is to go on behind what this one did.
 static bool go_on(const execute_job *job, const shared *s, bool chain)
 {
     const ts_execution_item *const last = &s->items[s->next - 1];
-    if (job->wish->stop_at_first && last->diverged) return false;
+    if (job->options->stop_at_first && last->diverged) return false;
     return !chain;
 }
 
@@ -272,7 +272,7 @@ static bool run(execute_job *job, shared *s, const process_part *part)
         if (s->refused) return refuse(job, s->why);
         if (s->next > count) s->next = (uint32_t)count; // a kernel's doing
         // Code that calls exit() takes the rest along like one that crashes.
-        if (job->wish->overlap) settle_all(s, count, end);
+        if (job->options->overlap) settle_all(s, count, end);
         if (s->next < count && !stopped(job, s, before))
             settle(&s->items[s->next++], end);
         if (s->next < count && !go_on(job, s, chain)) {
@@ -414,10 +414,10 @@ static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
         if (job->rows[i].capture != EXECUTE_NONE)
             captures[count++] = job->rows[i].capture;
     process_part part = {
-        captures, count, chain || job->wish->overlap, { NULL, 0 }
+        captures, count, chain || job->options->overlap, { NULL, 0 }
     };
     bool ok = have;
-    if (ok && job->wish->overlap)
+    if (ok && job->options->overlap)
         ok = execute_edges_find(job, from, to, &part.edges);
     ok = ok && run(job, s, &part);
     if (ok) execute_whole_add(job, &s->whole);
@@ -426,7 +426,7 @@ static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
     for (size_t i = from; ok && i < to; i++) {
         if (job->rows[i].capture == EXECUTE_NONE) continue;
         job->rows[i].item = s->items[at++];
-        *next &= !job->wish->stop_at_first || !job->rows[i].item.diverged;
+        *next &= !job->options->stop_at_first || !job->rows[i].item.diverged;
     }
     if (s != MAP_FAILED) munmap(s, size);
     free(captures);

@@ -216,7 +216,7 @@ static void print_first(const execute_job *job)
     }
     printf("; %s of %s chunks differ\n", cli_count(item->chunks_different).s,
            cli_count(item->chunks).s);
-    if (job->wish->overlap)
+    if (job->options->overlap)
         puts("    named is what wrote there last: --chain tells where it "
              "begins");
 }
@@ -283,7 +283,7 @@ static void print_reasons(const uint64_t reasons[TS_REASON_LIMIT],
 // How often each kernel ran in all: one may do what no memory shows.
 static void print_runs(const execute_job *job)
 {
-    const execute_wish *const w = job->wish;
+    const execute_options *const w = job->options;
     if (w->as_graph)
         printf("  runs          %s of each: alone, in the graph that is "
                "compared, in those that are measured\n",
@@ -310,7 +310,7 @@ static void print_verdict(const execute_job *job)
                cli_count(job->escaped).s);
     else if (!job->compared)
         puts("\nnothing could be compared");
-    else if (job->wish->overlap)
+    else if (job->options->overlap)
         printf("\nsame: %s regions hold the recorded bytes at the end%s\n",
                cli_count(job->whole.regions).s,
                job->declined ? ", of what ran" : "");
@@ -325,10 +325,10 @@ void execute_text(const execute_job *job)
     cli_fold();
     cli_put_text(stdout, job->replay->path, strlen(job->replay->path));
     printf(": executed on %s, %s\n\n", job->executor->name,
-           job->wish->as_graph  ? "as one graph"
-           : job->wish->overlap ? "in a chain, streams beside each other"
-           : job->wish->chain   ? "in a chain"
-                                : "each operation from its recorded inputs");
+           job->options->as_graph  ? "as one graph"
+           : job->options->overlap ? "in a chain, streams beside each other"
+           : job->options->chain   ? "in a chain"
+                                   : "each operation from its recorded inputs");
     printf("  captured      %s: %s executed, %s substituted, %s declined",
            cli_count(job->captured).s, cli_count(job->executed).s,
            cli_count(job->substituted).s, cli_count(job->declined).s);
@@ -355,8 +355,8 @@ void execute_text(const execute_job *job)
            cli_count(job->levels[0]).s);
     execute_confined_text(&job->confined);
     print_runs(job);
-    if (job->wish->overlap) execute_whole_text(job);
-    if (job->wish->overlap || job->wish->chain)
+    if (job->options->overlap) execute_whole_text(job);
+    if (job->options->overlap || job->options->chain)
         printf("  from record   %s chunks, which the host or what was not "
                "replayed had written\n",
                cli_count(job->patched).s);

@@ -50,7 +50,7 @@ static bool ask(void)
 
 bool execute_trusted(const execute_job *job)
 {
-    if (job->wish->trust || cli_trace_is_own(job->reader)) return true;
+    if (job->options->trust || cli_trace_is_own(job->reader)) return true;
     say_what(job);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
         fputs("Say --trust if it may.\n", stderr);

@@ -248,7 +248,7 @@ bool extract_cuda(const execute_job *job, const ts_capture *c)
 }
 
 // Other attributes of HIP's launches are hints.
-static bool is_together(const ts_capture *c)
+static bool is_concurrent(const ts_capture *c)
 {
     ts_attribute a;
     uint32_t id, value;
@@ -264,7 +264,7 @@ static bool is_together(const ts_capture *c)
 
 bool extract_hip(const execute_job *job, const ts_capture *c)
 {
-    if (is_together(c))
+    if (is_concurrent(c))
         return extract_refuse(job, "it is launched cooperatively, which "
                                    "--extract does not write for HIP");
     if (!check_regions(job, c)) return false;

@@ -164,7 +164,7 @@ static const char program[] =
 FILE *extract_open(const execute_job *job, const char *name)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", job->wish->output, name);
+    snprintf(path, sizeof path, "%s/%s", job->options->output, name);
     FILE *const file = fopen(path, "wb");
     if (!file)
         cli_error(job->replay->tool, path, "cannot be written: %s",
@@ -345,20 +345,21 @@ static bool write_program(const execute_job *job, const ts_capture *c)
     return extract_close(job, out, "main.c") && ok;
 }
 
-static bool is_wanted(const execute_job *job, const ts_capture_operation *head)
+static bool is_selected(const execute_job *job,
+                        const ts_capture_operation *head)
 {
-    const char *const wanted = job->wish->extract;
+    const char *const wanted = job->options->extract;
     const ts_text name = ts_reader_name(job->reader, head->name);
     return head->kind == TS_EVENT_KERNEL &&
            cli_matches(wanted, strlen(wanted), name.text, name.size);
 }
 
-static bool has_wanted(const execute_job *job, const ts_capture *graph)
+static bool has_selected(const execute_job *job, const ts_capture *graph)
 {
     ts_capture_node node = { .index = 0 };
     while (graph->head.kind == TS_EVENT_GRAPH_LAUNCH &&
            ts_capture_node_next(graph, &node))
-        if (is_wanted(job, &node.head)) return true;
+        if (is_selected(job, &node.head)) return true;
     return false;
 }
 
@@ -370,16 +371,16 @@ static bool find_kernel(const execute_job *job, ts_capture *c)
         if (job->rows[i].capture == EXECUTE_NONE ||
             !ts_reader_capture(job->reader, job->rows[i].capture, c))
             continue;
-        if (is_wanted(job, &c->head)) {
+        if (is_selected(job, &c->head)) {
             if (c->head.state != TS_CAPTURE_DECLINED) return true;
             why = "the launches of '%s' were declined: ts-replay --execute "
                   "says why";
-        } else if (has_wanted(job, c)) {
+        } else if (has_selected(job, c)) {
             why = "'%s' is launched by graphs only: what a graph leaves is "
                   "known as a whole, not what this kernel leaves";
         }
     }
-    cli_error(job->replay->tool, job->replay->path, why, job->wish->extract);
+    cli_error(job->replay->tool, job->replay->path, why, job->options->extract);
     return false;
 }
 
@@ -410,17 +411,18 @@ bool execute_extract(const execute_job *job)
                               "--extract writes no kernels of this backend");
     if (!find_kernel(job, &c)) return false;
     // rmdir takes what is there away only if it is empty.
-    if (rmdir(job->wish->output) != 0 && errno != ENOENT) {
-        cli_error(job->replay->tool, job->wish->output,
+    if (rmdir(job->options->output) != 0 && errno != ENOENT) {
+        cli_error(job->replay->tool, job->options->output,
                   "%s: name a folder that is new or empty", strerror(errno));
         return false;
     }
-    if (mkdir(job->wish->output, 0777) != 0) {
-        cli_error(job->replay->tool, job->wish->output, "%s", strerror(errno));
+    if (mkdir(job->options->output, 0777) != 0) {
+        cli_error(job->replay->tool, job->options->output, "%s",
+                  strerror(errno));
         return false;
     }
     if (!writers[i].write(job, &c)) return false;
-    cli_put_text(stdout, job->wish->output, strlen(job->wish->output));
+    cli_put_text(stdout, job->options->output, strlen(job->options->output));
     fputs(": ", stdout);
     const ts_text name = ts_reader_name(job->reader, c.head.name);
     cli_put_text(stdout, name.text, name.size);

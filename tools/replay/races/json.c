@@ -114,11 +114,11 @@ static void put_exploration(cli_json *json, const races_job *job)
 {
     const ts_exploration *const e = &job->exploration;
     cli_json_open(json, "exploration", '{');
-    cli_json_uint(json, "asked", job->wish.orders);
+    cli_json_uint(json, "asked", job->options.orders);
     cli_json_uint(json, "orders", e->orders);
     cli_json_uint(json, "distinct", e->distinct);
     cli_json_uint(json, "steps", e->operations);
-    cli_json_uint(json, "first_seed", job->wish.seed);
+    cli_json_uint(json, "first_seed", job->options.seed);
     cli_json_bool(json, "differs", e->differs);
     cli_json_uint(json, "vdev_orders", job->vdev_orders);
     cli_json_bool(json, "vdev_differs", job->vdev_differs);
@@ -142,7 +142,7 @@ void races_json(const races_job *job)
     cli_json_open(&json, NULL, '{');
     cli_json_string(&json, "file", job->replay->path);
     put_coverage(&json, s);
-    if (job->wish.races) {
+    if (job->options.races) {
         cli_json_uint(&json, "instances", s->instances);
         cli_json_uint(&json, "race_count", s->races);
         cli_json_open(&json, "races", '[');
@@ -150,6 +150,6 @@ void races_json(const races_job *job)
             put_race(&json, job, &race);
         cli_json_close(&json, ']');
     }
-    if (job->wish.explore) put_exploration(&json, job);
+    if (job->options.explore) put_exploration(&json, job);
     cli_json_close(&json, '}');
 }

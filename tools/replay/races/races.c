@@ -6,7 +6,7 @@
 static bool progress(void *user, uint64_t done)
 {
     const races_job *const job = ((void **)user)[0];
-    cli_progress_show(((void **)user)[1], done, job->wish.orders);
+    cli_progress_show(((void **)user)[1], done, job->options.orders);
     return true;
 }
 
@@ -14,8 +14,8 @@ static ts_result explore(races_job *job)
 {
     cli_progress shown = { .what = "exploring" };
     void *user[] = { job, &shown };
-    const ts_explore_desc desc = { .orders = job->wish.orders,
-                                   .seed = job->wish.seed,
+    const ts_explore_desc desc = { .orders = job->options.orders,
+                                   .seed = job->options.seed,
                                    .progress = progress,
                                    .user = user };
     const ts_result result =
@@ -45,21 +45,21 @@ static int look(races_job *job)
 {
     const ts_races_stats *const s = ts_races_result(job->races);
     if (!s->known) return say_nothing(job->replay, s);
-    const ts_result result = job->wish.explore ? explore(job) : TS_OK;
+    const ts_result result = job->options.explore ? explore(job) : TS_OK;
     if (result != TS_OK) return say_failure(job->replay, result);
-    job->wish.json ? races_json(job) : races_text(job);
+    job->options.json ? races_json(job) : races_text(job);
     const ts_exploration *const e = &job->exploration;
     if (job->vdev_orders && job->vdev_differs != e->differs)
         cli_error(job->replay->tool, job->replay->path,
                   "the vdev does not agree with the symbolic memory");
-    const bool raced = job->wish.races && s->instances;
+    const bool raced = job->options.races && s->instances;
     return raced || e->differs || job->vdev_differs ? REPLAY_DIVERGED
                                                     : REPLAY_SAME;
 }
 
-int races_run(const replay_job *job, const races_wish *wish)
+int races_run(const replay_job *job, const races_options *options)
 {
-    races_job own = { .replay = job, .wish = *wish };
+    races_job own = { .replay = job, .options = *options };
     const ts_result result = ts_races_open(&own.races, job->replay);
     const int code = result == TS_OK ? look(&own) : say_failure(job, result);
     ts_races_close(own.races);

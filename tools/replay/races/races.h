@@ -7,18 +7,18 @@
 #include "tools/replay/replay.h"
 
 enum { RACES_SELECTIONS = 9 };
-typedef struct races_wish {
+typedef struct races_options {
     bool races, explore; // one of them at least
     uint64_t orders, seed;
     bool json;
     // Options that select operations, and their values (NULL: not given).
     const char *selection[RACES_SELECTIONS][2];
-} races_wish;
+} races_options;
 
 // What came of it.
 typedef struct races_job {
     const replay_job *replay;
-    races_wish wish;
+    races_options options;
     ts_races *races;
     ts_exploration exploration;
     uint64_t vdev_orders; // run again on the vdev; 0: none
@@ -26,7 +26,7 @@ typedef struct races_job {
 } races_job;
 
 // Looks at what the job's replay has selected. Returns the exit code.
-int races_run(const replay_job *job, const races_wish *wish);
+int races_run(const replay_job *job, const races_options *options);
 
 // Runs the order that differs, or some that do not, on the vdev as well.
 void races_vdev(races_job *job);

@@ -171,13 +171,13 @@ static void put_coverage(const ts_races_stats *s)
 // The command that runs the order that differs again, and it alone.
 static void put_again(const races_job *job)
 {
-    const races_wish *const wish = &job->wish;
+    const races_options *const options = &job->options;
     printf("    again: ts-replay --explore 1 --seed %" PRIu64,
            job->exploration.seed);
     for (size_t i = 0; i < RACES_SELECTIONS; i++) {
-        if (!wish->selection[i][1]) continue;
-        printf(" %s ", wish->selection[i][0]);
-        cli_put_word(stdout, wish->selection[i][1]);
+        if (!options->selection[i][1]) continue;
+        printf(" %s ", options->selection[i][0]);
+        cli_put_word(stdout, options->selection[i][1]);
     }
     for (uint32_t i = 0; i < job->replay->file_count; i++) {
         putchar(' ');
@@ -189,7 +189,7 @@ static void put_again(const races_job *job)
 static void put_exploration(const races_job *job)
 {
     const ts_exploration *const e = &job->exploration;
-    const uint64_t seed = job->wish.seed;
+    const uint64_t seed = job->options.seed;
     const cli_text again =
         job->vdev_orders
             ? cli_format(
@@ -223,7 +223,7 @@ void races_text(const races_job *job)
     ts_race race;
     cli_fold();
     put_coverage(s);
-    if (job->wish.races) {
+    if (job->options.races) {
         if (s->instances)
             printf("%s %s\n", cli_count(s->races).s,
                    s->races == 1 ? "race" : "races");
@@ -232,5 +232,5 @@ void races_text(const races_job *job)
         for (size_t i = 0; ts_races_at(job->races, i, &race); i++)
             put_race(job, i, &race);
     }
-    if (job->wish.explore) put_exploration(job);
+    if (job->options.explore) put_exploration(job);
 }

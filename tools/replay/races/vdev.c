@@ -79,7 +79,7 @@ static bool run_orders(races_job *job, machine *m, uint32_t *order)
 {
     const ts_exploration *const e = &job->exploration;
     const size_t count = (size_t)e->operations;
-    uint64_t recorded, digest, seed = e->differs ? e->seed : job->wish.seed;
+    uint64_t recorded, digest, seed = e->differs ? e->seed : job->options.seed;
     const uint64_t orders = e->differs                ? 1
                             : e->orders < ORDERS_MOST ? e->orders
                                                       : ORDERS_MOST;

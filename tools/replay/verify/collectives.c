@@ -105,7 +105,7 @@ bool verify_communicators(verify_report *r)
     return ok;
 }
 
-bool verify_meets_others(const verify_report *r, uint32_t op)
+bool verify_joins_others(const verify_report *r, uint32_t op)
 {
     const verify_op *const a = &r->side[0].ops[op];
     return are_on_some(r, op) &&

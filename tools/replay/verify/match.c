@@ -262,7 +262,7 @@ static void compare_communicators(matcher *m)
     m->failed |= !verify_communicators(r);
     for (uint32_t i = 0; i < r->side[0].op_count && !m->failed; i++) {
         const verify_op *const op = &r->side[0].ops[i];
-        if (op->what != VERIFY_SAME || !verify_meets_others(r, i)) continue;
+        if (op->what != VERIFY_SAME || !verify_joins_others(r, i)) continue;
         r->matched--;
         differ(m, VERIFY_CONTENT, i, op->partner);
     }

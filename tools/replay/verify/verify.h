@@ -104,7 +104,7 @@ bool verify_match(verify_report *report);
 bool verify_communicators(verify_report *report);
 // Whether an operation of A and its partner are on communicators that do not
 // correspond.
-bool verify_meets_others(const verify_report *report, uint32_t op);
+bool verify_joins_others(const verify_report *report, uint32_t op);
 
 /*
     What an operation is, for people and for comparison: the fields that

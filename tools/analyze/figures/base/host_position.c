@@ -53,8 +53,8 @@ static void activate(inside_walk *w, thread_state *t, int64_t until)
 }
 
 // A part of a span, unless another thread may know more of it.
-static void tell_part(inside_walk *w, const thread_state *t,
-                      const inside_span *span, int64_t from, int64_t to)
+static void report_part(inside_walk *w, const thread_state *t,
+                        const inside_span *span, int64_t from, int64_t to)
 {
     if (t->depth || !span->other) {
         w->part(w->user, span, from, to, t->frames, t->depth);
@@ -79,7 +79,7 @@ static void tell(inside_walk *w, thread_state *t, int64_t until)
         const inside_span *const s = t->active[i];
         const int64_t from = s->from_ns > t->now_ns ? s->from_ns : t->now_ns;
         const int64_t to = s->to_ns < until ? s->to_ns : until;
-        if (from < to) tell_part(w, t, s, from, to);
+        if (from < to) report_part(w, t, s, from, to);
         if (s->to_ns > until) t->active[kept++] = s;
     }
     t->active_count = kept;

@@ -9,7 +9,7 @@ static ts_text text_of(const char *string)
     return text;
 }
 
-ts_text ask_group(analyze_job *job, const names_index *names, uint32_t group)
+ts_text topic_group(analyze_job *job, const names_index *names, uint32_t group)
 {
     if (group == TS_NODE_NONE) return text_of("(none)");
     const names_group *const g = &names->groups[group];
@@ -20,32 +20,33 @@ ts_text ask_group(analyze_job *job, const names_index *names, uint32_t group)
     return g->text.size ? analyze_name(job, g->text) : text_of("(no name)");
 }
 
-ts_text ask_in_zone(analyze_job *job, const names_index *names, uint32_t zone)
+ts_text topic_in_zone(analyze_job *job, const names_index *names, uint32_t zone)
 {
     if (zone == TS_NODE_NONE) return text_of("host in no zone");
-    const ts_text name = ask_group(job, names, zone);
-    return analyze_format(job, "host in %.*s", ASK_TEXT(name));
+    const ts_text name = topic_group(job, names, zone);
+    return analyze_format(job, "host in %.*s", TOPIC_TEXT(name));
 }
 
-ts_text ask_hold(analyze_job *job, const ts_replay *replay,
-                 const names_index *names, const hold *held, uint32_t next)
+ts_text topic_hold(analyze_job *job, const ts_replay *replay,
+                   const names_index *names, const hold *held, uint32_t next)
 {
     const bool call = held->call != TS_NODE_NONE;
     if (held->zone == TS_NODE_NONE && !call) {
-        const ts_text name = ask_node(job, replay, next, false);
+        const ts_text name = topic_node(job, replay, next, false);
         return name.size ? analyze_format(job, "host in no zone before %.*s",
-                                          ASK_TEXT(name))
-                         : ask_in_zone(job, names, TS_NODE_NONE);
+                                          TOPIC_TEXT(name))
+                         : topic_in_zone(job, names, TS_NODE_NONE);
     }
-    if (held->zone == TS_NODE_NONE) return ask_in_zone(job, names, held->call);
-    const ts_text zone = ask_group(job, names, held->zone);
+    if (held->zone == TS_NODE_NONE)
+        return topic_in_zone(job, names, held->call);
+    const ts_text zone = topic_group(job, names, held->zone);
     if (held->zone_ns < (held->length_ns + 1) / 2)
-        return analyze_format(job, "host mostly in %.*s (%s)", ASK_TEXT(zone),
+        return analyze_format(job, "host mostly in %.*s (%s)", TOPIC_TEXT(zone),
                               cli_time(held->zone_ns).s);
-    if (!call) return ask_in_zone(job, names, held->zone);
-    const ts_text name = ask_group(job, names, held->call);
-    return analyze_format(job, "host in %.*s: %.*s", ASK_TEXT(zone),
-                          ASK_TEXT(name));
+    if (!call) return topic_in_zone(job, names, held->zone);
+    const ts_text name = topic_group(job, names, held->call);
+    return analyze_format(job, "host in %.*s: %.*s", TOPIC_TEXT(zone),
+                          TOPIC_TEXT(name));
 }
 
 // Bytes before the template or the arguments of a function.
@@ -63,7 +64,7 @@ static size_t plain_size(ts_text name)
     return end;
 }
 
-ts_text ask_brief(analyze_job *job, ts_text name)
+ts_text topic_brief(analyze_job *job, ts_text name)
 {
     enum { WIDEST = 60 };
     if (name.size <= 40) return name;
@@ -84,13 +85,13 @@ ts_text ask_brief(analyze_job *job, ts_text name)
     return name;
 }
 
-ts_text ask_thread(analyze_job *job, uint32_t file, uint32_t thread)
+ts_text topic_thread(analyze_job *job, uint32_t file, uint32_t thread)
 {
     return thread ? analyze_track(job, file, thread) : text_of("");
 }
 
-ts_text ask_node(analyze_job *job, const ts_replay *replay, uint32_t node,
-                 bool where)
+ts_text topic_node(analyze_job *job, const ts_replay *replay, uint32_t node,
+                   bool where)
 {
     ts_node n;
     ts_operation op;
@@ -107,15 +108,16 @@ ts_text ask_node(analyze_job *job, const ts_replay *replay, uint32_t node,
                    ? analyze_format(job, "copy %s", direction)
                    : text_of(direction);
     } else {
-        name = ask_brief(job, analyze_label(job, &op));
+        name = topic_brief(job, analyze_label(job, &op));
     }
     if (!where || !n.track) return name;
     const ts_text on = analyze_track(job, n.file, n.track);
-    return analyze_format(job, "%.*s on %.*s", ASK_TEXT(name), ASK_TEXT(on));
+    return analyze_format(job, "%.*s on %.*s", TOPIC_TEXT(name),
+                          TOPIC_TEXT(on));
 }
 
-uint64_t *ask_column(analyze_job *job, const ts_replay *replay,
-                     ts_column column, bool *ok)
+uint64_t *topic_column(analyze_job *job, const ts_replay *replay,
+                       ts_column column, bool *ok)
 {
     const uint32_t count = ts_replay_graph(replay).operation_count;
     const uint64_t *values = NULL;
@@ -138,7 +140,7 @@ uint64_t *ask_column(analyze_job *job, const ts_replay *replay,
     return all;
 }
 
-report_evidence ask_evidence(const ts_replay *replay, uint32_t operation)
+report_evidence topic_evidence(const ts_replay *replay, uint32_t operation)
 {
     ts_operation op = { 0 };
     ts_replay_operation(replay, operation, &op);
@@ -148,9 +150,9 @@ report_evidence ask_evidence(const ts_replay *replay, uint32_t operation)
     return e;
 }
 
-report_section *ask_begin(analyze_job *job, report *r, const char *name,
-                          const char *title, ts_replay **replay,
-                          ts_timeline **timeline)
+report_section *topic_begin(analyze_job *job, report *r, const char *name,
+                            const char *title, ts_replay **replay,
+                            ts_timeline **timeline)
 {
     report_section *const s = report_begin(r, name, title);
     *replay = analyze_replay(job);
@@ -160,7 +162,7 @@ report_section *ask_begin(analyze_job *job, report *r, const char *name,
     return NULL;
 }
 
-void ask_trust_threads(report_section *s, const ts_replay_stats *stats)
+void topic_trust_threads(report_section *s, const ts_replay_stats *stats)
 {
     if (ts_replay_host_unknown(stats))
         report_trust(s, REPORT_LOW,
@@ -178,8 +180,8 @@ void ask_trust_threads(report_section *s, const ts_replay_stats *stats)
                      cli_counted(stats->lost, "record was", "records were").s);
 }
 
-void ask_trust_ranks(report_section *s, const ts_replay *replay,
-                     int64_t communication_ns)
+void topic_trust_ranks(report_section *s, const ts_replay *replay,
+                       int64_t communication_ns)
 {
     const ts_replay_stats *const stats = ts_replay_result(replay);
     const int64_t whole = stats->recorded_end_ns - stats->recorded_start_ns;
@@ -200,8 +202,8 @@ void ask_trust_ranks(report_section *s, const ts_replay *replay,
                          .s);
 }
 
-void ask_trust_graph(report_section *s, const ts_replay *replay,
-                     const ts_timeline *timeline)
+void topic_trust_graph(report_section *s, const ts_replay *replay,
+                       const ts_timeline *timeline)
 {
     const ts_timeline_figures *const f = ts_timeline_total(timeline);
     const ts_replay_stats *const stats = ts_replay_result(replay);
@@ -209,7 +211,7 @@ void ask_trust_graph(report_section *s, const ts_replay *replay,
         report_trust(
             s, REPORT_LOW, "%s not come out at the recorded time",
             cli_counted(stats->different, "operation does", "operations do").s);
-    ask_trust_threads(s, stats);
+    topic_trust_threads(s, stats);
     if (!f->idle_ns) return;
     const double known = (double)f->explicit_ns / (double)f->idle_ns;
     const double guessed = (double)f->inferred_ns / (double)f->idle_ns;
@@ -226,8 +228,8 @@ void ask_trust_graph(report_section *s, const ts_replay *replay,
 
 enum { BUSY_PARTS = 3 };
 
-report_chart *ask_time_chart(report_section *s, const char *key,
-                             const char *title)
+report_chart *topic_time_chart(report_section *s, const char *key,
+                               const char *title)
 {
     const char *parts[BUSY_PARTS + TS_IDLE_LIMIT] = { "kernels",
                                                       "communication",
@@ -239,8 +241,8 @@ report_chart *ask_time_chart(report_section *s, const char *key,
 }
 
 // What overlaps counts as kernels: the parts add up to the span.
-void ask_time_bar(analyze_job *job, report_chart *c,
-                  const ts_timeline_figures *f)
+void topic_time_bar(analyze_job *job, report_chart *c,
+                    const ts_timeline_figures *f)
 {
     int64_t parts[BUSY_PARTS + TS_IDLE_LIMIT] = {
         0, f->only_ns[TS_WORK_COLLECTIVE], f->only_ns[TS_WORK_COPY]

@@ -84,7 +84,7 @@ static bool find_outer(bound_cause *cause, analyze_job *job,
     for (size_t i = 0; ok && i < LOOKS && !cause->outer.size; i++) {
         const uint32_t node = node_of(&p, looks[i].node, zone);
         if (node != PATHS_ROOT)
-            cause->outer = ask_brief(job, outer_of(&p, node));
+            cause->outer = topic_brief(job, outer_of(&p, node));
     }
     paths_close(&p);
     return ok;
@@ -105,7 +105,7 @@ bool bound_cause_find(bound_cause *cause, analyze_job *job,
     if (row == end) return true;
     const idle_gap *const gap = &idle->gaps[row->most];
     cause->ns = row->ns;
-    cause->zone = ask_brief(job, ask_group(job, names, (uint32_t)row->key));
+    cause->zone = topic_brief(job, topic_group(job, names, (uint32_t)row->key));
     cause->where =
         report_from_to(gap->file, gap->gap.start_ns, gap->gap.end_ns);
     report_evidence_add(&cause->where, gap->gap.operation);

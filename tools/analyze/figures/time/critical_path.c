@@ -55,8 +55,8 @@ _Static_assert(2 * TS_COST_LIMIT <= 16, "a bit for each key");
 
 // Asks in what zones a thread was; `launched`: at the moment of a launch,
 // which decides about the whole part.
-static void ask_host(path_walk *w, const ts_node *call, int64_t from,
-                     int64_t to, size_t part, bool launched)
+static void query_host(path_walk *w, const ts_node *call, int64_t from,
+                       int64_t to, size_t part, bool launched)
 {
     const uint32_t other =
         launched ? 0 : w->others[call->owner - w->names->op_count];
@@ -84,7 +84,8 @@ static void take_operation(path_walk *w, uint32_t index, int64_t ns,
     const uint32_t zone = w->zone ? w->zone(w->user, index) : TS_NODE_NONE;
     if (zone == TS_NODE_NONE && ts_replay_operation(w->replay, index, &op) &&
         ts_replay_node(w->replay, op.call, &call) && call.track)
-        ask_host(w, &call, call.recorded_ns, call.recorded_ns + 1, part, true);
+        query_host(w, &call, call.recorded_ns, call.recorded_ns + 1, part,
+                   true);
     else
         take_known(w, zone, ns, part);
 }
@@ -129,7 +130,7 @@ static void take_part(path_walk *w, size_t index)
     if (owner.type == TS_NODE_OPERATION && !host)
         take_operation(w, node.owner, ns, index);
     else if (call.type == TS_NODE_CALL && call.track)
-        ask_host(w, &call, p->start_ns, p->end_ns, index, false);
+        query_host(w, &call, p->start_ns, p->end_ns, index, false);
     else
         add_host(w, TS_NODE_NONE, ns, index);
 }

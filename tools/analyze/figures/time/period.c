@@ -146,7 +146,7 @@ static size_t last_end(const period_search *s, size_t start, size_t length)
 }
 
 // Turns at either end that are not like the middle one are none.
-static void trim_turns(period *p, size_t *likes)
+static void trim_iterations(period *p, size_t *likes)
 {
     size_t first = 0;
     while (p->count && likes[p->count - 1] < ALIKE)
@@ -159,7 +159,7 @@ static void trim_turns(period *p, size_t *likes)
 }
 
 // Leaves the turns that are like a given one; none, if too few are.
-static void judge_turns(const period_search *s, period *p, size_t middle)
+static void judge_iterations(const period_search *s, period *p, size_t middle)
 {
     const size_t from = p->starts[middle], to = p->starts[middle + 1];
     size_t *const likes = s->distances;
@@ -167,7 +167,7 @@ static void judge_turns(const period_search *s, period *p, size_t middle)
     for (size_t i = 0; i < p->count; i++)
         likes[i] = likeness_of(s, p->starts[i], p->starts[i + 1], from, to);
     count_tokens(s, from, to, s->want, -1);
-    trim_turns(p, likes);
+    trim_iterations(p, likes);
     if (p->count) {
         qsort(likes, p->count, sizeof *likes, smaller_first);
         p->likeness = (uint32_t)likes[p->count / 2];
@@ -178,7 +178,8 @@ static void judge_turns(const period_search *s, period *p, size_t middle)
     if (p->count < PERIOD_LEAST) p->count = 0;
 }
 
-static bool take_turns(const period_search *s, const period_gram *g, period *p)
+static bool take_iterations(const period_search *s, const period_gram *g,
+                            period *p)
 {
     const size_t length = distance_of(s, g);
     size_t *const starts = malloc((g->count + 1) * sizeof *starts);
@@ -190,7 +191,7 @@ static bool take_turns(const period_search *s, const period_gram *g, period *p)
     p->starts = starts;
     p->count = end ? g->count : g->count - 1;
     p->length = length;
-    judge_turns(s, p, (g->count - 1) / 2);
+    judge_iterations(s, p, (g->count - 1) / 2);
     return true;
 }
 
@@ -244,7 +245,7 @@ static bool begin_well(period_search *s, period *p)
             best = g;
     }
     if (!best) return true;
-    const bool ok = take_turns(s, best, &better);
+    const bool ok = take_iterations(s, best, &better);
     if (ok && better.count >= p->count) {
         period_close(p);
         *p = better;
@@ -281,7 +282,7 @@ static size_t best_shift(const period_search *s, const period *p)
 
 // Lays the turns anew, so that they begin where the pauses are, and as far to
 // both ends as they go.
-static bool shift_turns(const period_search *s, period *p)
+static bool shift_iterations(const period_search *s, period *p)
 {
     const size_t shift = best_shift(s, p), length = p->length;
     const size_t room = p->count + s->count / length + 4;
@@ -305,7 +306,7 @@ static bool shift_turns(const period_search *s, period *p)
     const size_t end = last_end(s, starts[count - 1], length);
     starts[count] = end;
     period laid = { end ? count : count - 1, starts, length, 0 };
-    if (middle < laid.count) judge_turns(s, &laid, middle);
+    if (middle < laid.count) judge_iterations(s, &laid, middle);
     const bool better = middle < count && laid.count >= p->count;
     period_close(better ? p : &laid);
     if (better) *p = laid;
@@ -322,11 +323,11 @@ static bool search(period_search *s, period *p)
             const period_gram *const g = next_gram(s, tried);
             if (!g) break;
             tried = g->count;
-            if (!take_turns(s, g, p)) return false;
+            if (!take_iterations(s, g, p)) return false;
         }
     }
     return !p->count ||
-           (begin_well(s, p) && (!s->weights || shift_turns(s, p)));
+           (begin_well(s, p) && (!s->weights || shift_iterations(s, p)));
 }
 
 bool period_find(period *p, const uint32_t *tokens, const int64_t *weights,
