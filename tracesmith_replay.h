@@ -2313,7 +2313,7 @@ __extension__ typedef unsigned __int128 ts__uint128;
 
 enum { TS__THREADS_MAX = 256 };
 
-// What is wrong with something that was read; result TS_OK: nothing.
+// The result of a check; TS_OK: no fault.
 typedef struct ts__fault {
     ts_result result;
     const char *text; // static
@@ -2351,7 +2351,8 @@ static void ts__mem_put(const ts_allocator *allocator, void *ptr, size_t size)
     if (ptr) allocator->resize(allocator->user, ptr, size, 0);
 }
 
-// Makes room for one more item of an array; NULL leaves the array as it is.
+// Makes room for one more item of an array. NULL without memory; the array is
+// then unchanged.
 static void *ts__mem_more(const ts_allocator *allocator, void *items,
                           size_t *capacity, size_t count, size_t size)
 {
@@ -2415,8 +2416,8 @@ static void ts__sift(uint8_t *items, size_t at, size_t count, size_t size,
     }
 }
 
-// Heapsort: no memory, no bad case. `order` must be total. Most arrays come
-// sorted, which costs one pass.
+// Heapsort: needs no memory and has no bad case. `order` must be total. Most
+// arrays are sorted already, which costs one pass.
 static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
 {
     uint8_t *const base = items;
@@ -2433,7 +2434,7 @@ static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
     }
 }
 
-// Work split over threads: run(user, item, thread) for every item.
+// Work divided among threads: run(user, item, thread) for every item.
 typedef struct ts__crew {
     void (*run)(void *user, size_t item, uint32_t thread);
     void *user;
@@ -2454,7 +2455,7 @@ static void *ts__crew_work(void *argument)
     }
 }
 
-// A thread that cannot be made leaves its share to the others.
+// Runs the work. If a thread cannot be created, the others do its share.
 static void ts__crew_run(uint32_t threads, size_t count,
                          void (*run)(void *, size_t, uint32_t), void *user)
 {
@@ -2473,45 +2474,53 @@ static void ts__crew_run(uint32_t threads, size_t count,
 /* ---- 11.2 Reader: state ------------------------------------------------- */
 // src/replay/reader/state.h
 
+// ts__in_chunk.state. SEALED: the checksum is verified. REPORTED: the chunk
+// is in the list of damages.
 enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
 
+// A chunk of the trace.
 typedef struct ts__in_chunk {
     ts_chunk_header header;
     uint64_t offset;
-    const uint8_t *lod; // its cells in an index part; NULL: none
-    uint8_t state;      // TS__CHUNK_..., changed by any thread
+    const uint8_t
+        *lod;      // cells of its picture, in a part of the index; NULL: none
+    uint8_t state; // bits TS__CHUNK_..., set by any thread
 } ts__in_chunk;
 
-typedef struct ts__kept { // memory that goes with others
+// Header of a memory block in a list that is freed as a whole.
+typedef struct ts__kept {
     struct ts__kept *older;
     size_t size;
 } ts__kept;
 
-typedef struct ts__item { // an entry of a dictionary, copied and aligned
+// An entry of a dictionary: an aligned copy.
+typedef struct ts__item {
     uint32_t id, size;
-    const uint8_t *body; // a zero byte follows it
+    const uint8_t *body; // followed by a zero byte
 } ts__item;
 
+// A dictionary.
 typedef struct ts__table {
     ts__item *items; // sorted by id, once finished
     size_t count, capacity;
-    uint32_t *dense; // by id: position + 1, 0 none; NULL: ids are too sparse
+    uint32_t *dense; // by id: position + 1; 0: none. NULL: ids are too sparse
     size_t dense_size;
 } ts__table;
 
+// A sample of a clock.
 typedef struct ts__sample {
-    uint32_t clock, order;
-    uint64_t offset; // of its chunk
-    bool backwards;  // and reported
+    uint32_t clock, order; // order: position in the file
+    uint64_t offset;       // of its chunk
+    bool backwards;        // the clock ran backwards, which was reported
     ts_clock_entry entry;
 } ts__sample;
 
-// A straight piece of a clock: ns = raw + (tick - start) * ns / ticks.
+// A linear segment of a clock: ns = raw + (tick - start) * ns / ticks.
 typedef struct ts__segment {
     uint64_t start;
     int64_t raw;
     uint64_t ticks, ns;
-    // The same for 0 <= tick - start < span in three multiplications:
+    // for 0 <= tick - start < span: see ts__segment_near
     uint64_t span, time, whole, rest, inverse;
 } ts__segment;
 
@@ -2520,34 +2529,39 @@ typedef struct ts__clock {
     uint32_t first, count; // segments
 } ts__clock;
 
-typedef struct ts__realtime { // a sample of clock 0
+// The Unix time at a sample of clock 0.
+typedef struct ts__realtime {
     int64_t raw;
     uint64_t realtime;
 } ts__realtime;
 
-typedef struct ts__clocks {   // immutable; a refresh makes a new set
-    struct ts__clocks *older; // in use by a cursor when it was replaced
+// The clocks of a trace. Immutable: a refresh builds a new set.
+typedef struct ts__clocks {
+    struct ts__clocks *older; // sets that cursors still used when replaced
     size_t memory_size;
     ts__clock *clocks;
     ts__segment *segments;
     ts__realtime *realtimes;
     uint32_t clock_count, segment_count, realtime_count;
-    uint32_t cursors; // that go by this set
+    uint32_t cursors; // that use this set
     int64_t base;     // raw time of trace time 0
-    bool estimated;
+    bool estimated;   // a frequency was assumed
 } ts__clocks;
 
-typedef struct ts__fact { // metadata
+// An entry of the metadata.
+typedef struct ts__fact {
     uint32_t track, order;
     ts_metadata_entry entry;
 } ts__fact;
 
+// An entry of the loss ledger.
 typedef struct ts__loss_seen {
     uint32_t track, clock;
     ts_loss_entry entry;
 } ts__loss_seen;
 
-typedef struct ts__part { // of the index
+// A part of the index.
+typedef struct ts__part {
     uint64_t offset;
     const uint8_t *entries;
     uint32_t count;
@@ -2556,11 +2570,14 @@ typedef struct ts__part { // of the index
 typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
-    const uint8_t *bytes; // NULL: nobody has asked for it yet
-    uint32_t age;         // of a copy, from 1; 0: it is none
+    const uint8_t *bytes; // NULL: not read yet
+    // `bytes` is a copy that is valid while this equals ts_reader.copies_age;
+    // 0: it is not a copy
+    uint32_t age;
 } ts__blob;
 
-// By kind of chunk; clock, metadata and loss are no tables.
+// Tables are indexed by kind of chunk. Clocks, metadata and losses are kept in
+// other ways.
 enum { TS__TABLES = TS_CHUNK_SYMBOLS + 1 };
 
 static bool ts__is_table(uint32_t kind)
@@ -2569,6 +2586,7 @@ static bool ts__is_table(uint32_t kind)
            kind == TS_CHUNK_SYMBOLS;
 }
 
+// Index of a code image by its id.
 typedef struct ts__image_place {
     uint32_t id, index;
 } ts__image_place;
@@ -2581,28 +2599,28 @@ struct ts_reader {
     size_t path_size;
     int fd;
 
-    const uint8_t *bytes; // NULL: they are in a file
+    const uint8_t *bytes; // the trace in memory; NULL: it is in a file
     uint64_t size;
-    uint8_t *piped; // what a pipe gave
+    uint8_t *piped; // the bytes of a pipe
     size_t piped_size;
-    ts__kept *blocks;
+    ts__kept *blocks; // freed with the reader
 
     ts_file_header header;
     bool header_damaged, session_known;
-    uint32_t session; // as the chunks give it
+    uint32_t session; // the session number in chunk headers
 
     ts__in_chunk *chunks;
     size_t chunk_count, chunk_capacity;
-    size_t loaded; // chunks whose dictionaries we have
+    size_t loaded; // chunks whose dictionaries are loaded
     ts__part *parts;
     size_t part_count, part_capacity, parts_used;
-    uint64_t resume;   // where a walk goes on
-    uint64_t sequence; // of the next chunk
-    uint64_t search;   // bytes that searches may still hash
+    uint64_t resume;   // offset at which the next walk continues
+    uint64_t sequence; // expected number of the next chunk
+    uint64_t search;   // budget: bytes that searches may still hash
     bool after_damage, tail_damage;
 
     ts__table tables[TS__TABLES];
-    uint32_t *symbols; // items of their table, by module and offset
+    uint32_t *symbols; // positions in their table, by module and offset
     size_t symbol_count;
     ts__sample *samples;
     size_t sample_count, sample_capacity;
@@ -2614,27 +2632,27 @@ struct ts_reader {
     ts_loss_row *losses;
     size_t loss_count, losses_size;
 
-    pthread_mutex_t blob_lock; // of the list of blobs
+    pthread_mutex_t blob_lock; // guards blobs, captures and images
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts__kept *copies;           // of blobs
-    uint32_t copies_age;        // from 1, grows when they are freed
-    uint64_t captures_inflated; // bytes
-    ts_capture *captures;       // likewise; in order of the file
+    ts__kept *copies;           // contents of blobs
+    uint32_t copies_age;        // from 1, incremented when they are freed
+    uint64_t captures_inflated; // bytes decompressed for captures
+    ts_capture *captures;       // in the order of the file
     size_t capture_count, capture_capacity;
     ts_capture_image *images;
     size_t image_count, image_capacity, captures_listed;
     ts__image_place *image_places; // by id, of the first `images_sorted`
     size_t images_sorted;
 
-    pthread_mutex_t lock; // of the damage list
+    pthread_mutex_t lock; // guards the list of damages
     ts_damage *damages;
     size_t damage_count, damage_capacity;
 
     ts_info info;
 };
 
-// Memory that goes with others, all at once.
+// Allocates a block of a list that is freed as a whole. NULL on failure.
 static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
                           size_t size)
 {
@@ -2656,7 +2674,7 @@ static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
     }
 }
 
-// Memory for as long as the reader lives.
+// Allocates memory that is freed with the reader.
 static void *ts__reader_keep(ts_reader *reader, size_t size)
 {
     return ts__kept_add(&reader->allocator, &reader->blocks, size);
@@ -2691,7 +2709,8 @@ static uint64_t ts__in_chunk_bytes(const ts_chunk_header *header)
     return sizeof *header + ts__pad8(header->stored_size);
 }
 
-// Notes what is wrong with a chunk, once. A lack of memory is no damage.
+// Adds the fault of a chunk to the list of damages, once per chunk. Lack of
+// memory is not damage. Returns the result of the fault.
 static ts_result ts__in_chunk_report(ts_reader *reader, ts__in_chunk *chunk,
                                      ts__fault fault)
 {
@@ -2733,9 +2752,10 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
 // src/replay/reader/bytes.h
 
 /*
-    A file is read into memory of our own and never mapped: whoever owns it
-    may change it meanwhile, and cut it short, which kills a process that looks
-    at a page which is gone. What was checked is a copy that nobody changes.
+    A file is read into private memory and never mapped. Other processes may
+    change or truncate it meanwhile; access to a truncated page of a mapping
+    would kill this process. Checks apply to the private copy, which cannot
+    change.
 */
 static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
                         size_t size)
@@ -2755,7 +2775,7 @@ static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
     return true;
 }
 
-// A pipe is read once: its bytes are collected.
+// Reads a pipe to its end and keeps the bytes, as they cannot be read twice.
 static ts_result ts__pipe_read(ts_reader *reader)
 {
     uint8_t *bytes = NULL;
@@ -2779,18 +2799,18 @@ static ts_result ts__pipe_read(ts_reader *reader)
     reader->piped_size = capacity;
     reader->size = count;
     close(reader->fd);
-    reader->fd = -1; // there is no more to come
+    reader->fd = -1; // the pipe is at its end
     return result;
 }
 
-// Whether it is a pipe without a name, such as a shell's <(...), which has a
-// writer. Others may have made one with a name, and nobody ever writes to it.
+// Returns whether a file is a pipe without a name, such as a shell's <(...),
+// which has a writer. A named pipe may never get one: reading would block.
 static bool ts__is_shell_pipe(int fd, const struct stat *file)
 {
     struct statfs fs; // f_type: statfs(2)
     return S_ISFIFO(file->st_mode) && fstatfs(fd, &fs) == 0 &&
            fs.f_type == 0x50495045 /* PIPEFS_MAGIC */ &&
-           fcntl(fd, F_SETFL, 0) == 0; // it may be waited for
+           fcntl(fd, F_SETFL, 0) == 0; // blocking reads are safe
 }
 
 static ts_result ts__path_open(ts_reader *reader)
@@ -2812,7 +2832,8 @@ static ts_result ts__path_open(ts_reader *reader)
 static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
 
-// What a header may claim whatever the file holds.
+// Checks what can be checked of a header without the file. Returns the fault or
+// NULL.
 static const char *ts__header_check(const ts_chunk_header *header)
 {
     const uint32_t raw_max =
@@ -2832,7 +2853,7 @@ static const char *ts__header_check(const ts_chunk_header *header)
     return NULL;
 }
 
-// Reads the header at an offset and checks all but the checksum.
+// Reads the header at an offset and checks everything but the checksum.
 static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
                                     ts__in_chunk *chunk)
 {
@@ -2852,13 +2873,13 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     return ts__in_chunk_bytes(header) > left ? ts__cut_short : ts__fine;
 }
 
-// Memory for the payload of a chunk; grows as needed.
+// A growing buffer for the payload of a chunk.
 typedef struct ts__scratch {
     uint8_t *bytes;
     size_t size;
 } ts__scratch;
 
-// What was in it stays.
+// Grows a buffer to `size` bytes; keeps its contents.
 static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
                             size_t size)
 {
@@ -2872,8 +2893,8 @@ static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
     return true;
 }
 
-// Checks a chunk's header as it stands in the file, the checksum and the
-// padding, which follows the payload.
+// Compares a chunk's header with the bytes in the file, and checks its checksum
+// and the padding after the payload.
 static ts__fault ts__in_chunk_verify(const ts__in_chunk *chunk,
                                      const uint8_t *head, uint64_t hash,
                                      const uint8_t *padding)
@@ -2894,7 +2915,7 @@ static uint64_t ts__in_chunk_seed(const uint8_t *head)
     return XXH3_64bits(head, offsetof(ts_chunk_header, checksum));
 }
 
-// The same of a chunk whose bytes, all of them, lie in memory.
+// Verifies a chunk whose bytes are all in memory.
 static ts__fault ts__in_chunk_verify_bytes(const ts__in_chunk *chunk,
                                            const uint8_t *bytes)
 {
@@ -2906,8 +2927,8 @@ static ts__fault ts__in_chunk_verify_bytes(const ts__in_chunk *chunk,
         payload + size);
 }
 
-// The same of a chunk of the file, a block at a time: a file with holes may
-// say that a chunk has any size.
+// Verifies a chunk of the file, block by block, as a sparse file may contain
+// chunks of any size.
 static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
                                           const ts__in_chunk *chunk)
 {
@@ -2931,7 +2952,7 @@ static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
                                padding);
 }
 
-// Checks all of a chunk that was not checked before. It lies inside the file.
+// Verifies a chunk, inside of the file, unless that was done before.
 static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
                                      ts__in_chunk *chunk)
 {
@@ -2946,8 +2967,8 @@ static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
     return fault;
 }
 
-// Gives a chunk's stored bytes once its checksum was right. Those of a file
-// are read, and checked, each time: they are the first ones of `scratch` then.
+// Gets a chunk's stored bytes if its checksum is right. The bytes of a file are
+// read and checked each time, into the beginning of `scratch`.
 static ts__fault ts__in_chunk_stored(const ts_reader *reader,
                                      ts__in_chunk *chunk, ts__scratch *scratch,
                                      const uint8_t **stored)
@@ -2965,8 +2986,8 @@ static ts__fault ts__in_chunk_stored(const ts_reader *reader,
 }
 
 #ifdef TRACESMITH_ZSTD
-// Room of a size in `scratch`, behind what was stored, for what is inflated,
-// and a context behind that.
+// Decompression: `scratch` holds the stored bytes, then the output, then the
+// context of zstd.
 typedef struct ts__inflation {
     const uint8_t *from;
     uint8_t *to;
@@ -3014,10 +3035,10 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
                : ts__corrupt("the chunk cannot be decompressed");
 }
 
-enum { TS__ZSTD_BLOCK = 128 << 10 }; // bytes that one gives, at most
+enum { TS__ZSTD_BLOCK = 128 << 10 }; // maximum output of a block
 
-// The first bytes of a compressed payload, whatever size all of it has: blocks
-// are inflated one by one until there are enough. room: for one beyond `size`.
+// Decompresses the first `size` bytes of a payload, block by block, whatever
+// its whole size. `to` has room for one block more.
 static bool ts__inflate_some(ZSTD_DCtx *context, uint8_t *to, size_t size,
                              const uint8_t *from, size_t left)
 {
@@ -3056,7 +3077,7 @@ static ts__fault ts__in_chunk_begin(const ts_reader *reader,
 }
 #endif
 
-// Gives a chunk's raw_size bytes once its checksum was right.
+// Gets a chunk's raw_size bytes, decompressed, if its checksum is right.
 static ts__fault ts__in_chunk_payload(const ts_reader *reader,
                                       ts__in_chunk *chunk, ts__scratch *scratch,
                                       const uint8_t **payload)
@@ -3075,8 +3096,8 @@ static ts__fault ts__in_chunk_payload(const ts_reader *reader,
 #endif
 }
 
-// Copies the first bytes of a payload that has so many: of a compressed one
-// without inflating the others, of another one without a look at them.
+// Copies the first bytes of a payload that has at least so many. The rest is
+// neither decompressed nor read.
 static ts__fault ts__in_chunk_first(const ts_reader *reader,
                                     ts__in_chunk *chunk, uint8_t *bytes,
                                     size_t size)
@@ -3099,7 +3120,7 @@ static ts__fault ts__in_chunk_first(const ts_reader *reader,
     return fault;
 }
 
-// Whether what ts__in_chunk_payload gives is a copy in its scratch.
+// Returns whether ts__in_chunk_payload puts a copy into its scratch.
 static bool ts__in_chunk_copied(const ts_reader *reader,
                                 const ts__in_chunk *chunk)
 {
@@ -3122,14 +3143,15 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
 // src/replay/reader/walk.h
 
 /*
-    Hops from header to header, checks the checksums of what it met in
-    parallel, and takes the chunks up to the first that is not valid; there
-    it searches on. How far it hops at once doubles from 1 after each damage,
-    so that little work is done twice, and does not depend on threads.
+    A walk finds the chunks of a file without its index. It hops from header to
+    header, verifies the checksums of the chunks found in parallel, and takes
+    them up to the first invalid one. There it searches for the next valid
+    chunk. The length of a hop starts at 1 after each damage and doubles, so
+    that little work is repeated; it does not depend on the number of threads.
 */
 enum { TS__HOP_MAX = 4096 };
 
-// For the chunks that were hopped to: they stand behind the table.
+// Verifies one of the chunks of the last hop, which lie behind the table.
 static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
 {
     const ts_reader *const reader = user;
@@ -3137,7 +3159,7 @@ static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
     ts__in_chunk_unseal(reader, &reader->chunks[reader->chunk_count + item]);
 }
 
-// Where the next word is that may begin a chunk, from an offset that is a
+// Returns the next offset at which a chunk may begin, from an offset that is a
 // multiple of 8; the size of the file if there is none.
 static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
 {
@@ -3153,7 +3175,8 @@ static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
     return reader->size;
 }
 
-// The next valid chunk behind an offset; the size of the file if none.
+// Returns the offset of the next valid chunk behind an offset; the size of the
+// file if there is none.
 static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
@@ -3163,7 +3186,8 @@ static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK)
             continue;
         if (chunk.header.sequence < reader->sequence) continue;
-        // A hostile file could make us hash it once for every 64 bytes.
+        // A budget, as a hostile file could have itself hashed once for every
+        // 64 bytes.
         if (chunk.header.stored_size > reader->search) break;
         reader->search -= chunk.header.stored_size;
         if (ts__in_chunk_unseal(reader, &chunk).result == TS_OK) return offset;
@@ -3171,7 +3195,7 @@ static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
     return reader->size;
 }
 
-// Appends up to `limit` chunks that look right; returns their count.
+// Appends up to `limit` chunks with plausible headers; *hopped: their number.
 static ts_result ts__walk_hop(ts_reader *reader, size_t limit, size_t *hopped)
 {
     uint64_t offset = reader->resume;
@@ -3198,7 +3222,7 @@ static bool ts__part_add(ts_reader *reader, const ts__in_chunk *chunk)
     return true;
 }
 
-// Takes a valid chunk: into the table, or as a part of the index.
+// Takes a valid chunk into the table, or as a part of the index.
 static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
 {
     const ts_chunk_header *const header = &chunk->header;
@@ -3225,8 +3249,8 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     return TS_OK;
 }
 
-// Takes the hopped chunks that are valid. The end of the table, which follows,
-// never overtakes them.
+// Takes the valid chunks of a hop. The end of the table never overtakes the
+// chunk that is read.
 static ts_result ts__walk_batch(ts_reader *reader, size_t limit, bool *all)
 {
     const size_t first = reader->chunk_count;
@@ -3256,8 +3280,8 @@ static ts__fault ts__walk_fault(const ts_reader *reader)
     return fault;
 }
 
-// Finds the next valid chunk and notes what lies before it. At the end of a
-// live trace this is a chunk that is just being written.
+// Finds the next valid chunk and reports the damage before it. At the end of a
+// live trace that may be a chunk which is just being written.
 static ts_result ts__walk_mend(ts_reader *reader)
 {
     const uint64_t offset = reader->resume;
@@ -3298,7 +3322,7 @@ static ts_result ts__walk_on(ts_reader *reader)
 /* ---- 11.7 Reader: index ------------------------------------------------- */
 // src/replay/reader/index.h
 
-// The end chunk, if the file has one where it belongs.
+// Finds the end chunk, if the file has one in its place.
 static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
 {
     const uint64_t header_bytes = sizeof(ts_file_header);
@@ -3312,7 +3336,8 @@ static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
 
 enum { TS__LOD_BYTES = TS_LOD_CELLS * 8 };
 
-// Gets at the payload of a part of the index, uncompressed.
+// Gets the decompressed payload of a part of the index. It lives as long as the
+// reader.
 static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
                                const uint8_t **payload)
 {
@@ -3333,7 +3358,7 @@ static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
     return fault;
 }
 
-// The pictures of a part's chunks: one for each events chunk, in order.
+// Locates the pictures of a part: one for each of its events chunks, in order.
 static bool ts__part_pictures(const uint8_t *payload,
                               const ts_chunk_header *header)
 {
@@ -3346,8 +3371,8 @@ static bool ts__part_pictures(const uint8_t *payload,
                                    events * TS__LOD_BYTES;
 }
 
-// Collects the parts from the last to the first. They must be valid and go
-// strictly backwards.
+// Collects the parts from the last to the first. They must be valid, and each
+// must lie before the one that refers to it.
 static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
@@ -3371,7 +3396,7 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
     return reader->part_count ? TS_OK : TS_ERR_NOT_FOUND;
 }
 
-// Takes a part's entries, which must stand in the file without a gap.
+// Takes the entries of a part; their chunks must be contiguous in the file.
 static ts_result ts__index_take(ts_reader *reader, const ts__part *part)
 {
     const uint8_t *lod =
@@ -3397,7 +3422,7 @@ static ts_result ts__index_take(ts_reader *reader, const ts__part *part)
     return TS_OK;
 }
 
-// Steps over a chunk that must stand here: a part of the index, or the end.
+// Steps over the chunk that must be here: a part of the index, or the end.
 static bool ts__index_step(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
@@ -3410,7 +3435,7 @@ static bool ts__index_step(ts_reader *reader, uint64_t offset)
     return true;
 }
 
-// TS_ERR_CORRUPT and others: do not trust the index, walk.
+// Reads the index. On any error but TS_ERR_MEMORY the caller walks instead.
 static ts_result ts__index_read(ts_reader *reader)
 {
     ts__in_chunk end;
@@ -3440,7 +3465,7 @@ static void ts__walk_reset(ts_reader *reader)
     reader->search = 4 * reader->size + (UINT64_C(1) << 30);
 }
 
-// Fills the chunk table, by the index if that can be trusted.
+// Fills the chunk table from the index if that is valid, else by a walk.
 static ts_result ts__index_or_walk(ts_reader *reader)
 {
     ts__walk_reset(reader);
@@ -3463,7 +3488,7 @@ static int ts__order_offset(const void *a, const void *b)
     return ts__order_u64(x->offset, y->offset);
 }
 
-// Gives the chunks that a part describes exactly their pictures.
+// Sets the pictures of the chunks that a part describes exactly.
 static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
                             uint32_t count)
 {
@@ -3485,7 +3510,7 @@ static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
     }
 }
 
-// After a walk: the pictures of the parts of an index that it met.
+// Takes the pictures from the index parts that a walk has found.
 static ts_result ts__index_pictures(ts_reader *reader)
 {
     ts__in_chunk part;
@@ -3507,7 +3532,7 @@ static ts_result ts__index_pictures(ts_reader *reader)
 /* ---- 11.8 Reader: dictionaries ------------------------------------------ */
 // src/replay/reader/dictionaries.h
 
-// The smallest body of an entry, by kind of chunk.
+// The minimum size of an entry's body, by kind of chunk.
 static const uint8_t ts__entry_min[] = {
     [TS_CHUNK_SITES] = sizeof(ts_site_entry),
     [TS_CHUNK_TRACKS] = sizeof(ts_track_entry),
@@ -3559,8 +3584,9 @@ static bool ts__table_add(ts_reader *reader, uint32_t kind, uint32_t id,
     return true;
 }
 
-// Copies the entries of a dictionary: aligned, with a zero byte behind each.
-// The 8 bytes before an entry's body in the file make up for both.
+// Copies the entries of a dictionary, each aligned and followed by a zero byte.
+// Padding and zero bytes fit into the space of the entries' 8-byte headers,
+// which are not copied.
 static bool ts__load_table(ts_reader *reader, const ts_chunk_header *header,
                            const uint8_t *payload)
 {
@@ -3665,7 +3691,7 @@ static ts_result ts__load_chunk(ts_reader *reader, ts__in_chunk *chunk)
     return fault.result == TS_ERR_MEMORY ? TS_ERR_MEMORY : TS_OK;
 }
 
-// Loads the dictionaries of the chunks that are new in the table.
+// Loads the dictionaries of chunks that were added to the table.
 static ts_result ts__load_all(ts_reader *reader)
 {
     for (; reader->loaded < reader->chunk_count; reader->loaded++) {
@@ -3677,7 +3703,7 @@ static ts_result ts__load_all(ts_reader *reader)
     return TS_OK;
 }
 
-// Merging is stable: definitions of one id stay in their order.
+// Merges stably, so that definitions of one id keep their order.
 static void ts__table_merge(const ts__item *from, size_t low, size_t middle,
                             size_t high, ts__item *to)
 {
@@ -3695,7 +3721,7 @@ static bool ts__table_sorted(const ts__table *table)
     return true;
 }
 
-// Sorts by id; of several definitions the last one stays.
+// Sorts by id; of several definitions the last one is kept.
 static bool ts__table_sort(ts_reader *reader, ts__table *table)
 {
     const size_t count = table->count, size = count * sizeof(ts__item);
@@ -3722,7 +3748,7 @@ static bool ts__table_sort(ts_reader *reader, ts__table *table)
     return true;
 }
 
-// An array by id, unless a hostile or odd trace has ids all over the place.
+// Builds an array by id, unless the ids of a hostile trace are too sparse.
 static bool ts__table_finish(ts_reader *reader, ts__table *table)
 {
     if (!ts__table_sort(reader, table)) return false;
@@ -3757,7 +3783,7 @@ static int ts__symbol_compare(const void *a, const void *b)
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
-// Orders symbols by place; of several the last one stays.
+// Sorts symbols by module and offset; of several the last one is kept.
 static bool ts__symbols_finish(ts_reader *reader)
 {
     const ts__table *const table = &reader->tables[TS_CHUNK_SYMBOLS];
@@ -3963,7 +3989,7 @@ static int ts__order_fact(const void *a, const void *b)
     return ts__order_u64(x->order, y->order);
 }
 
-// By track and key; of several values of a key the last one stays.
+// Sorts by track and key; of several values of a key the last one is kept.
 static void ts__facts_finish(ts_reader *reader)
 {
     ts__fact *const facts = reader->facts;
@@ -4037,12 +4063,12 @@ static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
 // src/replay/reader/clocks.h
 
 /*
-    A clock is a chain of straight segments between its samples; before the
-    first and behind the last the nearest segment goes on. All in integers:
+    A clock is piecewise linear between its samples; the first and the last
+    segment are extrapolated. Everything is computed in integers:
 
         raw = segment.raw + floor(x * ns / ticks),  x = tick - segment.start
 
-    For 0 <= x < span three multiplications do, without a division:
+    For 0 <= x < span three multiplications are enough, without a division:
     with ns = whole * ticks + rest and inverse = floor(rest * 2^64 / ticks),
     e = (x * inverse) >> 64 is floor(x * rest / ticks) or one less, because
     x * rest / ticks - x * inverse / 2^64 < x / 2^64 < 1.
@@ -4057,7 +4083,7 @@ static ts__int128 ts__floor_div(ts__int128 a, uint64_t b)
     return quotient - (a % (ts__int128)b < 0);
 }
 
-// Exact for every tick, but slow.
+// Converts any tick exactly, but slowly.
 static int64_t ts__segment_far(const ts__clocks *clocks,
                                const ts__segment *segment, uint64_t tick)
 {
@@ -4079,7 +4105,7 @@ static inline int64_t ts__segment_near(const ts__segment *segment, uint64_t x)
                      (left >= segment->ticks));
 }
 
-// The segment that a tick lies in or next to.
+// Finds the segment that contains a tick, or the nearest one.
 static const ts__segment *ts__segment_find(const ts__clocks *clocks,
                                            const ts__clock *clock,
                                            uint64_t tick)
@@ -4102,12 +4128,13 @@ static int ts__order_clock(const void *a, const void *b)
     return ts__order_u64(x->id, y->id);
 }
 
-// Clocks without a sample share the last one, which counts nanoseconds.
+// Finds a clock. Clocks without a sample share the last one of the set, which
+// counts nanoseconds.
 static const ts__clock *ts__clock_find(const ts__clocks *clocks, uint32_t id)
 {
     const ts__clock wanted = { .id = id };
     if (id < clocks->clock_count - 1 && clocks->clocks[id].id == id)
-        return &clocks->clocks[id]; // as most often
+        return &clocks->clocks[id]; // the usual case
     const ts__clock *const found =
         bsearch(&wanted, clocks->clocks, clocks->clock_count - 1, sizeof wanted,
                 ts__order_clock);
@@ -4130,7 +4157,7 @@ static int64_t ts__clock_time(const ts__clocks *clocks, uint32_t id,
     return ts__segment_far(clocks, segment, tick);
 }
 
-// Prepares ts__segment_near, as far as its results cannot overflow.
+// Prepares a segment for ts__segment_near, as far as results cannot overflow.
 static void ts__segment_finish(const ts__clocks *clocks, ts__segment *segment,
                                bool last)
 {
@@ -4145,7 +4172,7 @@ static void ts__segment_finish(const ts__clocks *clocks, ts__segment *segment,
     if (time > TS__TIME_MAX / 2 || time < -TS__TIME_MAX / 2) segment->span = 0;
 }
 
-// Times of `count` ticks of one clock, which may lie in several segments.
+// Converts `count` ticks of one clock, which may lie in several segments.
 static void ts__clock_times(const ts__clocks *clocks, uint32_t id,
                             const uint64_t *ticks, uint32_t count,
                             int64_t *times)
@@ -4171,7 +4198,7 @@ static int ts__order_sample(const void *a, const void *b)
     return ts__order_u64(x->order, y->order);
 }
 
-// A clock with a single sample: by its type or its known frequency.
+// Builds a clock with a single sample from its type or its known frequency.
 static void ts__clock_single(const ts_reader *reader, ts__clocks *clocks,
                              const ts_clock_entry *entry)
 {
@@ -4186,7 +4213,8 @@ static void ts__clock_single(const ts_reader *reader, ts__clocks *clocks,
     clocks->segments[clocks->segment_count++] = segment;
 }
 
-// Whether a sample can follow another one; `start` is the clock's first tick.
+// Returns whether a sample may follow another; `start`: the first tick of the
+// clock.
 static bool ts__sample_follows(const ts_clock_entry *next,
                                const ts_clock_entry *last, uint64_t start)
 {
@@ -4203,7 +4231,7 @@ static bool ts__sample_report(ts_reader *reader, ts__sample *sample)
     return ts__damage_note(reader, fault, sample->offset, 0);
 }
 
-// Adds one clock: `count` samples in the order of the file.
+// Adds one clock with `count` samples, in the order of the file.
 static bool ts__clock_build(ts_reader *reader, ts__clocks *clocks,
                             ts__sample *samples, size_t count)
 {
@@ -4234,8 +4262,8 @@ static bool ts__clock_build(ts_reader *reader, ts__clocks *clocks,
     return true;
 }
 
-// The clock of all ticks whose clock has no sample. Clock 0 is among them
-// when the trace has none at all: then the start is time 0.
+// Adds the clock that is used for every clock without a sample. If the trace
+// has no samples at all, clock 0 is one of these: then the start is time 0.
 static void ts__clock_unknown(const ts_reader *reader, ts__clocks *clocks)
 {
     const bool no_zero = clocks->clock_count == 0 || clocks->clocks[0].id != 0;
@@ -4252,7 +4280,7 @@ static void ts__clock_unknown(const ts_reader *reader, ts__clocks *clocks)
     if (no_zero) clocks->estimated = true;
 }
 
-// Room for as many clocks and segments as there are samples, and one more.
+// Allocates a set with room for one clock and segment per sample, and one more.
 static ts__clocks *ts__clocks_make(ts_reader *reader)
 {
     const size_t count = reader->sample_count + 1;
@@ -4282,7 +4310,7 @@ static void ts__clocks_realtimes(const ts_reader *reader, ts__clocks *clocks)
     }
 }
 
-// The header is damaged: the first sample of clock 0 was taken at the start.
+// With a damaged header the first sample of clock 0 counts as the start.
 static void ts__clocks_start(ts_reader *reader)
 {
     for (size_t i = 0; i < reader->sample_count; i++) {
@@ -4294,7 +4322,7 @@ static void ts__clocks_start(ts_reader *reader)
     }
 }
 
-// Every clock, from the samples, which are sorted by clock.
+// Builds every clock from the samples, which are sorted by clock.
 static bool ts__clocks_build(ts_reader *reader, ts__clocks *clocks)
 {
     ts__sample *const samples = reader->samples;
@@ -4311,7 +4339,7 @@ static bool ts__clocks_build(ts_reader *reader, ts__clocks *clocks)
     return true;
 }
 
-// Frees the sets that a newer one has replaced and no cursor goes by.
+// Frees replaced sets that no cursor uses any more.
 static void ts__clocks_sweep(ts_reader *reader)
 {
     ts__clocks **link = &reader->clocks->older;
@@ -4326,7 +4354,7 @@ static void ts__clocks_sweep(ts_reader *reader)
     }
 }
 
-// Makes the start of the trace time 0.
+// Sets the base so that the start of the trace is time 0.
 static void ts__clocks_base(const ts_reader *reader, ts__clocks *clocks)
 {
     const uint64_t start = reader->header.start_tick;
@@ -4397,8 +4425,8 @@ TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
     return false;
 }
 
-// Between two samples linearly, so that the clock's corrections are spread;
-// outside by the distance to the nearest.
+// Interpolates between two samples, so that corrections of the clock are spread
+// evenly; outside it extrapolates from the nearest sample at the rate of 1.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
 {
     const ts__clocks *const clocks = reader->clocks;
@@ -4508,7 +4536,7 @@ _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 static const uint64_t ts__known_events = 0 TS_EVENTS(TS__X);
 #undef TS__X
 
-// Whether a chunk holds events that this version knows.
+// Returns whether a chunk holds events of a kind that this version knows.
 static bool ts__in_chunk_known(const ts_chunk_header *header)
 {
     return header->kind == TS_CHUNK_EVENTS && header->event < 64 &&
@@ -4527,15 +4555,16 @@ static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,
 {
     ts_chunk_info info = { chunk->offset, chunk->header, 0, 0 };
     const ts_chunk_header *const header = &chunk->header;
-    info.header.checksum = 0; // the index has none
+    info.header.checksum = 0; // an index entry has none
     if (header->kind != TS_CHUNK_EVENTS || !header->count) return info;
     info.first_ns = ts__clock_time(clocks, header->clock, header->first);
     info.last_ns = ts__clock_time(clocks, header->clock, header->last);
     return info;
 }
 
-// Modulo 2^64 every tick is near some sample; times of a chunk that lies half
-// the circle away would jump.
+// Returns whether the ticks of a chunk can be converted. Ticks are compared
+// with samples modulo 2^64: in a chunk 2^63 ticks away from them the times
+// would jump.
 static bool ts__in_chunk_timed(const ts__clocks *clocks,
                                const ts__in_chunk *chunk)
 {
@@ -4606,7 +4635,7 @@ static void ts__info_finish(ts_reader *reader)
     info->launch_count = (uint32_t)reader->tables[TS_CHUNK_LAUNCHES].count;
 }
 
-// Everything that follows from the chunk table.
+// Loads and derives everything that the chunk table leads to.
 static ts_result ts__reader_finish(ts_reader *reader)
 {
     ts_result result = ts__load_all(reader);
@@ -4622,8 +4651,9 @@ static ts_result ts__reader_finish(ts_reader *reader)
     return result;
 }
 
-// Whether the recorder of a sidecar lives. Its lock belongs to the open file:
-// looking disturbs none, even one of this process. Taking it keeps others out.
+// Returns whether the recorder of a sidecar lives, by its lock. Locks belong to
+// the open file, so that the query disturbs no recorder, not even one in this
+// process. take: take the lock to keep others out.
 static bool ts__sidecar_locked(int fd, bool take)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -4631,8 +4661,9 @@ static bool ts__sidecar_locked(int fd, bool take)
     return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// Whether the writer of a trace that has no end lives (TS_ERR_BUSY), left a
-// sidecar (TS_ERR_STATE), or what ts__leftover_find says.
+// The state of a trace without an end: TS_ERR_BUSY if its writer lives,
+// TS_ERR_STATE if the writer left a sidecar, else the result of
+// ts__leftover_find.
 static ts_result ts__leftover_state(const ts_reader *reader)
 {
     ts__leftover found;
@@ -4645,8 +4676,7 @@ static ts_result ts__leftover_state(const ts_reader *reader)
     return locked ? TS_ERR_BUSY : TS_ERR_STATE;
 }
 
-// Lets ts_salvage finish a trace whose writer is gone. Returns whether the
-// file has changed.
+// Salvages a trace whose writer is gone. Returns whether the file has changed.
 static bool ts__reader_salvage(ts_reader *reader)
 {
     ts_info *const info = &reader->info;
@@ -4667,8 +4697,8 @@ static bool ts__reader_salvage(ts_reader *reader)
     return info->salvage == TS_OK;
 }
 
-// Sees what the file has become; false if its size is the same. What has been
-// read is never given up again.
+// Updates the size of the file. False if it is unchanged, or smaller than what
+// was already read: chunks that were read are kept.
 static bool ts__reader_grow(ts_reader *reader)
 {
     struct stat file;
@@ -4704,7 +4734,7 @@ static ts_result ts__header_read(ts_reader *reader)
                                                              : TS_ERR_MEMORY;
 }
 
-// The header is damaged: the first valid chunk tells the session.
+// With a damaged header the first valid chunk determines the session.
 static void ts__header_guess(ts_reader *reader)
 {
     ts__in_chunk chunk;
@@ -4834,7 +4864,8 @@ TS_API void ts_reader_close(ts_reader *reader)
     ts__mem_put(&allocator, reader, sizeof *reader);
 }
 
-// The damage at the end of the file was perhaps only a chunk half written.
+// Removes the damage at the end of the file: it may have been a chunk that was
+// only half written.
 static void ts__refresh_tail(ts_reader *reader)
 {
     if (!reader->tail_damage) return;
@@ -4853,8 +4884,8 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
     if (reader->fd < 0 || reader->info.finished) return false;
     const bool lived = reader->info.live;
     bool more = ts__reader_grow(reader);
-    // Nothing new may mean that the writer is gone. It may have written its
-    // last words before we saw that.
+    // If there is nothing new, the writer may be gone. It may have written more
+    // between the two checks, so check the size again.
     if (!more) {
         more = ts__reader_salvage(reader);
         if (ts__reader_grow(reader) || reader->info.live != lived) more = true;
@@ -4933,12 +4964,13 @@ typedef struct ts__column {
     bool present;
 } ts__column;
 
-typedef struct ts__columns { // of a chunk, found but not decoded
+// The columns of a chunk: located, not decoded.
+typedef struct ts__columns {
     ts__column column[TS_COLUMN_LIMIT];
     uint32_t count;
 } ts__columns;
 
-// Blocks of 64 values, each of its own width: checks that they fill `size`.
+// Checks that the blocks of 64 values, each with its own width, fill `size`.
 static const char *ts__pack_check(const uint8_t *data, uint32_t size,
                                   uint32_t count)
 {
@@ -5000,8 +5032,8 @@ static const char *ts__column_check(const ts__column *column, uint32_t count)
     }
 }
 
-// Finds the columns in a payload. Afterwards their data can be read without
-// further checks, and 8 bytes may be loaded at any value.
+// Locates and checks the columns in a payload. Afterwards their data can be
+// read without further checks, and 8 bytes may be loaded at any value.
 static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
                                     uint32_t count, ts__columns *columns)
 {
@@ -5033,8 +5065,9 @@ static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
     return NULL;
 }
 
-// One of a row of values of `width` bits. Up to 57 bits and a shift of at
-// most 7 fit into one load; what is beyond is in the next byte.
+// Gets one value of an array of `width`-bit values. A value of up to 57 bits,
+// shifted by at most 7, fits into one 8-byte load; a wider one ends in the next
+// byte.
 static inline __attribute__((always_inline)) uint64_t
 ts__unpack_one(const uint8_t *data, uint32_t width, uint32_t index)
 {
@@ -5045,8 +5078,8 @@ ts__unpack_one(const uint8_t *data, uint32_t width, uint32_t index)
     return width ? value & UINT64_MAX >> (64 - width) : 0;
 }
 
-// Eight values fill whole bytes: with a constant width, each of the eight is
-// at a constant place.
+// Decodes values in groups of eight. Eight values fill whole bytes, so that
+// with a constant width each of them has a constant offset.
 static inline __attribute__((always_inline)) void
 ts__unpack(const uint8_t *data, uint32_t width, uint32_t count, uint64_t base,
            uint64_t *values)
@@ -5061,8 +5094,8 @@ ts__unpack(const uint8_t *data, uint32_t width, uint32_t count, uint64_t base,
         values[i] = base + ts__unpack_one(data, width, j);
 }
 
-// Most blocks are full and narrow: there count and width are constants to the
-// compiler.
+// Most blocks are full and narrow. For them count and width are compile-time
+// constants.
 #define TS__WIDTHS(X) \
     X(0) \
     X(1) \
@@ -5139,7 +5172,7 @@ static inline uint64_t ts__unzigzag(uint64_t stored)
 }
 
 // Decodes a column that ts__columns_find has checked; zeros if it is absent.
-// Transforms that want other columns are left to ts__gaps_decode,
+// Transforms that need other columns are applied by ts__gaps_decode,
 // ts__submitted_decode and ts__queued_decode.
 static void ts__column_decode(const ts__column *column, uint32_t count,
                               uint64_t *values)
@@ -5161,7 +5194,7 @@ static void ts__column_decode(const ts__column *column, uint32_t count,
     }
 }
 
-// Starts that are stored as distances from the end before them.
+// Decodes starts that are stored as distances from the previous end.
 static void ts__gaps_decode(const ts__column *column, uint32_t count,
                             const uint64_t *durations, uint64_t *starts)
 {
@@ -5173,7 +5206,7 @@ static void ts__gaps_decode(const ts__column *column, uint32_t count,
     }
 }
 
-// Submissions that are stored as distances from `queued`, NULL: all zero.
+// Decodes `submitted` that is stored as distances from `queued` (NULL: zeros).
 static void ts__submitted_decode(const ts__column *column, uint32_t count,
                                  const uint64_t *queued, uint64_t *values)
 {
@@ -5182,8 +5215,8 @@ static void ts__submitted_decode(const ts__column *column, uint32_t count,
         values[i] = (queued ? queued[i] : 0) - ts__unzigzag(values[i]);
 }
 
-// Moments of issue that are stored as distances from the one before, as what
-// they are before the start.
+// Decodes times of issue that are stored as distances from the previous one, as
+// distances before the start of the event.
 static void ts__queued_decode(const ts__column *column, uint32_t count,
                               const uint64_t *starts, uint64_t *values)
 {
@@ -5199,12 +5232,12 @@ static void ts__queued_decode(const ts__column *column, uint32_t count,
 // src/replay/reader/events.h
 
 /*
-    ts_columns.memory, one u64 for each row in each part:
+    Layout of ts_columns.memory, each part with one u64 per row:
 
         start_ns | duration_ns | ticks | a | b | c | values ... | texts ...
 
-    While times are decoded, start_ns is the stack of zones, a the leads and
-    then the ends, b and c are nest and tail.
+    While times are decoded, start_ns holds the stack of zones, a the leads and
+    then the ends, b and c the columns nest and tail.
 */
 enum { TS__DECODE_BYTES_MAX = 1 << 30, TS__DECODE_FIXED = 6 };
 
@@ -5214,12 +5247,12 @@ static const uint64_t ts__columns_hidden =
     TS__COLUMN_BIT(START) | TS__COLUMN_BIT(DURATION) | TS__COLUMN_BIT(NEST) |
     TS__COLUMN_BIT(LEAD) | TS__COLUMN_BIT(TAIL) | TS__COLUMN_BIT(TEXT) |
     TS__COLUMN_BIT(TRACK);
-static const uint64_t ts__columns_numbers = // values are u32
+static const uint64_t ts__columns_numbers = // these values are u32
     TS__COLUMN_BIT(SITE) | TS__COLUMN_BIT(NAME) | TS__COLUMN_BIT(POOL) |
     TS__COLUMN_BIT(CATEGORY) | TS__COLUMN_BIT(STACK) | TS__COLUMN_BIT(THREAD) |
     TS__COLUMN_BIT(LAUNCH) | TS__COLUMN_BIT(PEER);
 
-// Whether a column gets an array of its own in ts_columns.values.
+// Returns whether a column gets an array in ts_columns.values.
 static bool ts__column_shown(const ts__columns *found, uint32_t column)
 {
     const ts__column *const one = &found->column[column];
@@ -5239,8 +5272,8 @@ static bool ts__columns_fit(const ts_reader *reader, ts_columns *columns,
     return columns->memory != NULL;
 }
 
-// The zones' times from what is inside them (section 8.1 of the format).
-// lead receives the ends; stack has room for header->count.
+// Computes the times of zones from those of the zones inside them (section 8.1
+// of the format). `lead` receives the ends; `stack` has header->count elements.
 static const char *ts__zones_decode(const ts_chunk_header *header,
                                     const uint64_t *nest, uint64_t *lead,
                                     const uint64_t *tail, uint64_t *ticks,
@@ -5265,7 +5298,7 @@ static const char *ts__zones_decode(const ts_chunk_header *header,
     return outside ? "a zone lies outside its chunk's time" : NULL;
 }
 
-// durations receives the ends.
+// Decodes the times of events other than zones. `durations` receives the ends.
 static const char *ts__moments_decode(const ts_chunk_header *header,
                                       const uint64_t *ticks,
                                       uint64_t *durations)
@@ -5280,7 +5313,7 @@ static const char *ts__moments_decode(const ts_chunk_header *header,
     return outside ? "an event lies outside its chunk's time" : NULL;
 }
 
-// Fills start_ns, duration_ns and the ticks; `at` is the memory.
+// Sets start_ns, duration_ns and the ticks; `at` is the memory.
 static const char *ts__times_decode(const ts__clocks *clocks,
                                     const ts_chunk_header *header,
                                     const ts__columns *found, uint64_t *at,
@@ -5316,7 +5349,7 @@ static const char *ts__times_decode(const ts__clocks *clocks,
     return NULL;
 }
 
-// Values that must be u32: cut off, they would name something else.
+// Checks that values fit u32: truncated, they would refer to something else.
 static const char *ts__numbers_check(const uint64_t *values, uint32_t count)
 {
     uint64_t all = 0;
@@ -5325,7 +5358,7 @@ static const char *ts__numbers_check(const uint64_t *values, uint32_t count)
     return all > UINT32_MAX ? "an identifier has more than 32 bits" : NULL;
 }
 
-// Decodes the columns that callers see to *at, which moves on.
+// Decodes the visible columns to *at and advances it.
 static const char *ts__values_decode(const ts__columns *found, uint64_t **at,
                                      ts_columns *columns)
 {
@@ -5418,7 +5451,7 @@ static void ts__columns_reset(ts_columns *columns)
     *columns = kept;
 }
 
-// Decodes a chunk of known events; reports nothing.
+// Decodes a chunk of known events. Adds nothing to the list of damages.
 static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
                             size_t index, ts_columns *columns)
 {
@@ -5488,7 +5521,7 @@ static bool ts__filter_timed(const ts_filter *filter)
     return filter && (filter->from_ns || filter->to_ns);
 }
 
-// Whether a chunk may hold events of a filter.
+// Returns whether a chunk may hold events that match a filter.
 static bool ts__in_chunk_wanted(const ts_reader *reader,
                                 const ts_filter *filter,
                                 const ts__in_chunk *chunk)
@@ -5507,8 +5540,8 @@ static bool ts__in_chunk_wanted(const ts_reader *reader,
 
 typedef struct ts__scan {
     ts_reader *reader;
-    size_t *chunks;    // their indexes
-    ts__fault *faults; // of each
+    size_t *chunks;    // indices of the chunks to scan
+    ts__fault *faults; // of each chunk
     size_t count;
     ts_columns *columns; // of each thread
     uint32_t threads;
@@ -5540,7 +5573,7 @@ static bool ts__scan_open(ts__scan *scan)
     return scan->columns && scan->chunks && scan->faults;
 }
 
-// Reports in the order of the file, whatever thread found it first.
+// Reports faults in the order of the file, whichever thread found them first.
 static ts_result ts__scan_result(ts__scan *scan)
 {
     ts_result first = TS_OK;
@@ -5597,7 +5630,7 @@ static ts__fault ts__blob_check(const ts_chunk_header *header,
     return same ? ts__fine : ts__corrupt("the blob has another hash");
 }
 
-// Checks whatever this version can know about a chunk.
+// Checks everything that this version knows about a chunk.
 static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
 {
     ts__scan *const scan = user;
@@ -5652,8 +5685,8 @@ static int ts__order_blob(const void *a, const void *b)
     return ts__order_u64(x->chunk, y->chunk);
 }
 
-// Adds a blob to the list. Only its hash is read, and checked when somebody
-// asks for it: a compressed one may say that it has any size.
+// Adds a blob to the list. Only its hash is read. The contents are read and
+// checked on request, as a compressed blob may claim any size.
 static ts_result ts__blob_add(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
@@ -5678,17 +5711,17 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 }
 
 /*
-    What is asked for: a blob of a size. A compressed one has to fit. It is
-    read into `lent`, where it is until something else is put there, or, if
-    that is NULL, stays until ts_reader_blobs_free.
+    Limits for a requested blob. It is read into the caller's buffer `lent`,
+    where it is valid until the next use of that buffer; if `lent` is NULL, it
+    is kept until ts_reader_blobs_free.
 */
 typedef struct ts__blob_limits {
     uint64_t least, most; // bytes
-    uint64_t inflated;    // those of a compressed one, at most
+    uint64_t inflated;    // maximum bytes of a compressed one
     ts__scratch *lent;
 } ts__blob_limits;
 
-// Checks a blob and gives its bytes.
+// Reads and checks a blob, and gets its bytes.
 static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
                                const ts__blob_limits *wish,
                                const uint8_t **bytes)
@@ -5728,7 +5761,7 @@ static ts_result ts__blobs_list(ts_reader *reader)
     return TS_OK;
 }
 
-// The first blob of a hash that can be read and has a size that is wanted.
+// Gets the first readable blob with a hash whose size is within the limits.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
                                const ts__blob_limits *wish,
                                const uint8_t **bytes, size_t *size)
@@ -5752,7 +5785,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         if (*size < wish->least || *size > wish->most) continue;
         if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
         if (blob->age && blob->age != reader->copies_age)
-            blob->bytes = NULL; // it was freed
+            blob->bytes = NULL; // the copy was freed
         *bytes = blob->bytes;
         result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
@@ -5760,8 +5793,8 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
     return result;
 }
 
-// The bytes are NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with a size:
-// it is there, and has another size than is wanted.
+// *bytes is NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with *size set:
+// the blob exists, but its size is outside of the limits.
 static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
                                  const ts__blob_limits *wish,
                                  const uint8_t **bytes, size_t *size)
@@ -5836,19 +5869,20 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
 // src/replay/reader/cursor.h
 
 /*
-    Chunks wait in the order of their first event. When time reaches one, it
-    is decoded, its rows are put in order and it becomes a run; a heap gives
-    the run whose next event comes first.
+    Chunks wait in the order of their first event. When the cursor reaches that
+    time, the chunk is decoded, its rows are sorted, and it becomes a run. A
+    heap yields the run whose next event comes first.
 */
 typedef struct ts__run {
     struct ts__run *next_free;
     ts_columns columns;
-    uint32_t *rows; // in order; then as much room for sorting
+    uint32_t *rows; // sorted; followed by as much scratch space
     size_t room;
     uint32_t count, next;
 } ts__run;
 
-typedef struct ts__head { // the next event of a run
+// The next event of a run.
+typedef struct ts__head {
     int64_t start, duration;
     uint32_t track, row;
     ts__run *run;
@@ -5861,15 +5895,15 @@ typedef struct ts__waiting {
 
 struct ts_cursor {
     ts_reader *reader;
-    ts__clocks *clocks; // those of the time of the open
+    ts__clocks *clocks; // the current set when the cursor was opened
     ts_filter filter;
     uint32_t *tracks; // of the filter, sorted
     ts__waiting *waiting;
     size_t waiting_count, waiting_room, waiting_next;
     ts__head *heads;
     size_t head_count, head_room;
-    ts__run *runs;  // without events, to be used again
-    ts__run *spent; // its last event is in the caller's hands
+    ts__run *runs;  // finished, for reuse
+    ts__run *spent; // finished, but the caller still uses its last event
     ts_result result;
 };
 
@@ -5891,7 +5925,8 @@ static inline uint32_t ts__row_track(const ts_columns *columns, uint32_t row)
     return columns->tracks ? columns->tracks[row] : columns->track;
 }
 
-// The order of two rows of a chunk. A zone stands behind those inside it.
+// Returns whether row a of a chunk comes before row b. A chunk holds a zone
+// behind the zones inside it.
 static inline bool ts__row_before(const ts_columns *columns, uint32_t a,
                                   uint32_t b)
 {
@@ -5907,7 +5942,7 @@ static inline bool ts__row_before(const ts_columns *columns, uint32_t a,
     return columns->kind == TS_EVENT_ZONE ? a > b : a < b;
 }
 
-// The same for the heads of two runs.
+// Returns whether the head of one run comes before that of another.
 static bool ts__head_before(const ts__head *a, const ts__head *b)
 {
     if (a->start != b->start) return a->start < b->start;
@@ -5992,7 +6027,7 @@ static bool ts__rows_sorted(const ts_columns *columns, const uint32_t *rows,
     return true;
 }
 
-// Merges; `spare` is as large as `rows`.
+// Merge sort; `spare` is as large as `rows`.
 static void ts__rows_sort(const ts_columns *columns, uint32_t *rows,
                           uint32_t *spare, size_t count)
 {
@@ -6030,7 +6065,7 @@ static void ts__rows_deal(const int64_t *start_ns, int64_t least,
 #undef TS__DIGIT
 }
 
-// Sorts by start, which for most chunks takes two passes, then what is equal.
+// Sorts by start, which takes two passes for most chunks, then equal starts.
 static void ts__rows_radix(const ts_columns *columns, uint32_t *rows,
                            uint32_t *spare, size_t count)
 {
@@ -6058,7 +6093,7 @@ static void ts__rows_radix(const ts_columns *columns, uint32_t *rows,
     }
 }
 
-// Sorts run->rows; there is as much room behind them.
+// Sorts run->rows, with as much scratch space behind them.
 static void ts__run_sort(ts__run *run)
 {
     const ts_columns *const columns = &run->columns;
@@ -6106,8 +6141,8 @@ static void ts__run_put(ts_cursor *cursor, ts__run *run)
     cursor->runs = run;
 }
 
-// Time has reached a chunk: makes it a run, unless it is damaged or nothing
-// of it is wanted.
+// Makes a run of a chunk that the cursor has reached, unless it is damaged or
+// no row matches the filter.
 static ts_result ts__run_open(ts_cursor *cursor, size_t chunk)
 {
     ts_reader *const reader = cursor->reader;
@@ -6130,7 +6165,7 @@ static ts_result ts__run_open(ts_cursor *cursor, size_t chunk)
     return result;
 }
 
-// Opens every chunk whose events may come before the first of the heap.
+// Opens every chunk whose events may come before the first one of the heap.
 static bool ts__cursor_reach(ts_cursor *cursor)
 {
     while (cursor->waiting_next < cursor->waiting_count) {
@@ -6173,7 +6208,7 @@ TS_API ts_result ts_cursor_result(const ts_cursor *cursor)
     return cursor->result;
 }
 
-// Copies the filter; its tracks get sorted.
+// Copies the filter with its tracks sorted.
 static bool ts__cursor_filter(ts_cursor *cursor, const ts_filter *filter)
 {
     if (!filter) return true;
@@ -6302,31 +6337,32 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
 #include <string.h>
 
 /*
-    Loading, building and looking at a trace takes dozens of blocks of many
-    megabytes, most of them for a while. malloc gives each back to the system,
-    which clears every page before it hands it out again; that is a third of
-    the time of ten million operations. So big blocks are cut from regions
-    that are kept until all is closed, and a block that was freed, whole or in
-    parts, is the next one. Regions consist of big pages, where the system has
-    such. Small blocks are malloc's.
+    Loading and analysing a trace allocates dozens of blocks of many megabytes,
+    most of them for a short time. malloc would return each to the system, which
+    clears every page before it hands it out again: a third of the time for ten
+    million operations. Therefore big blocks are carved out of regions that are
+    kept until the arena is closed, and freed blocks are reused, whole or in
+    parts. Regions use huge pages where the system has them. Small blocks come
+    from malloc.
 
-    Threads: one lock; there are few big blocks.
+    Threads: any, under one lock; big blocks are few.
 */
-#define TS__ARENA_LEAST  (UINT32_C(1) << 20) // bytes of a big block
-#define TS__ARENA_PIECE  (UINT32_C(1) << 14) // all sizes are multiples of it
-#define TS__ARENA_REGION (UINT32_C(1) << 24) // of the first region
-#define TS__ARENA_PAGE   (UINT32_C(1) << 21) // regions begin and end at one
+#define TS__ARENA_LEAST  (UINT32_C(1) << 20) // minimum size of a big block
+#define TS__ARENA_PIECE  (UINT32_C(1) << 14) // granularity of sizes
+#define TS__ARENA_REGION (UINT32_C(1) << 24) // size of the first region
+#define TS__ARENA_PAGE   (UINT32_C(1) << 21) // alignment of regions
 
-typedef struct ts__extent { // of a region, free or not
+// A part of a region, free or used.
+typedef struct ts__extent {
     char *from;
     size_t size;
-    bool used, first; // first: of its region
+    bool used, first; // first: the first one of its region
 } ts__extent;
 
 typedef struct ts__arena {
     pthread_mutex_t lock;
     uint32_t users;
-    size_t size; // of all regions
+    size_t size; // sum of all regions
     ts__extent *extents;
     size_t count, capacity;
 } ts__arena;
@@ -6347,8 +6383,8 @@ static bool ts__extent_insert(ts__arena *arena, size_t at, ts__extent extent)
     return true;
 }
 
-// Leaves the extent with `size` bytes; what is beyond is free. Without memory
-// for that it stays as it is.
+// Cuts an extent down to `size` bytes and frees the rest. Without memory for
+// the new extent it stays unchanged.
 static void ts__extent_split(ts__arena *arena, size_t at, size_t size)
 {
     const ts__extent whole = arena->extents[at];
@@ -6358,7 +6394,7 @@ static void ts__extent_split(ts__arena *arena, size_t at, size_t size)
         arena->extents[at].size = size;
 }
 
-// Adds the next extent to this one, if both are free and side by side.
+// Merges the next extent into this one, if both are free and adjacent.
 static void ts__extent_join(ts__arena *arena, size_t at)
 {
     if (at + 1 >= arena->count) return;
@@ -6373,8 +6409,8 @@ static size_t ts__arena_pages(size_t size)
     return (size + TS__ARENA_PAGE - 1) & ~(size_t)(TS__ARENA_PAGE - 1);
 }
 
-// Of equal regions there would be more and more; a little more than what there
-// is costs nothing before it is used.
+// Adds a region of at least half the size of all regions so far, as regions of
+// equal size would become too many. Memory that is not touched costs nothing.
 static bool ts__arena_grow(ts__arena *arena, size_t size)
 {
     size_t most = arena->size / 2;
@@ -6384,7 +6420,7 @@ static bool ts__arena_grow(ts__arena *arena, size_t size)
     most = ts__arena_pages(most);
     void *block = NULL;
     if (posix_memalign(&block, TS__ARENA_PAGE, most)) {
-        // Where the address space is limited, what is needed may still fit.
+        // In a limited address space the needed size alone may still fit.
         most = ts__arena_pages(size);
         if (posix_memalign(&block, TS__ARENA_PAGE, most)) return false;
     }
@@ -6405,7 +6441,8 @@ static size_t ts__arena_round(size_t size)
     return (size + TS__ARENA_PIECE - 1) & ~(size_t)(TS__ARENA_PIECE - 1);
 }
 
-// The first that is free and large enough: what came first was used most.
+// Takes the first free extent that is large enough: memory in front is the most
+// likely to have been touched before.
 static void *ts__arena_take(ts__arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2) return NULL;
@@ -6436,7 +6473,7 @@ static void ts__arena_free(ts__arena *arena, const void *block)
     if (at && !arena->extents[at].first) ts__extent_join(arena, at - 1);
 }
 
-// Whether a block has `size` bytes now, where it is.
+// Resizes a block in place. Returns whether it has `size` bytes now.
 static bool ts__arena_stretch(ts__arena *arena, const void *block, size_t size)
 {
     const size_t at = ts__arena_find(arena, block);
@@ -6482,7 +6519,7 @@ static void *ts__arena_locked(ts__arena *arena, void *ptr, size_t old_size,
     return block;
 }
 
-// An arena's resize() of ts_allocator; without an arena, malloc's.
+// The resize() of ts_allocator for an arena; user NULL: plain malloc.
 static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
                               size_t new_size)
 {
@@ -6501,8 +6538,9 @@ static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
 }
 
 /*
-    The allocator that is wanted. Without one it is a new arena; one that
-    another object has already is shared, and lives as long as either.
+    Returns the allocator to use: the given one, or a new arena if none is
+    given. An arena of another object is shared; it lives as long as any user of
+    it.
 */
 static ts_allocator ts__arena_open(const ts_allocator *wanted)
 {
@@ -6550,8 +6588,8 @@ static void ts__arena_close(const ts_allocator *a)
 #include <string.h>
 #include <unistd.h>
 
-// Recorded times lie within, computed ones within four times that, so that
-// neither a sum nor a difference of two can overflow.
+// Recorded times lie within this limit and computed ones within four times of
+// it, so that neither a sum nor a difference of two overflows.
 #define TS__REPLAY_TIME_MAX (INT64_C(1) << 60)
 #define TS__REPLAY_SUM_MAX  ((INT64_C(1) << 62) - 1)
 #define TS__REPLAY_OPS_MAX  (UINT32_C(1) << 31)
@@ -6564,7 +6602,8 @@ static int64_t ts__replay_add(int64_t a, int64_t b)
     return sum < -TS__REPLAY_SUM_MAX ? -TS__REPLAY_SUM_MAX : sum;
 }
 
-// A block of count elements, one at least; grows by doubling.
+// A growing array. Grows by doubling; a non-empty block has room for one
+// element at least.
 typedef struct ts__rvec {
     void *data;
     size_t count, capacity, size; // size: of an element
@@ -6577,7 +6616,7 @@ static void ts__rvec_close(const ts_allocator *a, ts__rvec *v)
     v->count = v->capacity = 0;
 }
 
-// Room for `capacity` elements in all; keeps what there is.
+// Reserves room for `capacity` elements in all and keeps the present ones.
 static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
                              size_t capacity)
 {
@@ -6593,7 +6632,7 @@ static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
     return true;
 }
 
-// Gives back what is not used; if that cannot be, all stays as it is.
+// Returns unused memory; on failure the array stays unchanged.
 static void ts__rvec_trim(const ts_allocator *a, ts__rvec *v)
 {
     const size_t capacity = v->count ? v->count : 1;
@@ -6605,7 +6644,7 @@ static void ts__rvec_trim(const ts_allocator *a, ts__rvec *v)
     v->capacity = capacity;
 }
 
-// One more element, not filled in; NULL without memory.
+// Appends an uninitialised element; NULL without memory.
 static void *ts__rvec_push(const ts_allocator *a, ts__rvec *v, size_t size)
 {
     if (v->count == v->capacity &&
@@ -6623,7 +6662,8 @@ static bool ts__rvec_fill(const ts_allocator *a, ts__rvec *v, size_t size,
     return true;
 }
 
-// Open addressing with linear probing. A value of TS_NODE_NONE is no entry.
+// A hash map: open addressing with linear probing. The value TS_NODE_NONE marks
+// a free slot.
 typedef struct ts__rmap_entry {
     uint64_t key;
     uint32_t value;
@@ -6638,7 +6678,7 @@ static ts__rmap_entry *ts__rmap_slot(const ts__rmap *map, uint64_t key)
 {
     ts__rmap_entry *const entries = (ts__rmap_entry *)map->entries.data;
     const size_t mask = map->entries.count - 1;
-    // Fibonacci hashing: the high bits of the product are the mixed ones.
+    // Fibonacci hashing: the high bits of the product are well mixed.
     size_t i = (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
     while (entries[i].value != TS_NODE_NONE && entries[i].key != key)
         i = (i + 1) & mask;
@@ -6680,11 +6720,10 @@ static bool ts__rmap_put(const ts_allocator *a, ts__rmap *map, uint64_t key,
 }
 
 /*
-    A stable sort of indices by u64 keys, linear in their number: into many
-    buckets of equal width, where the keys are spread so evenly that what is
-    left to do in them is little, else by digits, of which those that are equal
-    in all keys are left out. For several keys sort by the least significant
-    one first.
+    A stable sort of indices by u64 keys, in linear time. Keys that are spread
+    evenly go into buckets of equal width, which leaves little to sort within
+    the buckets. Other keys are radix-sorted; digits that are equal in all keys
+    are skipped. For several keys sort by the least significant one first.
 */
 typedef struct ts__rsort {
     ts__rvec keys[2], index[2];
@@ -6711,7 +6750,7 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
     ts__rvec_close(a, &s->counts);
 }
 
-// Keeps the order alone.
+// Frees everything but the resulting order.
 static void ts__rsort_shed(const ts_allocator *a, ts__rsort *s)
 {
     ts__rvec_close(a, &s->keys[0]);
@@ -6759,8 +6798,8 @@ static void ts__rsort_pass(ts__rsort *s, size_t count, int shift,
     ts__rsort_swap(s);
 }
 
-// The least shift with which keys that are `range` apart at most have no
-// more values than there are buckets.
+// Returns the smallest shift that maps keys with a spread of `range` to no more
+// values than there are buckets.
 static int ts__rsort_shift(uint64_t range, size_t count)
 {
     int shift = 0;
@@ -6769,8 +6808,8 @@ static int ts__rsort_shift(uint64_t range, size_t count)
     return shift;
 }
 
-// Sorts by buckets, unless that would leave too much to do in them: pairs of
-// keys in one bucket are what may have to change places.
+// Sorts by buckets, unless too many pairs of keys share a bucket, as these may
+// need to be exchanged one by one. Returns whether it did.
 static bool ts__rsort_buckets(ts__rsort *s, size_t count, uint64_t least,
                               uint64_t range)
 {
@@ -6834,7 +6873,7 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
     bool sorted = true;
     for (size_t i = 0; i < count; i++) {
         differ |= keys[i] ^ keys[0];
-        sorted &= most <= keys[i]; // of the ones before
+        sorted &= most <= keys[i]; // of the keys so far
         if (keys[i] < least) least = keys[i];
         if (keys[i] > most) most = keys[i];
     }
@@ -6845,9 +6884,9 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
 }
 
 /*
-    Of `groups` groups, how many each has, and a 0, become where each ends.
-    Whoever then places the members from the last to the first, at
-    --offsets[group], leaves where each begins.
+    Turns the sizes of `groups` groups, followed by a 0, into the ends of the
+    groups. The caller then places the members from the last to the first, at
+    --offsets[group], which turns the ends into the beginnings.
 */
 static void ts__offsets_sum(uint32_t *offsets, size_t groups)
 {
@@ -6861,79 +6900,82 @@ static void ts__offsets_sum(uint32_t *offsets, size_t groups)
 /* ---- 11.20 Graph: state ------------------------------------------------- */
 // src/replay/graph/state.h
 
-// What a replay keeps of an operation besides its node.
+// An operation; its times are those of its node.
 typedef struct ts__op {
-    int64_t issue; // place in the order of the host, or TS__NO_TIME
+    int64_t issue; // when the host issued it, or TS__NO_TIME
     uint64_t correlation;
     uint32_t thread; // track
-    uint32_t label;  // launch, name or copy type; of event kinds: ts__event_op
+    uint32_t label;  // launch, name or copy type; event kinds: ts__event_op
     uint32_t call;   // node
     uint8_t kind, skip;
-    uint8_t memory; // of a copy: kinds of source and destination
+    uint8_t memory; // copies: kinds of memory of source and destination
 } ts__op;
 
-// What event records, waits and syncs have besides.
+// Further fields of event records, waits and syncs.
 typedef struct ts__event_op {
     uint32_t op;
-    uint32_t after; // a record: work before it that outlasts it in the record
+    uint32_t after; // event record: earlier work that ended later
     uint64_t id, record;
 } ts__event_op;
 
-// What collectives have besides.
+// Further fields of collectives.
 typedef struct ts__coll_op {
-    uint32_t op, launch; // launch: of the kernel that does it; 0 not known
+    uint32_t op, launch; // launch: of its kernel; 0 unknown
     uint64_t communicator;
 } ts__coll_op;
 
 /*
-    Operations that wait for each other: a collective, or a send and its
-    receive. Those of more than one member have a join, whose start is the
-    latest of the members' starts and whose duration is what the transfer
-    takes once all are there: the shortest of the recorded durations, that of
-    the operation `cost`. The ends of the members depend on its end.
+    A rendezvous: operations that wait for each other, namely a collective, or a
+    send and its receive. With more than one member it has a join. The join
+    starts at the latest start of a member and lasts as long as the transfer
+    takes once all have arrived: the shortest recorded duration, which is that
+    of the member `cost`. The ends of the members depend on its end.
 */
 typedef struct ts__rendezvous {
-    uint32_t first, count; // of ts_replay.members
-    uint32_t expected;     // ranks that take part; 0 unknown
-    uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
+    uint32_t first, count; // in ts_replay.members
+    uint32_t expected;     // number of ranks that take part; 0 unknown
+    uint32_t join, cost;   // nodes; TS_NODE_NONE: there is only one member
     uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
     bool guessed;          // no communicator and no peers are known
 } ts__rendezvous;
 
-typedef struct ts__met { // in order of op
+// The rendezvous of an operation. Sorted by op.
+typedef struct ts__met {
     uint32_t op, rendezvous;
 } ts__met;
 
 /*
-    A process, or several that one trace holds: what shares correlations,
-    events and a rank. A trace is one part, unless it was made of several
-    (metadata `merge.part`); then it is as many as if they were read apart.
+    A part: what shares correlations, events and a rank. A trace is one part,
+    unless several traces were merged into it (metadata `merge.part`): then it
+    has as many parts as if they were separate files.
 */
 typedef struct ts__origin {
-    uint32_t file, local; // its number among those of the file
-    uint32_t process;     // the first process track of it; 0: the session
+    uint32_t file, local; // local: number among the parts of the file
+    uint32_t process;     // its first process track; 0: it is the whole file
 } ts__origin;
 
+// A track of a file that has operations or calls: a stream, thread, ...
 typedef struct ts__replay_lane {
     uint32_t file, track;
-    uint32_t part;          // the file's first until all are loaded
+    uint32_t part;          // until all are loaded: the first of the file
     uint32_t device;        // index of ts_replay.devices
     uint32_t device_track;  // 0 unknown
-    uint32_t context_track; // the device's if there is none
+    uint32_t context_track; // the device if there is no context
     uint64_t device_number, number, flags;
     ts_track_type type;
-    bool operations; // some lie here; else it is a thread that calls
-    bool fifo;       // a stream
+    bool operations; // it has operations; else only calls
+    bool fifo;       // it is a stream
     bool selected;
 } ts__replay_lane;
 
+// Flags of nodes.
 enum {
-    TS__NODE_WAITS = 1,
+    TS__NODE_WAITS = 1, // it has an end node of its own
     TS__NODE_SELECTED = 2,
     TS__NODE_ALONE = 4 // a call that launched no operation
 };
 
-// What a host call does besides launching, by its name.
+// What a host call does besides launching, according to its name.
 typedef enum ts__call_class {
     TS__CALL_PLAIN,
     TS__CALL_SYNCS_STREAM,
@@ -6943,54 +6985,56 @@ typedef enum ts__call_class {
     TS__CALL_COPIES,
     TS__CALL_COPIES_ASYNC,
     TS__CALL_FREES,        // waits for the device before it frees
-    TS__CALL_RECORDS,      // an event, of which the source says no more
-    TS__CALL_WAITS,        // makes a stream wait for one, likewise
-    TS__CALL_UNKNOWN = 255 // not asked yet
+    TS__CALL_RECORDS,      // records an event that the trace does not name
+    TS__CALL_WAITS,        // lets a stream wait for such an event
+    TS__CALL_UNKNOWN = 255 // not classified yet
 } ts__call_class;
 
 struct ts_replay {
     ts_reader *reader;   // of the first file
     ts__rvec files;      // ts_replay_file
     ts__rvec parts;      // ts__origin, by file
-    ts__rvec part_first; // uint32_t: that of each file
-    ts__rmap part_of;    // those of process tracks, by file and track
+    ts__rvec part_first; // uint32_t: first part of each file
+    ts__rmap part_of;    // parts of process tracks, by file and track
     ts_allocator allocator;
     ts_deps deps;
     uint32_t queue_depth, connections;
     bool no_inference;
     bool clocks_only;
-    bool windowed;              // only what touches [load_from, load_to) is
-    int64_t load_from, load_to; // loaded, and its calls no earlier than
-    int64_t calls_from;         // this
+    // windowed: only what touches [load_from, load_to) is loaded, and its calls
+    // from calls_from on
+    bool windowed;
+    int64_t load_from, load_to;
+    int64_t calls_from;
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
-    ts__rvec places;       // uint32_t, of each operation in its file
-    ts__rvec call_names;   // uint32_t, of their file
+    ts__rvec places;       // uint32_t: row number of each operation in its file
+    ts__rvec call_names;   // uint32_t: names in their file
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
     ts__rvec collectives;  // ts__coll_op, by operation
     ts__rvec rendezvous;   // ts__rendezvous
-    ts__rvec members;      // uint32_t: operations, by rendezvous
+    ts__rvec members;      // uint32_t: operations of each rendezvous
     ts__rvec met;          // ts__met
-    ts__rvec joined;     // uint32_t: rendezvous, of join_first and those after
-    ts__rvec queued;     // ts__queued, while the graph is built
-    ts__rvec deps_named; // ts__named_dep, while the graph is built
-    ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
+    ts__rvec joined; // uint32_t: rendezvous of join_first, join_first + 1 ...
+    ts__rvec queued; // ts__queued, while the graph is built
+    ts__rvec deps_named;   // ts__named_dep, while the graph is built
+    ts__rvec call_numbers; // uint64_t: correlations of calls, if needed
     ts__rvec lanes;        // ts__replay_lane
-    ts__rvec waiters;      // nodes that have an end of their own, ascending
-    ts__rvec ends;         // uint32_t: where each operation and call ends
-    // Of each node: recorded time and duration, lane, flags.
+    ts__rvec waiters;      // nodes with an end node of their own, ascending
+    ts__rvec ends;         // uint32_t: end node of each operation and call
+    // for each node: recorded time and duration, lane, flags
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
-    ts__rvec start, gap;              // of each node, by the run
-    ts__rvec changed;        // durations of nodes that the run used, if others
-    struct ts__model *model; // by the first run that needs one
+    ts__rvec start, gap;              // for each node, set by the run
+    ts__rvec changed;        // durations that the run used, if not as recorded
+    struct ts__model *model; // built by the first run that needs one
     ts__rvec lane_results, device_results; // ts_lane
-    ts__rvec cycle;                        // nodes
+    ts__rvec cycle;                        // nodes of a cycle
     ts_replay_stats stats;
 };
 
-// Typed looks into the vectors above.
+// Typed access to the vectors above.
 static ts__op *ts__replay_op(const ts_replay *r, size_t i)
 {
     return (ts__op *)r->ops.data + i;
@@ -7035,7 +7079,7 @@ static ts__origin *ts__replay_part(const ts_replay *r, uint32_t part)
 {
     return (ts__origin *)r->parts.data + part;
 }
-// A file and a number that means something in it alone.
+// Returns a map key for a number that is only unique within its file.
 static uint64_t ts__replay_key(uint32_t file, uint32_t number)
 {
     return (uint64_t)file << 32 | number;
@@ -7055,13 +7099,13 @@ static bool ts__kind_has_event(uint8_t kind)
     return kind == TS_EVENT_EVENT_RECORD || kind == TS_EVENT_EVENT_WAIT ||
            kind == TS_EVENT_EVENT_SYNC;
 }
-// Keeps a device busy.
+// Returns whether operations of a kind are work: they keep a device busy.
 static bool ts__kind_works(uint8_t kind)
 {
     return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_COLLECTIVE;
 }
-// The host does it itself: no stream runs it.
+// Returns whether the host does the operation itself, not a stream.
 static bool ts__kind_of_host(uint8_t kind, bool fifo)
 {
     if (ts__kind_syncs(kind)) return true;
@@ -7071,61 +7115,62 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
 /* ---- 11.21 Graph: operations -------------------------------------------- */
 // src/replay/graph/operations.h
 
-// What is loaded of an operation besides its ts__op, whose kind is 0 if it is
-// not to be used and whose label is a number of colls or of events, if it is
-// one of those.
+// The loaded times and places of an operation; its other columns are in a
+// ts__op. The kind of that is 0 for a row that is not used; its label is an
+// index of colls or events for a row that has such columns.
 typedef struct ts__row {
     int64_t start, duration;
-    uint32_t track; // its lane, once its file is loaded
-    uint32_t place; // in its file
+    uint32_t track; // replaced by its lane when its file is loaded
+    uint32_t place; // row number in its file
 } ts__row;
 
-// Event records, waits and syncs have more columns.
+// Further columns of event records, waits and syncs.
 typedef struct ts__row_event {
     uint64_t id, record;
 } ts__row_event;
 
-// An API call, or what stands in for one (name 0, no duration).
+// An API call, or a stand-in for one (name 0, no duration).
 typedef struct ts__row_call {
     int64_t start, duration;
     uint64_t correlation;
-    uint32_t track; // its lane, once its file is loaded
+    uint32_t track; // replaced by its lane when its file is loaded
     uint32_t name;
-    uint32_t rank; // after sorting; TS_NODE_NONE: not used
+    uint32_t rank; // position after sorting; TS_NODE_NONE: not used
     uint8_t type;  // ts__call_class
     bool failed;   // its result is not 0
     bool alone;    // no operation has its correlation
-    bool early;    // before the window: it is there for what it launched
+    bool early;    // before the window: loaded only as it launched operations
 } ts__row_call;
 
+// The state of loading. l->file is the file being loaded.
 typedef struct ts__loader {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts_reader *reader; // of the file being loaded
     uint32_t file;
-    int64_t offset; // of its times
+    int64_t offset; // to add to its times
     size_t row_first, call_first;
     ts__rvec wanted; // uint64_t: correlations that dependencies name
     bool deps_failed;
-    ts__rvec classes;     // of each of its names, in the order of their numbers
+    ts__rvec classes;     // uint8_t by name: ts__call_class
     ts__rvec colls;       // ts__coll: of rows that are collectives
     ts__rvec jobs;        // ts__job of each part
     ts__rvec rows;        // ts__row, in file order
     ts__rvec ops;         // ts__op of each row
     ts__rvec events;      // ts__row_event: of rows that have it
-    ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
-    ts__rvec chunk_place; // its place in the file
-    ts__rvec chunk_side;  // and the first of l->colls or l->events
-    ts__rvec chunk_rows;  // how many of its rows are in the window
-    ts__rvec chunk_ok;    // of each chunk: decoded
-    ts__rvec filter;      // bits of correlations that operations have
+    ts__rvec chunk_row;   // by chunk: its first row, or TS_NODE_NONE
+    ts__rvec chunk_place; // by chunk: row number of that row in the file
+    ts__rvec chunk_side;  // by chunk: its first index of l->colls or l->events
+    ts__rvec chunk_rows;  // by chunk: how many of its rows are in the window
+    ts__rvec chunk_ok;    // by chunk: it is decoded
+    ts__rvec filter;      // bit map of the operations' correlations
     uint64_t filter_mask;
-    bool blind_records, blind_waits; // the file has but the calls of these
+    bool blind_records, blind_waits; // the file has only calls of these
     ts__rvec *thread_calls;          // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;
-    ts__rmap lanes; // file and track to lane
+    ts__rmap lanes; // from file and track to lane
 } ts__loader;
 
 static ts__row *ts__loader_row(const ts__loader *l, size_t i)
@@ -7141,17 +7186,17 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
     return (ts__row_call *)l->calls.data + i;
 }
 
-// Collectives and point-to-point operations have more columns.
+// Further columns of collectives and point-to-point operations.
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
     uint32_t launch, name;
-    uint32_t rendezvous; // its number plus 1; 0: none
+    uint32_t rendezvous; // number plus 1; 0: none
 } ts__coll;
 
-// What a part says about the job of which its process is one.
+// Metadata of a part about the job that its process belongs to.
 typedef struct ts__job {
-    uint64_t rank;  // the number of its process plus 1; 0 unknown
-    uint32_t ranks; // where a collective does not say; 0 unknown
+    uint64_t rank;  // rank of the process plus 1; 0 unknown
+    uint32_t ranks; // default for collectives without `ranks`; 0 unknown
 } ts__job;
 
 static bool ts__replay_time_ok(int64_t time)
@@ -7165,7 +7210,7 @@ static uint64_t ts__columns_get(const ts_columns *c, ts_column column,
     return c->values[column] ? c->values[column][row] : 0;
 }
 
-// When the host asked for it, as far as its own columns tell.
+// Returns when the host issued a row, by its own columns; else TS__NO_TIME.
 static int64_t ts__row_issue(const ts__loader *l, const ts_columns *c,
                              uint32_t row)
 {
@@ -7186,11 +7231,11 @@ static ts_column ts__kind_label(ts_event_kind kind)
     case TS_EVENT_MEMCPY: return TS_COLUMN_TYPE;
     case TS_EVENT_COLLECTIVE:
     case TS_EVENT_HOST_FUNCTION: return TS_COLUMN_NAME;
-    default: return TS_COLUMN_START; // has no values
+    default: return TS_COLUMN_START; // a column without values
     }
 }
 
-// Leaves the kind 0 if it is not to be used.
+// Reads a row. op->kind stays 0 if the row is not used.
 static void ts__row_read(const ts__loader *l, const ts_columns *c, uint32_t i,
                          ts__row *row, ts__op *op)
 {
@@ -7239,7 +7284,7 @@ static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
 /* ---- 11.22 Graph: windows ----------------------------------------------- */
 // src/replay/graph/window.h
 
-// Whether a row is in the window. Impossible times are in none.
+// Returns whether a row is in the window. Impossible times are in no window.
 static bool ts__row_wanted(const ts__loader *l, const ts_columns *c, uint32_t i)
 {
     const ts_replay *const r = l->replay;
@@ -7263,7 +7308,7 @@ static void ts__loader_count_rows(const ts_columns *c, uint32_t thread,
     ((uint32_t *)l->chunk_rows.data)[c->chunk] = count;
 }
 
-// Chunks of these kinds that touch the window, which begins at `from`.
+// Makes a filter for chunks of some kinds that touch the window from `from` on.
 static ts_filter ts__loader_window(const ts__loader *l, uint64_t kinds,
                                    int64_t from)
 {
@@ -7284,7 +7329,7 @@ static uint64_t ts__kinds_gpu(void)
     return kinds;
 }
 
-// How many rows of a chunk are to be loaded.
+// Returns how many rows of a chunk are loaded.
 static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
                                const ts_chunk_info *info)
 {
@@ -7294,7 +7339,7 @@ static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
                                : info->header.count;
 }
 
-// Threads fill in rows that belong to their chunk alone.
+// Fills in the rows of a chunk. Each thread writes only rows of its own chunks.
 static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
                                  void *user)
 {
@@ -7327,8 +7372,8 @@ static bool ts__chunk_is_gpu(const ts_chunk_info *info)
            info->header.event < TS_EVENT_LIMIT;
 }
 
-// Gives every chunk its place, so that the order of rows is that of the file
-// however many threads decode.
+// Assigns row numbers to every chunk, so that rows are in the order of the file
+// for any number of decoding threads.
 static ts_result ts__loader_place(ts__loader *l)
 {
     ts_reader *const reader = l->reader;
@@ -7376,7 +7421,7 @@ static ts_result ts__loader_place(ts__loader *l)
     return TS_OK;
 }
 
-// Closes the gaps that damaged chunks and impossible times leave.
+// Removes the rows of damaged chunks and those with impossible times.
 static void ts__loader_compact(ts__loader *l)
 {
     size_t kept = l->row_first;
@@ -7407,7 +7452,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     const uint64_t kinds =
         l->replay->clocks_only ? TS_FILTER(COLLECTIVE) : ts__kinds_gpu();
     const ts_filter filter = ts__loader_window(l, kinds, l->replay->load_from);
-    // A damaged chunk costs its own rows; the reader's list has it.
+    // A damaged chunk costs only its own rows; the reader lists it.
     ts_result scan = TS_OK;
     if (l->replay->windowed) {
         if (!ts__rvec_fill(l->allocator, &l->chunk_rows, sizeof(uint32_t),
@@ -7441,8 +7486,8 @@ static bool ts__parts_push(ts_replay *r, uint32_t file, size_t first)
     return true;
 }
 
-// What the process tracks of a file say. A number that is too high for its
-// tracks is none.
+// Reads the parts of a file from the metadata of its process tracks. A number
+// that is too high for the number of tracks is ignored.
 static bool ts__parts_read(ts_replay *r, uint32_t file, size_t first)
 {
     static const char key[] = "merge.part";
@@ -7467,7 +7512,7 @@ static bool ts__parts_read(ts_replay *r, uint32_t file, size_t first)
     return true;
 }
 
-// Adds the parts of a file: one, unless it was made of several.
+// Adds the parts of a file: one, unless several traces were merged into it.
 static bool ts__parts_add(ts_replay *r, uint32_t file)
 {
     const size_t first = r->parts.count;
@@ -7479,8 +7524,8 @@ static bool ts__parts_add(ts_replay *r, uint32_t file)
            (r->parts.count > first || ts__parts_push(r, file, first));
 }
 
-// The part that a track is of. Parents are hostile: they may go round in
-// circles.
+// Returns the part that a track belongs to. The parents in a hostile file may
+// form a cycle.
 static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
                                uint32_t track)
 {
@@ -7500,7 +7545,8 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
 /* ---- 11.24 Graph: dependencies that the source names -------------------- */
 // src/replay/graph/dependencies.h
 
-typedef struct ts__named_dep { // of correlations of one file
+// A dependency between correlations of one file.
+typedef struct ts__named_dep {
     uint64_t from, to;
     uint32_t file;
 } ts__named_dep;
@@ -7517,7 +7563,7 @@ static int ts__dep_compare(const void *left, const void *right)
 static void ts__loader_take_deps(const ts_columns *c, uint32_t thread,
                                  void *user)
 {
-    (void)thread; // there is one
+    (void)thread; // the scan uses one thread
     ts__loader *const l = (ts__loader *)user;
     for (uint32_t i = 0; i < c->count; i++) {
         ts__named_dep *const dep = (ts__named_dep *)ts__rvec_push(
@@ -7538,7 +7584,7 @@ static int ts__dep_compare_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// What the source says twice counts once.
+// Sorts the dependencies and removes duplicates. Returns their number.
 static size_t ts__deps_once(ts__named_dep *deps, size_t count)
 {
     size_t kept = 0;
@@ -7548,8 +7594,8 @@ static size_t ts__deps_once(ts__named_dep *deps, size_t count)
     return kept;
 }
 
-// The dependencies of a file, and the correlations that they name, sorted:
-// calls that have one are nodes, too.
+// Loads the dependencies of a file, and the sorted correlations that they name:
+// calls with such a correlation become nodes.
 static ts_result ts__loader_deps(ts__loader *l)
 {
     l->wanted.count = 0;
@@ -7605,12 +7651,12 @@ static bool ts__text_has(ts_text text, const char *part)
 }
 
 /*
-    Functions that may hold up the host, in the words that all vendors use:
-    cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
-    zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... What is
-    asynchronous by its name does not free at once; copies that are may still
-    hold up the host, if the memory is pageable. OpenCL's say by an argument
-    whether they wait, which recorders make part of the name.
+    Classifies functions that may block the host, by the words that all vendors
+    use: cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
+    zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... A free with "async"
+    in its name does not block; such a copy may, if the memory is pageable.
+    OpenCL functions have an argument that says whether they block; recorders
+    append it to the name.
 */
 static ts__call_class ts__call_classify(ts_text name)
 {
@@ -7642,8 +7688,8 @@ static ts__call_class ts__call_classify(ts_text name)
     return TS__CALL_PLAIN;
 }
 
-// Decides once for each name that a call has: most names of a trace are of
-// something else. Threads that come at once decide the same.
+// Returns the class of a function, computed on first use, as most names of a
+// trace belong to something else. Concurrent threads compute the same value.
 static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
 {
     const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
@@ -7661,7 +7707,8 @@ static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
     return type;
 }
 
-// Whether calls of such a function are in the names of a file.
+// Returns whether the names of a file contain a function with `part` in its
+// name.
 static bool ts__file_calls(const ts_reader *reader, const char *part)
 {
     const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
@@ -7674,8 +7721,8 @@ static bool ts__file_calls(const ts_reader *reader, const char *part)
     return false;
 }
 
-// Calls that record or wait for events tell something where the source has no
-// operations for that; of records only if something waits for them.
+// Decides whether calls that record or wait for events are loaded: only if the
+// file has no operations for that, and records only if something waits.
 static void ts__loader_blind(ts__loader *l)
 {
     const uint64_t *const counts = ts_reader_info(l->reader)->counts;
@@ -7685,8 +7732,8 @@ static void ts__loader_blind(ts__loader *l)
                        (l->blind_waits || counts[TS_EVENT_EVENT_WAIT]);
 }
 
-// Whether the window lets a call in. What ended before it does only if it
-// may have launched something of it.
+// Returns whether a call is loaded. A call that ended before the window is
+// loaded only if it may have launched an operation of the window.
 static bool ts__call_wanted(const ts__loader *l, int64_t start, int64_t end,
                             bool launches, bool *early)
 {
@@ -7738,9 +7785,9 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
 }
 
 /*
-    The low bits of the correlations that operations have, in a bit map of
-    eight bits an operation or more. Correlations count up, so this lets hardly
-    any call pass that launched nothing; the merge below finds the others.
+    Builds a bit map of the low bits of the operations' correlations, with eight
+    bits or more per operation. As correlations count up, hardly any call passes
+    that launched nothing; the merge in ts__loader_match finds these.
 */
 static bool ts__loader_filter(ts__loader *l)
 {
@@ -7764,7 +7811,7 @@ static bool ts__loader_filter(ts__loader *l)
     return true;
 }
 
-// The calls of all threads, appended to those of earlier files.
+// Appends the calls of all scanning threads to those of earlier files.
 static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 {
     size_t count = l->calls.count;
@@ -7774,7 +7821,7 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
     }
     if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
     uint32_t first = 0;
-    if (!l->calls.count) { // the first need not be copied
+    if (!l->calls.count) { // take over the first array without a copy
         const ts__rvec none = { 0 };
         ts__rvec_close(l->allocator, &l->calls);
         l->calls = l->thread_calls[first];
@@ -7794,8 +7841,8 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-// Most operations have a call, most calls that matter an operation. What is
-// not used is not touched.
+// Reserves room for calls. Most operations have a call, and most relevant calls
+// an operation. Unused memory is never touched.
 static void ts__loader_call_room(ts__loader *l, uint32_t threads)
 {
     uint64_t count = ts_reader_info(l->reader)->counts[TS_EVENT_API_CALL];
@@ -7840,9 +7887,9 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 /* ---- 11.26 Graph: host calls and their operations ----------------------- */
 // src/replay/graph/calls.h
 
-// Order of calls: by start, by lane (while a file is loaded: track), longer
-// ones first, since they may contain others. Only calls that are alike in
-// everything can change places.
+// The order of calls: by start, then by lane (by track while a file is loaded),
+// then longer ones first, as they may contain others. Only calls that are equal
+// in everything are left unordered.
 static bool ts__call_before(const ts__row_call *a, const ts__row_call *b)
 {
     if (a->start != b->start) return a->start < b->start;
@@ -7870,8 +7917,8 @@ static void ts__loader_call_keys(ts__loader *l, size_t first, int key)
     ts__rsort_run(&l->sort, count);
 }
 
-// Leaves the calls from `first` on in order in the sorter. Equal starts are
-// rare: long runs of them cost five more sorts.
+// Puts the order of the calls from `first` on into the sorter. Long runs of
+// equal starts, which are rare, cost five more sorts.
 static bool ts__loader_call_sort(ts__loader *l, size_t first)
 {
     const size_t count = l->calls.count - first;
@@ -7899,7 +7946,7 @@ static bool ts__loader_call_sort(ts__loader *l, size_t first)
     return true;
 }
 
-// Puts the calls of the file themselves into order.
+// Sorts the calls of the file in place.
 static bool ts__loader_call_arrange(ts__loader *l)
 {
     const size_t count = l->calls.count - l->call_first;
@@ -7920,7 +7967,7 @@ static bool ts__loader_call_arrange(ts__loader *l)
     return true;
 }
 
-// Leaves the calls of the file in order of correlation, then as they are.
+// Puts the order of the calls by correlation into the sorter; stable.
 static bool ts__loader_call_numbers(ts__loader *l)
 {
     const size_t count = l->calls.count - l->call_first;
@@ -7932,9 +7979,9 @@ static bool ts__loader_call_numbers(ts__loader *l)
 }
 
 /*
-    Of the calls first to end - 1, which share the row's correlation and are
-    in order of start: the latest that began before the row did, on the row's
-    thread if one is near. Numbers are used again in long traces.
+    Chooses the call of a row among the calls first to end - 1, which share its
+    correlation (long traces reuse numbers) and are in order of start: the
+    latest that began before the row did, on the row's thread if one is near.
 */
 static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
                                   size_t first, size_t end, size_t row)
@@ -7958,9 +8005,9 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
 }
 
 /*
-    Adds what stands in for calls that the trace lacks. Rows are in the sorter
-    in order of correlation: those of one, issued at one moment by one thread,
-    were one call.
+    Adds stand-ins for calls that the trace lacks. The sorter holds the rows in
+    order of correlation; rows of one correlation that one thread issued at the
+    same time get one call.
 */
 static bool ts__loader_stand_in(ts__loader *l)
 {
@@ -7987,7 +8034,7 @@ static bool ts__loader_stand_in(ts__loader *l)
     return true;
 }
 
-// Merges operations and calls, both in order of correlation.
+// Finds the call of each operation: merges both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
     if (!ts__loader_call_arrange(l) || !ts__loader_call_numbers(l))
@@ -8029,9 +8076,9 @@ static bool ts__loader_match(ts__loader *l)
 }
 
 /*
-    Whether b, the next call of its thread, polls on for what a polled for. If
-    the results are known, a has failed: it was not done yet. Else the two are
-    so close together that the program did nothing else in between.
+    Returns whether call b, the next one of the thread, continues to poll for
+    what call a polled for. If results are known, a returned "not ready". Else
+    the two are so close that the program did nothing else in between.
 */
 static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
                               bool results)
@@ -8043,8 +8090,8 @@ static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
     return b->start - (a->start + a->duration) <= 1000 + 4 * b->duration;
 }
 
-// Makes one call of those that poll in a row: it waits until the last is
-// done. What never was done waited for nothing.
+// Merges consecutive polls into one call, which waits until the last one is
+// done. Polling without success waited for nothing.
 static bool ts__loader_polls(ts__loader *l)
 {
     bool any = false, results = false;
@@ -8056,7 +8103,7 @@ static bool ts__loader_polls(ts__loader *l)
         results |= polls && call->failed;
     }
     if (!any) return true;
-    // By thread and then start.
+    // by thread, then by start
     if (!ts__loader_call_sort(l, l->call_first)) return false;
     const size_t count = l->calls.count - l->call_first;
     ts__loader_call_keys(l, l->call_first, 4);
@@ -8081,8 +8128,8 @@ static bool ts__loader_polls(ts__loader *l)
     return true;
 }
 
-// Drops the calls that launched nothing, do not wait and that no dependency
-// names.
+// Drops calls that launched nothing, do not wait, and are not named by a
+// dependency.
 static void ts__loader_keep(ts__loader *l)
 {
     uint32_t kept = (uint32_t)l->call_first;
@@ -8108,7 +8155,8 @@ static void ts__loader_keep(ts__loader *l)
 /* ---- 11.27 Graph: lanes and nodes --------------------------------------- */
 // src/replay/graph/nodes.h
 
-// The lane of a track of the file being loaded; TS_NODE_NONE without memory.
+// Returns the lane of a track of the file being loaded; adds it if needed.
+// TS_NODE_NONE without memory.
 static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
 {
     const uint64_t key = ts__replay_key(l->file, track);
@@ -8122,18 +8170,19 @@ static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
     lane->file = l->file;
     lane->track = track;
     index = (uint32_t)(r->lanes.count - 1);
-    lane->device = index; // until they are sorted
+    lane->device = index; // until lanes are sorted
     return ts__rmap_put(l->allocator, &l->lanes, key, index) ? index
                                                              : TS_NODE_NONE;
 }
 
-// Who a track belongs to. Parents are hostile: they may go round in circles.
+// Finds the device and context of a track. The parents in a hostile file may
+// form a cycle.
 static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
 {
     const ts_reader *const reader = ts__replay_file(r, lane->file)->reader;
     ts_track track;
     lane->part = ts__parts_find(r, lane->file, lane->track);
-    lane->type = TS_TRACK_STREAM; // so are tracks that nothing defines
+    lane->type = TS_TRACK_STREAM; // also for undefined tracks
     if (ts_reader_track(reader, lane->track, &track)) {
         if (track.type) lane->type = track.type;
         lane->number = track.number;
@@ -8156,8 +8205,8 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
         lane->type != TS_TRACK_DEVICE && lane->type != TS_TRACK_CONTEXT;
 }
 
-// Threads first, then devices of each part; on one device by kind of track
-// and number.
+// Order of lanes: threads first, then devices of each part; on one device by
+// type of track, then by number.
 static int ts__replay_lane_compare(const void *left, const void *right)
 {
     const ts__replay_lane *const a = (const ts__replay_lane *)left;
@@ -8175,7 +8224,7 @@ static int ts__replay_lane_compare(const void *left, const void *right)
     return 0;
 }
 
-// Gives what was loaded of the file the lanes of its tracks.
+// Replaces the tracks of what was loaded of the file by lanes.
 static bool ts__loader_claim(ts__loader *l)
 {
     uint32_t track = 0, lane = TS_NODE_NONE, thread = 0;
@@ -8204,7 +8253,7 @@ static bool ts__loader_claim(ts__loader *l)
     return true;
 }
 
-// Sorts the lanes and tells everything on them its new number.
+// Sorts the lanes and updates the lane numbers of operations and calls.
 static bool ts__loader_lanes(ts__loader *l)
 {
     ts_replay *const r = l->replay;
@@ -8232,7 +8281,8 @@ static bool ts__loader_lanes(ts__loader *l)
     return true;
 }
 
-// One result for each lane with operations and each device with such lanes.
+// Adds a result for each lane with operations, and for each device with such
+// lanes.
 static bool ts__replay_results(ts_replay *r)
 {
     uint32_t device = TS_NODE_NONE, part = 0;
@@ -8265,9 +8315,10 @@ static bool ts__replay_results(ts_replay *r)
 }
 
 /*
-    Within a stream, at equal starts: what ends first, then what was issued
-    first, so that a record of no duration comes before the kernel that starts
-    at its moment. Then as in the file.
+    The order of rows. At equal starts on one stream the row that ends first
+    comes first, then the one that was issued first, so that an event record of
+    no duration comes before a kernel that starts at the same time. Then the
+    order of the file counts.
 */
 static bool ts__loader_before(const ts__loader *l, uint32_t a, uint32_t b)
 {
@@ -8316,8 +8367,8 @@ static void ts__loader_row_sort(ts__loader *l, ts__row_key first)
     }
 }
 
-// Leaves the total order of the rows, whose tracks are lanes by now, in the
-// sorter. Long runs of equal starts are rare: they cost three more sorts.
+// Puts the total order of the rows into the sorter; their tracks must be lanes.
+// Long runs of equal starts, which are rare, cost three more sorts.
 static bool ts__loader_order(ts__loader *l)
 {
     const size_t count = l->rows.count;
@@ -8350,7 +8401,7 @@ static bool ts__nodes_reserve(ts_replay *r, size_t count)
            ts__rvec_reserve(a, &r->flags, sizeof(uint8_t), count);
 }
 
-// There is room for it.
+// Appends a node; the room is reserved.
 static void ts__node_add(ts_replay *r, int64_t time, int64_t duration,
                          uint32_t lane, uint8_t flags)
 {
@@ -8372,7 +8423,7 @@ static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
     return true;
 }
 
-// Of the operation that comes next.
+// Adds the event columns of the next operation.
 static bool ts__loader_add_event(ts__loader *l, ts__op *op)
 {
     ts_replay *const r = l->replay;
@@ -8389,7 +8440,8 @@ static bool ts__loader_add_event(ts__loader *l, ts__op *op)
     return true;
 }
 
-// Likewise. Says whether it waits for others.
+// Adds the collective columns of the next operation. *waits: whether it waits
+// for other members.
 static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
 {
     ts_replay *const r = l->replay;
@@ -8412,7 +8464,7 @@ static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
     return true;
 }
 
-// The node of an operation that is in its place, and what it has besides.
+// Adds the node of the next operation, and its event or collective columns.
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
@@ -8428,8 +8480,8 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
     return true;
 }
 
-// Puts what is held of the operations into their order, one block after the
-// other: what is in order needs no more than what is not, then.
+// Sorts the arrays of operations one after the other, so that only one of them
+// exists twice at a time.
 static bool ts__loader_ops(ts__loader *l)
 {
     ts_replay *const r = l->replay;
@@ -8439,14 +8491,14 @@ static bool ts__loader_ops(ts__loader *l)
     const uint32_t *const index = ts__rsort_index(&l->sort);
     if (!ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count))
         return false;
-    // Rows lie anywhere; the next ones are on their way meanwhile.
+    // Rows are in random order: prefetch the next ones.
     for (size_t i = 0; i < count; i++) {
         if (i + 8 < count) __builtin_prefetch(ts__loader_op(l, index[i + 8]));
         *ts__replay_op(r, i) = *ts__loader_op(l, index[i]);
     }
     r->ops.count = count;
     ts__rvec_close(l->allocator, &l->ops);
-    // Waits have an end besides; a part more is for what joins work.
+    // Waits need a second node for their end; add a share for joins.
     const size_t nodes = count + l->calls.count + l->events.count;
     if (!ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
         !ts__rvec_reserve(l->allocator, &r->events, sizeof(ts__event_op),
@@ -8463,7 +8515,7 @@ static bool ts__loader_ops(ts__loader *l)
     return true;
 }
 
-// Adds the calls in order of start and tells the operations their nodes.
+// Adds the calls in order of start and sets the calls of the operations.
 static bool ts__loader_add_calls(ts__loader *l)
 {
     ts_replay *const r = l->replay;
@@ -8500,9 +8552,9 @@ static bool ts__loader_add_calls(ts__loader *l)
 }
 
 /*
-    Whether the host may wait for a copy inside the call. An asynchronous one
-    returns at once from pinned memory, after staging from pageable memory,
-    and only at the end of a copy into pageable memory.
+    Returns whether the host may wait for a copy inside its call. The call of an
+    asynchronous copy returns at once for pinned memory, after staging for a
+    copy from pageable memory, and at the end of a copy into pageable memory.
 */
 static bool ts__copy_holds(const ts_replay *r, const ts__op *op)
 {
@@ -8517,8 +8569,7 @@ static bool ts__copy_holds(const ts_replay *r, const ts__op *op)
     return host == PAGEABLE || host == UNKNOWN_MEMORY;
 }
 
-// Whether the call that launched an operation returned only after its end,
-// because it waited for it.
+// Returns whether the call that launched an operation waited for its end.
 static bool ts__call_outlasts(const ts_replay *r, uint32_t op)
 {
     const ts__op *const o = ts__replay_op(r, op);
@@ -8529,7 +8580,7 @@ static bool ts__call_outlasts(const ts_replay *r, uint32_t op)
            (o->kind == TS_EVENT_MEMCPY && ts__copy_holds(r, o));
 }
 
-// Calls that wait although no operation says so.
+// Returns whether a call waits although none of its operations shows that.
 static bool ts__call_waits(const ts_replay *r, uint32_t call)
 {
     const uint8_t type =
@@ -8569,7 +8620,7 @@ static bool ts__replay_ends(ts_replay *r)
     return true;
 }
 
-// The node at whose end a node ends: itself, or the helper that is its end.
+// Returns the node that is the end of a node: the node itself, or its helper.
 static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
 {
     const uint32_t with_ends = r->op_count + r->call_count;
@@ -8580,17 +8631,16 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
 // src/replay/graph/rendezvous.h
 
 /*
-    Collectives and point-to-point pairs, over all files and devices. A rank
-    is a device of a file. Members are found by communicator and sequence
-    number, which the sources give; failing that by communicator, name and
-    size, in the order in which each rank began them, as long as that finds
-    all ranks; what is left by communicator and name alone, because ranks may
-    send different amounts.
+    Matches collectives and point-to-point pairs over all files and devices. A
+    rank is a device of a file. Members are matched in stages: by communicator
+    and sequence number, if recorded; then by communicator, name and size, in
+    the order in which each rank began them, as long as all ranks are found;
+    then by communicator and name only, as ranks may send different amounts.
 */
 typedef struct ts__rendezvous_item {
     uint64_t key;
     uint32_t row, rank;
-    uint32_t turn; // how many with this key the rank began before
+    uint32_t turn; // number of earlier items of the rank with this key
     bool met;
 } ts__rendezvous_item;
 
@@ -8637,9 +8687,9 @@ static uint64_t ts__rendezvous_number(ts_reader *reader, uint32_t process,
 }
 
 /*
-    Once per part, as a search goes through all its metadata. A collective
-    that does not say who takes part is of all processes of the job, unless
-    the job has groups of them.
+    Reads the jobs, once per part, as each query searches all metadata. A
+    collective without a number of ranks includes all processes of the job,
+    unless the job has groups of processes.
 */
 static bool ts__rendezvous_jobs(ts__loader *l)
 {
@@ -8670,8 +8720,9 @@ static const ts__job *ts__rendezvous_job(const ts__loader *l, uint32_t row)
 }
 
 /*
-    Who sends to whom: a pair has a key of its own for each direction that the
-    names tell. Kernels that send and receive at once have none.
+    Gets sender and receiver of a point-to-point operation: the key of a pair
+    contains the direction, which the name shows. Kernels that send and receive
+    at the same time have none.
 */
 static bool ts__rendezvous_pair(const ts__loader *l, uint32_t row,
                                 uint64_t parts[2])
@@ -8702,7 +8753,7 @@ static uint64_t ts__rendezvous_key(const ts__loader *l, uint32_t row,
     return XXH3_64bits(parts, sizeof parts);
 }
 
-// Of equal keys by turn and rank.
+// Order of items: by key, then by turn, then by rank.
 static int ts__rendezvous_compare(const void *left, const void *right)
 {
     const ts__rendezvous_item *const a = (const ts__rendezvous_item *)left;
@@ -8713,7 +8764,7 @@ static int ts__rendezvous_compare(const void *left, const void *right)
     return (a->row > b->row) - (a->row < b->row);
 }
 
-// All collectives that have not met yet, in order of rank and start.
+// Lists the collectives that are not matched yet, in order of rank and start.
 static bool ts__rendezvous_gather(ts__loader *l, ts__rvec *items)
 {
     for (size_t i = 0; i < l->rows.count; i++) {
@@ -8753,13 +8804,13 @@ static bool ts__rendezvous_gather(ts__loader *l, ts__rvec *items)
     return true;
 }
 
-// Ranks that are in the traces, of each communicator.
+// Counts the ranks in the traces, for each communicator.
 static bool ts__rendezvous_ranks(const ts__loader *l, const ts__rvec *items,
                                  ts__rmap *ranks)
 {
     const ts__rendezvous_item *const list =
         (const ts__rendezvous_item *)items->data;
-    ts__rmap last = { { 0 }, 0 }; // items come by rank
+    ts__rmap last = { { 0 }, 0 }; // items are in order of rank
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
         const uint64_t key = ts__loader_coll(l, list[i].row)->communicator;
@@ -8773,7 +8824,7 @@ static bool ts__rendezvous_ranks(const ts__loader *l, const ts__rvec *items,
     return ok;
 }
 
-// Puts items first to end - 1 down as one rendezvous.
+// Adds items first to end - 1 as one rendezvous.
 static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
                                 size_t first, size_t end)
 {
@@ -8806,7 +8857,7 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
     return true;
 }
 
-// Whether items of a key and turn are all that could be.
+// Returns whether the items of a key and turn are complete.
 static bool ts__rendezvous_whole(const ts__loader *l,
                                  const ts__rendezvous_item *list, size_t first,
                                  size_t end, const ts__rmap *ranks)
@@ -8818,8 +8869,8 @@ static bool ts__rendezvous_whole(const ts__loader *l,
     return end - first >= ts__rmap_get(ranks, coll->communicator);
 }
 
-// One stage: the same keys and turns meet. What has no sequence number waits
-// for the later stages, what is not whole for the last.
+// Runs one stage: matches items of the same key and turn. Items without a
+// sequence number are left to later stages, incomplete matches to the last one.
 static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
                                      const ts__rmap *ranks,
                                      ts__rendezvous_stage stage)
@@ -8868,7 +8919,8 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
 /* ---- 11.29 Graph: clocks of several files ------------------------------- */
 // src/replay/graph/file_clocks.h
 
-typedef struct ts__rendezvous_gap { // between the ends of one rendezvous
+// The difference between the ends of two members of a rendezvous.
+typedef struct ts__rendezvous_gap {
     int64_t gap;
     uint32_t file;
 } ts__rendezvous_gap;
@@ -8881,7 +8933,7 @@ static int ts__rendezvous_gap_compare(const void *left, const void *right)
     return (a->gap > b->gap) - (a->gap < b->gap);
 }
 
-// Rows that met, by rendezvous: members[first of a rendezvous ...].
+// Lists the rows of each rendezvous in one array.
 static bool ts__rendezvous_list(ts__loader *l, ts__rvec *members)
 {
     ts_replay *const r = l->replay;
@@ -8907,7 +8959,7 @@ static bool ts__rendezvous_list(ts__loader *l, ts__rvec *members)
     return true;
 }
 
-// The file whose clock a lane's times go by.
+// Returns the file whose clock the times of a lane use.
 static uint32_t ts__rendezvous_clock(const ts__loader *l, uint32_t lane)
 {
     const uint32_t file = ts__replay_lane_at(l->replay, lane)->file;
@@ -8919,8 +8971,8 @@ static uint32_t ts__rendezvous_file(const ts__loader *l, uint32_t row)
     return ts__rendezvous_clock(l, ts__loader_row(l, row)->track);
 }
 
-// How far members of files whose clock is not known yet end before one whose
-// clock is.
+// Collects how much earlier members of files that are not aligned end than a
+// member of an aligned file.
 static bool ts__rendezvous_gaps(ts__loader *l, const ts__rvec *members,
                                 const bool *known, const int64_t *shift,
                                 ts__rvec *gaps)
@@ -8959,14 +9011,14 @@ static int64_t ts__rendezvous_distance(int64_t a, int64_t b)
     return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
 }
 
-// The median, and the median distance from it.
+// Computes the median shift of a file, and the median distance from it.
 static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
                                   size_t count, int64_t *shift)
 {
     ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
     const int64_t median = gaps[(count - 1) / 2].gap;
-    // Of clocks further apart than times can be nothing is known: added up
-    // from file to file they would leave the range of integers.
+    // A shift out of the range of times means nothing; summed up from file to
+    // file it would overflow.
     *shift = ts__replay_time_ok(median) ? median : 0;
     file->matched = count;
     for (size_t i = 0; i < count; i++)
@@ -8975,7 +9027,7 @@ static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
     file->residual_ns = gaps[(count - 1) / 2].gap;
 }
 
-// Moves everything of the files; what would leave the range of times stays.
+// Shifts all times of the files, except those that would leave the range.
 static void ts__rendezvous_shift(ts__loader *l, int64_t *shift)
 {
     ts_replay *const r = l->replay;
@@ -9009,8 +9061,8 @@ static void ts__rendezvous_shift(ts__loader *l, int64_t *shift)
     }
 }
 
-// What shares nothing with files that are right is put right by the first of
-// its own kind.
+// If no further file has anything in common with aligned files, counts the next
+// file as aligned. False if there is none.
 static bool ts__rendezvous_next(const ts_replay *r, bool *right)
 {
     for (uint32_t i = 0; i < r->files.count; i++)
@@ -9020,8 +9072,8 @@ static bool ts__rendezvous_next(const ts_replay *r, bool *right)
 }
 
 /*
-    Puts the clocks of further files right by the ends of what they share with
-    files whose clocks are right, first of all the first one: a collective
+    Aligns the clocks of further files by the ends of collectives that they have
+    in common with aligned files, beginning with the first file: a collective
     ends everywhere at about the same time.
 */
 static bool ts__rendezvous_align(ts__loader *l)
@@ -9059,7 +9111,7 @@ static bool ts__rendezvous_align(ts__loader *l)
     return ok;
 }
 
-// All of it. Lanes know their devices by now.
+// Matches collectives and aligns clocks. Lanes must have their devices.
 static bool ts__loader_rendezvous(ts__loader *l)
 {
     ts__rvec items = { 0 };
@@ -9081,25 +9133,25 @@ static bool ts__loader_rendezvous(ts__loader *l)
 // src/replay/graph/launch_queue.h
 
 /*
-    A stream holds a limited number of launches that have not begun. Launch k
-    of a stream has to wait until launch k - depth began, inside its call. The
-    edge goes to the call's start where the record lets it (which spares a
-    node), else to its end. A stream that ever held more has no such limit.
-    The calls of a thread wait for each other, and how many launches a queue
-    holds is not known that well: where none had to wait, one in a few stands
-    for those after it.
+    A stream holds a limited number of launches that have not begun. Launch k of
+    a stream waits, inside its call, until launch k - depth has begun. The edge
+    leads to the start of the call if the record allows it (which saves a node),
+    else to its end. A stream that ever held more launches has no such limit.
+    Where no launch had to wait, only some get an edge, which represents the
+    launches after it: the calls of a thread wait for each other anyway, and the
+    true depth of a queue is not known exactly.
 */
 enum { TS__QUEUE_PARTS = 64 };
 
 typedef struct ts__queued {
     uint32_t from, call;
-    bool end; // the call's end waits, not its start
+    bool end; // the end of the call waits, not its start
 } ts__queued;
 
-// The last launches of a stream, as many as it holds.
+// The last launches of a stream, as many as its queue holds.
 typedef struct ts__launch_queue {
-    uint32_t first;       // of the rings
-    uint32_t count, last; // launches so far; the call of the last
+    uint32_t first;       // number of its ring buffer
+    uint32_t count, last; // launches so far; call of the last one
     bool holds_more;
 } ts__launch_queue;
 
@@ -9108,7 +9160,7 @@ typedef struct ts__launch_held {
     uint32_t op;
 } ts__launch_held;
 
-// Whether an operation is another launch on its stream.
+// Returns whether an operation is a new launch on its stream.
 static bool ts__queue_launches(const ts_replay *r, const ts__launch_queue *of,
                                uint32_t i)
 {
@@ -9118,8 +9170,8 @@ static bool ts__queue_launches(const ts_replay *r, const ts__launch_queue *of,
            ts__replay_lane_at(r, ts__replay_lanes(r)[i])->fifo;
 }
 
-// Counts the launches of every stream. Returns how many rings it takes to
-// hold those of streams with more than enough.
+// Counts the launches of every stream. Returns how many streams have more than
+// a queue holds: each of them gets a ring buffer.
 static uint32_t ts__queue_count(const ts_replay *r, ts__launch_queue *queues)
 {
     for (uint32_t i = 0; i < r->op_count; i++) {
@@ -9138,7 +9190,7 @@ static uint32_t ts__queue_count(const ts_replay *r, ts__launch_queue *queues)
     return rings;
 }
 
-// The launch that a queue had to let go for this one.
+// Notes which launch had to begin before this one.
 static bool ts__queue_note(ts_replay *r, ts__launch_queue *of,
                            const ts__launch_held *held, uint32_t op)
 {
@@ -9176,7 +9228,7 @@ static bool ts__queue_walk(ts_replay *r, ts__launch_queue *queues,
     return true;
 }
 
-// Leaves out what was noted of streams that turned out to hold more.
+// Drops the notes of streams that turned out to hold more launches.
 static void ts__queue_settle(ts_replay *r, const ts__launch_queue *queues)
 {
     ts__queued *const all = (ts__queued *)r->queued.data;
@@ -9241,8 +9293,8 @@ static uint32_t ts__replay_threads(uint32_t wanted)
     return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
 }
 
-// What to add to the times of a file. Files that start centuries apart are
-// taken for files that do not know when they started.
+// Returns the offset to add to the times of a file, from the Unix times of the
+// starts. Starts centuries apart count as unknown.
 static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
 {
     const uint64_t zero = ts_reader_info(r->reader)->start_realtime_ns;
@@ -9267,7 +9319,8 @@ static bool ts__replay_boot(const ts_reader *reader, ts_text *boot,
     return ts_reader_boot(reader, raw_ns, &boottime_ns);
 }
 
-// Looks for a file with the clock of the same machine: that is exact.
+// Looks for an earlier file with the same machine clock, which gives the exact
+// offset.
 static void ts__replay_clock(const ts_replay *r, uint32_t file)
 {
     ts_replay_file *const own = ts__replay_file(r, file);
@@ -9335,74 +9388,80 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
 /* ---- 11.32 Graph: edges under construction ------------------------------ */
 // src/replay/graph/builder.h
 
+// An edge between two nodes.
 typedef struct ts__edge {
     uint32_t from, to;
     uint8_t kind;
 } ts__edge;
 
-enum { TS__EDGE_NAMED = 32 }; // by its correlation: never left out
+// Flag of a kind of edge: the record states it by correlation, so that it is
+// never left out.
+enum { TS__EDGE_NAMED = 32 };
 
-// The last of a row of nodes and the one with the latest end.
+// Of a sequence of nodes: the last one, and the one with the latest end.
 typedef struct ts__chain {
     uint32_t last, longest;
 } ts__chain;
 
-// Streams with work since the last join: of all of a device, all of a
-// context, the blocking ones of a context.
+// The streams that a join covers: all of a device, all of a context, or the
+// blocking ones of a context.
 typedef enum ts__reach {
     TS__REACH_DEVICE,
     TS__REACH_CONTEXT,
     TS__REACH_BLOCKING
 } ts__reach;
 
+// The state of a stream or thread while edges are added in the order of issue.
 typedef struct ts__lane_state {
     ts__chain host, order, issued;
-    uint32_t step;     // the last of an out-of-order stream
-    uint32_t group[3]; // by scope
-    uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
-    bool dirty[3];
+    uint32_t step;     // out-of-order stream: its last ts__step
+    uint32_t group[3]; // by ts__reach
+    uint32_t next[3];  // by ts__reach: next dirty lane; TS_NODE_NONE: none
+    bool dirty[3];     // by ts__reach: it has work since the last join
     uint32_t epoch;    // of the legacy operation it last waited for
-    uint32_t graph;    // whose nodes came last, or TS_NODE_NONE
-    ts__chain before;  // what was there before them
-    bool free;         // not tied to the legacy default stream
-    uint32_t used;     // a thread: lane that it last issued to
-    uint32_t recent;   // and the operation
+    uint32_t graph;    // launch whose nodes came last, or TS_NODE_NONE
+    ts__chain before;  // what it had before these nodes
+    bool free;         // non-blocking: ignores the legacy default stream
+    uint32_t used;     // thread: lane that it last issued to
+    uint32_t recent;   // thread: its last operation there
     uint32_t noted[2]; // see ts__unnamed_note
-    bool records;      // noted when the thread recorded an event
-    bool asked; // the next operation of a thread or stream may wait for that
+    bool records;      // `noted` was set when the thread recorded an event
+    bool asked;        // the next operation may wait for what is `noted`
 } ts__lane_state;
 
-typedef struct ts__group { // a device or a context
-    uint32_t join[3];      // node at whose end all before it was done
-    uint32_t dirty[3];     // first lane with work since
-    uint32_t legacy;       // last operation on its legacy default stream
-    uint32_t epoch;        // counts these
-    uint32_t worked[2];    // the last work, and the last on another stream
-    int64_t latest;        // end of all work so far
+// The state of a device or a context.
+typedef struct ts__group {
+    uint32_t join[3];   // by ts__reach: node at whose end all work was done
+    uint32_t dirty[3];  // by ts__reach: first lane with work since then
+    uint32_t legacy;    // last operation on its legacy default stream
+    uint32_t epoch;     // number of such operations so far
+    uint32_t worked[2]; // the last work, and the last on another stream
+    int64_t latest;     // latest end of any work so far
     bool has_legacy;
 } ts__group;
 
-// A call that waits for something, and the last operation of its thread.
+// A call that waits for something unknown, and its thread's last operation.
 typedef struct ts__event_query {
     uint32_t call, recent;
 } ts__event_query;
 
-// What an out-of-order stream was given: the join that it made, and the step
-// before.
+// An operation issued to an out-of-order stream: `join` stands for it and all
+// before it; `before` is the previous step of the stream.
 typedef struct ts__step {
     uint32_t join, op, before;
 } ts__step;
 
+// What is needed to build the edges.
 typedef struct ts__builder {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts__rvec edges, lanes, groups;
-    ts__rmap group_of; // part and track
+    ts__rmap group_of; // by part and track
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
-    ts__rvec silent;   // bool of each part: of its records it has only calls
-    ts__rvec asks;     // ts__event_query: calls that wait for what nobody tells
+    ts__rvec silent;   // bool of each part: event records exist as calls only
+    ts__rvec asks;     // ts__event_query: calls that wait for the unknown
     ts__rvec steps;    // ts__step
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
@@ -9433,7 +9492,7 @@ static void ts__builder_edge(ts__builder *b, uint32_t from, uint32_t to,
     edge->kind = (uint8_t)kind;
 }
 
-// A node, which starts no earlier than the last of a chain, comes after it.
+// Adds edges from a chain to a node that starts no earlier than its last node.
 static void ts__builder_after(ts__builder *b, const ts__chain *chain,
                               uint32_t node, ts_edge_kind kind)
 {
@@ -9457,7 +9516,7 @@ static void ts__builder_extend(ts__builder *b, ts__chain *chain, uint32_t node)
         chain->longest = node;
 }
 
-// Lane of the thread on which an operation is itself what the host does.
+// Returns the lane of the thread that performs an operation itself.
 static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
                                       uint32_t node)
 {
@@ -9472,7 +9531,8 @@ static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
     return ts__rmap_get(map, ts__replay_key(file, op->thread));
 }
 
-// Calls and the host's own operations, merged in order of start.
+// Adds the order of each thread: its calls and operations of its own, merged in
+// order of start.
 static void ts__builder_hosts(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -9499,8 +9559,8 @@ static void ts__builder_hosts(ts__builder *b)
     ts__rvec_close(b->allocator, &map.entries);
 }
 
-// Edge unless the record shows that `to`, a helper or an operation's start,
-// came before the end of `from`.
+// Adds an edge, unless the record shows that `to` (a helper, or the start of an
+// operation) came before the end of `from`. Returns whether it did.
 static bool ts__builder_wait(ts__builder *b, uint32_t from, uint32_t to,
                              ts_edge_kind kind)
 {
@@ -9513,7 +9573,7 @@ static bool ts__builder_wait(ts__builder *b, uint32_t from, uint32_t to,
     return true;
 }
 
-// Both the last and the longest of a chain.
+// Adds an edge from the last and one from the longest of a chain.
 static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
                                    uint32_t to, ts_edge_kind kind)
 {
@@ -9526,14 +9586,14 @@ static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
 // src/replay/graph/sync_edges.h
 
 /*
-    A join under construction: the first source stands for itself, a second
-    one makes a node. So the edges of all joins together are no more than the
-    work between them, however many streams there are.
+    A join under construction. A single source needs no node; the second source
+    creates one. So all joins together have no more edges than there is work
+    between them, however many streams there are.
 */
 typedef struct ts__join {
     uint32_t node;  // TS_NODE_NONE: no source yet
-    bool made;      // a node of its own
-    int64_t before; // sources that end later contradict the record
+    bool made;      // it has a node of its own
+    int64_t before; // a source that ends later contradicts the record
     ts_edge_kind kind;
 } ts__join;
 
@@ -9566,7 +9626,8 @@ static void ts__join_add(ts__builder *b, ts__join *join, uint32_t from)
     ts__builder_edge(b, from, join->node, join->kind);
 }
 
-// Joins what a scope did since its last join, and that; TS_NODE_NONE: none.
+// Joins the last join of a scope and all work since then. Returns the node;
+// TS_NODE_NONE: there is no work.
 static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
                                  ts__reach scope, int64_t before,
                                  ts_edge_kind kind)
@@ -9596,7 +9657,8 @@ static void ts__builder_dirty(ts__builder *b, uint32_t index, ts__reach scope)
     group->dirty[scope] = index;
 }
 
-// Nodes of one graph launch on several streams: the graph alone orders them.
+// Returns whether two operations are nodes of one graph launch: then only the
+// graph orders them, not their streams.
 static bool ts__builder_is_launched_with(const ts__builder *b, uint32_t op,
                                          uint32_t other)
 {
@@ -9606,7 +9668,7 @@ static bool ts__builder_is_launched_with(const ts__builder *b, uint32_t op,
            ts__replay_op(r, op)->call == ts__replay_op(r, other)->call;
 }
 
-// An operation on a stream, as the legacy default stream sees it.
+// Adds the edges between an operation and the legacy default stream.
 static void ts__builder_legacy(ts__builder *b, uint32_t op,
                                const ts__replay_lane *lane,
                                ts__lane_state *state)
@@ -9619,7 +9681,7 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
         group->legacy = op;
         group->epoch++;
     } else if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
-        // What came before the last join is before the last legacy operation.
+        // The last legacy operation comes after everything of the last join.
         group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
         const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
                                                ts__replay_time(b->replay)[op],
@@ -9634,8 +9696,9 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
     }
 }
 
-// Where threads share a stream, another's work may have come between the call
-// of a sync and its turn: then it waited at least for the thread's own.
+// Adds the edges of a sync that ended before the work of its stream. If threads
+// share the stream, work of another thread may have been issued after the call
+// of the sync: then the sync waited at least for the thread's own work.
 static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
                                  const ts__lane_state *state)
 {
@@ -9652,9 +9715,9 @@ static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
         ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
 }
 
-// Out of order, the last join may hold what other threads asked for at about
-// the time of the sync, which did not wait for it. Then an older one does, and
-// what came after that and ended in time.
+// Adds the edges of a sync of an out-of-order stream. The last join may contain
+// work that other threads issued at about the time of the sync, which did not
+// wait for it. Then an older join is used, and later work that ended in time.
 static void ts__builder_sync_any(ts__builder *b, uint32_t end,
                                  const ts__lane_state *state)
 {
@@ -9710,8 +9773,8 @@ static void ts__builder_sync_device(ts__builder *b, uint32_t op,
     ts__builder_wait(b, join, end, TS_EDGE_SYNC);
 }
 
-// The record that a wait names by its correlation; the one of the same event
-// if several have it.
+// Returns the event record that a wait names by correlation; if several have
+// that correlation, the one of the same event.
 static uint32_t ts__builder_named(const ts__builder *b,
                                   const ts__event_op *wait)
 {
@@ -9741,13 +9804,13 @@ static uint32_t ts__builder_named(const ts__builder *b,
     return found;
 }
 
-// Events of the file of an operation.
+// Returns the events of an operation's file.
 static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
 {
     return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
-// Calls record events, but the source does not say which.
+// Finds parts in which calls record events that the trace does not name.
 static void ts__builder_find_unnamed(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -9772,7 +9835,8 @@ static bool ts__builder_is_unnamed(const ts__builder *b, uint32_t op)
     return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
 }
 
-// The lane of a device to which a thread issues, as far as that is known.
+// Returns the lane to which the thread of a call last issued work, else a lane
+// of the only device of its part, else TS_NODE_NONE.
 static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
 {
     const ts_replay *const r = b->replay;
@@ -9785,12 +9849,13 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
 // src/replay/graph/unnamed_events.h
 
 /*
-    Waits for an event of which no record is known. A program records an event
-    on the stream to which it has just given work, and lets another stream wait
-    for it: so the wait is for the last work on another stream at the time when
-    the thread last called to record an event, or else of the wait. Where not
-    even the stream is known that waits, it is that of the next work of the
-    thread. A guess, and none where the record contradicts it.
+    Waits for events whose record is not known. A program usually records an
+    event on the stream to which it has just issued work, and lets another
+    stream wait for it. So the wait is for the last work on another stream at
+    the time of the thread's last call that recorded an event, or else at the
+    time of the wait. If the waiting stream is unknown, it is the stream of the
+    thread's next work. These edges are inferred, and left out where the record
+    contradicts them.
 */
 static void ts__unnamed_work(ts__builder *b, ts__group *device, uint32_t op)
 {
@@ -9812,7 +9877,7 @@ static void ts__unnamed_edge(ts__builder *b, const uint32_t last[2],
         ts__builder_edge(b, from, to, TS_EDGE_EVENT | TS_EDGE_INFERRED);
 }
 
-// Notes what work there is on the device that a call is for.
+// Notes the last work on the device that a call is for.
 static void ts__unnamed_note(ts__builder *b, uint32_t call,
                              ts__lane_state *host)
 {
@@ -9835,8 +9900,8 @@ static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
     host->records |= type == TS__CALL_RECORDS;
 }
 
-// Sources may tell when the host asked for a wait, not when its turn came:
-// what is next on the stream waits.
+// Handles an event wait operation. Sources may record when the host issued the
+// wait, not when it took effect: the next operation of the stream waits.
 static void ts__unnamed_wait(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
@@ -9875,7 +9940,7 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
         r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
-    } else { // its event may well have been recorded: nobody knows
+    } else { // its event may have been recorded: unknown
         found = TS_NODE_NONE;
         r->stats.missing_records++;
         if (kind == TS_EDGE_EVENT) ts__unnamed_wait(b, op);
@@ -9887,8 +9952,8 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     ts__builder_wait(b, record->after, end, kind);
 }
 
-// Work that the record, taken on the host, outran: a wait for the record
-// waits for that too.
+// Handles an event record. If its time was taken on the host, earlier work may
+// end after it; a wait for the event then waits for that work, too.
 static void ts__builder_record(ts__builder *b, uint32_t op,
                                const ts__replay_lane *lane,
                                const ts__lane_state *state)
@@ -9908,6 +9973,7 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
 /* ---- 11.35 Graph: edges, one operation after another -------------------- */
 // src/replay/graph/edges.h
 
+// Notes a call that waits for something unknown; ts__builder_infer may find it.
 static void ts__builder_query(ts__builder *b, uint32_t call)
 {
     const uint32_t host = ts__replay_lanes(b->replay)[call];
@@ -9922,9 +9988,9 @@ static void ts__builder_query(ts__builder *b, uint32_t call)
 }
 
 /*
-    A call that waits, of which the trace has no operation. Freeing memory
-    waits for the whole device, or, where the record shows that it did not,
-    for nothing.
+    Adds the edges of a waiting call that has no operation in the trace. A call
+    that frees memory waits for the whole device, or, if the record shows that
+    it did not, for nothing.
 */
 static void ts__builder_call(ts__builder *b, uint32_t call)
 {
@@ -9951,16 +10017,16 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
 }
 
 /*
-    With a limited number of hardware queues per device, streams share them,
-    in turn by their numbers: an operation cannot begin before the one that
-    was put into its queue before it.
+    With a limited number of hardware queues per device, streams are assigned to
+    them round robin by number. An operation cannot begin before the previous
+    one of its queue.
 */
 static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
 {
     const ts_replay *const r = b->replay;
     const uint32_t count = r->connections;
     if (!count || ts__kind_syncs(ts__replay_op(r, op)->kind)) return;
-    uint32_t place = 0; // of the stream among those of its device
+    uint32_t place = 0; // number of the stream on its device
     const uint32_t device = ts__replay_lane_at(r, lane)->device;
     while (place < lane &&
            ts__replay_lane_at(r, lane - place - 1)->device == device)
@@ -9989,8 +10055,9 @@ static void ts__builder_step_add(ts__builder *b, uint32_t join, uint32_t op,
 }
 
 /*
-    Adds to what a stream was given. In order its last and its longest stand
-    for all; out of order a join does, of what came before and this.
+    Adds an operation to those issued to a stream. For an in-order stream the
+    last and the longest represent all of them, for an out-of-order stream a
+    join of the earlier ones and this one.
 */
 static void ts__builder_issued(ts__builder *b, uint32_t op,
                                const ts__replay_lane *lane,
@@ -10068,7 +10135,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
 /* ---- 11.36 Graph: the order in which edges are found -------------------- */
 // src/replay/graph/edge_order.h
 
-// A device or context of a part.
+// Returns the group for a device or context of a part; adds it if needed.
 static uint32_t ts__builder_group_of(ts__builder *b, uint32_t part,
                                      uint32_t track)
 {
@@ -10089,7 +10156,7 @@ static uint32_t ts__builder_group_of(ts__builder *b, uint32_t part,
     return index;
 }
 
-// The device of parts that use one alone.
+// Finds the device of parts that use only one.
 static void ts__builder_only(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -10103,7 +10170,7 @@ static void ts__builder_only(ts__builder *b)
                 other == TS_NODE_NONE ||
                         ts__replay_lane_at(r, other)->device == lane->device
                     ? i
-                    : TS_NODE_NONE - 1; // several
+                    : TS_NODE_NONE - 1; // several devices
     }
     for (size_t i = 0; i < r->parts.count; i++)
         if (only[i] == TS_NODE_NONE - 1) only[i] = TS_NODE_NONE;
@@ -10144,7 +10211,7 @@ static bool ts__builder_lanes(ts__builder *b)
     return !b->failed;
 }
 
-// Work on the legacy default streams of a context, in order of start.
+// Lists the work on legacy default streams by context, in order of start.
 static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
 {
     const ts_replay *const r = b->replay;
@@ -10178,8 +10245,9 @@ static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
     return true;
 }
 
-// Whether an operation runs beside work of its legacy default stream, by more
-// than times are rounded. The last that began before it and the next count.
+// Returns whether an operation overlaps work of its legacy default stream by
+// more than the rounding of times. Only the last work that began before it and
+// the next one are compared.
 static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
                                 size_t count, uint32_t op)
 {
@@ -10205,8 +10273,9 @@ static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
 }
 
 /*
-    Traces seldom say which streams are non-blocking. One whose work ever runs
-    beside work of the legacy default stream of its context must be.
+    Finds non-blocking streams, which traces seldom identify: a stream whose
+    work ever overlaps work of the legacy default stream of its context must be
+    one.
 */
 static bool ts__builder_non_blocking(ts__builder *b)
 {
@@ -10236,7 +10305,7 @@ static bool ts__builder_non_blocking(ts__builder *b)
     return ok;
 }
 
-// Records by correlation, if any wait names one.
+// Sorts event records by correlation, if any wait names one.
 static bool ts__builder_name_records(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -10267,10 +10336,11 @@ static bool ts__builder_name_records(ts__builder *b)
 }
 
 /*
-    When the host asked for each operation. Streams are first in, first out:
-    one of which that is not known was asked for no earlier than the one
-    before it on its stream, and no later than the next. Where a stream tells
-    nothing, starts do, for waits ends. guessed: of each operation.
+    Computes when the host issued each operation. As streams are first in, first
+    out, an operation without a known time was issued no earlier than the one
+    before it on its stream, and no later than the next one. If a whole stream
+    has no known times, starts are used, for waits their ends. guessed: one flag
+    for each operation.
 */
 static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
                                bool *guessed, int64_t *near)
@@ -10305,9 +10375,9 @@ static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
     }
 }
 
-// Leaves the operations, and the calls that wait for something although they
-// launched nothing, in the order of the host in the sorter. At one moment
-// waits whose place is a guess come last.
+// Puts the order of issue into the sorter, of operations and of calls that wait
+// although they launched nothing. At equal times waits with a guessed time come
+// last.
 static bool ts__builder_order(ts__builder *b, size_t *count)
 {
     const ts_replay *const r = b->replay;
@@ -10353,7 +10423,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
 /* ---- 11.37 Graph: collectives and point-to-point ------------------------ */
 // src/replay/graph/collectives.h
 
-// The members of every rendezvous, in total order.
+// Lists the members of every rendezvous, in total order.
 static bool ts__rendezvous_all(ts_replay *r)
 {
     uint32_t sum = 0;
@@ -10375,8 +10445,9 @@ static bool ts__rendezvous_all(ts_replay *r)
     return true;
 }
 
-// The last to arrive, and who had the least to do once all were there. Who
-// ended before did not wait for the last: it is of no use as a measure.
+// Returns the latest arrival, and sets m->cost to the member with the shortest
+// duration. A member that ended before the latest arrival did not wait for it
+// and cannot serve as a measure.
 static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
 {
     const uint32_t *const members =
@@ -10392,11 +10463,11 @@ static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
         if (m->cost == TS_NODE_NONE || duration[members[i]] < duration[m->cost])
             m->cost = members[i];
     }
-    return latest; // its operation ends no earlier: there is a cost
+    return latest; // its own member ends no earlier, so that `cost` is set
 }
 
-// Matched by name and order, and not confirmed: members of one collective end
-// within the time that it takes once all are there.
+// Returns whether a match by name and order is doubtful. Members of one
+// collective end within the time that it takes once all have arrived.
 static bool ts__rendezvous_doubted(const ts_replay *r, const ts__rendezvous *m)
 {
     const uint32_t *const members =
@@ -10429,7 +10500,8 @@ static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
         const uint32_t op = ((const uint32_t *)r->members.data)[m->first + i];
         ts__builder_edge(b, op, m->join,
                          (uint32_t)m->kind | TS_EDGE_FROM_START);
-        // It ended without the last: a root that only sends, a wrong match.
+        // It ended before the last arrived: a root that only sends, or a wrong
+        // match.
         if (ts__replay_end(r, op) < latest)
             r->stats.contradicted++;
         else
@@ -10437,7 +10509,7 @@ static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
     }
 }
 
-// Joins of rendezvous are the first of all joins.
+// Adds the joins of all rendezvous. They are the first joins.
 static void ts__builder_rendezvous_all(ts__builder *b)
 {
     ts_replay *const r = b->replay;
@@ -10451,7 +10523,8 @@ static void ts__builder_rendezvous_all(ts__builder *b)
     }
 }
 
-// The operation whose duration a join has; TS_NODE_NONE: it has none.
+// Returns the operation whose duration a join has; TS_NODE_NONE: the join has
+// no duration.
 static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
 {
     const size_t at = (size_t)join - r->join_first;
@@ -10460,7 +10533,7 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
     return ((const ts__rendezvous *)r->rendezvous.data + rendezvous)->cost;
 }
 
-// The rendezvous of a collective; NULL: it has met nobody.
+// Returns the rendezvous of a collective; NULL: it has no other member.
 static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
                                                           uint32_t op)
 {
@@ -10480,7 +10553,8 @@ static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
 /* ---- 11.38 Graph: edges that the source names --------------------------- */
 // src/replay/graph/named_edges.h
 
-typedef struct ts__numbered { // a node by the number that stands for it
+// A node and the correlation that refers to it.
+typedef struct ts__numbered {
     uint64_t number;
     uint32_t file, node;
 } ts__numbered;
@@ -10533,7 +10607,8 @@ static size_t ts__user_find(const ts__rvec *list, const ts__numbered *wanted)
     return low;
 }
 
-// The nodes of a number: operations, or else calls. They come in this order.
+// Finds the nodes of a correlation: its operations, or else its calls, which
+// are sorted behind them.
 static const ts__numbered *ts__user_nodes(const ts_replay *r,
                                           const ts__rvec *list, uint32_t file,
                                           uint64_t number, size_t *count)
@@ -10550,9 +10625,10 @@ static const ts__numbered *ts__user_nodes(const ts_replay *r,
 }
 
 /*
-    After its end, unless the record shows that it began before. What a call
-    is named for may begin while the call still runs: after its start, then. A
-    wait of the host ends after it.
+    Adds an edge from the end of a node, unless the record shows that the target
+    began before. If the source is a call, the target may begin while the call
+    still runs: then the edge is from its start. If the target is a host wait,
+    the edge leads to its end.
 */
 static void ts__user_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
@@ -10571,7 +10647,8 @@ static void ts__user_edge(ts__builder *b, uint32_t from, uint32_t to)
         r->stats.contradicted++;
 }
 
-// Many for many go through a join, so that edges are no more than nodes.
+// Adds a dependency of many nodes on many nodes, through a join, so that there
+// are no more edges than nodes.
 static void ts__user_dependency(ts__builder *b, const ts__numbered *from,
                                 size_t from_count, const ts__numbered *to,
                                 size_t to_count)
@@ -10596,13 +10673,15 @@ static void ts__user_dependency(ts__builder *b, const ts__numbered *from,
 }
 
 /*
-    Numbers that more nodes than a few share: each has one join of what comes
-    before its nodes, and one, extended from dependency to dependency, of its
-    nodes. So edges are no more than nodes and dependencies together.
+    Correlations that more than a few nodes share get two joins: one of the
+    sources of their nodes, and one of their nodes, which is extended from
+    dependency to dependency. So the number of edges is at most the number of
+    nodes plus that of dependencies.
 */
 enum { TS__USER_FEW = 8 };
 
-typedef struct ts__user_entry { // before the nodes of a number
+// The nodes of a correlation, and the join of their sources.
+typedef struct ts__user_entry {
     const ts__numbered *to;
     size_t to_count;
     ts__join join;
@@ -10611,7 +10690,7 @@ typedef struct ts__user_entry { // before the nodes of a number
 typedef struct ts__user_many {
     const ts__numbered *from;
     size_t from_count, entry;
-    int64_t before; // the earliest start of what waits
+    int64_t before; // earliest start of the targets
 } ts__user_many;
 
 static int ts__user_compare(const void *left, const void *right)
@@ -10636,7 +10715,7 @@ static int ts__user_end_compare(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-// Notes a dependency; those of one `to` come one after the other.
+// Notes a dependency. Those with the same `to` must be consecutive.
 static void ts__user_note(ts__builder *b, ts__rvec *entries, ts__rvec *many,
                           const ts__user_many *dep, const ts__numbered *to,
                           size_t to_count)
@@ -10672,7 +10751,7 @@ static void ts__user_note(ts__builder *b, ts__rvec *entries, ts__rvec *many,
     one->before = entry->join.before;
 }
 
-// What a number's nodes are before: those that ended by then, joined.
+// The nodes of a correlation as a source: a join of those that ended so far.
 typedef struct ts__user_source {
     ts__rvec ends; // ts__user_end, sorted
     size_t done;
@@ -10787,29 +10866,29 @@ static void ts__builder_users(ts__builder *b)
 // src/replay/graph/graph_launches.h
 
 /*
-    Operations that share a call are the nodes of one graph launch. Streams
-    mean little among them: nodes of one stream may overlap. A node depends on
-    the nodes that ended before it began and on which nothing depends yet;
-    where there is none, on the one that ended last. Across streams that is a
-    guess. Nodes without any are roots: they come after the call, after what
-    was on the launch stream before, and after a graph_launch operation if
-    there is one, which else is what the launch stream is told from. What
-    comes next on the launch stream waits for all nodes.
+    Operations that share a call are the nodes of one graph launch. Their
+    streams mean little: nodes of one stream may overlap. A node depends on all
+    nodes that ended before it began and on which no other node depends yet; if
+    there is none, on the node that ended last. Across streams such an edge is
+    inferred. Nodes without a dependency are roots: they come after the call,
+    after earlier operations of the launch stream, and after the graph_launch
+    operation, if there is one. That operation also identifies the launch
+    stream. The next operation on the launch stream waits for all nodes.
 */
 typedef struct ts__launched {
-    uint32_t first, count; // of the list of nodes
+    uint32_t first, count; // in the list of nodes
     uint32_t launch;       // the graph_launch operation, or TS_NODE_NONE
-    uint32_t lane;         // of the launch
+    uint32_t lane;         // the launch stream
     uint32_t sinks, sink_count;
-    ts__chain before; // on that lane
+    ts__chain before; // earlier operations on that stream
     bool begun, left;
 } ts__launched;
 
 typedef struct ts__graphs {
     ts__rvec launched;       // ts__launched
     ts__rvec nodes;          // uint32_t, by launch, in total order
-    ts__rvec sinks;          // uint32_t, by launch
-    ts__rvec graph_of, root; // of each operation: uint32_t, bool
+    ts__rvec sinks;          // uint32_t, by launch: nobody depends on them
+    ts__rvec graph_of, root; // for each operation: uint32_t, bool
     ts__rvec open;           // a heap of ts__graph_end
 } ts__graphs;
 
@@ -10823,7 +10902,7 @@ static bool ts__graph_node_kind(uint8_t kind)
     return !ts__kind_syncs(kind) && kind != TS_EVENT_GRAPH_LAUNCH;
 }
 
-// Numbers the calls that launched graphs; of[call] is TS_NODE_NONE for others.
+// Numbers the calls that launched graphs: of[call]; TS_NODE_NONE for others.
 static bool ts__graphs_number(ts__builder *b, ts__graphs *g, uint32_t *of)
 {
     const ts_replay *const r = b->replay;
@@ -10831,7 +10910,7 @@ static bool ts__graphs_number(ts__builder *b, ts__graphs *g, uint32_t *of)
         const ts__op *const op = ts__replay_op(r, i);
         if (op->call == TS_NODE_NONE) continue;
         if (op->kind == TS_EVENT_GRAPH_LAUNCH)
-            of[op->call - r->op_count] += 2; // one node is a graph, too
+            of[op->call - r->op_count] += 2; // a graph may have one node
         else if (ts__graph_node_kind(op->kind))
             of[op->call - r->op_count]++;
     }
@@ -10912,8 +10991,9 @@ static uint32_t ts__graph_close(ts__rvec *heap)
     return op;
 }
 
-// What only orders others may have the call of what it orders: the record of
-// an event that one kernel was waited for by does not make that a graph.
+// Adds an edge between nodes of a launch. Operations that only order others may
+// share the call of one of them: an event record that serves to wait for one
+// kernel does not make the two a graph.
 static void ts__graph_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
     const uint32_t *const lanes = ts__replay_lanes(b->replay);
@@ -10924,12 +11004,12 @@ static void ts__graph_edge(ts__builder *b, uint32_t from, uint32_t to)
                      (order ? TS_EDGE_STREAM_ORDER : TS_EDGE_GRAPH) | guess);
 }
 
-// The edges within one launch.
+// Adds the edges within one launch.
 static void ts__graph_inside(ts__builder *b, ts__graphs *g, ts__launched *one)
 {
     const ts_replay *const r = b->replay;
     const uint32_t *const nodes = (const uint32_t *)g->nodes.data + one->first;
-    uint32_t latest = TS_NODE_NONE; // of the ones that something depends on
+    uint32_t latest = TS_NODE_NONE; // of those that another node depends on
     g->open.count = 0;
     for (uint32_t i = 0; i < one->count && !b->failed; i++) {
         const int64_t start = ts__replay_time(r)[nodes[i]];
@@ -10954,7 +11034,7 @@ static void ts__graph_inside(ts__builder *b, ts__graphs *g, ts__launched *one)
     one->lane = ts__replay_lanes(r)[at];
 }
 
-// Finds the launches and ties their nodes together.
+// Finds the launches and adds the edges among their nodes.
 static void ts__graphs_find(ts__builder *b, ts__graphs *g)
 {
     const ts_replay *const r = b->replay;
@@ -10993,7 +11073,7 @@ static bool ts__graph_is_inner(const ts__graphs *g, uint32_t op)
            !((const bool *)g->root.data)[op];
 }
 
-// A node of a launch on its stream.
+// Updates a stream for a node of a launch on it.
 static void ts__graph_place(ts__builder *b, ts__graphs *g, uint32_t op,
                             uint32_t lane)
 {
@@ -11003,7 +11083,7 @@ static void ts__graph_place(ts__builder *b, ts__graphs *g, uint32_t op,
     ts__lane_state *const state = ts__builder_lane(b, lane);
     if (!one->begun) one->before = ts__builder_lane(b, one->lane)->order;
     one->begun = true;
-    if (state->graph != graph) { // the first of them here
+    if (state->graph != graph) { // the first node on this stream
         state->graph = graph;
         state->before = state->order;
         ts__builder_after(b, &state->before, op, TS_EDGE_STREAM_ORDER);
@@ -11018,7 +11098,7 @@ static void ts__graph_place(ts__builder *b, ts__graphs *g, uint32_t op,
     ts__builder_extend(b, &state->order, op);
 }
 
-// What comes next on a stream after nodes of a launch.
+// Adds the edges of the first operation on a stream after nodes of a launch.
 static void ts__graph_leave(ts__builder *b, ts__graphs *g, uint32_t op,
                             uint32_t lane)
 {
@@ -11054,7 +11134,7 @@ static void ts__builder_streams(ts__builder *b, ts__graphs *g)
             continue;
         }
         ts__lane_state *const state = ts__builder_lane(b, lane);
-        // What one call launched is in order on any stream.
+        // Operations of one call are in order on any stream.
         if (ts__replay_lane_at(r, lane)->flags & TS_STREAM_OUT_OF_ORDER) {
             const uint32_t before = state->order.last;
             if (before != TS_NODE_NONE &&
@@ -11103,34 +11183,34 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
 // src/replay/graph/inferred.h
 
 /*
-    Edges that no record says, flagged TS_EDGE_INFERRED, and only where what
-    is recorded does not explain a start:
+    Infers edges that are not recorded, flagged TS_EDGE_INFERRED, only where the
+    record does not explain a start:
 
-    - an operation that begins later than its launch and its predecessors
-      allow, by the usual delays of its device (medians of the trace) and 2 us
-      on top, waited for the operation on another stream of its device that
-      ended last before it, if that is no longer ago than 8 us. If its launch
-      is not known, the host may have been late, and nothing is guessed;
-    - a call that waits for something that the record does not name returned
-      because of the operation of its process that ended last before, if that
-      is no longer ago than 30 us: the last one of its own thread if it fits;
-      one that returned at once comes after the last one of its thread.
+    - If an operation begins later than its launch and predecessors allow, given
+      the usual delays of its device (medians of the trace) plus 2 us, it waited
+      for the last operation on another stream of its device that ended before,
+      at most 8 us earlier. Without a known launch nothing is inferred, as the
+      host may have been late.
+    - A call that waits for something that is not recorded returned because of
+      the operation of its process that ended last before, at most 30 us
+      earlier, preferably the last operation of its own thread. A call that
+      returned at once comes after the last operation of its thread.
 
-    Source: windows as in docs/replay.md; delays of both kinds are microseconds
-    on all traces seen.
+    Source: limits as in docs/replay.md; both delays are a few microseconds in
+    all traces seen.
 */
 #define TS__INFER_SLACK_NS  2000
 #define TS__INFER_WINDOW_NS 8000
 #define TS__INFER_RETURN_NS 30000
-#define TS__INFER_STEPS     64 // looks back, at most
+#define TS__INFER_STEPS     64 // maximum number of operations to look back
 
 typedef struct ts__infer {
-    ts__rvec ended;  // uint32_t: operations that keep a device busy, by end
-    ts__rvec device; // the same by device
-    ts__rvec first;  // uint32_t: of each device, in `device`
-    ts__rvec bound;  // int64_t: when its edges let each operation start
-    ts__rvec by;     // uint8_t: kind of the edge that let it last
-    ts__rvec delays; // int64_t: of each device, two medians
+    ts__rvec ended;  // uint32_t: work, in order of end
+    ts__rvec device; // uint32_t: work by device, in order of end
+    ts__rvec first;  // uint32_t: first of each device in `device`
+    ts__rvec bound;  // int64_t: when the edges allow each operation to start
+    ts__rvec by;     // uint8_t: kind of the edge that was satisfied last
+    ts__rvec delays; // int64_t: two medians for each device
 } ts__infer;
 
 static uint32_t ts__infer_device(const ts_replay *r, uint32_t op)
@@ -11138,8 +11218,8 @@ static uint32_t ts__infer_device(const ts_replay *r, uint32_t op)
     return ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device;
 }
 
-// What keeps devices busy, by end; of each device and of all. Most traces
-// need no guess, and this is not called.
+// Lists work in order of end, of each device and of all. Only called for traces
+// that need inference, which most do not.
 static bool ts__infer_ends(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -11191,7 +11271,7 @@ static size_t ts__infer_which(const ts__infer *f, const ts_replay *r,
            (((const uint8_t *)f->by.data)[op] == TS_EDGE_LAUNCH);
 }
 
-// The latest edge into each operation.
+// Finds the edge into each operation that was satisfied last.
 static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -11213,9 +11293,9 @@ static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
     return true;
 }
 
-// Medians of how long after the latest edge operations begin, of each device:
-// where a launch came last (odd), and else. Some tens of thousands of
-// operations tell as much as all.
+// Computes, for each device, the median delays of operations after the edge
+// that was satisfied last: delays[2 * device + 1] if that was a launch, else
+// delays[2 * device]. Tens of thousands of samples are as good as all.
 static bool ts__infer_delays(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -11250,7 +11330,7 @@ static bool ts__infer_delays(ts__builder *b, ts__infer *f)
     return true;
 }
 
-// The last of a list in order of end that ended by then; its place plus 1.
+// Returns how many operations of a list in order of end had ended by a time.
 static size_t ts__infer_ended_by(const ts_replay *r, const uint32_t *ops,
                                  size_t count, int64_t time)
 {
@@ -11265,7 +11345,7 @@ static size_t ts__infer_ended_by(const ts_replay *r, const uint32_t *ops,
     return low;
 }
 
-// When an operation could have begun, by all that is recorded.
+// Returns when an operation could have begun according to the record.
 static int64_t ts__infer_allowed(const ts_replay *r, const ts__infer *f,
                                  uint32_t op)
 {
@@ -11306,8 +11386,8 @@ static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
     }
 }
 
-// What a call that asks waited for: asked for before, ended just before it
-// returned.
+// Finds the operation that a call waited for: issued before the call, and ended
+// just before it returned.
 static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
                                  const ts__event_query *ask)
 {
@@ -11332,7 +11412,8 @@ static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
     return done <= end ? recent : TS_NODE_NONE;
 }
 
-// Without calls there is nothing to guess about operations.
+// Prepares the lists, unless there is nothing to infer: without calls no edge
+// between operations is inferred.
 static bool ts__infer_prepare(ts__builder *b, ts__infer *f)
 {
     return (!b->replay->call_count ||
@@ -11369,19 +11450,20 @@ static void ts__builder_infer(ts__builder *b)
 // src/replay/graph/threads.h
 
 /*
-    A thread that hands its work to another and waits for it, as a training
-    loop does with the thread that computes gradients: no call tells. Where
-    all launches of a process come from one thread for a while, then from
-    another, eight each at least, the first call of the second comes after the
-    last of the first: the first of any sort, since a thread that waited often
-    asks before it launches. Threads that launch at the same time show no such
-    runs: see unknown_host_ns.
+    Infers that a thread waits for another one of its process, as a training
+    loop waits for the thread that computes gradients; no call shows that. If
+    all launches of a process come from one thread for a while, and then from
+    another, at least eight each, the first call of the second run comes after
+    the last call of the first run. That may be a call of any kind, as a thread
+    that waited often queries something before it launches. Threads that launch
+    at the same time show no such runs: see unknown_host_ns.
 */
 #define TS__ALTERNATION_CALLS 8
 
-typedef struct ts__alternation {       // of each part
-    uint32_t lane, first, last, count; // the run of now: thread and calls
-    uint32_t before;                   // last call of the long run before it
+// The runs of launches of a part.
+typedef struct ts__alternation {
+    uint32_t lane, first, last, count; // current run: thread and calls
+    uint32_t before;       // last call of the previous run, if long enough
     uint32_t other, ahead; // another thread, and its first call since `last`
 } ts__alternation;
 
@@ -11398,7 +11480,7 @@ static bool ts__alternation_launching(const ts__builder *b, ts__rvec *launches)
     return true;
 }
 
-// The run is long enough: what came before it, in a run as long, led to it.
+// Adds the edge between two runs, now that the second one is long enough, too.
 static void ts__alternation_found(ts__builder *b, const ts__alternation *turn,
                                   bool *ordered)
 {
@@ -11428,7 +11510,7 @@ static void ts__alternation_call(ts__builder *b, ts__alternation *turn,
         ts__alternation_found(b, turn, ordered);
 }
 
-// A call that launches nothing: it may be the first of a run.
+// Notes a call that launches nothing: it may be the first call of a run.
 static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
                                   uint32_t call)
 {
@@ -11441,16 +11523,16 @@ static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
     }
 }
 
-// The calls of a process so far: when the first began; the thread, begin and
-// end of the last; when a thread other than that began or ended one last.
+// The calls of a process so far: start of the first; thread, start and end of
+// the last; last start or end of a call on any other thread.
 typedef struct ts__called {
     uint32_t lane; // UINT32_MAX: none
     int64_t first_ns, last_ns, last_end_ns, other_ns;
-    int64_t queued_ns; // the first work that no call launched; INT64_MAX: none
+    int64_t queued_ns; // first work without a known call; INT64_MAX: none
 } ts__called;
 
-// Work that was queued before the record: until the first call nobody knows
-// whether a thread waits for it.
+// Finds work that was queued before the record began. Until the first call it
+// is not known whether a thread waits for it.
 static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
 {
     for (uint32_t i = 0; i < r->parts.count; i++) {
@@ -11467,12 +11549,12 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
 }
 
 /*
-    Adds up the time between a thread's calls in which another thread of its
-    process called or came back from a call, unless a turn is known to have led
-    to the next one: the thread may have waited for the other, and no edge says
-    so. Likewise the time before the first call of a process. Threads that
-    launch nothing, such as one that polls for what NCCL does, hold up no work.
-    ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
+    Adds up the time between two calls of a thread in which another thread of
+    its process began or ended a call: the thread may have waited for the other
+    one without an edge. Calls with an edge from an alternation are excluded.
+    The time before the first call of a process is treated alike. Threads that
+    launch nothing, such as one that polls for NCCL, delay no work. ended_ns:
+    end of the last call of each thread; TS__NO_TIME: none yet.
 */
 static void ts__pauses_add(ts__builder *b, const bool *ordered,
                            const bool *works, ts__called *processes,
@@ -11505,11 +11587,12 @@ static void ts__pauses_add(ts__builder *b, const bool *ordered,
     }
 }
 
-// What a device's synchronisation waits for is not the same in each run where
-// several threads launch.
+// Counts waits for a device to which several threads launch: what they wait for
+// differs from run to run.
 static void ts__builder_shared(ts__builder *b)
 {
-    const uint32_t several = UINT32_MAX; // 0: none; else a thread's lane plus 1
+    // of each device: 0: no thread; else the lane of its thread plus 1
+    const uint32_t several = UINT32_MAX;
     ts_replay *const r = b->replay;
     ts__rvec threads = { 0 };
     if (!ts__rvec_fill(b->allocator, &threads, sizeof(uint32_t), r->lanes.count,
@@ -11517,7 +11600,7 @@ static void ts__builder_shared(ts__builder *b)
         b->failed = true;
         return;
     }
-    uint32_t *const of = (uint32_t *)threads.data; // device
+    uint32_t *const of = (uint32_t *)threads.data; // by device
     for (uint32_t i = 0; i < r->op_count; i++) {
         const ts__op *const op = ts__replay_op(r, i);
         const uint32_t device =
@@ -11532,8 +11615,8 @@ static void ts__builder_shared(ts__builder *b)
     ts__rvec_close(b->allocator, &threads);
 }
 
-// When what a node waited for was done, of all that edges say; its own begin
-// tells nothing. TS__NO_TIME: no edge leads to it.
+// Computes when the sources of each node were done, without the node's own
+// start. TS__NO_TIME: the node has no sources.
 static bool ts__unmet_latest(const ts__builder *b, ts__rvec *latest)
 {
     const ts_replay *const r = b->replay;
@@ -11552,9 +11635,9 @@ static bool ts__unmet_latest(const ts__builder *b, ts__rvec *latest)
 }
 
 /*
-    Synchronisations that took longer than one that returns at once, and of
-    which no edge says what they waited for: work that was queued before the
-    record, or that the record lacks.
+    Adds up the time of synchronisations that blocked without an edge that shows
+    what they waited for: work that was queued before the record, or that the
+    record lacks.
 */
 static void ts__builder_unmet(ts__builder *b)
 {
@@ -11657,20 +11740,21 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
 // src/replay/graph/cycles.h
 
 /*
-    Clocks of host and device disagree, numbers are used twice, events are
-    recorded after the wait that found them: edges may form circles. Where
-    they do, guesses are left out, then those that the record contradicts, then
-    those between equal times that go against the total order. What remains
-    can only be a circle through a record that a wait names, and is reported.
+    Edges may form cycles, because clocks of host and device disagree, numbers
+    are reused, or events are recorded after the wait that found them. Edges of
+    a cycle are then left out: first inferred ones, then those that the record
+    contradicts, then those between equal times that go against the total order.
+    Only a cycle through a record that a wait names can remain. It is reported.
 */
 typedef enum ts__doubt {
     TS__DOUBT_GUESS, // an inferred edge
     TS__DOUBT_LATER, // the source came later than the target
-    TS__DOUBT_ORDER  // at the same time, but behind it in the total order
+    TS__DOUBT_ORDER  // same time, but the source is behind in the total order
 } ts__doubt;
 
-// Sorts nodes by their edges; leaves what is still missing of each node.
-// Returns how many nodes are in no circle and behind none.
+// Sorts nodes topologically. missing[node] becomes the number of its sources
+// that were not reached. Returns how many nodes are neither in a cycle nor
+// behind one.
 static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
                                  uint32_t *queue)
 {
@@ -11689,7 +11773,8 @@ static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
     return count;
 }
 
-// The node that stands for a helper in the total order.
+// Returns the node that represents a node in the total order: the owner of an
+// end.
 static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t first = r->op_count + r->call_count;
@@ -11711,7 +11796,7 @@ static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
     return time == then && ts__settle_owner(r, from) >= ts__settle_owner(r, to);
 }
 
-// Leaves out the doubtful edges between nodes that miss something.
+// Leaves out edges of one class of doubt between nodes that were not reached.
 static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
                             ts__doubt doubt)
 {
@@ -11737,9 +11822,9 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
 }
 
 /*
-    Whether every edge goes forward in time or, at one moment, in the total
-    order of owners, which no circle can do. (From an owner to its own end it
-    goes to what is later by definition.) Most graphs are like that.
+    Returns whether every edge goes forward in time, or at equal times in the
+    total order of owners. (An edge from a node to its own end goes forward by
+    definition.) Such a graph, as most are, has no cycle.
 */
 static bool ts__settle_is_plain(const ts_replay *r)
 {
@@ -11834,7 +11919,7 @@ static ts_result ts__replay_build(ts_replay *r)
     b.replay = r;
     b.allocator = &r->allocator;
     ts_result result = TS_ERR_MEMORY;
-    // Most nodes have one edge that matters, and most calls two.
+    // Most nodes have one relevant edge, and most calls two.
     const size_t edges =
         (size_t)r->node_count + r->op_count / 4 + r->call_count;
     if (ts__rvec_reserve(b.allocator, &b.edges, sizeof(ts__edge), edges) &&
@@ -11869,7 +11954,7 @@ static ts_skip ts__replay_skip(const ts_replay *r, const ts_replay_desc *desc,
     if (!device_chosen[index]) return TS_SKIP_DEVICE;
     if (!lane->selected) return TS_SKIP_STREAM;
     if (!desc->from_ns && !desc->to_ns) return TS_SKIP_NOT;
-    // A moment touches [from, to) if it lies in it.
+    // A node of no duration touches [from, to) if it lies in it.
     const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
     const bool touches =
         start < desc->to_ns && (end > desc->from_ns || start >= desc->from_ns);
@@ -11921,7 +12006,8 @@ static uint8_t ts__replay_kind(const ts_replay *r, uint32_t edge)
     return ((const uint8_t *)r->kinds.data)[edge];
 }
 
-// Calls that launched nothing go with their thread, or with everything.
+// Selects calls that launched nothing: all of them, or those of threads with
+// selected calls.
 static bool ts__replay_select_alone(ts_replay *r, bool all)
 {
     ts__rvec threads = { 0 };
@@ -11940,7 +12026,7 @@ static bool ts__replay_select_alone(ts_replay *r, bool all)
     return true;
 }
 
-// The calls of the selected operations, and the ends of both.
+// Selects the calls of the selected operations, and the ends of both.
 static bool ts__replay_select_ends(ts_replay *r)
 {
     bool all = true;
@@ -11958,8 +12044,8 @@ static bool ts__replay_select_ends(ts_replay *r)
     return true;
 }
 
-// Joins lead to later joins, to operations and to ends: going backwards,
-// what a join leads to is known when its turn comes.
+// Selects joins that lead to selected nodes. Joins lead to later joins, to
+// operations and to ends, so that one backward pass is enough.
 static void ts__replay_select_joins(ts_replay *r)
 {
     for (uint32_t i = r->node_count; i-- > r->join_first;) {
@@ -11970,7 +12056,7 @@ static void ts__replay_select_joins(ts_replay *r)
     }
 }
 
-// Where the rest of the world does not exist, a join of nothing is nothing.
+// With TS_DEPS_NONE, deselects joins without a selected source.
 static bool ts__replay_prune_joins(ts_replay *r)
 {
     ts__rvec live = { 0 };
@@ -11989,7 +12075,7 @@ static bool ts__replay_prune_joins(ts_replay *r)
     return true;
 }
 
-// All edges turned round: sources[offsets[n]...] are what n depends on.
+// The reversed edges: sources[offsets[n]...] are the nodes that n depends on.
 typedef struct ts__reverse {
     ts__rvec offsets, sources, todo;
 } ts__reverse;
@@ -12035,8 +12121,8 @@ static bool ts__reverse_visit(ts_replay *r, ts__reverse *v, uint32_t node)
     return true;
 }
 
-// Selects all that the selection depends on. The end of what is selected
-// counts as selected, so what a wait waits for is among it.
+// Selects everything that the selection depends on. Ends of selected nodes
+// count as selected, so that what a wait waits for is included.
 static bool ts__replay_close_over(ts_replay *r)
 {
     ts__reverse v = { { 0 }, { 0 }, { 0 } };
@@ -12073,7 +12159,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
 /* ---- 11.44 Graph: what a node waited for -------------------------------- */
 // src/replay/graph/waits.h
 
-// The node from which each edge comes.
+// Lists the source node of each edge.
 static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
 {
     if (!ts__rvec_reserve(&r->allocator, sources, sizeof(uint32_t),
@@ -12088,10 +12174,10 @@ static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
 }
 
 /*
-    The edge into each node that was satisfied last in the record, or
-    TS_NODE_NONE: what it waited for. Of edges of one moment: what is recorded
-    before what is inferred, then in the order of ts_edge_kind, then of the
-    sources. binding[node] is the number of an edge.
+    Finds the binding edge of each node: the edge that was satisfied last in the
+    record. binding[node] is the number of the edge, or TS_NODE_NONE. Of edges
+    satisfied at the same time recorded ones come before inferred ones, then the
+    order of ts_edge_kind decides, then that of the sources.
 */
 static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
 {

@@ -4,31 +4,32 @@
 #include <string.h>
 
 /*
-    Loading, building and looking at a trace takes dozens of blocks of many
-    megabytes, most of them for a while. malloc gives each back to the system,
-    which clears every page before it hands it out again; that is a third of
-    the time of ten million operations. So big blocks are cut from regions
-    that are kept until all is closed, and a block that was freed, whole or in
-    parts, is the next one. Regions consist of big pages, where the system has
-    such. Small blocks are malloc's.
+    Loading and analysing a trace allocates dozens of blocks of many megabytes,
+    most of them for a short time. malloc would return each to the system, which
+    clears every page before it hands it out again: a third of the time for ten
+    million operations. Therefore big blocks are carved out of regions that are
+    kept until the arena is closed, and freed blocks are reused, whole or in
+    parts. Regions use huge pages where the system has them. Small blocks come
+    from malloc.
 
-    Threads: one lock; there are few big blocks.
+    Threads: any, under one lock; big blocks are few.
 */
-#define TS__ARENA_LEAST  (UINT32_C(1) << 20) // bytes of a big block
-#define TS__ARENA_PIECE  (UINT32_C(1) << 14) // all sizes are multiples of it
-#define TS__ARENA_REGION (UINT32_C(1) << 24) // of the first region
-#define TS__ARENA_PAGE   (UINT32_C(1) << 21) // regions begin and end at one
+#define TS__ARENA_LEAST  (UINT32_C(1) << 20) // minimum size of a big block
+#define TS__ARENA_PIECE  (UINT32_C(1) << 14) // granularity of sizes
+#define TS__ARENA_REGION (UINT32_C(1) << 24) // size of the first region
+#define TS__ARENA_PAGE   (UINT32_C(1) << 21) // alignment of regions
 
-typedef struct ts__extent { // of a region, free or not
+// A part of a region, free or used.
+typedef struct ts__extent {
     char *from;
     size_t size;
-    bool used, first; // first: of its region
+    bool used, first; // first: the first one of its region
 } ts__extent;
 
 typedef struct ts__arena {
     pthread_mutex_t lock;
     uint32_t users;
-    size_t size; // of all regions
+    size_t size; // sum of all regions
     ts__extent *extents;
     size_t count, capacity;
 } ts__arena;
@@ -49,8 +50,8 @@ static bool ts__extent_insert(ts__arena *arena, size_t at, ts__extent extent)
     return true;
 }
 
-// Leaves the extent with `size` bytes; what is beyond is free. Without memory
-// for that it stays as it is.
+// Cuts an extent down to `size` bytes and frees the rest. Without memory for
+// the new extent it stays unchanged.
 static void ts__extent_split(ts__arena *arena, size_t at, size_t size)
 {
     const ts__extent whole = arena->extents[at];
@@ -60,7 +61,7 @@ static void ts__extent_split(ts__arena *arena, size_t at, size_t size)
         arena->extents[at].size = size;
 }
 
-// Adds the next extent to this one, if both are free and side by side.
+// Merges the next extent into this one, if both are free and adjacent.
 static void ts__extent_join(ts__arena *arena, size_t at)
 {
     if (at + 1 >= arena->count) return;
@@ -75,8 +76,8 @@ static size_t ts__arena_pages(size_t size)
     return (size + TS__ARENA_PAGE - 1) & ~(size_t)(TS__ARENA_PAGE - 1);
 }
 
-// Of equal regions there would be more and more; a little more than what there
-// is costs nothing before it is used.
+// Adds a region of at least half the size of all regions so far, as regions of
+// equal size would become too many. Memory that is not touched costs nothing.
 static bool ts__arena_grow(ts__arena *arena, size_t size)
 {
     size_t most = arena->size / 2;
@@ -86,7 +87,7 @@ static bool ts__arena_grow(ts__arena *arena, size_t size)
     most = ts__arena_pages(most);
     void *block = NULL;
     if (posix_memalign(&block, TS__ARENA_PAGE, most)) {
-        // Where the address space is limited, what is needed may still fit.
+        // In a limited address space the needed size alone may still fit.
         most = ts__arena_pages(size);
         if (posix_memalign(&block, TS__ARENA_PAGE, most)) return false;
     }
@@ -107,7 +108,8 @@ static size_t ts__arena_round(size_t size)
     return (size + TS__ARENA_PIECE - 1) & ~(size_t)(TS__ARENA_PIECE - 1);
 }
 
-// The first that is free and large enough: what came first was used most.
+// Takes the first free extent that is large enough: memory in front is the most
+// likely to have been touched before.
 static void *ts__arena_take(ts__arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2) return NULL;
@@ -138,7 +140,7 @@ static void ts__arena_free(ts__arena *arena, const void *block)
     if (at && !arena->extents[at].first) ts__extent_join(arena, at - 1);
 }
 
-// Whether a block has `size` bytes now, where it is.
+// Resizes a block in place. Returns whether it has `size` bytes now.
 static bool ts__arena_stretch(ts__arena *arena, const void *block, size_t size)
 {
     const size_t at = ts__arena_find(arena, block);
@@ -184,7 +186,7 @@ static void *ts__arena_locked(ts__arena *arena, void *ptr, size_t old_size,
     return block;
 }
 
-// An arena's resize() of ts_allocator; without an arena, malloc's.
+// The resize() of ts_allocator for an arena; user NULL: plain malloc.
 static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
                               size_t new_size)
 {
@@ -203,8 +205,9 @@ static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
 }
 
 /*
-    The allocator that is wanted. Without one it is a new arena; one that
-    another object has already is shared, and lives as long as either.
+    Returns the allocator to use: the given one, or a new arena if none is
+    given. An arena of another object is shared; it lives as long as any user of
+    it.
 */
 static ts_allocator ts__arena_open(const ts_allocator *wanted)
 {

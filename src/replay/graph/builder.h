@@ -1,73 +1,79 @@
 /* ---- Graph: edges under construction ------------------------------------ */
 
+// An edge between two nodes.
 typedef struct ts__edge {
     uint32_t from, to;
     uint8_t kind;
 } ts__edge;
 
-enum { TS__EDGE_NAMED = 32 }; // by its correlation: never left out
+// Flag of a kind of edge: the record states it by correlation, so that it is
+// never left out.
+enum { TS__EDGE_NAMED = 32 };
 
-// The last of a row of nodes and the one with the latest end.
+// Of a sequence of nodes: the last one, and the one with the latest end.
 typedef struct ts__chain {
     uint32_t last, longest;
 } ts__chain;
 
-// Streams with work since the last join: of all of a device, all of a
-// context, the blocking ones of a context.
+// The streams that a join covers: all of a device, all of a context, or the
+// blocking ones of a context.
 typedef enum ts__reach {
     TS__REACH_DEVICE,
     TS__REACH_CONTEXT,
     TS__REACH_BLOCKING
 } ts__reach;
 
+// The state of a stream or thread while edges are added in the order of issue.
 typedef struct ts__lane_state {
     ts__chain host, order, issued;
-    uint32_t step;     // the last of an out-of-order stream
-    uint32_t group[3]; // by scope
-    uint32_t next[3];  // lane with work, by scope; TS_NODE_NONE: the last
-    bool dirty[3];
+    uint32_t step;     // out-of-order stream: its last ts__step
+    uint32_t group[3]; // by ts__reach
+    uint32_t next[3];  // by ts__reach: next dirty lane; TS_NODE_NONE: none
+    bool dirty[3];     // by ts__reach: it has work since the last join
     uint32_t epoch;    // of the legacy operation it last waited for
-    uint32_t graph;    // whose nodes came last, or TS_NODE_NONE
-    ts__chain before;  // what was there before them
-    bool free;         // not tied to the legacy default stream
-    uint32_t used;     // a thread: lane that it last issued to
-    uint32_t recent;   // and the operation
+    uint32_t graph;    // launch whose nodes came last, or TS_NODE_NONE
+    ts__chain before;  // what it had before these nodes
+    bool free;         // non-blocking: ignores the legacy default stream
+    uint32_t used;     // thread: lane that it last issued to
+    uint32_t recent;   // thread: its last operation there
     uint32_t noted[2]; // see ts__unnamed_note
-    bool records;      // noted when the thread recorded an event
-    bool asked; // the next operation of a thread or stream may wait for that
+    bool records;      // `noted` was set when the thread recorded an event
+    bool asked;        // the next operation may wait for what is `noted`
 } ts__lane_state;
 
-typedef struct ts__group { // a device or a context
-    uint32_t join[3];      // node at whose end all before it was done
-    uint32_t dirty[3];     // first lane with work since
-    uint32_t legacy;       // last operation on its legacy default stream
-    uint32_t epoch;        // counts these
-    uint32_t worked[2];    // the last work, and the last on another stream
-    int64_t latest;        // end of all work so far
+// The state of a device or a context.
+typedef struct ts__group {
+    uint32_t join[3];   // by ts__reach: node at whose end all work was done
+    uint32_t dirty[3];  // by ts__reach: first lane with work since then
+    uint32_t legacy;    // last operation on its legacy default stream
+    uint32_t epoch;     // number of such operations so far
+    uint32_t worked[2]; // the last work, and the last on another stream
+    int64_t latest;     // latest end of any work so far
     bool has_legacy;
 } ts__group;
 
-// A call that waits for something, and the last operation of its thread.
+// A call that waits for something unknown, and its thread's last operation.
 typedef struct ts__event_query {
     uint32_t call, recent;
 } ts__event_query;
 
-// What an out-of-order stream was given: the join that it made, and the step
-// before.
+// An operation issued to an out-of-order stream: `join` stands for it and all
+// before it; `before` is the previous step of the stream.
 typedef struct ts__step {
     uint32_t join, op, before;
 } ts__step;
 
+// What is needed to build the edges.
 typedef struct ts__builder {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts__rvec edges, lanes, groups;
-    ts__rmap group_of; // part and track
+    ts__rmap group_of; // by part and track
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
-    ts__rvec silent;   // bool of each part: of its records it has only calls
-    ts__rvec asks;     // ts__event_query: calls that wait for what nobody tells
+    ts__rvec silent;   // bool of each part: event records exist as calls only
+    ts__rvec asks;     // ts__event_query: calls that wait for the unknown
     ts__rvec steps;    // ts__step
     ts__rvec hardware; // uint32_t: last operation of each hardware queue
     ts__rsort sort;
@@ -98,7 +104,7 @@ static void ts__builder_edge(ts__builder *b, uint32_t from, uint32_t to,
     edge->kind = (uint8_t)kind;
 }
 
-// A node, which starts no earlier than the last of a chain, comes after it.
+// Adds edges from a chain to a node that starts no earlier than its last node.
 static void ts__builder_after(ts__builder *b, const ts__chain *chain,
                               uint32_t node, ts_edge_kind kind)
 {
@@ -122,7 +128,7 @@ static void ts__builder_extend(ts__builder *b, ts__chain *chain, uint32_t node)
         chain->longest = node;
 }
 
-// Lane of the thread on which an operation is itself what the host does.
+// Returns the lane of the thread that performs an operation itself.
 static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
                                       uint32_t node)
 {
@@ -137,7 +143,8 @@ static uint32_t ts__builder_host_lane(const ts__builder *b, const ts__rmap *map,
     return ts__rmap_get(map, ts__replay_key(file, op->thread));
 }
 
-// Calls and the host's own operations, merged in order of start.
+// Adds the order of each thread: its calls and operations of its own, merged in
+// order of start.
 static void ts__builder_hosts(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -164,8 +171,8 @@ static void ts__builder_hosts(ts__builder *b)
     ts__rvec_close(b->allocator, &map.entries);
 }
 
-// Edge unless the record shows that `to`, a helper or an operation's start,
-// came before the end of `from`.
+// Adds an edge, unless the record shows that `to` (a helper, or the start of an
+// operation) came before the end of `from`. Returns whether it did.
 static bool ts__builder_wait(ts__builder *b, uint32_t from, uint32_t to,
                              ts_edge_kind kind)
 {
@@ -178,7 +185,7 @@ static bool ts__builder_wait(ts__builder *b, uint32_t from, uint32_t to,
     return true;
 }
 
-// Both the last and the longest of a chain.
+// Adds an edge from the last and one from the longest of a chain.
 static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
                                    uint32_t to, ts_edge_kind kind)
 {

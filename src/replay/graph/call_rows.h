@@ -16,12 +16,12 @@ static bool ts__text_has(ts_text text, const char *part)
 }
 
 /*
-    Functions that may hold up the host, in the words that all vendors use:
-    cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
-    zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... What is
-    asynchronous by its name does not free at once; copies that are may still
-    hold up the host, if the memory is pageable. OpenCL's say by an argument
-    whether they wait, which recorders make part of the name.
+    Classifies functions that may block the host, by the words that all vendors
+    use: cudaStreamSynchronize, hipEventQuery, cuMemcpyDtoH_v2, clFinish,
+    zeCommandQueueSynchronize, aclrtSynchronizeDevice, ... A free with "async"
+    in its name does not block; such a copy may, if the memory is pageable.
+    OpenCL functions have an argument that says whether they block; recorders
+    append it to the name.
 */
 static ts__call_class ts__call_classify(ts_text name)
 {
@@ -53,8 +53,8 @@ static ts__call_class ts__call_classify(ts_text name)
     return TS__CALL_PLAIN;
 }
 
-// Decides once for each name that a call has: most names of a trace are of
-// something else. Threads that come at once decide the same.
+// Returns the class of a function, computed on first use, as most names of a
+// trace belong to something else. Concurrent threads compute the same value.
 static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
 {
     const ts__table *const table = &l->reader->tables[TS_CHUNK_NAMES];
@@ -72,7 +72,8 @@ static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
     return type;
 }
 
-// Whether calls of such a function are in the names of a file.
+// Returns whether the names of a file contain a function with `part` in its
+// name.
 static bool ts__file_calls(const ts_reader *reader, const char *part)
 {
     const ts__table *const table = &reader->tables[TS_CHUNK_NAMES];
@@ -85,8 +86,8 @@ static bool ts__file_calls(const ts_reader *reader, const char *part)
     return false;
 }
 
-// Calls that record or wait for events tell something where the source has no
-// operations for that; of records only if something waits for them.
+// Decides whether calls that record or wait for events are loaded: only if the
+// file has no operations for that, and records only if something waits.
 static void ts__loader_blind(ts__loader *l)
 {
     const uint64_t *const counts = ts_reader_info(l->reader)->counts;
@@ -96,8 +97,8 @@ static void ts__loader_blind(ts__loader *l)
                        (l->blind_waits || counts[TS_EVENT_EVENT_WAIT]);
 }
 
-// Whether the window lets a call in. What ended before it does only if it
-// may have launched something of it.
+// Returns whether a call is loaded. A call that ended before the window is
+// loaded only if it may have launched an operation of the window.
 static bool ts__call_wanted(const ts__loader *l, int64_t start, int64_t end,
                             bool launches, bool *early)
 {
@@ -149,9 +150,9 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
 }
 
 /*
-    The low bits of the correlations that operations have, in a bit map of
-    eight bits an operation or more. Correlations count up, so this lets hardly
-    any call pass that launched nothing; the merge below finds the others.
+    Builds a bit map of the low bits of the operations' correlations, with eight
+    bits or more per operation. As correlations count up, hardly any call passes
+    that launched nothing; the merge in ts__loader_match finds these.
 */
 static bool ts__loader_filter(ts__loader *l)
 {
@@ -175,7 +176,7 @@ static bool ts__loader_filter(ts__loader *l)
     return true;
 }
 
-// The calls of all threads, appended to those of earlier files.
+// Appends the calls of all scanning threads to those of earlier files.
 static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
 {
     size_t count = l->calls.count;
@@ -185,7 +186,7 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
     }
     if (count >= TS__REPLAY_OPS_MAX) return TS_ERR_UNSUPPORTED;
     uint32_t first = 0;
-    if (!l->calls.count) { // the first need not be copied
+    if (!l->calls.count) { // take over the first array without a copy
         const ts__rvec none = { 0 };
         ts__rvec_close(l->allocator, &l->calls);
         l->calls = l->thread_calls[first];
@@ -205,8 +206,8 @@ static ts_result ts__loader_gather(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-// Most operations have a call, most calls that matter an operation. What is
-// not used is not touched.
+// Reserves room for calls. Most operations have a call, and most relevant calls
+// an operation. Unused memory is never touched.
 static void ts__loader_call_room(ts__loader *l, uint32_t threads)
 {
     uint64_t count = ts_reader_info(l->reader)->counts[TS_EVENT_API_CALL];

@@ -1,8 +1,8 @@
 /* ---- Graph: host calls and their operations ----------------------------- */
 
-// Order of calls: by start, by lane (while a file is loaded: track), longer
-// ones first, since they may contain others. Only calls that are alike in
-// everything can change places.
+// The order of calls: by start, then by lane (by track while a file is loaded),
+// then longer ones first, as they may contain others. Only calls that are equal
+// in everything are left unordered.
 static bool ts__call_before(const ts__row_call *a, const ts__row_call *b)
 {
     if (a->start != b->start) return a->start < b->start;
@@ -30,8 +30,8 @@ static void ts__loader_call_keys(ts__loader *l, size_t first, int key)
     ts__rsort_run(&l->sort, count);
 }
 
-// Leaves the calls from `first` on in order in the sorter. Equal starts are
-// rare: long runs of them cost five more sorts.
+// Puts the order of the calls from `first` on into the sorter. Long runs of
+// equal starts, which are rare, cost five more sorts.
 static bool ts__loader_call_sort(ts__loader *l, size_t first)
 {
     const size_t count = l->calls.count - first;
@@ -59,7 +59,7 @@ static bool ts__loader_call_sort(ts__loader *l, size_t first)
     return true;
 }
 
-// Puts the calls of the file themselves into order.
+// Sorts the calls of the file in place.
 static bool ts__loader_call_arrange(ts__loader *l)
 {
     const size_t count = l->calls.count - l->call_first;
@@ -80,7 +80,7 @@ static bool ts__loader_call_arrange(ts__loader *l)
     return true;
 }
 
-// Leaves the calls of the file in order of correlation, then as they are.
+// Puts the order of the calls by correlation into the sorter; stable.
 static bool ts__loader_call_numbers(ts__loader *l)
 {
     const size_t count = l->calls.count - l->call_first;
@@ -92,9 +92,9 @@ static bool ts__loader_call_numbers(ts__loader *l)
 }
 
 /*
-    Of the calls first to end - 1, which share the row's correlation and are
-    in order of start: the latest that began before the row did, on the row's
-    thread if one is near. Numbers are used again in long traces.
+    Chooses the call of a row among the calls first to end - 1, which share its
+    correlation (long traces reuse numbers) and are in order of start: the
+    latest that began before the row did, on the row's thread if one is near.
 */
 static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
                                   size_t first, size_t end, size_t row)
@@ -118,9 +118,9 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
 }
 
 /*
-    Adds what stands in for calls that the trace lacks. Rows are in the sorter
-    in order of correlation: those of one, issued at one moment by one thread,
-    were one call.
+    Adds stand-ins for calls that the trace lacks. The sorter holds the rows in
+    order of correlation; rows of one correlation that one thread issued at the
+    same time get one call.
 */
 static bool ts__loader_stand_in(ts__loader *l)
 {
@@ -147,7 +147,7 @@ static bool ts__loader_stand_in(ts__loader *l)
     return true;
 }
 
-// Merges operations and calls, both in order of correlation.
+// Finds the call of each operation: merges both in order of correlation.
 static bool ts__loader_match(ts__loader *l)
 {
     if (!ts__loader_call_arrange(l) || !ts__loader_call_numbers(l))
@@ -189,9 +189,9 @@ static bool ts__loader_match(ts__loader *l)
 }
 
 /*
-    Whether b, the next call of its thread, polls on for what a polled for. If
-    the results are known, a has failed: it was not done yet. Else the two are
-    so close together that the program did nothing else in between.
+    Returns whether call b, the next one of the thread, continues to poll for
+    what call a polled for. If results are known, a returned "not ready". Else
+    the two are so close that the program did nothing else in between.
 */
 static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
                               bool results)
@@ -203,8 +203,8 @@ static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
     return b->start - (a->start + a->duration) <= 1000 + 4 * b->duration;
 }
 
-// Makes one call of those that poll in a row: it waits until the last is
-// done. What never was done waited for nothing.
+// Merges consecutive polls into one call, which waits until the last one is
+// done. Polling without success waited for nothing.
 static bool ts__loader_polls(ts__loader *l)
 {
     bool any = false, results = false;
@@ -216,7 +216,7 @@ static bool ts__loader_polls(ts__loader *l)
         results |= polls && call->failed;
     }
     if (!any) return true;
-    // By thread and then start.
+    // by thread, then by start
     if (!ts__loader_call_sort(l, l->call_first)) return false;
     const size_t count = l->calls.count - l->call_first;
     ts__loader_call_keys(l, l->call_first, 4);
@@ -241,8 +241,8 @@ static bool ts__loader_polls(ts__loader *l)
     return true;
 }
 
-// Drops the calls that launched nothing, do not wait and that no dependency
-// names.
+// Drops calls that launched nothing, do not wait, and are not named by a
+// dependency.
 static void ts__loader_keep(ts__loader *l)
 {
     uint32_t kept = (uint32_t)l->call_first;

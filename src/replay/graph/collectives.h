@@ -1,6 +1,6 @@
 /* ---- Graph: collectives and point-to-point ------------------------------ */
 
-// The members of every rendezvous, in total order.
+// Lists the members of every rendezvous, in total order.
 static bool ts__rendezvous_all(ts_replay *r)
 {
     uint32_t sum = 0;
@@ -22,8 +22,9 @@ static bool ts__rendezvous_all(ts_replay *r)
     return true;
 }
 
-// The last to arrive, and who had the least to do once all were there. Who
-// ended before did not wait for the last: it is of no use as a measure.
+// Returns the latest arrival, and sets m->cost to the member with the shortest
+// duration. A member that ended before the latest arrival did not wait for it
+// and cannot serve as a measure.
 static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
 {
     const uint32_t *const members =
@@ -39,11 +40,11 @@ static int64_t ts__rendezvous_measure(const ts_replay *r, ts__rendezvous *m)
         if (m->cost == TS_NODE_NONE || duration[members[i]] < duration[m->cost])
             m->cost = members[i];
     }
-    return latest; // its operation ends no earlier: there is a cost
+    return latest; // its own member ends no earlier, so that `cost` is set
 }
 
-// Matched by name and order, and not confirmed: members of one collective end
-// within the time that it takes once all are there.
+// Returns whether a match by name and order is doubtful. Members of one
+// collective end within the time that it takes once all have arrived.
 static bool ts__rendezvous_doubted(const ts_replay *r, const ts__rendezvous *m)
 {
     const uint32_t *const members =
@@ -76,7 +77,8 @@ static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
         const uint32_t op = ((const uint32_t *)r->members.data)[m->first + i];
         ts__builder_edge(b, op, m->join,
                          (uint32_t)m->kind | TS_EDGE_FROM_START);
-        // It ended without the last: a root that only sends, a wrong match.
+        // It ended before the last arrived: a root that only sends, or a wrong
+        // match.
         if (ts__replay_end(r, op) < latest)
             r->stats.contradicted++;
         else
@@ -84,7 +86,7 @@ static void ts__builder_rendezvous(ts__builder *b, uint32_t index)
     }
 }
 
-// Joins of rendezvous are the first of all joins.
+// Adds the joins of all rendezvous. They are the first joins.
 static void ts__builder_rendezvous_all(ts__builder *b)
 {
     ts_replay *const r = b->replay;
@@ -98,7 +100,8 @@ static void ts__builder_rendezvous_all(ts__builder *b)
     }
 }
 
-// The operation whose duration a join has; TS_NODE_NONE: it has none.
+// Returns the operation whose duration a join has; TS_NODE_NONE: the join has
+// no duration.
 static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
 {
     const size_t at = (size_t)join - r->join_first;
@@ -107,7 +110,7 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
     return ((const ts__rendezvous *)r->rendezvous.data + rendezvous)->cost;
 }
 
-// The rendezvous of a collective; NULL: it has met nobody.
+// Returns the rendezvous of a collective; NULL: it has no other member.
 static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
                                                           uint32_t op)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// Recorded times lie within, computed ones within four times that, so that
-// neither a sum nor a difference of two can overflow.
+// Recorded times lie within this limit and computed ones within four times of
+// it, so that neither a sum nor a difference of two overflows.
 #define TS__REPLAY_TIME_MAX (INT64_C(1) << 60)
 #define TS__REPLAY_SUM_MAX  ((INT64_C(1) << 62) - 1)
 #define TS__REPLAY_OPS_MAX  (UINT32_C(1) << 31)
@@ -22,7 +22,8 @@ static int64_t ts__replay_add(int64_t a, int64_t b)
     return sum < -TS__REPLAY_SUM_MAX ? -TS__REPLAY_SUM_MAX : sum;
 }
 
-// A block of count elements, one at least; grows by doubling.
+// A growing array. Grows by doubling; a non-empty block has room for one
+// element at least.
 typedef struct ts__rvec {
     void *data;
     size_t count, capacity, size; // size: of an element
@@ -35,7 +36,7 @@ static void ts__rvec_close(const ts_allocator *a, ts__rvec *v)
     v->count = v->capacity = 0;
 }
 
-// Room for `capacity` elements in all; keeps what there is.
+// Reserves room for `capacity` elements in all and keeps the present ones.
 static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
                              size_t capacity)
 {
@@ -51,7 +52,7 @@ static bool ts__rvec_reserve(const ts_allocator *a, ts__rvec *v, size_t size,
     return true;
 }
 
-// Gives back what is not used; if that cannot be, all stays as it is.
+// Returns unused memory; on failure the array stays unchanged.
 static void ts__rvec_trim(const ts_allocator *a, ts__rvec *v)
 {
     const size_t capacity = v->count ? v->count : 1;
@@ -63,7 +64,7 @@ static void ts__rvec_trim(const ts_allocator *a, ts__rvec *v)
     v->capacity = capacity;
 }
 
-// One more element, not filled in; NULL without memory.
+// Appends an uninitialised element; NULL without memory.
 static void *ts__rvec_push(const ts_allocator *a, ts__rvec *v, size_t size)
 {
     if (v->count == v->capacity &&
@@ -81,7 +82,8 @@ static bool ts__rvec_fill(const ts_allocator *a, ts__rvec *v, size_t size,
     return true;
 }
 
-// Open addressing with linear probing. A value of TS_NODE_NONE is no entry.
+// A hash map: open addressing with linear probing. The value TS_NODE_NONE marks
+// a free slot.
 typedef struct ts__rmap_entry {
     uint64_t key;
     uint32_t value;
@@ -96,7 +98,7 @@ static ts__rmap_entry *ts__rmap_slot(const ts__rmap *map, uint64_t key)
 {
     ts__rmap_entry *const entries = (ts__rmap_entry *)map->entries.data;
     const size_t mask = map->entries.count - 1;
-    // Fibonacci hashing: the high bits of the product are the mixed ones.
+    // Fibonacci hashing: the high bits of the product are well mixed.
     size_t i = (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
     while (entries[i].value != TS_NODE_NONE && entries[i].key != key)
         i = (i + 1) & mask;
@@ -138,11 +140,10 @@ static bool ts__rmap_put(const ts_allocator *a, ts__rmap *map, uint64_t key,
 }
 
 /*
-    A stable sort of indices by u64 keys, linear in their number: into many
-    buckets of equal width, where the keys are spread so evenly that what is
-    left to do in them is little, else by digits, of which those that are equal
-    in all keys are left out. For several keys sort by the least significant
-    one first.
+    A stable sort of indices by u64 keys, in linear time. Keys that are spread
+    evenly go into buckets of equal width, which leaves little to sort within
+    the buckets. Other keys are radix-sorted; digits that are equal in all keys
+    are skipped. For several keys sort by the least significant one first.
 */
 typedef struct ts__rsort {
     ts__rvec keys[2], index[2];
@@ -169,7 +170,7 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
     ts__rvec_close(a, &s->counts);
 }
 
-// Keeps the order alone.
+// Frees everything but the resulting order.
 static void ts__rsort_shed(const ts_allocator *a, ts__rsort *s)
 {
     ts__rvec_close(a, &s->keys[0]);
@@ -217,8 +218,8 @@ static void ts__rsort_pass(ts__rsort *s, size_t count, int shift,
     ts__rsort_swap(s);
 }
 
-// The least shift with which keys that are `range` apart at most have no
-// more values than there are buckets.
+// Returns the smallest shift that maps keys with a spread of `range` to no more
+// values than there are buckets.
 static int ts__rsort_shift(uint64_t range, size_t count)
 {
     int shift = 0;
@@ -227,8 +228,8 @@ static int ts__rsort_shift(uint64_t range, size_t count)
     return shift;
 }
 
-// Sorts by buckets, unless that would leave too much to do in them: pairs of
-// keys in one bucket are what may have to change places.
+// Sorts by buckets, unless too many pairs of keys share a bucket, as these may
+// need to be exchanged one by one. Returns whether it did.
 static bool ts__rsort_buckets(ts__rsort *s, size_t count, uint64_t least,
                               uint64_t range)
 {
@@ -292,7 +293,7 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
     bool sorted = true;
     for (size_t i = 0; i < count; i++) {
         differ |= keys[i] ^ keys[0];
-        sorted &= most <= keys[i]; // of the ones before
+        sorted &= most <= keys[i]; // of the keys so far
         if (keys[i] < least) least = keys[i];
         if (keys[i] > most) most = keys[i];
     }
@@ -303,9 +304,9 @@ static void ts__rsort_run(ts__rsort *s, size_t count)
 }
 
 /*
-    Of `groups` groups, how many each has, and a 0, become where each ends.
-    Whoever then places the members from the last to the first, at
-    --offsets[group], leaves where each begins.
+    Turns the sizes of `groups` groups, followed by a 0, into the ends of the
+    groups. The caller then places the members from the last to the first, at
+    --offsets[group], which turns the ends into the beginnings.
 */
 static void ts__offsets_sum(uint32_t *offsets, size_t groups)
 {

@@ -25,20 +25,21 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
 /* ---- Graph: cycles of the record ---------------------------------------- */
 
 /*
-    Clocks of host and device disagree, numbers are used twice, events are
-    recorded after the wait that found them: edges may form circles. Where
-    they do, guesses are left out, then those that the record contradicts, then
-    those between equal times that go against the total order. What remains
-    can only be a circle through a record that a wait names, and is reported.
+    Edges may form cycles, because clocks of host and device disagree, numbers
+    are reused, or events are recorded after the wait that found them. Edges of
+    a cycle are then left out: first inferred ones, then those that the record
+    contradicts, then those between equal times that go against the total order.
+    Only a cycle through a record that a wait names can remain. It is reported.
 */
 typedef enum ts__doubt {
     TS__DOUBT_GUESS, // an inferred edge
     TS__DOUBT_LATER, // the source came later than the target
-    TS__DOUBT_ORDER  // at the same time, but behind it in the total order
+    TS__DOUBT_ORDER  // same time, but the source is behind in the total order
 } ts__doubt;
 
-// Sorts nodes by their edges; leaves what is still missing of each node.
-// Returns how many nodes are in no circle and behind none.
+// Sorts nodes topologically. missing[node] becomes the number of its sources
+// that were not reached. Returns how many nodes are neither in a cycle nor
+// behind one.
 static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
                                  uint32_t *queue)
 {
@@ -57,7 +58,8 @@ static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
     return count;
 }
 
-// The node that stands for a helper in the total order.
+// Returns the node that represents a node in the total order: the owner of an
+// end.
 static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t first = r->op_count + r->call_count;
@@ -79,7 +81,7 @@ static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
     return time == then && ts__settle_owner(r, from) >= ts__settle_owner(r, to);
 }
 
-// Leaves out the doubtful edges between nodes that miss something.
+// Leaves out edges of one class of doubt between nodes that were not reached.
 static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
                             ts__doubt doubt)
 {
@@ -105,9 +107,9 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
 }
 
 /*
-    Whether every edge goes forward in time or, at one moment, in the total
-    order of owners, which no circle can do. (From an owner to its own end it
-    goes to what is later by definition.) Most graphs are like that.
+    Returns whether every edge goes forward in time, or at equal times in the
+    total order of owners. (An edge from a node to its own end goes forward by
+    definition.) Such a graph, as most are, has no cycle.
 */
 static bool ts__settle_is_plain(const ts_replay *r)
 {
@@ -202,7 +204,7 @@ static ts_result ts__replay_build(ts_replay *r)
     b.replay = r;
     b.allocator = &r->allocator;
     ts_result result = TS_ERR_MEMORY;
-    // Most nodes have one edge that matters, and most calls two.
+    // Most nodes have one relevant edge, and most calls two.
     const size_t edges =
         (size_t)r->node_count + r->op_count / 4 + r->call_count;
     if (ts__rvec_reserve(b.allocator, &b.edges, sizeof(ts__edge), edges) &&

@@ -1,6 +1,7 @@
 /* ---- Graph: dependencies that the source names -------------------------- */
 
-typedef struct ts__named_dep { // of correlations of one file
+// A dependency between correlations of one file.
+typedef struct ts__named_dep {
     uint64_t from, to;
     uint32_t file;
 } ts__named_dep;
@@ -17,7 +18,7 @@ static int ts__dep_compare(const void *left, const void *right)
 static void ts__loader_take_deps(const ts_columns *c, uint32_t thread,
                                  void *user)
 {
-    (void)thread; // there is one
+    (void)thread; // the scan uses one thread
     ts__loader *const l = (ts__loader *)user;
     for (uint32_t i = 0; i < c->count; i++) {
         ts__named_dep *const dep = (ts__named_dep *)ts__rvec_push(
@@ -38,7 +39,7 @@ static int ts__dep_compare_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// What the source says twice counts once.
+// Sorts the dependencies and removes duplicates. Returns their number.
 static size_t ts__deps_once(ts__named_dep *deps, size_t count)
 {
     size_t kept = 0;
@@ -48,8 +49,8 @@ static size_t ts__deps_once(ts__named_dep *deps, size_t count)
     return kept;
 }
 
-// The dependencies of a file, and the correlations that they name, sorted:
-// calls that have one are nodes, too.
+// Loads the dependencies of a file, and the sorted correlations that they name:
+// calls with such a correlation become nodes.
 static ts_result ts__loader_deps(ts__loader *l)
 {
     l->wanted.count = 0;

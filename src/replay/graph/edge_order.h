@@ -1,6 +1,6 @@
 /* ---- Graph: the order in which edges are found -------------------------- */
 
-// A device or context of a part.
+// Returns the group for a device or context of a part; adds it if needed.
 static uint32_t ts__builder_group_of(ts__builder *b, uint32_t part,
                                      uint32_t track)
 {
@@ -21,7 +21,7 @@ static uint32_t ts__builder_group_of(ts__builder *b, uint32_t part,
     return index;
 }
 
-// The device of parts that use one alone.
+// Finds the device of parts that use only one.
 static void ts__builder_only(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -35,7 +35,7 @@ static void ts__builder_only(ts__builder *b)
                 other == TS_NODE_NONE ||
                         ts__replay_lane_at(r, other)->device == lane->device
                     ? i
-                    : TS_NODE_NONE - 1; // several
+                    : TS_NODE_NONE - 1; // several devices
     }
     for (size_t i = 0; i < r->parts.count; i++)
         if (only[i] == TS_NODE_NONE - 1) only[i] = TS_NODE_NONE;
@@ -76,7 +76,7 @@ static bool ts__builder_lanes(ts__builder *b)
     return !b->failed;
 }
 
-// Work on the legacy default streams of a context, in order of start.
+// Lists the work on legacy default streams by context, in order of start.
 static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
 {
     const ts_replay *const r = b->replay;
@@ -110,8 +110,9 @@ static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
     return true;
 }
 
-// Whether an operation runs beside work of its legacy default stream, by more
-// than times are rounded. The last that began before it and the next count.
+// Returns whether an operation overlaps work of its legacy default stream by
+// more than the rounding of times. Only the last work that began before it and
+// the next one are compared.
 static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
                                 size_t count, uint32_t op)
 {
@@ -137,8 +138,9 @@ static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
 }
 
 /*
-    Traces seldom say which streams are non-blocking. One whose work ever runs
-    beside work of the legacy default stream of its context must be.
+    Finds non-blocking streams, which traces seldom identify: a stream whose
+    work ever overlaps work of the legacy default stream of its context must be
+    one.
 */
 static bool ts__builder_non_blocking(ts__builder *b)
 {
@@ -168,7 +170,7 @@ static bool ts__builder_non_blocking(ts__builder *b)
     return ok;
 }
 
-// Records by correlation, if any wait names one.
+// Sorts event records by correlation, if any wait names one.
 static bool ts__builder_name_records(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -199,10 +201,11 @@ static bool ts__builder_name_records(ts__builder *b)
 }
 
 /*
-    When the host asked for each operation. Streams are first in, first out:
-    one of which that is not known was asked for no earlier than the one
-    before it on its stream, and no later than the next. Where a stream tells
-    nothing, starts do, for waits ends. guessed: of each operation.
+    Computes when the host issued each operation. As streams are first in, first
+    out, an operation without a known time was issued no earlier than the one
+    before it on its stream, and no later than the next one. If a whole stream
+    has no known times, starts are used, for waits their ends. guessed: one flag
+    for each operation.
 */
 static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
                                bool *guessed, int64_t *near)
@@ -237,9 +240,9 @@ static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
     }
 }
 
-// Leaves the operations, and the calls that wait for something although they
-// launched nothing, in the order of the host in the sorter. At one moment
-// waits whose place is a guess come last.
+// Puts the order of issue into the sorter, of operations and of calls that wait
+// although they launched nothing. At equal times waits with a guessed time come
+// last.
 static bool ts__builder_order(ts__builder *b, size_t *count)
 {
     const ts_replay *const r = b->replay;

@@ -1,5 +1,6 @@
 /* ---- Graph: edges, one operation after another -------------------------- */
 
+// Notes a call that waits for something unknown; ts__builder_infer may find it.
 static void ts__builder_query(ts__builder *b, uint32_t call)
 {
     const uint32_t host = ts__replay_lanes(b->replay)[call];
@@ -14,9 +15,9 @@ static void ts__builder_query(ts__builder *b, uint32_t call)
 }
 
 /*
-    A call that waits, of which the trace has no operation. Freeing memory
-    waits for the whole device, or, where the record shows that it did not,
-    for nothing.
+    Adds the edges of a waiting call that has no operation in the trace. A call
+    that frees memory waits for the whole device, or, if the record shows that
+    it did not, for nothing.
 */
 static void ts__builder_call(ts__builder *b, uint32_t call)
 {
@@ -43,16 +44,16 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
 }
 
 /*
-    With a limited number of hardware queues per device, streams share them,
-    in turn by their numbers: an operation cannot begin before the one that
-    was put into its queue before it.
+    With a limited number of hardware queues per device, streams are assigned to
+    them round robin by number. An operation cannot begin before the previous
+    one of its queue.
 */
 static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
 {
     const ts_replay *const r = b->replay;
     const uint32_t count = r->connections;
     if (!count || ts__kind_syncs(ts__replay_op(r, op)->kind)) return;
-    uint32_t place = 0; // of the stream among those of its device
+    uint32_t place = 0; // number of the stream on its device
     const uint32_t device = ts__replay_lane_at(r, lane)->device;
     while (place < lane &&
            ts__replay_lane_at(r, lane - place - 1)->device == device)
@@ -81,8 +82,9 @@ static void ts__builder_step_add(ts__builder *b, uint32_t join, uint32_t op,
 }
 
 /*
-    Adds to what a stream was given. In order its last and its longest stand
-    for all; out of order a join does, of what came before and this.
+    Adds an operation to those issued to a stream. For an in-order stream the
+    last and the longest represent all of them, for an out-of-order stream a
+    join of the earlier ones and this one.
 */
 static void ts__builder_issued(ts__builder *b, uint32_t op,
                                const ts__replay_lane *lane,

@@ -1,6 +1,7 @@
 /* ---- Graph: clocks of several files ------------------------------------- */
 
-typedef struct ts__rendezvous_gap { // between the ends of one rendezvous
+// The difference between the ends of two members of a rendezvous.
+typedef struct ts__rendezvous_gap {
     int64_t gap;
     uint32_t file;
 } ts__rendezvous_gap;
@@ -13,7 +14,7 @@ static int ts__rendezvous_gap_compare(const void *left, const void *right)
     return (a->gap > b->gap) - (a->gap < b->gap);
 }
 
-// Rows that met, by rendezvous: members[first of a rendezvous ...].
+// Lists the rows of each rendezvous in one array.
 static bool ts__rendezvous_list(ts__loader *l, ts__rvec *members)
 {
     ts_replay *const r = l->replay;
@@ -39,7 +40,7 @@ static bool ts__rendezvous_list(ts__loader *l, ts__rvec *members)
     return true;
 }
 
-// The file whose clock a lane's times go by.
+// Returns the file whose clock the times of a lane use.
 static uint32_t ts__rendezvous_clock(const ts__loader *l, uint32_t lane)
 {
     const uint32_t file = ts__replay_lane_at(l->replay, lane)->file;
@@ -51,8 +52,8 @@ static uint32_t ts__rendezvous_file(const ts__loader *l, uint32_t row)
     return ts__rendezvous_clock(l, ts__loader_row(l, row)->track);
 }
 
-// How far members of files whose clock is not known yet end before one whose
-// clock is.
+// Collects how much earlier members of files that are not aligned end than a
+// member of an aligned file.
 static bool ts__rendezvous_gaps(ts__loader *l, const ts__rvec *members,
                                 const bool *known, const int64_t *shift,
                                 ts__rvec *gaps)
@@ -91,14 +92,14 @@ static int64_t ts__rendezvous_distance(int64_t a, int64_t b)
     return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
 }
 
-// The median, and the median distance from it.
+// Computes the median shift of a file, and the median distance from it.
 static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
                                   size_t count, int64_t *shift)
 {
     ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
     const int64_t median = gaps[(count - 1) / 2].gap;
-    // Of clocks further apart than times can be nothing is known: added up
-    // from file to file they would leave the range of integers.
+    // A shift out of the range of times means nothing; summed up from file to
+    // file it would overflow.
     *shift = ts__replay_time_ok(median) ? median : 0;
     file->matched = count;
     for (size_t i = 0; i < count; i++)
@@ -107,7 +108,7 @@ static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
     file->residual_ns = gaps[(count - 1) / 2].gap;
 }
 
-// Moves everything of the files; what would leave the range of times stays.
+// Shifts all times of the files, except those that would leave the range.
 static void ts__rendezvous_shift(ts__loader *l, int64_t *shift)
 {
     ts_replay *const r = l->replay;
@@ -141,8 +142,8 @@ static void ts__rendezvous_shift(ts__loader *l, int64_t *shift)
     }
 }
 
-// What shares nothing with files that are right is put right by the first of
-// its own kind.
+// If no further file has anything in common with aligned files, counts the next
+// file as aligned. False if there is none.
 static bool ts__rendezvous_next(const ts_replay *r, bool *right)
 {
     for (uint32_t i = 0; i < r->files.count; i++)
@@ -152,8 +153,8 @@ static bool ts__rendezvous_next(const ts_replay *r, bool *right)
 }
 
 /*
-    Puts the clocks of further files right by the ends of what they share with
-    files whose clocks are right, first of all the first one: a collective
+    Aligns the clocks of further files by the ends of collectives that they have
+    in common with aligned files, beginning with the first file: a collective
     ends everywhere at about the same time.
 */
 static bool ts__rendezvous_align(ts__loader *l)
@@ -191,7 +192,7 @@ static bool ts__rendezvous_align(ts__loader *l)
     return ok;
 }
 
-// All of it. Lanes know their devices by now.
+// Matches collectives and aligns clocks. Lanes must have their devices.
 static bool ts__loader_rendezvous(ts__loader *l)
 {
     ts__rvec items = { 0 };

@@ -1,29 +1,29 @@
 /* ---- Graph: launches of graphs ------------------------------------------ */
 
 /*
-    Operations that share a call are the nodes of one graph launch. Streams
-    mean little among them: nodes of one stream may overlap. A node depends on
-    the nodes that ended before it began and on which nothing depends yet;
-    where there is none, on the one that ended last. Across streams that is a
-    guess. Nodes without any are roots: they come after the call, after what
-    was on the launch stream before, and after a graph_launch operation if
-    there is one, which else is what the launch stream is told from. What
-    comes next on the launch stream waits for all nodes.
+    Operations that share a call are the nodes of one graph launch. Their
+    streams mean little: nodes of one stream may overlap. A node depends on all
+    nodes that ended before it began and on which no other node depends yet; if
+    there is none, on the node that ended last. Across streams such an edge is
+    inferred. Nodes without a dependency are roots: they come after the call,
+    after earlier operations of the launch stream, and after the graph_launch
+    operation, if there is one. That operation also identifies the launch
+    stream. The next operation on the launch stream waits for all nodes.
 */
 typedef struct ts__launched {
-    uint32_t first, count; // of the list of nodes
+    uint32_t first, count; // in the list of nodes
     uint32_t launch;       // the graph_launch operation, or TS_NODE_NONE
-    uint32_t lane;         // of the launch
+    uint32_t lane;         // the launch stream
     uint32_t sinks, sink_count;
-    ts__chain before; // on that lane
+    ts__chain before; // earlier operations on that stream
     bool begun, left;
 } ts__launched;
 
 typedef struct ts__graphs {
     ts__rvec launched;       // ts__launched
     ts__rvec nodes;          // uint32_t, by launch, in total order
-    ts__rvec sinks;          // uint32_t, by launch
-    ts__rvec graph_of, root; // of each operation: uint32_t, bool
+    ts__rvec sinks;          // uint32_t, by launch: nobody depends on them
+    ts__rvec graph_of, root; // for each operation: uint32_t, bool
     ts__rvec open;           // a heap of ts__graph_end
 } ts__graphs;
 
@@ -37,7 +37,7 @@ static bool ts__graph_node_kind(uint8_t kind)
     return !ts__kind_syncs(kind) && kind != TS_EVENT_GRAPH_LAUNCH;
 }
 
-// Numbers the calls that launched graphs; of[call] is TS_NODE_NONE for others.
+// Numbers the calls that launched graphs: of[call]; TS_NODE_NONE for others.
 static bool ts__graphs_number(ts__builder *b, ts__graphs *g, uint32_t *of)
 {
     const ts_replay *const r = b->replay;
@@ -45,7 +45,7 @@ static bool ts__graphs_number(ts__builder *b, ts__graphs *g, uint32_t *of)
         const ts__op *const op = ts__replay_op(r, i);
         if (op->call == TS_NODE_NONE) continue;
         if (op->kind == TS_EVENT_GRAPH_LAUNCH)
-            of[op->call - r->op_count] += 2; // one node is a graph, too
+            of[op->call - r->op_count] += 2; // a graph may have one node
         else if (ts__graph_node_kind(op->kind))
             of[op->call - r->op_count]++;
     }
@@ -126,8 +126,9 @@ static uint32_t ts__graph_close(ts__rvec *heap)
     return op;
 }
 
-// What only orders others may have the call of what it orders: the record of
-// an event that one kernel was waited for by does not make that a graph.
+// Adds an edge between nodes of a launch. Operations that only order others may
+// share the call of one of them: an event record that serves to wait for one
+// kernel does not make the two a graph.
 static void ts__graph_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
     const uint32_t *const lanes = ts__replay_lanes(b->replay);
@@ -138,12 +139,12 @@ static void ts__graph_edge(ts__builder *b, uint32_t from, uint32_t to)
                      (order ? TS_EDGE_STREAM_ORDER : TS_EDGE_GRAPH) | guess);
 }
 
-// The edges within one launch.
+// Adds the edges within one launch.
 static void ts__graph_inside(ts__builder *b, ts__graphs *g, ts__launched *one)
 {
     const ts_replay *const r = b->replay;
     const uint32_t *const nodes = (const uint32_t *)g->nodes.data + one->first;
-    uint32_t latest = TS_NODE_NONE; // of the ones that something depends on
+    uint32_t latest = TS_NODE_NONE; // of those that another node depends on
     g->open.count = 0;
     for (uint32_t i = 0; i < one->count && !b->failed; i++) {
         const int64_t start = ts__replay_time(r)[nodes[i]];
@@ -168,7 +169,7 @@ static void ts__graph_inside(ts__builder *b, ts__graphs *g, ts__launched *one)
     one->lane = ts__replay_lanes(r)[at];
 }
 
-// Finds the launches and ties their nodes together.
+// Finds the launches and adds the edges among their nodes.
 static void ts__graphs_find(ts__builder *b, ts__graphs *g)
 {
     const ts_replay *const r = b->replay;
@@ -207,7 +208,7 @@ static bool ts__graph_is_inner(const ts__graphs *g, uint32_t op)
            !((const bool *)g->root.data)[op];
 }
 
-// A node of a launch on its stream.
+// Updates a stream for a node of a launch on it.
 static void ts__graph_place(ts__builder *b, ts__graphs *g, uint32_t op,
                             uint32_t lane)
 {
@@ -217,7 +218,7 @@ static void ts__graph_place(ts__builder *b, ts__graphs *g, uint32_t op,
     ts__lane_state *const state = ts__builder_lane(b, lane);
     if (!one->begun) one->before = ts__builder_lane(b, one->lane)->order;
     one->begun = true;
-    if (state->graph != graph) { // the first of them here
+    if (state->graph != graph) { // the first node on this stream
         state->graph = graph;
         state->before = state->order;
         ts__builder_after(b, &state->before, op, TS_EDGE_STREAM_ORDER);
@@ -232,7 +233,7 @@ static void ts__graph_place(ts__builder *b, ts__graphs *g, uint32_t op,
     ts__builder_extend(b, &state->order, op);
 }
 
-// What comes next on a stream after nodes of a launch.
+// Adds the edges of the first operation on a stream after nodes of a launch.
 static void ts__graph_leave(ts__builder *b, ts__graphs *g, uint32_t op,
                             uint32_t lane)
 {
@@ -268,7 +269,7 @@ static void ts__builder_streams(ts__builder *b, ts__graphs *g)
             continue;
         }
         ts__lane_state *const state = ts__builder_lane(b, lane);
-        // What one call launched is in order on any stream.
+        // Operations of one call are in order on any stream.
         if (ts__replay_lane_at(r, lane)->flags & TS_STREAM_OUT_OF_ORDER) {
             const uint32_t before = state->order.last;
             if (before != TS_NODE_NONE &&

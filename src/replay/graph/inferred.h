@@ -1,34 +1,34 @@
 /* ---- Graph: edges inferred from times ----------------------------------- */
 
 /*
-    Edges that no record says, flagged TS_EDGE_INFERRED, and only where what
-    is recorded does not explain a start:
+    Infers edges that are not recorded, flagged TS_EDGE_INFERRED, only where the
+    record does not explain a start:
 
-    - an operation that begins later than its launch and its predecessors
-      allow, by the usual delays of its device (medians of the trace) and 2 us
-      on top, waited for the operation on another stream of its device that
-      ended last before it, if that is no longer ago than 8 us. If its launch
-      is not known, the host may have been late, and nothing is guessed;
-    - a call that waits for something that the record does not name returned
-      because of the operation of its process that ended last before, if that
-      is no longer ago than 30 us: the last one of its own thread if it fits;
-      one that returned at once comes after the last one of its thread.
+    - If an operation begins later than its launch and predecessors allow, given
+      the usual delays of its device (medians of the trace) plus 2 us, it waited
+      for the last operation on another stream of its device that ended before,
+      at most 8 us earlier. Without a known launch nothing is inferred, as the
+      host may have been late.
+    - A call that waits for something that is not recorded returned because of
+      the operation of its process that ended last before, at most 30 us
+      earlier, preferably the last operation of its own thread. A call that
+      returned at once comes after the last operation of its thread.
 
-    Source: windows as in docs/replay.md; delays of both kinds are microseconds
-    on all traces seen.
+    Source: limits as in docs/replay.md; both delays are a few microseconds in
+    all traces seen.
 */
 #define TS__INFER_SLACK_NS  2000
 #define TS__INFER_WINDOW_NS 8000
 #define TS__INFER_RETURN_NS 30000
-#define TS__INFER_STEPS     64 // looks back, at most
+#define TS__INFER_STEPS     64 // maximum number of operations to look back
 
 typedef struct ts__infer {
-    ts__rvec ended;  // uint32_t: operations that keep a device busy, by end
-    ts__rvec device; // the same by device
-    ts__rvec first;  // uint32_t: of each device, in `device`
-    ts__rvec bound;  // int64_t: when its edges let each operation start
-    ts__rvec by;     // uint8_t: kind of the edge that let it last
-    ts__rvec delays; // int64_t: of each device, two medians
+    ts__rvec ended;  // uint32_t: work, in order of end
+    ts__rvec device; // uint32_t: work by device, in order of end
+    ts__rvec first;  // uint32_t: first of each device in `device`
+    ts__rvec bound;  // int64_t: when the edges allow each operation to start
+    ts__rvec by;     // uint8_t: kind of the edge that was satisfied last
+    ts__rvec delays; // int64_t: two medians for each device
 } ts__infer;
 
 static uint32_t ts__infer_device(const ts_replay *r, uint32_t op)
@@ -36,8 +36,8 @@ static uint32_t ts__infer_device(const ts_replay *r, uint32_t op)
     return ts__replay_lane_at(r, ts__replay_lanes(r)[op])->device;
 }
 
-// What keeps devices busy, by end; of each device and of all. Most traces
-// need no guess, and this is not called.
+// Lists work in order of end, of each device and of all. Only called for traces
+// that need inference, which most do not.
 static bool ts__infer_ends(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -89,7 +89,7 @@ static size_t ts__infer_which(const ts__infer *f, const ts_replay *r,
            (((const uint8_t *)f->by.data)[op] == TS_EDGE_LAUNCH);
 }
 
-// The latest edge into each operation.
+// Finds the edge into each operation that was satisfied last.
 static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -111,9 +111,9 @@ static bool ts__infer_bounds(ts__builder *b, ts__infer *f)
     return true;
 }
 
-// Medians of how long after the latest edge operations begin, of each device:
-// where a launch came last (odd), and else. Some tens of thousands of
-// operations tell as much as all.
+// Computes, for each device, the median delays of operations after the edge
+// that was satisfied last: delays[2 * device + 1] if that was a launch, else
+// delays[2 * device]. Tens of thousands of samples are as good as all.
 static bool ts__infer_delays(ts__builder *b, ts__infer *f)
 {
     const ts_replay *const r = b->replay;
@@ -148,7 +148,7 @@ static bool ts__infer_delays(ts__builder *b, ts__infer *f)
     return true;
 }
 
-// The last of a list in order of end that ended by then; its place plus 1.
+// Returns how many operations of a list in order of end had ended by a time.
 static size_t ts__infer_ended_by(const ts_replay *r, const uint32_t *ops,
                                  size_t count, int64_t time)
 {
@@ -163,7 +163,7 @@ static size_t ts__infer_ended_by(const ts_replay *r, const uint32_t *ops,
     return low;
 }
 
-// When an operation could have begun, by all that is recorded.
+// Returns when an operation could have begun according to the record.
 static int64_t ts__infer_allowed(const ts_replay *r, const ts__infer *f,
                                  uint32_t op)
 {
@@ -204,8 +204,8 @@ static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
     }
 }
 
-// What a call that asks waited for: asked for before, ended just before it
-// returned.
+// Finds the operation that a call waited for: issued before the call, and ended
+// just before it returned.
 static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
                                  const ts__event_query *ask)
 {
@@ -230,7 +230,8 @@ static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
     return done <= end ? recent : TS_NODE_NONE;
 }
 
-// Without calls there is nothing to guess about operations.
+// Prepares the lists, unless there is nothing to infer: without calls no edge
+// between operations is inferred.
 static bool ts__infer_prepare(ts__builder *b, ts__infer *f)
 {
     return (!b->replay->call_count ||

@@ -1,25 +1,25 @@
 /* ---- Graph: full launch queues ------------------------------------------ */
 
 /*
-    A stream holds a limited number of launches that have not begun. Launch k
-    of a stream has to wait until launch k - depth began, inside its call. The
-    edge goes to the call's start where the record lets it (which spares a
-    node), else to its end. A stream that ever held more has no such limit.
-    The calls of a thread wait for each other, and how many launches a queue
-    holds is not known that well: where none had to wait, one in a few stands
-    for those after it.
+    A stream holds a limited number of launches that have not begun. Launch k of
+    a stream waits, inside its call, until launch k - depth has begun. The edge
+    leads to the start of the call if the record allows it (which saves a node),
+    else to its end. A stream that ever held more launches has no such limit.
+    Where no launch had to wait, only some get an edge, which represents the
+    launches after it: the calls of a thread wait for each other anyway, and the
+    true depth of a queue is not known exactly.
 */
 enum { TS__QUEUE_PARTS = 64 };
 
 typedef struct ts__queued {
     uint32_t from, call;
-    bool end; // the call's end waits, not its start
+    bool end; // the end of the call waits, not its start
 } ts__queued;
 
-// The last launches of a stream, as many as it holds.
+// The last launches of a stream, as many as its queue holds.
 typedef struct ts__launch_queue {
-    uint32_t first;       // of the rings
-    uint32_t count, last; // launches so far; the call of the last
+    uint32_t first;       // number of its ring buffer
+    uint32_t count, last; // launches so far; call of the last one
     bool holds_more;
 } ts__launch_queue;
 
@@ -28,7 +28,7 @@ typedef struct ts__launch_held {
     uint32_t op;
 } ts__launch_held;
 
-// Whether an operation is another launch on its stream.
+// Returns whether an operation is a new launch on its stream.
 static bool ts__queue_launches(const ts_replay *r, const ts__launch_queue *of,
                                uint32_t i)
 {
@@ -38,8 +38,8 @@ static bool ts__queue_launches(const ts_replay *r, const ts__launch_queue *of,
            ts__replay_lane_at(r, ts__replay_lanes(r)[i])->fifo;
 }
 
-// Counts the launches of every stream. Returns how many rings it takes to
-// hold those of streams with more than enough.
+// Counts the launches of every stream. Returns how many streams have more than
+// a queue holds: each of them gets a ring buffer.
 static uint32_t ts__queue_count(const ts_replay *r, ts__launch_queue *queues)
 {
     for (uint32_t i = 0; i < r->op_count; i++) {
@@ -58,7 +58,7 @@ static uint32_t ts__queue_count(const ts_replay *r, ts__launch_queue *queues)
     return rings;
 }
 
-// The launch that a queue had to let go for this one.
+// Notes which launch had to begin before this one.
 static bool ts__queue_note(ts_replay *r, ts__launch_queue *of,
                            const ts__launch_held *held, uint32_t op)
 {
@@ -96,7 +96,7 @@ static bool ts__queue_walk(ts_replay *r, ts__launch_queue *queues,
     return true;
 }
 
-// Leaves out what was noted of streams that turned out to hold more.
+// Drops the notes of streams that turned out to hold more launches.
 static void ts__queue_settle(ts_replay *r, const ts__launch_queue *queues)
 {
     ts__queued *const all = (ts__queued *)r->queued.data;

@@ -26,8 +26,8 @@ static uint32_t ts__replay_threads(uint32_t wanted)
     return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
 }
 
-// What to add to the times of a file. Files that start centuries apart are
-// taken for files that do not know when they started.
+// Returns the offset to add to the times of a file, from the Unix times of the
+// starts. Starts centuries apart count as unknown.
 static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
 {
     const uint64_t zero = ts_reader_info(r->reader)->start_realtime_ns;
@@ -52,7 +52,8 @@ static bool ts__replay_boot(const ts_reader *reader, ts_text *boot,
     return ts_reader_boot(reader, raw_ns, &boottime_ns);
 }
 
-// Looks for a file with the clock of the same machine: that is exact.
+// Looks for an earlier file with the same machine clock, which gives the exact
+// offset.
 static void ts__replay_clock(const ts_replay *r, uint32_t file)
 {
     ts_replay_file *const own = ts__replay_file(r, file);

@@ -1,6 +1,7 @@
 /* ---- Graph: edges that the source names --------------------------------- */
 
-typedef struct ts__numbered { // a node by the number that stands for it
+// A node and the correlation that refers to it.
+typedef struct ts__numbered {
     uint64_t number;
     uint32_t file, node;
 } ts__numbered;
@@ -53,7 +54,8 @@ static size_t ts__user_find(const ts__rvec *list, const ts__numbered *wanted)
     return low;
 }
 
-// The nodes of a number: operations, or else calls. They come in this order.
+// Finds the nodes of a correlation: its operations, or else its calls, which
+// are sorted behind them.
 static const ts__numbered *ts__user_nodes(const ts_replay *r,
                                           const ts__rvec *list, uint32_t file,
                                           uint64_t number, size_t *count)
@@ -70,9 +72,10 @@ static const ts__numbered *ts__user_nodes(const ts_replay *r,
 }
 
 /*
-    After its end, unless the record shows that it began before. What a call
-    is named for may begin while the call still runs: after its start, then. A
-    wait of the host ends after it.
+    Adds an edge from the end of a node, unless the record shows that the target
+    began before. If the source is a call, the target may begin while the call
+    still runs: then the edge is from its start. If the target is a host wait,
+    the edge leads to its end.
 */
 static void ts__user_edge(ts__builder *b, uint32_t from, uint32_t to)
 {
@@ -91,7 +94,8 @@ static void ts__user_edge(ts__builder *b, uint32_t from, uint32_t to)
         r->stats.contradicted++;
 }
 
-// Many for many go through a join, so that edges are no more than nodes.
+// Adds a dependency of many nodes on many nodes, through a join, so that there
+// are no more edges than nodes.
 static void ts__user_dependency(ts__builder *b, const ts__numbered *from,
                                 size_t from_count, const ts__numbered *to,
                                 size_t to_count)
@@ -116,13 +120,15 @@ static void ts__user_dependency(ts__builder *b, const ts__numbered *from,
 }
 
 /*
-    Numbers that more nodes than a few share: each has one join of what comes
-    before its nodes, and one, extended from dependency to dependency, of its
-    nodes. So edges are no more than nodes and dependencies together.
+    Correlations that more than a few nodes share get two joins: one of the
+    sources of their nodes, and one of their nodes, which is extended from
+    dependency to dependency. So the number of edges is at most the number of
+    nodes plus that of dependencies.
 */
 enum { TS__USER_FEW = 8 };
 
-typedef struct ts__user_entry { // before the nodes of a number
+// The nodes of a correlation, and the join of their sources.
+typedef struct ts__user_entry {
     const ts__numbered *to;
     size_t to_count;
     ts__join join;
@@ -131,7 +137,7 @@ typedef struct ts__user_entry { // before the nodes of a number
 typedef struct ts__user_many {
     const ts__numbered *from;
     size_t from_count, entry;
-    int64_t before; // the earliest start of what waits
+    int64_t before; // earliest start of the targets
 } ts__user_many;
 
 static int ts__user_compare(const void *left, const void *right)
@@ -156,7 +162,7 @@ static int ts__user_end_compare(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-// Notes a dependency; those of one `to` come one after the other.
+// Notes a dependency. Those with the same `to` must be consecutive.
 static void ts__user_note(ts__builder *b, ts__rvec *entries, ts__rvec *many,
                           const ts__user_many *dep, const ts__numbered *to,
                           size_t to_count)
@@ -192,7 +198,7 @@ static void ts__user_note(ts__builder *b, ts__rvec *entries, ts__rvec *many,
     one->before = entry->join.before;
 }
 
-// What a number's nodes are before: those that ended by then, joined.
+// The nodes of a correlation as a source: a join of those that ended so far.
 typedef struct ts__user_source {
     ts__rvec ends; // ts__user_end, sorted
     size_t done;

@@ -1,6 +1,7 @@
 /* ---- Graph: lanes and nodes --------------------------------------------- */
 
-// The lane of a track of the file being loaded; TS_NODE_NONE without memory.
+// Returns the lane of a track of the file being loaded; adds it if needed.
+// TS_NODE_NONE without memory.
 static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
 {
     const uint64_t key = ts__replay_key(l->file, track);
@@ -14,18 +15,19 @@ static uint32_t ts__loader_lane(ts__loader *l, uint32_t track)
     lane->file = l->file;
     lane->track = track;
     index = (uint32_t)(r->lanes.count - 1);
-    lane->device = index; // until they are sorted
+    lane->device = index; // until lanes are sorted
     return ts__rmap_put(l->allocator, &l->lanes, key, index) ? index
                                                              : TS_NODE_NONE;
 }
 
-// Who a track belongs to. Parents are hostile: they may go round in circles.
+// Finds the device and context of a track. The parents in a hostile file may
+// form a cycle.
 static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
 {
     const ts_reader *const reader = ts__replay_file(r, lane->file)->reader;
     ts_track track;
     lane->part = ts__parts_find(r, lane->file, lane->track);
-    lane->type = TS_TRACK_STREAM; // so are tracks that nothing defines
+    lane->type = TS_TRACK_STREAM; // also for undefined tracks
     if (ts_reader_track(reader, lane->track, &track)) {
         if (track.type) lane->type = track.type;
         lane->number = track.number;
@@ -48,8 +50,8 @@ static void ts__replay_lane_describe(const ts_replay *r, ts__replay_lane *lane)
         lane->type != TS_TRACK_DEVICE && lane->type != TS_TRACK_CONTEXT;
 }
 
-// Threads first, then devices of each part; on one device by kind of track
-// and number.
+// Order of lanes: threads first, then devices of each part; on one device by
+// type of track, then by number.
 static int ts__replay_lane_compare(const void *left, const void *right)
 {
     const ts__replay_lane *const a = (const ts__replay_lane *)left;
@@ -67,7 +69,7 @@ static int ts__replay_lane_compare(const void *left, const void *right)
     return 0;
 }
 
-// Gives what was loaded of the file the lanes of its tracks.
+// Replaces the tracks of what was loaded of the file by lanes.
 static bool ts__loader_claim(ts__loader *l)
 {
     uint32_t track = 0, lane = TS_NODE_NONE, thread = 0;
@@ -96,7 +98,7 @@ static bool ts__loader_claim(ts__loader *l)
     return true;
 }
 
-// Sorts the lanes and tells everything on them its new number.
+// Sorts the lanes and updates the lane numbers of operations and calls.
 static bool ts__loader_lanes(ts__loader *l)
 {
     ts_replay *const r = l->replay;
@@ -124,7 +126,8 @@ static bool ts__loader_lanes(ts__loader *l)
     return true;
 }
 
-// One result for each lane with operations and each device with such lanes.
+// Adds a result for each lane with operations, and for each device with such
+// lanes.
 static bool ts__replay_results(ts_replay *r)
 {
     uint32_t device = TS_NODE_NONE, part = 0;
@@ -157,9 +160,10 @@ static bool ts__replay_results(ts_replay *r)
 }
 
 /*
-    Within a stream, at equal starts: what ends first, then what was issued
-    first, so that a record of no duration comes before the kernel that starts
-    at its moment. Then as in the file.
+    The order of rows. At equal starts on one stream the row that ends first
+    comes first, then the one that was issued first, so that an event record of
+    no duration comes before a kernel that starts at the same time. Then the
+    order of the file counts.
 */
 static bool ts__loader_before(const ts__loader *l, uint32_t a, uint32_t b)
 {
@@ -208,8 +212,8 @@ static void ts__loader_row_sort(ts__loader *l, ts__row_key first)
     }
 }
 
-// Leaves the total order of the rows, whose tracks are lanes by now, in the
-// sorter. Long runs of equal starts are rare: they cost three more sorts.
+// Puts the total order of the rows into the sorter; their tracks must be lanes.
+// Long runs of equal starts, which are rare, cost three more sorts.
 static bool ts__loader_order(ts__loader *l)
 {
     const size_t count = l->rows.count;
@@ -242,7 +246,7 @@ static bool ts__nodes_reserve(ts_replay *r, size_t count)
            ts__rvec_reserve(a, &r->flags, sizeof(uint8_t), count);
 }
 
-// There is room for it.
+// Appends a node; the room is reserved.
 static void ts__node_add(ts_replay *r, int64_t time, int64_t duration,
                          uint32_t lane, uint8_t flags)
 {
@@ -264,7 +268,7 @@ static bool ts__node_push(ts_replay *r, int64_t time, int64_t duration,
     return true;
 }
 
-// Of the operation that comes next.
+// Adds the event columns of the next operation.
 static bool ts__loader_add_event(ts__loader *l, ts__op *op)
 {
     ts_replay *const r = l->replay;
@@ -281,7 +285,8 @@ static bool ts__loader_add_event(ts__loader *l, ts__op *op)
     return true;
 }
 
-// Likewise. Says whether it waits for others.
+// Adds the collective columns of the next operation. *waits: whether it waits
+// for other members.
 static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
 {
     ts_replay *const r = l->replay;
@@ -304,7 +309,7 @@ static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
     return true;
 }
 
-// The node of an operation that is in its place, and what it has besides.
+// Adds the node of the next operation, and its event or collective columns.
 static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
 {
     ts_replay *const r = l->replay;
@@ -320,8 +325,8 @@ static bool ts__loader_add_op(ts__loader *l, const ts__row *row)
     return true;
 }
 
-// Puts what is held of the operations into their order, one block after the
-// other: what is in order needs no more than what is not, then.
+// Sorts the arrays of operations one after the other, so that only one of them
+// exists twice at a time.
 static bool ts__loader_ops(ts__loader *l)
 {
     ts_replay *const r = l->replay;
@@ -331,14 +336,14 @@ static bool ts__loader_ops(ts__loader *l)
     const uint32_t *const index = ts__rsort_index(&l->sort);
     if (!ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count))
         return false;
-    // Rows lie anywhere; the next ones are on their way meanwhile.
+    // Rows are in random order: prefetch the next ones.
     for (size_t i = 0; i < count; i++) {
         if (i + 8 < count) __builtin_prefetch(ts__loader_op(l, index[i + 8]));
         *ts__replay_op(r, i) = *ts__loader_op(l, index[i]);
     }
     r->ops.count = count;
     ts__rvec_close(l->allocator, &l->ops);
-    // Waits have an end besides; a part more is for what joins work.
+    // Waits need a second node for their end; add a share for joins.
     const size_t nodes = count + l->calls.count + l->events.count;
     if (!ts__rvec_reserve(l->allocator, &r->places, sizeof(uint32_t), count) ||
         !ts__rvec_reserve(l->allocator, &r->events, sizeof(ts__event_op),
@@ -355,7 +360,7 @@ static bool ts__loader_ops(ts__loader *l)
     return true;
 }
 
-// Adds the calls in order of start and tells the operations their nodes.
+// Adds the calls in order of start and sets the calls of the operations.
 static bool ts__loader_add_calls(ts__loader *l)
 {
     ts_replay *const r = l->replay;
@@ -392,9 +397,9 @@ static bool ts__loader_add_calls(ts__loader *l)
 }
 
 /*
-    Whether the host may wait for a copy inside the call. An asynchronous one
-    returns at once from pinned memory, after staging from pageable memory,
-    and only at the end of a copy into pageable memory.
+    Returns whether the host may wait for a copy inside its call. The call of an
+    asynchronous copy returns at once for pinned memory, after staging for a
+    copy from pageable memory, and at the end of a copy into pageable memory.
 */
 static bool ts__copy_holds(const ts_replay *r, const ts__op *op)
 {
@@ -409,8 +414,7 @@ static bool ts__copy_holds(const ts_replay *r, const ts__op *op)
     return host == PAGEABLE || host == UNKNOWN_MEMORY;
 }
 
-// Whether the call that launched an operation returned only after its end,
-// because it waited for it.
+// Returns whether the call that launched an operation waited for its end.
 static bool ts__call_outlasts(const ts_replay *r, uint32_t op)
 {
     const ts__op *const o = ts__replay_op(r, op);
@@ -421,7 +425,7 @@ static bool ts__call_outlasts(const ts_replay *r, uint32_t op)
            (o->kind == TS_EVENT_MEMCPY && ts__copy_holds(r, o));
 }
 
-// Calls that wait although no operation says so.
+// Returns whether a call waits although none of its operations shows that.
 static bool ts__call_waits(const ts_replay *r, uint32_t call)
 {
     const uint8_t type =
@@ -461,7 +465,7 @@ static bool ts__replay_ends(ts_replay *r)
     return true;
 }
 
-// The node at whose end a node ends: itself, or the helper that is its end.
+// Returns the node that is the end of a node: the node itself, or its helper.
 static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
 {
     const uint32_t with_ends = r->op_count + r->call_count;

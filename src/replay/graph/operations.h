@@ -1,60 +1,61 @@
 /* ---- Graph: operations -------------------------------------------------- */
 
-// What is loaded of an operation besides its ts__op, whose kind is 0 if it is
-// not to be used and whose label is a number of colls or of events, if it is
-// one of those.
+// The loaded times and places of an operation; its other columns are in a
+// ts__op. The kind of that is 0 for a row that is not used; its label is an
+// index of colls or events for a row that has such columns.
 typedef struct ts__row {
     int64_t start, duration;
-    uint32_t track; // its lane, once its file is loaded
-    uint32_t place; // in its file
+    uint32_t track; // replaced by its lane when its file is loaded
+    uint32_t place; // row number in its file
 } ts__row;
 
-// Event records, waits and syncs have more columns.
+// Further columns of event records, waits and syncs.
 typedef struct ts__row_event {
     uint64_t id, record;
 } ts__row_event;
 
-// An API call, or what stands in for one (name 0, no duration).
+// An API call, or a stand-in for one (name 0, no duration).
 typedef struct ts__row_call {
     int64_t start, duration;
     uint64_t correlation;
-    uint32_t track; // its lane, once its file is loaded
+    uint32_t track; // replaced by its lane when its file is loaded
     uint32_t name;
-    uint32_t rank; // after sorting; TS_NODE_NONE: not used
+    uint32_t rank; // position after sorting; TS_NODE_NONE: not used
     uint8_t type;  // ts__call_class
     bool failed;   // its result is not 0
     bool alone;    // no operation has its correlation
-    bool early;    // before the window: it is there for what it launched
+    bool early;    // before the window: loaded only as it launched operations
 } ts__row_call;
 
+// The state of loading. l->file is the file being loaded.
 typedef struct ts__loader {
     ts_replay *replay;
     const ts_allocator *allocator;
     ts_reader *reader; // of the file being loaded
     uint32_t file;
-    int64_t offset; // of its times
+    int64_t offset; // to add to its times
     size_t row_first, call_first;
     ts__rvec wanted; // uint64_t: correlations that dependencies name
     bool deps_failed;
-    ts__rvec classes;     // of each of its names, in the order of their numbers
+    ts__rvec classes;     // uint8_t by name: ts__call_class
     ts__rvec colls;       // ts__coll: of rows that are collectives
     ts__rvec jobs;        // ts__job of each part
     ts__rvec rows;        // ts__row, in file order
     ts__rvec ops;         // ts__op of each row
     ts__rvec events;      // ts__row_event: of rows that have it
-    ts__rvec chunk_row;   // of each chunk: its first row, or TS_NODE_NONE
-    ts__rvec chunk_place; // its place in the file
-    ts__rvec chunk_side;  // and the first of l->colls or l->events
-    ts__rvec chunk_rows;  // how many of its rows are in the window
-    ts__rvec chunk_ok;    // of each chunk: decoded
-    ts__rvec filter;      // bits of correlations that operations have
+    ts__rvec chunk_row;   // by chunk: its first row, or TS_NODE_NONE
+    ts__rvec chunk_place; // by chunk: row number of that row in the file
+    ts__rvec chunk_side;  // by chunk: its first index of l->colls or l->events
+    ts__rvec chunk_rows;  // by chunk: how many of its rows are in the window
+    ts__rvec chunk_ok;    // by chunk: it is decoded
+    ts__rvec filter;      // bit map of the operations' correlations
     uint64_t filter_mask;
-    bool blind_records, blind_waits; // the file has but the calls of these
+    bool blind_records, blind_waits; // the file has only calls of these
     ts__rvec *thread_calls;          // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;
-    ts__rmap lanes; // file and track to lane
+    ts__rmap lanes; // from file and track to lane
 } ts__loader;
 
 static ts__row *ts__loader_row(const ts__loader *l, size_t i)
@@ -70,17 +71,17 @@ static ts__row_call *ts__loader_call(const ts__loader *l, size_t i)
     return (ts__row_call *)l->calls.data + i;
 }
 
-// Collectives and point-to-point operations have more columns.
+// Further columns of collectives and point-to-point operations.
 typedef struct ts__coll {
     uint64_t communicator, sequence, size, ranks, peer;
     uint32_t launch, name;
-    uint32_t rendezvous; // its number plus 1; 0: none
+    uint32_t rendezvous; // number plus 1; 0: none
 } ts__coll;
 
-// What a part says about the job of which its process is one.
+// Metadata of a part about the job that its process belongs to.
 typedef struct ts__job {
-    uint64_t rank;  // the number of its process plus 1; 0 unknown
-    uint32_t ranks; // where a collective does not say; 0 unknown
+    uint64_t rank;  // rank of the process plus 1; 0 unknown
+    uint32_t ranks; // default for collectives without `ranks`; 0 unknown
 } ts__job;
 
 static bool ts__replay_time_ok(int64_t time)
@@ -94,7 +95,7 @@ static uint64_t ts__columns_get(const ts_columns *c, ts_column column,
     return c->values[column] ? c->values[column][row] : 0;
 }
 
-// When the host asked for it, as far as its own columns tell.
+// Returns when the host issued a row, by its own columns; else TS__NO_TIME.
 static int64_t ts__row_issue(const ts__loader *l, const ts_columns *c,
                              uint32_t row)
 {
@@ -115,11 +116,11 @@ static ts_column ts__kind_label(ts_event_kind kind)
     case TS_EVENT_MEMCPY: return TS_COLUMN_TYPE;
     case TS_EVENT_COLLECTIVE:
     case TS_EVENT_HOST_FUNCTION: return TS_COLUMN_NAME;
-    default: return TS_COLUMN_START; // has no values
+    default: return TS_COLUMN_START; // a column without values
     }
 }
 
-// Leaves the kind 0 if it is not to be used.
+// Reads a row. op->kind stays 0 if the row is not used.
 static void ts__row_read(const ts__loader *l, const ts_columns *c, uint32_t i,
                          ts__row *row, ts__op *op)
 {

@@ -13,8 +13,8 @@ static bool ts__parts_push(ts_replay *r, uint32_t file, size_t first)
     return true;
 }
 
-// What the process tracks of a file say. A number that is too high for its
-// tracks is none.
+// Reads the parts of a file from the metadata of its process tracks. A number
+// that is too high for the number of tracks is ignored.
 static bool ts__parts_read(ts_replay *r, uint32_t file, size_t first)
 {
     static const char key[] = "merge.part";
@@ -39,7 +39,7 @@ static bool ts__parts_read(ts_replay *r, uint32_t file, size_t first)
     return true;
 }
 
-// Adds the parts of a file: one, unless it was made of several.
+// Adds the parts of a file: one, unless several traces were merged into it.
 static bool ts__parts_add(ts_replay *r, uint32_t file)
 {
     const size_t first = r->parts.count;
@@ -51,8 +51,8 @@ static bool ts__parts_add(ts_replay *r, uint32_t file)
            (r->parts.count > first || ts__parts_push(r, file, first));
 }
 
-// The part that a track is of. Parents are hostile: they may go round in
-// circles.
+// Returns the part that a track belongs to. The parents in a hostile file may
+// form a cycle.
 static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
                                uint32_t track)
 {

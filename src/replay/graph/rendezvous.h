@@ -1,17 +1,16 @@
 /* ---- Graph: members of a collective ------------------------------------- */
 
 /*
-    Collectives and point-to-point pairs, over all files and devices. A rank
-    is a device of a file. Members are found by communicator and sequence
-    number, which the sources give; failing that by communicator, name and
-    size, in the order in which each rank began them, as long as that finds
-    all ranks; what is left by communicator and name alone, because ranks may
-    send different amounts.
+    Matches collectives and point-to-point pairs over all files and devices. A
+    rank is a device of a file. Members are matched in stages: by communicator
+    and sequence number, if recorded; then by communicator, name and size, in
+    the order in which each rank began them, as long as all ranks are found;
+    then by communicator and name only, as ranks may send different amounts.
 */
 typedef struct ts__rendezvous_item {
     uint64_t key;
     uint32_t row, rank;
-    uint32_t turn; // how many with this key the rank began before
+    uint32_t turn; // number of earlier items of the rank with this key
     bool met;
 } ts__rendezvous_item;
 
@@ -58,9 +57,9 @@ static uint64_t ts__rendezvous_number(ts_reader *reader, uint32_t process,
 }
 
 /*
-    Once per part, as a search goes through all its metadata. A collective
-    that does not say who takes part is of all processes of the job, unless
-    the job has groups of them.
+    Reads the jobs, once per part, as each query searches all metadata. A
+    collective without a number of ranks includes all processes of the job,
+    unless the job has groups of processes.
 */
 static bool ts__rendezvous_jobs(ts__loader *l)
 {
@@ -91,8 +90,9 @@ static const ts__job *ts__rendezvous_job(const ts__loader *l, uint32_t row)
 }
 
 /*
-    Who sends to whom: a pair has a key of its own for each direction that the
-    names tell. Kernels that send and receive at once have none.
+    Gets sender and receiver of a point-to-point operation: the key of a pair
+    contains the direction, which the name shows. Kernels that send and receive
+    at the same time have none.
 */
 static bool ts__rendezvous_pair(const ts__loader *l, uint32_t row,
                                 uint64_t parts[2])
@@ -123,7 +123,7 @@ static uint64_t ts__rendezvous_key(const ts__loader *l, uint32_t row,
     return XXH3_64bits(parts, sizeof parts);
 }
 
-// Of equal keys by turn and rank.
+// Order of items: by key, then by turn, then by rank.
 static int ts__rendezvous_compare(const void *left, const void *right)
 {
     const ts__rendezvous_item *const a = (const ts__rendezvous_item *)left;
@@ -134,7 +134,7 @@ static int ts__rendezvous_compare(const void *left, const void *right)
     return (a->row > b->row) - (a->row < b->row);
 }
 
-// All collectives that have not met yet, in order of rank and start.
+// Lists the collectives that are not matched yet, in order of rank and start.
 static bool ts__rendezvous_gather(ts__loader *l, ts__rvec *items)
 {
     for (size_t i = 0; i < l->rows.count; i++) {
@@ -174,13 +174,13 @@ static bool ts__rendezvous_gather(ts__loader *l, ts__rvec *items)
     return true;
 }
 
-// Ranks that are in the traces, of each communicator.
+// Counts the ranks in the traces, for each communicator.
 static bool ts__rendezvous_ranks(const ts__loader *l, const ts__rvec *items,
                                  ts__rmap *ranks)
 {
     const ts__rendezvous_item *const list =
         (const ts__rendezvous_item *)items->data;
-    ts__rmap last = { { 0 }, 0 }; // items come by rank
+    ts__rmap last = { { 0 }, 0 }; // items are in order of rank
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
         const uint64_t key = ts__loader_coll(l, list[i].row)->communicator;
@@ -194,7 +194,7 @@ static bool ts__rendezvous_ranks(const ts__loader *l, const ts__rvec *items,
     return ok;
 }
 
-// Puts items first to end - 1 down as one rendezvous.
+// Adds items first to end - 1 as one rendezvous.
 static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
                                 size_t first, size_t end)
 {
@@ -227,7 +227,7 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
     return true;
 }
 
-// Whether items of a key and turn are all that could be.
+// Returns whether the items of a key and turn are complete.
 static bool ts__rendezvous_whole(const ts__loader *l,
                                  const ts__rendezvous_item *list, size_t first,
                                  size_t end, const ts__rmap *ranks)
@@ -239,8 +239,8 @@ static bool ts__rendezvous_whole(const ts__loader *l,
     return end - first >= ts__rmap_get(ranks, coll->communicator);
 }
 
-// One stage: the same keys and turns meet. What has no sequence number waits
-// for the later stages, what is not whole for the last.
+// Runs one stage: matches items of the same key and turn. Items without a
+// sequence number are left to later stages, incomplete matches to the last one.
 static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
                                      const ts__rmap *ranks,
                                      ts__rendezvous_stage stage)

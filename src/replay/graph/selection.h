@@ -16,7 +16,7 @@ static ts_skip ts__replay_skip(const ts_replay *r, const ts_replay_desc *desc,
     if (!device_chosen[index]) return TS_SKIP_DEVICE;
     if (!lane->selected) return TS_SKIP_STREAM;
     if (!desc->from_ns && !desc->to_ns) return TS_SKIP_NOT;
-    // A moment touches [from, to) if it lies in it.
+    // A node of no duration touches [from, to) if it lies in it.
     const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
     const bool touches =
         start < desc->to_ns && (end > desc->from_ns || start >= desc->from_ns);
@@ -68,7 +68,8 @@ static uint8_t ts__replay_kind(const ts_replay *r, uint32_t edge)
     return ((const uint8_t *)r->kinds.data)[edge];
 }
 
-// Calls that launched nothing go with their thread, or with everything.
+// Selects calls that launched nothing: all of them, or those of threads with
+// selected calls.
 static bool ts__replay_select_alone(ts_replay *r, bool all)
 {
     ts__rvec threads = { 0 };
@@ -87,7 +88,7 @@ static bool ts__replay_select_alone(ts_replay *r, bool all)
     return true;
 }
 
-// The calls of the selected operations, and the ends of both.
+// Selects the calls of the selected operations, and the ends of both.
 static bool ts__replay_select_ends(ts_replay *r)
 {
     bool all = true;
@@ -105,8 +106,8 @@ static bool ts__replay_select_ends(ts_replay *r)
     return true;
 }
 
-// Joins lead to later joins, to operations and to ends: going backwards,
-// what a join leads to is known when its turn comes.
+// Selects joins that lead to selected nodes. Joins lead to later joins, to
+// operations and to ends, so that one backward pass is enough.
 static void ts__replay_select_joins(ts_replay *r)
 {
     for (uint32_t i = r->node_count; i-- > r->join_first;) {
@@ -117,7 +118,7 @@ static void ts__replay_select_joins(ts_replay *r)
     }
 }
 
-// Where the rest of the world does not exist, a join of nothing is nothing.
+// With TS_DEPS_NONE, deselects joins without a selected source.
 static bool ts__replay_prune_joins(ts_replay *r)
 {
     ts__rvec live = { 0 };
@@ -136,7 +137,7 @@ static bool ts__replay_prune_joins(ts_replay *r)
     return true;
 }
 
-// All edges turned round: sources[offsets[n]...] are what n depends on.
+// The reversed edges: sources[offsets[n]...] are the nodes that n depends on.
 typedef struct ts__reverse {
     ts__rvec offsets, sources, todo;
 } ts__reverse;
@@ -182,8 +183,8 @@ static bool ts__reverse_visit(ts_replay *r, ts__reverse *v, uint32_t node)
     return true;
 }
 
-// Selects all that the selection depends on. The end of what is selected
-// counts as selected, so what a wait waits for is among it.
+// Selects everything that the selection depends on. Ends of selected nodes
+// count as selected, so that what a wait waits for is included.
 static bool ts__replay_close_over(ts_replay *r)
 {
     ts__reverse v = { { 0 }, { 0 }, { 0 } };

@@ -1,78 +1,81 @@
 /* ---- Graph: state ------------------------------------------------------- */
 
-// What a replay keeps of an operation besides its node.
+// An operation; its times are those of its node.
 typedef struct ts__op {
-    int64_t issue; // place in the order of the host, or TS__NO_TIME
+    int64_t issue; // when the host issued it, or TS__NO_TIME
     uint64_t correlation;
     uint32_t thread; // track
-    uint32_t label;  // launch, name or copy type; of event kinds: ts__event_op
+    uint32_t label;  // launch, name or copy type; event kinds: ts__event_op
     uint32_t call;   // node
     uint8_t kind, skip;
-    uint8_t memory; // of a copy: kinds of source and destination
+    uint8_t memory; // copies: kinds of memory of source and destination
 } ts__op;
 
-// What event records, waits and syncs have besides.
+// Further fields of event records, waits and syncs.
 typedef struct ts__event_op {
     uint32_t op;
-    uint32_t after; // a record: work before it that outlasts it in the record
+    uint32_t after; // event record: earlier work that ended later
     uint64_t id, record;
 } ts__event_op;
 
-// What collectives have besides.
+// Further fields of collectives.
 typedef struct ts__coll_op {
-    uint32_t op, launch; // launch: of the kernel that does it; 0 not known
+    uint32_t op, launch; // launch: of its kernel; 0 unknown
     uint64_t communicator;
 } ts__coll_op;
 
 /*
-    Operations that wait for each other: a collective, or a send and its
-    receive. Those of more than one member have a join, whose start is the
-    latest of the members' starts and whose duration is what the transfer
-    takes once all are there: the shortest of the recorded durations, that of
-    the operation `cost`. The ends of the members depend on its end.
+    A rendezvous: operations that wait for each other, namely a collective, or a
+    send and its receive. With more than one member it has a join. The join
+    starts at the latest start of a member and lasts as long as the transfer
+    takes once all have arrived: the shortest recorded duration, which is that
+    of the member `cost`. The ends of the members depend on its end.
 */
 typedef struct ts__rendezvous {
-    uint32_t first, count; // of ts_replay.members
-    uint32_t expected;     // ranks that take part; 0 unknown
-    uint32_t join, cost;   // nodes; TS_NODE_NONE: of one member alone
+    uint32_t first, count; // in ts_replay.members
+    uint32_t expected;     // number of ranks that take part; 0 unknown
+    uint32_t join, cost;   // nodes; TS_NODE_NONE: there is only one member
     uint8_t kind;          // TS_EDGE_COLLECTIVE or TS_EDGE_P2P
     bool guessed;          // no communicator and no peers are known
 } ts__rendezvous;
 
-typedef struct ts__met { // in order of op
+// The rendezvous of an operation. Sorted by op.
+typedef struct ts__met {
     uint32_t op, rendezvous;
 } ts__met;
 
 /*
-    A process, or several that one trace holds: what shares correlations,
-    events and a rank. A trace is one part, unless it was made of several
-    (metadata `merge.part`); then it is as many as if they were read apart.
+    A part: what shares correlations, events and a rank. A trace is one part,
+    unless several traces were merged into it (metadata `merge.part`): then it
+    has as many parts as if they were separate files.
 */
 typedef struct ts__origin {
-    uint32_t file, local; // its number among those of the file
-    uint32_t process;     // the first process track of it; 0: the session
+    uint32_t file, local; // local: number among the parts of the file
+    uint32_t process;     // its first process track; 0: it is the whole file
 } ts__origin;
 
+// A track of a file that has operations or calls: a stream, thread, ...
 typedef struct ts__replay_lane {
     uint32_t file, track;
-    uint32_t part;          // the file's first until all are loaded
+    uint32_t part;          // until all are loaded: the first of the file
     uint32_t device;        // index of ts_replay.devices
     uint32_t device_track;  // 0 unknown
-    uint32_t context_track; // the device's if there is none
+    uint32_t context_track; // the device if there is no context
     uint64_t device_number, number, flags;
     ts_track_type type;
-    bool operations; // some lie here; else it is a thread that calls
-    bool fifo;       // a stream
+    bool operations; // it has operations; else only calls
+    bool fifo;       // it is a stream
     bool selected;
 } ts__replay_lane;
 
+// Flags of nodes.
 enum {
-    TS__NODE_WAITS = 1,
+    TS__NODE_WAITS = 1, // it has an end node of its own
     TS__NODE_SELECTED = 2,
     TS__NODE_ALONE = 4 // a call that launched no operation
 };
 
-// What a host call does besides launching, by its name.
+// What a host call does besides launching, according to its name.
 typedef enum ts__call_class {
     TS__CALL_PLAIN,
     TS__CALL_SYNCS_STREAM,
@@ -82,54 +85,56 @@ typedef enum ts__call_class {
     TS__CALL_COPIES,
     TS__CALL_COPIES_ASYNC,
     TS__CALL_FREES,        // waits for the device before it frees
-    TS__CALL_RECORDS,      // an event, of which the source says no more
-    TS__CALL_WAITS,        // makes a stream wait for one, likewise
-    TS__CALL_UNKNOWN = 255 // not asked yet
+    TS__CALL_RECORDS,      // records an event that the trace does not name
+    TS__CALL_WAITS,        // lets a stream wait for such an event
+    TS__CALL_UNKNOWN = 255 // not classified yet
 } ts__call_class;
 
 struct ts_replay {
     ts_reader *reader;   // of the first file
     ts__rvec files;      // ts_replay_file
     ts__rvec parts;      // ts__origin, by file
-    ts__rvec part_first; // uint32_t: that of each file
-    ts__rmap part_of;    // those of process tracks, by file and track
+    ts__rvec part_first; // uint32_t: first part of each file
+    ts__rmap part_of;    // parts of process tracks, by file and track
     ts_allocator allocator;
     ts_deps deps;
     uint32_t queue_depth, connections;
     bool no_inference;
     bool clocks_only;
-    bool windowed;              // only what touches [load_from, load_to) is
-    int64_t load_from, load_to; // loaded, and its calls no earlier than
-    int64_t calls_from;         // this
+    // windowed: only what touches [load_from, load_to) is loaded, and its calls
+    // from calls_from on
+    bool windowed;
+    int64_t load_from, load_to;
+    int64_t calls_from;
     uint32_t op_count, call_count, join_first, node_count;
     ts__rvec ops;          // ts__op
-    ts__rvec places;       // uint32_t, of each operation in its file
-    ts__rvec call_names;   // uint32_t, of their file
+    ts__rvec places;       // uint32_t: row number of each operation in its file
+    ts__rvec call_names;   // uint32_t: names in their file
     ts__rvec call_classes; // uint8_t: ts__call_class
     ts__rvec events;       // ts__event_op
     ts__rvec collectives;  // ts__coll_op, by operation
     ts__rvec rendezvous;   // ts__rendezvous
-    ts__rvec members;      // uint32_t: operations, by rendezvous
+    ts__rvec members;      // uint32_t: operations of each rendezvous
     ts__rvec met;          // ts__met
-    ts__rvec joined;     // uint32_t: rendezvous, of join_first and those after
-    ts__rvec queued;     // ts__queued, while the graph is built
-    ts__rvec deps_named; // ts__named_dep, while the graph is built
-    ts__rvec call_numbers; // uint64_t: correlations of calls, if any names one
+    ts__rvec joined; // uint32_t: rendezvous of join_first, join_first + 1 ...
+    ts__rvec queued; // ts__queued, while the graph is built
+    ts__rvec deps_named;   // ts__named_dep, while the graph is built
+    ts__rvec call_numbers; // uint64_t: correlations of calls, if needed
     ts__rvec lanes;        // ts__replay_lane
-    ts__rvec waiters;      // nodes that have an end of their own, ascending
-    ts__rvec ends;         // uint32_t: where each operation and call ends
-    // Of each node: recorded time and duration, lane, flags.
+    ts__rvec waiters;      // nodes with an end node of their own, ascending
+    ts__rvec ends;         // uint32_t: end node of each operation and call
+    // for each node: recorded time and duration, lane, flags
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
-    ts__rvec start, gap;              // of each node, by the run
-    ts__rvec changed;        // durations of nodes that the run used, if others
-    struct ts__model *model; // by the first run that needs one
+    ts__rvec start, gap;              // for each node, set by the run
+    ts__rvec changed;        // durations that the run used, if not as recorded
+    struct ts__model *model; // built by the first run that needs one
     ts__rvec lane_results, device_results; // ts_lane
-    ts__rvec cycle;                        // nodes
+    ts__rvec cycle;                        // nodes of a cycle
     ts_replay_stats stats;
 };
 
-// Typed looks into the vectors above.
+// Typed access to the vectors above.
 static ts__op *ts__replay_op(const ts_replay *r, size_t i)
 {
     return (ts__op *)r->ops.data + i;
@@ -174,7 +179,7 @@ static ts__origin *ts__replay_part(const ts_replay *r, uint32_t part)
 {
     return (ts__origin *)r->parts.data + part;
 }
-// A file and a number that means something in it alone.
+// Returns a map key for a number that is only unique within its file.
 static uint64_t ts__replay_key(uint32_t file, uint32_t number)
 {
     return (uint64_t)file << 32 | number;
@@ -194,13 +199,13 @@ static bool ts__kind_has_event(uint8_t kind)
     return kind == TS_EVENT_EVENT_RECORD || kind == TS_EVENT_EVENT_WAIT ||
            kind == TS_EVENT_EVENT_SYNC;
 }
-// Keeps a device busy.
+// Returns whether operations of a kind are work: they keep a device busy.
 static bool ts__kind_works(uint8_t kind)
 {
     return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_COLLECTIVE;
 }
-// The host does it itself: no stream runs it.
+// Returns whether the host does the operation itself, not a stream.
 static bool ts__kind_of_host(uint8_t kind, bool fifo)
 {
     if (ts__kind_syncs(kind)) return true;

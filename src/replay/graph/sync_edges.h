@@ -1,14 +1,14 @@
 /* ---- Graph: joins and synchronisation ----------------------------------- */
 
 /*
-    A join under construction: the first source stands for itself, a second
-    one makes a node. So the edges of all joins together are no more than the
-    work between them, however many streams there are.
+    A join under construction. A single source needs no node; the second source
+    creates one. So all joins together have no more edges than there is work
+    between them, however many streams there are.
 */
 typedef struct ts__join {
     uint32_t node;  // TS_NODE_NONE: no source yet
-    bool made;      // a node of its own
-    int64_t before; // sources that end later contradict the record
+    bool made;      // it has a node of its own
+    int64_t before; // a source that ends later contradicts the record
     ts_edge_kind kind;
 } ts__join;
 
@@ -41,7 +41,8 @@ static void ts__join_add(ts__builder *b, ts__join *join, uint32_t from)
     ts__builder_edge(b, from, join->node, join->kind);
 }
 
-// Joins what a scope did since its last join, and that; TS_NODE_NONE: none.
+// Joins the last join of a scope and all work since then. Returns the node;
+// TS_NODE_NONE: there is no work.
 static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
                                  ts__reach scope, int64_t before,
                                  ts_edge_kind kind)
@@ -71,7 +72,8 @@ static void ts__builder_dirty(ts__builder *b, uint32_t index, ts__reach scope)
     group->dirty[scope] = index;
 }
 
-// Nodes of one graph launch on several streams: the graph alone orders them.
+// Returns whether two operations are nodes of one graph launch: then only the
+// graph orders them, not their streams.
 static bool ts__builder_is_launched_with(const ts__builder *b, uint32_t op,
                                          uint32_t other)
 {
@@ -81,7 +83,7 @@ static bool ts__builder_is_launched_with(const ts__builder *b, uint32_t op,
            ts__replay_op(r, op)->call == ts__replay_op(r, other)->call;
 }
 
-// An operation on a stream, as the legacy default stream sees it.
+// Adds the edges between an operation and the legacy default stream.
 static void ts__builder_legacy(ts__builder *b, uint32_t op,
                                const ts__replay_lane *lane,
                                ts__lane_state *state)
@@ -94,7 +96,7 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
         group->legacy = op;
         group->epoch++;
     } else if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
-        // What came before the last join is before the last legacy operation.
+        // The last legacy operation comes after everything of the last join.
         group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
         const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
                                                ts__replay_time(b->replay)[op],
@@ -109,8 +111,9 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
     }
 }
 
-// Where threads share a stream, another's work may have come between the call
-// of a sync and its turn: then it waited at least for the thread's own.
+// Adds the edges of a sync that ended before the work of its stream. If threads
+// share the stream, work of another thread may have been issued after the call
+// of the sync: then the sync waited at least for the thread's own work.
 static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
                                  const ts__lane_state *state)
 {
@@ -127,9 +130,9 @@ static void ts__builder_sync_own(ts__builder *b, uint32_t op, uint32_t end,
         ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
 }
 
-// Out of order, the last join may hold what other threads asked for at about
-// the time of the sync, which did not wait for it. Then an older one does, and
-// what came after that and ended in time.
+// Adds the edges of a sync of an out-of-order stream. The last join may contain
+// work that other threads issued at about the time of the sync, which did not
+// wait for it. Then an older join is used, and later work that ended in time.
 static void ts__builder_sync_any(ts__builder *b, uint32_t end,
                                  const ts__lane_state *state)
 {
@@ -185,8 +188,8 @@ static void ts__builder_sync_device(ts__builder *b, uint32_t op,
     ts__builder_wait(b, join, end, TS_EDGE_SYNC);
 }
 
-// The record that a wait names by its correlation; the one of the same event
-// if several have it.
+// Returns the event record that a wait names by correlation; if several have
+// that correlation, the one of the same event.
 static uint32_t ts__builder_named(const ts__builder *b,
                                   const ts__event_op *wait)
 {
@@ -216,13 +219,13 @@ static uint32_t ts__builder_named(const ts__builder *b,
     return found;
 }
 
-// Events of the file of an operation.
+// Returns the events of an operation's file.
 static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
 {
     return (ts__rmap *)b->event_of.data + ts__replay_file_of(b->replay, op);
 }
 
-// Calls record events, but the source does not say which.
+// Finds parts in which calls record events that the trace does not name.
 static void ts__builder_find_unnamed(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
@@ -247,7 +250,8 @@ static bool ts__builder_is_unnamed(const ts__builder *b, uint32_t op)
     return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
 }
 
-// The lane of a device to which a thread issues, as far as that is known.
+// Returns the lane to which the thread of a call last issued work, else a lane
+// of the only device of its part, else TS_NODE_NONE.
 static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
 {
     const ts_replay *const r = b->replay;

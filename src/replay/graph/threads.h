@@ -1,19 +1,20 @@
 /* ---- Graph: threads that wait for each other ---------------------------- */
 
 /*
-    A thread that hands its work to another and waits for it, as a training
-    loop does with the thread that computes gradients: no call tells. Where
-    all launches of a process come from one thread for a while, then from
-    another, eight each at least, the first call of the second comes after the
-    last of the first: the first of any sort, since a thread that waited often
-    asks before it launches. Threads that launch at the same time show no such
-    runs: see unknown_host_ns.
+    Infers that a thread waits for another one of its process, as a training
+    loop waits for the thread that computes gradients; no call shows that. If
+    all launches of a process come from one thread for a while, and then from
+    another, at least eight each, the first call of the second run comes after
+    the last call of the first run. That may be a call of any kind, as a thread
+    that waited often queries something before it launches. Threads that launch
+    at the same time show no such runs: see unknown_host_ns.
 */
 #define TS__ALTERNATION_CALLS 8
 
-typedef struct ts__alternation {       // of each part
-    uint32_t lane, first, last, count; // the run of now: thread and calls
-    uint32_t before;                   // last call of the long run before it
+// The runs of launches of a part.
+typedef struct ts__alternation {
+    uint32_t lane, first, last, count; // current run: thread and calls
+    uint32_t before;       // last call of the previous run, if long enough
     uint32_t other, ahead; // another thread, and its first call since `last`
 } ts__alternation;
 
@@ -30,7 +31,7 @@ static bool ts__alternation_launching(const ts__builder *b, ts__rvec *launches)
     return true;
 }
 
-// The run is long enough: what came before it, in a run as long, led to it.
+// Adds the edge between two runs, now that the second one is long enough, too.
 static void ts__alternation_found(ts__builder *b, const ts__alternation *turn,
                                   bool *ordered)
 {
@@ -60,7 +61,7 @@ static void ts__alternation_call(ts__builder *b, ts__alternation *turn,
         ts__alternation_found(b, turn, ordered);
 }
 
-// A call that launches nothing: it may be the first of a run.
+// Notes a call that launches nothing: it may be the first call of a run.
 static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
                                   uint32_t call)
 {
@@ -73,16 +74,16 @@ static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
     }
 }
 
-// The calls of a process so far: when the first began; the thread, begin and
-// end of the last; when a thread other than that began or ended one last.
+// The calls of a process so far: start of the first; thread, start and end of
+// the last; last start or end of a call on any other thread.
 typedef struct ts__called {
     uint32_t lane; // UINT32_MAX: none
     int64_t first_ns, last_ns, last_end_ns, other_ns;
-    int64_t queued_ns; // the first work that no call launched; INT64_MAX: none
+    int64_t queued_ns; // first work without a known call; INT64_MAX: none
 } ts__called;
 
-// Work that was queued before the record: until the first call nobody knows
-// whether a thread waits for it.
+// Finds work that was queued before the record began. Until the first call it
+// is not known whether a thread waits for it.
 static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
 {
     for (uint32_t i = 0; i < r->parts.count; i++) {
@@ -99,12 +100,12 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
 }
 
 /*
-    Adds up the time between a thread's calls in which another thread of its
-    process called or came back from a call, unless a turn is known to have led
-    to the next one: the thread may have waited for the other, and no edge says
-    so. Likewise the time before the first call of a process. Threads that
-    launch nothing, such as one that polls for what NCCL does, hold up no work.
-    ended_ns: by thread, when its last call ended; TS__NO_TIME: none has.
+    Adds up the time between two calls of a thread in which another thread of
+    its process began or ended a call: the thread may have waited for the other
+    one without an edge. Calls with an edge from an alternation are excluded.
+    The time before the first call of a process is treated alike. Threads that
+    launch nothing, such as one that polls for NCCL, delay no work. ended_ns:
+    end of the last call of each thread; TS__NO_TIME: none yet.
 */
 static void ts__pauses_add(ts__builder *b, const bool *ordered,
                            const bool *works, ts__called *processes,
@@ -137,11 +138,12 @@ static void ts__pauses_add(ts__builder *b, const bool *ordered,
     }
 }
 
-// What a device's synchronisation waits for is not the same in each run where
-// several threads launch.
+// Counts waits for a device to which several threads launch: what they wait for
+// differs from run to run.
 static void ts__builder_shared(ts__builder *b)
 {
-    const uint32_t several = UINT32_MAX; // 0: none; else a thread's lane plus 1
+    // of each device: 0: no thread; else the lane of its thread plus 1
+    const uint32_t several = UINT32_MAX;
     ts_replay *const r = b->replay;
     ts__rvec threads = { 0 };
     if (!ts__rvec_fill(b->allocator, &threads, sizeof(uint32_t), r->lanes.count,
@@ -149,7 +151,7 @@ static void ts__builder_shared(ts__builder *b)
         b->failed = true;
         return;
     }
-    uint32_t *const of = (uint32_t *)threads.data; // device
+    uint32_t *const of = (uint32_t *)threads.data; // by device
     for (uint32_t i = 0; i < r->op_count; i++) {
         const ts__op *const op = ts__replay_op(r, i);
         const uint32_t device =
@@ -164,8 +166,8 @@ static void ts__builder_shared(ts__builder *b)
     ts__rvec_close(b->allocator, &threads);
 }
 
-// When what a node waited for was done, of all that edges say; its own begin
-// tells nothing. TS__NO_TIME: no edge leads to it.
+// Computes when the sources of each node were done, without the node's own
+// start. TS__NO_TIME: the node has no sources.
 static bool ts__unmet_latest(const ts__builder *b, ts__rvec *latest)
 {
     const ts_replay *const r = b->replay;
@@ -184,9 +186,9 @@ static bool ts__unmet_latest(const ts__builder *b, ts__rvec *latest)
 }
 
 /*
-    Synchronisations that took longer than one that returns at once, and of
-    which no edge says what they waited for: work that was queued before the
-    record, or that the record lacks.
+    Adds up the time of synchronisations that blocked without an edge that shows
+    what they waited for: work that was queued before the record, or that the
+    record lacks.
 */
 static void ts__builder_unmet(ts__builder *b)
 {

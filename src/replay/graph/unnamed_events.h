@@ -1,12 +1,13 @@
 /* ---- Graph: events without a name --------------------------------------- */
 
 /*
-    Waits for an event of which no record is known. A program records an event
-    on the stream to which it has just given work, and lets another stream wait
-    for it: so the wait is for the last work on another stream at the time when
-    the thread last called to record an event, or else of the wait. Where not
-    even the stream is known that waits, it is that of the next work of the
-    thread. A guess, and none where the record contradicts it.
+    Waits for events whose record is not known. A program usually records an
+    event on the stream to which it has just issued work, and lets another
+    stream wait for it. So the wait is for the last work on another stream at
+    the time of the thread's last call that recorded an event, or else at the
+    time of the wait. If the waiting stream is unknown, it is the stream of the
+    thread's next work. These edges are inferred, and left out where the record
+    contradicts them.
 */
 static void ts__unnamed_work(ts__builder *b, ts__group *device, uint32_t op)
 {
@@ -28,7 +29,7 @@ static void ts__unnamed_edge(ts__builder *b, const uint32_t last[2],
         ts__builder_edge(b, from, to, TS_EDGE_EVENT | TS_EDGE_INFERRED);
 }
 
-// Notes what work there is on the device that a call is for.
+// Notes the last work on the device that a call is for.
 static void ts__unnamed_note(ts__builder *b, uint32_t call,
                              ts__lane_state *host)
 {
@@ -51,8 +52,8 @@ static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
     host->records |= type == TS__CALL_RECORDS;
 }
 
-// Sources may tell when the host asked for a wait, not when its turn came:
-// what is next on the stream waits.
+// Handles an event wait operation. Sources may record when the host issued the
+// wait, not when it took effect: the next operation of the stream waits.
 static void ts__unnamed_wait(ts__builder *b, uint32_t op)
 {
     const ts_replay *const r = b->replay;
@@ -91,7 +92,7 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
         r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
         r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
-    } else { // its event may well have been recorded: nobody knows
+    } else { // its event may have been recorded: unknown
         found = TS_NODE_NONE;
         r->stats.missing_records++;
         if (kind == TS_EDGE_EVENT) ts__unnamed_wait(b, op);
@@ -103,8 +104,8 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     ts__builder_wait(b, record->after, end, kind);
 }
 
-// Work that the record, taken on the host, outran: a wait for the record
-// waits for that too.
+// Handles an event record. If its time was taken on the host, earlier work may
+// end after it; a wait for the event then waits for that work, too.
 static void ts__builder_record(ts__builder *b, uint32_t op,
                                const ts__replay_lane *lane,
                                const ts__lane_state *state)

@@ -1,6 +1,6 @@
 /* ---- Graph: what a node waited for -------------------------------------- */
 
-// The node from which each edge comes.
+// Lists the source node of each edge.
 static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
 {
     if (!ts__rvec_reserve(&r->allocator, sources, sizeof(uint32_t),
@@ -15,10 +15,10 @@ static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
 }
 
 /*
-    The edge into each node that was satisfied last in the record, or
-    TS_NODE_NONE: what it waited for. Of edges of one moment: what is recorded
-    before what is inferred, then in the order of ts_edge_kind, then of the
-    sources. binding[node] is the number of an edge.
+    Finds the binding edge of each node: the edge that was satisfied last in the
+    record. binding[node] is the number of the edge, or TS_NODE_NONE. Of edges
+    satisfied at the same time recorded ones come before inferred ones, then the
+    order of ts_edge_kind decides, then that of the sources.
 */
 static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
 {

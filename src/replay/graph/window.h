@@ -1,6 +1,6 @@
 /* ---- Graph: windows ----------------------------------------------------- */
 
-// Whether a row is in the window. Impossible times are in none.
+// Returns whether a row is in the window. Impossible times are in no window.
 static bool ts__row_wanted(const ts__loader *l, const ts_columns *c, uint32_t i)
 {
     const ts_replay *const r = l->replay;
@@ -24,7 +24,7 @@ static void ts__loader_count_rows(const ts_columns *c, uint32_t thread,
     ((uint32_t *)l->chunk_rows.data)[c->chunk] = count;
 }
 
-// Chunks of these kinds that touch the window, which begins at `from`.
+// Makes a filter for chunks of some kinds that touch the window from `from` on.
 static ts_filter ts__loader_window(const ts__loader *l, uint64_t kinds,
                                    int64_t from)
 {
@@ -45,7 +45,7 @@ static uint64_t ts__kinds_gpu(void)
     return kinds;
 }
 
-// How many rows of a chunk are to be loaded.
+// Returns how many rows of a chunk are loaded.
 static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
                                const ts_chunk_info *info)
 {
@@ -55,7 +55,7 @@ static uint32_t ts__chunk_rows(const ts__loader *l, size_t chunk,
                                : info->header.count;
 }
 
-// Threads fill in rows that belong to their chunk alone.
+// Fills in the rows of a chunk. Each thread writes only rows of its own chunks.
 static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
                                  void *user)
 {
@@ -88,8 +88,8 @@ static bool ts__chunk_is_gpu(const ts_chunk_info *info)
            info->header.event < TS_EVENT_LIMIT;
 }
 
-// Gives every chunk its place, so that the order of rows is that of the file
-// however many threads decode.
+// Assigns row numbers to every chunk, so that rows are in the order of the file
+// for any number of decoding threads.
 static ts_result ts__loader_place(ts__loader *l)
 {
     ts_reader *const reader = l->reader;
@@ -137,7 +137,7 @@ static ts_result ts__loader_place(ts__loader *l)
     return TS_OK;
 }
 
-// Closes the gaps that damaged chunks and impossible times leave.
+// Removes the rows of damaged chunks and those with impossible times.
 static void ts__loader_compact(ts__loader *l)
 {
     size_t kept = l->row_first;
@@ -168,7 +168,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     const uint64_t kinds =
         l->replay->clocks_only ? TS_FILTER(COLLECTIVE) : ts__kinds_gpu();
     const ts_filter filter = ts__loader_window(l, kinds, l->replay->load_from);
-    // A damaged chunk costs its own rows; the reader's list has it.
+    // A damaged chunk costs only its own rows; the reader lists it.
     ts_result scan = TS_OK;
     if (l->replay->windowed) {
         if (!ts__rvec_fill(l->allocator, &l->chunk_rows, sizeof(uint32_t),

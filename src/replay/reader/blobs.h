@@ -8,8 +8,8 @@ static int ts__order_blob(const void *a, const void *b)
     return ts__order_u64(x->chunk, y->chunk);
 }
 
-// Adds a blob to the list. Only its hash is read, and checked when somebody
-// asks for it: a compressed one may say that it has any size.
+// Adds a blob to the list. Only its hash is read. The contents are read and
+// checked on request, as a compressed blob may claim any size.
 static ts_result ts__blob_add(ts_reader *reader, size_t index)
 {
     ts__in_chunk *const chunk = &reader->chunks[index];
@@ -34,17 +34,17 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 }
 
 /*
-    What is asked for: a blob of a size. A compressed one has to fit. It is
-    read into `lent`, where it is until something else is put there, or, if
-    that is NULL, stays until ts_reader_blobs_free.
+    Limits for a requested blob. It is read into the caller's buffer `lent`,
+    where it is valid until the next use of that buffer; if `lent` is NULL, it
+    is kept until ts_reader_blobs_free.
 */
 typedef struct ts__blob_limits {
     uint64_t least, most; // bytes
-    uint64_t inflated;    // those of a compressed one, at most
+    uint64_t inflated;    // maximum bytes of a compressed one
     ts__scratch *lent;
 } ts__blob_limits;
 
-// Checks a blob and gives its bytes.
+// Reads and checks a blob, and gets its bytes.
 static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
                                const ts__blob_limits *wish,
                                const uint8_t **bytes)
@@ -84,7 +84,7 @@ static ts_result ts__blobs_list(ts_reader *reader)
     return TS_OK;
 }
 
-// The first blob of a hash that can be read and has a size that is wanted.
+// Gets the first readable blob with a hash whose size is within the limits.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
                                const ts__blob_limits *wish,
                                const uint8_t **bytes, size_t *size)
@@ -108,7 +108,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         if (*size < wish->least || *size > wish->most) continue;
         if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
         if (blob->age && blob->age != reader->copies_age)
-            blob->bytes = NULL; // it was freed
+            blob->bytes = NULL; // the copy was freed
         *bytes = blob->bytes;
         result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
@@ -116,8 +116,8 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
     return result;
 }
 
-// The bytes are NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with a size:
-// it is there, and has another size than is wanted.
+// *bytes is NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with *size set:
+// the blob exists, but its size is outside of the limits.
 static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
                                  const ts__blob_limits *wish,
                                  const uint8_t **bytes, size_t *size)

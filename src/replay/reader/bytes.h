@@ -1,9 +1,10 @@
 /* ---- Reader: bytes of the trace ----------------------------------------- */
 
 /*
-    A file is read into memory of our own and never mapped: whoever owns it
-    may change it meanwhile, and cut it short, which kills a process that looks
-    at a page which is gone. What was checked is a copy that nobody changes.
+    A file is read into private memory and never mapped. Other processes may
+    change or truncate it meanwhile; access to a truncated page of a mapping
+    would kill this process. Checks apply to the private copy, which cannot
+    change.
 */
 static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
                         size_t size)
@@ -23,7 +24,7 @@ static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
     return true;
 }
 
-// A pipe is read once: its bytes are collected.
+// Reads a pipe to its end and keeps the bytes, as they cannot be read twice.
 static ts_result ts__pipe_read(ts_reader *reader)
 {
     uint8_t *bytes = NULL;
@@ -47,18 +48,18 @@ static ts_result ts__pipe_read(ts_reader *reader)
     reader->piped_size = capacity;
     reader->size = count;
     close(reader->fd);
-    reader->fd = -1; // there is no more to come
+    reader->fd = -1; // the pipe is at its end
     return result;
 }
 
-// Whether it is a pipe without a name, such as a shell's <(...), which has a
-// writer. Others may have made one with a name, and nobody ever writes to it.
+// Returns whether a file is a pipe without a name, such as a shell's <(...),
+// which has a writer. A named pipe may never get one: reading would block.
 static bool ts__is_shell_pipe(int fd, const struct stat *file)
 {
     struct statfs fs; // f_type: statfs(2)
     return S_ISFIFO(file->st_mode) && fstatfs(fd, &fs) == 0 &&
            fs.f_type == 0x50495045 /* PIPEFS_MAGIC */ &&
-           fcntl(fd, F_SETFL, 0) == 0; // it may be waited for
+           fcntl(fd, F_SETFL, 0) == 0; // blocking reads are safe
 }
 
 static ts_result ts__path_open(ts_reader *reader)

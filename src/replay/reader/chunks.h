@@ -3,7 +3,8 @@
 static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
 
-// What a header may claim whatever the file holds.
+// Checks what can be checked of a header without the file. Returns the fault or
+// NULL.
 static const char *ts__header_check(const ts_chunk_header *header)
 {
     const uint32_t raw_max =
@@ -23,7 +24,7 @@ static const char *ts__header_check(const ts_chunk_header *header)
     return NULL;
 }
 
-// Reads the header at an offset and checks all but the checksum.
+// Reads the header at an offset and checks everything but the checksum.
 static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
                                     ts__in_chunk *chunk)
 {
@@ -43,13 +44,13 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     return ts__in_chunk_bytes(header) > left ? ts__cut_short : ts__fine;
 }
 
-// Memory for the payload of a chunk; grows as needed.
+// A growing buffer for the payload of a chunk.
 typedef struct ts__scratch {
     uint8_t *bytes;
     size_t size;
 } ts__scratch;
 
-// What was in it stays.
+// Grows a buffer to `size` bytes; keeps its contents.
 static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
                             size_t size)
 {
@@ -63,8 +64,8 @@ static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
     return true;
 }
 
-// Checks a chunk's header as it stands in the file, the checksum and the
-// padding, which follows the payload.
+// Compares a chunk's header with the bytes in the file, and checks its checksum
+// and the padding after the payload.
 static ts__fault ts__in_chunk_verify(const ts__in_chunk *chunk,
                                      const uint8_t *head, uint64_t hash,
                                      const uint8_t *padding)
@@ -85,7 +86,7 @@ static uint64_t ts__in_chunk_seed(const uint8_t *head)
     return XXH3_64bits(head, offsetof(ts_chunk_header, checksum));
 }
 
-// The same of a chunk whose bytes, all of them, lie in memory.
+// Verifies a chunk whose bytes are all in memory.
 static ts__fault ts__in_chunk_verify_bytes(const ts__in_chunk *chunk,
                                            const uint8_t *bytes)
 {
@@ -97,8 +98,8 @@ static ts__fault ts__in_chunk_verify_bytes(const ts__in_chunk *chunk,
         payload + size);
 }
 
-// The same of a chunk of the file, a block at a time: a file with holes may
-// say that a chunk has any size.
+// Verifies a chunk of the file, block by block, as a sparse file may contain
+// chunks of any size.
 static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
                                           const ts__in_chunk *chunk)
 {
@@ -122,7 +123,7 @@ static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
                                padding);
 }
 
-// Checks all of a chunk that was not checked before. It lies inside the file.
+// Verifies a chunk, inside of the file, unless that was done before.
 static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
                                      ts__in_chunk *chunk)
 {
@@ -137,8 +138,8 @@ static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
     return fault;
 }
 
-// Gives a chunk's stored bytes once its checksum was right. Those of a file
-// are read, and checked, each time: they are the first ones of `scratch` then.
+// Gets a chunk's stored bytes if its checksum is right. The bytes of a file are
+// read and checked each time, into the beginning of `scratch`.
 static ts__fault ts__in_chunk_stored(const ts_reader *reader,
                                      ts__in_chunk *chunk, ts__scratch *scratch,
                                      const uint8_t **stored)
@@ -156,8 +157,8 @@ static ts__fault ts__in_chunk_stored(const ts_reader *reader,
 }
 
 #ifdef TRACESMITH_ZSTD
-// Room of a size in `scratch`, behind what was stored, for what is inflated,
-// and a context behind that.
+// Decompression: `scratch` holds the stored bytes, then the output, then the
+// context of zstd.
 typedef struct ts__inflation {
     const uint8_t *from;
     uint8_t *to;
@@ -205,10 +206,10 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
                : ts__corrupt("the chunk cannot be decompressed");
 }
 
-enum { TS__ZSTD_BLOCK = 128 << 10 }; // bytes that one gives, at most
+enum { TS__ZSTD_BLOCK = 128 << 10 }; // maximum output of a block
 
-// The first bytes of a compressed payload, whatever size all of it has: blocks
-// are inflated one by one until there are enough. room: for one beyond `size`.
+// Decompresses the first `size` bytes of a payload, block by block, whatever
+// its whole size. `to` has room for one block more.
 static bool ts__inflate_some(ZSTD_DCtx *context, uint8_t *to, size_t size,
                              const uint8_t *from, size_t left)
 {
@@ -247,7 +248,7 @@ static ts__fault ts__in_chunk_begin(const ts_reader *reader,
 }
 #endif
 
-// Gives a chunk's raw_size bytes once its checksum was right.
+// Gets a chunk's raw_size bytes, decompressed, if its checksum is right.
 static ts__fault ts__in_chunk_payload(const ts_reader *reader,
                                       ts__in_chunk *chunk, ts__scratch *scratch,
                                       const uint8_t **payload)
@@ -266,8 +267,8 @@ static ts__fault ts__in_chunk_payload(const ts_reader *reader,
 #endif
 }
 
-// Copies the first bytes of a payload that has so many: of a compressed one
-// without inflating the others, of another one without a look at them.
+// Copies the first bytes of a payload that has at least so many. The rest is
+// neither decompressed nor read.
 static ts__fault ts__in_chunk_first(const ts_reader *reader,
                                     ts__in_chunk *chunk, uint8_t *bytes,
                                     size_t size)
@@ -290,7 +291,7 @@ static ts__fault ts__in_chunk_first(const ts_reader *reader,
     return fault;
 }
 
-// Whether what ts__in_chunk_payload gives is a copy in its scratch.
+// Returns whether ts__in_chunk_payload puts a copy into its scratch.
 static bool ts__in_chunk_copied(const ts_reader *reader,
                                 const ts__in_chunk *chunk)
 {

@@ -1,12 +1,12 @@
 /* ---- Reader: clocks ----------------------------------------------------- */
 
 /*
-    A clock is a chain of straight segments between its samples; before the
-    first and behind the last the nearest segment goes on. All in integers:
+    A clock is piecewise linear between its samples; the first and the last
+    segment are extrapolated. Everything is computed in integers:
 
         raw = segment.raw + floor(x * ns / ticks),  x = tick - segment.start
 
-    For 0 <= x < span three multiplications do, without a division:
+    For 0 <= x < span three multiplications are enough, without a division:
     with ns = whole * ticks + rest and inverse = floor(rest * 2^64 / ticks),
     e = (x * inverse) >> 64 is floor(x * rest / ticks) or one less, because
     x * rest / ticks - x * inverse / 2^64 < x / 2^64 < 1.
@@ -21,7 +21,7 @@ static ts__int128 ts__floor_div(ts__int128 a, uint64_t b)
     return quotient - (a % (ts__int128)b < 0);
 }
 
-// Exact for every tick, but slow.
+// Converts any tick exactly, but slowly.
 static int64_t ts__segment_far(const ts__clocks *clocks,
                                const ts__segment *segment, uint64_t tick)
 {
@@ -43,7 +43,7 @@ static inline int64_t ts__segment_near(const ts__segment *segment, uint64_t x)
                      (left >= segment->ticks));
 }
 
-// The segment that a tick lies in or next to.
+// Finds the segment that contains a tick, or the nearest one.
 static const ts__segment *ts__segment_find(const ts__clocks *clocks,
                                            const ts__clock *clock,
                                            uint64_t tick)
@@ -66,12 +66,13 @@ static int ts__order_clock(const void *a, const void *b)
     return ts__order_u64(x->id, y->id);
 }
 
-// Clocks without a sample share the last one, which counts nanoseconds.
+// Finds a clock. Clocks without a sample share the last one of the set, which
+// counts nanoseconds.
 static const ts__clock *ts__clock_find(const ts__clocks *clocks, uint32_t id)
 {
     const ts__clock wanted = { .id = id };
     if (id < clocks->clock_count - 1 && clocks->clocks[id].id == id)
-        return &clocks->clocks[id]; // as most often
+        return &clocks->clocks[id]; // the usual case
     const ts__clock *const found =
         bsearch(&wanted, clocks->clocks, clocks->clock_count - 1, sizeof wanted,
                 ts__order_clock);
@@ -94,7 +95,7 @@ static int64_t ts__clock_time(const ts__clocks *clocks, uint32_t id,
     return ts__segment_far(clocks, segment, tick);
 }
 
-// Prepares ts__segment_near, as far as its results cannot overflow.
+// Prepares a segment for ts__segment_near, as far as results cannot overflow.
 static void ts__segment_finish(const ts__clocks *clocks, ts__segment *segment,
                                bool last)
 {
@@ -109,7 +110,7 @@ static void ts__segment_finish(const ts__clocks *clocks, ts__segment *segment,
     if (time > TS__TIME_MAX / 2 || time < -TS__TIME_MAX / 2) segment->span = 0;
 }
 
-// Times of `count` ticks of one clock, which may lie in several segments.
+// Converts `count` ticks of one clock, which may lie in several segments.
 static void ts__clock_times(const ts__clocks *clocks, uint32_t id,
                             const uint64_t *ticks, uint32_t count,
                             int64_t *times)
@@ -135,7 +136,7 @@ static int ts__order_sample(const void *a, const void *b)
     return ts__order_u64(x->order, y->order);
 }
 
-// A clock with a single sample: by its type or its known frequency.
+// Builds a clock with a single sample from its type or its known frequency.
 static void ts__clock_single(const ts_reader *reader, ts__clocks *clocks,
                              const ts_clock_entry *entry)
 {
@@ -150,7 +151,8 @@ static void ts__clock_single(const ts_reader *reader, ts__clocks *clocks,
     clocks->segments[clocks->segment_count++] = segment;
 }
 
-// Whether a sample can follow another one; `start` is the clock's first tick.
+// Returns whether a sample may follow another; `start`: the first tick of the
+// clock.
 static bool ts__sample_follows(const ts_clock_entry *next,
                                const ts_clock_entry *last, uint64_t start)
 {
@@ -167,7 +169,7 @@ static bool ts__sample_report(ts_reader *reader, ts__sample *sample)
     return ts__damage_note(reader, fault, sample->offset, 0);
 }
 
-// Adds one clock: `count` samples in the order of the file.
+// Adds one clock with `count` samples, in the order of the file.
 static bool ts__clock_build(ts_reader *reader, ts__clocks *clocks,
                             ts__sample *samples, size_t count)
 {
@@ -198,8 +200,8 @@ static bool ts__clock_build(ts_reader *reader, ts__clocks *clocks,
     return true;
 }
 
-// The clock of all ticks whose clock has no sample. Clock 0 is among them
-// when the trace has none at all: then the start is time 0.
+// Adds the clock that is used for every clock without a sample. If the trace
+// has no samples at all, clock 0 is one of these: then the start is time 0.
 static void ts__clock_unknown(const ts_reader *reader, ts__clocks *clocks)
 {
     const bool no_zero = clocks->clock_count == 0 || clocks->clocks[0].id != 0;
@@ -216,7 +218,7 @@ static void ts__clock_unknown(const ts_reader *reader, ts__clocks *clocks)
     if (no_zero) clocks->estimated = true;
 }
 
-// Room for as many clocks and segments as there are samples, and one more.
+// Allocates a set with room for one clock and segment per sample, and one more.
 static ts__clocks *ts__clocks_make(ts_reader *reader)
 {
     const size_t count = reader->sample_count + 1;
@@ -246,7 +248,7 @@ static void ts__clocks_realtimes(const ts_reader *reader, ts__clocks *clocks)
     }
 }
 
-// The header is damaged: the first sample of clock 0 was taken at the start.
+// With a damaged header the first sample of clock 0 counts as the start.
 static void ts__clocks_start(ts_reader *reader)
 {
     for (size_t i = 0; i < reader->sample_count; i++) {
@@ -258,7 +260,7 @@ static void ts__clocks_start(ts_reader *reader)
     }
 }
 
-// Every clock, from the samples, which are sorted by clock.
+// Builds every clock from the samples, which are sorted by clock.
 static bool ts__clocks_build(ts_reader *reader, ts__clocks *clocks)
 {
     ts__sample *const samples = reader->samples;
@@ -275,7 +277,7 @@ static bool ts__clocks_build(ts_reader *reader, ts__clocks *clocks)
     return true;
 }
 
-// Frees the sets that a newer one has replaced and no cursor goes by.
+// Frees replaced sets that no cursor uses any more.
 static void ts__clocks_sweep(ts_reader *reader)
 {
     ts__clocks **link = &reader->clocks->older;
@@ -290,7 +292,7 @@ static void ts__clocks_sweep(ts_reader *reader)
     }
 }
 
-// Makes the start of the trace time 0.
+// Sets the base so that the start of the trace is time 0.
 static void ts__clocks_base(const ts_reader *reader, ts__clocks *clocks)
 {
     const uint64_t start = reader->header.start_tick;
@@ -361,8 +363,8 @@ TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
     return false;
 }
 
-// Between two samples linearly, so that the clock's corrections are spread;
-// outside by the distance to the nearest.
+// Interpolates between two samples, so that corrections of the clock are spread
+// evenly; outside it extrapolates from the nearest sample at the rate of 1.
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
 {
     const ts__clocks *const clocks = reader->clocks;

@@ -6,12 +6,13 @@ typedef struct ts__column {
     bool present;
 } ts__column;
 
-typedef struct ts__columns { // of a chunk, found but not decoded
+// The columns of a chunk: located, not decoded.
+typedef struct ts__columns {
     ts__column column[TS_COLUMN_LIMIT];
     uint32_t count;
 } ts__columns;
 
-// Blocks of 64 values, each of its own width: checks that they fill `size`.
+// Checks that the blocks of 64 values, each with its own width, fill `size`.
 static const char *ts__pack_check(const uint8_t *data, uint32_t size,
                                   uint32_t count)
 {
@@ -73,8 +74,8 @@ static const char *ts__column_check(const ts__column *column, uint32_t count)
     }
 }
 
-// Finds the columns in a payload. Afterwards their data can be read without
-// further checks, and 8 bytes may be loaded at any value.
+// Locates and checks the columns in a payload. Afterwards their data can be
+// read without further checks, and 8 bytes may be loaded at any value.
 static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
                                     uint32_t count, ts__columns *columns)
 {
@@ -106,8 +107,9 @@ static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
     return NULL;
 }
 
-// One of a row of values of `width` bits. Up to 57 bits and a shift of at
-// most 7 fit into one load; what is beyond is in the next byte.
+// Gets one value of an array of `width`-bit values. A value of up to 57 bits,
+// shifted by at most 7, fits into one 8-byte load; a wider one ends in the next
+// byte.
 static inline __attribute__((always_inline)) uint64_t
 ts__unpack_one(const uint8_t *data, uint32_t width, uint32_t index)
 {
@@ -118,8 +120,8 @@ ts__unpack_one(const uint8_t *data, uint32_t width, uint32_t index)
     return width ? value & UINT64_MAX >> (64 - width) : 0;
 }
 
-// Eight values fill whole bytes: with a constant width, each of the eight is
-// at a constant place.
+// Decodes values in groups of eight. Eight values fill whole bytes, so that
+// with a constant width each of them has a constant offset.
 static inline __attribute__((always_inline)) void
 ts__unpack(const uint8_t *data, uint32_t width, uint32_t count, uint64_t base,
            uint64_t *values)
@@ -134,8 +136,8 @@ ts__unpack(const uint8_t *data, uint32_t width, uint32_t count, uint64_t base,
         values[i] = base + ts__unpack_one(data, width, j);
 }
 
-// Most blocks are full and narrow: there count and width are constants to the
-// compiler.
+// Most blocks are full and narrow. For them count and width are compile-time
+// constants.
 #define TS__WIDTHS(X) \
     X(0) \
     X(1) \
@@ -212,7 +214,7 @@ static inline uint64_t ts__unzigzag(uint64_t stored)
 }
 
 // Decodes a column that ts__columns_find has checked; zeros if it is absent.
-// Transforms that want other columns are left to ts__gaps_decode,
+// Transforms that need other columns are applied by ts__gaps_decode,
 // ts__submitted_decode and ts__queued_decode.
 static void ts__column_decode(const ts__column *column, uint32_t count,
                               uint64_t *values)
@@ -234,7 +236,7 @@ static void ts__column_decode(const ts__column *column, uint32_t count,
     }
 }
 
-// Starts that are stored as distances from the end before them.
+// Decodes starts that are stored as distances from the previous end.
 static void ts__gaps_decode(const ts__column *column, uint32_t count,
                             const uint64_t *durations, uint64_t *starts)
 {
@@ -246,7 +248,7 @@ static void ts__gaps_decode(const ts__column *column, uint32_t count,
     }
 }
 
-// Submissions that are stored as distances from `queued`, NULL: all zero.
+// Decodes `submitted` that is stored as distances from `queued` (NULL: zeros).
 static void ts__submitted_decode(const ts__column *column, uint32_t count,
                                  const uint64_t *queued, uint64_t *values)
 {
@@ -255,8 +257,8 @@ static void ts__submitted_decode(const ts__column *column, uint32_t count,
         values[i] = (queued ? queued[i] : 0) - ts__unzigzag(values[i]);
 }
 
-// Moments of issue that are stored as distances from the one before, as what
-// they are before the start.
+// Decodes times of issue that are stored as distances from the previous one, as
+// distances before the start of the event.
 static void ts__queued_decode(const ts__column *column, uint32_t count,
                               const uint64_t *starts, uint64_t *values)
 {

@@ -1,19 +1,20 @@
 /* ---- Reader: cursor ----------------------------------------------------- */
 
 /*
-    Chunks wait in the order of their first event. When time reaches one, it
-    is decoded, its rows are put in order and it becomes a run; a heap gives
-    the run whose next event comes first.
+    Chunks wait in the order of their first event. When the cursor reaches that
+    time, the chunk is decoded, its rows are sorted, and it becomes a run. A
+    heap yields the run whose next event comes first.
 */
 typedef struct ts__run {
     struct ts__run *next_free;
     ts_columns columns;
-    uint32_t *rows; // in order; then as much room for sorting
+    uint32_t *rows; // sorted; followed by as much scratch space
     size_t room;
     uint32_t count, next;
 } ts__run;
 
-typedef struct ts__head { // the next event of a run
+// The next event of a run.
+typedef struct ts__head {
     int64_t start, duration;
     uint32_t track, row;
     ts__run *run;
@@ -26,15 +27,15 @@ typedef struct ts__waiting {
 
 struct ts_cursor {
     ts_reader *reader;
-    ts__clocks *clocks; // those of the time of the open
+    ts__clocks *clocks; // the current set when the cursor was opened
     ts_filter filter;
     uint32_t *tracks; // of the filter, sorted
     ts__waiting *waiting;
     size_t waiting_count, waiting_room, waiting_next;
     ts__head *heads;
     size_t head_count, head_room;
-    ts__run *runs;  // without events, to be used again
-    ts__run *spent; // its last event is in the caller's hands
+    ts__run *runs;  // finished, for reuse
+    ts__run *spent; // finished, but the caller still uses its last event
     ts_result result;
 };
 
@@ -56,7 +57,8 @@ static inline uint32_t ts__row_track(const ts_columns *columns, uint32_t row)
     return columns->tracks ? columns->tracks[row] : columns->track;
 }
 
-// The order of two rows of a chunk. A zone stands behind those inside it.
+// Returns whether row a of a chunk comes before row b. A chunk holds a zone
+// behind the zones inside it.
 static inline bool ts__row_before(const ts_columns *columns, uint32_t a,
                                   uint32_t b)
 {
@@ -72,7 +74,7 @@ static inline bool ts__row_before(const ts_columns *columns, uint32_t a,
     return columns->kind == TS_EVENT_ZONE ? a > b : a < b;
 }
 
-// The same for the heads of two runs.
+// Returns whether the head of one run comes before that of another.
 static bool ts__head_before(const ts__head *a, const ts__head *b)
 {
     if (a->start != b->start) return a->start < b->start;
@@ -157,7 +159,7 @@ static bool ts__rows_sorted(const ts_columns *columns, const uint32_t *rows,
     return true;
 }
 
-// Merges; `spare` is as large as `rows`.
+// Merge sort; `spare` is as large as `rows`.
 static void ts__rows_sort(const ts_columns *columns, uint32_t *rows,
                           uint32_t *spare, size_t count)
 {
@@ -195,7 +197,7 @@ static void ts__rows_deal(const int64_t *start_ns, int64_t least,
 #undef TS__DIGIT
 }
 
-// Sorts by start, which for most chunks takes two passes, then what is equal.
+// Sorts by start, which takes two passes for most chunks, then equal starts.
 static void ts__rows_radix(const ts_columns *columns, uint32_t *rows,
                            uint32_t *spare, size_t count)
 {
@@ -223,7 +225,7 @@ static void ts__rows_radix(const ts_columns *columns, uint32_t *rows,
     }
 }
 
-// Sorts run->rows; there is as much room behind them.
+// Sorts run->rows, with as much scratch space behind them.
 static void ts__run_sort(ts__run *run)
 {
     const ts_columns *const columns = &run->columns;
@@ -271,8 +273,8 @@ static void ts__run_put(ts_cursor *cursor, ts__run *run)
     cursor->runs = run;
 }
 
-// Time has reached a chunk: makes it a run, unless it is damaged or nothing
-// of it is wanted.
+// Makes a run of a chunk that the cursor has reached, unless it is damaged or
+// no row matches the filter.
 static ts_result ts__run_open(ts_cursor *cursor, size_t chunk)
 {
     ts_reader *const reader = cursor->reader;
@@ -295,7 +297,7 @@ static ts_result ts__run_open(ts_cursor *cursor, size_t chunk)
     return result;
 }
 
-// Opens every chunk whose events may come before the first of the heap.
+// Opens every chunk whose events may come before the first one of the heap.
 static bool ts__cursor_reach(ts_cursor *cursor)
 {
     while (cursor->waiting_next < cursor->waiting_count) {
@@ -338,7 +340,7 @@ TS_API ts_result ts_cursor_result(const ts_cursor *cursor)
     return cursor->result;
 }
 
-// Copies the filter; its tracks get sorted.
+// Copies the filter with its tracks sorted.
 static bool ts__cursor_filter(ts_cursor *cursor, const ts_filter *filter)
 {
     if (!filter) return true;

@@ -26,7 +26,8 @@ static uint64_t ts__in_chunk_bytes(const ts_chunk_header *header)
     return sizeof *header + ts__pad8(header->stored_size);
 }
 
-// Notes what is wrong with a chunk, once. A lack of memory is no damage.
+// Adds the fault of a chunk to the list of damages, once per chunk. Lack of
+// memory is not damage. Returns the result of the fault.
 static ts_result ts__in_chunk_report(ts_reader *reader, ts__in_chunk *chunk,
                                      ts__fault fault)
 {

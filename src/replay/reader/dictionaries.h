@@ -1,6 +1,6 @@
 /* ---- Reader: dictionaries ----------------------------------------------- */
 
-// The smallest body of an entry, by kind of chunk.
+// The minimum size of an entry's body, by kind of chunk.
 static const uint8_t ts__entry_min[] = {
     [TS_CHUNK_SITES] = sizeof(ts_site_entry),
     [TS_CHUNK_TRACKS] = sizeof(ts_track_entry),
@@ -52,8 +52,9 @@ static bool ts__table_add(ts_reader *reader, uint32_t kind, uint32_t id,
     return true;
 }
 
-// Copies the entries of a dictionary: aligned, with a zero byte behind each.
-// The 8 bytes before an entry's body in the file make up for both.
+// Copies the entries of a dictionary, each aligned and followed by a zero byte.
+// Padding and zero bytes fit into the space of the entries' 8-byte headers,
+// which are not copied.
 static bool ts__load_table(ts_reader *reader, const ts_chunk_header *header,
                            const uint8_t *payload)
 {
@@ -158,7 +159,7 @@ static ts_result ts__load_chunk(ts_reader *reader, ts__in_chunk *chunk)
     return fault.result == TS_ERR_MEMORY ? TS_ERR_MEMORY : TS_OK;
 }
 
-// Loads the dictionaries of the chunks that are new in the table.
+// Loads the dictionaries of chunks that were added to the table.
 static ts_result ts__load_all(ts_reader *reader)
 {
     for (; reader->loaded < reader->chunk_count; reader->loaded++) {
@@ -170,7 +171,7 @@ static ts_result ts__load_all(ts_reader *reader)
     return TS_OK;
 }
 
-// Merging is stable: definitions of one id stay in their order.
+// Merges stably, so that definitions of one id keep their order.
 static void ts__table_merge(const ts__item *from, size_t low, size_t middle,
                             size_t high, ts__item *to)
 {
@@ -188,7 +189,7 @@ static bool ts__table_sorted(const ts__table *table)
     return true;
 }
 
-// Sorts by id; of several definitions the last one stays.
+// Sorts by id; of several definitions the last one is kept.
 static bool ts__table_sort(ts_reader *reader, ts__table *table)
 {
     const size_t count = table->count, size = count * sizeof(ts__item);
@@ -215,7 +216,7 @@ static bool ts__table_sort(ts_reader *reader, ts__table *table)
     return true;
 }
 
-// An array by id, unless a hostile or odd trace has ids all over the place.
+// Builds an array by id, unless the ids of a hostile trace are too sparse.
 static bool ts__table_finish(ts_reader *reader, ts__table *table)
 {
     if (!ts__table_sort(reader, table)) return false;
@@ -250,7 +251,7 @@ static int ts__symbol_compare(const void *a, const void *b)
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
-// Orders symbols by place; of several the last one stays.
+// Sorts symbols by module and offset; of several the last one is kept.
 static bool ts__symbols_finish(ts_reader *reader)
 {
     const ts__table *const table = &reader->tables[TS_CHUNK_SYMBOLS];

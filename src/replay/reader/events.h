@@ -1,12 +1,12 @@
 /* ---- Reader: events ----------------------------------------------------- */
 
 /*
-    ts_columns.memory, one u64 for each row in each part:
+    Layout of ts_columns.memory, each part with one u64 per row:
 
         start_ns | duration_ns | ticks | a | b | c | values ... | texts ...
 
-    While times are decoded, start_ns is the stack of zones, a the leads and
-    then the ends, b and c are nest and tail.
+    While times are decoded, start_ns holds the stack of zones, a the leads and
+    then the ends, b and c the columns nest and tail.
 */
 enum { TS__DECODE_BYTES_MAX = 1 << 30, TS__DECODE_FIXED = 6 };
 
@@ -16,12 +16,12 @@ static const uint64_t ts__columns_hidden =
     TS__COLUMN_BIT(START) | TS__COLUMN_BIT(DURATION) | TS__COLUMN_BIT(NEST) |
     TS__COLUMN_BIT(LEAD) | TS__COLUMN_BIT(TAIL) | TS__COLUMN_BIT(TEXT) |
     TS__COLUMN_BIT(TRACK);
-static const uint64_t ts__columns_numbers = // values are u32
+static const uint64_t ts__columns_numbers = // these values are u32
     TS__COLUMN_BIT(SITE) | TS__COLUMN_BIT(NAME) | TS__COLUMN_BIT(POOL) |
     TS__COLUMN_BIT(CATEGORY) | TS__COLUMN_BIT(STACK) | TS__COLUMN_BIT(THREAD) |
     TS__COLUMN_BIT(LAUNCH) | TS__COLUMN_BIT(PEER);
 
-// Whether a column gets an array of its own in ts_columns.values.
+// Returns whether a column gets an array in ts_columns.values.
 static bool ts__column_shown(const ts__columns *found, uint32_t column)
 {
     const ts__column *const one = &found->column[column];
@@ -41,8 +41,8 @@ static bool ts__columns_fit(const ts_reader *reader, ts_columns *columns,
     return columns->memory != NULL;
 }
 
-// The zones' times from what is inside them (section 8.1 of the format).
-// lead receives the ends; stack has room for header->count.
+// Computes the times of zones from those of the zones inside them (section 8.1
+// of the format). `lead` receives the ends; `stack` has header->count elements.
 static const char *ts__zones_decode(const ts_chunk_header *header,
                                     const uint64_t *nest, uint64_t *lead,
                                     const uint64_t *tail, uint64_t *ticks,
@@ -67,7 +67,7 @@ static const char *ts__zones_decode(const ts_chunk_header *header,
     return outside ? "a zone lies outside its chunk's time" : NULL;
 }
 
-// durations receives the ends.
+// Decodes the times of events other than zones. `durations` receives the ends.
 static const char *ts__moments_decode(const ts_chunk_header *header,
                                       const uint64_t *ticks,
                                       uint64_t *durations)
@@ -82,7 +82,7 @@ static const char *ts__moments_decode(const ts_chunk_header *header,
     return outside ? "an event lies outside its chunk's time" : NULL;
 }
 
-// Fills start_ns, duration_ns and the ticks; `at` is the memory.
+// Sets start_ns, duration_ns and the ticks; `at` is the memory.
 static const char *ts__times_decode(const ts__clocks *clocks,
                                     const ts_chunk_header *header,
                                     const ts__columns *found, uint64_t *at,
@@ -118,7 +118,7 @@ static const char *ts__times_decode(const ts__clocks *clocks,
     return NULL;
 }
 
-// Values that must be u32: cut off, they would name something else.
+// Checks that values fit u32: truncated, they would refer to something else.
 static const char *ts__numbers_check(const uint64_t *values, uint32_t count)
 {
     uint64_t all = 0;
@@ -127,7 +127,7 @@ static const char *ts__numbers_check(const uint64_t *values, uint32_t count)
     return all > UINT32_MAX ? "an identifier has more than 32 bits" : NULL;
 }
 
-// Decodes the columns that callers see to *at, which moves on.
+// Decodes the visible columns to *at and advances it.
 static const char *ts__values_decode(const ts__columns *found, uint64_t **at,
                                      ts_columns *columns)
 {
@@ -220,7 +220,7 @@ static void ts__columns_reset(ts_columns *columns)
     *columns = kept;
 }
 
-// Decodes a chunk of known events; reports nothing.
+// Decodes a chunk of known events. Adds nothing to the list of damages.
 static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
                             size_t index, ts_columns *columns)
 {

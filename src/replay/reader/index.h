@@ -1,6 +1,6 @@
 /* ---- Reader: index ------------------------------------------------------ */
 
-// The end chunk, if the file has one where it belongs.
+// Finds the end chunk, if the file has one in its place.
 static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
 {
     const uint64_t header_bytes = sizeof(ts_file_header);
@@ -14,7 +14,8 @@ static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
 
 enum { TS__LOD_BYTES = TS_LOD_CELLS * 8 };
 
-// Gets at the payload of a part of the index, uncompressed.
+// Gets the decompressed payload of a part of the index. It lives as long as the
+// reader.
 static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
                                const uint8_t **payload)
 {
@@ -35,7 +36,7 @@ static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
     return fault;
 }
 
-// The pictures of a part's chunks: one for each events chunk, in order.
+// Locates the pictures of a part: one for each of its events chunks, in order.
 static bool ts__part_pictures(const uint8_t *payload,
                               const ts_chunk_header *header)
 {
@@ -48,8 +49,8 @@ static bool ts__part_pictures(const uint8_t *payload,
                                    events * TS__LOD_BYTES;
 }
 
-// Collects the parts from the last to the first. They must be valid and go
-// strictly backwards.
+// Collects the parts from the last to the first. They must be valid, and each
+// must lie before the one that refers to it.
 static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
@@ -73,7 +74,7 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
     return reader->part_count ? TS_OK : TS_ERR_NOT_FOUND;
 }
 
-// Takes a part's entries, which must stand in the file without a gap.
+// Takes the entries of a part; their chunks must be contiguous in the file.
 static ts_result ts__index_take(ts_reader *reader, const ts__part *part)
 {
     const uint8_t *lod =
@@ -99,7 +100,7 @@ static ts_result ts__index_take(ts_reader *reader, const ts__part *part)
     return TS_OK;
 }
 
-// Steps over a chunk that must stand here: a part of the index, or the end.
+// Steps over the chunk that must be here: a part of the index, or the end.
 static bool ts__index_step(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
@@ -112,7 +113,7 @@ static bool ts__index_step(ts_reader *reader, uint64_t offset)
     return true;
 }
 
-// TS_ERR_CORRUPT and others: do not trust the index, walk.
+// Reads the index. On any error but TS_ERR_MEMORY the caller walks instead.
 static ts_result ts__index_read(ts_reader *reader)
 {
     ts__in_chunk end;
@@ -142,7 +143,7 @@ static void ts__walk_reset(ts_reader *reader)
     reader->search = 4 * reader->size + (UINT64_C(1) << 30);
 }
 
-// Fills the chunk table, by the index if that can be trusted.
+// Fills the chunk table from the index if that is valid, else by a walk.
 static ts_result ts__index_or_walk(ts_reader *reader)
 {
     ts__walk_reset(reader);
@@ -165,7 +166,7 @@ static int ts__order_offset(const void *a, const void *b)
     return ts__order_u64(x->offset, y->offset);
 }
 
-// Gives the chunks that a part describes exactly their pictures.
+// Sets the pictures of the chunks that a part describes exactly.
 static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
                             uint32_t count)
 {
@@ -187,7 +188,7 @@ static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
     }
 }
 
-// After a walk: the pictures of the parts of an index that it met.
+// Takes the pictures from the index parts that a walk has found.
 static ts_result ts__index_pictures(ts_reader *reader)
 {
     ts__in_chunk part;

@@ -5,7 +5,7 @@ __extension__ typedef unsigned __int128 ts__uint128;
 
 enum { TS__THREADS_MAX = 256 };
 
-// What is wrong with something that was read; result TS_OK: nothing.
+// The result of a check; TS_OK: no fault.
 typedef struct ts__fault {
     ts_result result;
     const char *text; // static
@@ -43,7 +43,8 @@ static void ts__mem_put(const ts_allocator *allocator, void *ptr, size_t size)
     if (ptr) allocator->resize(allocator->user, ptr, size, 0);
 }
 
-// Makes room for one more item of an array; NULL leaves the array as it is.
+// Makes room for one more item of an array. NULL without memory; the array is
+// then unchanged.
 static void *ts__mem_more(const ts_allocator *allocator, void *items,
                           size_t *capacity, size_t count, size_t size)
 {
@@ -107,8 +108,8 @@ static void ts__sift(uint8_t *items, size_t at, size_t count, size_t size,
     }
 }
 
-// Heapsort: no memory, no bad case. `order` must be total. Most arrays come
-// sorted, which costs one pass.
+// Heapsort: needs no memory and has no bad case. `order` must be total. Most
+// arrays are sorted already, which costs one pass.
 static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
 {
     uint8_t *const base = items;
@@ -125,7 +126,7 @@ static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
     }
 }
 
-// Work split over threads: run(user, item, thread) for every item.
+// Work divided among threads: run(user, item, thread) for every item.
 typedef struct ts__crew {
     void (*run)(void *user, size_t item, uint32_t thread);
     void *user;
@@ -146,7 +147,7 @@ static void *ts__crew_work(void *argument)
     }
 }
 
-// A thread that cannot be made leaves its share to the others.
+// Runs the work. If a thread cannot be created, the others do its share.
 static void ts__crew_run(uint32_t threads, size_t count,
                          void (*run)(void *, size_t, uint32_t), void *user)
 {

@@ -9,7 +9,7 @@ static int ts__order_fact(const void *a, const void *b)
     return ts__order_u64(x->order, y->order);
 }
 
-// By track and key; of several values of a key the last one stays.
+// Sorts by track and key; of several values of a key the last one is kept.
 static void ts__facts_finish(ts_reader *reader)
 {
     ts__fact *const facts = reader->facts;

@@ -5,7 +5,7 @@ _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
 static const uint64_t ts__known_events = 0 TS_EVENTS(TS__X);
 #undef TS__X
 
-// Whether a chunk holds events that this version knows.
+// Returns whether a chunk holds events of a kind that this version knows.
 static bool ts__in_chunk_known(const ts_chunk_header *header)
 {
     return header->kind == TS_CHUNK_EVENTS && header->event < 64 &&
@@ -24,15 +24,16 @@ static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,
 {
     ts_chunk_info info = { chunk->offset, chunk->header, 0, 0 };
     const ts_chunk_header *const header = &chunk->header;
-    info.header.checksum = 0; // the index has none
+    info.header.checksum = 0; // an index entry has none
     if (header->kind != TS_CHUNK_EVENTS || !header->count) return info;
     info.first_ns = ts__clock_time(clocks, header->clock, header->first);
     info.last_ns = ts__clock_time(clocks, header->clock, header->last);
     return info;
 }
 
-// Modulo 2^64 every tick is near some sample; times of a chunk that lies half
-// the circle away would jump.
+// Returns whether the ticks of a chunk can be converted. Ticks are compared
+// with samples modulo 2^64: in a chunk 2^63 ticks away from them the times
+// would jump.
 static bool ts__in_chunk_timed(const ts__clocks *clocks,
                                const ts__in_chunk *chunk)
 {
@@ -103,7 +104,7 @@ static void ts__info_finish(ts_reader *reader)
     info->launch_count = (uint32_t)reader->tables[TS_CHUNK_LAUNCHES].count;
 }
 
-// Everything that follows from the chunk table.
+// Loads and derives everything that the chunk table leads to.
 static ts_result ts__reader_finish(ts_reader *reader)
 {
     ts_result result = ts__load_all(reader);
@@ -119,8 +120,9 @@ static ts_result ts__reader_finish(ts_reader *reader)
     return result;
 }
 
-// Whether the recorder of a sidecar lives. Its lock belongs to the open file:
-// looking disturbs none, even one of this process. Taking it keeps others out.
+// Returns whether the recorder of a sidecar lives, by its lock. Locks belong to
+// the open file, so that the query disturbs no recorder, not even one in this
+// process. take: take the lock to keep others out.
 static bool ts__sidecar_locked(int fd, bool take)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -128,8 +130,9 @@ static bool ts__sidecar_locked(int fd, bool take)
     return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// Whether the writer of a trace that has no end lives (TS_ERR_BUSY), left a
-// sidecar (TS_ERR_STATE), or what ts__leftover_find says.
+// The state of a trace without an end: TS_ERR_BUSY if its writer lives,
+// TS_ERR_STATE if the writer left a sidecar, else the result of
+// ts__leftover_find.
 static ts_result ts__leftover_state(const ts_reader *reader)
 {
     ts__leftover found;
@@ -142,8 +145,7 @@ static ts_result ts__leftover_state(const ts_reader *reader)
     return locked ? TS_ERR_BUSY : TS_ERR_STATE;
 }
 
-// Lets ts_salvage finish a trace whose writer is gone. Returns whether the
-// file has changed.
+// Salvages a trace whose writer is gone. Returns whether the file has changed.
 static bool ts__reader_salvage(ts_reader *reader)
 {
     ts_info *const info = &reader->info;
@@ -164,8 +166,8 @@ static bool ts__reader_salvage(ts_reader *reader)
     return info->salvage == TS_OK;
 }
 
-// Sees what the file has become; false if its size is the same. What has been
-// read is never given up again.
+// Updates the size of the file. False if it is unchanged, or smaller than what
+// was already read: chunks that were read are kept.
 static bool ts__reader_grow(ts_reader *reader)
 {
     struct stat file;
@@ -201,7 +203,7 @@ static ts_result ts__header_read(ts_reader *reader)
                                                              : TS_ERR_MEMORY;
 }
 
-// The header is damaged: the first valid chunk tells the session.
+// With a damaged header the first valid chunk determines the session.
 static void ts__header_guess(ts_reader *reader)
 {
     ts__in_chunk chunk;
@@ -331,7 +333,8 @@ TS_API void ts_reader_close(ts_reader *reader)
     ts__mem_put(&allocator, reader, sizeof *reader);
 }
 
-// The damage at the end of the file was perhaps only a chunk half written.
+// Removes the damage at the end of the file: it may have been a chunk that was
+// only half written.
 static void ts__refresh_tail(ts_reader *reader)
 {
     if (!reader->tail_damage) return;
@@ -350,8 +353,8 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
     if (reader->fd < 0 || reader->info.finished) return false;
     const bool lived = reader->info.live;
     bool more = ts__reader_grow(reader);
-    // Nothing new may mean that the writer is gone. It may have written its
-    // last words before we saw that.
+    // If there is nothing new, the writer may be gone. It may have written more
+    // between the two checks, so check the size again.
     if (!more) {
         more = ts__reader_salvage(reader);
         if (ts__reader_grow(reader) || reader->info.live != lived) more = true;

@@ -13,7 +13,7 @@ static bool ts__filter_timed(const ts_filter *filter)
     return filter && (filter->from_ns || filter->to_ns);
 }
 
-// Whether a chunk may hold events of a filter.
+// Returns whether a chunk may hold events that match a filter.
 static bool ts__in_chunk_wanted(const ts_reader *reader,
                                 const ts_filter *filter,
                                 const ts__in_chunk *chunk)
@@ -32,8 +32,8 @@ static bool ts__in_chunk_wanted(const ts_reader *reader,
 
 typedef struct ts__scan {
     ts_reader *reader;
-    size_t *chunks;    // their indexes
-    ts__fault *faults; // of each
+    size_t *chunks;    // indices of the chunks to scan
+    ts__fault *faults; // of each chunk
     size_t count;
     ts_columns *columns; // of each thread
     uint32_t threads;
@@ -65,7 +65,7 @@ static bool ts__scan_open(ts__scan *scan)
     return scan->columns && scan->chunks && scan->faults;
 }
 
-// Reports in the order of the file, whatever thread found it first.
+// Reports faults in the order of the file, whichever thread found them first.
 static ts_result ts__scan_result(ts__scan *scan)
 {
     ts_result first = TS_OK;
@@ -122,7 +122,7 @@ static ts__fault ts__blob_check(const ts_chunk_header *header,
     return same ? ts__fine : ts__corrupt("the blob has another hash");
 }
 
-// Checks whatever this version can know about a chunk.
+// Checks everything that this version knows about a chunk.
 static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
 {
     ts__scan *const scan = user;

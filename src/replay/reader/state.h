@@ -1,44 +1,52 @@
 /* ---- Reader: state ------------------------------------------------------ */
 
+// ts__in_chunk.state. SEALED: the checksum is verified. REPORTED: the chunk
+// is in the list of damages.
 enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
 
+// A chunk of the trace.
 typedef struct ts__in_chunk {
     ts_chunk_header header;
     uint64_t offset;
-    const uint8_t *lod; // its cells in an index part; NULL: none
-    uint8_t state;      // TS__CHUNK_..., changed by any thread
+    const uint8_t
+        *lod;      // cells of its picture, in a part of the index; NULL: none
+    uint8_t state; // bits TS__CHUNK_..., set by any thread
 } ts__in_chunk;
 
-typedef struct ts__kept { // memory that goes with others
+// Header of a memory block in a list that is freed as a whole.
+typedef struct ts__kept {
     struct ts__kept *older;
     size_t size;
 } ts__kept;
 
-typedef struct ts__item { // an entry of a dictionary, copied and aligned
+// An entry of a dictionary: an aligned copy.
+typedef struct ts__item {
     uint32_t id, size;
-    const uint8_t *body; // a zero byte follows it
+    const uint8_t *body; // followed by a zero byte
 } ts__item;
 
+// A dictionary.
 typedef struct ts__table {
     ts__item *items; // sorted by id, once finished
     size_t count, capacity;
-    uint32_t *dense; // by id: position + 1, 0 none; NULL: ids are too sparse
+    uint32_t *dense; // by id: position + 1; 0: none. NULL: ids are too sparse
     size_t dense_size;
 } ts__table;
 
+// A sample of a clock.
 typedef struct ts__sample {
-    uint32_t clock, order;
-    uint64_t offset; // of its chunk
-    bool backwards;  // and reported
+    uint32_t clock, order; // order: position in the file
+    uint64_t offset;       // of its chunk
+    bool backwards;        // the clock ran backwards, which was reported
     ts_clock_entry entry;
 } ts__sample;
 
-// A straight piece of a clock: ns = raw + (tick - start) * ns / ticks.
+// A linear segment of a clock: ns = raw + (tick - start) * ns / ticks.
 typedef struct ts__segment {
     uint64_t start;
     int64_t raw;
     uint64_t ticks, ns;
-    // The same for 0 <= tick - start < span in three multiplications:
+    // for 0 <= tick - start < span: see ts__segment_near
     uint64_t span, time, whole, rest, inverse;
 } ts__segment;
 
@@ -47,34 +55,39 @@ typedef struct ts__clock {
     uint32_t first, count; // segments
 } ts__clock;
 
-typedef struct ts__realtime { // a sample of clock 0
+// The Unix time at a sample of clock 0.
+typedef struct ts__realtime {
     int64_t raw;
     uint64_t realtime;
 } ts__realtime;
 
-typedef struct ts__clocks {   // immutable; a refresh makes a new set
-    struct ts__clocks *older; // in use by a cursor when it was replaced
+// The clocks of a trace. Immutable: a refresh builds a new set.
+typedef struct ts__clocks {
+    struct ts__clocks *older; // sets that cursors still used when replaced
     size_t memory_size;
     ts__clock *clocks;
     ts__segment *segments;
     ts__realtime *realtimes;
     uint32_t clock_count, segment_count, realtime_count;
-    uint32_t cursors; // that go by this set
+    uint32_t cursors; // that use this set
     int64_t base;     // raw time of trace time 0
-    bool estimated;
+    bool estimated;   // a frequency was assumed
 } ts__clocks;
 
-typedef struct ts__fact { // metadata
+// An entry of the metadata.
+typedef struct ts__fact {
     uint32_t track, order;
     ts_metadata_entry entry;
 } ts__fact;
 
+// An entry of the loss ledger.
 typedef struct ts__loss_seen {
     uint32_t track, clock;
     ts_loss_entry entry;
 } ts__loss_seen;
 
-typedef struct ts__part { // of the index
+// A part of the index.
+typedef struct ts__part {
     uint64_t offset;
     const uint8_t *entries;
     uint32_t count;
@@ -83,11 +96,14 @@ typedef struct ts__part { // of the index
 typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
-    const uint8_t *bytes; // NULL: nobody has asked for it yet
-    uint32_t age;         // of a copy, from 1; 0: it is none
+    const uint8_t *bytes; // NULL: not read yet
+    // `bytes` is a copy that is valid while this equals ts_reader.copies_age;
+    // 0: it is not a copy
+    uint32_t age;
 } ts__blob;
 
-// By kind of chunk; clock, metadata and loss are no tables.
+// Tables are indexed by kind of chunk. Clocks, metadata and losses are kept in
+// other ways.
 enum { TS__TABLES = TS_CHUNK_SYMBOLS + 1 };
 
 static bool ts__is_table(uint32_t kind)
@@ -96,6 +112,7 @@ static bool ts__is_table(uint32_t kind)
            kind == TS_CHUNK_SYMBOLS;
 }
 
+// Index of a code image by its id.
 typedef struct ts__image_place {
     uint32_t id, index;
 } ts__image_place;
@@ -108,28 +125,28 @@ struct ts_reader {
     size_t path_size;
     int fd;
 
-    const uint8_t *bytes; // NULL: they are in a file
+    const uint8_t *bytes; // the trace in memory; NULL: it is in a file
     uint64_t size;
-    uint8_t *piped; // what a pipe gave
+    uint8_t *piped; // the bytes of a pipe
     size_t piped_size;
-    ts__kept *blocks;
+    ts__kept *blocks; // freed with the reader
 
     ts_file_header header;
     bool header_damaged, session_known;
-    uint32_t session; // as the chunks give it
+    uint32_t session; // the session number in chunk headers
 
     ts__in_chunk *chunks;
     size_t chunk_count, chunk_capacity;
-    size_t loaded; // chunks whose dictionaries we have
+    size_t loaded; // chunks whose dictionaries are loaded
     ts__part *parts;
     size_t part_count, part_capacity, parts_used;
-    uint64_t resume;   // where a walk goes on
-    uint64_t sequence; // of the next chunk
-    uint64_t search;   // bytes that searches may still hash
+    uint64_t resume;   // offset at which the next walk continues
+    uint64_t sequence; // expected number of the next chunk
+    uint64_t search;   // budget: bytes that searches may still hash
     bool after_damage, tail_damage;
 
     ts__table tables[TS__TABLES];
-    uint32_t *symbols; // items of their table, by module and offset
+    uint32_t *symbols; // positions in their table, by module and offset
     size_t symbol_count;
     ts__sample *samples;
     size_t sample_count, sample_capacity;
@@ -141,27 +158,27 @@ struct ts_reader {
     ts_loss_row *losses;
     size_t loss_count, losses_size;
 
-    pthread_mutex_t blob_lock; // of the list of blobs
+    pthread_mutex_t blob_lock; // guards blobs, captures and images
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts__kept *copies;           // of blobs
-    uint32_t copies_age;        // from 1, grows when they are freed
-    uint64_t captures_inflated; // bytes
-    ts_capture *captures;       // likewise; in order of the file
+    ts__kept *copies;           // contents of blobs
+    uint32_t copies_age;        // from 1, incremented when they are freed
+    uint64_t captures_inflated; // bytes decompressed for captures
+    ts_capture *captures;       // in the order of the file
     size_t capture_count, capture_capacity;
     ts_capture_image *images;
     size_t image_count, image_capacity, captures_listed;
     ts__image_place *image_places; // by id, of the first `images_sorted`
     size_t images_sorted;
 
-    pthread_mutex_t lock; // of the damage list
+    pthread_mutex_t lock; // guards the list of damages
     ts_damage *damages;
     size_t damage_count, damage_capacity;
 
     ts_info info;
 };
 
-// Memory that goes with others, all at once.
+// Allocates a block of a list that is freed as a whole. NULL on failure.
 static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
                           size_t size)
 {
@@ -183,7 +200,7 @@ static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
     }
 }
 
-// Memory for as long as the reader lives.
+// Allocates memory that is freed with the reader.
 static void *ts__reader_keep(ts_reader *reader, size_t size)
 {
     return ts__kept_add(&reader->allocator, &reader->blocks, size);

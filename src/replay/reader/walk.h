@@ -1,14 +1,15 @@
 /* ---- Reader: walking from chunk to chunk -------------------------------- */
 
 /*
-    Hops from header to header, checks the checksums of what it met in
-    parallel, and takes the chunks up to the first that is not valid; there
-    it searches on. How far it hops at once doubles from 1 after each damage,
-    so that little work is done twice, and does not depend on threads.
+    A walk finds the chunks of a file without its index. It hops from header to
+    header, verifies the checksums of the chunks found in parallel, and takes
+    them up to the first invalid one. There it searches for the next valid
+    chunk. The length of a hop starts at 1 after each damage and doubles, so
+    that little work is repeated; it does not depend on the number of threads.
 */
 enum { TS__HOP_MAX = 4096 };
 
-// For the chunks that were hopped to: they stand behind the table.
+// Verifies one of the chunks of the last hop, which lie behind the table.
 static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
 {
     const ts_reader *const reader = user;
@@ -16,7 +17,7 @@ static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
     ts__in_chunk_unseal(reader, &reader->chunks[reader->chunk_count + item]);
 }
 
-// Where the next word is that may begin a chunk, from an offset that is a
+// Returns the next offset at which a chunk may begin, from an offset that is a
 // multiple of 8; the size of the file if there is none.
 static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
 {
@@ -32,7 +33,8 @@ static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
     return reader->size;
 }
 
-// The next valid chunk behind an offset; the size of the file if none.
+// Returns the offset of the next valid chunk behind an offset; the size of the
+// file if there is none.
 static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
 {
     ts__in_chunk chunk;
@@ -42,7 +44,8 @@ static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK)
             continue;
         if (chunk.header.sequence < reader->sequence) continue;
-        // A hostile file could make us hash it once for every 64 bytes.
+        // A budget, as a hostile file could have itself hashed once for every
+        // 64 bytes.
         if (chunk.header.stored_size > reader->search) break;
         reader->search -= chunk.header.stored_size;
         if (ts__in_chunk_unseal(reader, &chunk).result == TS_OK) return offset;
@@ -50,7 +53,7 @@ static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
     return reader->size;
 }
 
-// Appends up to `limit` chunks that look right; returns their count.
+// Appends up to `limit` chunks with plausible headers; *hopped: their number.
 static ts_result ts__walk_hop(ts_reader *reader, size_t limit, size_t *hopped)
 {
     uint64_t offset = reader->resume;
@@ -77,7 +80,7 @@ static bool ts__part_add(ts_reader *reader, const ts__in_chunk *chunk)
     return true;
 }
 
-// Takes a valid chunk: into the table, or as a part of the index.
+// Takes a valid chunk into the table, or as a part of the index.
 static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
 {
     const ts_chunk_header *const header = &chunk->header;
@@ -104,8 +107,8 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     return TS_OK;
 }
 
-// Takes the hopped chunks that are valid. The end of the table, which follows,
-// never overtakes them.
+// Takes the valid chunks of a hop. The end of the table never overtakes the
+// chunk that is read.
 static ts_result ts__walk_batch(ts_reader *reader, size_t limit, bool *all)
 {
     const size_t first = reader->chunk_count;
@@ -135,8 +138,8 @@ static ts__fault ts__walk_fault(const ts_reader *reader)
     return fault;
 }
 
-// Finds the next valid chunk and notes what lies before it. At the end of a
-// live trace this is a chunk that is just being written.
+// Finds the next valid chunk and reports the damage before it. At the end of a
+// live trace that may be a chunk which is just being written.
 static ts_result ts__walk_mend(ts_reader *reader)
 {
     const uint64_t offset = reader->resume;
