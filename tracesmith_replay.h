@@ -1691,7 +1691,7 @@ typedef struct ts_races_stats {
     uint64_t lost_accesses; // access events whose operation is not in the trace
     uint64_t unknown_frees; // of memory whose allocation is not in the trace
     uint64_t unknown_order; // pairs left out: the call of the later is unknown
-    uint64_t circle;        // operations left out: they wait in a cycle
+    uint64_t cycle;         // operations left out: they wait in a cycle
     uint64_t capped;        // lists of unordered partners cut at 64
     uint64_t races;         // found; the first 100,000 are kept
     uint64_t instances;
@@ -2319,7 +2319,7 @@ typedef struct ts__fault {
     const char *text; // static
 } ts__fault;
 
-static const ts__fault ts__fine = { TS_OK, "" };
+static const ts__fault ts__no_fault = { TS_OK, "" };
 static const ts__fault ts__no_memory = { TS_ERR_MEMORY, "out of memory" };
 static const ts__fault ts__too_large = {
     TS_ERR_UNSUPPORTED, "the compressed chunk is larger than is inflated"
@@ -2474,9 +2474,9 @@ static void ts__crew_run(uint32_t threads, size_t count,
 /* ---- 11.2 Reader: state ------------------------------------------------- */
 // src/replay/reader/state.h
 
-// ts__in_chunk.state. SEALED: the checksum is verified. REPORTED: the chunk
+// ts__in_chunk.state. VERIFIED: the checksum is verified. REPORTED: the chunk
 // is in the list of damages.
-enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
+enum { TS__CHUNK_VERIFIED = 1, TS__CHUNK_REPORTED = 2 };
 
 // A chunk of the trace.
 typedef struct ts__in_chunk {
@@ -2488,10 +2488,10 @@ typedef struct ts__in_chunk {
 } ts__in_chunk;
 
 // Header of a memory block in a list that is freed as a whole.
-typedef struct ts__kept {
-    struct ts__kept *older;
+typedef struct ts__memory_block {
+    struct ts__memory_block *older;
     size_t size;
-} ts__kept;
+} ts__memory_block;
 
 // An entry of a dictionary: an aligned copy.
 typedef struct ts__item {
@@ -2549,10 +2549,10 @@ typedef struct ts__clocks {
 } ts__clocks;
 
 // An entry of the metadata.
-typedef struct ts__fact {
+typedef struct ts__metadata_row {
     uint32_t track, order;
     ts_metadata_entry entry;
-} ts__fact;
+} ts__metadata_row;
 
 // An entry of the loss ledger.
 typedef struct ts__loss_seen {
@@ -2561,11 +2561,11 @@ typedef struct ts__loss_seen {
 } ts__loss_seen;
 
 // A part of the index.
-typedef struct ts__part {
+typedef struct ts__index_part {
     uint64_t offset;
     const uint8_t *entries;
     uint32_t count;
-} ts__part;
+} ts__index_part;
 
 typedef struct ts__blob {
     uint64_t hash[2];
@@ -2603,7 +2603,7 @@ struct ts_reader {
     uint64_t size;
     uint8_t *piped; // the bytes of a pipe
     size_t piped_size;
-    ts__kept *blocks; // freed with the reader
+    ts__memory_block *blocks; // freed with the reader
 
     ts_file_header header;
     bool header_damaged, session_known;
@@ -2612,7 +2612,7 @@ struct ts_reader {
     ts__in_chunk *chunks;
     size_t chunk_count, chunk_capacity;
     size_t loaded; // chunks whose dictionaries are loaded
-    ts__part *parts;
+    ts__index_part *parts;
     size_t part_count, part_capacity, parts_used;
     uint64_t resume;   // offset at which the next walk continues
     uint64_t sequence; // expected number of the next chunk
@@ -2625,8 +2625,8 @@ struct ts_reader {
     ts__sample *samples;
     size_t sample_count, sample_capacity;
     ts__clocks *clocks;
-    ts__fact *facts;
-    size_t fact_count, fact_capacity;
+    ts__metadata_row *metadata;
+    size_t metadata_count, metadata_capacity;
     ts__loss_seen *lost;
     size_t lost_count, lost_capacity;
     ts_loss_row *losses;
@@ -2635,7 +2635,7 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // guards blobs, captures and images
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts__kept *copies;           // contents of blobs
+    ts__memory_block *copies;   // contents of blobs
     uint32_t copies_age;        // from 1, incremented when they are freed
     uint64_t captures_inflated; // bytes decompressed for captures
     ts_capture *captures;       // in the order of the file
@@ -2653,11 +2653,11 @@ struct ts_reader {
 };
 
 // Allocates a block of a list that is freed as a whole. NULL on failure.
-static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
-                          size_t size)
+static void *ts__memory_block_add(const ts_allocator *allocator,
+                                  ts__memory_block **all, size_t size)
 {
-    const size_t total = sizeof(ts__kept) + size;
-    ts__kept *const block = ts__mem_get(allocator, total);
+    const size_t total = sizeof(ts__memory_block) + size;
+    ts__memory_block *const block = ts__mem_get(allocator, total);
     if (!block) return NULL;
     block->older = *all;
     block->size = total;
@@ -2665,10 +2665,11 @@ static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
     return block + 1;
 }
 
-static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
+static void ts__memory_blocks_free(const ts_allocator *allocator,
+                                   ts__memory_block **all)
 {
     while (*all) {
-        ts__kept *const block = *all;
+        ts__memory_block *const block = *all;
         *all = block->older;
         ts__mem_put(allocator, block, block->size);
     }
@@ -2677,7 +2678,7 @@ static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
 // Allocates memory that is freed with the reader.
 static void *ts__reader_keep(ts_reader *reader, size_t size)
 {
-    return ts__kept_add(&reader->allocator, &reader->blocks, size);
+    return ts__memory_block_add(&reader->allocator, &reader->blocks, size);
 }
 
 /* ---- 11.3 Reader: damage ------------------------------------------------ */
@@ -2829,7 +2830,7 @@ static ts_result ts__path_open(ts_reader *reader)
 /* ---- 11.5 Reader: chunks ------------------------------------------------ */
 // src/replay/reader/chunks.h
 
-static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
+static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
 
 // Checks what can be checked of a header without the file. Returns the fault or
@@ -2861,16 +2862,16 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     const ts_chunk_header *const header = &chunk->header;
     memset(chunk, 0, sizeof *chunk);
     chunk->offset = offset;
-    if (left < sizeof *header) return ts__cut_short;
+    if (left < sizeof *header) return ts__truncated;
     if (!ts__read_at(reader, offset, &chunk->header, sizeof *header))
-        return ts__cut_short;
+        return ts__truncated;
     if (header->magic != TS_CHUNK_MAGIC)
         return ts__corrupt("no chunk begins here");
     if (reader->session_known && header->session != reader->session)
         return ts__corrupt("the chunk belongs to another session");
     const char *const text = ts__header_check(header);
     if (text) return ts__corrupt(text);
-    return ts__in_chunk_bytes(header) > left ? ts__cut_short : ts__fine;
+    return ts__in_chunk_bytes(header) > left ? ts__truncated : ts__no_fault;
 }
 
 // A growing buffer for the payload of a chunk.
@@ -2907,7 +2908,7 @@ static ts__fault ts__in_chunk_verify(const ts__in_chunk *chunk,
         return ts__corrupt("the chunk's checksum is wrong");
     for (size_t i = 0; i < ts__pad8(size) - size; i++)
         if (padding[i]) return ts__corrupt("the chunk's padding is not zero");
-    return ts__fine;
+    return ts__no_fault;
 }
 
 static uint64_t ts__in_chunk_seed(const uint8_t *head)
@@ -2936,34 +2937,34 @@ static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
     uint64_t left = chunk->header.stored_size, at = chunk->offset;
     const size_t pad = ts__pad8((size_t)left) - (size_t)left;
     XXH3_state_t state;
-    if (!ts__read_at(reader, at, head, sizeof head)) return ts__cut_short;
+    if (!ts__read_at(reader, at, head, sizeof head)) return ts__truncated;
     at += sizeof head;
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset_withSeed(&state, ts__in_chunk_seed(head));
     while (left) {
         const size_t size = left < sizeof block ? (size_t)left : sizeof block;
-        if (!ts__read_at(reader, at, block, size)) return ts__cut_short;
+        if (!ts__read_at(reader, at, block, size)) return ts__truncated;
         XXH3_64bits_update(&state, block, size);
         at += size;
         left -= size;
     }
-    if (!ts__read_at(reader, at, padding, pad)) return ts__cut_short;
+    if (!ts__read_at(reader, at, padding, pad)) return ts__truncated;
     return ts__in_chunk_verify(chunk, head, XXH3_64bits_digest(&state),
                                padding);
 }
 
 // Verifies a chunk, inside of the file, unless that was done before.
-static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
-                                     ts__in_chunk *chunk)
+static ts__fault ts__in_chunk_verify_once(const ts_reader *reader,
+                                          ts__in_chunk *chunk)
 {
-    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_SEALED)
-        return ts__fine;
+    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_VERIFIED)
+        return ts__no_fault;
     const ts__fault fault =
         reader->bytes
             ? ts__in_chunk_verify_bytes(chunk, reader->bytes + chunk->offset)
             : ts__in_chunk_verify_file(reader, chunk);
     if (fault.result == TS_OK)
-        __atomic_or_fetch(&chunk->state, TS__CHUNK_SEALED, __ATOMIC_RELAXED);
+        __atomic_or_fetch(&chunk->state, TS__CHUNK_VERIFIED, __ATOMIC_RELAXED);
     return fault;
 }
 
@@ -2976,13 +2977,13 @@ static ts__fault ts__in_chunk_stored(const ts_reader *reader,
     const size_t size = (size_t)ts__in_chunk_bytes(&chunk->header);
     if (reader->bytes) {
         *stored = reader->bytes + chunk->offset + sizeof chunk->header;
-        return ts__in_chunk_unseal(reader, chunk);
+        return ts__in_chunk_verify_once(reader, chunk);
     }
     if (!ts__scratch_fit(reader, scratch, size)) return ts__no_memory;
     *stored = scratch->bytes + sizeof chunk->header;
     return ts__read_at(reader, chunk->offset, scratch->bytes, size)
                ? ts__in_chunk_verify_bytes(chunk, scratch->bytes)
-               : ts__cut_short;
+               : ts__truncated;
 }
 
 #ifdef TRACESMITH_ZSTD
@@ -3031,7 +3032,7 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
     const size_t got = ZSTD_decompressDCtx(i.context, i.to, header->raw_size,
                                            i.from, header->stored_size);
     return got == header->raw_size
-               ? ts__fine
+               ? ts__no_fault
                : ts__corrupt("the chunk cannot be decompressed");
 }
 
@@ -3072,7 +3073,7 @@ static ts__fault ts__in_chunk_begin(const ts_reader *reader,
         return ts__no_memory;
     *payload = i.to;
     return ts__inflate_some(i.context, i.to, size, i.from, header->stored_size)
-               ? ts__fine
+               ? ts__no_fault
                : ts__corrupt("the chunk cannot be decompressed");
 }
 #endif
@@ -3106,8 +3107,8 @@ static ts__fault ts__in_chunk_first(const ts_reader *reader,
     ts__scratch scratch = { NULL, 0 };
     const uint8_t *payload = NULL;
     if (!(chunk->header.flags & TS_CHUNK_ZSTD))
-        return ts__read_at(reader, offset, bytes, size) ? ts__fine
-                                                        : ts__cut_short;
+        return ts__read_at(reader, offset, bytes, size) ? ts__no_fault
+                                                        : ts__truncated;
 #ifdef TRACESMITH_ZSTD
     const ts__fault fault =
         ts__in_chunk_begin(reader, chunk, &scratch, size, &payload);
@@ -3152,11 +3153,12 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
 enum { TS__HOP_MAX = 4096 };
 
 // Verifies one of the chunks of the last hop, which lie behind the table.
-static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
+static void ts__walk_verify(void *user, size_t item, uint32_t thread)
 {
     const ts_reader *const reader = user;
     (void)thread;
-    ts__in_chunk_unseal(reader, &reader->chunks[reader->chunk_count + item]);
+    ts__in_chunk_verify_once(reader,
+                             &reader->chunks[reader->chunk_count + item]);
 }
 
 // Returns the next offset at which a chunk may begin, from an offset that is a
@@ -3190,7 +3192,8 @@ static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
         // 64 bytes.
         if (chunk.header.stored_size > reader->search) break;
         reader->search -= chunk.header.stored_size;
-        if (ts__in_chunk_unseal(reader, &chunk).result == TS_OK) return offset;
+        if (ts__in_chunk_verify_once(reader, &chunk).result == TS_OK)
+            return offset;
     }
     return reader->size;
 }
@@ -3210,13 +3213,13 @@ static ts_result ts__walk_hop(ts_reader *reader, size_t limit, size_t *hopped)
     return TS_OK;
 }
 
-static bool ts__part_add(ts_reader *reader, const ts__in_chunk *chunk)
+static bool ts__index_part_add(ts_reader *reader, const ts__in_chunk *chunk)
 {
-    ts__part *const parts =
+    ts__index_part *const parts =
         ts__mem_more(&reader->allocator, reader->parts, &reader->part_capacity,
                      reader->part_count, sizeof *parts);
     if (!parts) return false;
-    const ts__part part = { chunk->offset, NULL, chunk->header.count };
+    const ts__index_part part = { chunk->offset, NULL, chunk->header.count };
     reader->parts = parts;
     parts[reader->part_count++] = part;
     return true;
@@ -3233,7 +3236,7 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     reader->info.finished = false;
     if (odd && !ts__damage_note(reader, ts__corrupt(odd), chunk->offset, 0))
         return TS_ERR_MEMORY;
-    if (header->kind == TS_CHUNK_INDEX && !ts__part_add(reader, chunk))
+    if (header->kind == TS_CHUNK_INDEX && !ts__index_part_add(reader, chunk))
         return TS_ERR_MEMORY;
     reader->after_damage = false;
     reader->sequence = (uint64_t)header->sequence + 1;
@@ -3258,10 +3261,10 @@ static ts_result ts__walk_batch(ts_reader *reader, size_t limit, bool *all)
     ts_result result = ts__walk_hop(reader, limit, &hopped);
     reader->chunk_count = first;
     if (result != TS_OK) return result;
-    ts__crew_run(reader->threads, hopped, ts__walk_unseal, reader);
+    ts__crew_run(reader->threads, hopped, ts__walk_verify, reader);
     while (taken < hopped && result == TS_OK) {
         const ts__in_chunk chunk = reader->chunks[first + taken];
-        if (!(chunk.state & TS__CHUNK_SEALED)) break;
+        if (!(chunk.state & TS__CHUNK_VERIFIED)) break;
         if (chunk.header.sequence < reader->sequence) break;
         result = ts__walk_take(reader, &chunk);
         taken++;
@@ -3276,13 +3279,13 @@ static ts__fault ts__walk_fault(const ts_reader *reader)
     ts__fault fault = ts__in_chunk_check(reader, reader->resume, &chunk);
     if (fault.result == TS_OK && chunk.header.sequence < reader->sequence)
         return ts__corrupt("the chunk stands at the wrong place");
-    if (fault.result == TS_OK) fault = ts__in_chunk_unseal(reader, &chunk);
+    if (fault.result == TS_OK) fault = ts__in_chunk_verify_once(reader, &chunk);
     return fault;
 }
 
 // Finds the next valid chunk and reports the damage before it. At the end of a
 // live trace that may be a chunk which is just being written.
-static ts_result ts__walk_mend(ts_reader *reader)
+static ts_result ts__walk_skip_damage(ts_reader *reader)
 {
     const uint64_t offset = reader->resume;
     ts__fault fault = ts__walk_fault(reader);
@@ -3311,7 +3314,7 @@ static ts_result ts__walk_on(ts_reader *reader)
         if (result != TS_OK) return result;
         limit = limit < TS__HOP_MAX ? limit * 2 : TS__HOP_MAX;
         if (all && reader->resume > before) continue;
-        result = ts__walk_mend(reader);
+        result = ts__walk_skip_damage(reader);
         if (result == TS_ERR_TRUNCATED) return TS_OK;
         if (result != TS_OK) return result;
         limit = 1;
@@ -3331,15 +3334,15 @@ static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
     return offset % 8 == 0 &&
            ts__in_chunk_check(reader, offset, end).result == TS_OK &&
            end->header.kind == TS_CHUNK_END &&
-           ts__in_chunk_unseal(reader, end).result == TS_OK;
+           ts__in_chunk_verify_once(reader, end).result == TS_OK;
 }
 
 enum { TS__LOD_BYTES = TS_LOD_CELLS * 8 };
 
 // Gets the decompressed payload of a part of the index. It lives as long as the
 // reader.
-static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
-                               const uint8_t **payload)
+static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
+                                     const uint8_t **payload)
 {
     ts__scratch scratch = { NULL, 0 };
     const ts_chunk_header *const header = &chunk->header;
@@ -3359,8 +3362,8 @@ static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
 }
 
 // Locates the pictures of a part: one for each of its events chunks, in order.
-static bool ts__part_pictures(const uint8_t *payload,
-                              const ts_chunk_header *header)
+static bool ts__index_part_pictures(const uint8_t *payload,
+                                    const ts_chunk_header *header)
 {
     uint64_t events = 0;
     for (uint32_t i = 0; i < header->count; i++) {
@@ -3385,10 +3388,11 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK ||
             chunk.header.kind != TS_CHUNK_INDEX)
             return TS_ERR_CORRUPT;
-        const ts__fault fault = ts__part_open(reader, &chunk, &payload);
+        const ts__fault fault = ts__index_part_open(reader, &chunk, &payload);
         if (fault.result != TS_OK) return fault.result;
-        if (!ts__part_pictures(payload, &chunk.header)) return TS_ERR_CORRUPT;
-        if (!ts__part_add(reader, &chunk)) return TS_ERR_MEMORY;
+        if (!ts__index_part_pictures(payload, &chunk.header))
+            return TS_ERR_CORRUPT;
+        if (!ts__index_part_add(reader, &chunk)) return TS_ERR_MEMORY;
         reader->parts[reader->part_count - 1].entries = payload + 16;
         limit = offset;
         offset = ts__get64(payload);
@@ -3397,7 +3401,7 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
 }
 
 // Takes the entries of a part; their chunks must be contiguous in the file.
-static ts_result ts__index_take(ts_reader *reader, const ts__part *part)
+static ts_result ts__index_take(ts_reader *reader, const ts__index_part *part)
 {
     const uint8_t *lod =
         part->entries + (size_t)part->count * sizeof(ts_chunk_header);
@@ -3489,8 +3493,8 @@ static int ts__order_offset(const void *a, const void *b)
 }
 
 // Sets the pictures of the chunks that a part describes exactly.
-static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
-                            uint32_t count)
+static void ts__index_part_spread(ts_reader *reader, const uint8_t *payload,
+                                  uint32_t count)
 {
     const uint8_t *const entries = payload + 16;
     const uint8_t *lod = entries + (size_t)count * sizeof(ts_chunk_header);
@@ -3518,11 +3522,12 @@ static ts_result ts__index_pictures(ts_reader *reader)
     for (; reader->parts_used < reader->part_count; reader->parts_used++) {
         const uint64_t offset = reader->parts[reader->parts_used].offset;
         ts__in_chunk_check(reader, offset, &part);
-        ts__fault fault = ts__part_open(reader, &part, &payload);
-        if (fault.result == TS_OK && !ts__part_pictures(payload, &part.header))
+        ts__fault fault = ts__index_part_open(reader, &part, &payload);
+        if (fault.result == TS_OK &&
+            !ts__index_part_pictures(payload, &part.header))
             fault = ts__corrupt("the index has the wrong size");
         if (fault.result == TS_OK)
-            ts__part_spread(reader, payload, part.header.count);
+            ts__index_part_spread(reader, payload, part.header.count);
         else if (ts__in_chunk_report(reader, &part, fault) == TS_ERR_MEMORY)
             return TS_ERR_MEMORY;
     }
@@ -3567,7 +3572,7 @@ static ts__fault ts__entries_check(const ts_chunk_header *header,
         payload += 8 + size;
         left -= 8 + size;
     }
-    return left ? ts__corrupt("bytes follow the last entry") : ts__fine;
+    return left ? ts__corrupt("bytes follow the last entry") : ts__no_fault;
 }
 
 static bool ts__table_add(ts_reader *reader, uint32_t kind, uint32_t id,
@@ -3621,17 +3626,18 @@ static bool ts__load_sample(ts_reader *reader, uint32_t id, uint64_t offset,
     return true;
 }
 
-static bool ts__load_fact(ts_reader *reader, uint32_t id, const uint8_t *body)
+static bool ts__load_metadata(ts_reader *reader, uint32_t id,
+                              const uint8_t *body)
 {
-    ts__fact *const facts =
-        ts__mem_more(&reader->allocator, reader->facts, &reader->fact_capacity,
-                     reader->fact_count, sizeof *facts);
-    if (!facts) return false;
-    reader->facts = facts;
-    ts__fact *const fact = &facts[reader->fact_count];
-    fact->track = id;
-    fact->order = (uint32_t)reader->fact_count++;
-    memcpy(&fact->entry, body, sizeof fact->entry);
+    ts__metadata_row *const metadata = ts__mem_more(
+        &reader->allocator, reader->metadata, &reader->metadata_capacity,
+        reader->metadata_count, sizeof *metadata);
+    if (!metadata) return false;
+    reader->metadata = metadata;
+    ts__metadata_row *const row = &metadata[reader->metadata_count];
+    row->track = id;
+    row->order = (uint32_t)reader->metadata_count++;
+    memcpy(&row->entry, body, sizeof row->entry);
     return true;
 }
 
@@ -3663,7 +3669,7 @@ static bool ts__load_entries(ts_reader *reader, const ts__in_chunk *chunk,
         if (header->kind == TS_CHUNK_CLOCK)
             done = ts__load_sample(reader, id, chunk->offset, body);
         if (header->kind == TS_CHUNK_METADATA)
-            done = ts__load_fact(reader, id, body);
+            done = ts__load_metadata(reader, id, body);
         if (header->kind == TS_CHUNK_LOSS)
             done = ts__load_loss(reader, id, header->clock, body);
         if (!done) return false;
@@ -3980,9 +3986,9 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
 /* ---- 11.9 Reader: metadata ---------------------------------------------- */
 // src/replay/reader/metadata.h
 
-static int ts__order_fact(const void *a, const void *b)
+static int ts__order_metadata(const void *a, const void *b)
 {
-    const ts__fact *const x = a, *const y = b;
+    const ts__metadata_row *const x = a, *const y = b;
     if (x->track != y->track) return ts__order_u64(x->track, y->track);
     if (x->entry.key != y->entry.key)
         return ts__order_u64(x->entry.key, y->entry.key);
@@ -3990,37 +3996,38 @@ static int ts__order_fact(const void *a, const void *b)
 }
 
 // Sorts by track and key; of several values of a key the last one is kept.
-static void ts__facts_finish(ts_reader *reader)
+static void ts__metadata_finish(ts_reader *reader)
 {
-    ts__fact *const facts = reader->facts;
+    ts__metadata_row *const metadata = reader->metadata;
     size_t unique = 0;
-    ts__sort(facts, reader->fact_count, sizeof *facts, ts__order_fact);
-    for (size_t i = 0; i < reader->fact_count; i++) {
-        const bool last = i + 1 == reader->fact_count ||
-                          facts[i].track != facts[i + 1].track ||
-                          facts[i].entry.key != facts[i + 1].entry.key;
-        if (last) facts[unique++] = facts[i];
+    ts__sort(metadata, reader->metadata_count, sizeof *metadata,
+             ts__order_metadata);
+    for (size_t i = 0; i < reader->metadata_count; i++) {
+        const bool last = i + 1 == reader->metadata_count ||
+                          metadata[i].track != metadata[i + 1].track ||
+                          metadata[i].entry.key != metadata[i + 1].entry.key;
+        if (last) metadata[unique++] = metadata[i];
     }
-    reader->fact_count = unique;
+    reader->metadata_count = unique;
     for (size_t i = 0; i < unique; i++)
-        facts[i].order = (uint32_t)i;
+        metadata[i].order = (uint32_t)i;
 }
 
 TS_API size_t ts_reader_metadata_count(const ts_reader *reader)
 {
-    return reader->fact_count;
+    return reader->metadata_count;
 }
 
 TS_API bool ts_reader_metadata_at(const ts_reader *reader, size_t index,
                                   ts_metadata *metadata)
 {
-    if (index >= reader->fact_count) return false;
-    const ts__fact *const fact = &reader->facts[index];
-    const uint64_t value = fact->entry.value;
+    if (index >= reader->metadata_count) return false;
+    const ts__metadata_row *const row = &reader->metadata[index];
+    const uint64_t value = row->entry.value;
     const ts_metadata made = {
-        .track = fact->track,
-        .key = ts_reader_name(reader, fact->entry.key),
-        .type = (ts_value_type)fact->entry.type,
+        .track = row->track,
+        .key = ts_reader_name(reader, row->entry.key),
+        .type = (ts_value_type)row->entry.type,
         .text = { "", 0 },
     };
     *metadata = made;
@@ -4048,14 +4055,14 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
     return found;
 }
 
-static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
+static uint64_t ts__session_number(const ts_reader *reader, const char *key)
 {
-    ts_metadata fact;
-    if (!ts_reader_metadata(reader, 0, key, &fact)) return 0;
-    if (fact.type == TS_VALUE_INT && fact.number > 0)
-        return (uint64_t)fact.number;
-    if (fact.type == TS_VALUE_DOUBLE && fact.real >= 1 && fact.real < 1e18)
-        return (uint64_t)fact.real;
+    ts_metadata found;
+    if (!ts_reader_metadata(reader, 0, key, &found)) return 0;
+    if (found.type == TS_VALUE_INT && found.number > 0)
+        return (uint64_t)found.number;
+    if (found.type == TS_VALUE_DOUBLE && found.real >= 1 && found.real < 1e18)
+        return (uint64_t)found.real;
     return 0;
 }
 
@@ -4202,7 +4209,7 @@ static int ts__order_sample(const void *a, const void *b)
 static void ts__clock_single(const ts_reader *reader, ts__clocks *clocks,
                              const ts_clock_entry *entry)
 {
-    const uint64_t hz = ts__fact_number(reader, "clock.hz");
+    const uint64_t hz = ts__session_number(reader, "clock.hz");
     const bool counts_ns =
         entry->type == TS_CLOCK_MONOTONIC_RAW || entry->type == TS_CLOCK_OTHER;
     ts__segment segment = { .start = entry->tick,
@@ -4267,7 +4274,7 @@ static bool ts__clock_build(ts_reader *reader, ts__clocks *clocks,
 static void ts__clock_unknown(const ts_reader *reader, ts__clocks *clocks)
 {
     const bool no_zero = clocks->clock_count == 0 || clocks->clocks[0].id != 0;
-    const uint64_t hz = no_zero ? ts__fact_number(reader, "clock.hz") : 0;
+    const uint64_t hz = no_zero ? ts__session_number(reader, "clock.hz") : 0;
     const ts__segment segment = { .start =
                                       no_zero ? reader->header.start_tick : 0,
                                   .ticks = hz ? hz : 1,
@@ -4627,8 +4634,8 @@ static void ts__info_finish(ts_reader *reader)
     for (size_t i = 0; i < reader->loss_count; i++)
         if (reader->losses[i].cause < TS_LOSS_STALL_FIRST)
             info->lost = ts__sum(info->lost, reader->losses[i].count);
-    const uint64_t told = ts__fact_number(reader, "salvaged.records");
-    if (told > info->salvaged) info->salvaged = told;
+    const uint64_t recorded = ts__session_number(reader, "salvaged.records");
+    if (recorded > info->salvaged) info->salvaged = recorded;
     info->track_count = (uint32_t)reader->tables[TS_CHUNK_TRACKS].count;
     info->site_count = (uint32_t)reader->tables[TS_CHUNK_SITES].count;
     info->name_count = (uint32_t)reader->tables[TS_CHUNK_NAMES].count;
@@ -4643,7 +4650,7 @@ static ts_result ts__reader_finish(ts_reader *reader)
         if (!ts__table_finish(reader, &reader->tables[i]))
             result = TS_ERR_MEMORY;
     if (result == TS_OK && !ts__symbols_finish(reader)) result = TS_ERR_MEMORY;
-    if (result == TS_OK) ts__facts_finish(reader);
+    if (result == TS_OK) ts__metadata_finish(reader);
     if (result == TS_OK) result = ts__clocks_finish(reader);
     if (result == TS_OK) result = ts__losses_finish(reader);
     if (result == TS_OK) result = ts__index_pictures(reader);
@@ -4821,8 +4828,8 @@ static void ts__reader_free_tables(ts_reader *reader)
     }
     ts__mem_put(allocator, reader->symbols,
                 reader->symbol_count * sizeof *reader->symbols);
-    ts__kept_free(allocator, &reader->blocks);
-    ts__kept_free(allocator, &reader->copies);
+    ts__memory_blocks_free(allocator, &reader->blocks);
+    ts__memory_blocks_free(allocator, &reader->copies);
     while (reader->clocks) {
         ts__clocks *const clocks = reader->clocks;
         reader->clocks = clocks->older;
@@ -4844,8 +4851,8 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->part_capacity * sizeof *reader->parts);
     ts__mem_put(&allocator, reader->samples,
                 reader->sample_capacity * sizeof *reader->samples);
-    ts__mem_put(&allocator, reader->facts,
-                reader->fact_capacity * sizeof *reader->facts);
+    ts__mem_put(&allocator, reader->metadata,
+                reader->metadata_capacity * sizeof *reader->metadata);
     ts__mem_put(&allocator, reader->lost,
                 reader->lost_capacity * sizeof *reader->lost);
     ts__mem_put(&allocator, reader->losses, reader->losses_size);
@@ -5438,7 +5445,7 @@ static ts__fault ts__decode_rows(const ts_reader *reader,
         text = ts__tracks_decode(found, &at, columns);
     if (!text && found->column[TS_COLUMN_TEXT].present)
         ts__texts_decode(found, at, columns);
-    return text ? ts__corrupt(text) : ts__fine;
+    return text ? ts__corrupt(text) : ts__no_fault;
 }
 
 // Empties the columns but keeps their memory.
@@ -5480,7 +5487,7 @@ static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
     columns->track = header->track;
     columns->clock = header->clock;
     columns->chunk = index;
-    return ts__fine;
+    return ts__no_fault;
 }
 
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
@@ -5627,7 +5634,7 @@ static ts__fault ts__blob_check(const ts_chunk_header *header,
         XXH3_128bits(payload + 16, header->raw_size - 16);
     const bool same = hash.low64 == ts__get64(payload) &&
                       hash.high64 == ts__get64(payload + 8);
-    return same ? ts__fine : ts__corrupt("the blob has another hash");
+    return same ? ts__no_fault : ts__corrupt("the blob has another hash");
 }
 
 // Checks everything that this version knows about a chunk.
@@ -5645,7 +5652,7 @@ static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
         return;
     }
     ts__scratch scratch = { columns->payload, columns->payload_size };
-    *fault = ts__in_chunk_unseal(reader, chunk);
+    *fault = ts__in_chunk_verify_once(reader, chunk);
     if (fault->result == TS_OK && ts__in_chunk_kind_known(chunk->header.kind))
         *fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
     columns->payload = scratch.bytes;
@@ -5711,31 +5718,31 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 }
 
 /*
-    Limits for a requested blob. It is read into the caller's buffer `lent`,
-    where it is valid until the next use of that buffer; if `lent` is NULL, it
+    Limits for a requested blob. It is read into the caller's `buffer`,
+    where it is valid until the next use of that buffer; if `buffer` is NULL, it
     is kept until ts_reader_blobs_free.
 */
 typedef struct ts__blob_limits {
     uint64_t least, most; // bytes
     uint64_t inflated;    // maximum bytes of a compressed one
-    ts__scratch *lent;
+    ts__scratch *buffer;
 } ts__blob_limits;
 
 // Reads and checks a blob, and gets its bytes.
 static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
-                               const ts__blob_limits *wish,
+                               const ts__blob_limits *limits,
                                const uint8_t **bytes)
 {
     ts__in_chunk *const chunk = &reader->chunks[blob->chunk];
     const uint8_t *payload;
     ts__scratch own = { NULL, 0 };
-    ts__scratch *const to = wish->lent ? wish->lent : &own;
+    ts__scratch *const to = limits->buffer ? limits->buffer : &own;
     const bool copied = ts__in_chunk_copied(reader, chunk);
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
-    if (fault.result == TS_OK && copied && !wish->lent) {
-        uint8_t *const kept = ts__kept_add(&reader->allocator, &reader->copies,
-                                           chunk->header.raw_size);
+    if (fault.result == TS_OK && copied && !limits->buffer) {
+        uint8_t *const kept = ts__memory_block_add(
+            &reader->allocator, &reader->copies, chunk->header.raw_size);
         blob->age = reader->copies_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
@@ -5743,7 +5750,8 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     }
     ts__mem_put(&reader->allocator, own.bytes, own.size);
     if (fault.result == TS_OK) *bytes = payload + 16;
-    if (fault.result == TS_OK && !(copied && wish->lent)) blob->bytes = *bytes;
+    if (fault.result == TS_OK && !(copied && limits->buffer))
+        blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
 
@@ -5763,7 +5771,7 @@ static ts_result ts__blobs_list(ts_reader *reader)
 
 // Gets the first readable blob with a hash whose size is within the limits.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
-                               const ts__blob_limits *wish,
+                               const ts__blob_limits *limits,
                                const uint8_t **bytes, size_t *size)
 {
     size_t low = 0, high = reader->blob_count;
@@ -5782,12 +5790,12 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         const ts_chunk_header *const header =
             &reader->chunks[blob->chunk].header;
         *size = header->raw_size - 16;
-        if (*size < wish->least || *size > wish->most) continue;
-        if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
+        if (*size < limits->least || *size > limits->most) continue;
+        if (header->flags & TS_CHUNK_ZSTD && *size > limits->inflated) continue;
         if (blob->age && blob->age != reader->copies_age)
             blob->bytes = NULL; // the copy was freed
         *bytes = blob->bytes;
-        result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
+        result = *bytes ? TS_OK : ts__blob_open(reader, blob, limits, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
     }
     return result;
@@ -5796,7 +5804,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
 // *bytes is NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with *size set:
 // the blob exists, but its size is outside of the limits.
 static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
-                                 const ts__blob_limits *wish,
+                                 const ts__blob_limits *limits,
                                  const uint8_t **bytes, size_t *size)
 {
     *bytes = NULL;
@@ -5804,7 +5812,7 @@ static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
     pthread_mutex_lock(&reader->blob_lock);
     ts_result result = ts__blobs_list(reader);
     if (result == TS_OK)
-        result = ts__blob_find(reader, hash, wish, bytes, size);
+        result = ts__blob_find(reader, hash, limits, bytes, size);
     pthread_mutex_unlock(&reader->blob_lock);
     return result;
 }
@@ -5823,7 +5831,7 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
 TS_API void ts_reader_blobs_free(ts_reader *reader)
 {
     pthread_mutex_lock(&reader->blob_lock);
-    ts__kept_free(&reader->allocator, &reader->copies);
+    ts__memory_blocks_free(&reader->allocator, &reader->copies);
     reader->copies_age++;
     pthread_mutex_unlock(&reader->blob_lock);
 }
@@ -6049,9 +6057,9 @@ static void ts__rows_sort(const ts_columns *columns, uint32_t *rows,
 enum { TS__DIGIT_BITS = 11, TS__DIGITS = 1 << TS__DIGIT_BITS };
 
 // One pass of a radix sort by a digit of start_ns - least.
-static void ts__rows_deal(const int64_t *start_ns, int64_t least,
-                          uint32_t shift, const uint32_t *from, uint32_t *to,
-                          size_t count)
+static void ts__rows_radix_pass(const int64_t *start_ns, int64_t least,
+                                uint32_t shift, const uint32_t *from,
+                                uint32_t *to, size_t count)
 {
     uint32_t places[TS__DIGITS + 1] = { 0 };
 #define TS__DIGIT(row) \
@@ -6079,7 +6087,7 @@ static void ts__rows_radix(const ts_columns *columns, uint32_t *rows,
     const uint64_t range = (uint64_t)(most - least);
     for (uint32_t shift = 0; shift < 64 && range >> shift;
          shift += TS__DIGIT_BITS) {
-        ts__rows_deal(start_ns, least, shift, from, to, count);
+        ts__rows_radix_pass(start_ns, least, shift, from, to, count);
         uint32_t *const kept = from;
         from = to;
         to = kept;
@@ -6751,7 +6759,7 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
 }
 
 // Frees everything but the resulting order.
-static void ts__rsort_shed(const ts_allocator *a, ts__rsort *s)
+static void ts__rsort_keep_order(const ts_allocator *a, ts__rsort *s)
 {
     ts__rvec_close(a, &s->keys[0]);
     ts__rvec_close(a, &s->keys[1]);
@@ -6940,19 +6948,19 @@ typedef struct ts__rendezvous {
 } ts__rendezvous;
 
 // The rendezvous of an operation. Sorted by op.
-typedef struct ts__met {
+typedef struct ts__rendezvous_member {
     uint32_t op, rendezvous;
-} ts__met;
+} ts__rendezvous_member;
 
 /*
     A part: what shares correlations, events and a rank. A trace is one part,
     unless several traces were merged into it (metadata `merge.part`): then it
     has as many parts as if they were separate files.
 */
-typedef struct ts__origin {
+typedef struct ts__trace_part {
     uint32_t file, local; // local: number among the parts of the file
     uint32_t process;     // its first process track; 0: it is the whole file
-} ts__origin;
+} ts__trace_part;
 
 // A track of a file that has operations or calls: a stream, thread, ...
 typedef struct ts__replay_lane {
@@ -6993,7 +7001,7 @@ typedef enum ts__call_class {
 struct ts_replay {
     ts_reader *reader;   // of the first file
     ts__rvec files;      // ts_replay_file
-    ts__rvec parts;      // ts__origin, by file
+    ts__rvec parts;      // ts__trace_part, by file
     ts__rvec part_first; // uint32_t: first part of each file
     ts__rmap part_of;    // parts of process tracks, by file and track
     ts_allocator allocator;
@@ -7015,7 +7023,7 @@ struct ts_replay {
     ts__rvec collectives;  // ts__coll_op, by operation
     ts__rvec rendezvous;   // ts__rendezvous
     ts__rvec members;      // uint32_t: operations of each rendezvous
-    ts__rvec met;          // ts__met
+    ts__rvec member_rendezvous; // ts__rendezvous_member
     ts__rvec joined; // uint32_t: rendezvous of join_first, join_first + 1 ...
     ts__rvec queued; // ts__queued, while the graph is built
     ts__rvec deps_named;   // ts__named_dep, while the graph is built
@@ -7075,9 +7083,9 @@ static uint32_t ts__replay_part_of(const ts_replay *r, uint32_t node)
 {
     return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->part;
 }
-static ts__origin *ts__replay_part(const ts_replay *r, uint32_t part)
+static ts__trace_part *ts__replay_part(const ts_replay *r, uint32_t part)
 {
-    return (ts__origin *)r->parts.data + part;
+    return (ts__trace_part *)r->parts.data + part;
 }
 // Returns a map key for a number that is only unique within its file.
 static uint64_t ts__replay_key(uint32_t file, uint32_t number)
@@ -7165,8 +7173,8 @@ typedef struct ts__loader {
     ts__rvec chunk_ok;    // by chunk: it is decoded
     ts__rvec filter;      // bit map of the operations' correlations
     uint64_t filter_mask;
-    bool blind_records, blind_waits; // the file has only calls of these
-    ts__rvec *thread_calls;          // ts__row_call of each scanning thread
+    bool load_record_calls, load_wait_calls; // the file has only calls of these
+    ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;
@@ -7477,8 +7485,8 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
 
 static bool ts__parts_push(ts_replay *r, uint32_t file, size_t first)
 {
-    ts__origin *const part =
-        (ts__origin *)ts__rvec_push(&r->allocator, &r->parts, sizeof *part);
+    ts__trace_part *const part =
+        (ts__trace_part *)ts__rvec_push(&r->allocator, &r->parts, sizeof *part);
     if (!part) return false;
     part->file = file;
     part->local = (uint32_t)(r->parts.count - 1 - first);
@@ -7503,7 +7511,7 @@ static bool ts__parts_read(ts_replay *r, uint32_t file, size_t first)
         const size_t part = first + (size_t)m.number;
         while (r->parts.count <= part)
             if (!ts__parts_push(r, file, first)) return false;
-        ts__origin *const of = ts__replay_part(r, (uint32_t)part);
+        ts__trace_part *const of = ts__replay_part(r, (uint32_t)part);
         if (!of->process) of->process = m.track;
         if (!ts__rmap_put(&r->allocator, &r->part_of,
                           ts__replay_key(file, m.track), (uint32_t)part))
@@ -7700,8 +7708,8 @@ static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
     if (type != TS__CALL_UNKNOWN) return type;
     const ts_text text = { (const char *)item->body, item->size };
     type = (uint8_t)ts__call_classify(text);
-    if ((type == TS__CALL_RECORDS && !l->blind_records) ||
-        (type == TS__CALL_WAITS && !l->blind_waits))
+    if ((type == TS__CALL_RECORDS && !l->load_record_calls) ||
+        (type == TS__CALL_WAITS && !l->load_wait_calls))
         type = TS__CALL_PLAIN;
     __atomic_store_n(known, type, __ATOMIC_RELAXED);
     return type;
@@ -7723,13 +7731,13 @@ static bool ts__file_calls(const ts_reader *reader, const char *part)
 
 // Decides whether calls that record or wait for events are loaded: only if the
 // file has no operations for that, and records only if something waits.
-static void ts__loader_blind(ts__loader *l)
+static void ts__loader_event_calls(ts__loader *l)
 {
     const uint64_t *const counts = ts_reader_info(l->reader)->counts;
-    l->blind_waits = !counts[TS_EVENT_EVENT_WAIT] &&
-                     ts__file_calls(l->reader, "StreamWaitEvent");
-    l->blind_records = !counts[TS_EVENT_EVENT_RECORD] &&
-                       (l->blind_waits || counts[TS_EVENT_EVENT_WAIT]);
+    l->load_wait_calls = !counts[TS_EVENT_EVENT_WAIT] &&
+                         ts__file_calls(l->reader, "StreamWaitEvent");
+    l->load_record_calls = !counts[TS_EVENT_EVENT_RECORD] &&
+                           (l->load_wait_calls || counts[TS_EVENT_EVENT_WAIT]);
 }
 
 // Returns whether a call is loaded. A call that ended before the window is
@@ -7857,7 +7865,7 @@ static void ts__loader_call_room(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
-    ts__loader_blind(l);
+    ts__loader_event_calls(l);
     if (!ts__loader_filter(l) ||
         !ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t),
                        l->reader->tables[TS_CHUNK_NAMES].count,
@@ -8130,7 +8138,7 @@ static bool ts__loader_polls(ts__loader *l)
 
 // Drops calls that launched nothing, do not wait, and are not named by a
 // dependency.
-static void ts__loader_keep(ts__loader *l)
+static void ts__loader_drop_calls(ts__loader *l)
 {
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
@@ -8225,7 +8233,7 @@ static int ts__replay_lane_compare(const void *left, const void *right)
 }
 
 // Replaces the tracks of what was loaded of the file by lanes.
-static bool ts__loader_claim(ts__loader *l)
+static bool ts__loader_assign_lanes(ts__loader *l)
 {
     uint32_t track = 0, lane = TS_NODE_NONE, thread = 0;
     for (size_t i = l->row_first; i < l->rows.count; i++) {
@@ -8454,13 +8462,13 @@ static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
     to->launch = coll->launch;
     to->communicator = coll->communicator;
     if (!coll->rendezvous) return true;
-    ts__met *const met =
-        (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
-    if (!met) return false;
-    met->op = r->op_count;
-    met->rendezvous = coll->rendezvous - 1;
+    ts__rendezvous_member *const entry = (ts__rendezvous_member *)ts__rvec_push(
+        l->allocator, &r->member_rendezvous, sizeof *entry);
+    if (!entry) return false;
+    entry->op = r->op_count;
+    entry->rendezvous = coll->rendezvous - 1;
     *waits =
-        ((ts__rendezvous *)r->rendezvous.data + met->rendezvous)->count > 1;
+        ((ts__rendezvous *)r->rendezvous.data + entry->rendezvous)->count > 1;
     return true;
 }
 
@@ -8487,7 +8495,7 @@ static bool ts__loader_ops(ts__loader *l)
     ts_replay *const r = l->replay;
     const size_t count = l->rows.count;
     if (!ts__loader_order(l)) return false;
-    ts__rsort_shed(l->allocator, &l->sort);
+    ts__rsort_keep_order(l->allocator, &l->sort);
     const uint32_t *const index = ts__rsort_index(&l->sort);
     if (!ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count))
         return false;
@@ -8640,8 +8648,8 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
 typedef struct ts__rendezvous_item {
     uint64_t key;
     uint32_t row, rank;
-    uint32_t turn; // number of earlier items of the rank with this key
-    bool met;
+    uint32_t occurrence; // number of earlier items of the rank with this key
+    bool matched;
 } ts__rendezvous_item;
 
 typedef enum ts__rendezvous_stage {
@@ -8697,7 +8705,7 @@ static bool ts__rendezvous_jobs(ts__loader *l)
     if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        const ts__origin *const part = ts__replay_part(l->replay, i);
+        const ts__trace_part *const part = ts__replay_part(l->replay, i);
         ts_reader *const reader =
             ts__replay_file(l->replay, part->file)->reader;
         ts__job *const job = (ts__job *)l->jobs.data + i;
@@ -8753,13 +8761,14 @@ static uint64_t ts__rendezvous_key(const ts__loader *l, uint32_t row,
     return XXH3_64bits(parts, sizeof parts);
 }
 
-// Order of items: by key, then by turn, then by rank.
+// Order of items: by key, then by occurrence, then by rank.
 static int ts__rendezvous_compare(const void *left, const void *right)
 {
     const ts__rendezvous_item *const a = (const ts__rendezvous_item *)left;
     const ts__rendezvous_item *const b = (const ts__rendezvous_item *)right;
     if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    if (a->occurrence != b->occurrence)
+        return a->occurrence < b->occurrence ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     return (a->row > b->row) - (a->row < b->row);
 }
@@ -8846,7 +8855,7 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
         if (ts__rendezvous_pair(l, row, parts)) rendezvous->kind = TS_EDGE_P2P;
         if (!coll->communicator) rendezvous->guessed = rendezvous->count > 1;
         coll->rendezvous = (uint32_t)l->replay->rendezvous.count;
-        list[i].met = true;
+        list[i].matched = true;
     }
     if (rendezvous->kind == TS_EDGE_P2P) {
         rendezvous->expected = 2;
@@ -8857,10 +8866,11 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
     return true;
 }
 
-// Returns whether the items of a key and turn are complete.
-static bool ts__rendezvous_whole(const ts__loader *l,
-                                 const ts__rendezvous_item *list, size_t first,
-                                 size_t end, const ts__rmap *ranks)
+// Returns whether the items of a key and occurrence are complete.
+static bool ts__rendezvous_complete(const ts__loader *l,
+                                    const ts__rendezvous_item *list,
+                                    size_t first, size_t end,
+                                    const ts__rmap *ranks)
 {
     const uint32_t row = list[first].row;
     const ts__coll *const coll = ts__loader_coll(l, row);
@@ -8869,7 +8879,7 @@ static bool ts__rendezvous_whole(const ts__loader *l,
     return end - first >= ts__rmap_get(ranks, coll->communicator);
 }
 
-// Runs one stage: matches items of the same key and turn. Items without a
+// Runs one stage: matches items of the same key and occurrence. Items without a
 // sequence number are left to later stages, incomplete matches to the last one.
 static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
                                      const ts__rmap *ranks,
@@ -8877,25 +8887,26 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
 {
     ts__rendezvous_item *const list = (ts__rendezvous_item *)items->data;
     ts__rvec open = { 0 };
-    ts__rmap turns = { { 0 }, 0 };
+    ts__rmap occurrences = { { 0 }, 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
         const uint32_t row = list[i].row;
         const ts__coll *const coll = ts__loader_coll(l, row);
-        if (list[i].met || (stage == TS__RENDEZVOUS_SEQUENCE &&
-                            (!coll->communicator || !coll->sequence)))
+        if (list[i].matched || (stage == TS__RENDEZVOUS_SEQUENCE &&
+                                (!coll->communicator || !coll->sequence)))
             continue;
         ts__rendezvous_item item = list[i];
         item.key = ts__rendezvous_key(l, row, stage);
         const uint64_t of_rank =
             item.key ^ (uint64_t)item.rank * UINT64_C(0x9E3779B97F4A7C15);
-        const uint32_t turn = ts__rmap_get(&turns, of_rank);
-        item.turn = turn == TS_NODE_NONE ? 0 : turn;
+        const uint32_t occurrence = ts__rmap_get(&occurrences, of_rank);
+        item.occurrence = occurrence == TS_NODE_NONE ? 0 : occurrence;
         ts__rendezvous_item *const to = (ts__rendezvous_item *)ts__rvec_push(
             l->allocator, &open, sizeof *to);
-        ok = to && ts__rmap_put(l->allocator, &turns, of_rank, item.turn + 1);
+        ok = to && ts__rmap_put(l->allocator, &occurrences, of_rank,
+                                item.occurrence + 1);
         if (to) *to = item;
-        if (to) to->met = false;
+        if (to) to->matched = false;
     }
     ts__rendezvous_item *const sorted = (ts__rendezvous_item *)open.data;
     if (ok && open.count)
@@ -8903,16 +8914,16 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
     for (size_t first = 0, end; ok && first < open.count; first = end) {
         for (end = first + 1; end < open.count; end++)
             if (sorted[end].key != sorted[first].key ||
-                sorted[end].turn != sorted[first].turn)
+                sorted[end].occurrence != sorted[first].occurrence)
                 break;
         if (stage != TS__RENDEZVOUS_SIZE ||
-            ts__rendezvous_whole(l, sorted, first, end, ranks))
+            ts__rendezvous_complete(l, sorted, first, end, ranks))
             ok = ts__rendezvous_note(l, sorted, first, end);
     }
     for (size_t i = 0; ok && i < items->count; i++)
-        list[i].met = ts__loader_coll(l, list[i].row)->rendezvous != 0;
+        list[i].matched = ts__loader_coll(l, list[i].row)->rendezvous != 0;
     ts__rvec_close(l->allocator, &open);
-    ts__rvec_close(l->allocator, &turns.entries);
+    ts__rvec_close(l->allocator, &occurrences.entries);
     return ok;
 }
 
@@ -9006,13 +9017,13 @@ static bool ts__rendezvous_gaps(ts__loader *l, const ts__rvec *members,
 
 static int64_t ts__rendezvous_distance(int64_t a, int64_t b)
 {
-    const uint64_t apart =
+    const uint64_t distance =
         a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
-    return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
+    return distance > INT64_MAX ? INT64_MAX : (int64_t)distance;
 }
 
 // Computes the median shift of a file, and the median distance from it.
-static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
+static void ts__rendezvous_median(ts_replay *r, ts__rendezvous_gap *gaps,
                                   size_t count, int64_t *shift)
 {
     ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
@@ -9099,7 +9110,7 @@ static bool ts__rendezvous_align(ts__loader *l)
             for (end = first + 1; end < gaps.count; end++)
                 if (list[end].file != list[first].file) break;
             const uint32_t file = list[first].file;
-            ts__rendezvous_settle(r, list + first, end - first, &shift[file]);
+            ts__rendezvous_median(r, list + first, end - first, &shift[file]);
             right[file] = true;
         }
     }
@@ -9229,7 +9240,7 @@ static bool ts__queue_walk(ts_replay *r, ts__launch_queue *queues,
 }
 
 // Drops the notes of streams that turned out to hold more launches.
-static void ts__queue_settle(ts_replay *r, const ts__launch_queue *queues)
+static void ts__queue_finish(ts_replay *r, const ts__launch_queue *queues)
 {
     ts__queued *const all = (ts__queued *)r->queued.data;
     size_t kept = 0;
@@ -9258,7 +9269,7 @@ static bool ts__replay_queue(ts_replay *r)
         !count || (ts__rvec_reserve(a, &rings, sizeof(ts__launch_held),
                                     (size_t)count * r->queue_depth) &&
                    ts__queue_walk(r, of, (ts__launch_held *)rings.data));
-    if (ok) ts__queue_settle(r, of);
+    if (ok) ts__queue_finish(r, of);
     ts__rvec_close(a, &queues);
     ts__rvec_close(a, &rings);
     return ok;
@@ -9335,12 +9346,12 @@ static void ts__replay_clock(const ts_replay *r, uint32_t file)
             other.size != boot.size ||
             memcmp(other.text, boot.text, boot.size) != 0)
             continue;
-        const int64_t apart = (int64_t)(raw - other_raw);
-        if (!ts__replay_time_ok(apart) ||
-            !ts__replay_time_ok(first->offset_ns + apart))
+        const int64_t shift = (int64_t)(raw - other_raw);
+        if (!ts__replay_time_ok(shift) ||
+            !ts__replay_time_ok(first->offset_ns + shift))
             return;
         own->clock = i;
-        own->offset_ns = first->offset_ns + apart;
+        own->offset_ns = first->offset_ns + shift;
         return;
     }
 }
@@ -9361,8 +9372,8 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     if (result == TS_OK && all) result = ts__loader_calls(l, threads);
     if (result != TS_OK) return result;
     if (!ts__loader_match(l) || !ts__loader_polls(l)) return TS_ERR_MEMORY;
-    ts__loader_keep(l);
-    return ts__loader_claim(l) ? TS_OK : TS_ERR_MEMORY;
+    ts__loader_drop_calls(l);
+    return ts__loader_assign_lanes(l) ? TS_OK : TS_ERR_MEMORY;
 }
 
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
@@ -9405,19 +9416,19 @@ typedef struct ts__chain {
 
 // The streams that a join covers: all of a device, all of a context, or the
 // blocking ones of a context.
-typedef enum ts__reach {
-    TS__REACH_DEVICE,
-    TS__REACH_CONTEXT,
-    TS__REACH_BLOCKING
-} ts__reach;
+typedef enum ts__join_scope {
+    TS__SCOPE_DEVICE,
+    TS__SCOPE_CONTEXT,
+    TS__SCOPE_BLOCKING
+} ts__join_scope;
 
 // The state of a stream or thread while edges are added in the order of issue.
 typedef struct ts__lane_state {
     ts__chain host, order, issued;
     uint32_t step;     // out-of-order stream: its last ts__step
-    uint32_t group[3]; // by ts__reach
-    uint32_t next[3];  // by ts__reach: next dirty lane; TS_NODE_NONE: none
-    bool dirty[3];     // by ts__reach: it has work since the last join
+    uint32_t group[3]; // by ts__join_scope
+    uint32_t next[3];  // by ts__join_scope: next dirty lane; TS_NODE_NONE: none
+    bool dirty[3];     // by ts__join_scope: it has work since the last join
     uint32_t epoch;    // of the legacy operation it last waited for
     uint32_t graph;    // launch whose nodes came last, or TS_NODE_NONE
     ts__chain before;  // what it had before these nodes
@@ -9426,15 +9437,15 @@ typedef struct ts__lane_state {
     uint32_t recent;   // thread: its last operation there
     uint32_t noted[2]; // see ts__unnamed_note
     bool records;      // `noted` was set when the thread recorded an event
-    bool asked;        // the next operation may wait for what is `noted`
+    bool waits_for_noted; // the next operation may wait for what is `noted`
 } ts__lane_state;
 
 // The state of a device or a context.
 typedef struct ts__group {
-    uint32_t join[3];   // by ts__reach: node at whose end all work was done
-    uint32_t dirty[3];  // by ts__reach: first lane with work since then
-    uint32_t legacy;    // last operation on its legacy default stream
-    uint32_t epoch;     // number of such operations so far
+    uint32_t join[3];  // by ts__join_scope: node at whose end all work was done
+    uint32_t dirty[3]; // by ts__join_scope: first lane with work since then
+    uint32_t legacy;   // last operation on its legacy default stream
+    uint32_t epoch;    // number of such operations so far
     uint32_t worked[2]; // the last work, and the last on another stream
     int64_t latest;     // latest end of any work so far
     bool has_legacy;
@@ -9460,10 +9471,11 @@ typedef struct ts__builder {
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
-    ts__rvec silent;   // bool of each part: event records exist as calls only
-    ts__rvec asks;     // ts__event_query: calls that wait for the unknown
-    ts__rvec steps;    // ts__step
-    ts__rvec hardware; // uint32_t: last operation of each hardware queue
+    ts__rvec
+        unnamed_records; // bool of each part: event records exist as calls only
+    ts__rvec event_queries; // ts__event_query: calls that wait for the unknown
+    ts__rvec steps;         // ts__step
+    ts__rvec hardware;      // uint32_t: last operation of each hardware queue
     ts__rsort sort;
     bool failed; // out of memory
 } ts__builder;
@@ -9499,9 +9511,9 @@ static void ts__builder_after(ts__builder *b, const ts__chain *chain,
     const ts_replay *const r = b->replay;
     const int64_t time = ts__replay_time(r)[node];
     if (chain->last == TS_NODE_NONE) return;
-    const bool apart = ts__replay_end(r, chain->last) <= time;
+    const bool ended = ts__replay_end(r, chain->last) <= time;
     ts__builder_edge(b, chain->last, node,
-                     (uint32_t)kind | (apart ? 0 : TS_EDGE_FROM_START));
+                     (uint32_t)kind | (ended ? 0 : TS_EDGE_FROM_START));
     if (chain->longest != chain->last &&
         ts__replay_end(r, chain->longest) <= time)
         ts__builder_edge(b, chain->longest, node, kind);
@@ -9629,7 +9641,7 @@ static void ts__join_add(ts__builder *b, ts__join *join, uint32_t from)
 // Joins the last join of a scope and all work since then. Returns the node;
 // TS_NODE_NONE: there is no work.
 static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
-                                 ts__reach scope, int64_t before,
+                                 ts__join_scope scope, int64_t before,
                                  ts_edge_kind kind)
 {
     ts__join join = { TS_NODE_NONE, false, before, kind };
@@ -9647,7 +9659,8 @@ static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
     return join.node;
 }
 
-static void ts__builder_dirty(ts__builder *b, uint32_t index, ts__reach scope)
+static void ts__builder_dirty(ts__builder *b, uint32_t index,
+                              ts__join_scope scope)
 {
     ts__lane_state *const lane = ts__builder_lane(b, index);
     if (lane->dirty[scope]) return;
@@ -9674,7 +9687,7 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
                                ts__lane_state *state)
 {
     ts__group *const group =
-        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+        ts__builder_group(b, state->group[TS__SCOPE_BLOCKING]);
     if (!group->has_legacy) return;
     const bool with = ts__builder_is_launched_with(b, op, group->legacy);
     if (lane->flags & TS_STREAM_LEGACY_DEFAULT && with) {
@@ -9682,8 +9695,8 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
         group->epoch++;
     } else if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
         // The last legacy operation comes after everything of the last join.
-        group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
-        const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
+        group->join[TS__SCOPE_BLOCKING] = TS_NODE_NONE;
+        const uint32_t join = ts__builder_join(b, group, TS__SCOPE_BLOCKING,
                                                ts__replay_time(b->replay)[op],
                                                TS_EDGE_LEGACY_DEFAULT);
         ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
@@ -9753,9 +9766,9 @@ static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
         ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT)) return;
     ts__group *const group =
-        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+        ts__builder_group(b, state->group[TS__SCOPE_BLOCKING]);
     const uint32_t join =
-        ts__builder_join(b, group, TS__REACH_BLOCKING,
+        ts__builder_join(b, group, TS__SCOPE_BLOCKING,
                          ts__replay_time(b->replay)[end], TS_EDGE_SYNC);
     ts__builder_wait(b, join, end, TS_EDGE_SYNC);
 }
@@ -9764,8 +9777,8 @@ static void ts__builder_sync_device(ts__builder *b, uint32_t op,
                                     const ts__replay_lane *lane,
                                     const ts__lane_state *state)
 {
-    const ts__reach scope =
-        lane->type == TS_TRACK_CONTEXT ? TS__REACH_CONTEXT : TS__REACH_DEVICE;
+    const ts__join_scope scope =
+        lane->type == TS_TRACK_CONTEXT ? TS__SCOPE_CONTEXT : TS__SCOPE_DEVICE;
     const uint32_t end = ts__replay_end_node(b->replay, op);
     const uint32_t join =
         ts__builder_join(b, ts__builder_group(b, state->group[scope]), scope,
@@ -9814,25 +9827,26 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
 static void ts__builder_find_unnamed(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    bool *const silent = (bool *)b->silent.data;
+    bool *const unnamed_records = (bool *)b->unnamed_records.data;
     for (uint32_t i = 0, last = TS_NODE_NONE; i < r->parts.count; i++) {
         const uint32_t file = ts__replay_part(r, i)->file;
-        silent[i] = file == last
-                        ? silent[i - 1]
-                        : ts__file_calls(ts__replay_file(r, file)->reader,
-                                         "EventRecord");
+        unnamed_records[i] =
+            file == last ? unnamed_records[i - 1]
+                         : ts__file_calls(ts__replay_file(r, file)->reader,
+                                          "EventRecord");
         last = file;
     }
     for (uint32_t i = 0; i < r->events.count; i++) {
         const uint32_t op = ts__replay_event(r, i)->op;
         if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_RECORD)
-            silent[ts__replay_part_of(r, op)] = false;
+            unnamed_records[ts__replay_part_of(r, op)] = false;
     }
 }
 
 static bool ts__builder_is_unnamed(const ts__builder *b, uint32_t op)
 {
-    return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
+    return ((const bool *)
+                b->unnamed_records.data)[ts__replay_part_of(b->replay, op)];
 }
 
 // Returns the lane to which the thread of a call last issued work, else a lane
@@ -9885,7 +9899,7 @@ static void ts__unnamed_note(ts__builder *b, uint32_t call,
     host->noted[0] = TS_NODE_NONE;
     if (used == TS_NODE_NONE) return;
     const ts__group *const device = ts__builder_group(
-        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+        b, ts__builder_lane(b, used)->group[TS__SCOPE_DEVICE]);
     memcpy(host->noted, device->worked, sizeof host->noted);
 }
 
@@ -9893,7 +9907,7 @@ static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
 {
     ts__lane_state *const host =
         ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
-    host->asked |= type == TS__CALL_WAITS;
+    host->waits_for_noted |= type == TS__CALL_WAITS;
     b->replay->stats.missing_records += type == TS__CALL_WAITS;
     if (type == TS__CALL_RECORDS || !host->records)
         ts__unnamed_note(b, call, host);
@@ -9908,21 +9922,21 @@ static void ts__unnamed_wait(ts__builder *b, uint32_t op)
     ts__lane_state *const state = ts__builder_lane(b, ts__replay_lanes(r)[op]);
     const uint32_t call = ts__replay_op(r, op)->call;
     const uint32_t *last =
-        ts__builder_group(b, state->group[TS__REACH_DEVICE])->worked;
+        ts__builder_group(b, state->group[TS__SCOPE_DEVICE])->worked;
     if (call != TS_NODE_NONE) {
         const ts__lane_state *const host =
             ts__builder_lane(b, ts__replay_lanes(r)[call]);
         if (host->records) last = host->noted;
     }
     memcpy(state->noted, last, sizeof state->noted);
-    state->asked = true;
+    state->waits_for_noted = true;
 }
 
-static void ts__unnamed_next(ts__builder *b, ts__lane_state *asked,
+static void ts__unnamed_next(ts__builder *b, ts__lane_state *waiter,
                              uint32_t lane, uint32_t op)
 {
-    if (asked->asked) ts__unnamed_edge(b, asked->noted, lane, op);
-    asked->asked = false;
+    if (waiter->waits_for_noted) ts__unnamed_edge(b, waiter->noted, lane, op);
+    waiter->waits_for_noted = false;
 }
 
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,
@@ -9977,14 +9991,14 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
 static void ts__builder_query(ts__builder *b, uint32_t call)
 {
     const uint32_t host = ts__replay_lanes(b->replay)[call];
-    ts__event_query *const ask =
-        (ts__event_query *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
-    if (!ask) {
+    ts__event_query *const query = (ts__event_query *)ts__rvec_push(
+        b->allocator, &b->event_queries, sizeof *query);
+    if (!query) {
         b->failed = true;
         return;
     }
-    ask->call = call;
-    ask->recent = ts__builder_lane(b, host)->recent;
+    query->call = call;
+    query->recent = ts__builder_lane(b, host)->recent;
 }
 
 /*
@@ -10009,10 +10023,10 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
     const uint32_t end = ts__replay_end_node(r, call);
     const int64_t time = ts__replay_time(r)[end];
     ts__group *const group = ts__builder_group(
-        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+        b, ts__builder_lane(b, used)->group[TS__SCOPE_DEVICE]);
     if (type == TS__CALL_FREES && group->latest > time) return;
     const uint32_t join =
-        ts__builder_join(b, group, TS__REACH_DEVICE, time, TS_EDGE_SYNC);
+        ts__builder_join(b, group, TS__SCOPE_DEVICE, time, TS_EDGE_SYNC);
     ts__builder_wait(b, join, end, TS_EDGE_SYNC);
 }
 
@@ -10021,7 +10035,8 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
     them round robin by number. An operation cannot begin before the previous
     one of its queue.
 */
-static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
+static void ts__builder_hardware_queue(ts__builder *b, uint32_t op,
+                                       uint32_t lane)
 {
     const ts_replay *const r = b->replay;
     const uint32_t count = r->connections;
@@ -10116,20 +10131,20 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         if (ts__kind_works(kind)) ts__unnamed_next(b, host, index, op);
     }
     ts__group *const device =
-        ts__builder_group(b, state->group[TS__REACH_DEVICE]);
+        ts__builder_group(b, state->group[TS__SCOPE_DEVICE]);
     if (ts__kind_works(kind)) {
         ts__unnamed_next(b, state, index, op);
         ts__unnamed_work(b, device, op);
     }
     if (ts__replay_end(r, op) > device->latest)
         device->latest = ts__replay_end(r, op);
-    ts__builder_share(b, op, index);
+    ts__builder_hardware_queue(b, op, index);
     ts__builder_legacy(b, op, lane, state);
     ts__builder_issued(b, op, lane, state);
-    ts__builder_dirty(b, index, TS__REACH_DEVICE);
-    ts__builder_dirty(b, index, TS__REACH_CONTEXT);
+    ts__builder_dirty(b, index, TS__SCOPE_DEVICE);
+    ts__builder_dirty(b, index, TS__SCOPE_CONTEXT);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT) && !state->free)
-        ts__builder_dirty(b, index, TS__REACH_BLOCKING);
+        ts__builder_dirty(b, index, TS__SCOPE_BLOCKING);
 }
 
 /* ---- 11.36 Graph: the order in which edges are found -------------------- */
@@ -10185,8 +10200,8 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->files.count, 0) ||
         !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->parts.count,
                        0xFF) ||
-        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->parts.count,
-                       0) ||
+        !ts__rvec_fill(b->allocator, &b->unnamed_records, sizeof(bool),
+                       r->parts.count, 0) ||
         !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
                        r->device_results.count * r->connections, 0xFF))
         return false;
@@ -10198,14 +10213,14 @@ static bool ts__builder_lanes(ts__builder *b)
         memset(state->dirty, 0, sizeof state->dirty);
         state->epoch = 0;
         state->free = lane->flags & TS_STREAM_NON_BLOCKING;
-        state->records = state->asked = false;
-        state->group[TS__REACH_DEVICE] =
+        state->records = state->waits_for_noted = false;
+        state->group[TS__SCOPE_DEVICE] =
             ts__builder_group_of(b, lane->part, lane->device_track);
-        state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
+        state->group[TS__SCOPE_CONTEXT] = state->group[TS__SCOPE_BLOCKING] =
             ts__builder_group_of(b, lane->part, lane->context_track);
         if (!b->failed && lane->operations && lane->fifo &&
             lane->flags & TS_STREAM_LEGACY_DEFAULT)
-            ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =
+            ts__builder_group(b, state->group[TS__SCOPE_BLOCKING])->has_legacy =
                 true;
     }
     return !b->failed;
@@ -10227,7 +10242,7 @@ static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
                 !ts__kind_works(ts__replay_op(r, i)->kind))
                 continue;
             const uint32_t group =
-                ts__builder_lane(b, lane)->group[TS__REACH_BLOCKING];
+                ts__builder_lane(b, lane)->group[TS__SCOPE_BLOCKING];
             if (pass == 0)
                 at[group + 1]++;
             else
@@ -10293,7 +10308,7 @@ static bool ts__builder_non_blocking(ts__builder *b)
             ts__replay_lane_at(r, lane)->flags & TS_STREAM_LEGACY_DEFAULT)
             continue;
         const uint32_t *const at =
-            (const uint32_t *)first.data + state->group[TS__REACH_BLOCKING];
+            (const uint32_t *)first.data + state->group[TS__SCOPE_BLOCKING];
         if (!ts__legacy_overlaps(r, (const uint32_t *)list.data + at[0],
                                  at[1] - at[0], i))
             continue;
@@ -10435,11 +10450,12 @@ static bool ts__rendezvous_all(ts_replay *r)
     }
     if (!ts__rvec_reserve(&r->allocator, &r->members, sizeof(uint32_t), sum))
         return false;
-    for (size_t i = 0; i < r->met.count; i++) {
-        const ts__met *const met = (const ts__met *)r->met.data + i;
+    for (size_t i = 0; i < r->member_rendezvous.count; i++) {
+        const ts__rendezvous_member *const entry =
+            (const ts__rendezvous_member *)r->member_rendezvous.data + i;
         ts__rendezvous *const m =
-            (ts__rendezvous *)r->rendezvous.data + met->rendezvous;
-        ((uint32_t *)r->members.data)[m->first + m->count++] = met->op;
+            (ts__rendezvous *)r->rendezvous.data + entry->rendezvous;
+        ((uint32_t *)r->members.data)[m->first + m->count++] = entry->op;
     }
     r->members.count = sum;
     return true;
@@ -10537,17 +10553,18 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
 static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
                                                           uint32_t op)
 {
-    const ts__met *const met = (const ts__met *)r->met.data;
-    size_t low = 0, high = r->met.count;
+    const ts__rendezvous_member *const entries =
+        (const ts__rendezvous_member *)r->member_rendezvous.data;
+    size_t low = 0, high = r->member_rendezvous.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (met[middle].op < op)
+        if (entries[middle].op < op)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == r->met.count || met[low].op != op) return NULL;
-    return (const ts__rendezvous *)r->rendezvous.data + met[low].rendezvous;
+    if (low == r->member_rendezvous.count || entries[low].op != op) return NULL;
+    return (const ts__rendezvous *)r->rendezvous.data + entries[low].rendezvous;
 }
 
 /* ---- 11.38 Graph: edges that the source names --------------------------- */
@@ -11389,17 +11406,17 @@ static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
 // Finds the operation that a call waited for: issued before the call, and ended
 // just before it returned.
 static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
-                                 const ts__event_query *ask)
+                                 const ts__event_query *query)
 {
-    const int64_t start = ts__replay_time(r)[ask->call];
-    const int64_t end = ts__replay_end(r, ask->call);
+    const int64_t start = ts__replay_time(r)[query->call];
+    const int64_t end = ts__replay_end(r, query->call);
     const int64_t soonest =
         start > end - TS__INFER_RETURN_NS ? start : end - TS__INFER_RETURN_NS;
-    const uint32_t recent = ask->recent;
+    const uint32_t recent = query->recent;
     const int64_t done =
         recent == TS_NODE_NONE ? TS__NO_TIME : ts__replay_end(r, recent);
     if (done >= soonest && done <= end) return recent;
-    const uint32_t part = ts__replay_part_of(r, ask->call);
+    const uint32_t part = ts__replay_part_of(r, query->call);
     const uint32_t *const ops = (const uint32_t *)f->ended.data;
     size_t at = ts__infer_ended_by(r, ops, f->ended.count, end);
     for (int step = 0; at && step < TS__INFER_STEPS; step++) {
@@ -11418,7 +11435,7 @@ static bool ts__infer_prepare(ts__builder *b, ts__infer *f)
 {
     return (!b->replay->call_count ||
             (ts__infer_bounds(b, f) && ts__infer_delays(b, f))) &&
-           (!b->asks.count || ts__infer_ends(b, f));
+           (!b->event_queries.count || ts__infer_ends(b, f));
 }
 
 static void ts__builder_infer(ts__builder *b)
@@ -11429,12 +11446,12 @@ static void ts__builder_infer(ts__builder *b)
     if (!ts__infer_prepare(b, &f)) b->failed = true;
     for (uint32_t i = 0; r->call_count && i < r->op_count && !b->failed; i++)
         ts__infer_operation(b, &f, i);
-    for (size_t i = 0; i < b->asks.count && !b->failed; i++) {
-        const ts__event_query *const ask =
-            (const ts__event_query *)b->asks.data + i;
-        const uint32_t from = ts__infer_answer(r, &f, ask);
+    for (size_t i = 0; i < b->event_queries.count && !b->failed; i++) {
+        const ts__event_query *const query =
+            (const ts__event_query *)b->event_queries.data + i;
+        const uint32_t from = ts__infer_answer(r, &f, query);
         if (from != TS_NODE_NONE)
-            ts__builder_edge(b, from, ts__replay_end_node(r, ask->call),
+            ts__builder_edge(b, from, ts__replay_end_node(r, query->call),
                              TS_EDGE_SYNC | TS_EDGE_INFERRED);
     }
     ts__rsort_close(b->allocator, &b->sort);
@@ -11481,59 +11498,59 @@ static bool ts__alternation_launching(const ts__builder *b, ts__rvec *launches)
 }
 
 // Adds the edge between two runs, now that the second one is long enough, too.
-static void ts__alternation_found(ts__builder *b, const ts__alternation *turn,
+static void ts__alternation_found(ts__builder *b, const ts__alternation *runs,
                                   bool *ordered)
 {
     const ts_replay *const r = b->replay;
-    if (turn->before == TS_NODE_NONE ||
-        ts__replay_end(r, turn->before) > ts__replay_time(r)[turn->first])
+    if (runs->before == TS_NODE_NONE ||
+        ts__replay_end(r, runs->before) > ts__replay_time(r)[runs->first])
         return;
-    ts__builder_edge(b, turn->before, turn->first,
+    ts__builder_edge(b, runs->before, runs->first,
                      TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED);
-    ordered[turn->first - r->op_count] = true;
+    ordered[runs->first - r->op_count] = true;
 }
 
-static void ts__alternation_call(ts__builder *b, ts__alternation *turn,
+static void ts__alternation_call(ts__builder *b, ts__alternation *runs,
                                  uint32_t call, bool *ordered)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
-    if (lane != turn->lane) {
-        turn->before =
-            turn->count >= TS__ALTERNATION_CALLS ? turn->last : TS_NODE_NONE;
-        turn->first = turn->other == lane ? turn->ahead : call;
-        turn->lane = lane;
-        turn->count = 0;
+    if (lane != runs->lane) {
+        runs->before =
+            runs->count >= TS__ALTERNATION_CALLS ? runs->last : TS_NODE_NONE;
+        runs->first = runs->other == lane ? runs->ahead : call;
+        runs->lane = lane;
+        runs->count = 0;
     }
-    turn->last = call;
-    turn->other = TS_NODE_NONE;
-    if (++turn->count == TS__ALTERNATION_CALLS)
-        ts__alternation_found(b, turn, ordered);
+    runs->last = call;
+    runs->other = TS_NODE_NONE;
+    if (++runs->count == TS__ALTERNATION_CALLS)
+        ts__alternation_found(b, runs, ordered);
 }
 
 // Notes a call that launches nothing: it may be the first call of a run.
-static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
+static void ts__alternation_ahead(const ts__builder *b, ts__alternation *runs,
                                   uint32_t call)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
-    if (lane == turn->lane)
-        turn->other = TS_NODE_NONE;
-    else if (lane != turn->other) {
-        turn->other = lane;
-        turn->ahead = call;
+    if (lane == runs->lane)
+        runs->other = TS_NODE_NONE;
+    else if (lane != runs->other) {
+        runs->other = lane;
+        runs->ahead = call;
     }
 }
 
 // The calls of a process so far: start of the first; thread, start and end of
 // the last; last start or end of a call on any other thread.
-typedef struct ts__called {
+typedef struct ts__process_calls {
     uint32_t lane; // UINT32_MAX: none
     int64_t first_ns, last_ns, last_end_ns, other_ns;
     int64_t queued_ns; // first work without a known call; INT64_MAX: none
-} ts__called;
+} ts__process_calls;
 
 // Finds work that was queued before the record began. Until the first call it
 // is not known whether a thread waits for it.
-static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
+static void ts__pauses_queued(const ts_replay *r, ts__process_calls *processes)
 {
     for (uint32_t i = 0; i < r->parts.count; i++) {
         processes[i].lane = UINT32_MAX;
@@ -11557,7 +11574,7 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
     end of the last call of each thread; TS__NO_TIME: none yet.
 */
 static void ts__pauses_add(ts__builder *b, const bool *ordered,
-                           const bool *works, ts__called *processes,
+                           const bool *works, ts__process_calls *processes,
                            int64_t *ended_ns)
 {
     const ts_replay *const r = b->replay;
@@ -11566,10 +11583,10 @@ static void ts__pauses_add(ts__builder *b, const bool *ordered,
         const uint32_t lane = ts__replay_lanes(r)[call];
         const int64_t start = ts__replay_time(r)[call];
         const int64_t end = ts__replay_end(r, call);
-        ts__called *const p = &processes[ts__replay_part_of(r, call)];
+        ts__process_calls *const p = &processes[ts__replay_part_of(r, call)];
         if (p->lane == UINT32_MAX) {
-            *p = (ts__called){ lane,  start,       start,
-                               start, TS__NO_TIME, p->queued_ns };
+            *p = (ts__process_calls){ lane,  start,       start,
+                                      start, TS__NO_TIME, p->queued_ns };
             if (p->queued_ns < start)
                 b->replay->stats.unknown_host_ns += start - p->queued_ns;
         }
@@ -11589,7 +11606,7 @@ static void ts__pauses_add(ts__builder *b, const bool *ordered,
 
 // Counts waits for a device to which several threads launch: what they wait for
 // differs from run to run.
-static void ts__builder_shared(ts__builder *b)
+static void ts__builder_shared_syncs(ts__builder *b)
 {
     // of each device: 0: no thread; else the lane of its thread plus 1
     const uint32_t several = UINT32_MAX;
@@ -11665,7 +11682,7 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered,
     const ts_replay *const r = b->replay;
     ts__rvec processes = { 0 }, ended = { 0 }, works = { 0 };
     if (!ts__rvec_fill(b->allocator, &works, sizeof(bool), r->lanes.count, 0) ||
-        !ts__rvec_fill(b->allocator, &processes, sizeof(ts__called),
+        !ts__rvec_fill(b->allocator, &processes, sizeof(ts__process_calls),
                        r->parts.count, 0xFF) ||
         !ts__rvec_fill(b->allocator, &ended, sizeof(int64_t), r->lanes.count,
                        0))
@@ -11687,28 +11704,28 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered,
 static void ts__builder_alternations(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec launches = { 0 }, turns = { 0 }, ordered = { 0 };
+    ts__rvec launches = { 0 }, alternations = { 0 }, ordered = { 0 };
     if (!ts__alternation_launching(b, &launches) ||
         !ts__rvec_fill(b->allocator, &ordered, sizeof(bool), r->call_count,
                        0) ||
-        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__alternation),
+        !ts__rvec_fill(b->allocator, &alternations, sizeof(ts__alternation),
                        r->parts.count, 0xFF))
         b->failed = true;
     for (uint32_t i = 0; i < r->parts.count && !b->failed; i++)
-        ((ts__alternation *)turns.data)[i].count = 0;
+        ((ts__alternation *)alternations.data)[i].count = 0;
     for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
         const uint32_t call = r->op_count + i;
-        ts__alternation *const turn =
-            (ts__alternation *)turns.data + ts__replay_part_of(r, call);
+        ts__alternation *const runs =
+            (ts__alternation *)alternations.data + ts__replay_part_of(r, call);
         if (((const bool *)launches.data)[i])
-            ts__alternation_call(b, turn, call, ordered.data);
+            ts__alternation_call(b, runs, call, ordered.data);
         else
-            ts__alternation_ahead(b, turn, call);
+            ts__alternation_ahead(b, runs, call);
     }
     if (!b->failed) ts__builder_pauses(b, &ordered, launches.data);
-    if (!b->failed) ts__builder_shared(b);
+    if (!b->failed) ts__builder_shared_syncs(b);
     ts__rvec_close(b->allocator, &launches);
-    ts__rvec_close(b->allocator, &turns);
+    ts__rvec_close(b->allocator, &alternations);
     ts__rvec_close(b->allocator, &ordered);
 }
 
@@ -11755,8 +11772,8 @@ typedef enum ts__doubt {
 // Sorts nodes topologically. missing[node] becomes the number of its sources
 // that were not reached. Returns how many nodes are neither in a cycle nor
 // behind one.
-static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
-                                 uint32_t *queue)
+static uint32_t ts__topological_sort(const ts_replay *r, uint32_t *missing,
+                                     uint32_t *queue)
 {
     const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
     const uint32_t *const targets = (const uint32_t *)r->targets.data;
@@ -11797,8 +11814,8 @@ static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
 }
 
 // Leaves out edges of one class of doubt between nodes that were not reached.
-static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
-                            ts__doubt doubt)
+static void ts__cycles_drop_edges(ts_replay *r, const uint32_t *missing,
+                                  ts__doubt doubt)
 {
     uint32_t *const offsets = (uint32_t *)r->offsets.data;
     uint32_t *const targets = (uint32_t *)r->targets.data;
@@ -11826,7 +11843,7 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
     total order of owners. (An edge from a node to its own end goes forward by
     definition.) Such a graph, as most are, has no cycle.
 */
-static bool ts__settle_is_plain(const ts_replay *r)
+static bool ts__edges_go_forward(const ts_replay *r)
 {
     const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
     const uint32_t *const targets = (const uint32_t *)r->targets.data;
@@ -11852,17 +11869,18 @@ static bool ts__replay_settle(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
-    const bool plain = ts__settle_is_plain(r);
+    const bool plain = ts__edges_go_forward(r);
     const bool ok =
         plain ||
         (ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
          ts__rvec_reserve(&r->allocator, &queue, size, r->node_count));
     for (int doubt = plain ? TS__DOUBT_ORDER + 1 : TS__DOUBT_GUESS;
          ok && doubt <= TS__DOUBT_ORDER; doubt++) {
-        if (ts__settle_count(r, (uint32_t *)missing.data,
-                             (uint32_t *)queue.data) == r->node_count)
+        if (ts__topological_sort(r, (uint32_t *)missing.data,
+                                 (uint32_t *)queue.data) == r->node_count)
             break;
-        ts__settle_drop(r, (const uint32_t *)missing.data, (ts__doubt)doubt);
+        ts__cycles_drop_edges(r, (const uint32_t *)missing.data,
+                              (ts__doubt)doubt);
     }
     for (size_t e = 0; e < r->kinds.count; e++)
         ((uint8_t *)r->kinds.data)[e] &= (uint8_t)~TS__EDGE_NAMED;
@@ -11882,8 +11900,8 @@ static void ts__builder_close(ts__builder *b)
                        &((ts__rmap *)b->event_of.data + i)->entries);
     ts__rvec_close(b->allocator, &b->event_of);
     ts__rvec_close(b->allocator, &b->only);
-    ts__rvec_close(b->allocator, &b->silent);
-    ts__rvec_close(b->allocator, &b->asks);
+    ts__rvec_close(b->allocator, &b->unnamed_records);
+    ts__rvec_close(b->allocator, &b->event_queries);
     ts__rvec_close(b->allocator, &b->steps);
     ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);
@@ -12404,22 +12422,38 @@ TS_API void ts_replay_close(ts_replay *replay)
     if (!replay) return;
     const ts_allocator a = replay->allocator;
     ts__model_close(replay);
-    ts__rvec *const vecs[] = { &replay->files,        &replay->ops,
-                               &replay->call_names,   &replay->call_classes,
-                               &replay->events,       &replay->places,
-                               &replay->rendezvous,   &replay->members,
-                               &replay->met,          &replay->collectives,
-                               &replay->joined,       &replay->queued,
-                               &replay->deps_named,   &replay->call_numbers,
-                               &replay->lanes,        &replay->waiters,
-                               &replay->time,         &replay->duration,
-                               &replay->lane,         &replay->flags,
-                               &replay->offsets,      &replay->targets,
-                               &replay->kinds,        &replay->start,
-                               &replay->gap,          &replay->changed,
-                               &replay->lane_results, &replay->device_results,
-                               &replay->cycle,        &replay->ends,
-                               &replay->parts,        &replay->part_of.entries,
+    ts__rvec *const vecs[] = { &replay->files,
+                               &replay->ops,
+                               &replay->call_names,
+                               &replay->call_classes,
+                               &replay->events,
+                               &replay->places,
+                               &replay->rendezvous,
+                               &replay->members,
+                               &replay->member_rendezvous,
+                               &replay->collectives,
+                               &replay->joined,
+                               &replay->queued,
+                               &replay->deps_named,
+                               &replay->call_numbers,
+                               &replay->lanes,
+                               &replay->waiters,
+                               &replay->time,
+                               &replay->duration,
+                               &replay->lane,
+                               &replay->flags,
+                               &replay->offsets,
+                               &replay->targets,
+                               &replay->kinds,
+                               &replay->start,
+                               &replay->gap,
+                               &replay->changed,
+                               &replay->lane_results,
+                               &replay->device_results,
+                               &replay->cycle,
+                               &replay->ends,
+                               &replay->parts,
+                               &replay->part_of.entries,
                                &replay->part_first };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
@@ -13089,7 +13123,8 @@ TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
                               ts_replay_part *part)
 {
     if (index >= replay->parts.count) return false;
-    const ts__origin *const origin = ts__replay_part(replay, (uint32_t)index);
+    const ts__trace_part *const origin =
+        ts__replay_part(replay, (uint32_t)index);
     part->file = origin->file;
     part->process = origin->process;
     return true;
@@ -20587,9 +20622,9 @@ static ts_result ts__races_detect(ts_races *x)
         s.order.user = &s;
         result = ts__hb_run(&s.order, &left);
         for (size_t i = 0; left && i < x->actors.count; i++)
-            x->stats.circle += ts__races_actor(x, i)->span_count &&
-                               !ts__races_actor(x, i)->epoch &&
-                               ts__races_actor(x, i)->node != TS_NODE_NONE;
+            x->stats.cycle += ts__races_actor(x, i)->span_count &&
+                              !ts__races_actor(x, i)->epoch &&
+                              ts__races_actor(x, i)->node != TS_NODE_NONE;
     }
     ts__shadow_close(&s);
     return result;

@@ -106,7 +106,7 @@ static void look(ts_races *races)
     check(s->known <= s->operations, "more is known than there is");
     const ts_result result = ts_races_explore(races, &desc, &found);
     check(result == TS_OK || result == TS_ERR_NOT_FOUND, "exploring fails");
-    if (result != TS_OK || s->circle) return;
+    if (result != TS_OK || s->cycle) return;
     check(s->instances || (!found.differs && found.distinct == 1),
           "orders differ without a race");
 }

@@ -17,19 +17,19 @@ typedef struct ts__chain {
 
 // The streams that a join covers: all of a device, all of a context, or the
 // blocking ones of a context.
-typedef enum ts__reach {
-    TS__REACH_DEVICE,
-    TS__REACH_CONTEXT,
-    TS__REACH_BLOCKING
-} ts__reach;
+typedef enum ts__join_scope {
+    TS__SCOPE_DEVICE,
+    TS__SCOPE_CONTEXT,
+    TS__SCOPE_BLOCKING
+} ts__join_scope;
 
 // The state of a stream or thread while edges are added in the order of issue.
 typedef struct ts__lane_state {
     ts__chain host, order, issued;
     uint32_t step;     // out-of-order stream: its last ts__step
-    uint32_t group[3]; // by ts__reach
-    uint32_t next[3];  // by ts__reach: next dirty lane; TS_NODE_NONE: none
-    bool dirty[3];     // by ts__reach: it has work since the last join
+    uint32_t group[3]; // by ts__join_scope
+    uint32_t next[3];  // by ts__join_scope: next dirty lane; TS_NODE_NONE: none
+    bool dirty[3];     // by ts__join_scope: it has work since the last join
     uint32_t epoch;    // of the legacy operation it last waited for
     uint32_t graph;    // launch whose nodes came last, or TS_NODE_NONE
     ts__chain before;  // what it had before these nodes
@@ -38,15 +38,15 @@ typedef struct ts__lane_state {
     uint32_t recent;   // thread: its last operation there
     uint32_t noted[2]; // see ts__unnamed_note
     bool records;      // `noted` was set when the thread recorded an event
-    bool asked;        // the next operation may wait for what is `noted`
+    bool waits_for_noted; // the next operation may wait for what is `noted`
 } ts__lane_state;
 
 // The state of a device or a context.
 typedef struct ts__group {
-    uint32_t join[3];   // by ts__reach: node at whose end all work was done
-    uint32_t dirty[3];  // by ts__reach: first lane with work since then
-    uint32_t legacy;    // last operation on its legacy default stream
-    uint32_t epoch;     // number of such operations so far
+    uint32_t join[3];  // by ts__join_scope: node at whose end all work was done
+    uint32_t dirty[3]; // by ts__join_scope: first lane with work since then
+    uint32_t legacy;   // last operation on its legacy default stream
+    uint32_t epoch;    // number of such operations so far
     uint32_t worked[2]; // the last work, and the last on another stream
     int64_t latest;     // latest end of any work so far
     bool has_legacy;
@@ -72,10 +72,11 @@ typedef struct ts__builder {
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
-    ts__rvec silent;   // bool of each part: event records exist as calls only
-    ts__rvec asks;     // ts__event_query: calls that wait for the unknown
-    ts__rvec steps;    // ts__step
-    ts__rvec hardware; // uint32_t: last operation of each hardware queue
+    ts__rvec
+        unnamed_records; // bool of each part: event records exist as calls only
+    ts__rvec event_queries; // ts__event_query: calls that wait for the unknown
+    ts__rvec steps;         // ts__step
+    ts__rvec hardware;      // uint32_t: last operation of each hardware queue
     ts__rsort sort;
     bool failed; // out of memory
 } ts__builder;
@@ -111,9 +112,9 @@ static void ts__builder_after(ts__builder *b, const ts__chain *chain,
     const ts_replay *const r = b->replay;
     const int64_t time = ts__replay_time(r)[node];
     if (chain->last == TS_NODE_NONE) return;
-    const bool apart = ts__replay_end(r, chain->last) <= time;
+    const bool ended = ts__replay_end(r, chain->last) <= time;
     ts__builder_edge(b, chain->last, node,
-                     (uint32_t)kind | (apart ? 0 : TS_EDGE_FROM_START));
+                     (uint32_t)kind | (ended ? 0 : TS_EDGE_FROM_START));
     if (chain->longest != chain->last &&
         ts__replay_end(r, chain->longest) <= time)
         ts__builder_edge(b, chain->longest, node, kind);

@@ -65,8 +65,8 @@ static uint8_t ts__loader_class(const ts__loader *l, uint32_t name)
     if (type != TS__CALL_UNKNOWN) return type;
     const ts_text text = { (const char *)item->body, item->size };
     type = (uint8_t)ts__call_classify(text);
-    if ((type == TS__CALL_RECORDS && !l->blind_records) ||
-        (type == TS__CALL_WAITS && !l->blind_waits))
+    if ((type == TS__CALL_RECORDS && !l->load_record_calls) ||
+        (type == TS__CALL_WAITS && !l->load_wait_calls))
         type = TS__CALL_PLAIN;
     __atomic_store_n(known, type, __ATOMIC_RELAXED);
     return type;
@@ -88,13 +88,13 @@ static bool ts__file_calls(const ts_reader *reader, const char *part)
 
 // Decides whether calls that record or wait for events are loaded: only if the
 // file has no operations for that, and records only if something waits.
-static void ts__loader_blind(ts__loader *l)
+static void ts__loader_event_calls(ts__loader *l)
 {
     const uint64_t *const counts = ts_reader_info(l->reader)->counts;
-    l->blind_waits = !counts[TS_EVENT_EVENT_WAIT] &&
-                     ts__file_calls(l->reader, "StreamWaitEvent");
-    l->blind_records = !counts[TS_EVENT_EVENT_RECORD] &&
-                       (l->blind_waits || counts[TS_EVENT_EVENT_WAIT]);
+    l->load_wait_calls = !counts[TS_EVENT_EVENT_WAIT] &&
+                         ts__file_calls(l->reader, "StreamWaitEvent");
+    l->load_record_calls = !counts[TS_EVENT_EVENT_RECORD] &&
+                           (l->load_wait_calls || counts[TS_EVENT_EVENT_WAIT]);
 }
 
 // Returns whether a call is loaded. A call that ended before the window is
@@ -222,7 +222,7 @@ static void ts__loader_call_room(ts__loader *l, uint32_t threads)
 
 static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
 {
-    ts__loader_blind(l);
+    ts__loader_event_calls(l);
     if (!ts__loader_filter(l) ||
         !ts__rvec_fill(l->allocator, &l->classes, sizeof(uint8_t),
                        l->reader->tables[TS_CHUNK_NAMES].count,

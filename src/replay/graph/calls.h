@@ -243,7 +243,7 @@ static bool ts__loader_polls(ts__loader *l)
 
 // Drops calls that launched nothing, do not wait, and are not named by a
 // dependency.
-static void ts__loader_keep(ts__loader *l)
+static void ts__loader_drop_calls(ts__loader *l)
 {
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {

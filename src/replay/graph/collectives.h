@@ -12,11 +12,12 @@ static bool ts__rendezvous_all(ts_replay *r)
     }
     if (!ts__rvec_reserve(&r->allocator, &r->members, sizeof(uint32_t), sum))
         return false;
-    for (size_t i = 0; i < r->met.count; i++) {
-        const ts__met *const met = (const ts__met *)r->met.data + i;
+    for (size_t i = 0; i < r->member_rendezvous.count; i++) {
+        const ts__rendezvous_member *const entry =
+            (const ts__rendezvous_member *)r->member_rendezvous.data + i;
         ts__rendezvous *const m =
-            (ts__rendezvous *)r->rendezvous.data + met->rendezvous;
-        ((uint32_t *)r->members.data)[m->first + m->count++] = met->op;
+            (ts__rendezvous *)r->rendezvous.data + entry->rendezvous;
+        ((uint32_t *)r->members.data)[m->first + m->count++] = entry->op;
     }
     r->members.count = sum;
     return true;
@@ -114,15 +115,16 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
 static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
                                                           uint32_t op)
 {
-    const ts__met *const met = (const ts__met *)r->met.data;
-    size_t low = 0, high = r->met.count;
+    const ts__rendezvous_member *const entries =
+        (const ts__rendezvous_member *)r->member_rendezvous.data;
+    size_t low = 0, high = r->member_rendezvous.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (met[middle].op < op)
+        if (entries[middle].op < op)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == r->met.count || met[low].op != op) return NULL;
-    return (const ts__rendezvous *)r->rendezvous.data + met[low].rendezvous;
+    if (low == r->member_rendezvous.count || entries[low].op != op) return NULL;
+    return (const ts__rendezvous *)r->rendezvous.data + entries[low].rendezvous;
 }

@@ -171,7 +171,7 @@ static void ts__rsort_close(const ts_allocator *a, ts__rsort *s)
 }
 
 // Frees everything but the resulting order.
-static void ts__rsort_shed(const ts_allocator *a, ts__rsort *s)
+static void ts__rsort_keep_order(const ts_allocator *a, ts__rsort *s)
 {
     ts__rvec_close(a, &s->keys[0]);
     ts__rvec_close(a, &s->keys[1]);

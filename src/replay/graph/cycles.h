@@ -40,8 +40,8 @@ typedef enum ts__doubt {
 // Sorts nodes topologically. missing[node] becomes the number of its sources
 // that were not reached. Returns how many nodes are neither in a cycle nor
 // behind one.
-static uint32_t ts__settle_count(const ts_replay *r, uint32_t *missing,
-                                 uint32_t *queue)
+static uint32_t ts__topological_sort(const ts_replay *r, uint32_t *missing,
+                                     uint32_t *queue)
 {
     const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
     const uint32_t *const targets = (const uint32_t *)r->targets.data;
@@ -82,8 +82,8 @@ static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
 }
 
 // Leaves out edges of one class of doubt between nodes that were not reached.
-static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
-                            ts__doubt doubt)
+static void ts__cycles_drop_edges(ts_replay *r, const uint32_t *missing,
+                                  ts__doubt doubt)
 {
     uint32_t *const offsets = (uint32_t *)r->offsets.data;
     uint32_t *const targets = (uint32_t *)r->targets.data;
@@ -111,7 +111,7 @@ static void ts__settle_drop(ts_replay *r, const uint32_t *missing,
     total order of owners. (An edge from a node to its own end goes forward by
     definition.) Such a graph, as most are, has no cycle.
 */
-static bool ts__settle_is_plain(const ts_replay *r)
+static bool ts__edges_go_forward(const ts_replay *r)
 {
     const uint32_t *const offsets = (const uint32_t *)r->offsets.data;
     const uint32_t *const targets = (const uint32_t *)r->targets.data;
@@ -137,17 +137,18 @@ static bool ts__replay_settle(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
-    const bool plain = ts__settle_is_plain(r);
+    const bool plain = ts__edges_go_forward(r);
     const bool ok =
         plain ||
         (ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
          ts__rvec_reserve(&r->allocator, &queue, size, r->node_count));
     for (int doubt = plain ? TS__DOUBT_ORDER + 1 : TS__DOUBT_GUESS;
          ok && doubt <= TS__DOUBT_ORDER; doubt++) {
-        if (ts__settle_count(r, (uint32_t *)missing.data,
-                             (uint32_t *)queue.data) == r->node_count)
+        if (ts__topological_sort(r, (uint32_t *)missing.data,
+                                 (uint32_t *)queue.data) == r->node_count)
             break;
-        ts__settle_drop(r, (const uint32_t *)missing.data, (ts__doubt)doubt);
+        ts__cycles_drop_edges(r, (const uint32_t *)missing.data,
+                              (ts__doubt)doubt);
     }
     for (size_t e = 0; e < r->kinds.count; e++)
         ((uint8_t *)r->kinds.data)[e] &= (uint8_t)~TS__EDGE_NAMED;
@@ -167,8 +168,8 @@ static void ts__builder_close(ts__builder *b)
                        &((ts__rmap *)b->event_of.data + i)->entries);
     ts__rvec_close(b->allocator, &b->event_of);
     ts__rvec_close(b->allocator, &b->only);
-    ts__rvec_close(b->allocator, &b->silent);
-    ts__rvec_close(b->allocator, &b->asks);
+    ts__rvec_close(b->allocator, &b->unnamed_records);
+    ts__rvec_close(b->allocator, &b->event_queries);
     ts__rvec_close(b->allocator, &b->steps);
     ts__rvec_close(b->allocator, &b->hardware);
     ts__rvec_close(b->allocator, &b->named);

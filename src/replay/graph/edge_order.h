@@ -50,8 +50,8 @@ static bool ts__builder_lanes(ts__builder *b)
                        r->files.count, 0) ||
         !ts__rvec_fill(b->allocator, &b->only, sizeof(uint32_t), r->parts.count,
                        0xFF) ||
-        !ts__rvec_fill(b->allocator, &b->silent, sizeof(bool), r->parts.count,
-                       0) ||
+        !ts__rvec_fill(b->allocator, &b->unnamed_records, sizeof(bool),
+                       r->parts.count, 0) ||
         !ts__rvec_fill(b->allocator, &b->hardware, sizeof(uint32_t),
                        r->device_results.count * r->connections, 0xFF))
         return false;
@@ -63,14 +63,14 @@ static bool ts__builder_lanes(ts__builder *b)
         memset(state->dirty, 0, sizeof state->dirty);
         state->epoch = 0;
         state->free = lane->flags & TS_STREAM_NON_BLOCKING;
-        state->records = state->asked = false;
-        state->group[TS__REACH_DEVICE] =
+        state->records = state->waits_for_noted = false;
+        state->group[TS__SCOPE_DEVICE] =
             ts__builder_group_of(b, lane->part, lane->device_track);
-        state->group[TS__REACH_CONTEXT] = state->group[TS__REACH_BLOCKING] =
+        state->group[TS__SCOPE_CONTEXT] = state->group[TS__SCOPE_BLOCKING] =
             ts__builder_group_of(b, lane->part, lane->context_track);
         if (!b->failed && lane->operations && lane->fifo &&
             lane->flags & TS_STREAM_LEGACY_DEFAULT)
-            ts__builder_group(b, state->group[TS__REACH_BLOCKING])->has_legacy =
+            ts__builder_group(b, state->group[TS__SCOPE_BLOCKING])->has_legacy =
                 true;
     }
     return !b->failed;
@@ -92,7 +92,7 @@ static bool ts__legacy_list(ts__builder *b, ts__rvec *first, ts__rvec *list)
                 !ts__kind_works(ts__replay_op(r, i)->kind))
                 continue;
             const uint32_t group =
-                ts__builder_lane(b, lane)->group[TS__REACH_BLOCKING];
+                ts__builder_lane(b, lane)->group[TS__SCOPE_BLOCKING];
             if (pass == 0)
                 at[group + 1]++;
             else
@@ -158,7 +158,7 @@ static bool ts__builder_non_blocking(ts__builder *b)
             ts__replay_lane_at(r, lane)->flags & TS_STREAM_LEGACY_DEFAULT)
             continue;
         const uint32_t *const at =
-            (const uint32_t *)first.data + state->group[TS__REACH_BLOCKING];
+            (const uint32_t *)first.data + state->group[TS__SCOPE_BLOCKING];
         if (!ts__legacy_overlaps(r, (const uint32_t *)list.data + at[0],
                                  at[1] - at[0], i))
             continue;

@@ -4,14 +4,14 @@
 static void ts__builder_query(ts__builder *b, uint32_t call)
 {
     const uint32_t host = ts__replay_lanes(b->replay)[call];
-    ts__event_query *const ask =
-        (ts__event_query *)ts__rvec_push(b->allocator, &b->asks, sizeof *ask);
-    if (!ask) {
+    ts__event_query *const query = (ts__event_query *)ts__rvec_push(
+        b->allocator, &b->event_queries, sizeof *query);
+    if (!query) {
         b->failed = true;
         return;
     }
-    ask->call = call;
-    ask->recent = ts__builder_lane(b, host)->recent;
+    query->call = call;
+    query->recent = ts__builder_lane(b, host)->recent;
 }
 
 /*
@@ -36,10 +36,10 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
     const uint32_t end = ts__replay_end_node(r, call);
     const int64_t time = ts__replay_time(r)[end];
     ts__group *const group = ts__builder_group(
-        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+        b, ts__builder_lane(b, used)->group[TS__SCOPE_DEVICE]);
     if (type == TS__CALL_FREES && group->latest > time) return;
     const uint32_t join =
-        ts__builder_join(b, group, TS__REACH_DEVICE, time, TS_EDGE_SYNC);
+        ts__builder_join(b, group, TS__SCOPE_DEVICE, time, TS_EDGE_SYNC);
     ts__builder_wait(b, join, end, TS_EDGE_SYNC);
 }
 
@@ -48,7 +48,8 @@ static void ts__builder_call(ts__builder *b, uint32_t call)
     them round robin by number. An operation cannot begin before the previous
     one of its queue.
 */
-static void ts__builder_share(ts__builder *b, uint32_t op, uint32_t lane)
+static void ts__builder_hardware_queue(ts__builder *b, uint32_t op,
+                                       uint32_t lane)
 {
     const ts_replay *const r = b->replay;
     const uint32_t count = r->connections;
@@ -143,18 +144,18 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         if (ts__kind_works(kind)) ts__unnamed_next(b, host, index, op);
     }
     ts__group *const device =
-        ts__builder_group(b, state->group[TS__REACH_DEVICE]);
+        ts__builder_group(b, state->group[TS__SCOPE_DEVICE]);
     if (ts__kind_works(kind)) {
         ts__unnamed_next(b, state, index, op);
         ts__unnamed_work(b, device, op);
     }
     if (ts__replay_end(r, op) > device->latest)
         device->latest = ts__replay_end(r, op);
-    ts__builder_share(b, op, index);
+    ts__builder_hardware_queue(b, op, index);
     ts__builder_legacy(b, op, lane, state);
     ts__builder_issued(b, op, lane, state);
-    ts__builder_dirty(b, index, TS__REACH_DEVICE);
-    ts__builder_dirty(b, index, TS__REACH_CONTEXT);
+    ts__builder_dirty(b, index, TS__SCOPE_DEVICE);
+    ts__builder_dirty(b, index, TS__SCOPE_CONTEXT);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT) && !state->free)
-        ts__builder_dirty(b, index, TS__REACH_BLOCKING);
+        ts__builder_dirty(b, index, TS__SCOPE_BLOCKING);
 }

@@ -87,13 +87,13 @@ static bool ts__rendezvous_gaps(ts__loader *l, const ts__rvec *members,
 
 static int64_t ts__rendezvous_distance(int64_t a, int64_t b)
 {
-    const uint64_t apart =
+    const uint64_t distance =
         a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
-    return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
+    return distance > INT64_MAX ? INT64_MAX : (int64_t)distance;
 }
 
 // Computes the median shift of a file, and the median distance from it.
-static void ts__rendezvous_settle(ts_replay *r, ts__rendezvous_gap *gaps,
+static void ts__rendezvous_median(ts_replay *r, ts__rendezvous_gap *gaps,
                                   size_t count, int64_t *shift)
 {
     ts_replay_file *const file = ts__replay_file(r, gaps[0].file);
@@ -180,7 +180,7 @@ static bool ts__rendezvous_align(ts__loader *l)
             for (end = first + 1; end < gaps.count; end++)
                 if (list[end].file != list[first].file) break;
             const uint32_t file = list[first].file;
-            ts__rendezvous_settle(r, list + first, end - first, &shift[file]);
+            ts__rendezvous_median(r, list + first, end - first, &shift[file]);
             right[file] = true;
         }
     }

@@ -207,17 +207,17 @@ static void ts__infer_operation(ts__builder *b, ts__infer *f, uint32_t op)
 // Finds the operation that a call waited for: issued before the call, and ended
 // just before it returned.
 static uint32_t ts__infer_answer(const ts_replay *r, const ts__infer *f,
-                                 const ts__event_query *ask)
+                                 const ts__event_query *query)
 {
-    const int64_t start = ts__replay_time(r)[ask->call];
-    const int64_t end = ts__replay_end(r, ask->call);
+    const int64_t start = ts__replay_time(r)[query->call];
+    const int64_t end = ts__replay_end(r, query->call);
     const int64_t soonest =
         start > end - TS__INFER_RETURN_NS ? start : end - TS__INFER_RETURN_NS;
-    const uint32_t recent = ask->recent;
+    const uint32_t recent = query->recent;
     const int64_t done =
         recent == TS_NODE_NONE ? TS__NO_TIME : ts__replay_end(r, recent);
     if (done >= soonest && done <= end) return recent;
-    const uint32_t part = ts__replay_part_of(r, ask->call);
+    const uint32_t part = ts__replay_part_of(r, query->call);
     const uint32_t *const ops = (const uint32_t *)f->ended.data;
     size_t at = ts__infer_ended_by(r, ops, f->ended.count, end);
     for (int step = 0; at && step < TS__INFER_STEPS; step++) {
@@ -236,7 +236,7 @@ static bool ts__infer_prepare(ts__builder *b, ts__infer *f)
 {
     return (!b->replay->call_count ||
             (ts__infer_bounds(b, f) && ts__infer_delays(b, f))) &&
-           (!b->asks.count || ts__infer_ends(b, f));
+           (!b->event_queries.count || ts__infer_ends(b, f));
 }
 
 static void ts__builder_infer(ts__builder *b)
@@ -247,12 +247,12 @@ static void ts__builder_infer(ts__builder *b)
     if (!ts__infer_prepare(b, &f)) b->failed = true;
     for (uint32_t i = 0; r->call_count && i < r->op_count && !b->failed; i++)
         ts__infer_operation(b, &f, i);
-    for (size_t i = 0; i < b->asks.count && !b->failed; i++) {
-        const ts__event_query *const ask =
-            (const ts__event_query *)b->asks.data + i;
-        const uint32_t from = ts__infer_answer(r, &f, ask);
+    for (size_t i = 0; i < b->event_queries.count && !b->failed; i++) {
+        const ts__event_query *const query =
+            (const ts__event_query *)b->event_queries.data + i;
+        const uint32_t from = ts__infer_answer(r, &f, query);
         if (from != TS_NODE_NONE)
-            ts__builder_edge(b, from, ts__replay_end_node(r, ask->call),
+            ts__builder_edge(b, from, ts__replay_end_node(r, query->call),
                              TS_EDGE_SYNC | TS_EDGE_INFERRED);
     }
     ts__rsort_close(b->allocator, &b->sort);

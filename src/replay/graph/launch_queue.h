@@ -97,7 +97,7 @@ static bool ts__queue_walk(ts_replay *r, ts__launch_queue *queues,
 }
 
 // Drops the notes of streams that turned out to hold more launches.
-static void ts__queue_settle(ts_replay *r, const ts__launch_queue *queues)
+static void ts__queue_finish(ts_replay *r, const ts__launch_queue *queues)
 {
     ts__queued *const all = (ts__queued *)r->queued.data;
     size_t kept = 0;
@@ -126,7 +126,7 @@ static bool ts__replay_queue(ts_replay *r)
         !count || (ts__rvec_reserve(a, &rings, sizeof(ts__launch_held),
                                     (size_t)count * r->queue_depth) &&
                    ts__queue_walk(r, of, (ts__launch_held *)rings.data));
-    if (ok) ts__queue_settle(r, of);
+    if (ok) ts__queue_finish(r, of);
     ts__rvec_close(a, &queues);
     ts__rvec_close(a, &rings);
     return ok;

@@ -68,12 +68,12 @@ static void ts__replay_clock(const ts_replay *r, uint32_t file)
             other.size != boot.size ||
             memcmp(other.text, boot.text, boot.size) != 0)
             continue;
-        const int64_t apart = (int64_t)(raw - other_raw);
-        if (!ts__replay_time_ok(apart) ||
-            !ts__replay_time_ok(first->offset_ns + apart))
+        const int64_t shift = (int64_t)(raw - other_raw);
+        if (!ts__replay_time_ok(shift) ||
+            !ts__replay_time_ok(first->offset_ns + shift))
             return;
         own->clock = i;
-        own->offset_ns = first->offset_ns + apart;
+        own->offset_ns = first->offset_ns + shift;
         return;
     }
 }
@@ -94,8 +94,8 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     if (result == TS_OK && all) result = ts__loader_calls(l, threads);
     if (result != TS_OK) return result;
     if (!ts__loader_match(l) || !ts__loader_polls(l)) return TS_ERR_MEMORY;
-    ts__loader_keep(l);
-    return ts__loader_claim(l) ? TS_OK : TS_ERR_MEMORY;
+    ts__loader_drop_calls(l);
+    return ts__loader_assign_lanes(l) ? TS_OK : TS_ERR_MEMORY;
 }
 
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)

@@ -70,7 +70,7 @@ static int ts__replay_lane_compare(const void *left, const void *right)
 }
 
 // Replaces the tracks of what was loaded of the file by lanes.
-static bool ts__loader_claim(ts__loader *l)
+static bool ts__loader_assign_lanes(ts__loader *l)
 {
     uint32_t track = 0, lane = TS_NODE_NONE, thread = 0;
     for (size_t i = l->row_first; i < l->rows.count; i++) {
@@ -299,13 +299,13 @@ static bool ts__loader_add_coll(ts__loader *l, ts__op *op, bool *waits)
     to->launch = coll->launch;
     to->communicator = coll->communicator;
     if (!coll->rendezvous) return true;
-    ts__met *const met =
-        (ts__met *)ts__rvec_push(l->allocator, &r->met, sizeof *met);
-    if (!met) return false;
-    met->op = r->op_count;
-    met->rendezvous = coll->rendezvous - 1;
+    ts__rendezvous_member *const entry = (ts__rendezvous_member *)ts__rvec_push(
+        l->allocator, &r->member_rendezvous, sizeof *entry);
+    if (!entry) return false;
+    entry->op = r->op_count;
+    entry->rendezvous = coll->rendezvous - 1;
     *waits =
-        ((ts__rendezvous *)r->rendezvous.data + met->rendezvous)->count > 1;
+        ((ts__rendezvous *)r->rendezvous.data + entry->rendezvous)->count > 1;
     return true;
 }
 
@@ -332,7 +332,7 @@ static bool ts__loader_ops(ts__loader *l)
     ts_replay *const r = l->replay;
     const size_t count = l->rows.count;
     if (!ts__loader_order(l)) return false;
-    ts__rsort_shed(l->allocator, &l->sort);
+    ts__rsort_keep_order(l->allocator, &l->sort);
     const uint32_t *const index = ts__rsort_index(&l->sort);
     if (!ts__rvec_reserve(l->allocator, &r->ops, sizeof(ts__op), count))
         return false;

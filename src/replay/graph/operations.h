@@ -50,8 +50,8 @@ typedef struct ts__loader {
     ts__rvec chunk_ok;    // by chunk: it is decoded
     ts__rvec filter;      // bit map of the operations' correlations
     uint64_t filter_mask;
-    bool blind_records, blind_waits; // the file has only calls of these
-    ts__rvec *thread_calls;          // ts__row_call of each scanning thread
+    bool load_record_calls, load_wait_calls; // the file has only calls of these
+    ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;
     ts__rsort sort;

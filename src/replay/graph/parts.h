@@ -4,8 +4,8 @@
 
 static bool ts__parts_push(ts_replay *r, uint32_t file, size_t first)
 {
-    ts__origin *const part =
-        (ts__origin *)ts__rvec_push(&r->allocator, &r->parts, sizeof *part);
+    ts__trace_part *const part =
+        (ts__trace_part *)ts__rvec_push(&r->allocator, &r->parts, sizeof *part);
     if (!part) return false;
     part->file = file;
     part->local = (uint32_t)(r->parts.count - 1 - first);
@@ -30,7 +30,7 @@ static bool ts__parts_read(ts_replay *r, uint32_t file, size_t first)
         const size_t part = first + (size_t)m.number;
         while (r->parts.count <= part)
             if (!ts__parts_push(r, file, first)) return false;
-        ts__origin *const of = ts__replay_part(r, (uint32_t)part);
+        ts__trace_part *const of = ts__replay_part(r, (uint32_t)part);
         if (!of->process) of->process = m.track;
         if (!ts__rmap_put(&r->allocator, &r->part_of,
                           ts__replay_key(file, m.track), (uint32_t)part))

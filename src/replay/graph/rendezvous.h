@@ -10,8 +10,8 @@
 typedef struct ts__rendezvous_item {
     uint64_t key;
     uint32_t row, rank;
-    uint32_t turn; // number of earlier items of the rank with this key
-    bool met;
+    uint32_t occurrence; // number of earlier items of the rank with this key
+    bool matched;
 } ts__rendezvous_item;
 
 typedef enum ts__rendezvous_stage {
@@ -67,7 +67,7 @@ static bool ts__rendezvous_jobs(ts__loader *l)
     if (!ts__rvec_fill(l->allocator, &l->jobs, sizeof(ts__job), count, 0))
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        const ts__origin *const part = ts__replay_part(l->replay, i);
+        const ts__trace_part *const part = ts__replay_part(l->replay, i);
         ts_reader *const reader =
             ts__replay_file(l->replay, part->file)->reader;
         ts__job *const job = (ts__job *)l->jobs.data + i;
@@ -123,13 +123,14 @@ static uint64_t ts__rendezvous_key(const ts__loader *l, uint32_t row,
     return XXH3_64bits(parts, sizeof parts);
 }
 
-// Order of items: by key, then by turn, then by rank.
+// Order of items: by key, then by occurrence, then by rank.
 static int ts__rendezvous_compare(const void *left, const void *right)
 {
     const ts__rendezvous_item *const a = (const ts__rendezvous_item *)left;
     const ts__rendezvous_item *const b = (const ts__rendezvous_item *)right;
     if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    if (a->occurrence != b->occurrence)
+        return a->occurrence < b->occurrence ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     return (a->row > b->row) - (a->row < b->row);
 }
@@ -216,7 +217,7 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
         if (ts__rendezvous_pair(l, row, parts)) rendezvous->kind = TS_EDGE_P2P;
         if (!coll->communicator) rendezvous->guessed = rendezvous->count > 1;
         coll->rendezvous = (uint32_t)l->replay->rendezvous.count;
-        list[i].met = true;
+        list[i].matched = true;
     }
     if (rendezvous->kind == TS_EDGE_P2P) {
         rendezvous->expected = 2;
@@ -227,10 +228,11 @@ static bool ts__rendezvous_note(ts__loader *l, ts__rendezvous_item *list,
     return true;
 }
 
-// Returns whether the items of a key and turn are complete.
-static bool ts__rendezvous_whole(const ts__loader *l,
-                                 const ts__rendezvous_item *list, size_t first,
-                                 size_t end, const ts__rmap *ranks)
+// Returns whether the items of a key and occurrence are complete.
+static bool ts__rendezvous_complete(const ts__loader *l,
+                                    const ts__rendezvous_item *list,
+                                    size_t first, size_t end,
+                                    const ts__rmap *ranks)
 {
     const uint32_t row = list[first].row;
     const ts__coll *const coll = ts__loader_coll(l, row);
@@ -239,7 +241,7 @@ static bool ts__rendezvous_whole(const ts__loader *l,
     return end - first >= ts__rmap_get(ranks, coll->communicator);
 }
 
-// Runs one stage: matches items of the same key and turn. Items without a
+// Runs one stage: matches items of the same key and occurrence. Items without a
 // sequence number are left to later stages, incomplete matches to the last one.
 static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
                                      const ts__rmap *ranks,
@@ -247,25 +249,26 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
 {
     ts__rendezvous_item *const list = (ts__rendezvous_item *)items->data;
     ts__rvec open = { 0 };
-    ts__rmap turns = { { 0 }, 0 };
+    ts__rmap occurrences = { { 0 }, 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < items->count; i++) {
         const uint32_t row = list[i].row;
         const ts__coll *const coll = ts__loader_coll(l, row);
-        if (list[i].met || (stage == TS__RENDEZVOUS_SEQUENCE &&
-                            (!coll->communicator || !coll->sequence)))
+        if (list[i].matched || (stage == TS__RENDEZVOUS_SEQUENCE &&
+                                (!coll->communicator || !coll->sequence)))
             continue;
         ts__rendezvous_item item = list[i];
         item.key = ts__rendezvous_key(l, row, stage);
         const uint64_t of_rank =
             item.key ^ (uint64_t)item.rank * UINT64_C(0x9E3779B97F4A7C15);
-        const uint32_t turn = ts__rmap_get(&turns, of_rank);
-        item.turn = turn == TS_NODE_NONE ? 0 : turn;
+        const uint32_t occurrence = ts__rmap_get(&occurrences, of_rank);
+        item.occurrence = occurrence == TS_NODE_NONE ? 0 : occurrence;
         ts__rendezvous_item *const to = (ts__rendezvous_item *)ts__rvec_push(
             l->allocator, &open, sizeof *to);
-        ok = to && ts__rmap_put(l->allocator, &turns, of_rank, item.turn + 1);
+        ok = to && ts__rmap_put(l->allocator, &occurrences, of_rank,
+                                item.occurrence + 1);
         if (to) *to = item;
-        if (to) to->met = false;
+        if (to) to->matched = false;
     }
     ts__rendezvous_item *const sorted = (ts__rendezvous_item *)open.data;
     if (ok && open.count)
@@ -273,15 +276,15 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
     for (size_t first = 0, end; ok && first < open.count; first = end) {
         for (end = first + 1; end < open.count; end++)
             if (sorted[end].key != sorted[first].key ||
-                sorted[end].turn != sorted[first].turn)
+                sorted[end].occurrence != sorted[first].occurrence)
                 break;
         if (stage != TS__RENDEZVOUS_SIZE ||
-            ts__rendezvous_whole(l, sorted, first, end, ranks))
+            ts__rendezvous_complete(l, sorted, first, end, ranks))
             ok = ts__rendezvous_note(l, sorted, first, end);
     }
     for (size_t i = 0; ok && i < items->count; i++)
-        list[i].met = ts__loader_coll(l, list[i].row)->rendezvous != 0;
+        list[i].matched = ts__loader_coll(l, list[i].row)->rendezvous != 0;
     ts__rvec_close(l->allocator, &open);
-    ts__rvec_close(l->allocator, &turns.entries);
+    ts__rvec_close(l->allocator, &occurrences.entries);
     return ok;
 }

@@ -40,19 +40,19 @@ typedef struct ts__rendezvous {
 } ts__rendezvous;
 
 // The rendezvous of an operation. Sorted by op.
-typedef struct ts__met {
+typedef struct ts__rendezvous_member {
     uint32_t op, rendezvous;
-} ts__met;
+} ts__rendezvous_member;
 
 /*
     A part: what shares correlations, events and a rank. A trace is one part,
     unless several traces were merged into it (metadata `merge.part`): then it
     has as many parts as if they were separate files.
 */
-typedef struct ts__origin {
+typedef struct ts__trace_part {
     uint32_t file, local; // local: number among the parts of the file
     uint32_t process;     // its first process track; 0: it is the whole file
-} ts__origin;
+} ts__trace_part;
 
 // A track of a file that has operations or calls: a stream, thread, ...
 typedef struct ts__replay_lane {
@@ -93,7 +93,7 @@ typedef enum ts__call_class {
 struct ts_replay {
     ts_reader *reader;   // of the first file
     ts__rvec files;      // ts_replay_file
-    ts__rvec parts;      // ts__origin, by file
+    ts__rvec parts;      // ts__trace_part, by file
     ts__rvec part_first; // uint32_t: first part of each file
     ts__rmap part_of;    // parts of process tracks, by file and track
     ts_allocator allocator;
@@ -115,7 +115,7 @@ struct ts_replay {
     ts__rvec collectives;  // ts__coll_op, by operation
     ts__rvec rendezvous;   // ts__rendezvous
     ts__rvec members;      // uint32_t: operations of each rendezvous
-    ts__rvec met;          // ts__met
+    ts__rvec member_rendezvous; // ts__rendezvous_member
     ts__rvec joined; // uint32_t: rendezvous of join_first, join_first + 1 ...
     ts__rvec queued; // ts__queued, while the graph is built
     ts__rvec deps_named;   // ts__named_dep, while the graph is built
@@ -175,9 +175,9 @@ static uint32_t ts__replay_part_of(const ts_replay *r, uint32_t node)
 {
     return ts__replay_lane_at(r, ts__replay_lanes(r)[node])->part;
 }
-static ts__origin *ts__replay_part(const ts_replay *r, uint32_t part)
+static ts__trace_part *ts__replay_part(const ts_replay *r, uint32_t part)
 {
-    return (ts__origin *)r->parts.data + part;
+    return (ts__trace_part *)r->parts.data + part;
 }
 // Returns a map key for a number that is only unique within its file.
 static uint64_t ts__replay_key(uint32_t file, uint32_t number)

@@ -44,7 +44,7 @@ static void ts__join_add(ts__builder *b, ts__join *join, uint32_t from)
 // Joins the last join of a scope and all work since then. Returns the node;
 // TS_NODE_NONE: there is no work.
 static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
-                                 ts__reach scope, int64_t before,
+                                 ts__join_scope scope, int64_t before,
                                  ts_edge_kind kind)
 {
     ts__join join = { TS_NODE_NONE, false, before, kind };
@@ -62,7 +62,8 @@ static uint32_t ts__builder_join(ts__builder *b, ts__group *group,
     return join.node;
 }
 
-static void ts__builder_dirty(ts__builder *b, uint32_t index, ts__reach scope)
+static void ts__builder_dirty(ts__builder *b, uint32_t index,
+                              ts__join_scope scope)
 {
     ts__lane_state *const lane = ts__builder_lane(b, index);
     if (lane->dirty[scope]) return;
@@ -89,7 +90,7 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
                                ts__lane_state *state)
 {
     ts__group *const group =
-        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+        ts__builder_group(b, state->group[TS__SCOPE_BLOCKING]);
     if (!group->has_legacy) return;
     const bool with = ts__builder_is_launched_with(b, op, group->legacy);
     if (lane->flags & TS_STREAM_LEGACY_DEFAULT && with) {
@@ -97,8 +98,8 @@ static void ts__builder_legacy(ts__builder *b, uint32_t op,
         group->epoch++;
     } else if (lane->flags & TS_STREAM_LEGACY_DEFAULT) {
         // The last legacy operation comes after everything of the last join.
-        group->join[TS__REACH_BLOCKING] = TS_NODE_NONE;
-        const uint32_t join = ts__builder_join(b, group, TS__REACH_BLOCKING,
+        group->join[TS__SCOPE_BLOCKING] = TS_NODE_NONE;
+        const uint32_t join = ts__builder_join(b, group, TS__SCOPE_BLOCKING,
                                                ts__replay_time(b->replay)[op],
                                                TS_EDGE_LEGACY_DEFAULT);
         ts__builder_wait(b, join, op, TS_EDGE_LEGACY_DEFAULT);
@@ -168,9 +169,9 @@ static void ts__builder_sync_stream(ts__builder *b, uint32_t op,
         ts__builder_wait_chain(b, &state->issued, end, TS_EDGE_SYNC);
     if (!(lane->flags & TS_STREAM_LEGACY_DEFAULT)) return;
     ts__group *const group =
-        ts__builder_group(b, state->group[TS__REACH_BLOCKING]);
+        ts__builder_group(b, state->group[TS__SCOPE_BLOCKING]);
     const uint32_t join =
-        ts__builder_join(b, group, TS__REACH_BLOCKING,
+        ts__builder_join(b, group, TS__SCOPE_BLOCKING,
                          ts__replay_time(b->replay)[end], TS_EDGE_SYNC);
     ts__builder_wait(b, join, end, TS_EDGE_SYNC);
 }
@@ -179,8 +180,8 @@ static void ts__builder_sync_device(ts__builder *b, uint32_t op,
                                     const ts__replay_lane *lane,
                                     const ts__lane_state *state)
 {
-    const ts__reach scope =
-        lane->type == TS_TRACK_CONTEXT ? TS__REACH_CONTEXT : TS__REACH_DEVICE;
+    const ts__join_scope scope =
+        lane->type == TS_TRACK_CONTEXT ? TS__SCOPE_CONTEXT : TS__SCOPE_DEVICE;
     const uint32_t end = ts__replay_end_node(b->replay, op);
     const uint32_t join =
         ts__builder_join(b, ts__builder_group(b, state->group[scope]), scope,
@@ -229,25 +230,26 @@ static ts__rmap *ts__builder_events(const ts__builder *b, uint32_t op)
 static void ts__builder_find_unnamed(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    bool *const silent = (bool *)b->silent.data;
+    bool *const unnamed_records = (bool *)b->unnamed_records.data;
     for (uint32_t i = 0, last = TS_NODE_NONE; i < r->parts.count; i++) {
         const uint32_t file = ts__replay_part(r, i)->file;
-        silent[i] = file == last
-                        ? silent[i - 1]
-                        : ts__file_calls(ts__replay_file(r, file)->reader,
-                                         "EventRecord");
+        unnamed_records[i] =
+            file == last ? unnamed_records[i - 1]
+                         : ts__file_calls(ts__replay_file(r, file)->reader,
+                                          "EventRecord");
         last = file;
     }
     for (uint32_t i = 0; i < r->events.count; i++) {
         const uint32_t op = ts__replay_event(r, i)->op;
         if (ts__replay_op(r, op)->kind == TS_EVENT_EVENT_RECORD)
-            silent[ts__replay_part_of(r, op)] = false;
+            unnamed_records[ts__replay_part_of(r, op)] = false;
     }
 }
 
 static bool ts__builder_is_unnamed(const ts__builder *b, uint32_t op)
 {
-    return ((const bool *)b->silent.data)[ts__replay_part_of(b->replay, op)];
+    return ((const bool *)
+                b->unnamed_records.data)[ts__replay_part_of(b->replay, op)];
 }
 
 // Returns the lane to which the thread of a call last issued work, else a lane

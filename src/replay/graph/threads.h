@@ -32,59 +32,59 @@ static bool ts__alternation_launching(const ts__builder *b, ts__rvec *launches)
 }
 
 // Adds the edge between two runs, now that the second one is long enough, too.
-static void ts__alternation_found(ts__builder *b, const ts__alternation *turn,
+static void ts__alternation_found(ts__builder *b, const ts__alternation *runs,
                                   bool *ordered)
 {
     const ts_replay *const r = b->replay;
-    if (turn->before == TS_NODE_NONE ||
-        ts__replay_end(r, turn->before) > ts__replay_time(r)[turn->first])
+    if (runs->before == TS_NODE_NONE ||
+        ts__replay_end(r, runs->before) > ts__replay_time(r)[runs->first])
         return;
-    ts__builder_edge(b, turn->before, turn->first,
+    ts__builder_edge(b, runs->before, runs->first,
                      TS_EDGE_HOST_ORDER | TS_EDGE_INFERRED);
-    ordered[turn->first - r->op_count] = true;
+    ordered[runs->first - r->op_count] = true;
 }
 
-static void ts__alternation_call(ts__builder *b, ts__alternation *turn,
+static void ts__alternation_call(ts__builder *b, ts__alternation *runs,
                                  uint32_t call, bool *ordered)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
-    if (lane != turn->lane) {
-        turn->before =
-            turn->count >= TS__ALTERNATION_CALLS ? turn->last : TS_NODE_NONE;
-        turn->first = turn->other == lane ? turn->ahead : call;
-        turn->lane = lane;
-        turn->count = 0;
+    if (lane != runs->lane) {
+        runs->before =
+            runs->count >= TS__ALTERNATION_CALLS ? runs->last : TS_NODE_NONE;
+        runs->first = runs->other == lane ? runs->ahead : call;
+        runs->lane = lane;
+        runs->count = 0;
     }
-    turn->last = call;
-    turn->other = TS_NODE_NONE;
-    if (++turn->count == TS__ALTERNATION_CALLS)
-        ts__alternation_found(b, turn, ordered);
+    runs->last = call;
+    runs->other = TS_NODE_NONE;
+    if (++runs->count == TS__ALTERNATION_CALLS)
+        ts__alternation_found(b, runs, ordered);
 }
 
 // Notes a call that launches nothing: it may be the first call of a run.
-static void ts__alternation_ahead(const ts__builder *b, ts__alternation *turn,
+static void ts__alternation_ahead(const ts__builder *b, ts__alternation *runs,
                                   uint32_t call)
 {
     const uint32_t lane = ts__replay_lanes(b->replay)[call];
-    if (lane == turn->lane)
-        turn->other = TS_NODE_NONE;
-    else if (lane != turn->other) {
-        turn->other = lane;
-        turn->ahead = call;
+    if (lane == runs->lane)
+        runs->other = TS_NODE_NONE;
+    else if (lane != runs->other) {
+        runs->other = lane;
+        runs->ahead = call;
     }
 }
 
 // The calls of a process so far: start of the first; thread, start and end of
 // the last; last start or end of a call on any other thread.
-typedef struct ts__called {
+typedef struct ts__process_calls {
     uint32_t lane; // UINT32_MAX: none
     int64_t first_ns, last_ns, last_end_ns, other_ns;
     int64_t queued_ns; // first work without a known call; INT64_MAX: none
-} ts__called;
+} ts__process_calls;
 
 // Finds work that was queued before the record began. Until the first call it
 // is not known whether a thread waits for it.
-static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
+static void ts__pauses_queued(const ts_replay *r, ts__process_calls *processes)
 {
     for (uint32_t i = 0; i < r->parts.count; i++) {
         processes[i].lane = UINT32_MAX;
@@ -108,7 +108,7 @@ static void ts__pauses_queued(const ts_replay *r, ts__called *processes)
     end of the last call of each thread; TS__NO_TIME: none yet.
 */
 static void ts__pauses_add(ts__builder *b, const bool *ordered,
-                           const bool *works, ts__called *processes,
+                           const bool *works, ts__process_calls *processes,
                            int64_t *ended_ns)
 {
     const ts_replay *const r = b->replay;
@@ -117,10 +117,10 @@ static void ts__pauses_add(ts__builder *b, const bool *ordered,
         const uint32_t lane = ts__replay_lanes(r)[call];
         const int64_t start = ts__replay_time(r)[call];
         const int64_t end = ts__replay_end(r, call);
-        ts__called *const p = &processes[ts__replay_part_of(r, call)];
+        ts__process_calls *const p = &processes[ts__replay_part_of(r, call)];
         if (p->lane == UINT32_MAX) {
-            *p = (ts__called){ lane,  start,       start,
-                               start, TS__NO_TIME, p->queued_ns };
+            *p = (ts__process_calls){ lane,  start,       start,
+                                      start, TS__NO_TIME, p->queued_ns };
             if (p->queued_ns < start)
                 b->replay->stats.unknown_host_ns += start - p->queued_ns;
         }
@@ -140,7 +140,7 @@ static void ts__pauses_add(ts__builder *b, const bool *ordered,
 
 // Counts waits for a device to which several threads launch: what they wait for
 // differs from run to run.
-static void ts__builder_shared(ts__builder *b)
+static void ts__builder_shared_syncs(ts__builder *b)
 {
     // of each device: 0: no thread; else the lane of its thread plus 1
     const uint32_t several = UINT32_MAX;
@@ -216,7 +216,7 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered,
     const ts_replay *const r = b->replay;
     ts__rvec processes = { 0 }, ended = { 0 }, works = { 0 };
     if (!ts__rvec_fill(b->allocator, &works, sizeof(bool), r->lanes.count, 0) ||
-        !ts__rvec_fill(b->allocator, &processes, sizeof(ts__called),
+        !ts__rvec_fill(b->allocator, &processes, sizeof(ts__process_calls),
                        r->parts.count, 0xFF) ||
         !ts__rvec_fill(b->allocator, &ended, sizeof(int64_t), r->lanes.count,
                        0))
@@ -238,27 +238,27 @@ static void ts__builder_pauses(ts__builder *b, const ts__rvec *ordered,
 static void ts__builder_alternations(ts__builder *b)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec launches = { 0 }, turns = { 0 }, ordered = { 0 };
+    ts__rvec launches = { 0 }, alternations = { 0 }, ordered = { 0 };
     if (!ts__alternation_launching(b, &launches) ||
         !ts__rvec_fill(b->allocator, &ordered, sizeof(bool), r->call_count,
                        0) ||
-        !ts__rvec_fill(b->allocator, &turns, sizeof(ts__alternation),
+        !ts__rvec_fill(b->allocator, &alternations, sizeof(ts__alternation),
                        r->parts.count, 0xFF))
         b->failed = true;
     for (uint32_t i = 0; i < r->parts.count && !b->failed; i++)
-        ((ts__alternation *)turns.data)[i].count = 0;
+        ((ts__alternation *)alternations.data)[i].count = 0;
     for (uint32_t i = 0; i < r->call_count && !b->failed; i++) {
         const uint32_t call = r->op_count + i;
-        ts__alternation *const turn =
-            (ts__alternation *)turns.data + ts__replay_part_of(r, call);
+        ts__alternation *const runs =
+            (ts__alternation *)alternations.data + ts__replay_part_of(r, call);
         if (((const bool *)launches.data)[i])
-            ts__alternation_call(b, turn, call, ordered.data);
+            ts__alternation_call(b, runs, call, ordered.data);
         else
-            ts__alternation_ahead(b, turn, call);
+            ts__alternation_ahead(b, runs, call);
     }
     if (!b->failed) ts__builder_pauses(b, &ordered, launches.data);
-    if (!b->failed) ts__builder_shared(b);
+    if (!b->failed) ts__builder_shared_syncs(b);
     ts__rvec_close(b->allocator, &launches);
-    ts__rvec_close(b->allocator, &turns);
+    ts__rvec_close(b->allocator, &alternations);
     ts__rvec_close(b->allocator, &ordered);
 }

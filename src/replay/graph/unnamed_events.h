@@ -37,7 +37,7 @@ static void ts__unnamed_note(ts__builder *b, uint32_t call,
     host->noted[0] = TS_NODE_NONE;
     if (used == TS_NODE_NONE) return;
     const ts__group *const device = ts__builder_group(
-        b, ts__builder_lane(b, used)->group[TS__REACH_DEVICE]);
+        b, ts__builder_lane(b, used)->group[TS__SCOPE_DEVICE]);
     memcpy(host->noted, device->worked, sizeof host->noted);
 }
 
@@ -45,7 +45,7 @@ static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
 {
     ts__lane_state *const host =
         ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
-    host->asked |= type == TS__CALL_WAITS;
+    host->waits_for_noted |= type == TS__CALL_WAITS;
     b->replay->stats.missing_records += type == TS__CALL_WAITS;
     if (type == TS__CALL_RECORDS || !host->records)
         ts__unnamed_note(b, call, host);
@@ -60,21 +60,21 @@ static void ts__unnamed_wait(ts__builder *b, uint32_t op)
     ts__lane_state *const state = ts__builder_lane(b, ts__replay_lanes(r)[op]);
     const uint32_t call = ts__replay_op(r, op)->call;
     const uint32_t *last =
-        ts__builder_group(b, state->group[TS__REACH_DEVICE])->worked;
+        ts__builder_group(b, state->group[TS__SCOPE_DEVICE])->worked;
     if (call != TS_NODE_NONE) {
         const ts__lane_state *const host =
             ts__builder_lane(b, ts__replay_lanes(r)[call]);
         if (host->records) last = host->noted;
     }
     memcpy(state->noted, last, sizeof state->noted);
-    state->asked = true;
+    state->waits_for_noted = true;
 }
 
-static void ts__unnamed_next(ts__builder *b, ts__lane_state *asked,
+static void ts__unnamed_next(ts__builder *b, ts__lane_state *waiter,
                              uint32_t lane, uint32_t op)
 {
-    if (asked->asked) ts__unnamed_edge(b, asked->noted, lane, op);
-    asked->asked = false;
+    if (waiter->waits_for_noted) ts__unnamed_edge(b, waiter->noted, lane, op);
+    waiter->waits_for_noted = false;
 }
 
 static void ts__builder_wait_event(ts__builder *b, uint32_t op,

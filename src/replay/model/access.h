@@ -51,7 +51,8 @@ TS_API bool ts_replay_part_at(const ts_replay *replay, size_t index,
                               ts_replay_part *part)
 {
     if (index >= replay->parts.count) return false;
-    const ts__origin *const origin = ts__replay_part(replay, (uint32_t)index);
+    const ts__trace_part *const origin =
+        ts__replay_part(replay, (uint32_t)index);
     part->file = origin->file;
     part->process = origin->process;
     return true;

@@ -105,7 +105,7 @@ typedef struct ts_races_stats {
     uint64_t lost_accesses; // access events whose operation is not in the trace
     uint64_t unknown_frees; // of memory whose allocation is not in the trace
     uint64_t unknown_order; // pairs left out: the call of the later is unknown
-    uint64_t circle;        // operations left out: they wait in a cycle
+    uint64_t cycle;         // operations left out: they wait in a cycle
     uint64_t capped;        // lists of unordered partners cut at 64
     uint64_t races;         // found; the first 100,000 are kept
     uint64_t instances;

@@ -32,9 +32,9 @@ static ts_result ts__races_detect(ts_races *x)
         s.order.user = &s;
         result = ts__hb_run(&s.order, &left);
         for (size_t i = 0; left && i < x->actors.count; i++)
-            x->stats.circle += ts__races_actor(x, i)->span_count &&
-                               !ts__races_actor(x, i)->epoch &&
-                               ts__races_actor(x, i)->node != TS_NODE_NONE;
+            x->stats.cycle += ts__races_actor(x, i)->span_count &&
+                              !ts__races_actor(x, i)->epoch &&
+                              ts__races_actor(x, i)->node != TS_NODE_NONE;
     }
     ts__shadow_close(&s);
     return result;

@@ -34,31 +34,31 @@ static ts_result ts__blob_add(ts_reader *reader, size_t index)
 }
 
 /*
-    Limits for a requested blob. It is read into the caller's buffer `lent`,
-    where it is valid until the next use of that buffer; if `lent` is NULL, it
+    Limits for a requested blob. It is read into the caller's `buffer`,
+    where it is valid until the next use of that buffer; if `buffer` is NULL, it
     is kept until ts_reader_blobs_free.
 */
 typedef struct ts__blob_limits {
     uint64_t least, most; // bytes
     uint64_t inflated;    // maximum bytes of a compressed one
-    ts__scratch *lent;
+    ts__scratch *buffer;
 } ts__blob_limits;
 
 // Reads and checks a blob, and gets its bytes.
 static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
-                               const ts__blob_limits *wish,
+                               const ts__blob_limits *limits,
                                const uint8_t **bytes)
 {
     ts__in_chunk *const chunk = &reader->chunks[blob->chunk];
     const uint8_t *payload;
     ts__scratch own = { NULL, 0 };
-    ts__scratch *const to = wish->lent ? wish->lent : &own;
+    ts__scratch *const to = limits->buffer ? limits->buffer : &own;
     const bool copied = ts__in_chunk_copied(reader, chunk);
     ts__fault fault = ts__in_chunk_payload(reader, chunk, to, &payload);
     if (fault.result == TS_OK) fault = ts__blob_check(&chunk->header, payload);
-    if (fault.result == TS_OK && copied && !wish->lent) {
-        uint8_t *const kept = ts__kept_add(&reader->allocator, &reader->copies,
-                                           chunk->header.raw_size);
+    if (fault.result == TS_OK && copied && !limits->buffer) {
+        uint8_t *const kept = ts__memory_block_add(
+            &reader->allocator, &reader->copies, chunk->header.raw_size);
         blob->age = reader->copies_age;
         if (kept) memcpy(kept, payload, chunk->header.raw_size);
         if (!kept) fault = ts__no_memory;
@@ -66,7 +66,8 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
     }
     ts__mem_put(&reader->allocator, own.bytes, own.size);
     if (fault.result == TS_OK) *bytes = payload + 16;
-    if (fault.result == TS_OK && !(copied && wish->lent)) blob->bytes = *bytes;
+    if (fault.result == TS_OK && !(copied && limits->buffer))
+        blob->bytes = *bytes;
     return ts__in_chunk_report(reader, chunk, fault);
 }
 
@@ -86,7 +87,7 @@ static ts_result ts__blobs_list(ts_reader *reader)
 
 // Gets the first readable blob with a hash whose size is within the limits.
 static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
-                               const ts__blob_limits *wish,
+                               const ts__blob_limits *limits,
                                const uint8_t **bytes, size_t *size)
 {
     size_t low = 0, high = reader->blob_count;
@@ -105,12 +106,12 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
         const ts_chunk_header *const header =
             &reader->chunks[blob->chunk].header;
         *size = header->raw_size - 16;
-        if (*size < wish->least || *size > wish->most) continue;
-        if (header->flags & TS_CHUNK_ZSTD && *size > wish->inflated) continue;
+        if (*size < limits->least || *size > limits->most) continue;
+        if (header->flags & TS_CHUNK_ZSTD && *size > limits->inflated) continue;
         if (blob->age && blob->age != reader->copies_age)
             blob->bytes = NULL; // the copy was freed
         *bytes = blob->bytes;
-        result = *bytes ? TS_OK : ts__blob_open(reader, blob, wish, bytes);
+        result = *bytes ? TS_OK : ts__blob_open(reader, blob, limits, bytes);
         if (result == TS_OK || result == TS_ERR_MEMORY) break;
     }
     return result;
@@ -119,7 +120,7 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
 // *bytes is NULL unless the result is TS_OK. TS_ERR_NOT_FOUND with *size set:
 // the blob exists, but its size is outside of the limits.
 static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
-                                 const ts__blob_limits *wish,
+                                 const ts__blob_limits *limits,
                                  const uint8_t **bytes, size_t *size)
 {
     *bytes = NULL;
@@ -127,7 +128,7 @@ static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
     pthread_mutex_lock(&reader->blob_lock);
     ts_result result = ts__blobs_list(reader);
     if (result == TS_OK)
-        result = ts__blob_find(reader, hash, wish, bytes, size);
+        result = ts__blob_find(reader, hash, limits, bytes, size);
     pthread_mutex_unlock(&reader->blob_lock);
     return result;
 }
@@ -146,7 +147,7 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
 TS_API void ts_reader_blobs_free(ts_reader *reader)
 {
     pthread_mutex_lock(&reader->blob_lock);
-    ts__kept_free(&reader->allocator, &reader->copies);
+    ts__memory_blocks_free(&reader->allocator, &reader->copies);
     reader->copies_age++;
     pthread_mutex_unlock(&reader->blob_lock);
 }

@@ -1,6 +1,6 @@
 /* ---- Reader: chunks ----------------------------------------------------- */
 
-static const ts__fault ts__cut_short = { TS_ERR_TRUNCATED,
+static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
 
 // Checks what can be checked of a header without the file. Returns the fault or
@@ -32,16 +32,16 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     const ts_chunk_header *const header = &chunk->header;
     memset(chunk, 0, sizeof *chunk);
     chunk->offset = offset;
-    if (left < sizeof *header) return ts__cut_short;
+    if (left < sizeof *header) return ts__truncated;
     if (!ts__read_at(reader, offset, &chunk->header, sizeof *header))
-        return ts__cut_short;
+        return ts__truncated;
     if (header->magic != TS_CHUNK_MAGIC)
         return ts__corrupt("no chunk begins here");
     if (reader->session_known && header->session != reader->session)
         return ts__corrupt("the chunk belongs to another session");
     const char *const text = ts__header_check(header);
     if (text) return ts__corrupt(text);
-    return ts__in_chunk_bytes(header) > left ? ts__cut_short : ts__fine;
+    return ts__in_chunk_bytes(header) > left ? ts__truncated : ts__no_fault;
 }
 
 // A growing buffer for the payload of a chunk.
@@ -78,7 +78,7 @@ static ts__fault ts__in_chunk_verify(const ts__in_chunk *chunk,
         return ts__corrupt("the chunk's checksum is wrong");
     for (size_t i = 0; i < ts__pad8(size) - size; i++)
         if (padding[i]) return ts__corrupt("the chunk's padding is not zero");
-    return ts__fine;
+    return ts__no_fault;
 }
 
 static uint64_t ts__in_chunk_seed(const uint8_t *head)
@@ -107,34 +107,34 @@ static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
     uint64_t left = chunk->header.stored_size, at = chunk->offset;
     const size_t pad = ts__pad8((size_t)left) - (size_t)left;
     XXH3_state_t state;
-    if (!ts__read_at(reader, at, head, sizeof head)) return ts__cut_short;
+    if (!ts__read_at(reader, at, head, sizeof head)) return ts__truncated;
     at += sizeof head;
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset_withSeed(&state, ts__in_chunk_seed(head));
     while (left) {
         const size_t size = left < sizeof block ? (size_t)left : sizeof block;
-        if (!ts__read_at(reader, at, block, size)) return ts__cut_short;
+        if (!ts__read_at(reader, at, block, size)) return ts__truncated;
         XXH3_64bits_update(&state, block, size);
         at += size;
         left -= size;
     }
-    if (!ts__read_at(reader, at, padding, pad)) return ts__cut_short;
+    if (!ts__read_at(reader, at, padding, pad)) return ts__truncated;
     return ts__in_chunk_verify(chunk, head, XXH3_64bits_digest(&state),
                                padding);
 }
 
 // Verifies a chunk, inside of the file, unless that was done before.
-static ts__fault ts__in_chunk_unseal(const ts_reader *reader,
-                                     ts__in_chunk *chunk)
+static ts__fault ts__in_chunk_verify_once(const ts_reader *reader,
+                                          ts__in_chunk *chunk)
 {
-    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_SEALED)
-        return ts__fine;
+    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_VERIFIED)
+        return ts__no_fault;
     const ts__fault fault =
         reader->bytes
             ? ts__in_chunk_verify_bytes(chunk, reader->bytes + chunk->offset)
             : ts__in_chunk_verify_file(reader, chunk);
     if (fault.result == TS_OK)
-        __atomic_or_fetch(&chunk->state, TS__CHUNK_SEALED, __ATOMIC_RELAXED);
+        __atomic_or_fetch(&chunk->state, TS__CHUNK_VERIFIED, __ATOMIC_RELAXED);
     return fault;
 }
 
@@ -147,13 +147,13 @@ static ts__fault ts__in_chunk_stored(const ts_reader *reader,
     const size_t size = (size_t)ts__in_chunk_bytes(&chunk->header);
     if (reader->bytes) {
         *stored = reader->bytes + chunk->offset + sizeof chunk->header;
-        return ts__in_chunk_unseal(reader, chunk);
+        return ts__in_chunk_verify_once(reader, chunk);
     }
     if (!ts__scratch_fit(reader, scratch, size)) return ts__no_memory;
     *stored = scratch->bytes + sizeof chunk->header;
     return ts__read_at(reader, chunk->offset, scratch->bytes, size)
                ? ts__in_chunk_verify_bytes(chunk, scratch->bytes)
-               : ts__cut_short;
+               : ts__truncated;
 }
 
 #ifdef TRACESMITH_ZSTD
@@ -202,7 +202,7 @@ static ts__fault ts__in_chunk_inflate(const ts_reader *reader,
     const size_t got = ZSTD_decompressDCtx(i.context, i.to, header->raw_size,
                                            i.from, header->stored_size);
     return got == header->raw_size
-               ? ts__fine
+               ? ts__no_fault
                : ts__corrupt("the chunk cannot be decompressed");
 }
 
@@ -243,7 +243,7 @@ static ts__fault ts__in_chunk_begin(const ts_reader *reader,
         return ts__no_memory;
     *payload = i.to;
     return ts__inflate_some(i.context, i.to, size, i.from, header->stored_size)
-               ? ts__fine
+               ? ts__no_fault
                : ts__corrupt("the chunk cannot be decompressed");
 }
 #endif
@@ -277,8 +277,8 @@ static ts__fault ts__in_chunk_first(const ts_reader *reader,
     ts__scratch scratch = { NULL, 0 };
     const uint8_t *payload = NULL;
     if (!(chunk->header.flags & TS_CHUNK_ZSTD))
-        return ts__read_at(reader, offset, bytes, size) ? ts__fine
-                                                        : ts__cut_short;
+        return ts__read_at(reader, offset, bytes, size) ? ts__no_fault
+                                                        : ts__truncated;
 #ifdef TRACESMITH_ZSTD
     const ts__fault fault =
         ts__in_chunk_begin(reader, chunk, &scratch, size, &payload);

@@ -140,7 +140,7 @@ static int ts__order_sample(const void *a, const void *b)
 static void ts__clock_single(const ts_reader *reader, ts__clocks *clocks,
                              const ts_clock_entry *entry)
 {
-    const uint64_t hz = ts__fact_number(reader, "clock.hz");
+    const uint64_t hz = ts__session_number(reader, "clock.hz");
     const bool counts_ns =
         entry->type == TS_CLOCK_MONOTONIC_RAW || entry->type == TS_CLOCK_OTHER;
     ts__segment segment = { .start = entry->tick,
@@ -205,7 +205,7 @@ static bool ts__clock_build(ts_reader *reader, ts__clocks *clocks,
 static void ts__clock_unknown(const ts_reader *reader, ts__clocks *clocks)
 {
     const bool no_zero = clocks->clock_count == 0 || clocks->clocks[0].id != 0;
-    const uint64_t hz = no_zero ? ts__fact_number(reader, "clock.hz") : 0;
+    const uint64_t hz = no_zero ? ts__session_number(reader, "clock.hz") : 0;
     const ts__segment segment = { .start =
                                       no_zero ? reader->header.start_tick : 0,
                                   .ticks = hz ? hz : 1,

@@ -181,9 +181,9 @@ static void ts__rows_sort(const ts_columns *columns, uint32_t *rows,
 enum { TS__DIGIT_BITS = 11, TS__DIGITS = 1 << TS__DIGIT_BITS };
 
 // One pass of a radix sort by a digit of start_ns - least.
-static void ts__rows_deal(const int64_t *start_ns, int64_t least,
-                          uint32_t shift, const uint32_t *from, uint32_t *to,
-                          size_t count)
+static void ts__rows_radix_pass(const int64_t *start_ns, int64_t least,
+                                uint32_t shift, const uint32_t *from,
+                                uint32_t *to, size_t count)
 {
     uint32_t places[TS__DIGITS + 1] = { 0 };
 #define TS__DIGIT(row) \
@@ -211,7 +211,7 @@ static void ts__rows_radix(const ts_columns *columns, uint32_t *rows,
     const uint64_t range = (uint64_t)(most - least);
     for (uint32_t shift = 0; shift < 64 && range >> shift;
          shift += TS__DIGIT_BITS) {
-        ts__rows_deal(start_ns, least, shift, from, to, count);
+        ts__rows_radix_pass(start_ns, least, shift, from, to, count);
         uint32_t *const kept = from;
         from = to;
         to = kept;

@@ -35,7 +35,7 @@ static ts__fault ts__entries_check(const ts_chunk_header *header,
         payload += 8 + size;
         left -= 8 + size;
     }
-    return left ? ts__corrupt("bytes follow the last entry") : ts__fine;
+    return left ? ts__corrupt("bytes follow the last entry") : ts__no_fault;
 }
 
 static bool ts__table_add(ts_reader *reader, uint32_t kind, uint32_t id,
@@ -89,17 +89,18 @@ static bool ts__load_sample(ts_reader *reader, uint32_t id, uint64_t offset,
     return true;
 }
 
-static bool ts__load_fact(ts_reader *reader, uint32_t id, const uint8_t *body)
+static bool ts__load_metadata(ts_reader *reader, uint32_t id,
+                              const uint8_t *body)
 {
-    ts__fact *const facts =
-        ts__mem_more(&reader->allocator, reader->facts, &reader->fact_capacity,
-                     reader->fact_count, sizeof *facts);
-    if (!facts) return false;
-    reader->facts = facts;
-    ts__fact *const fact = &facts[reader->fact_count];
-    fact->track = id;
-    fact->order = (uint32_t)reader->fact_count++;
-    memcpy(&fact->entry, body, sizeof fact->entry);
+    ts__metadata_row *const metadata = ts__mem_more(
+        &reader->allocator, reader->metadata, &reader->metadata_capacity,
+        reader->metadata_count, sizeof *metadata);
+    if (!metadata) return false;
+    reader->metadata = metadata;
+    ts__metadata_row *const row = &metadata[reader->metadata_count];
+    row->track = id;
+    row->order = (uint32_t)reader->metadata_count++;
+    memcpy(&row->entry, body, sizeof row->entry);
     return true;
 }
 
@@ -131,7 +132,7 @@ static bool ts__load_entries(ts_reader *reader, const ts__in_chunk *chunk,
         if (header->kind == TS_CHUNK_CLOCK)
             done = ts__load_sample(reader, id, chunk->offset, body);
         if (header->kind == TS_CHUNK_METADATA)
-            done = ts__load_fact(reader, id, body);
+            done = ts__load_metadata(reader, id, body);
         if (header->kind == TS_CHUNK_LOSS)
             done = ts__load_loss(reader, id, header->clock, body);
         if (!done) return false;

@@ -207,7 +207,7 @@ static ts__fault ts__decode_rows(const ts_reader *reader,
         text = ts__tracks_decode(found, &at, columns);
     if (!text && found->column[TS_COLUMN_TEXT].present)
         ts__texts_decode(found, at, columns);
-    return text ? ts__corrupt(text) : ts__fine;
+    return text ? ts__corrupt(text) : ts__no_fault;
 }
 
 // Empties the columns but keeps their memory.
@@ -249,7 +249,7 @@ static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
     columns->track = header->track;
     columns->clock = header->clock;
     columns->chunk = index;
-    return ts__fine;
+    return ts__no_fault;
 }
 
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,

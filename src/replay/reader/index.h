@@ -9,15 +9,15 @@ static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
     return offset % 8 == 0 &&
            ts__in_chunk_check(reader, offset, end).result == TS_OK &&
            end->header.kind == TS_CHUNK_END &&
-           ts__in_chunk_unseal(reader, end).result == TS_OK;
+           ts__in_chunk_verify_once(reader, end).result == TS_OK;
 }
 
 enum { TS__LOD_BYTES = TS_LOD_CELLS * 8 };
 
 // Gets the decompressed payload of a part of the index. It lives as long as the
 // reader.
-static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
-                               const uint8_t **payload)
+static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
+                                     const uint8_t **payload)
 {
     ts__scratch scratch = { NULL, 0 };
     const ts_chunk_header *const header = &chunk->header;
@@ -37,8 +37,8 @@ static ts__fault ts__part_open(ts_reader *reader, ts__in_chunk *chunk,
 }
 
 // Locates the pictures of a part: one for each of its events chunks, in order.
-static bool ts__part_pictures(const uint8_t *payload,
-                              const ts_chunk_header *header)
+static bool ts__index_part_pictures(const uint8_t *payload,
+                                    const ts_chunk_header *header)
 {
     uint64_t events = 0;
     for (uint32_t i = 0; i < header->count; i++) {
@@ -63,10 +63,11 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK ||
             chunk.header.kind != TS_CHUNK_INDEX)
             return TS_ERR_CORRUPT;
-        const ts__fault fault = ts__part_open(reader, &chunk, &payload);
+        const ts__fault fault = ts__index_part_open(reader, &chunk, &payload);
         if (fault.result != TS_OK) return fault.result;
-        if (!ts__part_pictures(payload, &chunk.header)) return TS_ERR_CORRUPT;
-        if (!ts__part_add(reader, &chunk)) return TS_ERR_MEMORY;
+        if (!ts__index_part_pictures(payload, &chunk.header))
+            return TS_ERR_CORRUPT;
+        if (!ts__index_part_add(reader, &chunk)) return TS_ERR_MEMORY;
         reader->parts[reader->part_count - 1].entries = payload + 16;
         limit = offset;
         offset = ts__get64(payload);
@@ -75,7 +76,7 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
 }
 
 // Takes the entries of a part; their chunks must be contiguous in the file.
-static ts_result ts__index_take(ts_reader *reader, const ts__part *part)
+static ts_result ts__index_take(ts_reader *reader, const ts__index_part *part)
 {
     const uint8_t *lod =
         part->entries + (size_t)part->count * sizeof(ts_chunk_header);
@@ -167,8 +168,8 @@ static int ts__order_offset(const void *a, const void *b)
 }
 
 // Sets the pictures of the chunks that a part describes exactly.
-static void ts__part_spread(ts_reader *reader, const uint8_t *payload,
-                            uint32_t count)
+static void ts__index_part_spread(ts_reader *reader, const uint8_t *payload,
+                                  uint32_t count)
 {
     const uint8_t *const entries = payload + 16;
     const uint8_t *lod = entries + (size_t)count * sizeof(ts_chunk_header);
@@ -196,11 +197,12 @@ static ts_result ts__index_pictures(ts_reader *reader)
     for (; reader->parts_used < reader->part_count; reader->parts_used++) {
         const uint64_t offset = reader->parts[reader->parts_used].offset;
         ts__in_chunk_check(reader, offset, &part);
-        ts__fault fault = ts__part_open(reader, &part, &payload);
-        if (fault.result == TS_OK && !ts__part_pictures(payload, &part.header))
+        ts__fault fault = ts__index_part_open(reader, &part, &payload);
+        if (fault.result == TS_OK &&
+            !ts__index_part_pictures(payload, &part.header))
             fault = ts__corrupt("the index has the wrong size");
         if (fault.result == TS_OK)
-            ts__part_spread(reader, payload, part.header.count);
+            ts__index_part_spread(reader, payload, part.header.count);
         else if (ts__in_chunk_report(reader, &part, fault) == TS_ERR_MEMORY)
             return TS_ERR_MEMORY;
     }

@@ -11,7 +11,7 @@ typedef struct ts__fault {
     const char *text; // static
 } ts__fault;
 
-static const ts__fault ts__fine = { TS_OK, "" };
+static const ts__fault ts__no_fault = { TS_OK, "" };
 static const ts__fault ts__no_memory = { TS_ERR_MEMORY, "out of memory" };
 static const ts__fault ts__too_large = {
     TS_ERR_UNSUPPORTED, "the compressed chunk is larger than is inflated"

@@ -1,8 +1,8 @@
 /* ---- Reader: metadata --------------------------------------------------- */
 
-static int ts__order_fact(const void *a, const void *b)
+static int ts__order_metadata(const void *a, const void *b)
 {
-    const ts__fact *const x = a, *const y = b;
+    const ts__metadata_row *const x = a, *const y = b;
     if (x->track != y->track) return ts__order_u64(x->track, y->track);
     if (x->entry.key != y->entry.key)
         return ts__order_u64(x->entry.key, y->entry.key);
@@ -10,37 +10,38 @@ static int ts__order_fact(const void *a, const void *b)
 }
 
 // Sorts by track and key; of several values of a key the last one is kept.
-static void ts__facts_finish(ts_reader *reader)
+static void ts__metadata_finish(ts_reader *reader)
 {
-    ts__fact *const facts = reader->facts;
+    ts__metadata_row *const metadata = reader->metadata;
     size_t unique = 0;
-    ts__sort(facts, reader->fact_count, sizeof *facts, ts__order_fact);
-    for (size_t i = 0; i < reader->fact_count; i++) {
-        const bool last = i + 1 == reader->fact_count ||
-                          facts[i].track != facts[i + 1].track ||
-                          facts[i].entry.key != facts[i + 1].entry.key;
-        if (last) facts[unique++] = facts[i];
+    ts__sort(metadata, reader->metadata_count, sizeof *metadata,
+             ts__order_metadata);
+    for (size_t i = 0; i < reader->metadata_count; i++) {
+        const bool last = i + 1 == reader->metadata_count ||
+                          metadata[i].track != metadata[i + 1].track ||
+                          metadata[i].entry.key != metadata[i + 1].entry.key;
+        if (last) metadata[unique++] = metadata[i];
     }
-    reader->fact_count = unique;
+    reader->metadata_count = unique;
     for (size_t i = 0; i < unique; i++)
-        facts[i].order = (uint32_t)i;
+        metadata[i].order = (uint32_t)i;
 }
 
 TS_API size_t ts_reader_metadata_count(const ts_reader *reader)
 {
-    return reader->fact_count;
+    return reader->metadata_count;
 }
 
 TS_API bool ts_reader_metadata_at(const ts_reader *reader, size_t index,
                                   ts_metadata *metadata)
 {
-    if (index >= reader->fact_count) return false;
-    const ts__fact *const fact = &reader->facts[index];
-    const uint64_t value = fact->entry.value;
+    if (index >= reader->metadata_count) return false;
+    const ts__metadata_row *const row = &reader->metadata[index];
+    const uint64_t value = row->entry.value;
     const ts_metadata made = {
-        .track = fact->track,
-        .key = ts_reader_name(reader, fact->entry.key),
-        .type = (ts_value_type)fact->entry.type,
+        .track = row->track,
+        .key = ts_reader_name(reader, row->entry.key),
+        .type = (ts_value_type)row->entry.type,
         .text = { "", 0 },
     };
     *metadata = made;
@@ -68,13 +69,13 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
     return found;
 }
 
-static uint64_t ts__fact_number(const ts_reader *reader, const char *key)
+static uint64_t ts__session_number(const ts_reader *reader, const char *key)
 {
-    ts_metadata fact;
-    if (!ts_reader_metadata(reader, 0, key, &fact)) return 0;
-    if (fact.type == TS_VALUE_INT && fact.number > 0)
-        return (uint64_t)fact.number;
-    if (fact.type == TS_VALUE_DOUBLE && fact.real >= 1 && fact.real < 1e18)
-        return (uint64_t)fact.real;
+    ts_metadata found;
+    if (!ts_reader_metadata(reader, 0, key, &found)) return 0;
+    if (found.type == TS_VALUE_INT && found.number > 0)
+        return (uint64_t)found.number;
+    if (found.type == TS_VALUE_DOUBLE && found.real >= 1 && found.real < 1e18)
+        return (uint64_t)found.real;
     return 0;
 }

@@ -96,8 +96,8 @@ static void ts__info_finish(ts_reader *reader)
     for (size_t i = 0; i < reader->loss_count; i++)
         if (reader->losses[i].cause < TS_LOSS_STALL_FIRST)
             info->lost = ts__sum(info->lost, reader->losses[i].count);
-    const uint64_t told = ts__fact_number(reader, "salvaged.records");
-    if (told > info->salvaged) info->salvaged = told;
+    const uint64_t recorded = ts__session_number(reader, "salvaged.records");
+    if (recorded > info->salvaged) info->salvaged = recorded;
     info->track_count = (uint32_t)reader->tables[TS_CHUNK_TRACKS].count;
     info->site_count = (uint32_t)reader->tables[TS_CHUNK_SITES].count;
     info->name_count = (uint32_t)reader->tables[TS_CHUNK_NAMES].count;
@@ -112,7 +112,7 @@ static ts_result ts__reader_finish(ts_reader *reader)
         if (!ts__table_finish(reader, &reader->tables[i]))
             result = TS_ERR_MEMORY;
     if (result == TS_OK && !ts__symbols_finish(reader)) result = TS_ERR_MEMORY;
-    if (result == TS_OK) ts__facts_finish(reader);
+    if (result == TS_OK) ts__metadata_finish(reader);
     if (result == TS_OK) result = ts__clocks_finish(reader);
     if (result == TS_OK) result = ts__losses_finish(reader);
     if (result == TS_OK) result = ts__index_pictures(reader);
@@ -290,8 +290,8 @@ static void ts__reader_free_tables(ts_reader *reader)
     }
     ts__mem_put(allocator, reader->symbols,
                 reader->symbol_count * sizeof *reader->symbols);
-    ts__kept_free(allocator, &reader->blocks);
-    ts__kept_free(allocator, &reader->copies);
+    ts__memory_blocks_free(allocator, &reader->blocks);
+    ts__memory_blocks_free(allocator, &reader->copies);
     while (reader->clocks) {
         ts__clocks *const clocks = reader->clocks;
         reader->clocks = clocks->older;
@@ -313,8 +313,8 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->part_capacity * sizeof *reader->parts);
     ts__mem_put(&allocator, reader->samples,
                 reader->sample_capacity * sizeof *reader->samples);
-    ts__mem_put(&allocator, reader->facts,
-                reader->fact_capacity * sizeof *reader->facts);
+    ts__mem_put(&allocator, reader->metadata,
+                reader->metadata_capacity * sizeof *reader->metadata);
     ts__mem_put(&allocator, reader->lost,
                 reader->lost_capacity * sizeof *reader->lost);
     ts__mem_put(&allocator, reader->losses, reader->losses_size);

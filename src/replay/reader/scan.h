@@ -119,7 +119,7 @@ static ts__fault ts__blob_check(const ts_chunk_header *header,
         XXH3_128bits(payload + 16, header->raw_size - 16);
     const bool same = hash.low64 == ts__get64(payload) &&
                       hash.high64 == ts__get64(payload + 8);
-    return same ? ts__fine : ts__corrupt("the blob has another hash");
+    return same ? ts__no_fault : ts__corrupt("the blob has another hash");
 }
 
 // Checks everything that this version knows about a chunk.
@@ -137,7 +137,7 @@ static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
         return;
     }
     ts__scratch scratch = { columns->payload, columns->payload_size };
-    *fault = ts__in_chunk_unseal(reader, chunk);
+    *fault = ts__in_chunk_verify_once(reader, chunk);
     if (fault->result == TS_OK && ts__in_chunk_kind_known(chunk->header.kind))
         *fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
     columns->payload = scratch.bytes;

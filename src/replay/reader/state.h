@@ -1,8 +1,8 @@
 /* ---- Reader: state ------------------------------------------------------ */
 
-// ts__in_chunk.state. SEALED: the checksum is verified. REPORTED: the chunk
+// ts__in_chunk.state. VERIFIED: the checksum is verified. REPORTED: the chunk
 // is in the list of damages.
-enum { TS__CHUNK_SEALED = 1, TS__CHUNK_REPORTED = 2 };
+enum { TS__CHUNK_VERIFIED = 1, TS__CHUNK_REPORTED = 2 };
 
 // A chunk of the trace.
 typedef struct ts__in_chunk {
@@ -14,10 +14,10 @@ typedef struct ts__in_chunk {
 } ts__in_chunk;
 
 // Header of a memory block in a list that is freed as a whole.
-typedef struct ts__kept {
-    struct ts__kept *older;
+typedef struct ts__memory_block {
+    struct ts__memory_block *older;
     size_t size;
-} ts__kept;
+} ts__memory_block;
 
 // An entry of a dictionary: an aligned copy.
 typedef struct ts__item {
@@ -75,10 +75,10 @@ typedef struct ts__clocks {
 } ts__clocks;
 
 // An entry of the metadata.
-typedef struct ts__fact {
+typedef struct ts__metadata_row {
     uint32_t track, order;
     ts_metadata_entry entry;
-} ts__fact;
+} ts__metadata_row;
 
 // An entry of the loss ledger.
 typedef struct ts__loss_seen {
@@ -87,11 +87,11 @@ typedef struct ts__loss_seen {
 } ts__loss_seen;
 
 // A part of the index.
-typedef struct ts__part {
+typedef struct ts__index_part {
     uint64_t offset;
     const uint8_t *entries;
     uint32_t count;
-} ts__part;
+} ts__index_part;
 
 typedef struct ts__blob {
     uint64_t hash[2];
@@ -129,7 +129,7 @@ struct ts_reader {
     uint64_t size;
     uint8_t *piped; // the bytes of a pipe
     size_t piped_size;
-    ts__kept *blocks; // freed with the reader
+    ts__memory_block *blocks; // freed with the reader
 
     ts_file_header header;
     bool header_damaged, session_known;
@@ -138,7 +138,7 @@ struct ts_reader {
     ts__in_chunk *chunks;
     size_t chunk_count, chunk_capacity;
     size_t loaded; // chunks whose dictionaries are loaded
-    ts__part *parts;
+    ts__index_part *parts;
     size_t part_count, part_capacity, parts_used;
     uint64_t resume;   // offset at which the next walk continues
     uint64_t sequence; // expected number of the next chunk
@@ -151,8 +151,8 @@ struct ts_reader {
     ts__sample *samples;
     size_t sample_count, sample_capacity;
     ts__clocks *clocks;
-    ts__fact *facts;
-    size_t fact_count, fact_capacity;
+    ts__metadata_row *metadata;
+    size_t metadata_count, metadata_capacity;
     ts__loss_seen *lost;
     size_t lost_count, lost_capacity;
     ts_loss_row *losses;
@@ -161,7 +161,7 @@ struct ts_reader {
     pthread_mutex_t blob_lock; // guards blobs, captures and images
     ts__blob *blobs;           // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
-    ts__kept *copies;           // contents of blobs
+    ts__memory_block *copies;   // contents of blobs
     uint32_t copies_age;        // from 1, incremented when they are freed
     uint64_t captures_inflated; // bytes decompressed for captures
     ts_capture *captures;       // in the order of the file
@@ -179,11 +179,11 @@ struct ts_reader {
 };
 
 // Allocates a block of a list that is freed as a whole. NULL on failure.
-static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
-                          size_t size)
+static void *ts__memory_block_add(const ts_allocator *allocator,
+                                  ts__memory_block **all, size_t size)
 {
-    const size_t total = sizeof(ts__kept) + size;
-    ts__kept *const block = ts__mem_get(allocator, total);
+    const size_t total = sizeof(ts__memory_block) + size;
+    ts__memory_block *const block = ts__mem_get(allocator, total);
     if (!block) return NULL;
     block->older = *all;
     block->size = total;
@@ -191,10 +191,11 @@ static void *ts__kept_add(const ts_allocator *allocator, ts__kept **all,
     return block + 1;
 }
 
-static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
+static void ts__memory_blocks_free(const ts_allocator *allocator,
+                                   ts__memory_block **all)
 {
     while (*all) {
-        ts__kept *const block = *all;
+        ts__memory_block *const block = *all;
         *all = block->older;
         ts__mem_put(allocator, block, block->size);
     }
@@ -203,5 +204,5 @@ static void ts__kept_free(const ts_allocator *allocator, ts__kept **all)
 // Allocates memory that is freed with the reader.
 static void *ts__reader_keep(ts_reader *reader, size_t size)
 {
-    return ts__kept_add(&reader->allocator, &reader->blocks, size);
+    return ts__memory_block_add(&reader->allocator, &reader->blocks, size);
 }

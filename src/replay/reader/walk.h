@@ -10,11 +10,12 @@
 enum { TS__HOP_MAX = 4096 };
 
 // Verifies one of the chunks of the last hop, which lie behind the table.
-static void ts__walk_unseal(void *user, size_t item, uint32_t thread)
+static void ts__walk_verify(void *user, size_t item, uint32_t thread)
 {
     const ts_reader *const reader = user;
     (void)thread;
-    ts__in_chunk_unseal(reader, &reader->chunks[reader->chunk_count + item]);
+    ts__in_chunk_verify_once(reader,
+                             &reader->chunks[reader->chunk_count + item]);
 }
 
 // Returns the next offset at which a chunk may begin, from an offset that is a
@@ -48,7 +49,8 @@ static uint64_t ts__walk_search(ts_reader *reader, uint64_t offset)
         // 64 bytes.
         if (chunk.header.stored_size > reader->search) break;
         reader->search -= chunk.header.stored_size;
-        if (ts__in_chunk_unseal(reader, &chunk).result == TS_OK) return offset;
+        if (ts__in_chunk_verify_once(reader, &chunk).result == TS_OK)
+            return offset;
     }
     return reader->size;
 }
@@ -68,13 +70,13 @@ static ts_result ts__walk_hop(ts_reader *reader, size_t limit, size_t *hopped)
     return TS_OK;
 }
 
-static bool ts__part_add(ts_reader *reader, const ts__in_chunk *chunk)
+static bool ts__index_part_add(ts_reader *reader, const ts__in_chunk *chunk)
 {
-    ts__part *const parts =
+    ts__index_part *const parts =
         ts__mem_more(&reader->allocator, reader->parts, &reader->part_capacity,
                      reader->part_count, sizeof *parts);
     if (!parts) return false;
-    const ts__part part = { chunk->offset, NULL, chunk->header.count };
+    const ts__index_part part = { chunk->offset, NULL, chunk->header.count };
     reader->parts = parts;
     parts[reader->part_count++] = part;
     return true;
@@ -91,7 +93,7 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     reader->info.finished = false;
     if (odd && !ts__damage_note(reader, ts__corrupt(odd), chunk->offset, 0))
         return TS_ERR_MEMORY;
-    if (header->kind == TS_CHUNK_INDEX && !ts__part_add(reader, chunk))
+    if (header->kind == TS_CHUNK_INDEX && !ts__index_part_add(reader, chunk))
         return TS_ERR_MEMORY;
     reader->after_damage = false;
     reader->sequence = (uint64_t)header->sequence + 1;
@@ -116,10 +118,10 @@ static ts_result ts__walk_batch(ts_reader *reader, size_t limit, bool *all)
     ts_result result = ts__walk_hop(reader, limit, &hopped);
     reader->chunk_count = first;
     if (result != TS_OK) return result;
-    ts__crew_run(reader->threads, hopped, ts__walk_unseal, reader);
+    ts__crew_run(reader->threads, hopped, ts__walk_verify, reader);
     while (taken < hopped && result == TS_OK) {
         const ts__in_chunk chunk = reader->chunks[first + taken];
-        if (!(chunk.state & TS__CHUNK_SEALED)) break;
+        if (!(chunk.state & TS__CHUNK_VERIFIED)) break;
         if (chunk.header.sequence < reader->sequence) break;
         result = ts__walk_take(reader, &chunk);
         taken++;
@@ -134,13 +136,13 @@ static ts__fault ts__walk_fault(const ts_reader *reader)
     ts__fault fault = ts__in_chunk_check(reader, reader->resume, &chunk);
     if (fault.result == TS_OK && chunk.header.sequence < reader->sequence)
         return ts__corrupt("the chunk stands at the wrong place");
-    if (fault.result == TS_OK) fault = ts__in_chunk_unseal(reader, &chunk);
+    if (fault.result == TS_OK) fault = ts__in_chunk_verify_once(reader, &chunk);
     return fault;
 }
 
 // Finds the next valid chunk and reports the damage before it. At the end of a
 // live trace that may be a chunk which is just being written.
-static ts_result ts__walk_mend(ts_reader *reader)
+static ts_result ts__walk_skip_damage(ts_reader *reader)
 {
     const uint64_t offset = reader->resume;
     ts__fault fault = ts__walk_fault(reader);
@@ -169,7 +171,7 @@ static ts_result ts__walk_on(ts_reader *reader)
         if (result != TS_OK) return result;
         limit = limit < TS__HOP_MAX ? limit * 2 : TS__HOP_MAX;
         if (all && reader->resume > before) continue;
-        result = ts__walk_mend(reader);
+        result = ts__walk_skip_damage(reader);
         if (result == TS_ERR_TRUNCATED) return TS_OK;
         if (result != TS_OK) return result;
         limit = 1;

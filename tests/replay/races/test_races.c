@@ -351,7 +351,7 @@ static void every_race_is_reported_and_nothing_else(void **state)
         const size_t count = random_acts(acts);
         scene s = scene_of(acts, count, 0);
         brute_fill(&b, &s);
-        assert_int_equal(0, scene_stats(&s)->circle);
+        assert_int_equal(0, scene_stats(&s)->cycle);
         for (uint32_t i = 0; i < count; i++)
             for (uint32_t k = 0; k < count; k++) {
                 if (i == k) continue;

@@ -106,7 +106,7 @@ static void put_coverage(cli_json *json, const ts_races_stats *s)
     cli_json_uint(json, "lost_accesses", s->lost_accesses);
     cli_json_uint(json, "unknown_frees", s->unknown_frees);
     cli_json_uint(json, "unknown_order", s->unknown_order);
-    cli_json_uint(json, "circle", s->circle);
+    cli_json_uint(json, "circle", s->cycle);
     cli_json_uint(json, "capped", s->capped);
 }
 
