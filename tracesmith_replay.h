@@ -385,9 +385,10 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
     Threads:  any.
     Errors:   TS_ERR_NOT_FOUND   the trace does not hold it
               TS_ERR_MEMORY
-              TS_ERR_CORRUPT     it is also in the list of damages, as is
+              TS_ERR_CORRUPT     its chunk is damaged
               TS_ERR_UNSUPPORTED compressed, without TRACESMITH_ZSTD or larger
                                  than ts_reader_desc.inflate_bytes
+              The last two are also in the reader's list of damages.
     Lifetime: until ts_reader_blobs_free or ts_reader_close.
 */
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
@@ -7173,7 +7174,7 @@ typedef struct ts__loader {
     ts__rvec chunk_ok;    // by chunk: it is decoded
     ts__rvec filter;      // bit map of the operations' correlations
     uint64_t filter_mask;
-    bool load_record_calls, load_wait_calls; // the file has only calls of these
+    bool load_record_calls, load_wait_calls; // no operations exist for these
     ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;
@@ -9471,8 +9472,7 @@ typedef struct ts__builder {
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
-    ts__rvec
-        unnamed_records; // bool of each part: event records exist as calls only
+    ts__rvec unnamed_records; // bool of each part: its records have no names
     ts__rvec event_queries; // ts__event_query: calls that wait for the unknown
     ts__rvec steps;         // ts__step
     ts__rvec hardware;      // uint32_t: last operation of each hardware queue
@@ -11570,8 +11570,8 @@ static void ts__pauses_queued(const ts_replay *r, ts__process_calls *processes)
     its process began or ended a call: the thread may have waited for the other
     one without an edge. Calls with an edge from an alternation are excluded.
     The time before the first call of a process is treated alike. Threads that
-    launch nothing, such as one that polls for NCCL, delay no work. ended_ns:
-    end of the last call of each thread; TS__NO_TIME: none yet.
+    launch nothing, such as one that polls for NCCL, delay no work.
+    ended_ns: end of the last call of each thread; TS__NO_TIME: none yet.
 */
 static void ts__pauses_add(ts__builder *b, const bool *ordered,
                            const bool *works, ts__process_calls *processes,

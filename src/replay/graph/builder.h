@@ -72,8 +72,7 @@ typedef struct ts__builder {
     ts__rvec event_of; // ts__rmap of each file: event to its latest record
     ts__rvec named;    // uint32_t: records by correlation
     ts__rvec only;     // uint32_t of each part: a lane of its only device
-    ts__rvec
-        unnamed_records; // bool of each part: event records exist as calls only
+    ts__rvec unnamed_records; // bool of each part: its records have no names
     ts__rvec event_queries; // ts__event_query: calls that wait for the unknown
     ts__rvec steps;         // ts__step
     ts__rvec hardware;      // uint32_t: last operation of each hardware queue

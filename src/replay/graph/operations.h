@@ -50,7 +50,7 @@ typedef struct ts__loader {
     ts__rvec chunk_ok;    // by chunk: it is decoded
     ts__rvec filter;      // bit map of the operations' correlations
     uint64_t filter_mask;
-    bool load_record_calls, load_wait_calls; // the file has only calls of these
+    bool load_record_calls, load_wait_calls; // no operations exist for these
     ts__rvec *thread_calls; // ts__row_call of each scanning thread
     bool *thread_failed;
     ts__rvec calls;

@@ -104,8 +104,8 @@ static void ts__pauses_queued(const ts_replay *r, ts__process_calls *processes)
     its process began or ended a call: the thread may have waited for the other
     one without an edge. Calls with an edge from an alternation are excluded.
     The time before the first call of a process is treated alike. Threads that
-    launch nothing, such as one that polls for NCCL, delay no work. ended_ns:
-    end of the last call of each thread; TS__NO_TIME: none yet.
+    launch nothing, such as one that polls for NCCL, delay no work.
+    ended_ns: end of the last call of each thread; TS__NO_TIME: none yet.
 */
 static void ts__pauses_add(ts__builder *b, const bool *ordered,
                            const bool *works, ts__process_calls *processes,

@@ -109,9 +109,10 @@ TS_API bool ts_reader_metadata(const ts_reader *reader, uint32_t track,
     Threads:  any.
     Errors:   TS_ERR_NOT_FOUND   the trace does not hold it
               TS_ERR_MEMORY
-              TS_ERR_CORRUPT     it is also in the list of damages, as is
+              TS_ERR_CORRUPT     its chunk is damaged
               TS_ERR_UNSUPPORTED compressed, without TRACESMITH_ZSTD or larger
                                  than ts_reader_desc.inflate_bytes
+              The last two are also in the reader's list of damages.
     Lifetime: until ts_reader_blobs_free or ts_reader_close.
 */
 TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
