@@ -10,7 +10,7 @@ if test "${1:-}" = --shake; then
     shift
     exec tests/shake.sh "$@"
 fi
-all="build bare unit cli import replay execute analyze diff nsight definitions
+all="build bare unit cli adding import replay execute analyze diff nsight definitions
 tasks
 select sanity truth merge states stacks capture fault nvidia devices hip
 hip-execute opencl opencl-execute hash scripts examples install disabled

@@ -17,3 +17,17 @@ for tool in "$1"/ts-*; do
 done | awk "
     length > 80 || / \$/ { print; bad = 1 }
     END { exit bad || NR < 100 }"' sh "${OUT:-build}"
+# shellcheck disable=SC2016 # for the inner shell
+check "cli: each option is in the manual page" sh -c '
+    count=0
+    for tool in "$1"/ts-*; do
+        test -x "$tool" || continue
+        page=man/${tool##*/}.1
+        for option in $("$tool" --help |
+            sed -nE "s/^  (-[a-zA-Z], )?--([a-z-]+).*/\2/p"); do
+            count=$((count + 1))
+            grep -qE "(Fl|,) -$option( |\$)" "$page" ||
+                { echo "$page: no --$option"; exit 1; }
+        done
+    done
+    test $count -gt 200' sh "${OUT:-build}"

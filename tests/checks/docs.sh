@@ -104,7 +104,7 @@ check "docs: analyze, merge and replay have such blocks" \
     test "$(echo "$runnable" | grep -c -e analyze -e merge -e replay)" -ge 3
 for block in $runnable; do
     name=${block#"$folder"/}
-    check "docs: ${name%.console}" $HERE/console.sh "$block"
+    check "docs: ${name%.console}" tests/console.sh "$block"
 done
 check "docs: the trace of the repository is what docs/examples/job.awk makes" \
     sh -c '

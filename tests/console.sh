@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the commands of a document's block of ```console, in a folder in which
 # docs/ is, and compares what they print; a line of ... stands for any lines.
-#   tests/checks/docs/console.sh BLOCK
+#   tests/console.sh BLOCK
 set -eu
 block=$(realpath "$1")
 root=$PWD
