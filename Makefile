@@ -127,8 +127,8 @@ INJECT = $(OUT)/libtracesmith-inject.so
 # SQLite and others, which a program that only records must not need.
 TOOLS_LIB = $(OUT)/libtracesmith-tools.a
 TOOLS_SHARED = $(OUT)/libtracesmith-tools.so
-all: $(LIB) $(SHARED) $(INJECT) $(TOOLS_LIB) $(TOOLS_SHARED) $(TOOLS) \
-    ## libraries and tools
+LIBRARIES = $(LIB) $(SHARED) $(INJECT) $(TOOLS_LIB) $(TOOLS_SHARED)
+all: $(LIBRARIES) $(TOOLS) ## libraries and tools
 examples: $(EXAMPLES) ## every program of examples/
 tests: $(TESTS) ## every test program, not run
 benches: $(BENCHES) ## every benchmark, not run

@@ -125,7 +125,8 @@ typedef struct ts_observer {
 /*
     Where text or bytes go: exactly one of `path`, `stream` and `write`. A
     regular file at `path` is replaced at the end, if all of it was written,
-    and only if it is empty or of the same kind as what is written.
+    and only if it is empty or of the same kind as what is written: plain text
+    and CSV are of no kind and replace what is there, but no input.
 */
 typedef struct ts_output {
     const char *path TS__UNSET;

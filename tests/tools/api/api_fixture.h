@@ -36,7 +36,11 @@ static inline const char *folder_file(folder *f, const char *name)
 {
     assert_true(f->file_count < 8);
     char *const path = f->files[f->file_count++];
-    snprintf(path, sizeof f->files[0], "%s/%s", f->path, name);
+    const size_t size = strlen(f->path);
+    assert_true(size + strlen(name) + 2 <= sizeof f->files[0]);
+    memcpy(path, f->path, size);
+    path[size] = '/';
+    strcpy(path + size + 1, name);
     return path;
 }
 

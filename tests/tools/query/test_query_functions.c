@@ -3,6 +3,7 @@
     databases that are saved.
 */
 #define _GNU_SOURCE
+#include "tools/cli/context.h"
 #include "tools/query/tables.h"
 
 #include "tests/tools/query/query_fixture.h"
@@ -127,6 +128,7 @@ static void a_signal_ends_what_tables_do(void **state)
 {
     (void)state;
     asked a = sample();
+    cli_is_tool = true; // a library handles no signal
     query_interrupts_begin(a.q);
     raise(SIGINT);
     assert_rows(a.q, "SELECT * FROM zone", "interrupted");
@@ -134,6 +136,7 @@ static void a_signal_ends_what_tables_do(void **state)
     query_interrupts_begin(a.q); // the next is not concerned
     assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
     query_interrupts_end();
+    cli_is_tool = false;
     asked_close(&a);
 }
 

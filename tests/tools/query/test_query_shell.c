@@ -29,6 +29,7 @@ static void child(const char *path)
                                .path_count = 1,
                                .observer = cli_observer(&reporter) };
     ts_sql *sql;
+    cli_is_tool = true; // so that it handles Ctrl-C
     setenv("TERM", "dumb", 1);
     setvbuf(stdout, NULL, _IOLBF, 0); // as on a terminal from the start
     const int code = ts_sql_open(&sql, &desc, NULL) == TS_OK
