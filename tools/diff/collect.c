@@ -1,7 +1,7 @@
 /*
     collect.c - rows of one side: what the devices did
 */
-#include "tools/analyze/topics/flame.h"
+#include "tools/analyze/figures/work/flame.h"
 #include "tools/analyze/figures/work/launch.h"
 #include "tools/diff/diff.h"
 

@@ -12,6 +12,7 @@
 #define TS_TOOLS_ANALYZE_ADVICE_ADVICE_H
 
 #include "tools/analyze/job/job.h"
+#include "tools/analyze/figures/base/call_class.h"
 #include "tools/analyze/figures/work/occupancy.h"
 
 /* ==== 1. The trace, as rules see it ====================================== */
@@ -35,20 +36,9 @@ typedef struct advice_part {
     int64_t from_ns, to_ns; // as recorded
 } advice_part;
 
-// Calls of the vendor's library, by what they do.
-typedef enum advice_class {
-    ADVICE_OTHER = 0,
-    ADVICE_ALLOC,       // and free, on a device
-    ADVICE_HOST_MEMORY, // pinned: made, registered, freed
-    ADVICE_LOAD,        // of modules; compilation
-    ADVICE_CREATE,      // of streams, events, graphs; and their end
-    ADVICE_QUERY,       // asks whether something is done
-    ADVICE_CLASSES
-} advice_class;
-
 typedef struct advice_call {
     uint32_t file, thread, name;
-    advice_class class_of;
+    call_class class_of;
     int64_t start_ns, end_ns;
 } advice_call;
 
@@ -119,14 +109,12 @@ typedef struct advice {
 bool advice_open(advice *a, analyze_job *job);
 void advice_close(advice *a);
 
-// The classified calls, loaded once (figures/base/call_class.c).
+// The classified calls, loaded once (calls.c).
 void advice_load_calls(advice *a);
 // Calls that waited for a device, loaded once (waits.c).
 void advice_load_waits(advice *a);
 // Frees the blocks of memory, which only rules look at.
 void advice_close_memory(advice *a);
-advice_class advice_class_of(ts_text name);
-const char *advice_class_name(advice_class class_of);
 
 // A column of an operation; 0 if the trace has none.
 uint64_t advice_value(const advice *a, uint32_t op, ts_column column);

@@ -110,8 +110,8 @@ static bool is_elsewhere(const advice *a, const inside_span *span,
 {
     const inside_frame *const call = inside_call(frames, depth);
     return call &&
-           advice_class_of(ts_reader_name(analyze_reader(a->job, span->file),
-                                          call->id)) != ADVICE_OTHER;
+           call_class_of(ts_reader_name(analyze_reader(a->job, span->file),
+                                        call->id)) != CALL_OTHER;
 }
 
 static void count_part(void *user, const inside_span *span, int64_t from_ns,

@@ -4,9 +4,8 @@
 #include "tools/analyze/advice/rule.h"
 
 // Calls of a class that come when the work has begun.
-static void find_class(advice *a, const advice_rule *rule,
-                       advice_class class_of, const char *title,
-                       const char *todo)
+static void find_class(advice *a, const advice_rule *rule, call_class class_of,
+                       const char *title, const char *todo)
 {
     advice_load_calls(a);
     advice_spans spans = { 0 };
@@ -36,7 +35,7 @@ static void find_class(advice *a, const advice_rule *rule,
                    "%s after the first work began take %s (%s); the "
                    "longest is %s in %.*s.",
                    cli_counted(count, "call", "calls").s, cli_time(ns).s,
-                   advice_class_name(class_of), cli_time(length).s,
+                   call_class_name(class_of), cli_time(length).s,
                    (int)name.size, name.text);
         ADVICE_SAY(a, f, todo, "%s%s",
                    2 * length > ns && count > 1
@@ -54,7 +53,7 @@ static void find_class(advice *a, const advice_rule *rule,
 
 void rule_alloc_in_loop(advice *a, const advice_rule *rule)
 {
-    find_class(a, rule, ADVICE_ALLOC,
+    find_class(a, rule, CALL_ALLOC,
                "device memory is allocated or freed while work goes on",
                "Allocate once and reuse, or take memory from a pool "
                "(stream-ordered allocation, a caching allocator): a free "
@@ -63,7 +62,7 @@ void rule_alloc_in_loop(advice *a, const advice_rule *rule)
 
 void rule_pin_in_loop(advice *a, const advice_rule *rule)
 {
-    find_class(a, rule, ADVICE_HOST_MEMORY,
+    find_class(a, rule, CALL_HOST_MEMORY,
                "host memory is pinned or freed while work goes on",
                "Keep pinned buffers and reuse them: pinning costs about as "
                "much as copying, and freeing waits for the device.");
@@ -71,14 +70,14 @@ void rule_pin_in_loop(advice *a, const advice_rule *rule)
 
 void rule_create_in_loop(advice *a, const advice_rule *rule)
 {
-    find_class(a, rule, ADVICE_CREATE,
+    find_class(a, rule, CALL_CREATE,
                "streams, events or graphs are made while work goes on",
                "Make them once, at the start, and reuse them.");
 }
 
 void rule_module_load(advice *a, const advice_rule *rule)
 {
-    find_class(a, rule, ADVICE_LOAD, "modules are loaded while work goes on",
+    find_class(a, rule, CALL_LOAD, "modules are loaded while work goes on",
                "Warm up before what counts, load eagerly "
                "(CUDA_MODULE_LOADING=EAGER), keep compiled kernels in a "
                "cache. In a longer run this is paid once.");

@@ -294,7 +294,7 @@ void rule_polling(advice *a, const advice_rule *rule)
     const advice_call *longest = NULL;
     for (size_t i = 0; i < a->call_count; i++) {
         const advice_call *const c = &a->calls[i];
-        if (c->class_of != ADVICE_QUERY) continue;
+        if (c->class_of != CALL_QUERY) continue;
         advice_span_add(a, &spans, c->file, c->thread, c->start_ns, c->end_ns);
         if (!longest ||
             c->end_ns - c->start_ns > longest->end_ns - longest->start_ns)

@@ -7,7 +7,7 @@
 */
 #include "tools/analyze/figures/time/sync.h"
 
-#include "tools/analyze/advice/advice.h"
+#include "tools/analyze/figures/base/call_class.h"
 #include "tools/analyze/figures/base/lanes.h"
 
 typedef struct sync_stream {
@@ -52,7 +52,7 @@ static bool add_item(sync_walk *w, sync_item item)
 {
     sync_result *const r = w->r;
     if (item.function == TS_NODE_NONE) return false;
-    if (advice_class_of(w->names->groups[item.function].text) == ADVICE_QUERY)
+    if (call_class_of(w->names->groups[item.function].text) == CALL_QUERY)
         item.finding = SYNC_POLL;
     if (!cli_grow(&r->items, &w->item_room, r->count + 1, sizeof *r->items))
         return false;

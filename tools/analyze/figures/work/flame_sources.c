@@ -1,7 +1,7 @@
 /*
     flame_sources.c - the trees of a job: what launched what, and zones
 */
-#include "tools/analyze/topics/flame.h"
+#include "tools/analyze/figures/work/flame.h"
 #include "tools/common/symbolize/symbolize.h"
 
 typedef struct gather {
