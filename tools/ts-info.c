@@ -205,7 +205,7 @@ static void print_track(const cli_trace *trace, const listed_track *listed,
     putchar('\n');
 }
 
-// Parents may form circles in a hostile file: `printed` ends them.
+// Parents may form cycles in a hostile file: `printed` ends them.
 static void print_branch(const cli_trace *trace, track_list *list,
                          uint32_t parent, uint32_t depth)
 {

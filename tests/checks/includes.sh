@@ -34,6 +34,7 @@ check "includes: nobody includes what the rules do not allow" awk '
         return best
     }
     FILENAME ~ /rules$/ {
+        if ($1 == "#") next
         rule = $1
         sub(/:$/, "", rule)
         $1 = ""

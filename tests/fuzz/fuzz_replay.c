@@ -4,7 +4,7 @@
     The first byte chooses how, each 16 bytes after it are an operation, a
     call or a dependency of one of three files. Without a wait that names its
     record every operation must come out as it was; with one, those that did
-    not run must lie in or behind a circle.
+    not run must lie in or behind a cycle.
 */
 #define _GNU_SOURCE
 #include "tests/replay/graph/replay_forge.h"
@@ -179,8 +179,8 @@ static void replay(fixture *files, size_t count, uint8_t how, ts_deps deps,
         const uint32_t *nodes;
         const uint64_t unmet = s->skipped[TS_SKIP_UNMET];
         check(s->different == unmet, "an operation came out differently");
-        check(named || !unmet, "a circle without a named record");
-        check(!unmet == !ts_replay_cycle(r, &nodes), "a circle is missing");
+        check(named || !unmet, "a cycle without a named record");
+        check(!unmet == !ts_replay_cycle(r, &nodes), "a cycle is missing");
         timeline(r, true);
         check_path(r);
         model(r, how, (uint8_t)(s->digest >> 8));

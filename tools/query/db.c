@@ -107,7 +107,7 @@ const query_track *query_track_find(const query_file *file, uint32_t id)
                : NULL;
 }
 
-// What a track belongs to, itself among it. Parents may be in a circle.
+// What a track belongs to, itself among it. Parents may be in a cycle.
 static void find_owners(const query_file *file, query_track *track)
 {
     const query_track *at = track;

@@ -3,7 +3,7 @@
 */
 #include "tools/replay/replay.h"
 
-// The device above a track; parents of a hostile trace may form a circle.
+// The device above a track; parents of a hostile trace may form a cycle.
 static bool device_of(const ts_reader *reader, ts_track track, ts_track *device)
 {
     for (int depth = 0; depth < 8; depth++) {

@@ -258,7 +258,7 @@ static void print_cycle(const replay_job *job)
     if (!count) return;
     printf("  %s never ran. %s:\n",
            cli_count(ts_replay_result(job->replay)->skipped[TS_SKIP_UNMET]).s,
-           count > 1 ? "These wait for each other in a circle"
+           count > 1 ? "These wait for each other in a cycle"
                      : "This one waits for itself");
     for (size_t i = 0; i < count && i < SHOWN; i++) {
         fputs(i ? "    waits for " : "              ", stdout);
@@ -296,7 +296,7 @@ static uint32_t missing_source(const replay_job *job, uint32_t op)
     return TS_NODE_NONE;
 }
 
-// Those behind the circle, which it keeps from running.
+// Those behind the cycle, which it keeps from running.
 static void print_waiters(const replay_job *job)
 {
     enum { SHOWN = 3 };

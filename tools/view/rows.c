@@ -387,7 +387,7 @@ static uint32_t rank_branch(const branch *all, size_t count, uint32_t parent,
             high = middle;
     }
     for (; low < count && all[low].parent == parent; low++) {
-        if (ranks[all[low].track] != CLI_NONE) continue; // a circle
+        if (ranks[all[low].track] != CLI_NONE) continue; // a cycle
         ranks[all[low].track] = next++;
         if (depth < 16 && all[low].id)
             next = rank_branch(all, count, all[low].id, ranks, next, depth + 1);

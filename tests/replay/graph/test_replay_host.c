@@ -166,7 +166,7 @@ static void the_nodes_of_a_graph_come_after_its_launch(void **state)
     work_close(&x);
 }
 
-/* ---- Circles ------------------------------------------------------------ */
+/* ---- Cycles ------------------------------------------------------------ */
 
 static void a_cycle_is_named_and_never_hangs(void **state)
 {

@@ -82,7 +82,7 @@ typedef struct advice {
     // Of the unchanged model.
     int64_t makespan_ns;
     int64_t assumed_ns; // of its critical path: see ts_path
-    bool stuck;         // operations wait in a circle: it has no times
+    bool stuck;         // operations wait in a cycle: it has no times
     int64_t *path_ns;   // of each operation and call: on the critical path
     int64_t *wait_ns;   // likewise what is on it directly before they begin
     advice_part *parts; // in order of file, thread, time; apart

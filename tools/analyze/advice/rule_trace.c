@@ -175,7 +175,7 @@ void rule_model_error(advice *a, const advice_rule *rule)
     ADVICE_SAY(a, f, title, "the model does not reproduce the record");
     if (stuck)
         ADVICE_SAY(a, f, what,
-                   "%s operations wait for each other in a circle and never "
+                   "%s operations wait for each other in a cycle and never "
                    "run in the model: no gain is computed.",
                    cli_count(s->skipped[TS_SKIP_UNMET]).s);
     else

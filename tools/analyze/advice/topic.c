@@ -46,7 +46,7 @@ static ts_text how_of(const advice *a, const advice_finding *f)
     if (f->never_ran)
         return analyze_format(a->job,
                               "no time gain computed: operations wait for each "
-                              "other in a circle in the %s",
+                              "other in a cycle in the %s",
                               f->how.text);
     return analyze_format(a->job,
                           "no time gain computed, the budget of advice.runs "
@@ -147,7 +147,7 @@ static void put_answer(const advice *a, report_section *s)
     const report_value share =
         report_share(a->cost_ns[a->bound], a->recorded_ns);
     if (a->stuck)
-        report_answer(s, "Operations wait for each other in a circle: no gain "
+        report_answer(s, "Operations wait for each other in a cycle: no gain "
                          "can be computed.");
     else if (host_waits(a))
         report_answer(s,

@@ -111,7 +111,7 @@ static void link_nodes(layout *l)
 
 /*
     Sets low of every node to a number that nodes share that depend on each
-    other in a circle. Source: Tarjan, Depth-first search and linear graph
+    other in a cycle. Source: Tarjan, Depth-first search and linear graph
     algorithms, without the recursion: `path` is the way to the node looked at,
     first[] moves on from dependent to dependent.
 */
@@ -157,7 +157,7 @@ static bool is_before(const chakra *c, uint32_t a, uint32_t b)
                                             : a < b;
 }
 
-// In a circle, nodes depend on those with smaller ids and on no others.
+// In a cycle, nodes depend on those with smaller ids and on no others.
 static void break_cycles(layout *l)
 {
     chakra *const c = l->c;

@@ -9,6 +9,7 @@
         block: | parsed | row that is open ...         | read, not parsed |
                0        row_at                         at              size
 */
+#include "tools/import/kineto/kineto.h"
 #ifdef TRACESMITH_YAJL
 #include "tools/import/kineto/parser.h"
 
@@ -175,7 +176,6 @@ bool kineto_parse(kineto *k)
 }
 
 #else
-#include "tools/import/kineto/kineto.h"
 
 bool kineto_parse(kineto *k)
 {

@@ -158,7 +158,7 @@ static void put_coverage(const ts_races_stats *s)
         { s->unknown_frees, "frees of what was never seen allocated" },
         { s->lost_accesses, "accesses of operations that are not there" },
         { s->bad_ranges, "ranges that cannot be" },
-        { s->cycle, "operations that wait in a circle: left out" },
+        { s->cycle, "operations that wait in a cycle: left out" },
         { s->capped, "searches cut after 64 partners" },
     };
     printf("memory known of %s of %s operations\n", cli_count(s->known).s,

@@ -191,7 +191,7 @@ static void describe(const loader *l, verify_stream *stream, uint32_t id)
     stream->track.id = id;
     if (!ts_reader_track(reader, id, &track)) return;
     stream->track = track;
-    // Parents of a hostile trace may form a circle.
+    // Parents of a hostile trace may form a cycle.
     for (int depth = 0; depth < 8; depth++) {
         if (track.type == TS_TRACK_CONTEXT) stream->context = track.number;
         if (track.type == TS_TRACK_DEVICE) stream->device = track.number;
