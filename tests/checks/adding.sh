@@ -4,10 +4,9 @@
 check_build "adding: build" all
 folder=build/adding
 rm -rf $folder
-mkdir -p $folder/build $folder/tests
+mkdir -p $folder/build
 cp -pR Makefile tracesmith.h tracesmith_replay.h src backends tools man docs \
-    $folder
-cp -p tests/*.sh $folder/tests
+    tests $folder
 # With the times of what is built, so that little is built again.
 cp -pR build/found build/lines build/src build/tools build/*.a $folder/build
 
@@ -35,8 +34,19 @@ for block in $folder/*.console; do
     check "adding: ${name%.console}" sh -c '
         cd "$0" && ../../tests/console.sh "$1"' $folder "$name"
 done
-check "adding: each section has commands" test \
-    "$(grep -c '^## ' docs/adding.md)" = "$(ls $folder/*.console | wc -l)"
+tests=$(sed -n 's,^+++ b/\(tests/.*/test_[a-z_]*\)[.]c$,\1,p' docs/adding.md)
+doubles=$(sed -n 's,^+++ b/\(tests/doubles/lib.*\)[.]c$,build/\1.so,p' \
+    docs/adding.md)
+for program in $tests; do
+    # shellcheck disable=SC2016 # for the inner shell
+    check "adding: ${program##*/}" sh -ec '
+        cd "$0"
+        make -s CFLAGS=-Werror DOUBLES="$2" "build/$1"
+        "build/$1"' $folder "$program" "$doubles"
+done
+check "adding: each section has commands or a test" test \
+    "$(grep -c '^## ' docs/adding.md)" = \
+    "$(for part in $folder/*.console $tests; do echo "$part"; done | wc -l)"
 for page in import export info; do
     check "adding: the manual page of ts-$page" \
         mandoc -T lint -W warning $folder/man/ts-$page.1
