@@ -44,6 +44,22 @@ for program in $tests; do
         make -s CFLAGS=-Werror DOUBLES="$2" "build/$1"
         "build/$1"' $folder "$program" "$doubles"
 done
+# What the page says would complain does: it passes with the tools of the tree
+# and fails with those of the copy.
+for program in build/ts-* build/tracesmith build/examples; do
+    test -e "$folder/$program" || ln -s "$PWD/$program" "$folder/$program"
+done
+complaining=$(sed -n 's/.*`tests.run.sh cli` fails in `\([a-z-]*\)`.*/\1/p' \
+    docs/adding.md)
+for name in $complaining; do
+    # shellcheck disable=SC2016 # for the inner shell
+    check "adding: cli/$name complains" sh -ec '
+        tests/transcript.sh "$1"
+        cd "$0"
+        ! tests/transcript.sh "$1"' $folder "tests/cli/$name.test"
+done
+check "adding: the page names what complains" \
+    test "$(echo "$complaining" | wc -l)" = 4
 check "adding: each section has commands or a test" test \
     "$(grep -c '^## ' docs/adding.md)" = \
     "$(for part in $folder/*.console $tests; do echo "$part"; done | wc -l)"
