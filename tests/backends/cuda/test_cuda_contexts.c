@@ -283,11 +283,11 @@ static void a_kernel_that_needs_others_is_let_through(void **user)
 
 static bool capture_goes_on(bool goes_on)
 {
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     const bool disturbed = ts__cs.disturbed;
     ts__cs.capturing = goes_on;
     ts__cs.disturbed = false;
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
     return disturbed;
 }
 

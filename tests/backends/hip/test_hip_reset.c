@@ -46,9 +46,9 @@ static void who_resets_is_not_inside_while_it_waits(void **user)
     for (int i = 0; i < 6000 && !it_waits(); i++)
         rt_sleep_ms(10);
     assert_true(it_waits());
-    pthread_mutex_lock(&ts__cs.turn);
+    pthread_mutex_lock(&ts__cs.exclusive_lock);
     const uint32_t inside = ts__cs.inside;
-    pthread_mutex_unlock(&ts__cs.turn);
+    pthread_mutex_unlock(&ts__cs.exclusive_lock);
     ask_or_not(false);
     pthread_join(thread, NULL);
     assert_int_equal(inside, 0);
