@@ -73,4 +73,4 @@ lacks import-gzip zlib 1 $alone/ts-import -o $alone/x.sbt $alone/x.json.gz
 lacks import-sqlite SQLite 1 $alone/ts-import -o $alone/x.sbt $alone/x.sqlite
 lacks query SQLite 1 $alone/ts-query tests/golden/kernel.sbt 'select 1'
 lacks export-gzip zlib 1 $alone/ts-export tests/golden/kernel.sbt \
-    -o $alone/x.json.gz
+    -o $alone/out.json.gz
