@@ -1,26 +1,25 @@
 /*
-    import.h - what the importers share
+    import.h - the interface between importers, their input and the trace
 
     One file of another tool becomes one SBT file:
 
         import_source -> a format (kineto.c, ...) -> import_job -> ts_writer
 
-    The source is unpacked on the way (gzip, members of a tar). A format
-    recognises its files by what they hold and knows nothing of the others; a
-    further one is a file with an import_format and a line in
-    formats.c. The job has what all of them need: tracks by the ids of
-    the source, launches, correlation, operations that are held back until
-    what they belong to is known, and counts of everything that is bad, has no
-    place or had to be estimated.
+    The source is unpacked while it is read (gzip, members of a tar). A format
+    recognises its files by their content and does not depend on other formats;
+    to add one, write a file with an import_format and list it in formats.c.
+    The job does what all formats need: it maps ids of the source to tracks,
+    stores launch configurations, links operations to calls by correlation id,
+    holds operations back until their call is known, and counts all rows that
+    are bad, have no place in SBT or were estimated.
 
-    Times are nanoseconds of the source's clock, whatever its zero; the job
-    makes the earliest one the zero of the trace. Ids of the source are
-    int64_t; IMPORT_NONE stands for one that the source does not give.
+    Times are nanoseconds of the source's clock, with any zero; the job makes
+    the earliest time the zero of the trace. Ids of the source are int64_t;
+    IMPORT_NONE is an id that the source does not give.
 
     Memory: about 50 bytes for each GPU operation, 6 for each API call, 10 for
-    each zone, and what the writer holds. When there is none left, the writer
-    remembers it, and ts-import says so at the end: nothing here needs to be
-    checked for it.
+    each zone, and the writer's buffers. The writer remembers when an allocation
+    failed, and ts-import reports it at the end: callers need not check for it.
 */
 #ifndef TS_IMPORT_H
 #define TS_IMPORT_H
@@ -32,47 +31,50 @@
 
 /* ==== 1. Source ========================================================== */
 
-// A file or a member of a tar, unpacked.
+// The unpacked bytes of a file or of a member of a tar.
 typedef struct import_source import_source;
 
-// For messages: "run.tar.gz: rank0.json". Its last part: "rank0.json".
+// The full name for messages, such as "run.tar.gz: rank0.json", and its last
+// part, "rank0.json".
 const char *import_source_name(const import_source *source);
 const char *import_source_base(const import_source *source);
 
-// The file that it comes from: of an archive, the archive.
+// Identifies the file that a source is read from; for a member, the archive.
 typedef struct import_file {
     uint64_t device, number; // st_dev, st_ino; both 0: unknown
 } import_file;
 import_file import_source_file(const import_source *source);
 
-// The first bytes, 64 KiB or all; does not move the place of reading.
+// Returns the first 64 KiB, or all bytes of a shorter source, without consuming
+// them.
 const uint8_t *import_source_head(import_source *source, size_t *size);
 
-// The next bytes, as many as wanted except at the end. 0: the end.
+// Reads the next `size` bytes, fewer only at the end; returns 0 at the end.
 size_t import_source_read(import_source *source, void *bytes, size_t size);
-// Why reading ended early, or NULL: "the gzip data is damaged".
+// Returns why reading ended early, such as "the gzip data is damaged", or NULL.
 const char *import_source_error(const import_source *source);
 
-// The unpacked bytes as a file, for libraries that want one: the file itself
-// or a temporary one that goes with the source. NULL: says why on stderr.
-// Not together with import_source_read.
+// Returns the path of a file with the unpacked bytes, for libraries that need a
+// path: the file itself, or a temporary file that is removed with the source.
+// NULL on failure, with the reason on stderr. Do not mix it with
+// import_source_read.
 const char *import_source_path(import_source *source);
-void import_source_interrupted(void); // removes it: for signal handlers
+void import_source_interrupted(void); // removes that file; for signal handlers
 
-// How far: packed bytes of the whole input, for the progress bar. total 0:
-// unknown.
+// For the progress bar: how many packed bytes of the whole input are read, and
+// how many there are (0: unknown).
 uint64_t import_source_done(const import_source *source);
 uint64_t import_source_total(const import_source *source);
 
 /*
-    What the user named: a file, a tar, a folder of such ("-": stdin). Its
-    sources come one after the other; each is gone with the next call. What
-    cannot be read is said on stderr and counted.
+    The input that the user named: a file, a tar, or a folder of these ("-":
+    stdin). Its sources are returned one after the other; each is valid until
+    the next call. Files that cannot be read are reported on stderr and counted.
 */
 typedef struct import_input import_input;
 import_input *import_input_open(const cli_tool *tool, const char *path);
-import_source *import_input_next(import_input *input); // NULL: the end
-// Frees it; returns how many failures there were.
+import_source *import_input_next(import_input *input); // NULL at the end
+// Frees the input; returns how many files could not be read.
 size_t import_input_close(import_input *input);
 
 /* ==== 2. Formats ========================================================= */
@@ -80,23 +82,23 @@ size_t import_input_close(import_input *input);
 typedef struct import_job import_job;
 
 typedef struct import_format {
-    const char *name;    // "kineto", as --format wants it
+    const char *name;    // "kineto": the value of --format
     const char *title;   // "PyTorch profiler JSON (Kineto)"
     const char *missing; // the library that this build lacks, or NULL
 
-    // Whether the source is of this format. By its bytes, never by its name;
-    // without the missing library, by its head alone.
+    // Returns whether the source has this format. Looks at its bytes, never at
+    // its name; if a library is missing, only at import_source_head.
     bool (*recognise)(import_source *source);
 
-    // Reads all. False: nothing came of it, said with import_fail; bad rows
-    // are no reason for that.
+    // Reads the whole source. False if nothing could be imported, after a call
+    // of import_fail; bad rows alone are no failure.
     bool (*import)(import_job *job);
 } import_format;
 
 extern const import_format *const import_formats[]; // ends with NULL
-void import_list_formats(const cli_tool *tool);     // on stderr, as a hint
-// False, with the reason on stderr: there is no such format, or the list of
-// ranks is none. Both may be NULL.
+void import_list_formats(const cli_tool *tool);     // prints a hint on stderr
+// Returns false, with the reason on stderr, if there is no such format or the
+// list of ranks is invalid. Both may be NULL.
 bool import_request_check(const cli_tool *tool, const char *format,
                           const char *rank);
 
@@ -104,15 +106,16 @@ bool import_request_check(const cli_tool *tool, const char *format,
 
 enum { IMPORT_COUNTERS = 128 };
 
-// Counts by a name: a cause, a category. In order of their first time.
+// How often one cause or category occurred. A tally keeps its counters in order
+// of first use.
 typedef struct import_counter {
-    char text[64]; // cut
+    char text[64]; // truncated
     uint64_t count;
-    int64_t first_ns, last_ns; // of those with a time; first > last: none
+    int64_t first_ns, last_ns; // of occurrences with a time; first > last: none
 } import_counter;
 
 typedef struct import_tally {
-    size_t count;   // used; what does not fit goes into the last: "others"
+    size_t count;   // used; the last one, "others", takes the overflow
     uint64_t total; // of all counts
     import_counter counters[IMPORT_COUNTERS];
 } import_tally;
@@ -122,26 +125,27 @@ struct import_job {
     const import_format *format;
     ts_writer *writer;
     const cli_tool *tool;
-    int64_t rank, world_size; // IMPORT_NONE: unknown. The format sets them
-    bool has_unix_offset;     // the next line is known
-    int64_t unix_offset_ns;   // Unix time less the source's clock
-    uint64_t rows;            // of the source. The format counts them
-    // What became of them.
-    import_tally bad;       // lost: into the loss ledger and the metadata
-    import_tally flawed;    // kept, with a flaw: into the metadata
-    import_tally unowned;   // what SBT has no place for, by category
+    int64_t rank, world_size; // set by the format; IMPORT_NONE: unknown
+    bool has_unix_offset;     // unix_offset_ns is known
+    int64_t unix_offset_ns;   // Unix time minus the source's clock
+    uint64_t rows;            // of the source; counted by the format
+    // What became of the rows:
+    import_tally bad;       // lost: written to the loss ledger and the metadata
+    import_tally flawed;    // kept with a flaw: written to the metadata
+    import_tally unowned;   // no place in SBT, by category
     import_tally estimated; // values that had to be guessed
     uint64_t events[TS_EVENT_LIMIT];
-    int64_t first_ns, last_ns; // of all events; first > last: none yet
-    bool is_cut;               // the source ended early: the format found out
-    cli_text secret; // what metadata call the first token or password in them
+    int64_t first_ns, last_ns; // of all events; first > last: no event yet
+    bool is_cut;               // set by the format: the source ended early
+    cli_text secret; // metadata key of the first token or password found
     struct import_tables *tables; // private
 };
 
 /*
-    The core's part: a job that writes to `path`, and its end, which writes
-    what was held back, the counts and the metadata, unless `keep` is false or
-    there was no memory or no space: then nothing is left at `path`.
+    For the core, not for formats. import_job_open creates a job that writes to
+    `path`. import_job_end writes the operations that were held back, the counts
+    and the metadata. If `keep` is false, or memory or disk space ran out, it
+    removes the file at `path`.
 */
 import_job *import_job_open(const cli_tool *tool, import_source *source,
                             const import_format *format, const char *path,
@@ -149,41 +153,45 @@ import_job *import_job_open(const cli_tool *tool, import_source *source,
 ts_result import_job_end(import_job *job, bool keep); // the job stays readable
 void import_job_close(import_job *job);
 
-// Every time should be near this one: those that are more than 18 years away
-// are bad rows ("zero_time", "absurd_time"). (The first time that is given.)
-// One beyond 2^62 ns itself is not taken.
+// Sets the reference time (default: the first time of the source): rows whose
+// time is more than 18 years from it are bad ("zero_time", "absurd_time"). A
+// time beyond 2^62 ns is ignored.
 void import_near(import_job *job, int64_t time_ns);
 
-// "TOOL: FILE: message"; returns false.
+// Prints "TOOL: FILE: message" on stderr; returns false.
 __attribute__((format(printf, 2, 3))) bool import_fail(import_job *job,
                                                        const char *format, ...);
-bool import_out_of_memory(import_job *job); // likewise
-// To be called now and then while reading: how far the source is read, or
-// what the format itself counts (total 0: unknown).
+bool import_out_of_memory(import_job *job); // the same, for memory
+// Formats call one of these regularly while they read: import_progress shows
+// how far the source is read; the other one a count of the format's own (total
+// 0: unknown).
 void import_progress(import_job *job);
 void import_progress_of(import_job *job, uint64_t done, uint64_t total);
 
 /*
-    Counts a row that does not arrive: `cause` is a short name such as
-    "broken_row", "reversed_time", "no_time", "unknown_stream". `time` is when,
-    or IMPORT_NONE.
+    Counts a row that is lost. `cause` is a short name such as "broken_row",
+    "reversed_time", "no_time", "unknown_stream"; `time_ns` is the row's time or
+    IMPORT_NONE.
 */
 void import_bad(import_job *job, const char *cause, int64_t time_ns);
-// A row that arrives all the same: "duplicate_correlation", "bad_escape".
+// Counts a row that is kept in spite of a flaw: "duplicate_correlation",
+// "bad_escape".
 void import_flaw(import_job *job, const char *cause);
-// What there is no place for, by the source's own category (any bytes).
+// Counts a row that SBT has no place for, by the source's category (any bytes).
 void import_unowned(import_job *job, const char *category, size_t size);
 void import_unowned_many(import_job *job, const char *category, size_t size,
                          uint64_t count);
-// A guess: "event_record". Formats rarely need it; section 6 does it.
+// Counts an estimated value, such as "event_record". The functions of section 6
+// call it; formats rarely need to.
 void import_estimate(import_job *job, const char *what);
 
 /* ==== 4. Metadata, names ================================================= */
 
-// What makes a number (of a name, a site, a track) is called on its own: the
-// order of two in one list of arguments differs from compiler to compiler.
+// Never call two functions that create numbers (of names, sites, tracks) in one
+// argument list: compilers evaluate arguments in different orders, so that the
+// numbers in the trace would differ.
 
-// Of a track, or of the session (0). Keys are snake_case.
+// Adds metadata to a track, or to the session (track 0). Keys are snake_case.
 void import_meta_text(import_job *job, uint32_t track, const char *key,
                       const char *text, size_t size);
 void import_meta_int(import_job *job, uint32_t track, const char *key,
@@ -192,7 +200,8 @@ void import_meta_double(import_job *job, uint32_t track, const char *key,
                         double value);
 
 uint32_t import_name(import_job *job, const char *text, size_t size);
-// A zone's site: its name and its category (number of a name or 0).
+// Returns the site of zones with this name and category (numbers of names;
+// category 0: none).
 uint32_t import_site(import_job *job, uint32_t name, uint32_t category);
 uint32_t import_colored_site(import_job *job, uint32_t name, uint32_t category,
                              uint32_t color); // 0x00RRGGBB, 0: none
@@ -200,19 +209,19 @@ uint32_t import_colored_site(import_job *job, uint32_t name, uint32_t category,
 /* ==== 5. Tracks ========================================================== */
 
 /*
-    The track of an id, made at its first use. `process` may be IMPORT_NONE.
-    A stream without a context lies on its device, one with it on its context.
-    Names and flags may come at any time; what is set last counts.
+    Each returns the track of an id and creates it at first use. `process` may
+    be IMPORT_NONE. The parent of a stream is its context, or its device if it
+    has none. Names and flags may be set at any time; the last value counts.
 */
 uint32_t import_process(import_job *job, int64_t process);
 uint32_t import_thread(import_job *job, int64_t process, int64_t thread);
 uint32_t import_device(import_job *job, int64_t device);
-uint32_t import_known_device(import_job *job, int64_t device); // 0: not yet
+uint32_t import_known_device(import_job *job, int64_t device); // 0: none so far
 uint32_t import_context(import_job *job, int64_t device, int64_t context);
 uint32_t import_stream(import_job *job, int64_t device, int64_t context,
                        int64_t stream);
-// For rows that are no thread's: a track of type thread below `parent` by
-// this name, such as "CUPTI overhead" or "annotations, stream 7".
+// For rows that belong to no thread: returns a track of type thread below
+// `parent` with this name, such as "CUPTI overhead" or "annotations, stream 7".
 uint32_t import_lane(import_job *job, uint32_t parent, const char *name,
                      size_t size);
 uint32_t import_counter_track(import_job *job, uint32_t parent,
@@ -224,7 +233,8 @@ void import_track_flags(import_job *job, uint32_t track, uint64_t flags);
 
 /* ==== 6. Events ========================================================== */
 
-// An event that needs nothing else: zone, mark, counter, alloc, ... Counts it.
+// Writes and counts an event that needs no other treatment: zone, mark,
+// counter, alloc, ...
 void import_event(import_job *job, ts_event_kind kind, uint32_t track,
                   int64_t start_ns, int64_t duration_ns,
                   const ts_writer_value *values, size_t count);
@@ -233,20 +243,20 @@ void import_event_text(import_job *job, ts_event_kind kind, uint32_t track,
                        const ts_writer_value *values, size_t count,
                        const char *text, size_t text_size);
 
-// What is known of a collective; all 0: unknown.
+// What the source says of a collective; 0: unknown.
 typedef struct import_facts {
-    uint64_t communicator, sequence, size; // size: of the larger buffer, bytes
-    uint32_t name;                         // number of a ts_collective_kind's
-    uint32_t type;                         // of its elements
-    uint32_t ranks;                        // how many take part
-    uint32_t peer; // of a Send or Recv: the other's rank + 1
+    uint64_t communicator, sequence, size; // size: bytes of the larger buffer
+    uint32_t name;  // number of the name of a ts_collective_kind
+    uint32_t type;  // ts_collective_element
+    uint32_t ranks; // number of members
+    uint32_t peer;  // of a Send or Recv: rank of the other member + 1
 } import_facts;
 
 /*
-    A zone of a thread. GPU operations launched in it get its site (if it is
-    the innermost one then) and, if they are collectives, what `facts` knows
-    and they do not. facts: NULL for a zone that is no collective. Returns the
-    site, for the zone's arguments.
+    Adds a zone of a thread and returns its site, which the zone's arguments
+    need. GPU operations that are launched while it is the innermost zone get
+    its site; collectives among them also get the fields of `facts` that they
+    lack. facts: NULL if the zone is no collective.
 */
 uint32_t import_zone(import_job *job, uint32_t thread, int64_t start_ns,
                      int64_t duration_ns, uint32_t name, uint32_t category,
@@ -254,7 +264,7 @@ uint32_t import_zone(import_job *job, uint32_t thread, int64_t start_ns,
 void import_zone_at(import_job *job, uint32_t thread, int64_t start_ns,
                     int64_t duration_ns, uint32_t site,
                     const import_facts *facts);
-// An argument of a zone: of that track, start and site.
+// Adds an argument to the zone with this track, start and site.
 void import_zone_int(import_job *job, uint32_t thread, int64_t start_ns,
                      uint32_t site, uint32_t name, int64_t value);
 void import_zone_double(import_job *job, uint32_t thread, int64_t start_ns,
@@ -263,72 +273,75 @@ void import_zone_text(import_job *job, uint32_t thread, int64_t start_ns,
                       uint32_t site, uint32_t name, const char *text,
                       size_t size);
 
-// A call of a runtime or driver function. Correlation 0: none. The operations
-// of that correlation are its own, whether they came before or will come; a
-// second call of one correlation is written and counted as a flaw.
+// Adds a call of a runtime or driver function. Correlation 0: none. The
+// operations with that correlation id belong to the call, in whatever order
+// they are added. A second call with the same id is written and counted as a
+// flaw.
 void import_api_call(import_job *job, uint32_t thread, int64_t start_ns,
                      int64_t duration_ns, uint32_t name, uint64_t correlation,
                      uint64_t result);
 
 /*
-    A GPU operation. It is held back until import_operations_end, which gives
-    it the thread of its API call, finds the times of those that the source
-    knows only as calls, and writes all in order of their starts. All zeros but
-    kind, track and times is a complete operation.
+    A GPU operation. The job holds it back until import_operations_end, which
+    sets the thread of its API call, estimates the times of operations whose
+    source has only call times, and writes all in order of their starts. Kind,
+    track and times are required; everything else may be 0.
 */
 typedef struct import_operation {
     int64_t start_ns, duration_ns;
     int64_t queued_ns, submitted_ns; // 0: not recorded
     uint64_t correlation;            // 0: none
-    uint64_t size, address, source;  // copies, sets, allocations
-    uint64_t id;     // event; of a kernel: graph node; of a set: value
-    uint64_t record; // of a wait: correlation of its record
+    uint64_t size, address, source;  // copies, memsets, allocations
+    uint64_t id;     // event; of a kernel: graph node; of a memset: value
+    uint64_t record; // of a wait: correlation id of its record
     uint32_t track;  // stream, device or context
-    uint32_t thread; // (that of the API call)
-    uint32_t site;   // (that of the innermost zone at the API call)
+    uint32_t thread; // 0: that of the API call
+    uint32_t site;   // 0: that of the innermost zone at the API call
     uint32_t launch, name;
     uint32_t graph, peer, pool;
     uint8_t kind;   // ts_event_kind
     uint8_t type;   // of a copy
-    uint8_t memory; // kinds of memory, as the column
+    uint8_t memory; // kinds of memory, as in the column
     /*
-        The times above are those of the host call, because the source knows
-        no others. A record then happens when what was issued before it on its
-        stream has ended, or at the call if that is later; a wait begins by
-        the same rule and ends when its record has happened, at the latest
-        when the next operation on its stream began.
+        The times above are those of the host call, because the source has no
+        others; the real ones are estimated. A record completes when all
+        operations issued before it on its stream have ended, but not before
+        its call. A wait begins by the same rule and ends when its record
+        completes, at the latest when the next operation on its stream begins.
     */
     bool is_call_time;
 } import_operation;
 void import_gpu(import_job *job, const import_operation *operation);
-// A collective: its kind is TS_EVENT_COLLECTIVE.
+// Adds a collective; operation->kind must be TS_EVENT_COLLECTIVE.
 void import_gpu_collective(import_job *job, const import_operation *operation,
                            const import_facts *facts);
-// A kernel; one of a communication library becomes a collective of which its
-// name tells the kind and the type of elements.
+// Adds a kernel. A kernel of a communication library becomes a collective,
+// whose kind and element type are taken from the kernel's name.
 void import_kernel(import_job *job, import_operation *operation,
                    const char *name, size_t size);
-// A record that the source shows only by its waits, with the correlation of
-// its API call. May be said several times; what import_gpu gave comes first.
+// Adds an event record of which the source has only the waits and the
+// correlation id of its API call. Repeated calls are allowed; a record added as
+// an operation takes precedence.
 void import_event_record(import_job *job, uint32_t stream, uint64_t id,
                          uint64_t correlation);
-// A record whose call the source does not show either: it is taken to come
-// just before the call of the wait with that correlation.
+// Adds a record of which the source has no call either: it is placed just
+// before the call of the wait with this correlation id.
 void import_event_record_before(import_job *job, uint32_t stream, uint64_t id,
                                 uint64_t wait);
 
-// Writes what was held back. The core calls it after import() was true.
+// Writes the operations that were held back. The core calls it after import()
+// returned true.
 void import_operations_end(import_job *job);
 
-// The number of a launch configuration.
+// Returns the number of a launch configuration.
 uint32_t import_launch(import_job *job, const ts_launch_entry *launch);
 
 /* ==== 7. Collectives ===================================================== */
 
-// A number for a communicator by its name or id, never 0; 0 in the trace
-// means that the source does not tell.
+// Returns a number for a communicator by its name or id. Never 0, which means
+// in a trace that the communicator is unknown.
 uint64_t import_communicator(const char *name, size_t size);
-// The size of ts_collective_element's; 0: unknown.
+// Returns the size of a ts_collective_element in bytes; 0: unknown.
 uint32_t import_element_bytes(uint32_t element);
 
 #endif // TS_IMPORT_H

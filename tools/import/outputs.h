@@ -1,9 +1,9 @@
 /*
     outputs.h - the files that ts-import writes, and their names
 
-    Each source is first written under a temporary name beside its own. Only
-    when all are complete do they get their names, which depend on how many
-    there are and on the ranks found in them.
+    Each trace is first written under a temporary name in the folder of its
+    final name. When all are complete they are renamed; the final names depend
+    on the number of traces and on the ranks found in them.
 */
 #ifndef TS_TOOLS_IMPORT_OUTPUTS_H
 #define TS_TOOLS_IMPORT_OUTPUTS_H
@@ -12,37 +12,39 @@
 
 typedef struct import_output {
     char *temporary;
-    char *path;        // the name in the end
-    import_job *job;   // closed, readable; with the source's names below
-    char *from, *base; // of its source
+    char *path;        // the final name
+    import_job *job;   // closed but readable
+    char *from, *base; // names of its source
     uint64_t size;
 } import_output;
 
 typedef struct import_outputs {
     const cli_tool *tool;
     const char *wanted; // -o
-    bool is_folder;     // `wanted` is one
-    char *pattern;      // of temporary names: a number is put behind it
+    bool is_folder;     // `wanted` is a folder
+    char *pattern;      // prefix of temporary names; a number is appended
     import_output *outputs;
-    size_t count, begun; // begun: temporary files there may be
-    char *next;          // what import_outputs_next returned
-    import_file *inputs; // what is read, never to be replaced
+    size_t count, begun; // begun: upper bound of temporary files
+    char *next;          // the last result of import_outputs_next
+    import_file *inputs; // files that are read and must not be replaced
     size_t input_count;
 } import_outputs;
 
-// Whether `wanted` can be written at all; says why not.
+// Checks that `wanted` can be written; false with the reason on stderr.
 bool import_outputs_open(import_outputs *all);
-// A source is read: no output may replace its file. False: no memory.
+// Protects the file of a source from being replaced by an output. False: no
+// memory.
 bool import_outputs_spare(import_outputs *all, const import_source *source);
-// Where the next source is to be written; until the next call.
+// Returns the temporary path for the next trace, valid until the next call.
 const char *import_outputs_next(import_outputs *all);
-// It is complete: takes the job. False: no memory.
+// Adds a completed job, which it takes ownership of. False: no memory.
 bool import_outputs_add(import_outputs *all, import_job *job);
-// Gives them their names. False: said why; those that exist stay.
+// Renames all to their final names. False with the reason on stderr; files
+// already renamed are kept.
 bool import_outputs_name(import_outputs *all);
-// Removes what has no name yet.
+// Removes the temporary files that are not renamed yet.
 void import_outputs_release(import_outputs *all);
-// The same, and frees all.
+// Removes the same files and frees everything.
 void import_outputs_close(import_outputs *all);
 
 #endif // TS_TOOLS_IMPORT_OUTPUTS_H

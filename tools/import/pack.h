@@ -1,5 +1,5 @@
 /*
-    pack.h - numbers that wait, in few bytes
+    pack.h - a compact list of integers that can spill to a file
 */
 #ifndef TS_TOOLS_IMPORT_PACK_H
 #define TS_TOOLS_IMPORT_PACK_H
@@ -9,29 +9,30 @@
 #include <stdint.h>
 
 /*
-    Numbers of seven bits a byte, the lowest first, in blocks. Start with zeros.
-    Where a path is set, a megabyte is held and what is beyond lies in a file of
-    that name, which is gone from its folder at once: memory must not grow with
-    what waits. Without room for the file all is held after all.
+    Integers in LEB128 (seven bits in a byte, lowest first), in blocks. All
+    zeros is an empty list. If a path is set, only one megabyte is kept in
+    memory and the rest in a file of that name, which is unlinked right after
+    its creation, so that memory does not grow with the trace. If the file
+    cannot be written, everything is kept in memory.
 */
 typedef struct import_pack {
     const char *path;
-    uint64_t end;     // where the next number goes
-    bool broken;      // the file could not be read: what came of it is 0
-    uint8_t **blocks; // private, all that follow; NULL: it is in the file
+    uint64_t end;     // position of the next number
+    bool broken;      // the file could not be read: its numbers are 0
+    uint8_t **blocks; // private from here on; NULL: it is in the file
     size_t block_count, written, room;
     int file;       // 0: none
     uint8_t *cache; // blocks of the file
-    size_t *cached; // which, plus 1
+    size_t *cached; // their numbers, plus 1
 } import_pack;
 
 bool import_pack_put(import_pack *pack, uint64_t number); // false: no memory
-void import_pack_free(import_pack *pack); // leaves it empty, path and all
+void import_pack_free(import_pack *pack); // resets all fields, with the path
 
-// The number at *at, which moves to the next one.
+// Returns the number at position *at and moves *at to the next one.
 uint64_t import_pack_get(import_pack *pack, uint64_t *at);
 
-// Signed numbers whose amount is small as small numbers.
+// Zigzag encoding: signed integers near zero become small unsigned ones.
 static inline uint64_t import_fold(int64_t number)
 {
     return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);

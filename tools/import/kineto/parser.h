@@ -1,8 +1,8 @@
 /*
-    parser.h - between the files of the parser
+    parser.h - what the files of the parser share
 
-    json.c makes rows of what yajl finds, blocks.c feeds it,
-    flow.c takes the rows to the importer.
+    blocks.c feeds yajl with the file, json.c makes rows of its callbacks,
+    flow.c queues the rows for the importer. repair.c resumes after damage.
 */
 #ifndef TS_TOOLS_IMPORT_KINETO_PARSER_H
 #define TS_TOOLS_IMPORT_KINETO_PARSER_H
@@ -12,12 +12,12 @@
 #include <yajl/yajl_parse.h>
 
 enum {
-    BLOCK = 1 << 20,   // bytes held; a longer row cannot be mended
+    BLOCK = 1 << 20,   // bytes buffered; longer rows cannot be repaired
     PIECE = 256 << 10, // bytes read at a time
     TEXT = KINETO_ROW_TEXT,
-    VALUE = 65535,    // of one value
-    DEPTH = 256,      // of nesting
-    SILENT = 16 << 20 // bytes without a value or key: no JSON
+    VALUE = 65535,    // bytes of one value
+    DEPTH = 256,      // levels of nesting
+    SILENT = 16 << 20 // bytes without a value or key: not JSON
 };
 
 // Where in the file the parser is.
@@ -28,40 +28,40 @@ typedef enum kineto_state {
     IN_DEVICES,
     IN_ROW,
     IN_ARGS,
-    IN_NESTED, // in an array or object that becomes a text
+    IN_NESTED, // in an array or object that is kept as text
     AT_END
 } kineto_state;
 
 typedef struct kineto_parser {
     import_source *source;
     kineto_flow *flow;
-    kineto_row *row; // of the flow, as is `text`
+    kineto_row *row; // owned by the flow, as is `text`
     yajl_handle yajl;
     kineto_state place;
-    kineto_state list;    // where the row's end leads back to
-    kineto_state outside; // of IN_NESTED
+    kineto_state list;    // the state after the row's end
+    kineto_state outside; // the state after IN_NESTED
     bool is_array;        // the outermost value is the array of events
     bool events_seen;
     bool is_cut;        // the file ends early
-    uint64_t rows;      // that were lost
-    uint32_t depth;     // of IN_NESTED
+    uint64_t rows;      // lost rows
+    uint32_t depth;     // levels open in IN_NESTED
     bool comma;         // the next element of IN_NESTED needs one
-    bool is_done;       // mended text: its row came
-    bool full;          // the row's texts exceed their room
-    int field;          // of the key last seen; KINETO_FIELDS: "args", -1: none
-    kineto_value *into; // where the next value goes
-    char *text;         // of the row; texts do not move
+    bool is_done;       // of repaired text: its row is complete
+    bool full;          // the row's texts exceed KINETO_ROW_TEXT
+    int field;          // of the last key, as kineto_field_of
+    kineto_value *into; // where to store the next value
+    char *text;         // of the row; texts do not move once stored
     size_t text_size;
     uint8_t *block;
-    size_t size, at;         // read; given to yajl
-    size_t row_at;           // where the open row began; == at: none is open
-    bool row_open, row_lost; // lost: its beginning is not held any more
-    uint64_t fed, last_fed;  // bytes; at the last value
+    size_t size, at;         // bytes read; bytes passed to yajl
+    size_t row_at;           // start of the open row; == at: no row is open
+    bool row_open, row_lost; // lost: its start is no longer buffered
+    uint64_t fed, last_fed;  // bytes passed in total; until the last value
 } kineto_parser;
 
-// A new yajl at the start of a file; false: no memory.
+// Creates a yajl parser for the start of a file; false: no memory.
 bool kineto_parser_start(kineto_parser *parser);
-// One that is inside the array of events.
+// The same, but inside the array of events.
 bool kineto_parser_start_in_events(kineto_parser *parser);
 
 #endif // TS_TOOLS_IMPORT_KINETO_PARSER_H

@@ -1,13 +1,13 @@
 /*
     nsys.h - what the files of the Nsight Systems importer share
 
-    nsys.c         the format: who is who (processes, devices, streams)
-    metadata.c   what the file says about itself and the machine
-    gpu.c     what ran on devices
-    events.c  which call recorded what a wait waits for
-    host.c    calls of functions, samples of counters
-    nvtx.c    ranges and marks that programs make
-    payload.c what ranges carry in binary form
+    nsys.c      the format; processes, devices, streams
+    metadata.c  the session, the machine and its devices
+    gpu.c       operations of devices
+    events.c    finds the event record of each event wait
+    host.c      API calls, samples of counters
+    nvtx.c      NVTX ranges and marks
+    payload.c   binary payloads of NVTX ranges
 */
 #ifndef TS_TOOLS_IMPORT_NSYS_NSYS_H
 #define TS_TOOLS_IMPORT_NSYS_NSYS_H
@@ -15,17 +15,17 @@
 #include "tools/import/map.h"
 #include "tools/import/sqlite.h"
 
-// A stream on which operations lie.
+// A stream that has operations.
 typedef struct nsys_lane {
     int64_t process, device, context, stream; // of the source
     uint32_t track;
-    bool listed; // the file tells its flags
+    bool listed; // the file has its flags
     uint64_t flags;
 } nsys_lane;
 
 enum { NSYS_CACHE = 64 };
 
-typedef struct nsys_gpu_of { // which GPU a process calls by a number
+typedef struct nsys_gpu_of { // the GPU behind a process's CUDA device number
     int64_t process, cuda, gpu;
 } nsys_gpu_of;
 
@@ -46,37 +46,40 @@ typedef struct nsys {
     nsys_gpu_of *gpus;
     size_t gpu_count;
 
-    struct nsys_field *fields; // of payloads, by domain and schema
+    struct nsys_field *fields; // of payloads, sorted by domain and schema
     size_t field_count, field_room;
 
-    cli_map calls;   // by nameId: number of the name without its version
-    cli_map records; // by process and eventSyncId: correlation
-    cli_map late;    // by correlation: index into events, from 1
+    cli_map calls;   // by nameId: number of the name, less its version suffix
+    cli_map records; // by process and eventSyncId: correlation id
+    cli_map late;    // by correlation id: index into events + 1
     import_operation *events;
     size_t event_count;
 } nsys;
 
-// The number of a name: of SBT, of a text of ours.
+// Returns the trace's number of a name.
 uint32_t nsys_name(nsys *n, const char *text);
 
-// Index from 0 of the process of a globalPid or globalTid; IMPORT_NONE is 0.
+// Returns the index, from 0, of the process of a globalPid or globalTid.
+// IMPORT_NONE gives 0.
 int64_t nsys_process(nsys *n, int64_t global);
-// Its identifier as the operating system has it.
+// Returns its process id in the operating system.
 int64_t nsys_pid(int64_t global);
-// 0: IMPORT_NONE, which is counted as bad.
+// Returns the track of a globalTid. IMPORT_NONE gives 0 and counts a bad row.
 uint32_t nsys_thread(nsys *n, int64_t global, int64_t time_ns);
-// Correlations (events, ...) are those of a process.
+// Makes an id of one process (a correlation id, an event) unique in the trace.
 uint64_t nsys_id(nsys *n, int64_t global, int64_t id);
-// The device of a context as work on it tells, else `device`: rows of events
-// and of synchronisation have 0 there, whatever the device.
+// Returns the device of a context, as reported by rows of work
+// (nsys_report_device); `device` if there are none. Rows of events and
+// synchronisations have device 0 whatever the real one is.
 int64_t nsys_device(nsys *n, int64_t global, int64_t context, int64_t device);
 void nsys_report_device(nsys *n, int64_t global, int64_t context,
                         int64_t device);
-// The track of an operation; 0: no device, which is counted as bad.
+// Returns the track of an operation. 0 if it has no device; the row is counted
+// as bad.
 uint32_t nsys_stream(nsys *n, int64_t global, int64_t device, int64_t context,
                      int64_t stream, int64_t time_ns);
 
-// What a field of a payload means, if NCCL says it.
+// The meaning of a field in payloads of NCCL.
 typedef enum nsys_meaning {
     NSYS_ANYTHING,
     NSYS_COMMUNICATOR,
@@ -84,28 +87,31 @@ typedef enum nsys_meaning {
     NSYS_PEER
 } nsys_meaning;
 
-enum { NSYS_VALUES = 32 }; // of one payload; others are left out
+enum { NSYS_VALUES = 32 }; // values of a payload; further ones are ignored
 typedef struct nsys_value {
-    uint32_t name; // of SBT
+    uint32_t name; // number in the trace
     nsys_meaning meaning;
     bool is_real;
-    double real;   // if it is
-    uint64_t bits; // if not
+    double real;   // if is_real
+    uint64_t bits; // otherwise
 } nsys_value;
 
-// Reads the layouts of payloads; then values of one. 0: nothing that is known.
+// Reads the layouts of payloads.
 void nsys_read_payloads(nsys *n);
+// Decodes the values of a payload; returns their count, 0 if its layout is
+// unknown.
 size_t nsys_decode(const nsys *n, const uint8_t *bytes, size_t size,
                    nsys_value values[NSYS_VALUES]);
 
-// Where no table tells the calls of records: by their order.
+// For files without a table that links records to calls: links them by their
+// order.
 void nsys_guess_records(nsys *n);
 
 void nsys_read_about(nsys *n);
 void nsys_read_gpu(nsys *n);
 void nsys_read_nvtx(nsys *n);
 void nsys_read_host(nsys *n);
-// Kinds of memory of the file as SBT's: 0 to 5.
+// Converts a memory kind of the file to SBT's, 0 to 5.
 uint8_t nsys_memory(int64_t kind);
 
 #endif // TS_TOOLS_IMPORT_NSYS_NSYS_H
