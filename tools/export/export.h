@@ -1,16 +1,16 @@
 /*
-    export.h - what the exporters share
+    export.h - the interface between the walk over a trace and the formats
 
-    A trace is walked once, in order of time:
+    The walk reads a trace once, in order of time:
 
         ts_cursor -> walk.c -> slices, instants, samples -> a format
-                     links.c: which launch led to which GPU operation
+                     links.c: which call launched which GPU operation
 
     A *lane* is a row of the output on which slices nest properly. A thread, a
     stream or any other *row* starts with one lane and gets more where slices
     overlap without nesting, or nest deeper than viewers allow. A format
-    (perfetto.c, chrome.c) knows lanes and items and nothing of SBT's events;
-    a further one is a file with an export_format and a line in ts-export.c.
+    (perfetto.c, chrome.c) depends on lanes and items, not on SBT's events. To
+    add one, write a file with an export_format and list it in ts-export.c.
 
     Memory: the open slices, the live allocations (for the running counters),
     about 100 bytes for each GPU operation (for the arrows), a few blocks of
@@ -29,12 +29,13 @@ typedef enum export_arg_type {
     EXPORT_UINT,
     EXPORT_DOUBLE,
     EXPORT_TEXT,
-    EXPORT_ADDRESS, // a number best shown in hexadecimal
+    EXPORT_ADDRESS, // a number shown in hexadecimal
     EXPORT_TRUE,
-    EXPORT_TRIPLE // three u32, as a grid's
+    EXPORT_TRIPLE // three u32, such as a grid's size
 } export_arg_type;
 
-// Names of arguments that are ours, not the program's. At most 63.
+// Arguments that the exporter names itself, unlike those of the program. At
+// most 63.
 #define EXPORT_ARGS(X) \
     X(CORRELATION, "correlation") \
     X(QUEUED_NS, "queued_ns") \
@@ -79,7 +80,7 @@ typedef enum export_arg_type {
     X(COLOR, "color")
 
 typedef enum export_arg_name {
-    EXPORT_ARG_OTHER, // `name` has it
+    EXPORT_ARG_OTHER, // see `name`
 #define X(id, text) EXPORT_ARG_##id,
     EXPORT_ARGS(X)
 #undef X
@@ -94,7 +95,7 @@ void export_put_arg_name(export_buffer *buffer, const struct export_arg *arg);
 typedef struct export_arg {
     ts_text name;    // lives as long as the trace
     uint8_t known;   // export_arg_name
-    uint16_t repeat; // of the same name before: "text", "text 2", ...
+    uint16_t repeat; // earlier arguments with this name: "text", "text 2", ...
     export_arg_type type;
     uint32_t next; // private to walk.c
     union {
@@ -106,36 +107,36 @@ typedef struct export_arg {
     } u;
 } export_arg;
 
-// Arguments that many items have alike, such as a kernel's configuration: what
-// a format makes of them once it can use again, by their number.
+// Arguments that many items share, such as a kernel's configuration. A format
+// can encode them once and reuse the result, by `id`.
 typedef struct export_shared {
     uint32_t id; // 1, 2, ...
     uint32_t count;
-    const export_arg *args; // ours and without repeats; live until the end
-    ts_text name;           // what a kernel is called; else empty
+    const export_arg *args; // known names without repeats; live until the end
+    ts_text name;           // of a kernel; else empty
 } export_shared;
 
 /*
-    Arrows go from every item with `source` to those whose `target` is the
-    same number; both are 0 without one. `fan_out` arrows leave an item; the
-    first to arrive has `arrow` 0, and so on.
-    FLOW events are arrows too; they have `flow` and `phase` instead.
+    Arrows go from the item whose `source` is a number to the items whose
+    `target` is the same number; 0: no arrow. `fan_out` is the number of arrows
+    that leave an item; the items where they arrive have `arrow` 0, 1, ...
+    FLOW events are arrows too, with `flow` and `phase` instead.
 */
 typedef struct export_arrows {
     uint64_t source, target;
     uint32_t fan_out, arrow;
-    // The clocks disagree: the operation seems to begin before its launch
-    // does, at source_ns. An arrow that arrives where the slice begins would
-    // be gone before it came.
+    // The clocks disagree: the operation seems to begin before its launch,
+    // which is at source_ns. An arrow to the beginning of the slice would
+    // arrive before it left.
     bool is_late;
-    bool has_late; // one of those that leave here
+    bool has_late; // is_late holds for one of the arrows that leave here
     int64_t source_ns;
     uint64_t flow;
     ts_phase phase; // 0: no flow
 } export_arrows;
 
-// Numbers of arrows. Those of flows have the highest bit and are spread over
-// all others: the program's own may be any. Source: Vigna's splitmix64.
+// Returns the number of a flow's arrows: a hash with the highest bit set,
+// because programs may choose any flow id. Source: Vigna's splitmix64.
 static inline uint64_t export_flow_number(uint64_t flow)
 {
     uint64_t x = flow + UINT64_C(0x9E3779B97F4A7C15);
@@ -144,33 +145,34 @@ static inline uint64_t export_flow_number(uint64_t flow)
     return (x ^ x >> 31) | UINT64_C(1) << 63;
 }
 
-// Those of launches are small: most of their bytes are zero.
+// Returns the number of a launch's arrow. It is small, so most of its bytes are
+// zero.
 static inline uint64_t export_launch_number(uint64_t source, uint32_t arrow)
 {
     return (source | (uint64_t)arrow << 32) & INT64_MAX;
 }
 
-#define EXPORT_OPEN_END INT64_MAX // the end of a slice is not known yet
+#define EXPORT_OPEN_END INT64_MAX // the end of the slice is still unknown
 
 typedef struct export_item {
     int64_t start_ns, end_ns;
-    uint32_t site;    // gives name, category, place, colour; 0: none
+    uint32_t site;    // has name, category, place, colour; 0: none
     bool name_kept;   // name lives as long as the trace
-    bool name_shared; // it is a kernel, and its name that of `shared`
-    bool is_log;      // a message: the name is its text
-    ts_text name;     // if size is not 0, instead of the site's
-    ts_text category; // likewise; lives as long as the trace
+    bool name_shared; // of a kernel whose name is shared->name
+    bool is_log;      // a message; name is its text
+    ts_text name;     // replaces the site's name if not empty
+    ts_text category; // replaces the site's; lives as long as the trace
     uint32_t stack;
     uint32_t arg_count;
     const export_arg *args;      // valid during the call
-    const export_shared *shared; // more of them, behind those; may be NULL
+    const export_shared *shared; // further arguments, after `args`; may be NULL
     export_arrows arrows;
 } export_item;
 
 /* ==== 2. Lanes =========================================================== */
 
-// What a track is called: devices with their number, because two of a kind
-// have the same name; unnamed ones by what they are and their number.
+// Appends a track's name. Devices get their number, because two of one model
+// have the same name; unnamed tracks get their type and number.
 void export_put_track_name(export_buffer *buffer, const ts_track *track);
 
 typedef enum export_lane_kind {
@@ -179,30 +181,30 @@ typedef enum export_lane_kind {
     EXPORT_DEVICE, // a heading for streams
     EXPORT_GROUP,  // a heading within a process
     EXPORT_ROW,    // a stream, frames, allocations, losses
-    EXPORT_ASYNC,  // spans: slices whose end is not known when they begin
+    EXPORT_ASYNC,  // spans: slices whose end is unknown when they begin
     EXPORT_COUNTER
 } export_lane_kind;
 
 typedef struct export_open { // a slice that has begun
     int64_t start_ns, end_ns;
-    uint64_t late_arrow; // number of an arrow that arrives at its end, 0 none
-    bool is_unfinished;  // it ends only because the trace does
+    uint64_t late_arrow; // arrow that arrives at its end; 0: none
+    bool is_unfinished;  // it ends only because the trace ends
 } export_open;
 
 typedef struct export_lane {
-    // What every event touches.
-    void *state;            // the format's
+    // Fields used for every event:
+    void *state;            // private to the format
     export_open *open;      // innermost last
     size_t depth, capacity; // of `open`
     uint32_t id;            // 1, 2, ... in the order of their definition
     export_lane_kind kind;
     const struct export_lane *parent;
-    const struct export_lane *first; // of the same row, NULL if it is this
+    const struct export_lane *first; // first lane of the row; NULL: this one
     ts_text name;
     ts_text unit;     // counters
     bool rate;        // counters: per second
-    uint64_t process; // number of the process
-    uint64_t number;  // of a thread
+    uint64_t process; // process id
+    uint64_t number;  // thread id
     struct export_row *row;
     struct export_lane *next_free; // spans
 } export_lane;
@@ -229,77 +231,80 @@ typedef enum export_packing {
 #define EXPORT_BLOCK_BYTES (256u << 10)
 
 /*
-    Opens an output (path "-": stdout) for writing. A regular file appears
-    under its name only when export_out_close succeeds; until then, and if a
-    tool fails or is interrupted, there is no file but the one of before.
-    *error: what failed, with errno; NULL is returned then.
+    Opens an output (path "-": stdout) for writing. A regular file is created or
+    replaced under its name only when export_out_close succeeds; a tool that
+    fails or is interrupted leaves an existing file as it was. Returns NULL on
+    failure; *error is what failed, with errno set.
 */
 export_out *export_out_open(const ts_output *output, export_packing packing,
                             const char **error);
 
-// Takes the contents of a block, which is empty afterwards. Packing and
-// writing happen on a thread of their own.
+// Moves the contents of a block to the output; the block is empty afterwards.
+// A thread of the output packs and writes them.
 void export_out_block(export_out *out, export_buffer *block);
-// 0, or the errno of the first failure.
+// Returns 0, or the errno of the first failure.
 int export_out_error(export_out *out);
-// Finishes the file, or removes it when `keep` is false or something failed.
+// Completes the file, or removes it if `keep` is false or anything failed.
+// Returns as export_out_error.
 int export_out_close(export_out *out, bool keep);
 
 /* ---- pack.c ------------------------------------------------------ */
 
 typedef struct export_packer export_packer;
 
-// Whether this build compresses: it does with zlib.
+// Whether this build can compress, that is, has zlib.
 extern const bool export_packs;
 
-// A packer for blocks of packets or of a gzip file. NULL: no memory.
+// Creates a packer for blocks of packets or of a gzip file. NULL: no memory.
 export_packer *export_packer_open(export_packing packing);
-// Appends a block as a zlib stream of its own. false: no memory.
+// Compresses a block to one zlib stream and appends it. False: no memory.
 bool export_pack_packets(export_packer *packer, export_buffer *to,
                          const export_buffer *from);
-// Appends what is ready of the gzip file; all of it with the `last` block.
+// Compresses a block and appends the finished bytes of the gzip file; with the
+// `last` block, all of them.
 void export_pack_gzip(export_packer *packer, export_buffer *to,
                       const export_buffer *from, bool last);
-void export_packer_close(export_packer *packer); // NULL is fine
+void export_packer_close(export_packer *packer); // NULL is allowed
 
 /* ==== 4. Formats ========================================================= */
 
 typedef struct export_options {
-    int64_t from_ns, to_ns; // what touches [from, to); both 0: everything
-    bool no_args;           // no arguments and source locations
-    bool no_flows;          // no arrows
+    int64_t from_ns,
+        to_ns;     // exports what overlaps [from, to); both 0: everything
+    bool no_args;  // leave out arguments and source locations
+    bool no_flows; // leave out arrows
     void (*progress)(void *user, int64_t now_ns); // may be NULL
     void *user;
 } export_options;
 
-// What a format writes to and asks.
+// What a format gets to write an export.
 typedef struct export_target {
     ts_reader *reader;
     const export_options *options;
     export_out *out;
-    int64_t shift_ns; // add it to every time: none is negative then
+    int64_t shift_ns; // added to every time, so that none is negative
     int64_t first_ns, last_ns;
 } export_target;
 
 /*
-    Calls come in this order on each lane: start times and ends never fall, a
-    slice ends before the one around it. `slice` is called when it begins;
-    `end` at its end, for every slice, innermost first.
+    On each lane times never decrease, and a slice ends before the slice that
+    encloses it. `slice` is called where a slice begins, `end` where it ends,
+    innermost first.
 */
 typedef struct export_format {
     const char *name;
     const char *const *suffixes; // ends with NULL
-    export_packing packing;      // how it is compressed, if it is
+    export_packing packing;      // how it is compressed, if requested
     void *(*open)(const export_target *target);
     void (*lane)(void *self, export_lane *lane);
     void (*slice)(void *self, export_lane *lane, const export_item *item);
     void (*end)(void *self, export_lane *lane, const export_open *slice);
     void (*instant)(void *self, export_lane *lane, const export_item *item);
-    // `type` is TS_VALUE_INT or TS_VALUE_DOUBLE, bits as in the trace.
+    // type: TS_VALUE_INT or TS_VALUE_DOUBLE; bits: the value as in the trace.
     void (*sample)(void *self, export_lane *lane, int64_t time_ns,
                    ts_value_type type, uint64_t bits);
-    void (*free_lane)(void *self, export_lane *lane); // its state
-    void (*close)(void *self); // writes what is left and frees everything
+    void (*free_lane)(void *self, export_lane *lane); // frees lane->state
+    void (*close)(void *self); // writes the rest and frees everything
 } export_format;
 
 extern const export_format export_perfetto, export_chrome;
@@ -311,33 +316,35 @@ typedef struct export_counts {
 } export_counts;
 
 /*
-    Exports the reader's trace. Damaged chunks are left out, reported in the
-    output, and by the result.
-    Errors: of ts_cursor_open and the first damage that the walk met.
+    Exports the reader's trace. Damaged chunks are left out; the output and the
+    result report them.
+    Errors: those of ts_cursor_open, and the first damage in the walk.
 */
 ts_result export_walk(ts_reader *reader, const export_format *format,
                       export_out *out, const export_options *options,
                       export_counts *counts);
 
-// Name and category of an item, from its site where it has none itself.
+// Return the name and the category of an item: its own, else its site's.
 ts_text export_item_name(const ts_reader *reader, const export_item *item);
 ts_text export_item_category(const ts_reader *reader, const export_item *item);
 
-// A function of a frame as text: "work", or "libx.so+0x1f20". at: 0 is the
-// innermost of symbolize_depth.
+// Appends the name of a frame's function: "work", or "libx.so+0x1f20". at:
+// which of its symbolize_depth functions; 0 is the innermost.
 void export_put_frame(export_buffer *buffer, const ts_reader *reader,
                       const ts_frame_entry *frame, uint32_t at);
 
 /* ==== 6. Feed ============================================================ */
 
-// As ts_cursor_open and _close; closed as well where memory ends.
+// As ts_cursor_open and ts_cursor_close; the cursor is also closed if the
+// export runs out of memory.
 ts_result export_cursor_open(ts_cursor **cursor, ts_reader *reader,
                              const ts_filter *filter);
 void export_cursor_close(ts_cursor *cursor);
 
 /*
-    A cursor that yields open zones as what they are: as long as the trace, at
-    the place of their start, before what they enclose, and in any time range.
+    A cursor over events that also yields zones still open at the end of the
+    trace: with the trace's end as theirs, in order of their starts, before the
+    events that they enclose, whatever the time range.
 */
 typedef struct export_feed export_feed;
 
@@ -350,15 +357,15 @@ void export_feed_close(export_feed *feed); // NULL is allowed
 /* ==== 7. Links =========================================================== */
 
 /*
-    Which API call or zone launched which GPU operation: the API call with the
-    same correlation on the same thread, else the innermost zone that holds
-    the moment when the operation was queued.
+    Finds the API call or zone that launched a GPU operation: the API call with
+    the same correlation id on the same thread, else the innermost zone that was
+    open when the operation was queued.
 */
 typedef struct export_links export_links;
 
-// filter: that of the walk.
+// filter: the same as for the walk.
 export_links *export_links_open(ts_reader *reader, const ts_filter *filter);
-// To be called for each event of the walk, in order; sets its arrows.
+// Sets the arrows of an event. Call it for each event of the walk, in order.
 void export_links_next(export_links *links, const ts_event *event,
                        export_arrows *arrows);
 void export_links_close(export_links *links); // NULL is allowed

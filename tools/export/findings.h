@@ -1,16 +1,16 @@
 /*
-    findings.h - what a trace lost, and where it is damaged
+    findings.h - losses and damage of a trace as items
 */
 #ifndef TS_TOOLS_EXPORT_FINDINGS_H
 #define TS_TOOLS_EXPORT_FINDINGS_H
 
 #include "tools/export/args.h"
 
-// Losses and stalls as slices beside the track that had them; those outside
-// the range stay out, so that they do not widen the picture.
+// Adds losses and stalls as slices on rows next to their tracks. Those outside
+// the range are left out, because they would widen the displayed range.
 void export_show_losses(export_rows *rows, export_args *args,
                         const export_options *options);
-// Damage as instants at the time that the file had reached there.
+// Adds damage as instants, at the time of the events before it in the file.
 void export_show_damage(export_rows *rows, export_args *args,
                         const export_options *options);
 

@@ -1,7 +1,7 @@
 /*
-    perfetto.h - what the parts of Perfetto's format share
+    perfetto.h - what the files of the Perfetto format share
 
-    Field numbers are those of perfetto's protos/perfetto/trace/:
+    Source of the field numbers: perfetto's protos/perfetto/trace/:
     trace_packet, track_event, debug_annotation, interned_data and others.
 */
 #ifndef TS_EXPORT_PERFETTO_H
@@ -68,39 +68,39 @@ enum { // DebugAnnotation
 
 enum { CLOCK_BOOT = 6, CLOCK_REAL = 1, CLOCK_OURS = 64 };
 
-// What a sequence knows of a site, so that a zone costs one look-up.
+// A site as a sequence has defined it; a zone then costs one lookup.
 typedef struct known_site {
     uint32_t name, category, place;
 } known_site;
 
-typedef struct bit_set { // of any numbers
+typedef struct bit_set { // a set of numbers
     uint64_t *words;
     size_t count; // of words
 } bit_set;
 
 /*
-    The packets of a lane's kernels, but for the numbers in them. A number has
-    as many bytes as the widest of its kind on the lane so far: packets of one
-    size repeat all else in its place.
+    A template of the packets of a lane's kernels, to be filled with numbers.
+    Each number takes as many bytes as the widest of its kind on the lane so
+    far, so that packets have one size and compress well.
 */
 enum { STENCIL_ARGS = 6 };
 
 typedef struct stencil {
-    struct stencil_piece { // what stands before each number; then the rest
+    struct stencil_piece { // the bytes before each number; the last: the rest
         uint8_t bytes[16], size;
     } pieces[STENCIL_ARGS + 2], end[2];
     struct stencil_arg {
-        uint64_t most; // that fits its width
+        uint64_t most; // largest number that fits the width
         uint8_t name;
         uint8_t type;
         uint8_t width;
     } args[STENCIL_ARGS];
     uint32_t arg_count;
-    uint32_t size;    // of a packet up to its form
-    uint8_t event_at; // place of the event's size
+    uint32_t size;    // bytes of a packet up to its form
+    uint8_t event_at; // offset of the event's size
     bool has_arrow;
-    bool last; // the last slice that began was made from it
-    // The widest so far: times, durations, arguments by their names.
+    bool last; // the last slice was made from it
+    // Widest so far, in bytes: times, durations, arguments by name.
     uint8_t time, duration, widths[EXPORT_ARG_LIMIT];
 } stencil;
 
@@ -108,28 +108,28 @@ typedef struct sequence {
     uint32_t id;
     bool begun;
     int64_t last_ns;
-    // Packets of one lane are alike: they go into the block some at a time.
+    // Packets of one lane are similar and compress best together, so they are
+    // moved to the block in groups.
     export_buffer packets;
     stencil stencil;
-    bit_set forms;        // those whose names are defined
-    uint64_t arg_names;   // bit n: our name n is defined
+    bit_set forms;        // forms whose names are defined
+    uint64_t arg_names;   // bit n: export_arg_name n is defined
     const char *category; // the last one, and its number
     uint32_t category_number;
     bit_set defined[INTERNED_ARG_NAME + 1]; // categories, names, argument names
-    uint32_t counts[INTERNED_KINDS];        // of the others: numbers given out
-    export_map stacks;                      // stack -> number
-    export_map sites;                       // site -> index + 1
+    uint32_t counts[INTERNED_KINDS]; // of the other kinds: numbers in use
+    export_map stacks;               // stack -> number
+    export_map sites;                // site -> index + 1
     known_site *known;
     size_t known_count, known_capacity;
 } sequence;
 
-// A kernel's name and category, and the arguments that it shares with others,
-// as they stand in each event; or the arguments alone. The first two are made
-// from stencils: the beginnings and the ends of slices.
+// The encoded bytes of an export_shared as they appear in each event: a
+// kernel's name and category with the shared arguments, or the arguments alone.
 typedef struct shared_form {
     export_buffer bytes;
-    uint64_t arg_names;     // bits, as in a sequence
-    ts_text name, category; // empty: not in it
+    uint64_t arg_names;     // bit set, as in a sequence
+    ts_text name, category; // empty: not encoded
 } shared_form;
 
 typedef struct perfetto {
@@ -138,16 +138,16 @@ typedef struct perfetto {
     export_out *out;
     export_buffer block; // whole packets
     uint32_t lane_count;
-    export_buffer event;              // TrackEvent that is being made
-    export_buffer interned;           // InternedData of its packet
-    export_map texts;                 // address of a text and kind -> number
-    uint32_t counts[INTERNED_KINDS];  // numbers given out to them
+    export_buffer event;              // the TrackEvent in progress
+    export_buffer interned;           // the InternedData of its packet
+    export_map texts;                 // address and kind of a text -> number
+    uint32_t counts[INTERNED_KINDS];  // numbers in use
     shared_form *forms;               // by twice the number of what is shared,
     size_t form_count, form_capacity; // plus 1 with a kernel's name
     bool no_args;
 } perfetto;
 
-// Hands on a full block.
+// Passes a full block to the output.
 static inline void perfetto_flush(perfetto *p)
 {
     if (p->block.size < EXPORT_BLOCK_BYTES) return;
@@ -165,10 +165,11 @@ static inline uint64_t perfetto_time(const perfetto *p, int64_t time_ns)
     return (uint64_t)time_ns + (uint64_t)p->target->shift_ns;
 }
 
-// perfetto_tracks.c: clocks and what is known about the session; the track of
-// a lane, with its sequence; an entry of a ClockSnapshot.
+// perfetto_tracks.c: writes the clocks and the facts about the session.
 void perfetto_head(perfetto *p);
+// Defines the track of a lane, with its sequence.
 void perfetto_lane(void *self, export_lane *lane);
+// Adds an entry to a ClockSnapshot.
 void perfetto_put_clock(export_buffer *b, uint32_t clock, uint64_t time);
 
 // perfetto.c: moves a lane's packets into the block.
@@ -183,10 +184,12 @@ static inline void perfetto_packet_added(perfetto *p, sequence *s)
         perfetto_flush_lane(p, s);
 }
 
-// perfetto_stencil.c: a kernel whose names the lane knows; false if it is none,
-// or has more than numbers. The end of the slice that was begun by that; false
-// if it is too long.
+// perfetto_stencil.c. Writes the start of a kernel's slice from the lane's
+// stencil; false if the item does not fit it (no kernel, names that are not
+// defined yet, arguments other than numbers).
 bool perfetto_stencil_slice(perfetto *p, sequence *s, const export_item *item);
+// Writes the end of the slice that was begun by it; false if the duration
+// is too long for a stencil.
 bool perfetto_stencil_end(perfetto *p, sequence *s, int64_t time_ns);
 
 /* ---- perfetto_intern.c -------------------------------------------------- */
@@ -197,16 +200,17 @@ static inline bool perfetto_bit_set_has(const bit_set *set, uint32_t number)
     return at < set->count && set->words[at] >> number % 64 & 1;
 }
 
-// Adds a number; false if it was there.
+// Adds a number; false if the set had it.
 bool perfetto_bit_set_add(bit_set *set, uint32_t number);
-// Defines a text in the packet that is being made.
+// Defines a text in the packet in progress, with this number.
 void perfetto_define_as(perfetto *p, uint32_t kind, uint32_t number,
                         ts_text text);
-// The same with a new number, which it returns.
+// The same with a new number, which is returned.
 uint32_t perfetto_define(perfetto *p, sequence *s, uint32_t kind, ts_text text);
-// The number of a text that lives as long as the trace, 0 for an empty one.
+// Returns the number of a text that lives as long as the trace; 0 if it is
+// empty.
 uint32_t perfetto_number_of(perfetto *p, uint32_t kind, ts_text text);
-// The same for use on a lane, where it is defined by its first use.
+// The same for a lane: defines the text at its first use there.
 uint32_t perfetto_intern(perfetto *p, sequence *s, uint32_t kind, ts_text text);
 uint32_t perfetto_intern_category(perfetto *p, sequence *s, ts_text text);
 known_site perfetto_intern_site(perfetto *p, sequence *s, uint32_t id);

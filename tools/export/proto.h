@@ -1,8 +1,8 @@
 /*
     proto.h - writing protobuf messages into a buffer
 
-    Source: protobuf.dev, "Encoding". A message's size stands before it; one
-    byte is left for it, and the message moves when that was not enough.
+    Source: protobuf.dev, "Encoding". A message is preceded by its size. One
+    byte is reserved for it; the message is moved if that is not enough.
 */
 #ifndef TS_TOOLS_EXPORT_PROTO_H
 #define TS_TOOLS_EXPORT_PROTO_H
@@ -11,7 +11,7 @@
 
 enum { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2 };
 
-// Writes at a place with room for 10 bytes; returns the end.
+// Writes a varint of at most 10 bytes; returns the end.
 static inline uint8_t *proto_put(uint8_t *to, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)
@@ -61,7 +61,7 @@ static inline void proto_double(export_buffer *b, uint32_t field, double value)
     proto_fixed64(b, field, bits);
 }
 
-// Returns where the message begins, for proto_end.
+// Begins a message; returns its position for proto_end.
 static inline size_t proto_begin(export_buffer *b, uint32_t field)
 {
     proto_tag(b, field, PROTO_BYTES);
@@ -76,7 +76,7 @@ static inline void proto_end(export_buffer *b, size_t begin)
         b->data[begin - 1] = (uint8_t)size;
         return;
     }
-    size_t more = 0; // bytes that the size needs beyond one
+    size_t more = 0; // bytes of the size beyond the reserved one
     for (size_t rest = size >> 7; rest; rest >>= 7)
         more++;
     export_room(b, more);
