@@ -1,38 +1,40 @@
 /*
-    report_parts.h - private: what the ways of telling a difference share
+    report_parts.h - private: shared by the report, JUnit and Markdown outputs
 */
 #ifndef TS_TOOLS_DIFF_REPORT_PARTS_H
 #define TS_TOOLS_DIFF_REPORT_PARTS_H
 
 #include "tools/diff/diff.h"
 
-// The metric by which a subject is compared first.
+// Returns the main metric of a subject.
 diff_metric diff_main(diff_subject subject);
-// "slower", "fewer", "fewer, each slower", "noise", "new": each with the test
-// of what it says.
+// Returns the verdict on a row: "slower", "fewer", "fewer, each slower",
+// "noise", "new". Each word rests on the test of its own metric.
 cli_text diff_word(const diff *d, const diff_row *row);
-// "a step", "a found step", "all": what the values of a row are of.
+// Returns what the values of a row count: "a step", "a found step", "all".
 const char *diff_unit(const diff *d, const diff_row *row);
-// The first row of a subject, which may be its only one, or NULL.
+// Returns the first (or only) row of a subject, or NULL.
 const diff_row *diff_single(const diff *d, diff_subject subject);
-// Whether anything of some subjects (bits) is not the same.
+// Whether any row of some subjects (bits) differs.
 bool diff_any_changed(const diff *d, uint32_t subjects);
-// A table of what is not the same in some subjects (bits). False: no memory.
+// Adds a table of the rows of some subjects (bits) that differ. Returns false
+// if memory runs out.
 bool diff_put_table(diff *d, report_section *s, uint32_t subjects,
                     const char *key, const char *title);
-// Significant, new, gone, or more or fewer in number.
+// Whether a row is significant, new, gone, or differs in count.
 bool diff_differs(const diff *d, const diff_row *row);
 bool diff_all_same(const diff *d);
-// At most 47 bytes of a name.
+// Shortens a name to at most 47 bytes.
 cli_text diff_short(ts_text name);
-// What is compared, and what of it differs.
+// Adds what is compared, and in what the sides differ.
 void diff_put_about(diff *d, report *r);
 void diff_put_answer(const diff *d, report_section *s);
 void diff_put_trust(const diff *d, report_section *s);
 
-// "regressed", "noise", ...
+// Returns the name of a verdict: "regressed", "noise", ...
 const char *diff_verdict_name(diff_verdict verdict);
-// "passed", "FAILED", diff_gate_untested (the very pointer), ...
+// Returns the state of a gate: "passed", "FAILED", ...; an untested gate
+// returns the pointer diff_gate_untested itself.
 const char *diff_gate_state(const diff_gates *gates, const diff_gate *g);
 extern const char diff_gate_untested[];
 

@@ -1,12 +1,13 @@
 /*
-    advice.h - what the rules of ts-analyze's advice share
+    advice.h - data and functions that the rules of advice share
 
-    A rule looks at the trace and, where its thresholds are passed, leaves
-    findings: what it saw, what to do, and one or more changes for a what-if
-    replay, from which the gain is computed later. It computes none itself.
+    A rule examines the trace. Where its thresholds are exceeded, it leaves
+    findings: an observation, a recommendation, and one or more changes for a
+    what-if replay. advice_run computes the gain from these changes later; a
+    rule computes none itself.
 
-    All times are on the axis of the replay; operations, calls and nodes are
-    numbered as the replay numbers them.
+    All times are on the axis of the replay; operations, calls and nodes have
+    the numbers of the replay.
 */
 #ifndef TS_TOOLS_ANALYZE_ADVICE_ADVICE_H
 #define TS_TOOLS_ANALYZE_ADVICE_ADVICE_H
@@ -19,18 +20,18 @@
 
 typedef struct advice_op {
     int64_t start_ns, end_ns; // as recorded
-    uint64_t size;            // bytes of copies, sets, collectives
+    uint64_t size;            // bytes of copies, memsets, collectives
     uint32_t call;            // node, or TS_NODE_NONE
-    uint32_t before;          // operation before it on its stream, or NONE
-    uint32_t launch;          // of kernels and collectives
-    uint32_t stream, device;  // as ts_replay_lane, ts_replay_device count
+    uint32_t before; // previous operation on its stream, or TS_NODE_NONE
+    uint32_t launch; // launch entry of kernels and collectives
+    uint32_t stream, device; // indices of ts_replay_lane and ts_replay_device
     uint32_t file, row, thread;
     uint8_t kind;         // ts_event_kind
     uint8_t type, memory; // of copies; type also of collectives
-    bool skipped;         // times that make no sense
+    bool skipped;         // its recorded times are invalid
 } advice_op;
 
-// What the host did, or waited for, on the critical path of the model.
+// Host work or waiting time on the critical path of the model.
 typedef struct advice_part {
     uint32_t file, thread;
     int64_t from_ns, to_ns; // as recorded
@@ -42,17 +43,18 @@ typedef struct advice_call {
     int64_t start_ns, end_ns;
 } advice_call;
 
-// A call that waited for a device, and for what.
+// A call that waited for a device.
 typedef struct advice_wait {
-    uint32_t call;   // node
-    uint32_t source; // operation: a sync, a copy, work; TS_NODE_NONE: several
-    uint32_t last;   // operation that its thread issued last; TS_NODE_NONE
+    uint32_t call; // node
+    // Operation it waited for: a sync, a copy, work; TS_NODE_NONE: several.
+    uint32_t source;
+    uint32_t last; // last operation that its thread had issued, or TS_NODE_NONE
     uint32_t file, thread;
     int64_t start_ns, end_ns;
-    bool final; // the last one of its thread
+    bool final; // the last wait of its thread
 } advice_wait;
 
-// What a device can hold; 0: unknown.
+// Limits of a device; 0: unknown.
 typedef struct advice_device {
     uint64_t multiprocessors, threads, registers, shared, warp, memory;
     uint64_t compute_major;
@@ -65,65 +67,68 @@ typedef struct advice_finding advice_finding;
 
 typedef struct advice {
     analyze_job *job;
-    ts_replay *replay, *model; // of the record; the model, unchanged at first
-    ts_timeline *timeline;     // of the record
+    ts_replay *replay, *model; // exact replay; model, at first unchanged
+    ts_timeline *timeline;     // of the exact replay
     ts_graph graph;
     advice_op *ops;
     size_t op_count;
     size_t stream_count, device_count;
     advice_device *devices;
-    int64_t start_ns, end_ns; // of the record
-    int64_t recorded_ns;      // from its start to its end
-    size_t process_count;     // with operations
-    int64_t process_ns;       // sum of the lengths of each: of sums over them
-    // Of the critical path of the record, as question `path` tells of it.
+    int64_t start_ns, end_ns; // first and last time of the record
+    int64_t recorded_ns;      // end_ns - start_ns
+    size_t process_count;     // processes with operations
+    // Sum of their durations: what sums over processes relate to.
+    int64_t process_ns;
+    // Costs on the critical path of the record, as topic `path` reports them.
     int64_t cost_ns[TS_COST_LIMIT];
     ts_cost bound;
-    // Of the unchanged model.
+    // Results of the unchanged model.
     int64_t makespan_ns;
-    int64_t assumed_ns; // of its critical path: see ts_path
-    bool stuck;         // operations wait in a cycle: it has no times
-    int64_t *path_ns;   // of each operation and call: on the critical path
-    int64_t *wait_ns;   // likewise what is on it directly before they begin
-    advice_part *parts; // in order of file, thread, time; apart
+    int64_t assumed_ns; // assumed delays on its critical path: see ts_path
+    bool stuck;         // operations wait in a cycle: the model has no times
+    int64_t *path_ns;   // time of each operation and call on the critical path
+    int64_t *wait_ns;   // waiting time on the path directly before each begins
+    advice_part *parts; // disjoint; sorted by file, thread, time
     size_t part_count;
-    advice_part longest; // of them, before they were put together
-    advice_call *calls;  // that are of a class, by file, thread, start
+    advice_part longest; // the longest part, before adjoining ones were merged
+    advice_call *calls; // those of a known class; sorted by file, thread, start
     size_t call_count;
-    bool has_calls;     // they were looked for
-    advice_wait *waits; // in order of their calls
+    bool has_calls;     // the calls were loaded
+    advice_wait *waits; // sorted by call
     size_t wait_count;
-    struct memory *memory; // its blocks; NULL: they were not looked at
+    struct memory *memory; // blocks of memory; NULL: not computed
     uint32_t *call_op;     // first operation of each call, or TS_NODE_NONE
     bool has_waits;
     advice_finding *findings;
     size_t finding_count, finding_room;
     struct advice_dropped *dropped; // the largest gain first
-    size_t dropped_count; // gain below advice.min-gain, or below what it is of
-    uint64_t unrun;       // kept without a run: the budget was used up
+    size_t dropped_count; // below advice.min-gain or the rule's own threshold
+    uint64_t unrun; // findings kept without a what-if: the budget was used up
     uint64_t runs;
-    bool failed; // no memory
+    bool failed; // memory ran out
 } advice;
 
-// False without memory, or if the model cannot be run. Close it in any case.
+// Returns false if memory runs out or the model cannot be run. Call
+// advice_close in any case.
 bool advice_open(advice *a, analyze_job *job);
 void advice_close(advice *a);
 
-// The classified calls, loaded once (calls.c).
+// Loads the calls of known classes, once (calls.c).
 void advice_load_calls(advice *a);
-// Calls that waited for a device, loaded once (waits.c).
+// Loads the calls that waited for a device, once (waits.c).
 void advice_load_waits(advice *a);
-// Frees the blocks of memory, which only rules look at.
+// Frees the blocks of memory, which only rules use.
 void advice_close_memory(advice *a);
 
-// A column of an operation; 0 if the trace has none.
+// Returns the value of a column for an operation; 0 if the trace has none.
 uint64_t advice_value(const advice *a, uint32_t op, ts_column column);
 const ts_launch_entry *advice_launch(const advice *a, uint32_t op);
-// Cut, with dots, if it is long.
+// Shortens a long text with dots.
 ts_text advice_short(const advice *a, ts_text text);
-ts_text advice_label(const advice *a, uint32_t op);    // as people read it
+ts_text advice_label(const advice *a, uint32_t op);    // for display
 ts_text advice_raw_name(const advice *a, uint32_t op); // as recorded
-// The node of an operation's call, or of a call: recorded times.
+// Returns the node of a call, or of the call of an operation, with recorded
+// times.
 ts_node advice_node(const advice *a, uint32_t node);
 static inline bool advice_is_call(const advice *a, uint32_t node)
 {
@@ -143,29 +148,30 @@ static inline int64_t advice_length(const advice_op *op)
 {
     return op->end_ns - op->start_ns;
 }
-// ", in 'ZONE'" of the operation's launch, or "".
+// Returns ", in 'ZONE'" for the zone that launched the operation, or "".
 ts_text advice_in_zone(const advice *a, uint32_t op);
-// Whether a name holds one of several words, which end with NULL.
+// Whether a name contains one of several words. The list ends with NULL.
 bool advice_has_word(ts_text name, const char *const *words);
 
 /* ==== 2. Rules =========================================================== */
 
 struct advice_rule {
     const char *id, *family;
-    const char *about; // what it finds, one clause
-    const char *gain;  // the what-if that computes it; "none": see `about`
+    const char *about; // what the rule finds, in one clause
+    const char *gain; // the what-if that computes the gain; "none": see `about`
     void (*check)(advice *a, const advice_rule *rule);
 };
 
 extern const advice_rule advice_rules[]; // ends with { 0 }
 extern const analyze_setting advice_settings[];
 
-// A threshold of a rule; shares are in hundredths of a percent.
+// Returns a threshold of a rule. Shares are in hundredths of a percent.
 int64_t advice_limit(const advice *a, const advice_rule *rule,
                      const char *name);
-// "of the time", or "of the time of the 8 processes": of process_ns.
+// Returns "of the time", or "of the time of the 8 processes", as the unit of
+// shares of process_ns.
 cli_text advice_of_processes(const advice *a);
-// Whether part is at least the share of whole that a threshold says.
+// Whether part / whole reaches the share that a threshold sets.
 bool advice_reaches(const advice *a, const advice_rule *rule, const char *name,
                     int64_t part, int64_t whole);
 
@@ -174,70 +180,73 @@ bool advice_reaches(const advice *a, const advice_rule *rule, const char *name,
 enum { ADVICE_CHANGES = 4 };
 struct advice_finding {
     const advice_rule *rule;
-    size_t turn; // when it was found
+    size_t turn; // order in which it was found
     ts_text title, what, todo, how;
     report_confidence confidence;
-    report_severity severity; // of a finding without gain
-    bool trust;               // about the trace itself: comes last
-    bool assumed;             // the gain rests on an assumed speed-up
+    report_severity severity; // severity of a finding without a gain
+    bool trust;   // it concerns the trace itself, and is listed last
+    bool assumed; // the gain rests on an assumed speed-up
     report_evidence evidence;
-    int64_t longest_ns; // of what is evidence
+    int64_t longest_ns; // duration of the longest evidence
     ts_change changes[ADVICE_CHANGES];
     size_t change_count;
     uint32_t copy_engines;
     int64_t *durations_ns;
-    int64_t at_most_ns; // no gain is larger; INT64_MAX: not known
+    int64_t at_most_ns; // upper bound of the gain; INT64_MAX: unknown
     bool has_gain;
     int64_t gain_ns;
     bool never_ran;  // the what-if deadlocks
-    int64_t held_ns; // host time that a gain is expected of; 0: any will do
-    bool stays;      // a fact worth knowing, however little it gains
-    bool of_host;    // of all that the host does: see is_waiting
-    int64_t free_ns; // of_host: gain if the host took no time at all
+    int64_t held_ns; // host time that the gain must come from; 0: any
+    bool stays;      // kept even if its gain is small
+    bool of_host;    // concerns all host work: see is_waiting
+    int64_t free_ns; // of_host: the gain if the host took no time at all
 };
 
-// A finding that was dropped, and what it would have gained.
+// A finding that was dropped, with its gain.
 typedef struct advice_dropped {
     const advice_rule *rule;
     ts_text title;
-    bool has_gain; // else at most gain_ns
-    bool waits;    // its host time only waits: see held_ns
+    bool has_gain; // false: gain_ns is an upper bound
+    bool waits;    // its host time is only waiting: see held_ns
     int64_t gain_ns, held_ns;
 } advice_dropped;
 
 void advice_finding_close(advice_finding *f);
-// A new finding; never NULL, even without memory.
+// Adds a finding. Never returns NULL, even without memory.
 advice_finding *advice_find(advice *a, const advice_rule *rule);
-// As printf; the texts live as long as the job.
+// Formats a text of a finding like printf. The text is valid as long as the
+// job.
 #define ADVICE_SAY(a, f, field, ...) \
     ((f)->field = analyze_format((a)->job, __VA_ARGS__))
 
-// Adds an operation to the evidence; the longest ones are kept, first, and the
-// time to zoom to is that of the longest.
+// Adds an operation to the evidence. The longest operations are kept, the
+// longest first; it also sets the time to zoom to.
 void advice_show_op(const advice *a, advice_finding *f, uint32_t op);
 void advice_show_time(advice_finding *f, uint32_t file, int64_t from_ns,
                       int64_t to_ns);
 
-// A change that means no operation yet: set `means` for each. Gains are at
-// most what these, and their calls, have of the critical path.
+// The operations that a change applies to: set `means` of each. The gain is at
+// most the time that they and their calls have on the critical path.
 typedef struct advice_mask {
-    bool *means; // of each operation
+    bool *means; // whether the change applies, by operation
     uint64_t count;
-    int64_t ns; // of work
+    int64_t ns; // run time of its operations
 } advice_mask;
 advice_mask advice_mask_open(advice *a);
 void advice_mask_add(const advice *a, advice_mask *mask, uint32_t op);
 void advice_mask_close(advice_mask *mask);
-// All of its operations as evidence.
+// Adds all operations of a mask to the evidence.
 void advice_show_mask(const advice *a, advice_finding *f,
                       const advice_mask *mask);
-// Takes the mask, which is then empty. It may be used for one change only.
+// Adds a change to a finding. Takes ownership of the mask, which is empty
+// afterwards; use a mask for one change only.
 ts_change *advice_change(advice *a, advice_finding *f, ts_change_type type,
                          advice_mask *mask);
-// What a mask and the calls of its operations hold of the critical path.
+// Returns the time that the operations of a mask and their calls have on the
+// critical path.
 int64_t advice_path_of(const advice *a, const advice_mask *mask);
 
-// Host time that a finding would spare.
+// Spans of host time that a finding would save.
 typedef struct advice_spans {
     ts_host_span *list;
     size_t count, room;
@@ -245,12 +254,13 @@ typedef struct advice_spans {
 } advice_spans;
 void advice_span_add(advice *a, advice_spans *spans, uint32_t file,
                      uint32_t thread, int64_t from_ns, int64_t to_ns);
-// Takes the spans, which are then empty.
+// Adds the spans to a finding. Takes ownership of the spans, which are empty
+// afterwards.
 void advice_spare(advice *a, advice_finding *f, advice_spans *spans);
 
-// Computes the gains, drops what is too small, sorts: the largest gain first,
-// then gains that rest on an assumed speed-up, then what has none, then what
-// is about the trace.
+// Computes the gains, drops small findings and sorts the rest: by gain, then
+// those whose gain rests on an assumed speed-up, then those without a gain,
+// then those about the trace itself.
 void advice_run(advice *a);
 
 #endif // TS_TOOLS_ANALYZE_ADVICE_ADVICE_H

@@ -1,5 +1,5 @@
 /*
-    rule.h - the rules of advice; rules.c says what each is about
+    rule.h - the functions of all rules; rules.c describes each rule
 */
 #ifndef TS_TOOLS_ANALYZE_ADVICE_RULE_H
 #define TS_TOOLS_ANALYZE_ADVICE_RULE_H

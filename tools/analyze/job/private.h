@@ -1,5 +1,5 @@
 /*
-    private.h - what a job has loaded
+    private.h - private: the data that a job has loaded
 */
 #ifndef TS_TOOLS_ANALYZE_JOB_PRIVATE_H
 #define TS_TOOLS_ANALYZE_JOB_PRIVATE_H
@@ -7,7 +7,7 @@
 #include "tools/analyze/job/job.h"
 #include "tools/analyze/report/parts.h"
 
-typedef struct analyze_loaded { // of a file
+typedef struct analyze_loaded { // loaded data of one file
     uint64_t *first;            // row of the first operation of each chunk
     size_t operations;
     bool counted;
@@ -21,21 +21,22 @@ struct analyze_private {
     ts_replay *replay, *model;
     ts_timeline *timeline;
     bool tried_replay, tried_model, tried_timeline;
-    bool wants_graph; // a question besides the summary is asked
+    bool wants_graph; // a topic other than the summary is requested
     const char *why;
     analyze_loaded *loaded; // by file
-    int64_t *settings;      // by question, then setting
-    report *texts;          // what analyze_format made
+    int64_t *settings;      // by topic, then setting
+    report *texts;          // owns the texts of analyze_format
     struct cut_figures *cut;
     struct analyze_names *names;
 };
 
-// Texts of --set. False with the reason on stderr.
+// Reads the values of --set. Returns false, with the reason on stderr, if one
+// is invalid.
 bool analyze_settings_read(analyze_job *job);
-// What was lost, as sentences of the report. It lowers the trust of answers,
-// and so does what the record cuts off.
+// Adds sentences about losses to the report. Losses, and events cut off at the
+// ends of the record, lower the confidence of the answers.
 void analyze_losses(analyze_job *job, report *r);
-// After the columns were used.
+// Frees the columns.
 void analyze_columns_close(analyze_job *job);
 void analyze_names_close(analyze_job *job);
 

@@ -1,51 +1,53 @@
 /*
-    stats.h - figures of many events by key: counts, times, quantiles
+    stats.h - statistics of events by key: counts, durations, quantiles
 
-    Columns are scanned on several threads, each of which fills groups of its
-    own; these are merged by key. Results depend on the events alone.
+    Several threads scan the columns. Each fills its own groups, which are then
+    merged by key, so that results do not depend on the threads.
 */
 #ifndef TS_TOOLS_ANALYZE_JOB_STATS_H
 #define TS_TOOLS_ANALYZE_JOB_STATS_H
 
 #include "tools/cli/cli.h"
 
-// What is said about the events of one key.
+// Statistics of the events that share a key.
 typedef struct stats_group {
-    uint64_t key[2]; // what the asker makes of it
+    uint64_t key[2]; // its meaning is the caller's
     uint32_t file;
     uint64_t count;
     uint64_t bytes;
     int64_t total_ns, least_ns, most_ns;
-    int64_t first_ns, last_ns; // of the earliest and the latest start
-    int64_t most_at_ns;        // start of the longest, the first of equals
-    int64_t p50_ns, p95_ns;    // by stats_quantiles
-    uint64_t from;             // private: of the values of its durations
+    int64_t first_ns, last_ns; // starts of the earliest and the latest event
+    int64_t most_at_ns;     // start of the longest event; the first of equals
+    int64_t p50_ns, p95_ns; // set by stats_quantiles
+    uint64_t from;          // private: index of its first duration
 } stats_group;
 
 // Starts from { 0 }.
 typedef struct stats_map {
-    stats_group *groups; // by file and key after stats_run
+    stats_group *groups; // sorted by file and key after stats_run
     size_t count;
     size_t room;     // private
     cli_index index; // private: by file and key
     bool failed;     // no memory
 } stats_map;
 
-// The group of a key; NULL without memory. Valid until the next call.
+// Returns the group of a key, which it creates if needed; NULL if memory runs
+// out. The pointer is valid until the next call.
 stats_group *stats_find(stats_map *map, uint32_t file, uint64_t key0,
                         uint64_t key1);
-// Its number, without making one; UINT32_MAX: there is none.
+// Returns the index of the group of a key; UINT32_MAX if there is none.
 uint32_t stats_look(const stats_map *map, uint32_t file, uint64_t key0,
                     uint64_t key1);
 void stats_add(stats_group *group, int64_t start_ns, int64_t duration_ns,
                uint64_t bytes);
-// a + b, at most what there is room for: times of a trace may be any.
+// Returns a + b, saturated, because a trace may hold any time.
 int64_t stats_sum(int64_t a, int64_t b);
-// The sum of two groups, in the first; file and keys, which are of that file,
-// become those of the longest event.
+// Adds group `from` to group `to`. File and keys become those of the longest
+// event.
 void stats_join(stats_group *to, const stats_group *from);
-// Groups by file, then key: threads see keys in whatever order, sorted they
-// are the same on every run. False without memory.
+// Sorts the groups by file, then key, so that their order is the same on every
+// run whatever order the threads found them in. Returns false if memory runs
+// out.
 bool stats_sort(stats_map *map);
 void stats_close(stats_map *map);
 
@@ -53,7 +55,7 @@ void stats_close(stats_map *map);
 
 enum { STATS_KEYS = 4 };
 
-// One event of a chunk, for the asker to say which groups it belongs to.
+// One event of a chunk, from which the caller derives its groups.
 typedef struct stats_event {
     uint32_t file, row;
     const ts_columns *columns;
@@ -76,12 +78,12 @@ typedef struct stats_key {
 
 /*
     Groups the events of `kinds` in `file` of a reader into `map_count` maps.
-    `keys` fills one key for each map; false leaves the event out. It is called
-    on several threads at once. `bytes`: column summed up (0: none).
-    False without memory.
+    `keys` fills one key for each map, or returns false to skip the event;
+    several threads call it at once. `bytes` is a column to sum up (0: none).
+    Returns false if memory runs out.
 */
 typedef struct stats_scan {
-    uint64_t kinds; // bits, as of ts_filter
+    uint64_t kinds; // bits, as in ts_filter
     ts_column bytes;
     size_t map_count;
     bool (*keys)(const stats_event *event, stats_key *keys, void *user);
@@ -91,10 +93,11 @@ bool stats_run(ts_reader *reader, uint32_t file, const stats_scan *scan,
                stats_map *maps);
 
 /*
-    The quantiles of groups: a second scan collects the durations. number[g]
-    is the row that group g of the map belongs to, all of `row_count`; rows
-    then have p50_ns and p95_ns, exactly (of an even count the lower middle).
-    readers: of each file. False without memory.
+    Computes the quantiles of groups with a second scan, which collects the
+    durations. number[g] is the row of group g of the map; there are `row_count`
+    rows. Their p50_ns and p95_ns are exact (the lower middle value of an even
+    count). `readers` has one reader for each file. Returns false if memory runs
+    out.
 */
 bool stats_quantiles(ts_reader *const *readers, uint32_t file_count,
                      const stats_scan *scan, size_t which, const stats_map *map,

@@ -1,5 +1,5 @@
 /*
-    sums.h - times added up by key, and what is in the middle of many
+    sums.h - times summed by key, quantiles and deviations
 */
 #ifndef TS_TOOLS_ANALYZE_JOB_SUMS_H
 #define TS_TOOLS_ANALYZE_JOB_SUMS_H
@@ -9,8 +9,8 @@
 typedef struct sums_row {
     uint64_t key, count;
     int64_t ns, most_ns;
-    size_t most;   // where the longest was; the first of equals
-    uint64_t turn; // private: when the key was first seen
+    size_t most;   // the `where` of the longest time; the first of equals
+    uint64_t turn; // private: rank of the key by first use
 } sums_row;
 
 // Starts from { 0 }.
@@ -21,23 +21,29 @@ typedef struct sums {
     cli_map index; // private: key to row
 } sums;
 
-// False without memory.
+// Adds a time to the row of a key. `where` identifies it for the caller.
+// Returns false if memory runs out.
 bool sums_add(sums *s, uint64_t key, int64_t ns, size_t where);
-// Another part of what was added before: it does not count as one more.
+// Extends a time that was added before by another part, without counting it
+// again.
 bool sums_extend(sums *s, uint64_t key, int64_t ns, size_t where);
-// Where the row of a key is; NULL: there is none. Not after sums_sort.
+// Returns the row of a key; NULL if there is none. Do not call it after
+// sums_sort.
 const sums_row *sums_find(const sums *s, uint64_t key);
-void sums_sort(sums *s); // the largest first; nothing is added after that
+void sums_sort(sums *s); // the largest first; add nothing after it
 void sums_close(sums *s);
 
-// The nearest rank, from 0: the least of so many sorted values that this share
-// of them does not exceed. What all tools of the project take.
+// Returns the index, from 0, of the quantile by the nearest-rank method: the
+// smallest of `count` sorted values such that at least this share of all values
+// is not larger. All tools of the project use this definition.
 size_t sums_rank(size_t count, uint32_t per_mille);
-// Of values, which it sorts: count of them; per mille 500 is the median (the
-// lower one of two). 0 of none.
+// sums_order sorts `count` values; sums_quantile reads a quantile of them. 500
+// per mille is the median (the lower middle value). The quantile of no values
+// is 0.
 void sums_order(int64_t *values, size_t count);
 int64_t sums_quantile(const int64_t *sorted, size_t count, uint32_t per_mille);
-// The median distance from a value; `room` for count values.
+// Returns the median distance of values from `from`. `room` provides space for
+// count values.
 int64_t sums_deviation(const int64_t *values, size_t count, int64_t from,
                        int64_t *room);
 

@@ -1,5 +1,5 @@
 /*
-    html.h - what the parts of the page share
+    html.h - functions that the parts of the HTML page share
 */
 #ifndef TS_TOOLS_ANALYZE_OUTPUT_HTML_H
 #define TS_TOOLS_ANALYZE_OUTPUT_HTML_H
@@ -7,20 +7,21 @@
 #include "tools/analyze/job/job.h"
 #include "tools/analyze/report/parts.h"
 
-// Text with what HTML and XML give a meaning escaped, and what they do not
-// allow replaced.
+// Writes text with the special characters of HTML and XML escaped and forbidden
+// characters replaced.
 void html_put(FILE *out, ts_text text);
 void html_string(FILE *out, const char *text);
-// As people read it.
+// Writes a value as text for people.
 void html_value(FILE *out, report_value value);
 
 // The colours of the page and of charts, light and dark.
 extern const char html_colors[];
 extern const char html_style[], html_script[];
-// What the page may do: have that style and that script, and nothing else.
+// The content security policy of the page: it allows only the style and the
+// script of the page itself.
 extern const char html_policy[];
 
-void html_tables_begin(void); // of a page
+void html_tables_begin(void); // resets the numbers of tables for a new page
 void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows);
 
 /* ---- Charts -------------------------------------------------------------- */

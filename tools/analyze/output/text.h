@@ -1,5 +1,5 @@
 /*
-    text.h - what the parts of the text form share
+    text.h - functions that the parts of the text output share
 */
 #ifndef TS_TOOLS_ANALYZE_OUTPUT_TEXT_H
 #define TS_TOOLS_ANALYZE_OUTPUT_TEXT_H
@@ -7,11 +7,12 @@
 #include "tools/analyze/job/job.h"
 #include "tools/analyze/report/parts.h"
 
-uint32_t text_fit(void);           // how wide lines are
-uint32_t text_width(ts_text text); // columns
-// A text, or what it was cut to (NULL: it fits), padded to `width` columns.
+uint32_t text_fit(void);           // line width in columns
+uint32_t text_width(ts_text text); // width of a text in columns
+// Prints a text, or `cut` if it was shortened (NULL: it fits), padded to
+// `width` columns.
 void text_put(ts_text text, const char *cut, uint32_t width);
-// What a stream in memory has got, wrapped; frees it.
+// Prints, wrapped, the content of a memory stream, which it closes and frees.
 void text_put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
                        uint32_t indent, uint32_t width);
 // Prints nothing for a chart without items.

@@ -1,12 +1,13 @@
 /*
-    parts.h - what a report is made of, for those that print it
+    parts.h - the parts of a report, for the renderers
 */
 #ifndef TS_TOOLS_ANALYZE_REPORT_PARTS_H
 #define TS_TOOLS_ANALYZE_REPORT_PARTS_H
 
 #include "tools/analyze/report/report.h"
 
-// Texts live in pieces that never move.
+// The report's memory is a list of pieces that never move, so that texts stay
+// valid.
 typedef struct report_piece {
     struct report_piece *next;
     size_t used, size;
@@ -27,8 +28,8 @@ struct report_table {
     report_value *values; // row_count times column_count
     report_evidence *evidence;
     size_t row_count, capacity;
-    uint64_t all;      // rows there are; row_count or more
-    bool has_evidence; // of any row
+    uint64_t all;      // number of rows in the trace; row_count or more
+    bool has_evidence; // a row has evidence
     bool data;         // only for --json
 };
 
@@ -43,7 +44,7 @@ typedef struct report_item {
     ts_text label;
     report_value value;          // bars
     int64_t parts[REPORT_PARTS]; // stacked
-    uint32_t parent;             // flame; of lanes the colour
+    uint32_t parent;             // flame: node; lanes: colour
     int64_t own, total;          // flame
 } report_item;
 
@@ -60,7 +61,7 @@ struct report_chart {
     report_unit unit;
     const char *parts[REPORT_PARTS];
     size_t part_count;
-    bool lanes;         // of series: see report_lanes_begin
+    bool lanes;         // a series drawn as lanes: see report_lanes_begin
     report_item *items; // bars, lines, nodes (0: the root)
     size_t count, capacity;
     report_point *points; // of series
@@ -78,7 +79,7 @@ struct report_section {
     const char *name, *title;
     ts_text answer;
     bool not_applicable;
-    bool trusted; // a confidence was given
+    bool trusted; // the topic set a confidence
     report_confidence confidence;
     report_line *reasons, *notes;
     report_figure_line *figures;
@@ -89,49 +90,55 @@ struct report_section {
     report_chart *charts;
 };
 
-// What the report is about. to_ns 0 with from_ns 0: nobody said.
+// The time range of the report. from_ns and to_ns are both 0 if it was not set.
 typedef struct report_window {
-    int64_t from_ns, to_ns;           // the record
-    bool works;                       // a device did something:
-    int64_t work_from_ns, work_to_ns; // its first work to the end of the last
-    ts_text selected;                 // how a part was made; empty: all
-    ts_text words;                    // all of it in one clause
+    int64_t from_ns, to_ns; // the record
+    bool works;             // a device executed work
+    // From the start of the first operation to the end of the last one.
+    int64_t work_from_ns, work_to_ns;
+    ts_text selected; // how a part of the trace was selected; empty: all of it
+    ts_text words;    // the window in one clause
 } report_window;
 
-// Window and losses are of the report as a whole.
+// Window and losses apply to the whole report.
 struct report {
     report_window window;
-    bool all; // nobody chose questions: what has no answer comes last
+    // The user chose no topics: topics without an answer are printed last.
+    bool all;
     report_section *sections, **last;
     report_line *losses; // one sentence each
     report_piece *pieces;
     bool failed;
 };
 
-// What the texts in the first rows of a column are cut to, as cli_cut_names
-// does; NULL: all fit, or there is no memory.
+// Returns the shortened texts of the first rows of a column, as cli_cut_names
+// makes them; NULL if all texts fit or memory runs out.
 char **report_cuts(const report_table *t, size_t column, size_t rows,
                    uint32_t width, const char *dots);
 
-// Memory that lives as long as the report; NULL without, and it has failed.
+// Returns memory that is valid until the report is closed. Without memory it
+// returns NULL and the report has failed (report_failed).
 void *report_take(report *r, size_t size);
 ts_text report_keep(report *r, ts_text text);
-// A sentence about what was lost.
+// Adds a sentence about a loss.
 __attribute__((format(printf, 2, 3))) void report_loss(report *r,
                                                        const char *format, ...);
 
-// With all texts but `words`, which it makes.
+// Sets the window. The caller fills all texts except `words`, which this
+// function makes.
 void report_window_set(report *r, report_window window);
 
-// Sorts all tables that have a column of this key: the largest first. False
-// if none has.
+// Sorts all tables that have a column with this key, the largest value first.
+// Returns false if no table has one.
 bool report_sort(report *r, const char *key);
 
-// "high", "medium", "low"; "info", "warning", "severe"; "ns", "bytes", ...
+// These return the words for a severity ("info", "warning", "severe") and a
+// unit ("ns", "bytes", ...).
 const char *report_severity_name(report_severity severity);
 const char *report_unit_name(report_unit unit);
 
-// The sum of a node and what is below it, for all nodes. Done by renderers.
+// Computes for each node the sum of its own weight and those of all nodes below
+// it. Renderers call it.
 void report_flame_sum(const report_chart *c);
 
 #endif // TS_TOOLS_ANALYZE_REPORT_PARTS_H

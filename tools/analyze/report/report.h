@@ -1,13 +1,13 @@
 /*
-    report.h - what a question found, before anybody prints it
+    report.h - the results of topics, independent of the output format
 
-    A question fills a report; three renderers (text, JSON, HTML) print it, so
-    that all of them say the same. Texts given are copied and may hold any
-    bytes of a trace: the renderers make them harmless.
+    A topic fills a section of a report; three renderers (text, JSON, HTML)
+    print it, so that all of them show the same. Texts are copied and may hold
+    any bytes of a trace: the renderers escape them.
 
-    Nothing here fails visibly: without memory functions return NULL or do
-    nothing, all of them take NULL in place of what was not made, and
-    report_failed says so at the end.
+    Errors are reported once, at the end: without memory functions return NULL
+    or do nothing, all of them accept NULL for an object that could not be made,
+    and report_failed returns true.
 */
 #ifndef TS_TOOLS_ANALYZE_REPORT_REPORT_H
 #define TS_TOOLS_ANALYZE_REPORT_REPORT_H
@@ -19,8 +19,8 @@
 typedef enum report_unit {
     REPORT_TEXT = 0,
     REPORT_COUNT,  // 1,234
-    REPORT_NS,     // a length of time, "1.50 ms"
-    REPORT_TIME,   // a moment on the trace's axis, "1.234567 s"
+    REPORT_NS,     // a duration, "1.50 ms"
+    REPORT_TIME,   // a time on the trace's axis, "1.234567 s"
     REPORT_BYTES,  // "1.50 MiB"
     REPORT_SHARE,  // number of `of`, "12.5 %"
     REPORT_RATE,   // number bytes in `of` ns, "12.3 GB/s"
@@ -30,7 +30,7 @@ typedef enum report_unit {
 
 typedef struct report_value {
     report_unit unit;
-    bool unknown; // shown as "-", null in JSON
+    bool unknown; // printed as "-", null in JSON
     int64_t number, of;
     ts_text text;
 } report_value;
@@ -41,7 +41,7 @@ static inline report_value report_number(report_unit unit, int64_t number,
     const report_value value = { unit, false, number, of, { NULL, 0 } };
     return value;
 }
-// Sizes of a trace may be any: more than an integer holds is that much.
+// Saturates a size, since a trace may hold any 64-bit value.
 static inline int64_t report_clip(uint64_t value)
 {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
@@ -62,12 +62,14 @@ static inline report_value report_bytes(uint64_t size)
 {
     return report_number(REPORT_BYTES, report_clip(size), 0);
 }
-// Of nothing it is unknown, and so are the next three.
+// A share of 0 is unknown; so are the next three values if they would divide by
+// 0.
 static inline report_value report_share(int64_t part, int64_t whole)
 {
     return report_number(REPORT_SHARE, part, whole);
 }
-// Whether a share reads "0.0 %": a sentence that says so says nothing.
+// Whether a share would print as "0.0 %", so that a sentence about it can be
+// left out.
 static inline bool report_is_none(int64_t part, int64_t whole)
 {
     return (double)part * 2000 < (double)whole;
@@ -100,9 +102,10 @@ static inline report_value report_unknown(report_unit unit)
     return value;
 }
 
-// As text for people; REPORT_TEXT gives "". In an answer: %s of .s.
+// Formats a value for people; REPORT_TEXT gives "". Use .s of the result with
+// %s.
 cli_text report_words(report_value value);
-bool report_is_unknown(report_value value); // or a part of nothing
+bool report_is_unknown(report_value value); // also if it would divide by 0
 
 /* ==== 2. Sections ======================================================== */
 
@@ -117,8 +120,8 @@ typedef enum report_confidence {
     REPORT_LOW
 } report_confidence;
 
-// Where in the trace: a time to zoom to, and operations as
-// ts_replay_operation numbers them.
+// A place in the trace: a time range to zoom to, and operations by their number
+// in ts_replay_operation.
 enum { REPORT_EVIDENCE_MOST = 4 };
 typedef struct report_evidence {
     uint32_t file;
@@ -140,33 +143,35 @@ static inline void report_evidence_add(report_evidence *e, uint32_t operation)
         e->operations[e->operation_count++] = operation;
 }
 
-// When it begins, as --from takes it ("1.234567s"), and how long it lasts.
+// Returns the duration of a place in ns, INT64_MAX if it overflows.
 int64_t report_length(const report_evidence *e);
 
 report *report_open(void);
 void report_close(report *r); // NULL is allowed
 bool report_failed(const report *r);
 
-// One a question. name: the key in JSON; a static text, as all keys are.
+// Begins the section of a topic. `name` is its key in JSON: a static text, as
+// all keys are.
 report_section *report_begin(report *r, const char *name, const char *title);
-// The answer, one or two sentences; a second call adds to it.
+// Adds to the answer, which should have one or two sentences in all.
 __attribute__((format(printf, 2, 3))) void
 report_answer(report_section *s, const char *format, ...);
-// How far to trust it, and why. The lowest of several calls counts, and all
-// of the reasons; the frame adds what was lost.
+// Sets the confidence in the answer, with a reason. The lowest confidence of
+// several calls counts, and all reasons are kept; the job adds what was lost.
 __attribute__((format(printf, 3, 4))) void
 report_trust(report_section *s, report_confidence confidence,
              const char *format, ...);
-// As it is so far, for a row that is trusted less; and as a word.
+// report_trusted returns the confidence set so far, for rows that deserve less.
 report_confidence report_trusted(const report_section *s);
 const char *report_confidence_name(report_confidence confidence);
+// Adds a note, a sentence below the figures of the section.
 __attribute__((format(printf, 2, 3))) void report_note(report_section *s,
                                                        const char *format, ...);
-// The question does not apply to this trace: the only sentence of its section
-// says why and what to record.
+// Marks the topic as not applicable to this trace. The sentence given becomes
+// the only one of the section; it says why and what to record.
 __attribute__((format(printf, 2, 3))) void
 report_not_applicable(report_section *s, const char *format, ...);
-// A single figure with a name.
+// Adds a single figure with a label.
 void report_figure(report_section *s, const char *key, const char *label,
                    report_value value);
 
@@ -177,55 +182,61 @@ typedef struct report_column {
     report_unit unit;
 } report_column;
 
-// Rows in the order given; text and HTML show the first --top, JSON --rows.
+// Begins a table. Its rows keep the order in which they are added; text and
+// HTML show the first --top, JSON the first --rows.
 report_table *report_table_begin(report_section *s, const char *key,
                                  const char *title,
                                  const report_column *columns, size_t count);
-// values: one of each column. evidence: where it is, or NULL.
+// Adds a row with one value for each column. evidence: its place in the trace,
+// or NULL.
 void report_row(report_table *t, const report_value *values,
                 const report_evidence *evidence);
-// Only for --json: the text and the page leave it out.
+// Marks a table as data for --json, which text and HTML leave out.
 void report_table_data(report_table *t);
-// How many there are in all, if not every one was given as a row.
+// Sets the total number of rows, if not all of them are added.
 void report_rows_of(report_table *t, uint64_t count);
 
 /* ==== 4. Charts ========================================================== */
 
-// A bar for each label.
+// Begins a chart with a bar for each label.
 report_chart *report_bars_begin(report_section *s, const char *key,
                                 const char *title, report_unit unit);
 void report_bar(report_chart *c, ts_text label, report_value value);
 
-// Bars made of parts, which have `part_count` names, at most REPORT_PARTS.
+// Begins a chart of stacked bars. The parts have `part_count` names, at most
+// REPORT_PARTS.
 enum { REPORT_PARTS = 16 };
 report_chart *report_stacked_begin(report_section *s, const char *key,
                                    const char *title, report_unit unit,
                                    const char *const *parts, size_t part_count);
 void report_stacked_bar(report_chart *c, ts_text label, const int64_t *parts);
 
-// Lines over time, which keep a value until the next point (steps).
+// Begins a chart of lines over time. A line keeps its value until its next
+// point (steps).
 report_chart *report_series_begin(report_section *s, const char *key,
                                   const char *title, report_unit unit);
 uint32_t report_series_line(report_chart *c, ts_text label);
 void report_series_add(report_chart *c, uint32_t line, int64_t time_ns,
                        int64_t value);
 
-// Lanes over time: lines of their own each, of busy time in slots of one
-// length. Text leaves them out.
+// Begins a chart of lanes over time: each lane shows the busy time of one track
+// in slots of equal length. Text leaves it out.
 report_chart *report_lanes_begin(report_section *s, const char *key,
                                  const char *title);
 uint32_t report_lane(report_chart *c, ts_text label, bool host);
 
-// A tree of labels with weights of their own; what is below adds to them.
+// Begins a flame graph: a tree of labels with their own weights. The weight of
+// a box includes all nodes below it.
 enum { REPORT_ROOT = 0 };
 report_chart *report_flame_begin(report_section *s, const char *key,
                                  const char *title, report_unit unit);
-// Returns the number of the new node. Parents first.
+// Adds a node below `parent`, which must have been added before, and returns
+// its number.
 uint32_t report_flame_add(report_chart *c, uint32_t parent, ts_text label,
                           int64_t own);
 
-// The picture alone. alone: a whole file, with colours of its own; else for
-// within a page.
+// Writes a chart as SVG. alone: as a complete file with its own colours; else
+// as a part of a page.
 void report_svg(FILE *out, const report_chart *c, bool alone);
 
 /* ==== 5. Findings ======================================================== */
@@ -243,17 +254,17 @@ typedef struct report_limit { // a threshold that --set can change
 } report_limit;
 
 typedef struct report_finding {
-    const char *id;    // "launch-bound"
+    const char *id;    // a stable name, "launch-bound"
     const char *title; // what is wrong, one clause
     report_severity severity;
     report_confidence confidence;
-    ts_text what; // one or two sentences with figures
-    ts_text todo; // what to do
+    ts_text what; // observation: one or two sentences with figures
+    ts_text todo; // recommendation
     ts_text how;  // how the gain was computed: "replay without ..."
     report_limit limits[REPORT_LIMITS];
     size_t limit_count;
     bool has_gain;
-    int64_t gain_ns, of_ns; // of the makespan
+    int64_t gain_ns, of_ns; // the gain, out of this makespan
     report_evidence evidence;
 } report_finding;
 void report_finding_add(report_section *s, const report_finding *finding);

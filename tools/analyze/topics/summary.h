@@ -1,12 +1,13 @@
 /*
-    summary.h - parts of the summary in files of their own
+    summary.h - private to the summary topic
 */
 #ifndef TS_TOOLS_ANALYZE_TOPICS_SUMMARY_H
 #define TS_TOOLS_ANALYZE_TOPICS_SUMMARY_H
 
 #include "tools/analyze/job/job.h"
 
-// What was lost, where, and which figures that touches. Nothing if nothing.
+// Adds what was lost, where, and which figures it affects. Adds nothing if
+// nothing was lost.
 void summary_losses(analyze_job *job, report_section *s);
 
 #endif // TS_TOOLS_ANALYZE_TOPICS_SUMMARY_H

@@ -1,25 +1,26 @@
 /*
-    call_class.h - calls of a vendor's library, by what they do
+    call_class.h - classes of vendor API calls
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_BASE_CALL_CLASS_H
 #define TS_TOOLS_ANALYZE_FIGURES_BASE_CALL_CLASS_H
 
 #include "tools/cli/cli.h"
 
-// Calls of the vendor's library, by what they do.
+// What a call of a vendor's library does.
 typedef enum call_class {
     CALL_OTHER = 0,
-    CALL_ALLOC,       // and free, on a device
-    CALL_HOST_MEMORY, // pinned: made, registered, freed
-    CALL_LOAD,        // of modules; compilation
-    CALL_CREATE,      // of streams, events, graphs; and their end
-    CALL_QUERY,       // asks whether something is done
+    CALL_ALLOC,       // allocation and free of device memory
+    CALL_HOST_MEMORY, // pinned memory: allocated, registered, freed
+    CALL_LOAD,        // module loading; compilation
+    CALL_CREATE,      // creation and destruction of streams, events, graphs
+    CALL_QUERY,       // queries whether something is complete
     CALL_CLASSES
 } call_class;
 
-// The class of a call by its name, of whatever vendor: "cudaMalloc".
+// Returns the class of a call of any vendor by its name, such as "cudaMalloc".
 call_class call_class_of(ts_text name);
-// "allocation", "creation of streams, events and graphs".
+// Returns the name of a class: "allocation", "creation of streams, events and
+// graphs".
 const char *call_class_name(call_class class_of);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_BASE_CALL_CLASS_H

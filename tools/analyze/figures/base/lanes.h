@@ -1,5 +1,5 @@
 /*
-    lanes.h - streams and devices by their tracks
+    lanes.h - indices of streams and devices by their tracks
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_BASE_LANES_H
 #define TS_TOOLS_ANALYZE_FIGURES_BASE_LANES_H
@@ -11,18 +11,19 @@ typedef struct lanes_key {
     uint32_t index;
 } lanes_key;
 
-// As ts_replay_lane and ts_replay_device count them.
+// The indices are those of ts_replay_lane and ts_replay_device.
 typedef struct lanes {
-    lanes_key *streams, *devices; // in order of the key
+    lanes_key *streams, *devices; // sorted by key
     size_t stream_count, device_count;
-    lanes_key last; // stream that was found last
+    lanes_key last; // cache: the last stream found
 } lanes;
 
-// False without memory. Close it in any case.
+// Returns false if memory runs out. Call lanes_close in any case.
 bool lanes_open(lanes *l, const ts_replay *replay);
 void lanes_close(lanes *l);
 
-// The number of an operation's stream or device; the count: it has none.
+// Return the index of an operation's stream or of a device; stream_count or
+// device_count if it has none.
 size_t lanes_stream(lanes *l, const ts_operation *op);
 size_t lanes_device(const lanes *l, uint32_t file, uint32_t track);
 

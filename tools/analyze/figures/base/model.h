@@ -1,5 +1,5 @@
 /*
-    model.h - what a run of the model comes to, with something changed
+    model.h - the result of running the model with changes
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_BASE_MODEL_H
 #define TS_TOOLS_ANALYZE_FIGURES_BASE_MODEL_H
@@ -7,17 +7,19 @@
 #include "tools/cli/cli.h"
 
 typedef struct model_figures {
-    bool known; // all of it ran
+    bool known; // the model ran to the end
     int64_t makespan_ns;
     ts_cost bound;
-    int64_t assumed_ns; // of its critical path: see ts_path
+    int64_t assumed_ns; // assumed delays on its critical path: see ts_path
 } model_figures;
 
-// changes: count of them; none: the model as it is. False without memory.
+// Runs the model with `count` changes (0: the unchanged model). Returns false
+// if memory runs out.
 bool model_run(ts_replay *model, const ts_change *changes, size_t count,
                model_figures *figures);
 
-// What is shorter than `base`; 0 if one of them is not known.
+// Returns by how much the makespan is shorter than that of `base`; 0 if either
+// is unknown.
 static inline int64_t model_gain(const model_figures *base,
                                  const model_figures *changed)
 {
@@ -26,8 +28,8 @@ static inline int64_t model_gain(const model_figures *base,
                : 0;
 }
 
-// Whether so much more of the path than of `base`, one part in 50, is delays
-// that the record hardly shows that what is said of it is often wrong.
+// Whether assumed delays make up so much more of the path than in `base` (one
+// part in 50) that conclusions from the change are often wrong.
 bool model_assumes(const model_figures *base, const model_figures *changed);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_BASE_MODEL_H

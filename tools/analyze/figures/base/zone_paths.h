@@ -1,9 +1,9 @@
 /*
-    zone_paths.h - where on the host something was: the zones around it
+    zone_paths.h - host zones as paths: a zone and the zones around it
 
-    A path is a node of a tree: its innermost name and the path around that.
-    Node 0 is the root, outside of all zones. Paths of several files share a
-    tree: equal names are one.
+    A path is a node of a tree: the name of the innermost zone and the path of
+    the zones around it. Node 0 is the root, outside all zones. Paths of several
+    files share one tree, in which equal names are one.
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_BASE_ZONE_PATHS_H
 #define TS_TOOLS_ANALYZE_FIGURES_BASE_ZONE_PATHS_H
@@ -15,54 +15,59 @@ enum { PATHS_ROOT = 0, PATHS_DEPTH_MOST = 512 };
 
 typedef struct paths_node {
     uint32_t parent, name, depth;
-    int64_t own_ns; // a weight: see paths_zones
+    int64_t own_ns; // weight: see paths_zones
 } paths_node;
 
 typedef struct path_tree {
-    ts_text *names; // they live as long as the readers
+    ts_text *names; // valid as long as the readers
     paths_node *nodes;
     uint32_t name_count, node_count;
     size_t name_room, node_room;
-    cli_map name_index, node_index; // by hash, verified
-    uint64_t cut;      // not put deeper: too deep, or too many paths
-    uint64_t overlaps; // zones that begin in another and outlast it: once
-                       // that has ended they are in what was around it
+    cli_map name_index, node_index; // by hash; names are compared
+    // Zones attributed to an outer path: too deep, or too many paths.
+    uint64_t cut;
+    // Zones that begin inside another one and outlast it; from its end on they
+    // belong to the path around it.
+    uint64_t overlaps;
 } path_tree;
 
-// False: no memory, as for all functions here. Close in any case.
+// Returns false if memory runs out, like all functions here. Call paths_close
+// in any case.
 bool paths_open(path_tree *p);
 void paths_close(path_tree *p);
 
-// The number of a text; CLI_NONE: no memory. The text must stay.
+// Returns the number of a text; CLI_NONE if memory runs out. The text must stay
+// valid as long as the tree.
 uint32_t paths_name(path_tree *p, ts_text name);
-// The path of a name within another path; CLI_NONE: no memory.
+// Returns the path of a name within another path; CLI_NONE if memory runs out.
 uint32_t paths_child(path_tree *p, uint32_t parent, uint32_t name);
 
-// What to call a site, as a number.
+// Returns the number of the text that names a site.
 uint32_t paths_site(path_tree *p, const ts_reader *reader, uint32_t site);
 
-// Whether a track is a thread of a process: what devices or profilers have
-// zones for are no times of the host.
+// Whether a track is a thread of a process. Zones of devices or profilers are
+// not host time.
 bool paths_is_host(const ts_reader *reader, uint32_t track);
 
-// A question: in which zones was this thread at this time?
+// A lookup of the zones that a thread was in at a time.
 typedef struct paths_query {
     int64_t time_ns; // on the axis of the file
     uint32_t track;
-    uint32_t owner; // whose query it is: the caller's
-    uint32_t node;  // the answer
+    uint32_t owner; // for the caller: the origin of the query
+    uint32_t node;  // result: the path
 } paths_query;
 
-// Answers `count` queries of a file, which are put in order of track and time.
+// Resolves `count` queries of a file. Sorts them by track and time.
 bool paths_resolve(path_tree *p, ts_reader *reader, paths_query *queries,
                    size_t count);
 
-// Adds to own_ns of each path the time that zones spent there and in no zone
-// further in. Zones without an end count to the end of the trace.
+// Adds the exclusive time of all zones to own_ns of their paths. Zones without
+// an end last to the end of the trace.
 bool paths_zones(path_tree *p, ts_reader *reader);
 
-// "matmul < step < main", or "matmul < step < ..." if `size` bytes, 16 at
-// least, do not hold all. Returns its size; names may hold zero bytes.
+// Writes a path as "matmul < step < main", or "matmul < step < ..." if it does
+// not fit into `size` bytes (at least 16). Returns the length in bytes; names
+// may contain zero bytes.
 size_t paths_text(const path_tree *p, uint32_t node, char *text, size_t size);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_BASE_ZONE_PATHS_H

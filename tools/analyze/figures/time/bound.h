@@ -1,5 +1,6 @@
 /*
-    bound.h - what a run is bound by, and the first event that was late
+    bound.h - what a run is bound by, and the host zone that caused most idle
+    time
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_TIME_BOUND_H
 #define TS_TOOLS_ANALYZE_FIGURES_TIME_BOUND_H
@@ -8,32 +9,36 @@
 #include "tools/analyze/figures/time/idle.h"
 #include "tools/analyze/figures/work/launch.h"
 
-// Words of the field, each by the time of the devices that it costs: docs,
-// docs/analyze.md. A run is bound by the largest if that is a fifth or more.
+// What bounds a run, measured by device time: see docs/analyze.md. A run is
+// bound by the largest cause if that makes up at least a fifth.
 typedef enum bound {
-    BOUND_LAUNCH,        // idle: launches were made or on their way
-    BOUND_HOST,          // idle: the host did something else, or loaded code
-    BOUND_COPY,          // copies and memsets that nothing hides
-    BOUND_COMMUNICATION, // collectives that nothing hides
+    // Idle while launch calls ran or launches were in flight.
+    BOUND_LAUNCH,
+    // Idle while the host did something else, or loaded code.
+    BOUND_HOST,
+    BOUND_COPY,          // exposed copies and memsets
+    BOUND_COMMUNICATION, // exposed collectives
     BOUND_LIMIT
 } bound;
-// "launch-bound"
+// Returns the term: "launch-bound"
 const char *bound_name(bound which);
 
-// Of idle_late, while launches were being made or on their way.
+// Returns the part of idle_late during which launch calls ran or launches were
+// in flight.
 int64_t bound_launching(const ts_timeline_figures *figures,
                         const idle_result *idle, const launch_result *launch);
-// Of idle_late, in launches that loaded or compiled code: only the first of a
-// kernel does, so fewer launches are no help.
+// Returns the part of idle_late in launches that loaded or compiled code. Only
+// the first launch of a kernel does so; fewer launches would not help.
 int64_t bound_loading(const idle_result *idle, const launch_result *launch);
 
-// The zone in which devices waited most for the host, and what is around it.
+// The zone in which devices waited longest for the host, and an annotation
+// around it.
 typedef struct bound_cause {
-    int64_t ns;            // idle time meanwhile; 0: nothing known
-    ts_text zone, outer;   // outer: an annotation around it, "" if none
-    report_evidence where; // the longest time that it took
+    int64_t ns;            // idle time in the zone; 0: unknown
+    ts_text zone, outer;   // outer: enclosing annotation, "" if none
+    report_evidence where; // its longest occurrence
 } bound_cause;
-// False without memory.
+// Returns false if memory runs out.
 bool bound_cause_find(bound_cause *cause, analyze_job *job,
                       const ts_replay *replay, const names_index *names,
                       const idle_result *idle);

@@ -1,5 +1,5 @@
 /*
-    patterns.h - sequences of small kernels that come again and again
+    patterns.h - repeated sequences of small kernels
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_TIME_PATTERNS_H
 #define TS_TOOLS_ANALYZE_FIGURES_TIME_PATTERNS_H
@@ -9,56 +9,65 @@
 
 enum { PATTERNS_LEAST = 3, PATTERNS_LONGEST = 32 };
 
-// A sequence of tokens and where it is.
+// A repeated sequence of tokens and its places.
 typedef struct patterns_repeat {
     size_t length, count;
-    size_t first; // of `count` places in patterns_repeats.places, in order
+    // Index of its first place in patterns_repeats.places; `count` places,
+    // sorted.
+    size_t first;
 } patterns_repeat;
 
 typedef struct patterns_repeats {
     patterns_repeat *list;
     size_t count;
     size_t *places;
-    size_t place_count, place_room, room; // private, but for the last free
+    // All three are private.
+    size_t place_count, place_room, room;
 } patterns_repeats;
 
 /*
-    Finds what comes PATTERNS_LEAST times or more and is 2 to PATTERNS_LONGEST
-    tokens long, the longest first, then the most frequent. No token is part
-    of two. What is itself a repetition is none: of "abababab" that is "ab".
-    breaks: nothing goes on from token i - 1 to i. Time: count, for each of a
-    few lengths. False without memory. Close it in any case.
+    Finds sequences of 2 to PATTERNS_LONGEST tokens that occur at least
+    PATTERNS_LEAST times: the longest first, then the most frequent. A token
+    belongs to at most one sequence. A sequence that is itself a repetition does
+    not count: in "abababab" the sequence is "ab". breaks[i]: no sequence
+    continues from token i - 1 to i. Time: linear in count for each of a few
+    lengths. Returns false if memory runs out. Call patterns_repeats_close in
+    any case.
 */
 bool patterns_repeats_find(patterns_repeats *r, const uint32_t *tokens,
                            const bool *breaks, size_t count);
 void patterns_repeats_close(patterns_repeats *r);
 
-// Kernels that follow each other on a stream.
+// A sequence of kernels that follow each other on a stream.
 typedef struct patterns_pattern {
     size_t length, count;
-    uint32_t *operations; // the first of each time
-    uint32_t *names;      // groups of its kernels
-    int64_t work_ns;      // of the kernels, all times together
-    int64_t between_ns;   // idle between them, within
-    int64_t calls_ns;     // launch calls of all but the first
+    uint32_t *operations; // first operation of each occurrence
+    uint32_t *names;      // groups of names of its kernels
+    int64_t work_ns;      // run time of its kernels, all occurrences
+    int64_t between_ns;   // idle time between its kernels
+    // Time of the launch calls of all kernels but the first.
+    int64_t calls_ns;
 } patterns_pattern;
 
 typedef struct patterns_result {
-    patterns_pattern *list; // most time between and in calls first
+    // Sorted by time between and in calls, the most first.
+    patterns_pattern *list;
     size_t count;
-    uint32_t *next; // kernel after each operation on its stream, for those
-                    // within a pattern, else TS_NODE_NONE
-    uint64_t kernels, small; // in the trace; that are small
-    uint64_t covered;        // small ones that patterns hold
+    // For operations in a pattern: next kernel on the stream; else
+    // TS_NODE_NONE.
+    uint32_t *next;
+    uint64_t kernels, small; // all kernels of the trace; small ones
+    uint64_t covered;        // small ones that patterns cover
 } patterns_result;
 
-// Of kernels that take less than small_ns each. False without memory. Close it
-// in any case.
+// Finds the patterns of kernels that take less than small_ns each. Returns
+// false if memory runs out. Call patterns_close in any case.
 bool patterns_open(patterns_result *result, const ts_replay *replay,
                    const names_index *names, int64_t small_ns);
 void patterns_close(patterns_result *result);
 
-// Runs a model in which the kernels of a pattern are one. False without memory.
+// Runs a model in which the kernels of each occurrence are fused into one.
+// Returns false if memory runs out.
 bool patterns_fuse(const patterns_result *result,
                    const patterns_pattern *pattern, ts_replay *model,
                    model_figures *figures);

@@ -1,5 +1,5 @@
 /*
-    period.h - the outermost loop in a sequence
+    period.h - the outermost loop in a sequence of tokens
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_TIME_PERIOD_H
 #define TS_TOOLS_ANALYZE_FIGURES_TIME_PERIOD_H
@@ -7,30 +7,31 @@
 #include "tools/cli/cli.h"
 
 /*
-    What repeats, found by an *anchor*: a few tokens in a row that come once in
-    each turn. Turn k is [starts[k], starts[k + 1]), the last one ends at
-    starts[count].
+    Iterations of a loop, found by an *anchor*: a few tokens in a row that occur
+    once in each iteration. Iteration k is [starts[k], starts[k + 1]); the last
+    one ends at starts[count].
 */
 typedef struct period {
-    size_t count;      // of turns; 0: nothing repeats
-    size_t *starts;    // count + 1, places in the sequence
-    size_t length;     // the median of the turns
-    uint32_t likeness; // per mille of tokens that a turn shares with the
-                       // middle one, in the median
+    size_t count;   // number of iterations; 0: no repetition
+    size_t *starts; // count + 1 places in the sequence
+    size_t length;  // median length of the iterations
+    // Per mille of tokens shared with the median iteration; the median of all.
+    uint32_t likeness;
 } period;
 
-enum { PERIOD_LEAST = 3 }; // turns
+enum { PERIOD_LEAST = 3 }; // minimum number of iterations
 
 /*
-    Finds the longest turns that come PERIOD_LEAST times or more, make up half
-    of the sequence, are about as long as each other (within a fifth) and hold
-    much the same (four fifths). What comes before and after does not matter.
-    A turn begins where `weights` of its first token are largest in sum, which
-    may be the pauses before the tokens (NULL: at the first chance). Turns are
-    laid as far to both ends as they go.
+    Finds the longest iterations that occur at least PERIOD_LEAST times, cover
+    half of the sequence, have similar lengths (within a fifth) and share four
+    fifths of their tokens. Tokens before and after the loop do not matter. Of
+    the possible first tokens of an iteration, the one with the largest sum of
+    `weights` is chosen, for example the pauses before tokens (NULL: the first
+    possible one). The iterations are extended to both ends as far as they
+    match.
 
-    Tokens are below `token_limit`. Time: count * log(count).
-    False without memory. Close it in any case.
+    Tokens are below `token_limit`. Time: count * log(count). Returns false if
+    memory runs out. Call period_close in any case.
 */
 bool period_find(period *p, const uint32_t *tokens, const int64_t *weights,
                  size_t count, uint32_t token_limit);

@@ -1,5 +1,5 @@
 /*
-    sync.h - synchronisations that were needless, or wider than needed
+    sync.h - needless and overly wide synchronisations
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_TIME_SYNC_H
 #define TS_TOOLS_ANALYZE_FIGURES_TIME_SYNC_H
@@ -10,54 +10,56 @@
 #include "tools/analyze/job/sums.h"
 
 typedef enum sync_finding {
-    SYNC_WAITED = 0, // for work that ran
-    SYNC_WIDE,       // for a device, of which one stream alone had work
-    SYNC_IDLE,       // for nothing: all was done already
-    SYNC_AGAIN,      // for nothing: nothing was issued since the one before
-    SYNC_UNKNOWN,    // the trace does not tell what for
-    SYNC_POLL,       // no wait: it asked whether work was done
+    SYNC_WAITED = 0, // waited for running work
+    SYNC_WIDE,       // waited for a device on which only one stream had work
+    SYNC_IDLE,       // needless: all work was complete
+    SYNC_AGAIN,      // needless: nothing was issued since the previous one
+    SYNC_UNKNOWN,    // the trace does not record what it waited for
+    SYNC_POLL,       // a query whether work was complete, not a wait
     SYNC_FINDINGS
 } sync_finding;
 
-// One of the host: an operation, or a call that is known to block.
+// A synchronisation of the host: an operation, or a call that is known to
+// block.
 typedef struct sync_item {
     uint32_t node;
     uint32_t file, thread;
     uint32_t function;        // group of names of the call or operation
-    uint32_t zone;            // likewise, innermost; TS_NODE_NONE: none
+    uint32_t zone;            // group of the innermost zone; TS_NODE_NONE: none
     int64_t start_ns, end_ns; // of the call
     sync_finding finding;
     uint32_t waited_for; // node, or TS_NODE_NONE
-    uint32_t streams;    // of a device, that had work when it began
-    int64_t idle_ns;     // of devices, charged to it
+    uint32_t streams;    // streams of the device with work when it began
+    int64_t idle_ns;     // idle time of devices charged to it
 } sync_item;
 
-// Items of one function and zone; all but `items` are sums.
+// Items of one function and zone. All fields but `longest` are sums.
 typedef struct sync_site {
     uint32_t function, zone;
-    uint64_t count, needless, wide, polls; // polls: all of them or none
+    // Polls: all items are polls, or none.
+    uint64_t count, needless, wide, polls;
     int64_t blocked_ns, needless_ns, idle_ns;
-    size_t longest; // item
+    size_t longest; // index of the longest item
 } sync_site;
 
 typedef struct sync_result {
-    sync_item *items; // in order of time of each file
+    sync_item *items; // sorted by file and time
     size_t count;
-    sync_site *sites; // the one that blocked longest first
+    sync_site *sites; // sorted by blocked time, the longest first
     size_t site_count;
     uint64_t counts[SYNC_FINDINGS];
-    int64_t blocked_ns[SYNC_FINDINGS]; // of polls: that they took
-    int64_t idle_ns; // of devices, charged to any of them but polls
-    // Waits of streams for events.
+    int64_t blocked_ns[SYNC_FINDINGS]; // polls: the time they took
+    int64_t idle_ns; // idle time of devices charged to items other than polls
+    // Waits of streams for events, by result.
     uint64_t waits, same_stream, known_before, no_record;
     struct sync_wait {
         uint32_t operation;
         bool same_stream;
-    } * needless_waits; // same_stream and known_before of them
+    } * needless_waits; // the waits counted in same_stream and known_before
 } sync_result;
 
-// `names` gets groups of calls and zones. False without memory. Close it in
-// any case.
+// Finds the synchronisations. `names` receives groups of calls and zones.
+// Returns false if memory runs out. Call sync_close in any case.
 bool sync_open(sync_result *result, const ts_replay *replay,
                const ts_timeline *timeline, names_index *names);
 void sync_close(sync_result *result);
@@ -67,11 +69,11 @@ static inline bool sync_is_needless(sync_finding finding)
     return finding == SYNC_IDLE || finding == SYNC_AGAIN;
 }
 
-// The part about waits of streams (waits.c).
+// Private: examines the waits of streams (waits.c).
 bool sync_take_waits(sync_result *result, const ts_replay *replay);
 
-// Runs a model without the needless ones, or without all of which is known
-// what they waited for. False without memory.
+// Runs a model without the needless synchronisations or, if `all`, without all
+// whose awaited work is known. Returns false if memory runs out.
 bool sync_without(const sync_result *result, ts_replay *model, bool all,
                   model_figures *figures);
 

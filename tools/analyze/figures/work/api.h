@@ -13,17 +13,16 @@ typedef struct api {
     stats_map maps[API_MAPS];
     stats_rows names, threads, results;
     stats_scan scan;
-    stats_group blocking; // calls that may block the host, by their names
+    stats_group blocking; // sum over calls that may block the host
 } api;
 
-// False without memory; close in any case.
+// Returns false if memory runs out. Call api_close in any case.
 bool api_open(api *a, analyze_job *job);
 void api_close(api *a);
 
 /*
-    Whether a function may hold up the host until a device is done, in the
-    words that vendors use: synchronisations, copies and frees that are not
-    asynchronous.
+    Whether a function may block the host until a device is done, judged by its
+    name: synchronisations, and copies and frees that are not asynchronous.
 */
 bool api_may_block(ts_text name);
 

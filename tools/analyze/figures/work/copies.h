@@ -1,5 +1,5 @@
 /*
-    copies.h - copies and sets by kind, memory and size
+    copies.h - copies and memsets by kind, memory and size
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H
 #define TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H
@@ -15,26 +15,26 @@ typedef struct copies {
     stats_rows memories; // "host to device, pageable"
     stats_rows sizes;    // "host to device, to 64 KiB"
     stats_scan scan;
-    // Of copies between host and device whose host memory is known.
+    // Copies between host and device whose kind of host memory is known.
     stats_group pageable, pinned;
     struct copies_one *longest; // the longest first
     size_t longest_count;
-    uint64_t single_count; // of how many
+    uint64_t single_count; // number of copies in the trace
 } copies;
 
-typedef struct copies_one { // a copy, no set
+typedef struct copies_one { // a copy, never a memset
     uint32_t file, track;
-    int64_t start_ns, ns; // of its file
+    int64_t start_ns, ns; // on the time axis of its file
     uint64_t size, type, memory;
 } copies_one;
 
-// Finds the longest copies, at most so many. False without memory.
+// Finds the `most` longest copies. Returns false if memory runs out.
 bool copies_find_longest(copies *c, size_t most);
-// "host to device, pageable"
+// Returns the kind of a copy: "host to device, pageable".
 ts_text copies_one_text(const copies *c, const copies_one *one);
 
-// all: by memory and size too, with quantiles. False without memory; close in
-// any case.
+// all: also by memory and size, with quantiles. Returns false if memory runs
+// out. Call copies_close in any case.
 bool copies_open(copies *c, analyze_job *job, bool all);
 void copies_close(copies *c);
 

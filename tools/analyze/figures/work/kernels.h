@@ -13,20 +13,22 @@ typedef struct kernels {
     stats_map maps[KERNELS_MAPS];
     stats_rows names, configs, zones, stacks;
     bool has_stacks;
-    const uint32_t **stack_of; // by file, row
+    const uint32_t **stack_of; // stack of each operation, by file and row
     uint64_t **first;          // row of the first operation of each chunk
     stats_scan scan;
 } kernels;
 
 /*
-    What the whole trace says about its kernels; collectives that are kernels
-    count. `all`: by configuration, zone and stack too, with quantiles; else
-    by name alone. False without memory; close in any case.
+    Computes statistics of the kernels of the whole trace, including collectives
+    that are kernels. all: also by configuration, zone and stack, with
+    quantiles; else by name only. Returns false if memory runs out. Call
+    kernels_close in any case.
 */
 bool kernels_open(kernels *k, analyze_job *job, bool all);
 void kernels_close(kernels *k);
 
-// Of the group of a row: its launch (NULL: none), and the device it ran on.
+// kernels_launch returns the launch entry of the group of a row (NULL: none);
+// kernels_device returns the device it ran on.
 const ts_launch_entry *kernels_launch(const kernels *k, const stats_group *g);
 bool kernels_collective(const stats_group *g);
 uint32_t kernels_device(const stats_group *g);
