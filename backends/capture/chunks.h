@@ -14,9 +14,9 @@
 
 #include <pthread.h>
 
-// Hashes bytes and keeps them, if that is wanted and there is room for it.
-// bytes NULL: their hash is known, and they are not to be kept if the trace
-// has them not. Returns TS__CAP_...
+// Hashes `size` bytes and stores them in the trace unless it has them already,
+// the capture keeps hashes only, or the budget is spent. bytes NULL: `hash` is
+// already computed, and the bytes are not stored. Returns TS__CAP_... flags.
 static inline uint8_t ts__cap_keep(const void *bytes, size_t size,
                                    uint64_t hash[2])
 {
@@ -32,7 +32,7 @@ static inline uint8_t ts__cap_keep(const void *bytes, size_t size,
         s->figures.over_budget = true;
         keep = false;
     }
-    if (!bytes) keep = false; // the budget is another one than it was
+    if (!bytes) keep = false; // the budget changed since the caller checked
     if (keep) s->figures.kept_bytes += size;
     if (keep && !s->on) s->sums.kept_bytes += size; // see ts__cap_count
     const bool reached = early && s->figures.over_budget;
@@ -44,7 +44,8 @@ static inline uint8_t ts__cap_keep(const void *bytes, size_t size,
     return kept ? TS__CAP_HASHED | TS__CAP_KEPT : TS__CAP_HASHED;
 }
 
-// Whether a chunk is to be looked at. *kept: the trace holds it if not.
+// Returns whether a chunk must be hashed again. If not, *kept is whether the
+// trace has its bytes.
 static inline bool ts__cap_stale(const ts_capture_memory *memory,
                                  const ts__cap_range *range, uint64_t chunk,
                                  bool *kept)

@@ -15,11 +15,11 @@
 
 #include <string.h>
 
-// Chunks that were never written are zeros: all of them have one hash.
+// Untouched memory reads as zeros, so all whole chunks of it share one hash.
 typedef struct ts__cap_blank {
-    uint64_t end; // chunks up to here are alike
+    uint64_t end; // every chunk before this one has the same `blank`
     bool blank, known;
-    uint64_t hash[2]; // where it is known
+    uint64_t hash[2]; // valid if `known`
     uint8_t state;
 } ts__cap_blank;
 
@@ -43,7 +43,8 @@ static inline bool ts__cap_is_blank(const ts_capture_memory *memory,
     return b->blank;
 }
 
-// What a chunk holds now. *kept: the trace has the bytes.
+// Stores the hash and the state of a chunk. *kept becomes false if the trace
+// does not have its bytes.
 static inline void ts__cap_note(ts__cap_range *range, uint64_t chunk,
                                 const uint64_t hash[2], uint8_t state,
                                 bool *kept)
@@ -55,8 +56,8 @@ static inline void ts__cap_note(ts__cap_range *range, uint64_t chunk,
     *kept &= (state & TS__CAP_KEPT) != 0;
 }
 
-// Hashes what may have changed. False: it cannot be read. *kept: the trace
-// holds all of it.
+// Hashes each chunk that may have changed. Returns false if the memory cannot
+// be read. *kept becomes false if the trace lacks the bytes of a chunk.
 static inline bool ts__cap_look(ts_capture_memory *memory, ts__cap_range *range,
                                 bool *kept)
 {
@@ -92,7 +93,8 @@ static inline bool ts__cap_look(ts_capture_memory *memory, ts__cap_range *range,
     return true;
 }
 
-// The list of a range as it is now, {0, 0} if it cannot be read.
+// Stores the hash of the range's present list of chunk hashes in `list`; {0, 0}
+// if the memory cannot be read.
 static inline void ts__cap_list(ts_capture_memory *memory, ts__cap_range *range,
                                 uint64_t list[2], bool *kept)
 {

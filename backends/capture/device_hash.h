@@ -19,9 +19,10 @@
 
 #include <pthread.h>
 
-typedef struct ts__cap_query { // of which chunks the device was asked
+// The chunks that the device was requested to hash.
+typedef struct ts__cap_query {
     uint64_t first, end;
-    bool known; // and has answered
+    bool known; // the device has returned the hashes
 } ts__cap_query;
 
 static inline uint64_t ts__cap_size(const ts__cap_range *range, uint64_t chunk)
@@ -30,7 +31,8 @@ static inline uint64_t ts__cap_size(const ts__cap_range *range, uint64_t chunk)
     return left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK;
 }
 
-// Asks for those from `first` on.
+// Requests the hashes of the stale chunks from `first` on, up to the first
+// chunk that is not stale.
 static inline void ts__cap_hash_request(ts_capture_memory *memory,
                                         const ts__cap_range *range,
                                         uint64_t first, ts__cap_query *reported)
@@ -50,7 +52,7 @@ static inline void ts__cap_hash_request(ts_capture_memory *memory,
                                      size, memory->reported);
 }
 
-// What the device says of a chunk; NULL: nothing.
+// Returns the hash of a chunk that the device computed, or NULL.
 static inline const uint64_t *ts__cap_hash_of(ts_capture_memory *memory,
                                               const ts__cap_range *range,
                                               uint64_t chunk,
@@ -63,7 +65,7 @@ static inline const uint64_t *ts__cap_hash_of(ts_capture_memory *memory,
     return &memory->reported[2 * (chunk - reported->first)];
 }
 
-// Whether the trace is to get the bytes of this hash.
+// Returns whether bytes with this hash are to be stored in the trace.
 static inline bool ts__cap_bytes_requested(size_t size, uint64_t hash[2])
 {
     ts__cap_state *const s = &ts__cap_now;
@@ -75,7 +77,8 @@ static inline bool ts__cap_bytes_requested(size_t size, uint64_t hash[2])
     return room;
 }
 
-// The host computes another hash than the device did.
+// Called when the host's hash of a chunk differs from the device's: the
+// device's hashes are not used again.
 static inline void ts__cap_hash_mismatch(ts_capture_memory *memory)
 {
     memory->device_wrong = true;

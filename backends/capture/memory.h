@@ -27,7 +27,8 @@ __attribute__((weak))
 ts__cap_state ts__cap_now = { .lock = PTHREAD_MUTEX_INITIALIZER };
 #endif
 
-enum { TS__CAP_HASHED = 1, TS__CAP_KEPT = 2 }; // KEPT: the trace has the bytes
+// KEPT: the trace has the bytes of the chunk
+enum { TS__CAP_HASHED = 1, TS__CAP_KEPT = 2 };
 
 static inline uint64_t ts__cap_chunks(uint64_t size)
 {
@@ -69,7 +70,7 @@ TS__WEAK_API void ts_capture_close(ts_capture_memory *memory)
     memory->capture = 0;
 }
 
-// Where a backend's memory is hashed, and why, in the trace's metadata.
+// Records in the trace's metadata where a backend's memory is hashed and why.
 static inline void ts__cap_hash_report(const ts_capture_memory *memory,
                                        const char *where)
 {
@@ -78,7 +79,7 @@ static inline void ts__cap_hash_report(const ts_capture_memory *memory,
     ts_metadata_text(0, key, where);
 }
 
-// Until the backend says otherwise the host hashes.
+// The host computes the hashes until the backend reports that the device does.
 static inline void ts__cap_hash_open(ts_capture_memory *memory)
 {
     memory->device_wrong = false;
@@ -107,8 +108,8 @@ TS__WEAK_API bool ts_capture_fresh(ts_capture_memory *memory)
     return true;
 }
 
-// The position behind the last range that begins at or before an address, of
-// `size` bytes each, whose first eight are where it begins.
+// Returns the index after the last range that begins at or before `address`.
+// Ranges are sorted, `size` bytes each, and start with their 64-bit address.
 static inline size_t ts_capture_range_after(const void *ranges, size_t count,
                                             size_t size, uint64_t address)
 {
@@ -151,7 +152,8 @@ TS__WEAK_API void ts_capture_global(ts_capture_memory *memory, uint64_t address,
         const size_t capacity = memory->capacity ? memory->capacity * 2 : 64;
         ts__cap_range *const more =
             realloc(memory->ranges, capacity * sizeof *more);
-        if (!more) return; // it is not known: replays cannot reach it
+        // An unrecorded allocation is one that replays cannot reach.
+        if (!more) return;
         memory->ranges = more;
         memory->capacity = capacity;
     }
@@ -201,7 +203,8 @@ TS__WEAK_API void ts_capture_grow(ts_capture_memory *memory, uint64_t address,
     range->listed = false;
     range->hashes = NULL;
     range->state = NULL;
-    // Chunks that were whole are as they were; without memory all are new.
+    // Chunks that were whole keep their hashes. Without memory for the tables
+    // every chunk is hashed again.
     if (had && ts__cap_tables(range)) {
         memcpy(range->hashes, old.hashes, (size_t)had * 16);
         memcpy(range->state, old.state, (size_t)had);

@@ -61,16 +61,17 @@ static inline void ts__cap_scan_at(const ts_capture_memory *memory,
     memcpy(&value, bytes + at, sizeof value);
     if (value - memory->low >= memory->high - memory->low) return;
     ts__cap_range *const range = ts__cap_find(memory, value);
-    // Of many pointers into the same memory one is enough.
+    // A range is added once per operation, however many pointers lead to it.
     if (!range || range->seen == op->head.order) return;
     range->seen = op->head.order;
     ts__cap_region(op, range, found,
                    found == TS_CAPTURE_BY_ARGUMENT ? (uint32_t)at : from);
 }
 
-// The bytes at the top that all addresses have in common: three at most.
+// The most significant bytes that all live addresses share, at most three.
 typedef struct ts__cap_top {
-    uint64_t bytes[3], mask[3]; // eight times each; mask 0: not in common
+    // Each byte repeated eight times; mask 0: the addresses differ in that byte
+    uint64_t bytes[3], mask[3];
 } ts__cap_top;
 
 static inline ts__cap_top ts__cap_top_of(const ts_capture_memory *memory)
@@ -86,7 +87,8 @@ static inline ts__cap_top ts__cap_top_of(const ts_capture_memory *memory)
     return top;
 }
 
-// At which of eight offsets an address may begin: bits 8 * offset + 7.
+// Returns at which of eight byte offsets an address may begin: bit 8 * offset +
+// 7 is set for each such offset.
 static inline uint64_t ts__cap_candidates(const ts__cap_top *top,
                                           const uint8_t *bytes)
 {
@@ -97,7 +99,8 @@ static inline uint64_t ts__cap_candidates(const ts__cap_top *top,
         memcpy(&value, bytes + 7 - i, sizeof value);
         other |= (value ^ top->bytes[i]) & top->mask[i];
     }
-    return (other - ones) & ~other & (ones << 7); // bytes of 0, or more
+    // Sets the bit of each zero byte, and perhaps of others.
+    return (other - ones) & ~other & (ones << 7);
 }
 
 TS__WEAK_API void ts_capture_reach(const ts_capture_memory *memory,
@@ -120,9 +123,9 @@ static inline void ts__cap_scan_hidden(const ts_capture_memory *memory,
                        found == TS_CAPTURE_BY_ARGUMENT ? (uint32_t)i : from);
 }
 
-// Every value that points into live memory, at whatever byte it begins: a
-// packed struct aligns nothing. What looks like a pointer but is none costs
-// space and nothing else.
+// Adds each allocation that some value in the bytes points into. Pointers are
+// searched at every byte because packed structs do not align them. A value that
+// only looks like a pointer costs space but does no harm.
 static inline void ts__cap_scan(const ts_capture_memory *memory,
                                 ts_capture_op *op, const uint8_t *bytes,
                                 size_t size, ts_capture_found found,
@@ -144,7 +147,7 @@ static inline void ts__cap_scan(const ts_capture_memory *memory,
 static inline void ts__cap_follow(ts_capture_memory *memory, ts_capture_op *op)
 {
     const ts_capture_desc *const d = &ts__cap_now.desc;
-    // What begins in one chunk may end in the next: a pointer, or what hides.
+    // A pointer or a hidden tensor map may cross the border between two chunks.
     const uint64_t most =
         TS_CAPTURE_CHUNK +
         (memory->vendor->hidden ? TS_CAPTURE_HIDDEN - TS_CAPTURE_ALIGNED : 7);
@@ -168,7 +171,7 @@ static inline void ts__cap_follow(ts_capture_memory *memory, ts_capture_op *op)
     }
 }
 
-// The memory that parameters name.
+// Adds the memory that the parameters point to.
 static inline void ts__cap_parameters(ts_capture_memory *memory,
                                       ts_capture_op *op)
 {
@@ -185,7 +188,7 @@ static inline void ts__cap_parameters(ts_capture_memory *memory,
     }
 }
 
-// The attribute at *at, which moves behind it; false: no more.
+// Reads the attribute at *at and advances *at past it; false: no more.
 static inline bool ts__cap_attribute(const ts_capture_op *op, size_t *at,
                                      ts_capture_attribute *head,
                                      const uint8_t **bytes)
@@ -197,7 +200,7 @@ static inline bool ts__cap_attribute(const ts_capture_op *op, size_t *at,
     return true;
 }
 
-// Whether its code, or that of a node of it, is in an image.
+// Returns whether the operation or one of its nodes runs code of this image.
 static inline bool ts__cap_uses(const ts_capture_op *op, uint32_t image)
 {
     ts_capture_attribute head;
@@ -227,8 +230,8 @@ static inline void ts__cap_arguments(ts_capture_memory *memory,
     if (search) ts__cap_follow(memory, op);
 }
 
-// The box of a copy, or of the node whose attributes begin at `at`; false: it
-// has none.
+// Reads the geometry of the copy, or of the node whose attributes begin at
+// `at`. Returns false if it has none.
 static inline bool ts__cap_geometry(const ts_capture_op *op, size_t at,
                                     ts_capture_geometry *g)
 {
@@ -244,11 +247,9 @@ static inline bool ts__cap_geometry(const ts_capture_op *op, size_t at,
     return false;
 }
 
-/*
-    What an end of a copy is of the host's memory: `size` bytes, or a box, from
-    an address on. What lies between rows that are written is not changed, and
-    is read for that.
-*/
+// Sets the extent of the host memory that one end of a copy covers: `size`
+// bytes, or the span of a box. A write leaves the bytes between the rows of a
+// box unchanged, so the span is read too.
 static inline void ts__cap_host_end(ts_capture_op *op, size_t attributes,
                                     ts__cap_range *host, uint32_t *access)
 {
@@ -266,7 +267,7 @@ static inline void ts__cap_host_end(ts_capture_op *op, size_t attributes,
     if (writes) *access |= TS_ACCESS_READ;
 }
 
-// One end of a copy or memset: an allocation, or the host's own memory.
+// Adds the memory at one end of a copy or memset: an allocation or host memory.
 static inline void ts__cap_end(ts_capture_memory *memory, ts_capture_op *op,
                                uint64_t address, uint32_t access)
 {
@@ -281,11 +282,11 @@ static inline void ts__cap_end(ts_capture_memory *memory, ts_capture_op *op,
         ts__cap_region(op, range ? range : &host, TS_CAPTURE_BY_COPY, 0);
     if (!r) return;
     r->access = r->before[0] == 1 ? r->access | access : access;
-    r->before[0] = 1; // until the contents are looked at
+    r->before[0] = 1; // marks the region until its contents are hashed
 }
 
-// Memory of the host that nodes of a graph copy. What overlaps is one region:
-// a node may read what one before it wrote.
+// Adds host memory that nodes of a graph copy. Overlapping ranges become one
+// region, because one node may read what another wrote.
 static inline void ts__cap_host_region(ts_capture_op *op, ts__cap_range host,
                                        uint32_t access)
 {
@@ -329,7 +330,7 @@ static inline void ts__cap_node_end(ts_capture_memory *memory,
         ts__cap_host_region(op, host, access);
 }
 
-// What copies and memsets among the nodes of a graph name.
+// Adds the memory that the copy and memset nodes of a graph use.
 static inline void ts__cap_nodes(ts_capture_memory *memory, ts_capture_op *op)
 {
     ts_capture_attribute head;
@@ -346,7 +347,7 @@ static inline void ts__cap_nodes(ts_capture_memory *memory, ts_capture_op *op)
     }
 }
 
-// The host's memory has no versions: it is read every time.
+// Writes to host memory are not tracked, so it is read every time.
 static inline void ts__cap_host_contents(const ts_capture_region *r,
                                          uint64_t list[2], bool *kept)
 {
@@ -374,7 +375,8 @@ static inline void ts__cap_contents(ts_capture_memory *memory,
         const bool copied = r->found == TS_CAPTURE_BY_COPY && !r->device;
         bool kept = true;
         list[0] = list[1] = 0;
-        // What a copy writes to the host, or reads from it, once is enough.
+        // Host memory that a copy only reads needs no contents afterwards, and
+        // host memory that it only writes none before.
         if (copied &&
             !(r->access & (before ? TS_ACCESS_READ : TS_ACCESS_WRITE)))
             continue;
@@ -507,7 +509,7 @@ static inline void ts__cap_count(const ts_capture_operation *h)
     pthread_mutex_lock(&s->lock);
     ts__cap_add(&s->figures, &one);
     s->figures.reasons[h->reason]++;
-    // Its capture may have ended meanwhile, and been added up.
+    // The capture may have ended and reported its sums in the meantime.
     const bool late = !s->on && s->ended;
     if (late) ts__cap_add(&s->sums, &one);
     const ts_capture_figures sums = s->sums;
@@ -530,15 +532,16 @@ static inline void ts__cap_put(ts_capture_op *op)
 
 TS__WEAK_API void ts_capture_drop(ts_capture_op *op)
 {
-    if (op->copy) ts__cap_change(ts__cap_do_drop); // it was begun
+    // Only an operation that was begun has a copy.
+    if (op->copy) ts__cap_change(ts__cap_do_drop);
     ts__cap_put(op);
 }
 
 TS__WEAK_API void ts_capture_end(ts_capture_memory *memory, ts_capture_op *op)
 {
     const ts_capture_operation *const h = &op->head;
-    // Whatever becomes of the record: this is what the operation may write.
-    // What was declined before it was described may write anywhere.
+    // The operation may have written memory even if it was declined. If it was
+    // declined before its memory was known, it may have written anywhere.
     for (size_t i = 0; op->unseen && i < memory->count; i++)
         ts_capture_touch(memory, memory->ranges[i].address, 0);
     for (uint32_t i = 0; i < h->region_count; i++) {

@@ -39,12 +39,14 @@ static inline bool ts__cap_fits(const char *text, size_t room)
 static inline void ts__cap_copy(char *to, const char **text)
 {
     const size_t size = *text ? strlen(*text) : 0;
-    if (size) memmove(to, *text, size); // it may be our own
+    // The text may already be in this buffer.
+    if (size) memmove(to, *text, size);
     to[size] = 0;
     *text = size ? to : NULL;
 }
 
-// Without the lock, as the session has its own.
+// Reports the figures of a capture. The caller does not hold `lock`, because
+// the session takes its own lock.
 static inline void ts__cap_report(const ts_capture_figures *f,
                                   uint32_t captures)
 {
@@ -58,7 +60,7 @@ static inline void ts__cap_report(const ts_capture_figures *f,
                         (int64_t)f->device_bytes);
 }
 
-// With the lock.
+// The caller holds `lock`.
 static inline void ts__cap_begin(ts__cap_state *s)
 {
     s->frames_left = s->desc.frames;
@@ -67,7 +69,7 @@ static inline void ts__cap_begin(ts__cap_state *s)
     if (s->launches)
         memset(s->launches, 0, s->launch_room * sizeof *s->launches);
     TS__STORE(&s->waits, 0);
-    // release: whoever sees it on sees the options
+    // release: a thread that sees the capture on also sees its options
     __atomic_store_n(&s->on, ++s->captures, __ATOMIC_RELEASE);
 }
 
@@ -81,7 +83,7 @@ static inline void ts__cap_add(ts_capture_figures *sums,
     sums->device_bytes += f->device_bytes;
 }
 
-// With the lock; what ended is to be said without it.
+// The caller holds `lock`, and reports the ended capture after it unlocks.
 static inline void ts__cap_end_now(ts__cap_state *s)
 {
     ts__cap_add(&s->sums, &s->figures);
@@ -95,7 +97,7 @@ static inline uint32_t ts__cap_enter(ts__cap_state *s)
     return s->ended;
 }
 
-// Says what has ended in between.
+// Unlocks, then reports the capture that ended since ts__cap_enter.
 static inline void ts__cap_leave(ts__cap_state *s, uint32_t before)
 {
     const uint32_t ended = s->ended;
@@ -104,7 +106,7 @@ static inline void ts__cap_leave(ts__cap_state *s, uint32_t before)
     if (ended != before) ts__cap_report(&sums, ended);
 }
 
-// Does what `what` decides with the lock held.
+// Runs `what` with the lock held.
 static inline void ts__cap_change(void (*what)(ts__cap_state *s))
 {
     ts__cap_state *const s = &ts__cap_now;
@@ -155,14 +157,14 @@ TS__WEAK_API void ts_capture_trigger(void)
     ts__cap_change(ts__cap_do_trigger);
 }
 
-// After an operation that is kept.
+// Called after an operation was captured.
 static inline void ts__cap_do_operation(ts__cap_state *s)
 {
     if (s->on && s->desc.operations && s->admitted >= s->desc.operations)
         ts__cap_end_now(s);
 }
 
-// One that was selected did not run.
+// Called when a selected operation did not run.
 static inline void ts__cap_do_drop(ts__cap_state *s)
 {
     if (s->on && s->admitted) s->admitted--;
@@ -170,7 +172,7 @@ static inline void ts__cap_do_drop(ts__cap_state *s)
 
 /* ---- 1.1 Sessions and forks --------------------------------------------- */
 
-// No lock may be held by a thread that a child does not have.
+// Takes the lock for fork(), so that no thread that the child lacks holds it.
 static inline void ts__cap_fork(void)
 {
     pthread_mutex_lock(&ts__cap_now.lock);
@@ -219,7 +221,7 @@ static inline bool ts__cap_listed(const char *list, const char *name)
 static inline void ts__cap_named_frame(const char *name, bool sure)
 {
     ts__cap_state *const s = &ts__cap_now;
-    (void)name; // unless it is on
+    (void)name; // used only if sessions are compiled in
     if (!ts_capture_on() && !TS__LOAD(&s->waits)) return;
     pthread_mutex_lock(&s->lock);
     const bool counts = s->desc.frame ? ts__cap_listed(s->frame, name) : sure;
@@ -227,7 +229,7 @@ static inline void ts__cap_named_frame(const char *name, bool sure)
     if (counts) ts_capture_frame();
 }
 
-// Sessions that end say what was kept.
+// Reports what was captured when a session ends.
 static const ts_backend ts__cap_backend = { "snapshot", ts__cap_session, NULL,
                                             ts_capture_stop };
 
@@ -243,7 +245,7 @@ static inline void ts__cap_hook(ts__cap_state *s)
     ts_frame_listen(ts__cap_named_frame);
 }
 
-// False: a text is too long, and nothing changes.
+// Returns false if a text is too long; then no option changes.
 static inline bool ts__cap_options_fit(const ts_capture_desc *d)
 {
     const ts__cap_state *const s = &ts__cap_now;
@@ -252,8 +254,8 @@ static inline bool ts__cap_options_fit(const ts_capture_desc *d)
                   ts__cap_fits(d->frame, sizeof s->frame));
 }
 
-// With the lock, and while nothing is on: a capture keeps its options to its
-// end.
+// The caller holds `lock`. No capture is on, because options cannot change
+// during a capture.
 static inline void ts__cap_options_set(ts__cap_state *s,
                                        const ts_capture_desc *desc)
 {
@@ -276,7 +278,8 @@ TS__WEAK_API ts_result ts_capture_start(const ts_capture_desc *desc)
     if (!ts__cap_options_fit(desc)) return TS_ERR_USAGE;
     ts__cap_hook(s);
     pthread_mutex_lock(&s->lock);
-    if (s->on) ts__cap_end_now(s); // it is counted as one
+    // Ended first, so that it is counted as a capture.
+    if (s->on) ts__cap_end_now(s);
     ts__cap_options_set(s, desc);
     ts__cap_begin(s);
     pthread_mutex_unlock(&s->lock);
@@ -288,7 +291,8 @@ TS__WEAK_API ts_result ts_capture_arm(const ts_capture_desc *desc)
     ts__cap_state *const s = &ts__cap_now;
     if (!ts__cap_options_fit(desc)) return TS_ERR_USAGE;
     ts__cap_hook(s);
-    // At once: a trigger in between would begin a capture whose budget changes.
+    // In one step: a trigger in between would begin a capture whose budget
+    // would then change.
     const uint32_t before = ts__cap_enter(s);
     ts__cap_do_stop(s);
     ts__cap_options_set(s, desc);
@@ -390,7 +394,7 @@ TS__WEAK_API ts_result ts_capture_parse(ts_capture_desc *desc, char *room,
 
 /* ==== 3. Selected operations ============================================= */
 
-// Counts the launches of a name; false without memory.
+// Counts a launch of the named kernel. Returns false if out of memory.
 static inline bool ts__cap_launch(ts__cap_state *s, uint32_t name,
                                   uint64_t *number)
 {
@@ -407,7 +411,8 @@ static inline bool ts__cap_launch(ts__cap_state *s, uint32_t name,
     return true;
 }
 
-// Gives the operation its order, unless there were enough.
+// Numbers the operation, unless the capture already has all that were
+// requested.
 static inline bool ts__cap_admit(ts__cap_state *s, ts_capture_op *op)
 {
     pthread_mutex_lock(&s->lock);
@@ -419,7 +424,8 @@ static inline bool ts__cap_admit(ts__cap_state *s, ts_capture_op *op)
     return room;
 }
 
-// A kernel, or one of those of a graph.
+// Returns whether the list names the operation's kernel or a kernel of its
+// graph.
 static inline bool ts__cap_is_named(const char *list, const ts_capture_op *op)
 {
     for (size_t i = 0; i < op->name_count; i++)
@@ -433,7 +439,8 @@ TS__WEAK_API bool ts_capture_requested(ts_capture_op *op)
     const bool kernel = op->head.kind == TS_EVENT_KERNEL ||
                         op->head.kind == TS_EVENT_GRAPH_LAUNCH;
     uint64_t number = 0;
-    char zone[sizeof s->zone]; // other options may be set any time
+    // A copy, because another thread may set options at any time.
+    char zone[sizeof s->zone];
     pthread_mutex_lock(&s->lock);
     const ts_capture_desc d = s->desc;
     if (d.zone) memcpy(zone, s->zone, sizeof zone);

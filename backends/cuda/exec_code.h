@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// False: it is not our memory, but a module's, for example.
+// Returns false if the memory is not the executor's, but a module's, for
+// example.
 static bool ts__cx_device_find(ts__cx *x, uint64_t address, uint32_t *device)
 {
     const ts__cx_span *const s = ts__cx_span_of(x, address);
@@ -68,8 +69,8 @@ static ts_result ts__cx_too_many(ts__cx *x)
     return TS_ERR_UNSUPPORTED;
 }
 
-// The end of the last section whose bytes are in the file. What vendors' own
-// types have there they alone know.
+// Returns the end of the last section that has bytes in the file. The contents
+// of vendor-specific section types are not checked.
 static uint64_t ts__cx_sections_end(const uint8_t *bytes, uint64_t size)
 {
     Elf64_Ehdr e;
@@ -87,8 +88,8 @@ static uint64_t ts__cx_sections_end(const uint8_t *bytes, uint64_t size)
     return most;
 }
 
-// Drivers take the address of code, not its size: what it says of
-// itself must be there.
+// The driver takes the address of code but not its size, so the size that the
+// code's own headers give must be within the code.
 static bool ts__cx_whole(const ts_executor_code *code)
 {
     const uint8_t *const bytes = code->bytes;
@@ -147,7 +148,7 @@ static void *ts__cx_module_on(ts__cx *x, uint64_t module, uint32_t device)
     return m->loaded[device];
 }
 
-// offset: the number of its symbol.
+// offset: the number of the variable's symbol.
 static ts_result ts__cx_global(void *state, uint64_t module, uint32_t device,
                                uint64_t offset, uint64_t size,
                                uint64_t *address)

@@ -14,14 +14,14 @@
 
 #include <string.h>
 
-// Drivers take the place of rows that lie in each other, and of slices of no
-// whole rows, for an error, or for something else than what was measured.
+// Drivers reject rows that overlap and slices that are not a multiple of the
+// row, or interpret them differently than recorded.
 static bool ts__cx_end(ts__cuda_end *end, uint64_t address, bool host,
                        const uint64_t origin[3], const uint64_t region[3],
                        uint64_t row, uint64_t slice)
 {
     const uint64_t wide = origin[0] + region[0], high = origin[1] + region[1];
-    const bool one = region[2] == 1 && !origin[2]; // slice
+    const bool one = region[2] == 1 && !origin[2]; // one slice
     if (high < region[1] || (row < wide && (high > 1 || !one))) return false;
     if (!one && (slice % row || slice / row < high)) return false;
     end->x = origin[0];
@@ -52,10 +52,8 @@ static ts_result ts__cx_box(ts__cx *x, void *stream, const ts_executor_copy *c,
     return ts__cx_result(x, x->call.box(&box, stream));
 }
 
-/*
-    HIP's boxes are passed by structures that differ between its versions,
-    copies of rows by arguments: a slice of a box each.
-*/
+// HIP's boxes are passed in structures that differ between its versions, but 2D
+// copies in arguments. So a box is copied slice by slice.
 static ts_result ts__cx_slices(ts__cx *x, void *stream,
                                const ts_executor_copy *c,
                                const ts_capture_geometry *g)
@@ -81,8 +79,8 @@ static ts_result ts__cx_slices(ts__cx *x, void *stream,
     return ts__cx_result(x, error);
 }
 
-// From one device to another, if that is what it is: devices that cannot reach
-// each other's memory have this one way.
+// Returns whether the copy is from one device to another. Devices without peer
+// access need a separate function for this.
 static bool ts__cx_is_far(ts__cx *x, const ts_executor_copy *c,
                           uint32_t devices[2])
 {
@@ -120,7 +118,7 @@ static ts_result ts__cx_copy(void *state, uint64_t stream,
                : x->call.within(c->destination, c->source, c->size, on));
 }
 
-// A value of 1, 2 or 4 bytes in a row.
+// Fills one row with a value of 1, 2 or 4 bytes.
 static int ts__cx_fill_row(const ts__cx *x, uint64_t to, uint32_t value,
                            uint32_t width, uint64_t size, void *on)
 {
@@ -130,7 +128,7 @@ static int ts__cx_fill_row(const ts__cx *x, uint64_t to, uint32_t value,
                         : c->set32(to, value, size / 4, on);
 }
 
-// The same in rows: by one call where the driver has it.
+// Fills several rows, with a single call if the driver has one.
 static int ts__cx_fill(const ts__cx *x, uint64_t to, uint32_t value,
                        uint32_t width, const ts_capture_geometry *g,
                        uint64_t size, void *on)
@@ -165,7 +163,7 @@ static ts_result ts__cx_set(void *state, uint64_t stream,
     x->reason = TS_REASON_NONE;
     if (ts_attribute_find(&s->attributes, TS_ATTRIBUTE_GEOMETRY,
                           sizeof geometry, &a)) {
-        // What was measured is what the rows are.
+        // The recorded size must be that of the rows.
         const uint64_t *const g = geometry.region;
         memcpy(&geometry, a.bytes, sizeof geometry);
         if (!g[1] || s->size / g[1] != g[0] || s->size % g[1] || g[2] != 1 ||

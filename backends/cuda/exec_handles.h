@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Whether memory of the record lies elsewhere now.
+// Returns whether recorded memory is at another address now.
 static bool ts__cx_is_moved(const ts__cx *x, uint64_t address)
 {
     for (size_t i = 0; i < x->other_count; i++)
@@ -52,7 +52,7 @@ static int ts__cx_tensor_make(const ts__cx *x, const ts__cuda_tensor *t,
                               t->swizzle, t->promotion, t->fill);
 }
 
-// Checks a map. Bits that the driver does not write are left as they were.
+// Checks a map. Bits that the driver does not write keep their values.
 static ts_result ts__cx_tensor(ts__cx *x, const ts_attribute *a)
 {
     ts__cuda_tensor t;
@@ -71,11 +71,9 @@ static ts_result ts__cx_tensor(ts__cx *x, const ts_attribute *a)
                : TS_ERR_UNSUPPORTED;
 }
 
-/*
-    A texture of memory, with the handle that it had if it can be had: drivers
-    number their objects, so a few more are made until its number comes. Those
-    go at once.
-*/
+// Creates a texture over memory, if possible with its recorded handle. Drivers
+// number their objects, so several are created until that number is assigned.
+// The others are destroyed at once.
 static int ts__cx_texture_make(const ts__cx *x, const ts__cuda_texture *t,
                                uint64_t *handle)
 {
@@ -119,8 +117,9 @@ static ts_result ts__cx_texture_find(ts__cx *x, const ts__cuda_texture *t,
     return TS_OK;
 }
 
-// Puts our handle in the place of the recorded one, where it is a parameter of
-// its own. A small number may as well count something.
+// Replaces the recorded handle by ours in each parameter that equals it. A
+// small number is not replaced, because it may be something else, such as a
+// count.
 static bool ts__cx_texture_replace(const ts_executor_launch *l, uint8_t *args,
                                    uint64_t recorded, uint64_t ours)
 {
@@ -138,7 +137,7 @@ static bool ts__cx_texture_replace(const ts_executor_launch *l, uint8_t *args,
     return recorded >> 20 && places && replaced == places;
 }
 
-// args: of the launch, a copy that is made when it is needed.
+// *args: a copy of the launch's arguments, made when it is first needed.
 static ts_result ts__cx_texture_use(ts__cx *x, const ts_executor_launch *l,
                                     uint32_t device, const ts_attribute *a,
                                     uint8_t **args)

@@ -74,14 +74,14 @@ static void *ts__cx_function_find(ts__cx *x, const ts_executor_launch *l,
     return function;
 }
 
-typedef struct ts__cx_how { // attributes of a launch
+typedef struct ts__cx_how { // the attributes of a launch
     ts__cuda_attribute attributes[16];
     uint32_t count;
-    uint8_t *args; // with other handles than the record's, NULL: as they are
+    uint8_t *args; // arguments with replaced handles; NULL: as recorded
 } ts__cx_how;
 
-// More dynamic shared memory than every function may have it was allowed, if
-// only before anybody looked.
+// Allows a function more dynamic shared memory than the default. The program
+// did so too, perhaps before the recording began.
 static ts_result ts__cx_allow_shared(ts__cx *x, const ts_executor_launch *l,
                                      void *function)
 {
@@ -99,8 +99,8 @@ static ts_result ts__cx_allow_shared(ts__cx *x, const ts_executor_launch *l,
         x->call.attribute(function, TS_CUDA_SHARED_ATTRIBUTE, (int)l->shared));
 }
 
-// Attributes that let work begin early are left out: operations come one
-// after another, which is all that they require.
+// Attributes that let work begin early (programmatic launch) are left out:
+// operations run one after another, which satisfies their dependencies.
 static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
                                    uint32_t device, void *function,
                                    ts__cx_how *how)
@@ -144,7 +144,7 @@ static ts_result ts__cx_attributes(ts__cx *x, const ts_executor_launch *l,
     return ts__cx_allow_shared(x, l, function);
 }
 
-// Whether a launch is cooperative and has no other attribute.
+// Returns whether a launch is cooperative and has no other attribute.
 static bool ts__cx_is_cooperative(const ts__cx_how *how)
 {
     return how->count == 1 &&
@@ -152,8 +152,8 @@ static bool ts__cx_is_cooperative(const ts__cx_how *how)
            how->attributes[0].value.number == 1;
 }
 
-// By a function that takes arguments one by one: versions of HIP without
-// hipDrvLaunchKernelEx have no other one.
+// Uses the function that takes its arguments one by one, because versions of
+// HIP without hipDrvLaunchKernelEx have no other.
 static ts_result ts__cx_launch_cooperative(ts__cx *x, void *on, void *function,
                                            const ts_executor_launch *l,
                                            uint8_t *args)
@@ -176,7 +176,7 @@ static ts_result ts__cx_launch_now(ts__cx *x, void *on, void *function,
                                    const ts_executor_launch *l, ts__cx_how how)
 {
     size_t size = l->args_size;
-    void *args = how.args; // the interface takes them as if it wrote there
+    void *args = how.args; // the parameter is not const, but is only read
     if (!args) memcpy(&args, &l->args, sizeof args);
     void *more[] = { (void *)1, args, (void *)2, &size,
                      x->is_hip ? (void *)3 : NULL };

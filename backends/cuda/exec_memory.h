@@ -21,8 +21,8 @@
 
 /* ==== 1. The driver ====================================================== */
 
-// Name here, CUDA's, HIP's (NULL: it has none, and is never called), arguments.
-// Source of HIP's: hip/hip_runtime_api.h of HIP 6.2.
+// Columns: name here, CUDA's name, HIP's name (NULL: none, never called),
+// parameters. Source of HIP's: hip/hip_runtime_api.h of HIP 6.2.
 #define TS__CX_CALLS(X) \
     X(init, "cuInit", "hipInit", (unsigned)) \
     X(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *)) \
@@ -81,7 +81,7 @@
     X(event_wait, "cuStreamWaitEvent", "hipStreamWaitEvent", \
       (void *, void *, unsigned))
 
-// Those without which only some operations cannot run.
+// Optional functions: without them, only some operations cannot run.
 #define TS__CX_MORE_CALLS(X) \
     X(launch_how, "cuLaunchKernelEx", "hipDrvLaunchKernelEx", \
       (const ts__cuda_launch *, void *, void **, void **)) \
@@ -142,25 +142,25 @@ enum { // sizes of tables
 };
 #define TS__CX_GRANULE (UINT64_C(2) << 20)
 
-typedef struct ts__cx_span { // granules that captured memory lies in
+typedef struct ts__cx_span { // contiguous granules that contain captured memory
     uint64_t address, size, handle;
     uint32_t device, users;
-    bool kept, ours; // kept: by us, before the driver began
+    bool kept, ours; // kept: reserved by us before the driver started
 } ts__cx_span;
 
-typedef struct ts__cx_other { // memory that lies elsewhere
+typedef struct ts__cx_other { // memory that is at another address than recorded
     uint64_t address, size, requested;
     uint32_t device;
 } ts__cx_other;
 
 typedef struct ts__cx_texture {
     ts__cuda_texture recorded;
-    uint64_t handle; // of ours
+    uint64_t handle; // our handle
     uint32_t device;
 } ts__cx_texture;
 
 typedef struct ts__cx_module {
-    uint8_t *bytes; // with a zero behind them
+    uint8_t *bytes; // with a terminating zero
     uint64_t size;
     void *loaded[TS__CX_DEVICES];
 } ts__cx_module;
@@ -173,12 +173,12 @@ typedef struct ts__cx_function {
 } ts__cx_function;
 
 typedef struct ts__cx_stream {
-    void *handle, *recorded; // recorded: takes its place in a graph
+    void *handle, *recorded; // recorded: the stream used while a graph is built
     uint32_t device;
 } ts__cx_stream;
 
 typedef struct ts__cx {
-    bool is_hip, graph; // graph: one is being made
+    bool is_hip, graph; // graph: a graph is being built
     void *library;
     ts__cx_calls call;
     uint32_t device_count;
@@ -198,7 +198,7 @@ typedef struct ts__cx {
     void **events;
     size_t event_count;
     ts_reason reason;
-    int failed; // the error that ended the device
+    int failed; // the error after which the device is unusable
 } ts__cx;
 
 static bool ts__cx_symbol(ts__cx *x, const char *name, void *to, bool needed,
@@ -248,9 +248,9 @@ static const char *ts__cx_error(const ts__cx *x, int error)
     return name ? name : "an error";
 }
 
-// What an error of the driver means. Those of a kernel that went astray, ran
-// too long for a display's device or met an assertion of its own end the
-// device: nothing of it works any more.
+// Converts a driver's error to a result. After a kernel accessed an invalid
+// address, exceeded a display device's time limit or failed an assertion,
+// nothing works on the device any more.
 static ts_result ts__cx_result(ts__cx *x, int error)
 {
     x->reason = TS_REASON_NONE;
@@ -268,7 +268,7 @@ static ts_reason ts__cx_reason(void *state)
     return ((const ts__cx *)state)->reason;
 }
 
-// Makes a device the present one; HIP knows no others than those.
+// Makes a device the current one. HIP has only primary contexts.
 static int ts__cx_use(const ts__cx *x, uint32_t device)
 {
     if (device >= x->device_count) device = 0;
@@ -278,8 +278,9 @@ static int ts__cx_use(const ts__cx *x, uint32_t device)
 
 /* ==== 2. Addresses ======================================================= */
 
-// Granules that any range touches; ranges are in order of device and address.
-// Neighbours are not joined, so that memory is only there while it is used.
+// Computes the granules that the ranges touch; ranges are sorted by device and
+// address. Adjacent spans are not merged, so that memory is present only while
+// it is used.
 static bool ts__cx_spans(ts__cx *x, const ts_executor_range *ranges,
                          size_t count)
 {
@@ -290,7 +291,8 @@ static bool ts__cx_spans(ts__cx *x, const ts_executor_range *ranges,
         const uint64_t to = (end + TS__CX_GRANULE - 1) & ~(TS__CX_GRANULE - 1);
         ts__cx_span *const last =
             x->span_count ? &x->spans[x->span_count - 1] : NULL;
-        if (to <= from) continue; // at the end of all addresses
+        // The range ends at the top of the address space.
+        if (to <= from) continue;
         if (last && last->device == ranges[i].device &&
             from < last->address + last->size) {
             if (to > last->address + last->size)
@@ -305,7 +307,8 @@ static bool ts__cx_spans(ts__cx *x, const ts_executor_range *ranges,
     return x->spans != NULL;
 }
 
-// Before the driver starts, which would put its own memory there.
+// Called before the driver starts, because the driver would place its own
+// memory there.
 static void ts__cx_keep_free(ts__cx *x)
 {
     for (size_t i = 0; i < x->span_count; i++) {
@@ -320,15 +323,13 @@ static void ts__cx_keep_free(ts__cx *x)
     }
 }
 
-/*
-    The address is a hint to the driver. What it gives instead is kept until the
-    next try is done, so that it is not given a second time.
-*/
+// The address is only a hint to the driver. Other ranges that it returns are
+// held until the next try is done, so that it does not return them again.
 static void ts__cx_reserve(ts__cx *x, ts__cx_span *s)
 {
     uint64_t instead[TS__CX_TRIES];
     size_t count = 0;
-    if (!s->kept) return; // it is in use
+    if (!s->kept) return; // the addresses are in use
     munmap((void *)(uintptr_t)s->address, s->size);
     s->kept = false;
     while (!s->ours && count < TS__CX_TRIES) {
@@ -410,7 +411,7 @@ static ts_result ts__cx_map(ts__cx *x, ts__cx_span *s)
     if (!error) {
         error = x->call.access(s->address, s->size, &access, 1);
         for (uint32_t i = 0; !error && i < x->device_count; i++) {
-            access.place.id = (int32_t)i; // peers, where they can
+            access.place.id = (int32_t)i; // peer devices, if they have access
             if (i != s->device) x->call.access(s->address, s->size, &access, 1);
         }
         if (error) x->call.unmap(s->address, s->size);
@@ -473,7 +474,7 @@ static ts_result ts__cx_release(void *state, uint64_t address)
 static void ts__cx_close(void *state)
 {
     ts__cx *const x = state;
-    if (!x) return; // where it did not open there is nothing but the tables
+    if (!x) return; // a device that did not open has nothing but its tables
     for (size_t i = 0; i < x->span_count; i++) {
         ts__cx_span *const s = &x->spans[i];
         ts__cx_unmap(x, s);
@@ -498,7 +499,8 @@ static void ts__cx_close(void *state)
         x->call.event_gone(x->events[i]);
     for (size_t i = 0; i < x->stream_count; i++) {
         ts__cx_use(x, x->streams[i].device);
-        if (!x->call.query(x->streams[i].recorded)) // else it may be waited for
+        // Otherwise it may be busy for ever.
+        if (!x->call.query(x->streams[i].recorded))
             x->call.stream_gone(x->streams[i].recorded);
     }
     for (uint32_t i = 0; !x->is_hip && i < x->device_count; i++)
@@ -510,7 +512,7 @@ static void ts__cx_close(void *state)
     free(x->functions);
     free(x->streams);
     free(x->events);
-    free(x); // the library is not unloaded: drivers do not support it
+    free(x); // the library is not unloaded, because drivers do not support that
 }
 
 static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,

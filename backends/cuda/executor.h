@@ -26,7 +26,7 @@ static ts_result ts__cx_poll(void *state)
     return TS_OK;
 }
 
-// The driver's own wait is unbounded.
+// Polls until a timeout, because the driver's own wait has none.
 static ts_result ts__cx_wait(void *state, uint32_t timeout_ms)
 {
     ts__cx *const x = state;
@@ -34,7 +34,7 @@ static ts_result ts__cx_wait(void *state, uint32_t timeout_ms)
     return ts_executor_poll(ts__cx_poll, x, timeout_ms);
 }
 
-// A new event, behind what the stream has so far.
+// Creates an event after the work that the stream has so far.
 static ts_result ts__cx_event(void *state, uint64_t stream, uint64_t *event)
 {
     ts__cx *const x = state;
@@ -42,7 +42,7 @@ static ts_result ts__cx_event(void *state, uint64_t stream, uint64_t *event)
     if (x->event_count == TS__CX_EVENTS) return ts__cx_too_many(x);
     void *const on = ts__cx_handle(x, ts__cx_stream_at(x, stream));
     void **const made = &x->events[x->event_count];
-    int error = x->call.event(made, 2); // it times nothing
+    int error = x->call.event(made, 2); // 2: without timing
     if (!error) *event = ++x->event_count;
     if (!error) error = x->call.event_record(*made, on);
     return ts__cx_result(x, error);
@@ -73,7 +73,8 @@ static ts_result ts__cx_graph_begin(void *state, uint64_t stream)
         !x->call.graph_launch)
         return TS_ERR_UNSUPPORTED;
     const ts__cx_stream *const s = ts__cx_stream_at(x, stream);
-    const int error = x->call.graph_begin(s->recorded, 2); // nobody else's
+    // 2: CU_STREAM_CAPTURE_MODE_RELAXED
+    const int error = x->call.graph_begin(s->recorded, 2);
     x->graph = !error;
     return ts__cx_result(x, error);
 }

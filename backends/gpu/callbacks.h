@@ -31,13 +31,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct ts__cs_here { // what the thread is in
+typedef struct ts__cs_here { // the capture state of the calling thread
     uint32_t depth, session;
-    bool exclusive; // has the device to itself
-    bool recorded;  // it runs when its graph is launched, if ever
+    bool exclusive; // this thread has exclusive use of the device
+    // the call is recorded into a graph and runs only when that is launched
+    bool recorded;
     ts_capture_op *op;
-    ts__cs_range goes; // is being freed
-    uint64_t map[16];  // whose address is being replaced
+    ts__cs_range goes; // the allocation that this call frees
+    uint64_t map[16];  // the tensor map before its address is replaced
 } ts__cs_here;
 static TS__TLS ts__cs_here ts__cs_this;
 
@@ -46,7 +47,7 @@ static bool ts__cs_is_operation(ts__cs_kind kind)
     return kind && kind <= TS__CS_OTHER;
 }
 
-// What an operation that is not kept may write.
+// Marks the memory that an operation may write although it is not captured.
 static void ts__cs_unkept(const ts__cs_call *c)
 {
     pthread_mutex_lock(&ts__cs.memory_lock);
@@ -61,7 +62,7 @@ static void ts__cs_unkept(const ts__cs_call *c)
     pthread_mutex_unlock(&ts__cs.memory_lock);
 }
 
-// Memory that is being read may have been written.
+// Marks all memory as changed if it may have been written while it was read.
 static void ts__cs_touch(void)
 {
     for (size_t i = 0; ts__cs.touched && i < ts__cs.memory.count; i++)
@@ -99,7 +100,8 @@ static void ts__cs_begin(const ts__cs_call *c)
     ts__cs.call = c;
     ts__cs_describe(c, op, h->exclusive, &args);
     ts__cs.call = NULL;
-    ts_capture_begin(&ts__cs.memory, op); // copies the arguments
+    // Copies the arguments, so they may change afterwards.
+    ts_capture_begin(&ts__cs.memory, op);
     free(args);
     ts__cs_judge(op);
     pthread_mutex_unlock(&ts__cs.memory_lock);
@@ -122,7 +124,7 @@ static void ts__cs_end(const ts__cs_call *c)
     ts__cs.context = c->context;
     ts__cs.reads_until_ns = ts__cs_until();
     ts_capture_end(&ts__cs.memory, h->op);
-    // What ran concurrently may write after memory was read.
+    // A concurrent operation may have written memory after it was read.
     if (h->exclusive && ts__cs_is_disturbed(NULL)) ts__cs.touched = true;
     pthread_mutex_unlock(&ts__cs.memory_lock);
     if (h->exclusive)
@@ -133,17 +135,15 @@ static void ts__cs_end(const ts__cs_call *c)
     h->op = NULL;
 }
 
-/*
-    Whether what begins is recorded into a graph. A stream is asked if anything
-    is recorded, and once if its creation was not seen: it may be recorded since
-    before that.
-*/
+// Returns whether the call is being recorded into a graph. The driver is
+// queried if some stream is being recorded, and once for each stream whose
+// creation was not seen, because its recording may have begun earlier.
 static bool ts__cs_is_recorded(const ts__cs_call *c)
 {
     void *stream;
     ts__cs_job job;
     const bool recording = TS__LOAD(&ts__cs.recording) != 0;
-    // The default one never is.
+    // The default stream is never recorded.
     if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream < 2) return false;
     const bool known = ts__cs_stream_is_known(&ts__cs.driver, stream);
     if (!recording && known) return false;
@@ -152,14 +152,14 @@ static bool ts__cs_is_recorded(const ts__cs_call *c)
     job.object = stream;
     if (!ts__cs_is_safe(c->context) ||
         !ts__cs_request(&ts__cs.driver, &job, ts__cs_until()))
-        return false; // unknown: ts__cs_exclusive_begin declines it
+        return false; // unknown: ts__cs_exclusive_begin declines the operation
     const ts__cs_stream seen = { stream, c->context, 0, 0, false, 0 };
     if (!known) ts__cs_stream_add(&ts__cs.driver, &seen);
     return job.recorded;
 }
 
-// A stream is to be recorded. What runs on it cannot be waited for until that
-// is over: it is waited for now.
+// The recording of a stream begins. Its work cannot be waited for until the
+// recording ends, so wait for it now.
 static void ts__cs_record(const ts__cs_call *c)
 {
     void *const stream = (void *)(uintptr_t)ts__cs_argument(c, 0);
@@ -178,8 +178,8 @@ static void ts__cs_record(const ts__cs_call *c)
     ts__cs_stream_quiet(&ts__cs.driver, stream, quiet);
 }
 
-// It is no longer, unless the call says that no stream is recorded there, or
-// that another thread has to end it.
+// The recording of a stream ends, unless the call returned that no stream is
+// recorded or that another thread must end it.
 static void ts__cs_recorded(const ts__cs_call *c)
 {
     const bool goes_on = c->result == 1 || c->result == 400 ||
@@ -192,7 +192,8 @@ static void ts__cs_recorded(const ts__cs_call *c)
                         (void *)(uintptr_t)ts__cs_argument(c, 0), false);
 }
 
-// Before it is freed, because another allocation may get the address at once.
+// Removes the allocation before the driver frees it, because another allocation
+// may get the same address at once.
 static void ts__cs_goes(const ts__cs_call *c)
 {
     const uint64_t address = ts__cs_argument(c, 0);
@@ -208,7 +209,7 @@ static void ts__cs_goes(const ts__cs_call *c)
     pthread_mutex_unlock(&ts__cs.memory_lock);
 }
 
-// The driver did not free it.
+// Restores the allocation: the driver did not free it.
 static void ts__cs_free_failed(void)
 {
     pthread_mutex_lock(&ts__cs.memory_lock);
@@ -216,15 +217,15 @@ static void ts__cs_free_failed(void)
     pthread_mutex_unlock(&ts__cs.memory_lock);
 }
 
-// The call begins. track: on which an operation will lie.
+// Handles the beginning of a call.
 static void ts__cs_enter(const ts__cs_call *c)
 {
     ts__cs_here *const h = &ts__cs_this;
     const uint32_t session = TS__LOAD(&ts__cs.on);
-    if (!session) return; // it has not begun, or has ended
+    if (!session) return; // no session is active
     if (h->session != session) memset(h, 0, sizeof *h);
     h->session = session;
-    if (h->depth++) return; // within another
+    if (h->depth++) return; // a call within another call
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     const ts__cs_graph_calls *const graphs = ts__cs.vendor->graphs;
     const bool may_be = ts__cs_is_operation(kind) && ts_capture_on();
@@ -240,7 +241,8 @@ static void ts__cs_enter(const ts__cs_call *c)
         h->op = NULL;
     }
     ts__cs_inside();
-    // A destroyed object is forgotten before it is destroyed.
+    // An object is forgotten before the driver destroys it, because its handle
+    // may be reused.
     if (kind == TS__CS_FREE || kind == TS__CS_UNMAP) ts__cs_goes(c);
     if (kind == TS__CS_STREAM_GONE)
         ts__cs_stream_remove(&ts__cs.driver,
@@ -285,8 +287,9 @@ static void ts__cs_conditions(void)
     pthread_condattr_destroy(&steady);
 }
 
-// Modules are remembered between sessions: they are reported once. False: the
-// other vendor captures.
+// Starts captures for a session. Modules are kept between sessions because they
+// are reported only once. Returns false if the other vendor is already
+// capturing.
 static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -306,7 +309,7 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     pthread_mutex_unlock(&ts__cs.code.lock);
     if (vendor->graphs) vendor->graphs->forget();
     pthread_mutex_lock(
-        &ts__cs.memory_lock); // an earlier call may still be active
+        &ts__cs.memory_lock); // an earlier call may still be in progress
     ts__cs.range_count = ts__cs.seam_count = ts__cs.texture_count = 0;
     ts__cs.managed = false;
     ts__cs_tensors_forget(&ts__cs.tensors);
@@ -317,7 +320,7 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     return true;
 }
 
-// No callback comes any more, but one may be on its way.
+// Ends captures. No further callback begins, but one may still be running.
 static void ts__cs_stop(const ts__cs_vendor *vendor)
 {
     if (!ts__cs_is_on() || ts__cs.vendor != vendor) return;

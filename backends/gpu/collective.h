@@ -24,19 +24,16 @@
 
 /* ==== 1. Plain names ===================================================== */
 
-/*
-    The name of a kernel without what distinguishes its instances: it ends where
-    a template or the parameters begin. Mangled names (the Itanium C++ ABI,
-    5.1) are written as people read them, "a::b". Cut off at its room.
-*/
+// The base name of a kernel, without template arguments and parameters. Mangled
+// names (Itanium C++ ABI, 5.1) are demangled to "a::b". A name longer than
+// `room` is truncated.
 typedef struct ts_collective_name {
-    const char *text; // part of the name, or `room`
+    const char *text; // points into the name or at `room`
     size_t size;
     char room[256];
 } ts_collective_name;
 
-// What is in parentheses because it has no name, "(anonymous namespace)",
-// belongs to the name.
+// "(anonymous namespace)" is part of the name; other parentheses end it.
 TS__COLLECTIVE size_t ts__collective_end(const char *name, size_t size)
 {
     static const char unnamed[] = "(anonymous";
@@ -57,8 +54,8 @@ TS__COLLECTIVE void ts__collective_add(ts_collective_name *to, const char *text,
     to->size += size;
 }
 
-// _Z [L] IDENTIFIER..., or _Z N [qualifiers] IDENTIFIER... E, each with its
-// size before it. Of templates only the name counts.
+// Demangles _Z [L] IDENTIFIER... and _Z N [qualifiers] IDENTIFIER... E, where
+// each identifier is preceded by its length. Template arguments are skipped.
 TS__COLLECTIVE void ts__collective_demangle(ts_collective_name *to,
                                             const char *name, size_t size)
 {
@@ -91,8 +88,7 @@ TS__COLLECTIVE void ts_collective_plain(ts_collective_name *to,
 
 /* ==== 2. Kinds and kernels =============================================== */
 
-// Whether the text goes on with a word, whatever its case, ignoring
-// underscores.
+// Returns whether the text starts with the word, ignoring case and underscores.
 TS__COLLECTIVE bool ts__collective_goes_on(const char *text, size_t size,
                                            const char *word)
 {
@@ -117,7 +113,8 @@ TS__COLLECTIVE bool ts__collective_is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-// The same at the beginning of a word: "small_reduce" has no "allreduce".
+// Returns whether `word` occurs where a word begins: "small_reduce" does not
+// contain "allreduce".
 TS__COLLECTIVE bool ts__collective_has_word(const char *text, size_t size,
                                             const char *word)
 {
@@ -129,7 +126,7 @@ TS__COLLECTIVE bool ts__collective_has_word(const char *text, size_t size,
     return false;
 }
 
-// Words are NULL at their end.
+// Returns whether the name contains any of the words; the list ends with NULL.
 TS__COLLECTIVE bool ts__collective_has_any(const ts_collective_name *name,
                                            const char *const *words)
 {
@@ -139,15 +136,15 @@ TS__COLLECTIVE bool ts__collective_has_any(const ts_collective_name *name,
 }
 
 /*
-    What kind of collective a kernel or a library's function is by its name:
+    Returns the kind of collective of a kernel or library function by its name:
     "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce",
     "AllToAll", "SendRecv", "Send", "Recv", "Gather", "Scatter", "Barrier";
-    NULL: none that is known. Takes the names of NCCL's and RCCL's kernels and
-    functions and of PyTorch's ("_allgather_base").
+    NULL: unknown. Knows the names of kernels and functions of NCCL, RCCL and
+    PyTorch ("_allgather_base").
 */
 TS__COLLECTIVE const char *ts_collective_kind(const char *name, size_t size)
 {
-    // A longer word stands before those that it contains.
+    // A longer word comes before the words that it contains.
     static const struct {
         const char *word, *kind;
     } kinds[] = {
@@ -168,10 +165,10 @@ TS__COLLECTIVE const char *ts_collective_kind(const char *name, size_t size)
 }
 
 /*
-    Whether a kernel of this name communicates, whatever it does.
+    Returns whether a kernel of this name belongs to a communication library.
 
-    Words are without underscores. Source: the sources of NCCL, RCCL, MSCCL,
-    NVSHMEM and rocSHMEM, of PyTorch's symmetric memory
+    Words are written without underscores. Source: the sources of NCCL, RCCL,
+    MSCCL, NVSHMEM and rocSHMEM, of PyTorch's symmetric memory
     ("multimem_all_reduce_kernel", "two_shot_all_reduce"), vLLM, SGLang and
     AITER ("cross_device_reduce_1stage"), TensorRT-LLM and FlashInfer
     ("allreduce_fusion_kernel_oneshot_lamport"), Transformer Engine
@@ -187,8 +184,8 @@ TS__COLLECTIVE bool ts_collective_is_kernel(const char *name, size_t size)
         "deepep::intra", "deepep::inter", "allreduce",     "allgather",
         "reducescatter", "alltoall",      "multimemone",   TS__NULL
     };
-    // What reduces within a part of a device, and work that communicates
-    // besides.
+    // Excludes reductions within one device and compute kernels that also
+    // communicate.
     static const char *const excepted[] = { "warp", "block", "gemm", "matmul",
                                             TS__NULL };
     ts_collective_name plain;
@@ -199,7 +196,7 @@ TS__COLLECTIVE bool ts_collective_is_kernel(const char *name, size_t size)
 
 /* ==== 3. Element types =================================================== */
 
-// The element types of the format, by their numbers.
+// The element types of the trace format.
 enum {
     TS__ELEMENT_I8 = 1,
     TS__ELEMENT_U8,
@@ -215,7 +212,7 @@ enum {
     TS__ELEMENT_F8E5M2
 };
 
-// The element type of a name such as "BFloat16", "float", "Half",
+// Returns the element type of a name such as "BFloat16", "float", "Half" or
 // "ncclFloat32"; 0: unknown.
 TS__COLLECTIVE uint32_t ts_collective_element(const char *name, size_t size)
 {
@@ -276,7 +273,8 @@ TS__COLLECTIVE uint32_t ts_collective_element(const char *name, size_t size)
     return 0;
 }
 
-// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)": the word that is a type.
+// Returns the element type in a kernel's name, as "f32" in
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"; 0: unknown.
 TS__COLLECTIVE uint32_t ts_collective_kernel_element(const char *name,
                                                      size_t size)
 {

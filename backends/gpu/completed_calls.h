@@ -28,7 +28,8 @@
 #include <pthread.h>
 #include <string.h>
 
-// Memory of the host first is declined: devices see it when it is attached.
+// Managed memory that is first attached to the host is declined: devices can
+// use it only after it is attached to them.
 static ts__cs_managed ts__cs_managed_of(const ts__cs_call *c)
 {
     ts__cs_job job;
@@ -46,9 +47,10 @@ static ts__cs_managed ts__cs_managed_of(const ts__cs_call *c)
 static void ts__cs_allocated(const ts__cs_call *c)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
-    // These two say where: nothing of it may be read.
+    // These two calls pass the address by value; the other calls pass a pointer
+    // to it, which is read.
     const bool there = kind == TS__CS_MAP || kind == TS__CS_REGISTER_HOST;
-    // What is mapped, or of a pool, outlives the context.
+    // Mapped memory and memory of a pool outlive the context.
     const bool free_of =
         kind == TS__CS_MAP || (kind == TS__CS_ALLOC && c->rule->width);
     ts__cs_range range = { there ? ts__cs_argument(c, 0) : ts__cs_pointed(c, 0),
@@ -71,8 +73,7 @@ static void ts__cs_allocated(const ts__cs_call *c)
         ts__cs_range_add(&range);
 }
 
-// The size of memory from another process or interface is known to the driver
-// only.
+// Memory from another process or another API: only the driver knows its size.
 static void ts__cs_opened(const ts__cs_call *c)
 {
     const bool external = c->rule->kind == TS__CS_EXTERNAL;
@@ -98,7 +99,7 @@ static void ts__cs_opened(const ts__cs_call *c)
     ts__cs_range_add(&range);
 }
 
-// A tensor map was made, or has another address. `was`: its bytes before.
+// A tensor map was made or its address was replaced. `was`: its bytes before.
 static void ts__cs_tensor_made(const ts__cs_call *c, const uint64_t was[16])
 {
     const void *const map = (const void *)(uintptr_t)ts__cs_argument(c, 0);
@@ -120,8 +121,8 @@ static void ts__cs_tensor_made(const ts__cs_call *c, const uint64_t was[16])
     ts__cs_tensor_put(&ts__cs.tensors, &how);
 }
 
-// On the thread that calls the driver: the module of a function, a kernel of a
-// library, which need not be loaded for that.
+// Finds the module of a function or of a library's kernel; the query may load
+// the library. Runs on the thread that calls the driver.
 static bool ts__cs_owner_answer(ts__cs_job *job)
 {
     const ts__cs_calls *const call = &ts__cs.driver.call;
@@ -131,7 +132,7 @@ static bool ts__cs_owner_answer(ts__cs_job *job)
            (call->library && call->library(&job->module, job->object) == 0);
 }
 
-// On the thread that calls the driver.
+// Runs on the thread that calls the driver.
 static bool ts__cs_library_answer(ts__cs_job *job)
 {
     const ts__cs_calls *const call = &ts__cs.driver.call;
@@ -139,7 +140,7 @@ static bool ts__cs_library_answer(ts__cs_job *job)
            call->library_module(&job->module, job->object) == 0;
 }
 
-// A library is loaded when its variable is queried, by this thread.
+// Querying a library's variable loads the library, on this thread.
 static void ts__cs_library_variable(const ts__cs_call *c)
 {
     ts__cs_job job;
@@ -153,7 +154,7 @@ static void ts__cs_library_variable(const ts__cs_call *c)
         ts__cs_module_named(&ts__cs.code, job.module, &ts__cs_here_too);
 }
 
-// Handles of functions are given again, but not before their module goes.
+// Handles of functions are reused only after their module is unloaded.
 static void ts__cs_attribute_set(const ts__cs_call *c)
 {
     const bool kernel = c->rule->kind == TS__CS_KERNEL_SET;
@@ -162,7 +163,7 @@ static void ts__cs_attribute_set(const ts__cs_call *c)
         (void *)(uintptr_t)ts__cs_argument(c, kernel ? 8 : 0),
         (int32_t)ts__cs_argument32(c, kernel ? 0 : 8),
         (int32_t)ts__cs_argument32(c, kernel ? 4 : 12),
-        kernel ? NULL : c->context, // a library has no context
+        kernel ? NULL : c->context, // a library belongs to no context
         NULL,
         0
     };
@@ -179,7 +180,7 @@ static void ts__cs_attribute_set(const ts__cs_call *c)
     ts__cs_attribute_add(&ts__cs.code, &given);
 }
 
-// A call that is no operation has returned successfully.
+// Handles a successful call that is no operation.
 static void ts__cs_call_completed(const ts__cs_call *c, const uint64_t map[16])
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;

@@ -28,7 +28,7 @@
 #include <string.h>
 #include <time.h>
 
-// Forgets what is kept of a context. Under the lock.
+// Forgets the streams and own objects of a context. The caller holds the lock.
 static void ts__cs_context_forget(ts__cs_driver *d, const void *context)
 {
     size_t kept = 0;
@@ -68,7 +68,7 @@ static inline void ts__cs_going_end(ts__cs_driver *d, const ts__cs_going *going)
     pthread_mutex_unlock(&d->lock);
 }
 
-// Under `memory_lock`.
+// The caller holds `memory_lock`.
 static inline void ts__cs_memory_left(const void *context)
 {
     size_t kept = 0;
@@ -87,7 +87,7 @@ static inline void ts__cs_memory_left(const void *context)
     ts__cs.texture_count = kept;
 }
 
-// A context begins to be destroyed, on this thread.
+// This thread begins to destroy a context.
 static inline void ts__cs_context_left(void *context)
 {
     ts__cs_going going = { context, NULL };
@@ -116,9 +116,9 @@ static bool ts__cs_is_among(void *const *all, size_t count, const void *one)
     return at < count;
 }
 
-// What was destroyed between sessions was not seen: a context may be another
-// one, with the same handle. What we have in a context that is not verifiably
-// the same is dropped. On the thread that calls the driver.
+// Contexts that were destroyed between sessions were not seen, and a new one
+// may have the same handle. Drops our objects in each context that cannot be
+// verified to be the same. Runs on the thread that calls the driver.
 static bool ts__cs_age(ts__cs_job *job)
 {
     ts__cs_driver *const d = &ts__cs.driver;
@@ -128,7 +128,8 @@ static bool ts__cs_age(ts__cs_job *job)
         const ts__cs_own own = ts__cs_own_at(d, i);
         if (!own.stream) continue;
         if (!own.id || ts__cs_id_of(d, own.context) != own.id) {
-            // The one that has its handle now may have loaded some already.
+            // The context that now has this handle may already have loaded
+            // modules.
             if (!own.id) continue;
             ts__cs_modules_go(&ts__cs.code, NULL, own.context, true);
             ts__cs_attributes_go(&ts__cs.code, own.context, NULL, true);

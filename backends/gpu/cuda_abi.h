@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { // results
+enum { // CUresult
     TS__CUDA_OK = 0,
     TS__CUDA_NO_MEMORY = 2,
     TS__CUDA_NO_DEVICE = 100,
@@ -28,8 +28,10 @@ enum { // results
 };
 
 enum {
-    TS__CUDA_CONCURRENT = 89, // of a device: it shares managed memory
-    TS__CUDA_GLOBAL = 1       // managed memory that is not of the host first
+    // Device attribute: host and device may use managed memory concurrently.
+    TS__CUDA_CONCURRENT = 89,
+    // Flag of managed memory that is not first attached to the host.
+    TS__CUDA_GLOBAL = 1
 };
 
 enum { // identifiers of launch attributes
@@ -64,7 +66,7 @@ typedef struct ts__cuda_memory { // CUmemAllocationProp
     int32_t type, handles;       // 1: pinned
     ts__cuda_place place;
     void *windows;
-    uint8_t flags[16]; // 8 of CUDA, of HIP as many or fewer
+    uint8_t flags[16]; // CUDA has 8 bytes, HIP at most as many
 } ts__cuda_memory;
 
 typedef struct ts__cuda_access { // CUmemAccessDesc
@@ -88,14 +90,15 @@ typedef struct ts__cuda_box { // CUDA_MEMCPY3D
     size_t width, height, depth;
 } ts__cuda_box;
 
-enum { TS__CUDA_POINTER = 1, TS__CUDA_ARRAY = 2 }; // operands of batches
+enum { TS__CUDA_POINTER = 1, TS__CUDA_ARRAY = 2 }; // CUmemcpy3DOperandType
 
 typedef struct ts__cuda_operand { // CUmemcpy3DOperand
     uint32_t type, pad;
     union {
         struct {
             uint64_t address;
-            size_t row, height; // 0: as what is copied has it
+            // In elements; 0: tightly packed, as the copied extent.
+            size_t row, height;
             ts__cuda_place place;
         } pointer;
         struct {
@@ -111,14 +114,14 @@ typedef struct ts__cuda_batch { // CUDA_MEMCPY3D_BATCH_OP
     uint32_t order, flags;
 } ts__cuda_batch;
 
-enum { // how a tensor map was made; 0: unknown
+enum { // the driver's function that made a tensor map; 0: unknown
     TS__CUDA_TILED = 1,
     TS__CUDA_COLUMNS = 2, // im2col
-    TS__CUDA_WIDE = 3     // im2col of one dimension
+    TS__CUDA_WIDE = 3     // im2col, wide mode
 };
 
-// A tensor map (CUtensorMap) and what it was made of, as captures have it in
-// their attribute 48. What the way in which it was made does not use is 0.
+// A tensor map (CUtensorMap) and the parameters that made it, as captures store
+// it in attribute 48. Parameters that the function does not take are 0.
 typedef struct ts__cuda_tensor {
     uint64_t bytes[16];
     uint64_t address;
@@ -133,9 +136,10 @@ typedef struct ts__cuda_kernel_node { // CUDA_KERNEL_NODE_PARAMS_v2
     void *function;
     uint32_t grid[3], block[3], shared;
     void **arguments, **more;
-    void *kernel, *context; // kernel: where function is NULL
+    void *kernel, *context; // kernel: used if function is NULL
 } ts__cuda_kernel_node;
-enum { TS__CUDA_KERNEL_NODE_OLD = 56 }; // before CUDA 12: without the last two
+// Size before CUDA 12, without the last two fields.
+enum { TS__CUDA_KERNEL_NODE_OLD = 56 };
 
 typedef struct ts__cuda_set_node { // CUDA_MEMSET_NODE_PARAMS
     uint64_t to;
@@ -177,16 +181,16 @@ enum { // CUgraphNodeType
     TS__CUDA_NODE_CONDITIONAL = 13
 };
 
-enum { TS__CUDA_LINEAR = 2, TS__CUDA_PITCH = 3 }; // types of resources
+enum { TS__CUDA_LINEAR = 2, TS__CUDA_PITCH = 3 }; // CUresourcetype
 
-// A texture object of memory, as captures have it in their attribute 49:
+// A texture object over memory, as captures store it in attribute 49:
 // CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUDA_RESOURCE_VIEW_DESC.
 typedef struct ts__cuda_texture {
     uint64_t handle;
     uint64_t has_view;
     struct {
         uint32_t type, pad;
-        uint64_t address; // of resources that are memory
+        uint64_t address; // for linear and pitched memory
         uint8_t more[128];
     } resource;
     uint8_t texture[104];

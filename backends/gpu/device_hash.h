@@ -28,13 +28,14 @@
 #include <string.h>
 
 enum {
-    TS__CS_PAYS = 4 * TS_CAPTURE_CHUNK, // a copy of less is faster
-    TS__CS_ITEMS = 128                  // of a group
+    // bytes; copying less to the host is faster
+    TS__CS_PAYS = 4 * TS_CAPTURE_CHUNK,
+    TS__CS_ITEMS = 128 // work items per group
 };
 
-static TS__TLS bool ts__cs_loads; // this thread loads a module of our own
+static TS__TLS bool ts__cs_loads; // this thread loads a module of Tracesmith's
 
-// All parts of a text; to be freed.
+// Concatenates the parts of a text. The caller frees it.
 static char *ts__cs_text_of(const char *const *texts, size_t parts)
 {
     size_t size = 0;
@@ -49,7 +50,7 @@ static char *ts__cs_text_of(const char *const *texts, size_t parts)
     return text;
 }
 
-// A group for each chunk; leaves the hashes in `bounce`.
+// Runs the kernel, one group per chunk, and copies the hashes to `bounce`.
 static bool ts__cs_hash_run(ts__cs_driver *d, const ts__cs_own *own,
                             uint64_t address, uint64_t size, uint64_t until_ns)
 {
@@ -68,7 +69,7 @@ static bool ts__cs_hash_load(ts__cs_driver *d, ts__cs_own *own)
     void *module = NULL;
     size_t size = 0;
     char *const code = ts__cs.vendor->hash_code(own);
-    ts__cs_loads = true; // a module that is not the program's
+    ts__cs_loads = true; // marks the module as Tracesmith's, not the program's
     const bool loaded =
         code && d->call.load && d->call.function && d->call.launch &&
         d->call.to_device && d->call.global &&
@@ -81,8 +82,9 @@ static bool ts__cs_hash_load(ts__cs_driver *d, ts__cs_own *own)
     return loaded;
 }
 
-// Whether it hashes as the host does: a whole chunk, and one of another size
-// from an odd address on. The bytes lie where the hashes will.
+// Returns whether the device's hashes equal the host's, for a whole chunk and
+// for one of another size at an odd address. The test bytes lie where the
+// hashes are written afterwards.
 static bool ts__cs_hash_tried(ts__cs_driver *d, const ts__cs_own *own,
                               uint64_t until_ns)
 {
@@ -101,7 +103,7 @@ static bool ts__cs_hash_tried(ts__cs_driver *d, const ts__cs_own *own,
     return true;
 }
 
-// On the thread that calls the driver.
+// Runs on the thread that calls the driver.
 static bool ts__cs_hash_answer(ts__cs_job *job)
 {
     ts__cs_driver *const d = &ts__cs.driver;
@@ -120,7 +122,7 @@ static bool ts__cs_hash_answer(ts__cs_job *job)
            ts__cs_hash_run(d, own, job->address, job->size, job->until_ns);
 }
 
-// See ts_capture_vendor.
+// Implements `hash` of ts_capture_vendor.
 static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
                         uint64_t *hashes)
 {
@@ -128,7 +130,7 @@ static bool ts__cs_hash(void *user, uint64_t address, uint64_t size,
     (void)user;
     if (size < TS__CS_PAYS && ts__cap_now.desc.hash == TS_CAPTURE_HASH_AUTO)
         return false;
-    // Nothing is loaded or launched that might spoil a recording.
+    // Loading or launching anything could invalidate a recording.
     if (TS__LOAD(&ts__cs.recording)) return false;
     job.what = TS__CS_OWN;
     job.own = ts__cs_hash_answer;

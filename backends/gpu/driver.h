@@ -70,18 +70,19 @@
 enum { TS__CS_PARAMETERS = 1024 };
 
 typedef enum ts__cs_what {
-    TS__CS_TEST = 1,   // whether it answers at all
-    TS__CS_DRAIN,      // wait until nothing runs, till `until_ns`
-    TS__CS_READ,       // `size` bytes at `address`
-    TS__CS_FUNCTION,   // module and parameters of `object`
-    TS__CS_GLOBAL,     // where variable `name` of module `object` lies
-    TS__CS_ALLOCATION, // which allocation `address` lies in
-    TS__CS_STATUS,     // whether stream `object` is `recorded`
-    TS__CS_QUIET,      // wait until stream `object` is idle, till `until_ns`
-    TS__CS_OWN         // what `own` does
+    TS__CS_TEST = 1,   // test whether the driver answers
+    TS__CS_DRAIN,      // wait until no work is in flight or until `until_ns`
+    TS__CS_READ,       // read `size` bytes at `address`
+    TS__CS_FUNCTION,   // get the module and parameters of function `object`
+    TS__CS_GLOBAL,     // get the address of variable `name` of module `object`
+    TS__CS_ALLOCATION, // get the allocation that contains `address`
+    TS__CS_STATUS,     // get whether stream `object` is `recorded`
+    TS__CS_QUIET,      // wait until stream `object` is idle or until `until_ns`
+    TS__CS_OWN         // call `own`
 } ts__cs_what;
 
-// Managed memory, and whether anybody may look at it while others use it.
+// Whether memory is managed, and whether the host may read it while a device is
+// in use.
 typedef enum ts__cs_managed {
     TS__CS_NOT_MANAGED,
     TS__CS_MANAGED_ALONE,
@@ -90,46 +91,47 @@ typedef enum ts__cs_managed {
 
 typedef struct ts__cs_job {
     ts__cs_what what;
-    bool (*own)(struct ts__cs_job *job); // of a vendor
+    bool (*own)(struct ts__cs_job *job); // the vendor's query, for TS__CS_OWN
     void *context, *object;
     uint64_t address, size, until_ns;
     const char *name;
     bool ok;
-    // Of a function.
-    bool is_kernel; // `object` is a kernel of a library, and no function
+    // For functions.
+    bool is_kernel; // `object` is a kernel of a library, not a function
     void *module;
     uint32_t parameter_count;
     uint32_t parameters[TS__CS_PARAMETERS][2]; // offset, size
-    uint32_t memory_type;                      // of an allocation, 0: none
-    void *owner;                               // its context
-    int32_t device;                            // its number, -1: unknown
-    ts__cs_managed managed;                    // also of a variable
-    const void *loader;                        // who loaded modules meanwhile
-    const char *called;                        // of a function: its name
-    bool recording;            // some stream may be recorded now
-    bool recorded;             // a stream is, so that it cannot be waited for
-    void *found;               // what `own` has to say
-    void (*drop)(void *found); // of what nobody waits for; NULL: need not be
+    uint32_t memory_type;                      // of the allocation; 0: none
+    void *owner;                               // the context of the allocation
+    int32_t device;                            // device number, -1: unknown
+    ts__cs_managed managed;                    // also for variables
+    const void *loader; // the thread whose module loads this query caused
+    const char *called; // the function's name
+    bool recording;     // some stream may be recorded now
+    bool recorded;      // some stream is recorded, so it cannot be waited for
+    void *found;        // the result of `own`
+    // frees `found` if nobody fetches it; NULL: not needed
+    void (*drop)(void *found);
 } ts__cs_job;
 
 typedef struct ts__cs_stream {
     void *handle, *context;
     int32_t priority;
     uint32_t flags;   // TS_STREAM_...
-    bool quiet;       // it was idle when its recording began
-    uint32_t session; // in which somebody saw it
+    bool quiet;       // the stream was idle when its recording began
+    uint32_t session; // the session that saw the stream last
 } ts__cs_stream;
 
-typedef struct ts__cs_own { // in a context
-    void *context, *stream; // stream NULL: this one is free
-    uint64_t id;            // of the context: handles are used again
+typedef struct ts__cs_own { // Tracesmith's objects in a context
+    void *context, *stream; // stream NULL: this entry is free
+    uint64_t id;            // the context's id, because handles are reused
     void *event;
-    uint32_t waited; // up to which of `left`
-    // Of gpu/device_hash.h.
+    uint32_t waited; // the value of `left` up to which work was waited for
+    // Used by gpu/device_hash.h.
     bool tried;
     const char *wrong;
     void *function;
-    uint64_t hashes; // where it leaves them
+    uint64_t hashes; // device address of the hashes
 } ts__cs_own;
 
 typedef struct ts__cs_calls {
@@ -145,29 +147,33 @@ typedef struct ts__cs_going { // a context that is being destroyed
 
 typedef struct ts__cs_driver {
     ts__cs_calls call;
-    pthread_mutex_t lock; // of all that follows
+    pthread_mutex_t lock; // protects all fields below
     pthread_cond_t wake, done;
     pthread_t thread;
-    bool running, busy, leave, silent; // silent: it did not answer
-    bool taken;          // a thread waits for `job`, or has not fetched it yet
-    bool same;           // requests are made on the requesting thread
-    uint32_t per_thread; // a thread's own default stream is in use
-    uint32_t left; // how often streams that nobody can ask may have got work:
-                   // of before the session, or destroyed since
+    // silent: the driver did not answer in time
+    bool running, busy, leave, silent;
+    bool taken; // a thread waits for `job` or has not fetched its result
+    bool same;  // requests are made on the requesting thread
+    uint32_t per_thread; // threads use default streams of their own
+    // counts the times that streams which cannot be queried may have got work:
+    // streams of before the session, or destroyed since
+    uint32_t left;
     uint32_t session;
     ts__cs_going *going;
-    void *at; // the context that is being asked
+    void *at; // the context that is being queried
     ts__cs_job job;
     ts__cs_own owns[16];
     size_t own_count;
-    void (*made)(void *context, void *stream); // called with it; NULL: nobody
-    uint8_t *bounce;                           // what was read
+    // Called for each stream that Tracesmith makes; may be NULL.
+    void (*made)(void *context, void *stream);
+    uint8_t *bounce; // buffer for bytes read from the device
     ts__cs_stream *streams;
     size_t stream_count, stream_capacity;
 } ts__cs_driver;
 
-static TS__TLS bool ts__cs_mine;     // this thread is the one of its own
-static TS__TLS char ts__cs_here_too; // its address is the thread's
+static TS__TLS bool ts__cs_mine; // this thread is the one that calls the driver
+// its address identifies the calling thread
+static TS__TLS char ts__cs_here_too;
 
 static struct timespec ts__cs_time(uint64_t ns)
 {

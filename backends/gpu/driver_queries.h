@@ -17,7 +17,7 @@
 #include <pthread.h>
 #include <time.h>
 
-// Whether a context is being destroyed. Under the lock.
+// Returns whether a context is being destroyed. The caller holds the lock.
 static bool ts__cs_is_leaving(const ts__cs_driver *d, const void *context)
 {
     const ts__cs_going *g = d->going;
@@ -34,14 +34,15 @@ static inline bool ts__cs_is_going(ts__cs_driver *d, const void *context)
     return going;
 }
 
-// From now on this context is asked. Under the lock.
+// Marks a context as the one being queried. The caller holds the lock.
 static void ts__cs_context_enter(ts__cs_driver *d, void *context)
 {
     d->at = context;
-    if (d->going) pthread_cond_broadcast(&d->done); // it may be waited for
+    // A thread may wait for the change of context.
+    if (d->going) pthread_cond_broadcast(&d->done);
 }
 
-// The next stream from a position on; false: there is none.
+// Gets the next stream at or after *at; false: no more.
 static bool ts__cs_stream_next(ts__cs_driver *d, size_t *at, ts__cs_stream *s)
 {
     pthread_mutex_lock(&d->lock);
@@ -55,7 +56,7 @@ static bool ts__cs_stream_next(ts__cs_driver *d, size_t *at, ts__cs_stream *s)
     return there;
 }
 
-// Whether the requesting thread gave up meanwhile.
+// Returns whether the requesting thread has given up.
 static inline bool ts__cs_is_silent(ts__cs_driver *d)
 {
     pthread_mutex_lock(&d->lock);
@@ -64,9 +65,9 @@ static inline bool ts__cs_is_silent(ts__cs_driver *d)
     return silent;
 }
 
-// A stream that is recorded must not be asked for more than this: anything
-// else would end the recording. So must the default one, while streams that it
-// waits for are.
+// Returns whether a stream is being recorded. This is the only query that a
+// recorded stream allows: any other ends its recording. The same holds for the
+// default stream while blocking streams are recorded.
 static bool ts__cs_is_recorded_now(const ts__cs_driver *d, void *stream)
 {
     int status = 0;
@@ -74,8 +75,9 @@ static bool ts__cs_is_recorded_now(const ts__cs_driver *d, void *stream)
            (d->call.is_recorded(stream, &status) != 0 || status);
 }
 
-// Until a stream is idle, or an event over; false too if its context goes. No
-// function that waits by itself is called: none has a bound.
+// Polls until a stream is idle or an event complete. Returns false on a timeout
+// or if the context is being destroyed. The driver's own waiting functions are
+// not called because they have no timeout.
 static bool ts__cs_until_over(ts__cs_driver *d, int (*query)(void *),
                               void *what, uint64_t until_ns)
 {
@@ -97,13 +99,13 @@ static bool ts__cs_idle(ts__cs_driver *d, void *stream, uint64_t until_ns)
 
 static uint64_t ts__cs_id_of(const ts__cs_driver *d, void *context)
 {
-    uint64_t id = 0; // nobody knows: before CUDA 12
+    uint64_t id = 0; // 0: drivers before CUDA 12 do not return an id
     if (d->call.context_id && d->call.context_id(context, &id) != 0) id = 0;
     return id;
 }
 
-// What we have in a context: a stream without dependencies on those of the
-// program. NULL: it cannot be made.
+// Returns Tracesmith's objects in a context: a stream without dependencies on
+// the program's streams. NULL: the stream cannot be created.
 static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
 {
     const size_t most = sizeof d->owns / sizeof *d->owns;
@@ -128,8 +130,8 @@ static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
     return room;
 }
 
-// A stream of our own, by position, whose context is asked next; NULL handle:
-// there is none.
+// Returns Tracesmith's stream at a position and makes its context the queried
+// one. NULL handle: none.
 static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
 {
     pthread_mutex_lock(&d->lock);
@@ -140,30 +142,25 @@ static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
     return own;
 }
 
-/*
-    Until all that a context was given is over. Since CUDA 12.5 an event can
-    tell; before, one function waits for it, and if that does not return, this
-    thread hangs: the requesting one gives up in time all the same. The
-    program's own is not left to hang.
-*/
+// Waits until all work of a context is complete. Since CUDA 12.5 an event over
+// the context can be polled. Older drivers only have a function that blocks: if
+// it does not return, this thread hangs, but the requesting thread gives up in
+// time. It is not called on a thread of the program, which must not hang.
 static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
                             const ts__cs_job *job)
 {
     const bool can = d->call.record_all && d->call.event && d->call.is_over;
     if (can && own && !own->event && d->call.event(&own->event, 2) != 0)
-        own->event = NULL; // 2: without a time
+        own->event = NULL; // 2: without timing
     if (!can || !own || !own->event ||
         d->call.record_all(job->context, own->event) != 0)
         return !d->same && d->call.wait_all() == 0;
     return ts__cs_until_over(d, d->call.is_over, own->event, job->until_ns);
 }
 
-/*
-    Waits for streams that cannot be queried; once, as long as there are no
-    more. While anything is recorded that is not done: to wait for all of a
-    context ends every recording in it.
-    Source: cuda.h, cuCtxRecordEvent.
-*/
+// Waits for streams that cannot be queried; done once until more such streams
+// appear. Not done while any stream is recorded, because synchronizing a
+// context ends each recording in it. Source: cuda.h, cuCtxRecordEvent.
 static bool ts__cs_wait_left(ts__cs_driver *d, ts__cs_job *job, bool recorded)
 {
     ts__cs_own *const own = ts__cs_own_of(d, job->context);
@@ -177,7 +174,8 @@ static bool ts__cs_wait_left(ts__cs_driver *d, ts__cs_job *job, bool recorded)
     return true;
 }
 
-// The default streams of the context, and of those in which we have something.
+// Waits for the default streams of this context and of the contexts that have
+// objects of Tracesmith's.
 static bool ts__cs_drain_defaults(ts__cs_driver *d, ts__cs_job *job)
 {
     bool idle = true;
@@ -194,9 +192,9 @@ static bool ts__cs_drain_defaults(ts__cs_driver *d, ts__cs_job *job)
     return d->call.context_set(job->context) == 0 && idle;
 }
 
-// Each stream is asked, with a bound. Only where threads have default streams
-// of their own, or streams were destroyed with work in flight, everything is
-// waited for.
+// Polls each stream until the timeout. A whole context is waited for only if
+// threads have default streams of their own or streams were destroyed with work
+// in flight.
 static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
 {
     ts__cs_stream s = { NULL, NULL, 0, 0, false, 0 };
@@ -209,7 +207,8 @@ static bool ts__cs_drain(ts__cs_driver *d, ts__cs_job *job)
         job->recorded = now && !s.quiet;
         if (job->recorded) return false;
         if (!now && !ts__cs_idle(d, s.handle, job->until_ns) &&
-            !ts__cs_is_going(d, s.context)) // its work goes with it
+            // Its work is destroyed with the context.
+            !ts__cs_is_going(d, s.context))
             return false;
     }
     if (ts__cs_is_going(d, job->context)) return false;
@@ -231,8 +230,8 @@ static bool ts__cs_read(ts__cs_driver *d, const ts__cs_job *job)
            ts__cs_idle(d, own->stream, job->until_ns);
 }
 
-// A kernel of a library is no function, but has one in each context; who
-// launches either does not say which it is.
+// A library's kernel is not a function but has one in each context. The launch
+// does not show which of the two a handle is.
 static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
 {
     void *function = job->object;
@@ -260,9 +259,9 @@ static bool ts__cs_function(ts__cs_driver *d, ts__cs_job *job)
     return job->parameter_count < TS__CS_PARAMETERS;
 }
 
-// Where a device and the host cannot use memory concurrently, the host must
-// leave managed memory alone while the device is in use: by a read of ours,
-// too.
+// Gets whether memory is managed. If a device and the host cannot use managed
+// memory concurrently, the host, and so a capture, must not read it while the
+// device is in use.
 static ts__cs_managed ts__cs_managed_at(ts__cs_driver *d, uint64_t address)
 {
     uint32_t managed = 0;
@@ -286,7 +285,8 @@ static bool ts__cs_global(ts__cs_driver *d, ts__cs_job *job)
     return true;
 }
 
-// Memory that was allocated before anybody looked, or by ways of its own.
+// Finds an allocation that was not seen: made before the session or by a
+// function that is not followed.
 static bool ts__cs_allocation(ts__cs_driver *d, ts__cs_job *job)
 {
     uint64_t base = 0;
@@ -301,7 +301,8 @@ static bool ts__cs_allocation(ts__cs_driver *d, ts__cs_job *job)
     if (!d->call.about || d->call.about(&job->device, 9, job->address) != 0)
         job->device = -1;
     job->managed = ts__cs_managed_at(d, job->address);
-    if (job->managed) job->memory_type = TS__CUDA_DEVICE; // wherever it is now
+    // Wherever its pages are now.
+    if (job->managed) job->memory_type = TS__CUDA_DEVICE;
     if (job->memory_type != TS__CUDA_DEVICE || !d->call.range ||
         d->call.range(&base, &size, job->address) != 0)
         return false;
@@ -327,7 +328,7 @@ static bool ts__cs_answer(ts__cs_driver *d, ts__cs_job *job)
     }
 }
 
-// Frees an answer that came too late. Under the lock.
+// Frees a result that arrived after the timeout. The caller holds the lock.
 static void ts__cs_unfetched(const ts__cs_driver *d)
 {
     const ts__cs_job *const job = &d->job;
@@ -338,7 +339,8 @@ static void ts__cs_unfetched(const ts__cs_driver *d)
 static void *ts__cs_work(void *user)
 {
     ts__cs_driver *const d = (ts__cs_driver *)user;
-    int relaxed = 2; // its calls are permitted while others record
+    // Relaxed mode: calls are permitted while streams are recorded.
+    int relaxed = 2;
     ts__cs_mine = true;
     pthread_setname_np(pthread_self(), "ts-capture");
     if (d->call.mode) d->call.mode(&relaxed);
@@ -348,13 +350,14 @@ static void *ts__cs_work(void *user)
             pthread_cond_wait(&d->wake, &d->lock);
         if (d->leave) break;
         pthread_mutex_unlock(&d->lock);
-        d->job.ok = ts__cs_answer(d, &d->job); // no other thread touches it
+        // No other thread accesses the job meanwhile.
+        d->job.ok = ts__cs_answer(d, &d->job);
         pthread_mutex_lock(&d->lock);
         ts__cs_unfetched(d);
         d->busy = false;
         pthread_cond_broadcast(&d->done);
     }
-    d->running = d->busy = false; // a request at the last moment fails
+    d->running = d->busy = false; // a request that arrives now fails
     pthread_cond_broadcast(&d->done);
     pthread_mutex_unlock(&d->lock);
     return NULL;

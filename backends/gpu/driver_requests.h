@@ -30,7 +30,7 @@ static bool ts__cs_driver_ready(ts__cs_driver *d)
            d->call.stream && d->call.to_host && d->bounce;
 }
 
-// CUDA's driver, which the program has loaded.
+// Finds the CUDA driver that the program has loaded.
 static inline bool ts__cs_driver_find(ts__cs_driver *d)
 {
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -43,7 +43,7 @@ static inline bool ts__cs_driver_find(ts__cs_driver *d)
     }
     TS__CS_CALLS(TS__X)
 #undef TS__X
-    // The thread that calls may be inside one of them.
+    // Written only if it changes: the calling thread may be reading it.
     if (memcmp(&d->call, &call, sizeof call) != 0) d->call = call;
     return ts__cs_driver_ready(d);
 }
@@ -54,13 +54,14 @@ static bool ts__cs_driver_start(ts__cs_driver *d)
     if (d->running) return true;
     d->leave = d->busy = false;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); // inherited: takes no signals
+    // The new thread inherits this mask and takes no signals.
+    pthread_sigmask(SIG_SETMASK, &all, &old);
     d->running = pthread_create(&d->thread, NULL, ts__cs_work, d) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return d->running;
 }
 
-// What was kept is of another vendor, or of another copy of the library.
+// Drops the objects kept from another vendor or another copy of the library.
 static void ts__cs_driver_anew(ts__cs_driver *d)
 {
     pthread_mutex_lock(&d->lock);
@@ -69,7 +70,7 @@ static void ts__cs_driver_anew(ts__cs_driver *d)
     pthread_mutex_unlock(&d->lock);
 }
 
-// A session begins.
+// Called when a session begins.
 static void ts__cs_driver_begin(ts__cs_driver *d, uint32_t session, bool anew,
                                 void (*made)(void *context, void *stream))
 {
@@ -87,7 +88,8 @@ static void ts__cs_driver_stop(ts__cs_driver *d)
 {
     pthread_mutex_lock(&d->lock);
     const bool running = d->running, busy = d->busy;
-    const pthread_t thread = d->thread; // a late call may start another one
+    // A copy, because a late call may start another thread.
+    const pthread_t thread = d->thread;
     d->leave = true;
     pthread_cond_broadcast(&d->wake);
     pthread_mutex_unlock(&d->lock);
@@ -95,8 +97,8 @@ static void ts__cs_driver_stop(ts__cs_driver *d)
     if (running && busy) pthread_detach(thread);
 }
 
-// Asks on this thread, which is as the program had it when this is over. What
-// it calls is none of the program's.
+// Answers a request on the calling thread and restores its current context. The
+// driver calls made here are not reported as the program's.
 static inline bool ts__cs_answer_here(ts__cs_driver *d, ts__cs_job *job)
 {
     void *before = NULL;
@@ -113,11 +115,9 @@ static inline bool ts__cs_answer_here(ts__cs_driver *d, ts__cs_job *job)
     return ok;
 }
 
-/*
-    Where the driver answers no other thread while a call is in flight, as one
-    that holds a lock of the context: the thread of the call makes the request.
-    Nothing is called that waits by itself.
-*/
+// For drivers that do not answer other threads during a call because they hold
+// a lock of the context: the calling thread makes the request itself. It never
+// calls a driver function that blocks.
 static inline bool ts__cs_request_here(ts__cs_driver *d, ts__cs_job *job,
                                        uint64_t until_ns)
 {
@@ -141,18 +141,16 @@ static inline bool ts__cs_request_here(ts__cs_driver *d, ts__cs_job *job,
     return job->ok;
 }
 
-/*
-    Makes a request and waits until `until_ns` at most. The answer is in *job.
-    False: the driver refuses, or does not answer. While it does not answer, no
-    further request is made.
-*/
+// Makes a request and waits for the answer in *job, at most until `until_ns`.
+// Returns false if the driver refuses or does not answer. While a request is
+// unanswered, no other is made.
 static bool ts__cs_request(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
 {
     const struct timespec until = ts__cs_time(until_ns);
     bool in_time = true, ok = false;
     if (TS__LOAD(&d->same)) return ts__cs_request_here(d, job, until_ns);
     pthread_mutex_lock(&d->lock);
-    if (!d->busy) d->silent = false; // it came back
+    if (!d->busy) d->silent = false; // the late answer has arrived
     while ((d->busy || d->taken) && in_time && !d->silent)
         in_time = pthread_cond_timedwait(&d->done, &d->lock, &until) == 0;
     if (!d->busy && !d->taken && !d->silent &&
@@ -163,7 +161,7 @@ static bool ts__cs_request(ts__cs_driver *d, ts__cs_job *job, uint64_t until_ns)
         d->at = job->context;
         d->busy = d->taken = true;
         pthread_cond_signal(&d->wake);
-        // A little longer than the thread itself tries.
+        // Slightly longer than the timeout of the other thread.
         const struct timespec end = ts__cs_time(until_ns + 200000000u);
         in_time = true;
         while (d->busy && in_time)

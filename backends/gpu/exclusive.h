@@ -35,7 +35,8 @@ static bool ts__cs_answers(void *context)
     return ts__cs_request(d, &age, end) && ts__cs_request(d, &job, end);
 }
 
-// On the thread that is there for it, else on that of the call.
+// Tests whether the driver answers: on the separate thread, else on the calling
+// thread.
 static void ts__cs_test(void *context)
 {
     ts__cs_driver *const d = &ts__cs.driver;
@@ -55,8 +56,8 @@ static void ts__cs_test(void *context)
                          "declined: the driver does not answer within a call");
 }
 
-// Whether the driver answers while a call is in flight: tried once, because a
-// driver that does not will never.
+// Returns whether the driver answers while a call is in flight. Tested once,
+// because the result does not change.
 static bool ts__cs_is_safe(void *context)
 {
     pthread_mutex_lock(&ts__cs.testing);
@@ -80,8 +81,8 @@ static bool ts__cs_drained(void *context, bool *recording)
     return ok;
 }
 
-// Whether anything is recorded that cannot be queried: the driver is
-// of before CUDA 10.1, or it may be a thread's own default stream.
+// Returns whether a stream that cannot be queried may be recorded: the driver
+// is older than CUDA 10.1, or the stream is a thread's own default stream.
 static bool ts__cs_may_spoil(bool *recording)
 {
     const ts__cs_driver *const d = &ts__cs.driver;
@@ -91,11 +92,10 @@ static bool ts__cs_may_spoil(bool *recording)
     return *recording;
 }
 
-/*
-    The device for this call alone. False: it did not get idle in time; then
-    no operation waits again until it was idle once. Or a stream is recorded
-    that can wait for without spoiling that.
-*/
+// Takes exclusive use of the device for this call. Returns false if the device
+// did not become idle in time; then no operation waits again until it was idle
+// once. Also returns false while a stream is recorded that a wait would
+// invalidate.
 static bool ts__cs_exclusive_begin(void *context, bool *recording)
 {
     pthread_mutex_lock(&ts__cs.exclusive_lock);
@@ -120,7 +120,7 @@ static bool ts__cs_exclusive_begin(void *context, bool *recording)
     if (drained || !*recording) ts__cs.late = !drained;
     if (!drained) {
         ts__cs.capturing = false;
-        ts__cs.inside++; // it runs concurrently with the others
+        ts__cs.inside++; // the call runs concurrently with others
         pthread_cond_broadcast(&ts__cs.exclusive_change);
     }
     pthread_mutex_unlock(&ts__cs.exclusive_lock);

@@ -32,8 +32,8 @@ typedef enum ts__cs_kind {
     TS__CS_SET,
     TS__CS_SET_ROWS,
     TS__CS_HOST_FUNCTION,
-    TS__CS_OTHER, // it is unknown what it writes
-    // Everything else.
+    TS__CS_OTHER, // it is unknown what the operation writes
+    // Calls that are no operations.
     TS__CS_ALLOC, // address *, size
     TS__CS_ALLOC_ROWS,
     TS__CS_ALLOC_MANAGED,
@@ -42,7 +42,7 @@ typedef enum ts__cs_kind {
     TS__CS_OPENED, // address *, of another process
     TS__CS_EXTERNAL,
     TS__CS_FREE,
-    TS__CS_RESERVE, // addresses, without memory
+    TS__CS_RESERVE, // reserves addresses without memory
     TS__CS_UNRESERVE,
     TS__CS_MAP,
     TS__CS_UNMAP,
@@ -52,17 +52,17 @@ typedef enum ts__cs_kind {
     TS__CS_RECORDED,
     TS__CS_MODULE,
     TS__CS_LIBRARY_VARIABLE, // address *, size *, library
-    TS__CS_MODULE_GONE,      // or a library
+    TS__CS_MODULE_GONE,      // module or library
     TS__CS_FUNCTION_SET,
     TS__CS_KERNEL_SET,
-    TS__CS_TENSOR, // width: how it is made, 0: unknown
+    TS__CS_TENSOR, // width: kind of the tensor map, 0: unknown
     TS__CS_TENSOR_MOVED,
-    TS__CS_TEXTURE, // or a surface, of width 0
+    TS__CS_TEXTURE, // texture; width 0: surface
     TS__CS_TEXTURE_GONE,
-    TS__CS_GRAPH_READY, // graph that is ready *, graph
+    TS__CS_GRAPH_READY, // executable graph *, graph
     TS__CS_GRAPH_UPDATE,
     TS__CS_GRAPH_GONE,
-    TS__CS_NODE_KERNEL, // graph that is ready, node, what it is
+    TS__CS_NODE_KERNEL, // executable graph, node, parameters
     TS__CS_NODE_COPY,
     TS__CS_NODE_SET,
     TS__CS_NODE_ON,
@@ -71,11 +71,14 @@ typedef enum ts__cs_kind {
 } ts__cs_kind;
 
 typedef struct ts__cs_rule {
-    const char *name;               // without cu and _ptsz; ends with * for any
-    uint8_t kind, width, stream_at; // stream_at: in the arguments, 0: none
+    // Without "cu" and "_ptsz"; a trailing * matches any suffix.
+    const char *name;
+    // stream_at: byte offset among the arguments, 0: none
+    uint8_t kind, width, stream_at;
 } ts__cs_rule;
 
-enum { TS__CS_OF_NONE = 1 }; // width of an allocation: of no context
+// Width of an allocation that belongs to no context.
+enum { TS__CS_OF_NONE = 1 };
 
 static const ts__cs_rule ts__cs_rules[] = {
     { "LaunchKernel", TS__CS_LAUNCH, 0, 40 },
@@ -172,7 +175,7 @@ static const ts__cs_rule ts__cs_rules[] = {
 };
 enum { TS__CS_RULES = sizeof ts__cs_rules / sizeof *ts__cs_rules };
 
-// Whether a function of that name, size bytes of it, is one that a rule names.
+// Returns whether a rule names the function whose name has `size` bytes.
 static inline bool ts__cs_rule_names(const ts__cs_rule *rule, const char *name,
                                      size_t size)
 {
@@ -182,8 +185,8 @@ static inline bool ts__cs_rule_names(const ts__cs_rule *rule, const char *name,
            !strncmp(name, rule->name, own - any);
 }
 
-// The position of a function's rule + 1; 0: it does not matter. Variants for
-// the default stream of a thread have the same arguments.
+// Returns the index of a function's rule + 1; 0: the function is ignored. The
+// variants for per-thread default streams (_ptsz) take the same arguments.
 static inline uint8_t ts__cs_rule_of(const char *name)
 {
     size_t size = strlen(name);

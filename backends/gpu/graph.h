@@ -33,33 +33,34 @@
 
 enum { TS__CS_NODES = 1 << 16, TS__CS_DEPTH = 16 };
 
-enum { TS__CS_NODE_END = -2 }; // of a graph within: where it ends
+enum { TS__CS_NODE_END = -2 }; // type of the node that ends a child graph
 
 typedef struct ts__cs_node {
-    void *handle;          // of the graph that was made ready, NULL: none
-    int type;              // CUgraphNodeType
-    uint32_t number, last; // in the order in which they were read; last: of a
-                           // graph within, the number of its end
-    ts_capture_operation head;   // kind 0: order
-    ts_reason reason;            // why what launches it cannot be run again
-    ts_reason attributes_reason; // what its attributes say, whatever it runs
-    bool off;                    // left out, until it is turned on again
-    void *function;              // of a kernel
-    ts__cs_module *code;         // in hand, NULL: it is not known
-    void *object;                // HIP's code of it
+    void *handle; // handle in the graph that was instantiated, NULL: none
+    int type;     // CUgraphNodeType
+    // numbers in the order of reading; last: the number of a child graph's end
+    uint32_t number, last;
+    ts_capture_operation head; // kind 0: the node only orders others
+    ts_reason reason; // why a launch with this node cannot be run again
+    // the reason given by its attributes, independent of its kernel
+    ts_reason attributes_reason;
+    bool off;            // the node is disabled
+    void *function;      // for kernels
+    ts__cs_module *code; // holds a reference; NULL: unknown
+    void *object;        // HIP's code object of the kernel
     char *name;
     uint8_t *args;
     uint32_t (*parameters)[2]; // offset, size
     uint32_t parameter_count;
     ts__cuda_attribute *attributes;
     uint32_t attribute_count;
-    ts_capture_geometry boxes; // of a copy, or a set in rows
-    uint32_t value, width;     // of a set
-    uint32_t *after;           // positions, `after_count`
+    ts_capture_geometry boxes; // for copies and 2D memsets
+    uint32_t value, width;     // for memsets
+    uint32_t *after;           // positions of the nodes that this one waits for
     uint32_t after_count;
 } ts__cs_node;
 
-typedef struct ts__cs_edge { // numbers of nodes
+typedef struct ts__cs_edge { // numbers of two nodes
     uint32_t from, to;
 } ts__cs_edge;
 
@@ -67,11 +68,11 @@ typedef struct ts__cs_graph {
     void *ready, *source, *context;
     ts__cs_node *nodes;
     size_t count, capacity;
-    ts__cs_edge *edges; // while it is read
+    ts__cs_edge *edges; // used only while the graph is read
     size_t edge_count, edge_capacity;
-    const char **names; // of kernels
+    const char **names; // names of its kernels
     size_t name_count;
-    ts_reason reason; // why no launch of it can be run again
+    ts_reason reason; // why no launch of the graph can be run again
 } ts__cs_graph;
 
 static struct {
@@ -101,7 +102,7 @@ static void ts__cs_graph_free(ts__cs_graph *g)
     free(g);
 }
 
-// The new last node; NULL: there are too many.
+// Appends a node. Returns NULL if there are too many or memory is short.
 static ts__cs_node *ts__cs_node_add(ts__cs_graph *g)
 {
     ts__cs_node *const more =
@@ -135,7 +136,7 @@ static void ts__cs_edge_add(ts__cs_graph *g, size_t from, size_t to)
 
 /* ==== 2. Reading ========================================================= */
 
-// Copies the arguments of a kernel; `job` knows its parameters.
+// Copies the arguments of a kernel node; `job` has the kernel's parameters.
 static ts_reason ts__cs_node_arguments(ts__cs_node *n,
                                        const ts__cuda_kernel_node *k,
                                        ts__cs_job *job, bool answered)
@@ -177,7 +178,7 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
     memcpy(n->head.block, k->block, sizeof k->block);
     n->head.shared = k->shared;
     n->function = k->function ? k->function : k->kernel;
-    // What it loaded because it was asked is the function's.
+    // Modules that the query loaded belong to this function.
     if (job->module)
         ts__cs_module_named(&ts__cs.code, job->module, job->loader);
     n->reason = n->name ? ts__cs.vendor->graphs->arguments(n, k, job, answered)
@@ -186,7 +187,7 @@ static void ts__cs_node_kernel(ts__cs_node *n, const ts__cuda_kernel_node *k,
     if (ts__cs_is_collective(n->name)) n->reason = TS_REASON_COLLECTIVE;
 }
 
-// Attributes of a kernel that are not as they are without being asked for.
+// Reads the attributes of a kernel node that differ from their defaults.
 static void ts__cs_node_attributes(const ts__cs_driver *d, ts__cs_node *n)
 {
     const uint32_t ids = TS_CUDA_LAUNCH_ATTRIBUTES | 1u << TS__CUDA_UPDATABLE;
@@ -243,8 +244,8 @@ static void ts__cs_node_set(ts__cs_node *n, const ts__cuda_set_node *s)
     g->destination_slice = s->pitch * s->rows;
 }
 
-// A query for the kernel of a node. One of a library is that of the
-// node's context, which need not be the one that the graph is asked in.
+// Prepares the query for a node's kernel. A library's kernel is looked up in
+// the node's context, which may differ from the one that the graph is read in.
 static void ts__cs_kernel_job(const ts__cuda_kernel_node *k, void *context,
                               ts__cs_job *job)
 {
@@ -255,7 +256,7 @@ static void ts__cs_kernel_job(const ts__cuda_kernel_node *k, void *context,
     job->context = job->is_kernel && k->context ? k->context : context;
 }
 
-// Makes the query at once, within another one. False: there is no answer.
+// Makes a query from within another one. Returns false if it fails.
 static bool ts__cs_kernel_request(ts__cs_driver *d, ts__cs_job *job)
 {
     void *const before = d->job.context;
@@ -278,7 +279,7 @@ static void ts__cs_kernel_read(ts__cs_driver *d, ts__cs_node *n)
     ts__cuda_kernel_node kernel;
     ts__cs_job job;
     memset(&kernel, 0, sizeof kernel);
-    // What is put in its place later has its attributes still.
+    // A kernel that later replaces this one keeps the node's attributes.
     n->reason = n->attributes_reason = TS_REASON_ATTACHED_LATE;
     if (!d->call.node_kernel || d->call.node_kernel(n->handle, &kernel) != 0)
         return;
@@ -289,7 +290,7 @@ static void ts__cs_kernel_read(ts__cs_driver *d, ts__cs_node *n)
     ts__cs_node_kernel(n, &kernel, &job, answered);
 }
 
-// What a node of each type is.
+// Reads a node according to its type.
 static void ts__cs_node_read(ts__cs_driver *d, ts__cs_node *n, int type)
 {
     ts__cuda_box box;
@@ -309,7 +310,7 @@ static void ts__cs_node_read(ts__cs_driver *d, ts__cs_node *n, int type)
     case TS__CUDA_NODE_CHILD:
     case TS__CUDA_NODE_EMPTY:
     case TS__CUDA_NODE_WAIT:
-    case TS__CUDA_NODE_RECORD: return; // order
+    case TS__CUDA_NODE_RECORD: return; // the node only orders others
     case TS__CUDA_NODE_HOST: n->reason = TS_REASON_HOST_CALLBACK; return;
     case TS__CUDA_NODE_SIGNAL:
     case TS__CUDA_NODE_SEMAPHORE: n->reason = TS_REASON_EXTERNAL_MEMORY; return;
@@ -321,8 +322,8 @@ static void ts__cs_node_read(ts__cs_driver *d, ts__cs_node *n, int type)
     }
 }
 
-// A node of the driver's, and the numbers of those that stand for its begin
-// and its end here: of a graph within a graph they are two.
+// A node of the driver and the numbers of its first and last node here; they
+// differ for a child graph.
 typedef struct ts__cs_spot {
     void *handle;
     uint32_t begin, end;
@@ -347,7 +348,7 @@ static void ts__cs_graph_edges(const ts__cs_driver *d, ts__cs_graph *g,
         g->reason = TS_REASON_ATTACHED_LATE;
         return;
     }
-    // From, to, and eight bytes about each edge.
+    // Three columns: source, target, and eight bytes of edge data.
     void **const all = (void **)calloc(edges + 1, 3 * sizeof *all);
     if (!all || (old ? d->call.edges_old(handle, all, all + edges, &edges)
                      : d->call.edges(handle, all, all + edges, all + 2 * edges,
@@ -370,7 +371,8 @@ static void ts__cs_graph_edges(const ts__cs_driver *d, ts__cs_graph *g,
     free((void *)all);
 }
 
-// Whether the request was given up: then the graph may change or be destroyed.
+// Returns whether the requesting thread has given up: then the graph may be
+// changed or destroyed meanwhile.
 static bool ts__cs_is_given_up(ts__cs_driver *d, ts__cs_graph *g)
 {
     const bool silent = ts__cs_is_silent(d);
@@ -381,7 +383,7 @@ static bool ts__cs_is_given_up(ts__cs_driver *d, ts__cs_graph *g)
 static void ts__cs_graph_read(ts__cs_driver *d, ts__cs_graph *g, void *handle,
                               uint32_t depth);
 
-// The nodes of a graph within a graph lie between two that are order.
+// Reads a child graph. Its nodes lie between two nodes that only order others.
 static void ts__cs_child_read(ts__cs_driver *d, ts__cs_graph *g,
                               ts__cs_spot *spot, uint32_t depth)
 {
@@ -452,8 +454,8 @@ static bool ts__cs_after_add(ts__cs_node *n, uint32_t position, uint32_t room)
     return n->after != NULL;
 }
 
-// Puts nodes behind those that they wait for. False: they wait in a cycle, or
-// there is no memory.
+// Sorts the nodes so that each comes after those that it waits for. Returns
+// false if they form a cycle or memory is short.
 static bool ts__cs_graph_sort(ts__cs_graph *g)
 {
     const size_t count = g->count;
@@ -461,8 +463,9 @@ static bool ts__cs_graph_sort(ts__cs_graph *g)
         (ts__cs_node *)calloc(count + 1, sizeof *sorted);
     uint32_t *const all =
         (uint32_t *)calloc(4 * count + g->edge_count + 1, sizeof *all);
-    // Of each node: its last edge, from 1, and how many lead to it, and how
-    // many of them are still to come; of each edge the one before it.
+    // For each node: its last edge + 1, its number of incoming edges, and how
+    // many of those are unvisited; for each edge: the previous edge of the
+    // node.
     uint32_t *const last = all, *const in = all + count;
     uint32_t *const left = in + count, *const queue = left + count;
     uint32_t *const before = queue + count;
@@ -497,7 +500,7 @@ static void ts__cs_graph_drop(void *graph)
     ts__cs_graph_free((ts__cs_graph *)graph);
 }
 
-// On the thread that calls the driver.
+// Reads a graph. Runs on the thread that calls the driver.
 static bool ts__cs_graph_new(ts__cs_job *job)
 {
     ts__cs_graph *const g = (ts__cs_graph *)calloc(1, sizeof *g);

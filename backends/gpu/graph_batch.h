@@ -20,12 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What an operand of a copy of CUDA 12.8 is to older ones. False: an array.
+// Converts an operand of CUDA 12.8's batches to one end of a CUDA_MEMCPY3D.
+// Returns false for arrays.
 static bool ts__cs_batch_end(const ts__cuda_operand *operand,
                              const size_t extent[3], ts__cuda_end *end)
 {
     if (operand->type != TS__CUDA_POINTER) return false;
-    end->type = TS__CUDA_DEVICE; // or the host's: the address decides
+    end->type = TS__CUDA_DEVICE; // device or host memory: the address decides
     end->device = operand->as.pointer.address;
     end->pitch = operand->as.pointer.row;
     end->height = operand->as.pointer.height;
@@ -34,7 +35,7 @@ static bool ts__cs_batch_end(const ts__cuda_operand *operand,
     return true;
 }
 
-// Copy `at` of a call, as a node.
+// Converts copy number `at` of the call to a node.
 static void ts__cs_batch_node(const ts__cs_call *c, size_t at, ts__cs_node *n)
 {
     const uint64_t first = ts__cs_argument(c, 0),
@@ -68,7 +69,7 @@ static void ts__cs_batch(const ts__cs_call *c, ts_capture_op *op,
                          uint8_t **args)
 {
     const bool flat = c->rule->kind == TS__CS_BATCH;
-    // Without its lists it is refused.
+    // The driver refuses a call without its lists.
     const bool whole = ts__cs_argument(c, 8) && ts__cs_argument(c, 0) &&
                        (!flat || ts__cs_argument(c, 16));
     const uint64_t count = whole ? ts__cs_argument(c, flat ? 24 : 0) : 0;

@@ -40,7 +40,7 @@
 
 typedef struct ts__cs_spot_in {
     uint64_t hash;
-    uint32_t at; // position of the node
+    uint32_t at; // index of the node
 } ts__cs_spot_in;
 
 static uint64_t ts__cs_mix(uint64_t a, uint64_t b)
@@ -56,12 +56,10 @@ static int ts__cs_by_place(const void *left, const void *right)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/*
-    A hash for each node with a number from `first` to before `end`, of its type
-    and of what lies before and behind it among them: two graphs that are alike
-    have the same, in whatever order the driver returns them. Ordered by it;
-    NULL without memory.
-*/
+// Returns a hash for each node numbered from `first` to `end` - 1, made of its
+// type and of its predecessors and successors. Equal graphs have equal hashes
+// in whatever order the driver returns their nodes. Sorted by hash; NULL if out
+// of memory.
 static ts__cs_spot_in *ts__cs_places(const ts__cs_graph *g, uint32_t first,
                                      uint32_t end, size_t *count)
 {
@@ -70,7 +68,7 @@ static ts__cs_spot_in *ts__cs_places(const ts__cs_graph *g, uint32_t first,
     uint64_t *const all = (uint64_t *)calloc(2 * g->count + 1, sizeof *all);
     uint64_t *const hash = all, *const behind = all + g->count;
     *count = 0;
-    // Twice, so that neighbours differ as well.
+    // Two rounds, so that the neighbours of neighbours count as well.
     for (int round = 0; places && all && round < 2; round++) {
         memset(behind, 0, g->count * sizeof *behind);
         for (size_t i = 0; i < g->count; i++) {
@@ -99,15 +97,15 @@ static ts__cs_spot_in *ts__cs_places(const ts__cs_graph *g, uint32_t first,
     return places;
 }
 
-// Whether no other node has the same place.
+// Returns whether no other node has the same hash.
 static bool ts__cs_is_alone(const ts__cs_spot_in *all, size_t count, size_t at)
 {
     return (!at || all[at - 1].hash != all[at].hash) &&
            (at + 1 == count || all[at + 1].hash != all[at].hash);
 }
 
-// Gives the nodes of `to` the handles of those of `from`, of those with a
-// number from `first` to before `end`, that have the same place.
+// Copies the handles of nodes of `from`, numbered from `first` to `end` - 1, to
+// the nodes of `to` that have the same unique hash.
 static void ts__cs_handles_pass(const ts__cs_graph *from, uint32_t first,
                                 uint32_t end, ts__cs_graph *to)
 {
@@ -131,7 +129,7 @@ static void ts__cs_handles_pass(const ts__cs_graph *from, uint32_t first,
 
 /* ==== 2. Executable graphs =============================================== */
 
-// Under the lock.
+// The caller holds the lock.
 static ts__cs_graph *ts__cs_graph_of(uint64_t ready, size_t *at)
 {
     for (size_t i = 0; i < ts__cs_ready.count; i++) {
@@ -161,7 +159,7 @@ static void ts__cs_graph_gone(uint64_t ready)
     ts__cs_graph_free(g);
 }
 
-// Instantiated in a context, or with code of it.
+// Returns whether the graph was instantiated in the context or uses code of it.
 static bool ts__cs_graph_is_of(const ts__cs_graph *g, const void *context)
 {
     bool is = g->context == context;
@@ -193,7 +191,7 @@ static void ts__cs_graphs_forget(void)
     pthread_mutex_unlock(&ts__cs_ready.lock);
 }
 
-// What a graph is now; NULL: the driver does not say.
+// Reads the graph as it is now. Returns NULL if the driver does not answer.
 static ts__cs_graph *ts__cs_graph_request(const ts__cs_call *c, uint64_t source)
 {
     ts__cs_job job;
@@ -239,8 +237,8 @@ static bool ts__cs_any_off(const ts__cs_graph *g, uint32_t first, uint32_t end)
     return false;
 }
 
-// All nodes do what those of another graph do. Whether those that were turned
-// off remain so is not documented.
+// The whole graph is updated from another graph. It is not documented whether
+// disabled nodes remain disabled.
 static void ts__cs_graph_updated(const ts__cs_call *c)
 {
     const uint64_t ready = ts__cs_argument(c, 0),
@@ -267,8 +265,8 @@ static void ts__cs_graph_updated(const ts__cs_call *c)
 
 /* ==== 3. Nodes =========================================================== */
 
-// Positions of what a node of a graph within waits for, in the graph around it:
-// all of it begins behind node `begin`.
+// Translates the dependencies of a child graph's node to positions in the outer
+// graph, and adds the dependency on node `begin`.
 static bool ts__cs_after_within(ts__cs_node *n, uint32_t begin, uint32_t first)
 {
     uint32_t *const more = (uint32_t *)realloc(
@@ -281,11 +279,8 @@ static bool ts__cs_after_within(ts__cs_node *n, uint32_t begin, uint32_t first)
     return true;
 }
 
-/*
-    Puts the nodes of a graph, in their order, behind the node at `begin` and in
-    the place of those within it, which are as many. Those around them keep
-    their order.
-*/
+// Replaces the nodes of the child graph that begins at `begin` with the nodes
+// of another graph, which has as many. The other nodes keep their order.
 static void ts__cs_child_move(ts__cs_graph *g, size_t begin, ts__cs_graph *now,
                               ts__cs_node *nodes, uint32_t *moved)
 {
@@ -295,7 +290,7 @@ static void ts__cs_child_move(ts__cs_graph *g, size_t begin, ts__cs_graph *now,
     for (size_t i = 0; i < g->count; i++) {
         ts__cs_node *const n = &g->nodes[i];
         if (n->number - first < inside) {
-            // The end of a graph around it waits for all of them.
+            // The end node of the child graph waits for all of its nodes.
             moved[i] = child + gone++;
             ts__cs_node_free(n);
             continue;
@@ -316,17 +311,18 @@ static void ts__cs_child_move(ts__cs_graph *g, size_t begin, ts__cs_graph *now,
                 g->reason = TS_REASON_NO_MEMORY;
             continue;
         }
-        const bool ends = n->number == end; // behind all that is within
+        // The end node, which comes after all nodes of the child.
+        const bool ends = n->number == end;
         for (uint32_t k = 0; k < n->after_count; k++)
             n->after[k] = ends ? child - 1 + k : moved[n->after[k]];
     }
     free(g->nodes);
     g->nodes = nodes;
     g->capacity = g->count;
-    now->count = 0; // they are this graph's
+    now->count = 0; // their ownership has moved to this graph
 }
 
-// The graph within the node at `begin` is exchanged for another one like it.
+// Exchanges the child graph at `begin` for another one of the same shape.
 static void ts__cs_child_put(ts__cs_graph *g, size_t begin, ts__cs_graph *now)
 {
     const uint32_t first = g->nodes[begin].number + 1;
@@ -347,18 +343,20 @@ static void ts__cs_child_put(ts__cs_graph *g, size_t begin, ts__cs_graph *now)
     free(moved);
 }
 
-// What a call gives to a node.
+// The new parameters that a call gives to a node.
 typedef struct ts__cs_given {
-    int type;         // of nodes that take it; -1: any, to be turned on or off
-    const void *what; // the vendor's structure
+    // The node type that the call applies to; -1: any, to be enabled or
+    // disabled.
+    int type;
+    const void *what; // the vendor's parameter structure
     bool on;
     ts__cuda_kernel_node kernel;
-    ts__cs_job job; // for the kernel's function
+    ts__cs_job job; // the query for the kernel's function
     bool answered;
     ts__cs_graph *graph;
 } ts__cs_given;
 
-// False: it is not followed.
+// Returns false if this kind of change is not followed.
 static bool ts__cs_given_read(const ts__cs_call *c, ts__cs_given *given)
 {
     const void *const what = (const void *)(uintptr_t)ts__cs_argument(c, 16);
@@ -378,7 +376,7 @@ static bool ts__cs_given_read(const ts__cs_call *c, ts__cs_given *given)
         given->type = -1;
         given->on = ts__cs_argument32(c, 16) != 0;
         break;
-    default: // any type, and its structure, which a copy's has more before
+    default: // any type: a copy node has more fields before its own
         given->type = any->type;
         given->what = any->type == TS__CUDA_NODE_COPY ? &any->as.copy.box
                                                       : (const void *)&any->as;
@@ -445,7 +443,7 @@ static void ts__cs_node_changed(const ts__cs_call *c)
     ts__cs_graph_free(given.graph);
 }
 
-// A call that concerns graphs has returned successfully.
+// Handles a successful call that concerns graphs.
 static void ts__cs_graph_call_completed(const ts__cs_call *c)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;

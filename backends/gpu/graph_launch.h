@@ -18,7 +18,7 @@
 
 #include <pthread.h>
 
-// The names of its kernels, for a capture of some names.
+// Adds the names of the graph's kernels, for captures selected by kernel name.
 static void ts__cs_graph_named(const ts__cs_call *c, ts_capture_op *op)
 {
     pthread_mutex_lock(&ts__cs_ready.lock);

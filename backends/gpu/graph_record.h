@@ -39,13 +39,13 @@ static void ts__cs_put_kernel(const ts__cs_call *c, ts_capture_op *op,
                                  &n->attributes[i], sizeof *n->attributes);
     ts__cs_parameters(op, &layout, args + at, at);
     ts__cs_textures_used(op, args + at, n->head.args_size, at);
-    // What its arguments hide is an attribute of its own.
+    // Tensor maps hidden in the arguments become attributes.
     for (uint32_t i = 0; i + TS_CAPTURE_HIDDEN <= n->head.args_size;
          i += TS_CAPTURE_ALIGNED)
         ts__cs_hidden(NULL, op, args + at + i, TS_CAPTURE_BY_ARGUMENT, at + i);
 }
 
-// One row of a box is a plain copy, from where the row begins.
+// A box of one row is a linear copy that begins where the row begins.
 static bool ts__cs_is_plain(ts_capture_operation *head,
                             const ts_capture_geometry *g)
 {

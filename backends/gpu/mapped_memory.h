@@ -23,7 +23,8 @@ static void ts__cs_reserved(uint64_t address)
 {
     uint64_t *const more = (uint64_t *)ts__cs_more(
         ts__cs.seams, &ts__cs.seam_capacity, ts__cs.seam_count, sizeof *more);
-    if (!more) return; // its pieces may become one with those before it
+    // Without memory its pieces may be merged with those before it.
+    if (!more) return;
     ts__cs.seams = more;
     more[ts__cs.seam_count++] = address;
 }
@@ -35,7 +36,8 @@ static void ts__cs_unreserved(uint64_t address)
             ts__cs.seams[i] = ts__cs.seams[--ts__cs.seam_count];
 }
 
-// Whether what ends at an address goes on in what begins there.
+// Returns whether the range that ends at `at` and the one that begins there
+// belong together.
 static bool ts__cs_goes_on(const ts__cs_range *a, const ts__cs_range *b,
                            uint64_t at)
 {
@@ -66,7 +68,7 @@ static void ts__cs_mapped(ts__cs_range range)
     ts_capture_grow(&ts__cs.memory, r->address, r->size);
 }
 
-// One call unmaps as much as its size says: the rest of a range remains mapped.
+// One call unmaps exactly its size; the rest of a range remains mapped.
 static void ts__cs_unmapped(uint64_t address, uint64_t size)
 {
     const uint64_t end = address + size;
@@ -80,7 +82,7 @@ static void ts__cs_unmapped(uint64_t address, uint64_t size)
         right.address = end;
         right.size = r.address + r.size > end ? r.address + r.size - end : 0;
         ts__cs_range_remove(r.address);
-        ts__cs_range_add(&left); // of no size: none
+        ts__cs_range_add(&left); // adds nothing if its size is 0
         ts__cs_range_add(&right);
         if (left.size) return;
     }

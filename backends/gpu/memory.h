@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-// The position behind the last range that begins at or before an address.
+// Returns the index after the last range that begins at or before an address.
 static size_t ts__cs_after(uint64_t address)
 {
     return ts_capture_range_after(ts__cs.ranges, ts__cs.range_count,
@@ -45,8 +45,8 @@ static void ts__cs_range_remove(uint64_t address)
             (ts__cs.range_count-- - after) * sizeof *ts__cs.ranges);
 }
 
-// What the driver says of a range: managed memory is kept like any other where
-// it may be looked at at any time, but always looked at again.
+// Applies the driver's answer to a range. Managed memory that the host may read
+// at any time is captured like other memory, but hashed again each time.
 static void ts__cs_range_manage(ts__cs_range *range, ts__cs_managed managed)
 {
     range->managed = managed == TS__CS_MANAGED && ts__cs.vendor->managed;
@@ -56,10 +56,10 @@ static void ts__cs_range_manage(ts__cs_range *range, ts__cs_managed managed)
 
 static void ts__cs_range_add(const ts__cs_range *range)
 {
-    // What is on no device would be read as the host's.
+    // A range on no device would be read as host memory.
     if (!range->address || !range->size || (!range->device && !range->host))
         return;
-    ts__cs_range_remove(range->address); // its end was not seen
+    ts__cs_range_remove(range->address); // in case its free was not seen
     ts__cs_range *const more =
         (ts__cs_range *)ts__cs_more(ts__cs.ranges, &ts__cs.range_capacity,
                                     ts__cs.range_count, sizeof *more);
@@ -74,11 +74,10 @@ static void ts__cs_range_add(const ts__cs_range *range)
                          range->device);
 }
 
-/*
-    The context in which memory is looked at: its own, because kernels of
-    another one may not touch it, and what they touched then would be the last
-    of the program's. NULL: none is known for kernels.
-*/
+// Returns the context in which to read an address: the one that owns the
+// memory, because kernels of another context may not access it, and a failed
+// access would be reported to the program. NULL: no context is known in which
+// kernels can hash it.
 static void *ts__cs_context_at(uint64_t address)
 {
     const ts__cs_range *const r = ts__cs_range_of(address);
@@ -93,7 +92,8 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
     (void)user;
     job.what = TS__CS_READ;
     job.context = ts__cs_context_at(address);
-    if (!job.context) job.context = ts__cs.context; // copies reach everything
+    // Copies work in any context.
+    if (!job.context) job.context = ts__cs.context;
     job.address = address;
     job.size = size;
     if (!ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
@@ -102,13 +102,14 @@ static const void *ts__cs_view(void *user, uint64_t address, uint64_t size,
     return scratch;
 }
 
-// An allocation, or a variable of code that was needed.
+// Returns whether an address is in an allocation or in a variable of code that
+// was needed.
 static bool ts__cs_is_known(uint64_t address)
 {
     return ts__cs_range_of(address) || ts__cap_find(&ts__cs.memory, address);
 }
 
-// Memory whose allocation was not seen: the driver knows it.
+// Queries the driver for memory whose allocation was not seen.
 static void ts__cs_look_up(uint64_t address)
 {
     ts__cs_job job;
@@ -135,8 +136,8 @@ static void ts__cs_look_up(uint64_t address)
     ts__cs_range_add(&range);
 }
 
-// A tensor map among the bytes that an operation can reach: so can it the
-// memory that it is of.
+// If the bytes hold a tensor map, adds the memory that the map points to,
+// because the operation can reach it.
 static inline void ts__cs_hidden(void *user, ts_capture_op *op,
                                  const void *bytes, ts_capture_found found,
                                  uint32_t from)
@@ -156,7 +157,7 @@ static inline void ts__cs_hidden(void *user, ts_capture_op *op,
     t->seen = op->head.order;
 }
 
-// A new capture knows nothing yet: it gets all allocations.
+// Adds all allocations to a capture that has just begun.
 static void ts__cs_fresh(void)
 {
     ts__cs.memory.vendor = &ts__cs.vendor->memory;

@@ -30,39 +30,40 @@ typedef struct ts__cs_addresses {
 } ts__cs_addresses;
 
 typedef struct ts__cs_module {
-    void *bytes; // on a multiple of 8, as malloc has it
+    void *bytes; // aligned to 8 bytes by malloc
     uint64_t size;
     ts_cuda_code code;
-    uint32_t id;    // CUPTI's
-    uint32_t image; // of capture `captures`, 0: not kept yet
+    uint32_t id;    // CUPTI's module id
+    uint32_t image; // image number in capture `captures`, 0: not stored yet
     uint32_t captures;
-    void *module;       // the driver's handle, NULL: not known
-    const void *loader; // the thread that loaded it, while it is not
+    void *module;       // the driver's handle, NULL: unknown
+    const void *loader; // the loading thread, until the handle is known
     void *context;
-    ts__cs_addresses variables; // in the memory of captures
-    uint32_t held;              // by so many
+    ts__cs_addresses variables; // those added to the captures' memory
+    uint32_t held;              // reference count
     bool gone;                  // unloaded
-    uint32_t session;           // in which it was loaded
+    uint32_t session;           // the session in which it was loaded
 } ts__cs_module;
 
-typedef struct ts__cs_attribute { // that a function was given
+typedef struct ts__cs_attribute { // an attribute that was set on a function
     void *function;
     int32_t id, value;
     void *context;
     const void *owner; // module or library, NULL: unknown
-    uint32_t session;  // in which it was given
+    uint32_t session;  // the session in which it was set
 } ts__cs_attribute;
 
 typedef struct ts__cs_code {
-    pthread_mutex_t lock; // of modules that are added and go
+    pthread_mutex_t lock; // protects the list of modules
     ts__cs_module **modules;
     size_t module_count, module_capacity;
-    uint64_t bytes;          // of all modules that are kept
-    uint32_t captures;       // so many have begun; under ts__cs.memory_lock
-    uint32_t session;        // the last that began
-    ts__cs_addresses stale;  // of variables of modules that went
-    ts__cs_addresses shared; // of variables that the host writes as well, in
-                             // the memory of captures; under ts__cs.memory_lock
+    uint64_t bytes;         // of all modules that are kept
+    uint32_t captures;      // captures begun so far; under ts__cs.memory_lock
+    uint32_t session;       // the last session that began
+    ts__cs_addresses stale; // addresses of variables of unloaded modules
+    // addresses of variables that the host may also write (managed); under
+    // ts__cs.memory_lock
+    ts__cs_addresses shared;
     ts__cs_attribute *attributes;
     size_t attribute_count, attribute_capacity;
 } ts__cs_code;
@@ -81,12 +82,13 @@ static inline void ts__cs_address_add(ts__cs_addresses *list, uint64_t address)
 {
     uint64_t *const more = (uint64_t *)ts__cs_more(list->all, &list->capacity,
                                                    list->count, sizeof *more);
-    if (!more) return; // it may count as present when it is not
+    if (!more) return; // without memory its unload is not noticed
     list->all = more;
     more[list->count++] = address;
 }
 
-// Only copies: the driver is in the midst of it.
+// Only copies the code: called in the middle of a load, when the driver must
+// not be called.
 static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
                                         void *context, const void *bytes,
                                         uint64_t size)
@@ -95,7 +97,7 @@ static inline void ts__cs_module_loaded(ts__cs_code *c, uint32_t id,
     if (m) m->bytes = size && bytes ? malloc((size_t)size) : NULL;
     if (!m || !m->bytes) {
         free(m);
-        return; // its kernels are declined
+        return; // without a copy its kernels are declined
     }
     memcpy(m->bytes, bytes, (size_t)size);
     m->size = size;
@@ -126,7 +128,7 @@ static inline void ts__cs_module_free(ts__cs_code *c, ts__cs_module *m)
     free(m);
 }
 
-// Releases a module that was in use; NULL: none was.
+// Releases a reference to a module; NULL: does nothing.
 static inline void ts__cs_module_done(ts__cs_code *c, ts__cs_module *m)
 {
     if (!m) return;
@@ -135,9 +137,9 @@ static inline void ts__cs_module_done(ts__cs_code *c, ts__cs_module *m)
     pthread_mutex_unlock(&c->lock);
 }
 
-// Modules go: the one of an id, or all of a context (before: that were loaded
-// before this session). The driver is in the midst of it: their variables go
-// from the memory of captures later.
+// Handles unloaded modules: the one with *id, or all of a context (before: only
+// those loaded before this session). Called in the middle of an unload, so
+// their variables are removed from the captures' memory later.
 static inline void ts__cs_modules_go(ts__cs_code *c, const uint32_t *id,
                                      const void *context, bool before)
 {
@@ -160,7 +162,8 @@ static inline void ts__cs_modules_go(ts__cs_code *c, const uint32_t *id,
     pthread_mutex_unlock(&c->lock);
 }
 
-// Before memory is looked at, or gets more: its addresses may be given again.
+// Removes the variables of unloaded modules from the captures' memory. Called
+// before memory is read or added, because their addresses may be reused.
 static inline void ts__cs_variables_go(ts__cs_code *c,
                                        ts_capture_memory *memory)
 {
@@ -171,7 +174,8 @@ static inline void ts__cs_variables_go(ts__cs_code *c,
     pthread_mutex_unlock(&c->lock);
 }
 
-// The module that this thread loaded last, without a known handle, is this one.
+// Gives the handle to the module that thread `loader` loaded last and whose
+// handle is unknown.
 static void ts__cs_module_named(ts__cs_code *c, void *module,
                                 const void *loader)
 {
@@ -185,11 +189,10 @@ static void ts__cs_module_named(ts__cs_code *c, void *module,
     pthread_mutex_unlock(&c->lock);
 }
 
-/*
-    The module that a function is in. Names are no proof, because compilers at
-    run time give the same one to many functions; so a name counts only where
-    one module alone could be meant. To be given back: ts__cs_module_done.
-*/
+// Returns the module that contains a function. A name alone is no proof,
+// because run-time compilers give many functions the same name; so a name
+// counts only if exactly one module has it. The caller releases the module with
+// ts__cs_module_done.
 static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
                                        const char *name)
 {
@@ -213,7 +216,7 @@ static ts__cs_module *ts__cs_module_of(ts__cs_code *c, const void *module,
     return by_handle;
 }
 
-// One after the other, in hand; NULL: there are no more.
+// Returns the module at position `at` with a reference; NULL: no more.
 static inline ts__cs_module *ts__cs_module_at(ts__cs_code *c, size_t at)
 {
     pthread_mutex_lock(&c->lock);
@@ -223,7 +226,7 @@ static inline ts__cs_module *ts__cs_module_at(ts__cs_code *c, size_t at)
     return m;
 }
 
-// Whether a symbol is a variable that the host can reach as well.
+// Returns whether a symbol is a variable that the host can also access.
 static bool ts__cs_is_variable(const ts_cuda_code *code, uint32_t number)
 {
     const Elf64_Sym *const s = &code->symbols[number];
@@ -238,8 +241,8 @@ static bool ts__cs_is_variable(const ts_cuda_code *code, uint32_t number)
 
 /* ==== 2. Functions ======================================================= */
 
-// Those of a context go with it, or of a module or library; NULL is none.
-// before: only those of earlier sessions.
+// Forgets the attributes of functions of a context, or of a module or library;
+// NULL matches none. before: only those that were set in earlier sessions.
 static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context,
                                         const void *owner, bool before)
 {
@@ -256,8 +259,8 @@ static inline void ts__cs_attributes_go(ts__cs_code *c, const void *context,
     pthread_mutex_unlock(&c->lock);
 }
 
-// Which attributes functions were given, the last value of each. False: there
-// was none, so that its owner must be queried.
+// Updates an attribute that the function was given before: the last value
+// counts. Returns false if it is new; then its owner must be queried.
 static bool ts__cs_attribute_again(ts__cs_code *c,
                                    const ts__cs_attribute *given)
 {
@@ -299,7 +302,7 @@ static void ts__cs_attributes_copy(ts__cs_code *c, const void *function,
     pthread_mutex_unlock(&c->lock);
 }
 
-typedef struct ts__cs_layout { // of the parameters of a kernel
+typedef struct ts__cs_layout { // the parameters of a kernel
     uint32_t count, size;
     uint32_t (*parameters)[2]; // offset, size
 } ts__cs_layout;
@@ -308,7 +311,8 @@ static void ts__cs_layout_put(void *user, uint32_t offset, uint32_t size)
 {
     ts__cs_layout *const layout = (ts__cs_layout *)user;
     if (layout->count == TS__CS_PARAMETERS) return;
-    // Records come in any order; arguments go by number, which is by offset.
+    // Records come in any order. Arguments are ordered by number, which is the
+    // order of their offsets.
     uint32_t at = layout->count++;
     for (; at && layout->parameters[at - 1][0] > offset; at--)
         memcpy(layout->parameters[at], layout->parameters[at - 1], 8);
@@ -316,7 +320,8 @@ static void ts__cs_layout_put(void *user, uint32_t offset, uint32_t size)
     layout->parameters[at][1] = size;
 }
 
-// From the driver, else from the code. False: unknown.
+// Reads the layout from the driver's answer, else from the code. Returns false
+// if it is unknown.
 static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
                                const ts__cs_module *m, const char *name,
                                ts__cs_layout *layout)
@@ -329,7 +334,7 @@ static bool ts__cs_layout_find(ts__cs_job *job, bool answered,
         if (!m ||
             !ts_cuda_code_parameters(&m->code, name, ts__cs_layout_put,
                                      layout) ||
-            layout->count == TS__CS_PARAMETERS) // there may be more
+            layout->count == TS__CS_PARAMETERS) // there may be more parameters
             return false;
     }
     for (uint32_t i = 0; i < layout->count; i++) {

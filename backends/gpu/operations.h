@@ -35,20 +35,21 @@
 
 /* ==== 1. Calls =========================================================== */
 
-typedef struct ts__cs_call { // a function that begins or has returned
+// A call of a driver function that begins or has returned.
+typedef struct ts__cs_call {
     const ts__cs_rule *rule;
     const uint8_t *arguments;
-    const char *symbol; // of a kernel
+    const char *symbol; // the kernel's symbol
     void *context;
     uint64_t correlation;
     uint32_t device; // track
     bool per_thread; // its default stream is the thread's own
     int result;
-    void *user; // for `track`
+    void *user; // passed to `device_of`
     uint32_t (*track)(void *user, void *context, const ts__cs_stream *stream,
                       bool per_thread);
-    // The track of a context's device, 0: unknown now. Leaves it alone
-    // if the vendor knows no such context.
+    // Sets *track to the track of a context's device, 0: unknown for now.
+    // Leaves it unchanged if the vendor does not know the context.
     void (*device_of)(void *user, void *context, uint32_t *track);
 } ts__cs_call;
 
@@ -66,7 +67,7 @@ static uint32_t ts__cs_argument32(const ts__cs_call *c, size_t at)
     return value;
 }
 
-// What a pointer among the arguments points to; NULL gives 0.
+// Returns the value that a pointer argument points to; 0 for NULL.
 static uint64_t ts__cs_pointed(const ts__cs_call *c, size_t at)
 {
     const void *const p = (const void *)(uintptr_t)ts__cs_argument(c, at);
@@ -75,7 +76,8 @@ static uint64_t ts__cs_pointed(const ts__cs_call *c, size_t at)
     return value;
 }
 
-// The stream of an operation; false: only this thread can query it.
+// Gets the stream of an operation. Returns false if only this thread can query
+// it.
 static bool ts__cs_stream_here(const ts__cs_call *c, void **stream)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
@@ -90,8 +92,9 @@ static bool ts__cs_stream_here(const ts__cs_call *c, void **stream)
     return (uintptr_t)*stream != 2 && (*stream || !c->per_thread);
 }
 
-// The context in which a call runs: that of its stream. The caller may be in
-// another one, and what a kernel of a library is there is something else.
+// Returns the context in which a call runs: that of its stream. The thread's
+// current context may differ, and a library's kernel is a different function in
+// each context.
 static void *ts__cs_where(const ts__cs_call *c)
 {
     void *stream = NULL;
@@ -101,14 +104,14 @@ static void *ts__cs_where(const ts__cs_call *c)
     return context ? context : c->context;
 }
 
-// Whether a kernel waits for others of its kind, on other devices: alone it is
-// never over.
+// Returns whether a kernel waits for kernels on other devices: run alone it
+// never ends.
 static bool ts__cs_is_collective(const char *name)
 {
     return name && ts_collective_is_kernel(name, strlen(name));
 }
 
-// The same of an operation, which may be a graph with such a kernel.
+// Returns the same for an operation, which may be a graph with such a kernel.
 static bool ts__cs_needs_others(const ts_capture_op *op)
 {
     bool needs = ts__cs_is_collective(op->name);
@@ -134,7 +137,7 @@ static bool ts__cs_name(const ts__cs_call *c, ts_capture_op *op)
     case TS__CS_SET:
     case TS__CS_SET_ROWS: op->head.kind = TS_EVENT_MEMSET; return true;
     case TS__CS_HOST_FUNCTION: op->head.kind = TS_EVENT_HOST_FUNCTION; break;
-    case TS__CS_BATCH: // a graph of copies
+    case TS__CS_BATCH: // treated as a graph of copies
     case TS__CS_BATCH_BOX:
     case TS__CS_GRAPH: op->head.kind = TS_EVENT_GRAPH_LAUNCH; break;
     default: return false;
@@ -156,15 +159,17 @@ static void ts__cs_place(const ts__cs_call *c, ts_capture_op *op,
 
 /* ==== 2. Launches ======================================================== */
 
-// The device that a module's code runs on: its context's, which need not be
-// the call's, as nodes of one graph are of many. 0: unknown.
+// Returns the device of a module's code: that of its context. The nodes of one
+// graph may run on several devices, so it may differ from the call's. 0:
+// unknown.
 static inline uint32_t ts__cs_device_of(const ts__cs_call *c,
                                         const ts__cs_module *m)
 {
     uint32_t device = c->device;
     if (!m->context || m->context == c->context || !c->device_of) return device;
     pthread_mutex_lock(&ts__cs.code.lock);
-    const bool gone = m->gone; // its context may be, too, and is not queried
+    // Then its context may be gone too and cannot be queried.
+    const bool gone = m->gone;
     pthread_mutex_unlock(&ts__cs.code.lock);
     if (gone) return 0;
     c->device_of(c->user, m->context, &device);
@@ -174,10 +179,10 @@ static inline uint32_t ts__cs_device_of(const ts__cs_call *c,
 static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
 {
     ts__cs_job job;
-    m->variables.count = 0; // those of another capture
+    m->variables.count = 0; // those of an earlier capture
     if (m->gone) return;
     const uint32_t device = ts__cs_device_of(c, m);
-    if (!device) return; // they would be read as the host's
+    if (!device) return; // without a device they would be read as host memory
     for (uint32_t i = 0; i < m->code.symbol_count; i++) {
         if (!ts__cs_is_variable(&m->code, i)) continue;
         job.what = TS__CS_GLOBAL;
@@ -186,7 +191,8 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
         job.name = ts_cuda_code_symbol(&m->code, i);
         if (!ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
             continue;
-        ts_capture_free(&ts__cs.memory, job.address); // of an unloaded module
+        // An unloaded module's variable.
+        ts_capture_free(&ts__cs.memory, job.address);
         ts__cs_address_add(&m->variables, job.address);
         if (job.managed) ts__cs_address_add(&ts__cs.code.shared, job.address);
         ts_capture_global(&ts__cs.memory, job.address, job.size, device,
@@ -194,7 +200,7 @@ static inline void ts__cs_globals(const ts__cs_call *c, ts__cs_module *m)
     }
 }
 
-// Once in a capture: the module's bytes, and where its variables lie.
+// Stores the module's bytes and adds its variables, once per capture.
 static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
 {
     char name[48];
@@ -213,7 +219,7 @@ static inline uint32_t ts__cs_image(const ts__cs_call *c, ts__cs_module *m)
     return m->image;
 }
 
-// Whether an address lies in a variable of a module.
+// Returns whether an address lies in a variable of the module.
 static bool ts__cs_has_variable(const ts__cs_call *c, const ts__cs_module *m,
                                 uint64_t address)
 {
@@ -231,7 +237,8 @@ static bool ts__cs_has_variable(const ts__cs_call *c, const ts__cs_module *m,
     return has;
 }
 
-// A program may copy to a variable before any kernel needs it: see `variable`.
+// A program may copy to a variable before a kernel uses it; see `variable` of
+// ts__cs_vendor.
 static inline bool ts__cs_variable_at(const ts__cs_call *c, uint64_t address)
 {
     bool found = false;
@@ -246,9 +253,9 @@ static inline bool ts__cs_variable_at(const ts__cs_call *c, uint64_t address)
     return found;
 }
 
-// The parameters of a kernel: 8 bytes on a multiple of 8 that lie in live
-// memory are a pointer, by the rules that compilers follow.
-// base: where they begin in the operation's.
+// Adds the parameters of a kernel. An aligned value of 8 bytes that points into
+// live memory counts as a pointer, because compilers align pointers. base:
+// offset of these arguments in the operation's.
 static inline void ts__cs_parameters(ts_capture_op *op,
                                      const ts__cs_layout *layout,
                                      const uint8_t *args, uint32_t base)
@@ -267,13 +274,13 @@ static inline void ts__cs_parameters(ts_capture_op *op,
     }
 }
 
-// The arguments in one piece, which ts_capture_begin copies.
+// Concatenates the arguments in one buffer, which ts_capture_begin copies.
 static bool ts__cs_flatten(const ts__cs_layout *layout, void **each,
                            void **more, ts_capture_op *op, uint8_t **args)
 {
     uint32_t size = layout->size;
     const void *block = NULL;
-    size_t given = 0; // of the block: nothing behind it is read
+    size_t given = 0; // size of the argument buffer; nothing after it is read
     for (; more && *more && (uintptr_t)*more != 3; more += 2) {
         if ((uintptr_t)*more == 1) block = more[1];
         if ((uintptr_t)*more != 2) continue;
@@ -292,7 +299,8 @@ static bool ts__cs_flatten(const ts__cs_layout *layout, void **each,
     return true;
 }
 
-// Attributes of a launch, as they are; what cannot be given again declines it.
+// Stores the attributes of a launch as they are. An attribute that cannot be
+// set again declines the operation.
 static void ts__cs_how(const ts__cuda_launch *how, ts_capture_op *op)
 {
     for (uint32_t i = 0; i < how->attribute_count && i < 64; i++) {
@@ -322,7 +330,7 @@ static inline void ts__cs_kernel(const ts__cs_call *c, ts_capture_op *op,
     job.module = NULL;
     const bool answered =
         ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns);
-    // A module that the query itself loaded is the function's.
+    // A module that the query itself loaded contains this function.
     if (job.module) ts__cs_module_named(&ts__cs.code, job.module, job.loader);
     ts__cs_module *const m =
         ts__cs_module_of(&ts__cs.code, job.module, op->name);
@@ -375,10 +383,8 @@ static void ts__cs_launch_how(const ts__cs_call *c, ts_capture_op *op,
 
 /* ==== 3. Copies and memsets ============================================== */
 
-/*
-    An end of a copy that no allocation is known for: the host's own memory, or
-    the device's, which must not be read as if it were the host's.
-*/
+// Checks an end of a copy that lies in no known allocation: it may be host
+// memory, or device memory, which must not be read as host memory.
 static void ts__cs_check_end(const ts__cs_call *c, ts_capture_op *op,
                              uint64_t address, bool exclusive)
 {
@@ -389,7 +395,7 @@ static void ts__cs_check_end(const ts__cs_call *c, ts_capture_op *op,
     job.what = TS__CS_ALLOCATION;
     job.context = c->context;
     job.address = address;
-    job.memory_type = UINT32_MAX; // unless the driver answers
+    job.memory_type = UINT32_MAX; // the value if the driver does not answer
     ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns);
     if (job.memory_type == UINT32_MAX)
         ts_capture_decline(op, TS_REASON_DRAIN_TIMEOUT);
@@ -407,14 +413,14 @@ static void ts__cs_copy(const ts__cs_call *c, ts_capture_op *op, bool exclusive)
     ts__cs_check_end(c, op, op->head.destination, exclusive);
 }
 
-typedef struct ts__cs_flat { // CUDA_MEMCPY2D, one end of it
+typedef struct ts__cs_flat { // one end of a CUDA_MEMCPY2D
     size_t x, y;
     uint32_t type, pad;
     uint64_t host, device, array;
     size_t pitch;
 } ts__cs_flat;
 
-// The memory of a box; false: it is of arrays.
+// Reads the addresses and geometry of a box. Returns false if it uses arrays.
 static bool ts__cs_box_read(const ts__cuda_box *box, ts_capture_operation *head,
                             ts_capture_geometry *geometry)
 {
@@ -514,14 +520,15 @@ static void ts__cs_set(const ts__cs_call *c, ts_capture_op *op, bool exclusive)
 
 /* ==== 4. All operations ================================================== */
 
-// Everything about an operation but the contents of memory. args: what is to
-// be freed when they are taken.
+// Describes an operation except for the contents of memory. *args: the caller
+// frees it after the arguments are copied.
 static void ts__cs_describe(const ts__cs_call *c, ts_capture_op *op,
                             bool exclusive, uint8_t **args)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
     const uint8_t at = c->rule->stream_at;
-    const bool first = kind == TS__CS_HOST_FUNCTION; // its stream, at 0
+    // Its stream is the first argument.
+    const bool first = kind == TS__CS_HOST_FUNCTION;
     ts__cs_place(c, op, at || first ? ts__cs_argument(c, at) : 0);
     if (kind == TS__CS_LAUNCH || kind == TS__CS_LAUNCH_COOPERATIVE)
         ts__cs_launch(c, op, exclusive, args);
@@ -544,14 +551,14 @@ static void ts__cs_describe(const ts__cs_call *c, ts_capture_op *op,
                                    : TS_REASON_IN_CAPTURE);
 }
 
-// It may reach memory of a kind that cannot be restored.
+// Declines an operation that may reach memory which cannot be restored.
 static void ts__cs_judge(ts_capture_op *op)
 {
     if (op->head.state == TS_CAPTURE_DECLINED) return;
     for (uint32_t i = 0; i < op->head.region_count; i++) {
         const ts__cs_range *const range =
             ts__cs_range_of(op->regions[i].address);
-        // A copy takes the host's bytes from wherever they lie.
+        // A copy may read host memory of any kind.
         const bool copied = range && range->host && !op->regions[i].device &&
                             (op->head.kind == TS_EVENT_MEMCPY ||
                              op->head.kind == TS_EVENT_GRAPH_LAUNCH);
@@ -562,7 +569,8 @@ static void ts__cs_judge(ts_capture_op *op)
          op->head.kind != TS_EVENT_GRAPH_LAUNCH) ||
         !op->copy)
         return;
-    // Memory of the host that the device sees lies at no address of ours.
+    // Host memory that devices access is not in the captures' memory, so the
+    // arguments are searched for pointers to it.
     for (uint32_t at = 0; at + 8 <= op->head.args_size; at += 8) {
         uint64_t value;
         memcpy(&value, op->copy + at, sizeof value);

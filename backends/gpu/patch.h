@@ -29,35 +29,38 @@
 #include <unistd.h>
 
 typedef struct ts__patch {
-    const char *name; // NULL: not to be replaced
+    const char *name; // NULL: not replaced
     void (*own)(void);
 } ts__patch;
 
 enum { TS__PATCH_SPARE = 5 };
 
 typedef struct ts__patch_set {
-    const char *prefix; // of all names, behind a __ that they may have: others
-                        // are passed by quickly
+    // Prefix of all names, after an optional "__"; other names are skipped
+    // quickly.
+    const char *prefix;
     const ts__patch *patches;
-    void *const *real; // what each stands for; NULL: whatever has its name
+    // The replaced functions; NULL: replaces any function of the name.
+    void *const *real;
     uint32_t count;
-    const void *spare[TS__PATCH_SPARE]; // addresses in files whose own calls
-                                        // stay; NULL: in none
+    // Addresses in files whose own calls are not replaced; may be NULL.
+    const void *spare[TS__PATCH_SPARE];
 } ts__patch_set;
 
-typedef struct ts__patch_walk { // through all files that are loaded
+typedef struct ts__patch_walk { // a walk through all loaded files
     const ts__patch_set *set;
-    uint64_t loaded; // so many were, see ts__patch_loaded
+    uint64_t loaded; // number of files loaded so far, see ts__patch_loaded
 } ts__patch_walk;
 
-typedef struct ts__patch_file { // one that is loaded
+typedef struct ts__patch_file { // one loaded file
     const ts__patch_set *set;
     const char *strings;
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * tables[2];
     size_t sizes[2];
     uintptr_t base, first, end;
-    uintptr_t fixed, fixed_end; // what is read-only after relocation
+    // The part that is read-only after relocation (RELRO).
+    uintptr_t fixed, fixed_end;
 } ts__patch_file;
 
 #ifdef __aarch64__
@@ -72,9 +75,10 @@ enum {
 };
 #endif
 
-// Another copy of a library has functions of the same names, and somebody else
-// may be in between already: those are left. What is not bound yet leads into
-// the file itself.
+// Returns whether an entry must not be replaced. It may lead to another copy of
+// the library with functions of the same names, or to another tool's
+// replacement. An entry that is not bound yet leads into the file itself and
+// may be replaced.
 static inline bool ts__patch_is_retained(const ts__patch_file *file,
                                          uintptr_t now, const void *real)
 {
@@ -92,7 +96,7 @@ static inline void ts__patch_put(const ts__patch_file *file, uintptr_t at,
     if (now == (uintptr_t)own || ts__patch_is_retained(file, now, real)) return;
     if (fixed && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
         return;
-    // Another thread may call through it at this moment.
+    // release: another thread may call through the entry at this moment
     __atomic_store_n((uintptr_t *)at, (uintptr_t)own, __ATOMIC_RELEASE);
     if (fixed) mprotect((void *)page, size, PROT_READ);
 }
@@ -119,7 +123,8 @@ static inline void ts__patch_relocation(const ts__patch_file *file,
     }
 }
 
-// Addresses in it are relocated already, but not in every kind of file.
+// Addresses in the dynamic section are already relocated in most files, but not
+// in all.
 static inline const char *ts__patch_at(const ts__patch_file *file,
                                        ElfW(Addr) address)
 {
@@ -171,7 +176,8 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
         const uintptr_t at = info->dlpi_addr + p->p_vaddr;
         if (p->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)at;
         if (p->p_type == PT_GNU_RELRO) {
-            // The rest of its last page is left as it is: data may follow.
+            // The rest of the last page keeps its protection, because data may
+            // follow.
             const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
             file.fixed = at & ~(page - 1);
             file.fixed_end = (at + p->p_memsz) & ~(page - 1);
@@ -179,11 +185,11 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
         if (p->p_type == PT_LOAD && at < file.first) file.first = at;
         if (p->p_type == PT_LOAD && at + p->p_memsz > file.end)
             file.end = at + p->p_memsz;
-        // A library's own calls are not the program's.
+        // The library's own calls are not the program's.
         for (int k = 0; p->p_type == PT_LOAD && k < TS__PATCH_SPARE; k++)
             if ((uintptr_t)set->spare[k] - at < p->p_memsz) return 0;
     }
-    // The kernel's own file has no relocations and may not be written.
+    // The vDSO has no relocations and may not be writable.
     if (!dynamic || !info->dlpi_name || strstr(info->dlpi_name, "linux-vdso"))
         return 0;
     ts__patch_dynamic(&file, dynamic);
@@ -193,14 +199,12 @@ static inline int ts__patch_file_take(struct dl_phdr_info *info, size_t size,
     return 0;
 }
 
-/*
-    Who looks through files has locks of the loader, and a child made by fork
-    has them as they are at that moment: taken for ever. So forks wait for
-    looks, and looks for forks; but for no more than a second, as what others do
-    in between may wait for one of them.
-*/
+// Walking through the loaded files takes locks of the loader, and fork() copies
+// a held lock to the child, where nobody releases it. So a fork waits until a
+// walk ends, and a walk until a fork ends. Both wait for one second at most,
+// because another thread in between may wait for one of them.
 static pthread_mutex_t ts__patch_lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool ts__patch_forks; // this thread forks, and holds the lock
+static __thread bool ts__patch_forks; // this thread forks and holds the lock
 
 static inline bool ts__patch_take(void)
 {
@@ -226,7 +230,8 @@ static void ts__patch_fork_parent(void)
 
 static void ts__patch_fork_child(void)
 {
-    pthread_mutex_init(&ts__patch_lock, NULL); // whoever had it is not here
+    // The thread that held it does not exist in the child.
+    pthread_mutex_init(&ts__patch_lock, NULL);
 }
 
 static void ts__patch_once(void)
@@ -255,7 +260,7 @@ static inline int ts__patch_count_take(struct dl_phdr_info *info, size_t size,
     return 1;
 }
 
-// Grows when a file is loaded.
+// Returns the number of files loaded so far, which grows with each load.
 static inline uint64_t ts__patch_loaded(void)
 {
     uint64_t count = 0;
@@ -264,11 +269,12 @@ static inline uint64_t ts__patch_loaded(void)
 }
 
 /*
-    In all files that are loaded now. A file is in the loader's list before its
-    addresses are relocated: the loader would write over ours, or into pages
-    that are read-only by then, which ends the process. But it has its lock
-    until they are, and dladdr takes that as well. What is added later than that
-    shows; while files are walked through none is added.
+    Replaces the functions in all files that are loaded now. A file is in the
+    loader's list before its addresses are relocated. If we wrote then, the
+    loader would overwrite our address, or we would write to a page that is
+    already read-only, which ends the process. But the loader holds its lock
+    until it has relocated the file, and dladdr takes the same lock. Files added
+    later are detected by the count of loads; none is added during a walk.
 */
 static inline void ts__patch_files(const ts__patch_set *set)
 {

@@ -49,8 +49,8 @@
 /* ==== 1. Libraries ======================================================= */
 
 typedef struct ts__mapped {
-    const char *begins;  // the begin of the name of its file
-    char path[PATH_MAX]; // of the first such library in the process
+    const char *begins;  // the begin of the library's file name
+    char path[PATH_MAX]; // path of the first loaded library with that name
 } ts__mapped;
 
 static int ts__mapped_next(struct dl_phdr_info *info, size_t size, void *user)
@@ -65,8 +65,8 @@ static int ts__mapped_next(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
-// Finds a loaded library, by the begin of its file's name. False: none is
-// loaded.
+// Finds a loaded library by the begin of its file name. Returns false if none
+// is loaded.
 TS__RECORDS bool ts__mapped_find(ts__mapped *search, const char *begins)
 {
     search->begins = begins;
@@ -74,8 +74,9 @@ TS__RECORDS bool ts__mapped_find(ts__mapped *search, const char *begins)
     return dl_iterate_phdr(ts__mapped_next, search) != 0;
 }
 
-// The handle of a loaded library, whatever its version: two copies would
-// disturb each other. NULL: none is loaded. begins: as for ts__mapped_find.
+// Returns a handle of the library that is loaded, whatever its version, because
+// two copies in a process would conflict. NULL: none is loaded. begins: as for
+// ts__mapped_find.
 TS__RECORDS void *ts__library_present(const char *begins)
 {
     ts__mapped there;
@@ -83,8 +84,9 @@ TS__RECORDS void *ts__library_present(const char *begins)
     return dlopen(there.path, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-// Loads the first of the names that can be loaded; the list ends with NULL.
-// Never closed: its threads may be anywhere. NULL: none can.
+// Loads the first library of the list that can be loaded; the list ends with
+// NULL. It is never closed, because its threads may still run. NULL: none can
+// be loaded.
 TS__RECORDS void *ts__library_load(const char *const *names)
 {
     void *library = NULL;
@@ -93,11 +95,9 @@ TS__RECORDS void *ts__library_load(const char *const *names)
     return library;
 }
 
-/*
-    Fills a table of pointers to functions, in the order of `names`, each of
-    which is appended to the prefix; '?' in front marks a function that may be
-    absent. Returns the first missing name, NULL: none is missing.
-*/
+// Resolves the functions `names`, each with `prefix` in front, into `table`, in
+// the order of the names. A leading '?' marks a function that may be absent.
+// Returns the first missing name, or NULL.
 TS__RECORDS const char *ts__library_resolve(void *library, const char *prefix,
                                             const char *const *names,
                                             void *table)
@@ -116,7 +116,7 @@ TS__RECORDS const char *ts__library_resolve(void *library, const char *prefix,
 
 /* ==== 2. Fields of records =============================================== */
 
-// They lie where the layout says, aligned or not.
+// Fields may be unaligned, so they are copied.
 static inline uint64_t ts__read64(const void *record, size_t offset)
 {
     uint64_t value;
@@ -148,23 +148,24 @@ static inline const char *ts__read_text(const void *record, size_t offset)
 /* ==== 3. Notes by correlation ============================================ */
 
 /*
-    A table of a fixed size without locks. A note is kept until another one
-    needs its place, `count` numbers later; so a reader need not remove
-    it, and one call may be found by many records.
+    A lock-free table of fixed size. A note is kept until another one needs its
+    slot, `count` correlation numbers later. So a reader need not remove it, and
+    several records may find the same call.
 
-        slot: sequence, waits, tag | the note
+    slot: sequence, waits, tag, then the note
 
     `sequence` is odd while the slot is being written. A reader copies the note
-    and looks at `sequence` again. `waits` is 1 while the note is of a launch
-    whose operation has not been reported. `tag` is the part of the correlation
-    that the place does not contain: all of it up to 44 bits, as addresses are.
+    and compares `sequence` before and after. `waits` is 1 while the note
+    belongs to a launch whose operation has not been reported. `tag` holds the
+    bits of the correlation that the slot's position does not: the tag is exact
+    for up to 44 bits, which addresses have.
 */
-typedef struct ts__note_head { // short: programs make millions of calls
+typedef struct ts__note_head { // small, because programs make millions of calls
     uint16_t sequence, waits;
-    uint32_t tag; // 0: free
+    uint32_t tag; // 0: the slot is free
 } ts__note_head;
 
-// A short note is kept in registers; clang does so by itself.
+// Unrolled, so that a short note is kept in registers; clang does so by itself.
 #if defined(__GNUC__) && !defined(__clang__)
 #define TS__NOTE_UNROLL _Pragma("GCC unroll 4")
 #else
@@ -173,16 +174,16 @@ typedef struct ts__note_head { // short: programs make millions of calls
 
 typedef struct ts__notes {
     char *slots;
-    uint32_t count;      // power of two
-    uint32_t shift;      // which one
-    uint32_t stride;     // bytes from one slot to the next
-    uint64_t lost;       // two threads wrote to one slot at the same moment
-    uint64_t unreported; // waited when others needed their places
+    uint32_t count;  // number of slots, a power of two
+    uint32_t shift;  // log2 of `count`
+    uint32_t stride; // bytes from one slot to the next
+    uint64_t lost;   // notes lost because two threads wrote to one slot at once
+    uint64_t unreported; // notes replaced before their operation was reported
 } ts__notes;
 
 // Makes an empty table of `count` notes (a power of two) of `size` bytes (a
-// multiple of 8), or empties one that was made. Pages take memory when they are
-// first written. False: there is no address space.
+// multiple of 8), or empties an existing one. Pages are allocated when they are
+// first written. Returns false if there is no address space.
 TS__RECORDS bool ts__notes_open(ts__notes *notes, uint32_t count, size_t size)
 {
     const size_t stride = sizeof(ts__note_head) + size, all = count * stride;
@@ -211,16 +212,16 @@ static inline uint32_t ts__notes_tag(const ts__notes *notes, uint64_t key)
     return (uint32_t)(key >> notes->shift ^ key >> 44) + 1;
 }
 
-// Notes something under a key, not 0. size: as for ts__notes_open, a constant
-// so that the copy is unrolled. waits: an operation with this key will be
-// reported.
-// Threads: any.
+// Stores a note under a key other than 0. size: as for ts__notes_open, and a
+// constant, so that the copy is unrolled. waits: an operation with this key
+// will be reported. Threads: any.
 static inline void ts__notes_put(ts__notes *notes, uint64_t key,
                                  const void *note, size_t size, bool waits)
 {
     ts__note_head *const head = ts__notes_slot(notes, size, key);
     uint64_t *const words = (uint64_t *)(head + 1);
-    // A writer that finds it odd gives up: the other one sets the next number.
+    // A writer that finds it odd gives up; the other writer sets the next
+    // number.
     const uint16_t sequence =
         __atomic_exchange_n(&head->sequence, 1, __ATOMIC_RELAXED);
     const uint32_t tag = ts__notes_tag(notes, key);
@@ -231,8 +232,8 @@ static inline void ts__notes_put(ts__notes *notes, uint64_t key,
     if (TS__UNLIKELY(TS__LOAD(&head->waits)) && TS__LOAD(&head->tag) != tag)
         __atomic_add_fetch(&notes->unreported, 1, __ATOMIC_RELAXED);
     TS__STORE(&head->waits, (uint16_t)waits);
-    // release: whoever sees one of the words sees that the sequence was odd;
-    // pairs with the acquires in ts__notes_get
+    // release: a reader that sees one of the words sees that the sequence was
+    // odd; pairs with the acquires in ts__notes_get
     __atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
     TS__NOTE_UNROLL
     for (size_t i = 0; i < size / 8; i++) {
@@ -244,8 +245,8 @@ static inline void ts__notes_put(ts__notes *notes, uint64_t key,
                      __ATOMIC_RELEASE);
 }
 
-// False: it is not known, or no longer. reported: its operation is, so it
-// waits no longer. Threads: any.
+// Copies the note of a key. Returns false if there is none or it was replaced.
+// reported: clears `waits`, because the operation was reported. Threads: any.
 static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
                                  void *note, size_t size, bool reported)
 {
@@ -266,7 +267,7 @@ static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
     return TS__LOAD(&head->sequence) == sequence;
 }
 
-// No operation with this key will be reported.
+// Clears `waits`: no operation with this key will be reported.
 TS__RECORDS void ts__notes_settle(const ts__notes *notes, uint64_t key,
                                   size_t size)
 {
@@ -275,7 +276,7 @@ TS__RECORDS void ts__notes_settle(const ts__notes *notes, uint64_t key,
         TS__STORE(&head->waits, 0);
 }
 
-// How many notes wait for their operation. Reads the whole table.
+// Returns how many notes wait for their operation. Reads the whole table.
 TS__RECORDS uint64_t ts__notes_waiting(const ts__notes *notes)
 {
     uint64_t waiting = 0;
@@ -288,33 +289,33 @@ TS__RECORDS uint64_t ts__notes_waiting(const ts__notes *notes)
 
 /* ==== 4. Losses by cause ================================================= */
 
-typedef struct ts__losses {   // records that are missing
-    const char *vendor;       // in front of each text
-    const char *const *texts; // by cause, NULL at the end
-    uint64_t from;            // since when, ticks of clock 0
-    uint64_t count[16];       // by cause
+typedef struct ts__losses {   // missing records
+    const char *vendor;       // prefix of each text
+    const char *const *texts; // a text for each cause; NULL at the end
+    uint64_t from;      // begin of the reported interval, in ticks of clock 0
+    uint64_t count[16]; // by cause
     uint32_t track[16];
 } ts__losses;
 
-// A session begins: all counts are 0.
+// Resets all counts at the begin of a session.
 TS__RECORDS void ts__losses_begin(ts__losses *lost)
 {
     memset(lost->count, 0, sizeof lost->count);
     lost->from = ts_tick_now();
 }
 
-// Counts `count` losses of a cause, on a track (0: none). Threads: any.
+// Counts `count` losses of a cause on a track (0: none). Threads: any.
 TS__RECORDS void ts__lose(ts__losses *lost, uint32_t cause, uint32_t track,
                           uint64_t count)
 {
-    // Losses on several tracks are reported on none.
+    // If losses are on several tracks, they are reported without a track.
     if (TS__LOAD(&lost->count[cause]) && TS__LOAD(&lost->track[cause]) != track)
         track = 0;
     TS__STORE(&lost->track[cause], track);
     __atomic_add_fetch(&lost->count[cause], count, __ATOMIC_RELAXED);
 }
 
-// Records the losses since the last report in the trace.
+// Writes the losses since the last report to the trace.
 TS__RECORDS void ts__losses_report(ts__losses *lost)
 {
     const uint64_t now = ts_tick_now();
@@ -339,35 +340,39 @@ TS__RECORDS uint64_t ts__clock_now_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-typedef struct ts__pair { // two clocks at a moment
+typedef struct ts__pair { // simultaneous readings of two clocks
     uint64_t tick, ns;
-    uint64_t width; // ticks that reading took
+    uint64_t width; // ticks that the reading took
 } ts__pair;
 
 typedef struct ts__follower {
-    uint64_t (*now_ns)(void *user); // 0: not available now
+    // Returns 0 if the clock is not available now.
+    uint64_t (*now_ns)(void *user);
     void *user;
-    const char *name; // for a clock that takes its place
-    uint32_t clock;   // number in the trace
-    uint32_t before;  // it was set back just now: what it was; 0: it was not
-    bool exact;       // it is CLOCK_MONOTONIC_RAW itself
+    // Name of the clock that replaces it after it was set back.
+    const char *name;
+    uint32_t clock; // number of the clock in the trace
+    // Number of the clock before it was just set back; 0: it was not.
+    uint32_t before;
+    bool exact; // the clock is CLOCK_MONOTONIC_RAW
     ts__pair first, last;
-    double rate;     // ticks of clock 0 in a nanosecond
-    uint64_t narrow; // ticks of the quickest reading, 0: none yet
-    uint64_t sampled_ns, looked_ns; // of CLOCK_MONOTONIC_RAW
-    uint64_t reported_ns;           // of the last sample that was given
-    uint32_t steps;                 // it was set so often
-    uint32_t sequence;              // odd while `shown` changes
-    uint64_t shown[3];              // for other threads: a ts__line
+    double rate;     // ticks of clock 0 per nanosecond
+    uint64_t narrow; // ticks of the fastest reading, 0: none yet
+    // Times of the last sample and reading, CLOCK_MONOTONIC_RAW.
+    uint64_t sampled_ns, looked_ns;
+    uint64_t reported_ns; // time of the last sample written
+    uint32_t steps;       // how often the clock was set
+    uint32_t sequence;    // odd while `shown` is being written
+    uint64_t shown[3];    // a ts__line for other threads
 } ts__follower;
 
-typedef struct ts__line { // the last reading of both clocks, and their rate
+typedef struct ts__line { // the last reading of both clocks and their rate
     uint64_t tick, ns;
-    double rate; // ticks in a nanosecond
+    double rate; // ticks per nanosecond
 } ts__line;
 
-// A session begins: the clock has this number in its trace. exact: it is
-// CLOCK_MONOTONIC_RAW.
+// Starts following a clock in a session. clock: its number in the trace. exact:
+// the clock is CLOCK_MONOTONIC_RAW.
 TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
 {
     f->clock = clock;
@@ -379,8 +384,8 @@ TS__RECORDS void ts__follow_begin(ts__follower *f, uint32_t clock, bool exact)
     if (f->rate <= 0) f->rate = 1;
 }
 
-// Records a sample; samples of one clock must rise. An exact clock gets one
-// sample.
+// Writes a sample to the trace. Samples of one clock must increase. An exact
+// clock gets only one.
 static void ts__follow_report(ts__follower *f, const ts__pair *pair)
 {
     if (pair->ns <= f->reported_ns || (f->exact && f->reported_ns)) return;
@@ -390,7 +395,7 @@ static void ts__follow_report(ts__follower *f, const ts__pair *pair)
                     f->exact ? 0 : (uint64_t)half_ns);
 }
 
-// A trace has no room for more clocks: the times of the records are lost.
+// Reports that times are lost because the trace cannot hold another clock.
 static void ts__follow_lost(const ts__follower *f)
 {
     char text[128];
@@ -402,8 +407,8 @@ static void ts__follow_lost(const ts__follower *f)
     ts_loss_report(0, TS_LOSS_BACKEND, text, 1, now, now);
 }
 
-// The clock was set after the last reading. If it was set back, a new clock of
-// the trace takes its place. True: it was.
+// Handles a clock that was set since the last reading. If it was set back, a
+// new clock of the trace replaces it. Returns whether it was set back.
 static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
 {
     ts__follow_report(f, &f->last);
@@ -411,7 +416,7 @@ static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
     f->first.tick = 0;
     if (now_ns > f->last.ns) return false;
     const uint32_t other = ts_clock_define(f->name);
-    if (!other) { // its samples end here
+    if (!other) { // the samples of this clock end here
         ts__follow_lost(f);
         return true;
     }
@@ -421,8 +426,8 @@ static bool ts__follow_stepped(ts__follower *f, uint64_t now_ns)
     return true;
 }
 
-// Reads both clocks and CLOCK_MONOTONIC_RAW, as closely in time as the best of
-// some tries; more tries where the thread is preempted.
+// Reads both clocks and CLOCK_MONOTONIC_RAW and keeps the closest of several
+// readings; tries more often if the thread is preempted.
 static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
 {
     uint64_t best = UINT64_MAX;
@@ -445,30 +450,31 @@ static bool ts__follow_read(ts__follower *f, ts__pair *pair, uint64_t *raw_ns)
     return true;
 }
 
-// Publishes the reading for other threads: ts__follow_line reads it.
+// Publishes the reading for other threads, which call ts__follow_line.
 static void ts__follow_show(ts__follower *f)
 {
     const ts__line line = { f->last.tick, f->last.ns, f->rate };
     uint64_t words[3];
     memcpy(words, &line, sizeof words);
     __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELAXED);
-    // release: whoever sees a word sees that the sequence was odd
+    // release: a reader that sees a word sees that the sequence was odd
     for (int i = 0; i < 3; i++)
         __atomic_store_n(&f->shown[i], words[i], __ATOMIC_RELEASE);
     __atomic_store_n(&f->sequence, f->sequence + 1, __ATOMIC_RELEASE);
 }
 
-// Samples the clock, and records the sample once a second. True: it was set
-// back, and times by it begin anew. Threads: one at a time.
+// Samples the clock and writes the sample once a second. Returns true if the
+// clock was set back; times by it then begin anew. Threads: one at a time.
 TS__RECORDS bool ts__follow(ts__follower *f, bool always)
 {
     ts__pair pair = { 0, 0, 0 };
     uint64_t now = 0;
     bool back = false;
-    if (!ts__follow_read(f, &pair, &now)) return false; // what was known holds
+    // The last reading remains valid.
+    if (!ts__follow_read(f, &pair, &now)) return false;
     const uint64_t passed = now - f->looked_ns;
     const int64_t step = (int64_t)(pair.ns - f->last.ns) - (int64_t)passed;
-    // More than a clock that is slewed goes astray.
+    // Adjusting the rate of a clock (slewing) cannot make it differ by more.
     const int64_t most = 1000000 + (int64_t)passed / 1000;
     f->before = 0;
     if (f->last.tick && (step > most || step < -most)) {
@@ -479,7 +485,7 @@ TS__RECORDS bool ts__follow(ts__follower *f, bool always)
     if (!f->first.tick) f->first = pair;
     f->last = pair;
     const uint64_t ns = pair.ns - f->first.ns;
-    // Behind a step it is as it was before.
+    // Right after a step the old rate is kept.
     if (ns) f->rate = (double)(pair.tick - f->first.tick) / (double)ns;
     ts__follow_show(f);
     if (!always && now - f->sampled_ns < 1000000000u) return back;
@@ -488,30 +494,30 @@ TS__RECORDS bool ts__follow(ts__follower *f, bool always)
     return back;
 }
 
-// The clock of the trace for a time in a record: a time later than the last
-// reading is from before the clock was set back.
+// Returns the clock of the trace for a time in a record. A time after the last
+// reading was taken before the clock was set back.
 static inline uint32_t ts__follow_clock_of(const ts__follower *f, uint64_t ns)
 {
     return TS__UNLIKELY(f->before) && ns > f->last.ns ? f->before : f->clock;
 }
 
-// A time of the vendor's clock as a tick of clock 0. On the thread that
-// samples.
+// Converts a time of the vendor's clock to a tick of clock 0. Only on the
+// thread that samples.
 TS__RECORDS uint64_t ts__follow_tick(const ts__follower *f, uint64_t ns)
 {
     const double ticks = (double)(int64_t)(ns - f->last.ns) * f->rate;
     return f->last.tick + (uint64_t)(int64_t)ticks;
 }
 
-// A tick of clock 0 as a time of the vendor's clock. On the thread that
-// samples.
+// Converts a tick of clock 0 to a time of the vendor's clock. Only on the
+// thread that samples.
 TS__RECORDS uint64_t ts__follow_ns(const ts__follower *f, uint64_t tick)
 {
     const double ns = (double)(int64_t)(tick - f->last.tick) / f->rate;
     return f->last.ns + (uint64_t)(int64_t)ns;
 }
 
-// Whether a time of the vendor's clock is before a tick of clock 0.
+// Returns whether a time of the vendor's clock is before a tick of clock 0.
 static inline bool ts__line_before(const ts__line *line, uint64_t ns,
                                    uint64_t tick)
 {
@@ -519,7 +525,7 @@ static inline bool ts__line_before(const ts__line *line, uint64_t ns,
            (double)(int64_t)(tick - line->tick);
 }
 
-// The same on the thread that samples.
+// Returns the same. Only on the thread that samples.
 static inline bool ts__follow_before(const ts__follower *f, uint64_t ns,
                                      uint64_t tick)
 {
@@ -527,11 +533,12 @@ static inline bool ts__follow_before(const ts__follower *f, uint64_t ns,
     return ts__line_before(&line, ns, tick);
 }
 
-// The last reading, for any thread. False: it is being changed.
+// Gets the last reading; any thread may call it. Returns false if it is being
+// written.
 static inline bool ts__follow_line(const ts__follower *f, ts__line *line)
 {
     uint64_t words[3];
-    // acquire: pair with the releases in ts__follow_show
+    // acquire: pairs with the releases in ts__follow_show
     const uint32_t sequence = __atomic_load_n(&f->sequence, __ATOMIC_ACQUIRE);
     for (int i = 0; i < 3; i++)
         words[i] = __atomic_load_n(&f->shown[i], __ATOMIC_ACQUIRE);
@@ -541,31 +548,31 @@ static inline bool ts__follow_line(const ts__follower *f, ts__line *line)
 
 /* ==== 6. Calls that may hang ============================================= */
 
-/*
-    A vendor's library is called on a thread of its own, and other threads wait
-    for that one, for a bounded time. A call that does not return is left
-    behind with its thread; until it returns, no session begins. The functions
-    run one at a time; `user` is valid until the process ends.
-*/
+// A vendor's library is called on a separate thread, and other threads wait for
+// that one for a bounded time. If a call does not return, its thread is
+// abandoned, and no session begins until the call returns. The functions run
+// one at a time; `user` is valid until the process ends.
 typedef struct ts__worker {
-    void (*fetch)(void *user); // hands over what is complete
-    bool (*more)(void *user);  // does pending work, if any; NULL: there is none
-    void (*finish)(void *user); // hands over the rest, and ends
+    void (*fetch)(void *user); // delivers the complete records
+    // Does pending work and returns whether there was any; may be NULL.
+    bool (*more)(void *user);
+    void (*finish)(void *user); // delivers the remaining records and ends
     void *user;
-    uint32_t period_ms; // between two fetches
-    uint32_t limit_ms;  // how long other threads wait for it
+    uint32_t period_ms; // time between two fetches
+    uint32_t limit_ms;  // how long other threads wait for a call
     pthread_t thread;
-    uint32_t number;              // the thread that is waited for, 0: none
-    uint32_t count;               // of threads so far
-    uint32_t finished;            // the one that came to its end
-    uint32_t hung;                // the one that was left behind
-    uint32_t wake, done;          // counters: for it, and for those who wait
-    uint32_t requested, answered; // fetches
+    uint32_t number;   // the thread in use, 0: none
+    uint32_t count;    // threads started so far
+    uint32_t finished; // the last thread that ended
+    uint32_t hung;     // the abandoned thread
+    // Futex words: for the worker and for the waiting threads.
+    uint32_t wake, done;
+    uint32_t requested, answered; // numbers of fetches
     uint32_t stopping;
 } ts__worker;
 
-// Wakes the threads that wait for this counter. Threads: any; signal handlers
-// too.
+// Increments the word and wakes the threads that wait for it. Threads: any,
+// also signal handlers.
 TS__RECORDS void ts__worker_wake(uint32_t *word)
 {
     // release: pairs with the acquire in ts__worker_wait
@@ -573,7 +580,7 @@ TS__RECORDS void ts__worker_wake(uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-// Waits until the word is not `seen`, or for `ms` milliseconds.
+// Waits until the word differs from `seen`, at most `ms` milliseconds.
 static void ts__worker_wait(uint32_t *word, uint32_t seen, uint64_t ms)
 {
     struct timespec t;
@@ -583,8 +590,8 @@ static void ts__worker_wait(uint32_t *word, uint32_t seen, uint64_t ms)
         syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
 }
 
-// On its thread: the session no longer waits, and the data that it would touch
-// belongs to others now.
+// Called on the worker thread: returns whether the session has abandoned it.
+// Then it must not touch the session's data, which others use now.
 TS__RECORDS bool ts__worker_left(const ts__worker *w)
 {
     return !TS__LOAD(&w->number);
@@ -619,8 +626,8 @@ static void *ts__worker_run(void *user)
     ts_thread_name("TraceSmith capture");
     ts__worker_rounds(w);
     w->finish(w->user);
-    // One of the two sees the other: ts__worker_stop stores and loads these
-    // in the other order.
+    // Sequentially consistent, so that this thread or ts__worker_stop, which
+    // stores and loads these in the opposite order, sees the other's store.
     __atomic_store_n(&w->finished, number, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&w->hung, __ATOMIC_SEQ_CST) == number)
         __atomic_store_n(&w->hung, 0, __ATOMIC_RELEASE);
@@ -628,7 +635,7 @@ static void *ts__worker_run(void *user)
     return NULL;
 }
 
-// Waits for *word to be `value`, in bounded time.
+// Waits until *word is `value`, for a bounded time.
 static bool ts__worker_await(ts__worker *w, const uint32_t *word,
                              uint32_t value)
 {
@@ -643,14 +650,14 @@ static bool ts__worker_await(ts__worker *w, const uint32_t *word,
     }
 }
 
-// Starts the thread. False: it cannot be created. A thread that hung must have
-// come back.
+// Starts the thread. Returns false if it cannot be created. An abandoned thread
+// must have returned before.
 TS__RECORDS bool ts__worker_start(ts__worker *w)
 {
     sigset_t all, old;
     w->stopping = 0;
     TS__STORE(&w->number, ++w->count);
-    sigfillset(&all); // the program's signals are none of its business
+    sigfillset(&all); // the thread takes none of the program's signals
     pthread_sigmask(SIG_SETMASK, &all, &old);
     const int error = pthread_create(&w->thread, NULL, ts__worker_run, w);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -658,8 +665,8 @@ TS__RECORDS bool ts__worker_start(ts__worker *w)
     return error == 0;
 }
 
-// Requests a fetch and waits for it. False: the time has passed, or it does not
-// run.
+// Requests a fetch and waits for it. Returns false if it timed out or no thread
+// runs.
 TS__RECORDS bool ts__worker_flush(ts__worker *w)
 {
     if (!TS__LOAD(&w->number)) return false;
@@ -669,13 +676,14 @@ TS__RECORDS bool ts__worker_flush(ts__worker *w)
     return ts__worker_await(w, &w->answered, requested);
 }
 
-// Lets it finish and waits. False: it was left behind, or does not run.
+// Ends the thread and waits for it. Returns false if the thread was abandoned
+// or does not run.
 TS__RECORDS bool ts__worker_stop(ts__worker *w)
 {
     const uint32_t number = TS__LOAD(&w->number);
     if (!number) return false;
-    // Another thread stops it already: a program may end during that. Only one
-    // of them joins the thread.
+    // Another thread may already be stopping it, as when the program ends
+    // meanwhile. Only one of them joins the thread.
     if (__atomic_exchange_n(&w->stopping, 1, __ATOMIC_ACQ_REL))
         return ts__worker_await(w, &w->finished, number);
     ts__worker_wake(&w->wake);
@@ -686,20 +694,20 @@ TS__RECORDS bool ts__worker_stop(ts__worker *w)
     else
         pthread_detach(w->thread);
     if (!done) __atomic_store_n(&w->hung, number, __ATOMIC_SEQ_CST);
-    // It came to its end just now, and could not know.
+    // The thread ended just now, before it could see that it was abandoned.
     if (!done && __atomic_load_n(&w->finished, __ATOMIC_SEQ_CST) == number)
         TS__STORE(&w->hung, 0);
     return done;
 }
 
-// Whether a thread that was left behind has not come back.
-// acquire: pairs with the release in ts__worker_run
+// Returns whether an abandoned thread has not returned yet. acquire: pairs with
+// the release in ts__worker_run
 TS__RECORDS bool ts__worker_hangs(const ts__worker *w)
 {
     return __atomic_load_n(&w->hung, __ATOMIC_ACQUIRE) != 0;
 }
 
-// In a child made by fork, where its thread does not exist.
+// Called in a child process after fork(), where the thread does not exist.
 TS__RECORDS void ts__worker_forked(ts__worker *w)
 {
     w->number = 0;
@@ -707,21 +715,19 @@ TS__RECORDS void ts__worker_forked(ts__worker *w)
 
 /* ==== 7. Launches ======================================================== */
 
-/*
-    A cache of launches: programs launch few kernels often. What distinguishes a
-    launch from others is packed into eight words; the trace's dictionary is
-    used where a slot holds others. For one thread at a time.
-*/
-typedef struct ts__launch { // a kernel as it was launched last
+// A cache of launches, because programs launch few kernels often. Eight words
+// distinguish one launch from another. If the slot holds another launch, the
+// trace's dictionary is searched. For one thread at a time.
+typedef struct ts__launch { // a kernel as it was last launched
     uint64_t key[8];
-    uint32_t epoch; // of what the words mean; 0: free
+    uint32_t epoch; // changes if the words' meaning does; 0: free
     uint32_t launch;
-    uint32_t collective; // its name if it is one; 0: a plain kernel
-    uint16_t element;    // of a collective
-    bool unrequested;    // it is not to be captured
+    uint32_t collective; // name id of the collective; 0: a plain kernel
+    uint16_t element;    // element type of the collective
+    bool unrequested;    // the filter excludes it
 } ts__launch;
 
-// The hash of a key: its low bits are a slot of a table.
+// Returns the hash of a key; its low bits select a slot.
 static inline uint64_t ts__launch_hash(const uint64_t key[8])
 {
     const uint64_t a = (key[0] ^ key[2]) * 0x9E3779B97F4A7C15u;
@@ -734,15 +740,15 @@ static inline uint64_t ts__launch_hash(const uint64_t key[8])
 static inline bool ts__launch_is(const ts__launch *l, const uint64_t key[8],
                                  uint32_t epoch)
 {
-    // Not a loop, which would read the words again from memory where they are
-    // only just on their way.
+    // Not a loop: a loop would reload words that were only just stored.
     return !((l->epoch ^ epoch) | (l->key[0] ^ key[0]) | (l->key[1] ^ key[1]) |
              (l->key[2] ^ key[2]) | (l->key[3] ^ key[3]) |
              (l->key[4] ^ key[4]) | (l->key[5] ^ key[5]) |
              (l->key[6] ^ key[6]) | (l->key[7] ^ key[7]));
 }
 
-// By the kernel's name: whether it is wanted, and whether it is a collective.
+// Decides by the kernel's name whether it is requested and whether it is a
+// collective.
 TS__RECORDS void ts__launch_read(ts__launch *l, const char *name)
 {
     const size_t size = strlen(name);
@@ -760,7 +766,7 @@ TS__RECORDS void ts__launch_read(ts__launch *l, const char *name)
     l->element = (uint16_t)ts_collective_kernel_element(name, size);
 }
 
-// What is known of a collective is what its kernel's name says.
+// Fills a collective with what the name of its kernel contains.
 TS__RECORDS void ts__launch_collective(const ts__launch *l, ts_gpu_op *op)
 {
     op->kind = TS_EVENT_COLLECTIVE;

@@ -23,27 +23,33 @@
 struct ts__cs_call;
 struct ts__cs_node;
 
-// What CUDA and HIP do not have in common.
+// The differences between CUDA and HIP.
 typedef struct ts__cs_vendor {
     ts_capture_vendor memory;
-    const char *refusal; // the key of metadata that says why nothing is kept
-    bool (*find)(ts__cs_driver *d); // the driver's functions
-    void (*fresh)(void);            // a capture begins: it has no images
-    // Code and arguments of a launch; each, more: as the call has them.
+    const char *refusal; // metadata key for the reason why nothing is captured
+    bool (*find)(ts__cs_driver *d); // finds the driver's functions
+    // Called when a capture begins, which has no images yet.
+    void (*fresh)(void);
+    // Describes code and arguments of a launch. each, more: as the call passes
+    // them (kernelParams and extra).
     void (*kernel)(const struct ts__cs_call *c, ts_capture_op *op,
                    bool exclusive, void *function, void **each, void **more,
                    uint8_t **args);
-    const struct ts__cs_graph_calls *graphs;   // NULL: they are not captured
-    void (*made)(void *context, void *stream); // a stream of our own, or NULL
-    // The kernel that hashes, as the driver loads it; NULL: there is none, and
-    // `wrong` may say why. Free: free().
+    const struct ts__cs_graph_calls *graphs; // NULL: graphs are not captured
+    // Called for each stream that Tracesmith makes; may be NULL.
+    void (*made)(void *context, void *stream);
+    // Returns the kernel that hashes memory in a form that the driver loads;
+    // NULL: none, and `wrong` may contain the reason. The caller frees it with
+    // free().
     char *(*hash_code)(ts__cs_own *own);
-    // The track of the device of that number, 0: unknown now. NULL:
-    // memory whose allocation was not seen counts as the operation's device's.
+    // Returns the track of a device by its number, 0: unknown for now. If NULL,
+    // memory whose allocation was not seen counts as memory of the operation's
+    // device.
     uint32_t (*device)(uint32_t number);
-    bool managed; // such memory is kept, where the device can share it
-    // Whether unknown memory is a variable of code that has not been
-    // needed yet: then it is added. NULL: never known.
+    // Managed memory is captured if the device can share it with the host.
+    bool managed;
+    // If the address is a variable of code that has not been used yet, adds the
+    // variable and returns true. NULL: no variables are found in this way.
     bool (*variable)(const struct ts__cs_call *c, uint64_t address);
 } ts__cs_vendor;
 
@@ -51,25 +57,25 @@ typedef struct ts__cs_graph_calls {
     void (*named)(const struct ts__cs_call *c, ts_capture_op *op);
     void (*launch)(const struct ts__cs_call *c, ts_capture_op *op,
                    bool exclusive, uint8_t **args);
-    void (*completed)(const struct ts__cs_call *c); // a call has returned
+    void (*completed)(const struct ts__cs_call *c); // a graph call has returned
     void (*gone)(uint64_t ready);
     void (*forget)(void);
-    // Of a node that is a kernel: its arguments and their layout
-    // are copied; it is put into a launch, its arguments at `at` of `args`.
+    // For kernel nodes: `arguments` copies the arguments and their layout;
+    // `put_kernel` puts them into a launch, at offset `at` of `args`.
     ts_reason (*arguments)(struct ts__cs_node *n, const ts__cuda_kernel_node *k,
                            ts__cs_job *job, bool answered);
     void (*put_kernel)(const struct ts__cs_call *c, ts_capture_op *op,
                        const struct ts__cs_node *n, uint8_t *args, uint32_t at);
-    void (*left)(const void *context); // what is of it goes
+    void (*left)(const void *context); // forgets the graphs of a context
 } ts__cs_graph_calls;
 
-typedef struct ts__cs_range { // an allocation, in order of address
+typedef struct ts__cs_range { // an allocation; sorted by address
     uint64_t address, size;
-    void *context;     // it goes with; NULL: with none
-    uint32_t device;   // track
-    ts_reason reason;  // why what reaches it cannot be captured
-    bool host, mapped; // mapped: at addresses that were reserved
-    bool managed;      // the host writes it as well, unseen
+    void *context;     // destroyed with this context; NULL: independent
+    uint32_t device;   // track of the device
+    ts_reason reason;  // why operations that reach it cannot be captured
+    bool host, mapped; // mapped: at reserved addresses
+    bool managed;      // the host also writes it, unnoticed
 } ts__cs_range;
 
 typedef struct ts__cs_texture {
@@ -78,35 +84,35 @@ typedef struct ts__cs_texture {
 } ts__cs_texture;
 
 static struct {
-    uint32_t on; // hooks work; the number of the session
+    uint32_t on; // number of the session while hooks are active, else 0
     const ts__cs_vendor *vendor;
     bool tested, unsafe;
     ts__cs_driver driver;
     ts__cs_code code;
-    pthread_mutex_t testing; // of the two above
-    // Under `exclusive_lock`.
+    pthread_mutex_t testing; // protects the two fields above
+    // The fields below are protected by `exclusive_lock`.
     pthread_mutex_t exclusive_lock;
     pthread_cond_t exclusive_change;
     bool capturing, late;
-    bool disturbed; // a call waited in vain, and runs during the capture
+    bool disturbed; // a call timed out and runs concurrently with the capture
     uint32_t inside, recording;
-    // Under `memory_lock`.
+    // The fields below are protected by `memory_lock`.
     pthread_mutex_t memory_lock;
     ts_capture_memory memory;
-    bool touched; // something was written at an unknown place
-    bool managed; // there may be such memory
+    bool touched; // an operation wrote at an unknown address
+    bool managed; // managed memory may exist
     ts__cs_range *ranges;
     size_t range_count, range_capacity;
-    uint64_t *seams; // where reservations begin
+    uint64_t *seams; // begins of reserved address ranges
     size_t seam_count, seam_capacity;
     ts__cs_tensors tensors;
-    ts__cs_texture *textures; // in order of their handles
+    ts__cs_texture *textures; // sorted by handle
     size_t texture_count, texture_capacity;
     uint64_t reads_until_ns;
-    const struct ts__cs_call *call; // that is being described, or NULL
-    void *context;                  // of the operation in flight
-    uint32_t device;                // track
-    uint32_t hashed;                // the capture in whose metadata it stands
+    const struct ts__cs_call *call; // the call that is being described, or NULL
+    void *context;                  // the context of the operation in flight
+    uint32_t device;                // track of that operation's device
+    uint32_t hashed; // the last capture whose metadata reports the hashing
 } ts__cs = { .testing = PTHREAD_MUTEX_INITIALIZER,
              .exclusive_lock = PTHREAD_MUTEX_INITIALIZER,
              .memory_lock = PTHREAD_MUTEX_INITIALIZER,

@@ -56,11 +56,12 @@ static void ts__cs_stream_remove(ts__cs_driver *d, const void *handle)
     for (size_t i = 0; i < d->stream_count; i++)
         if (d->streams[i].handle == handle)
             d->streams[i] = d->streams[--d->stream_count];
-    d->left++; // drivers let it finish its work
+    d->left++; // a destroyed stream still finishes its work
     pthread_mutex_unlock(&d->lock);
 }
 
-// What is known of a stream; the default one is known by its handle.
+// Returns the state of a stream. The default stream is recognized by its
+// handle.
 static ts__cs_stream ts__cs_stream_of(ts__cs_driver *d, void *handle,
                                       bool per_thread)
 {

@@ -20,19 +20,20 @@
 
 /* ==== 1. Remembered maps ================================================= */
 
-enum { TS__CS_TENSORS = 4096 }; // 1.5 MiB, taken with the first
+enum { TS__CS_TENSORS = 4096 }; // 1.5 MiB, allocated with the first map
 
 typedef struct ts__cs_tensor {
     ts__cuda_tensor how;
-    uint64_t seen;         // order of the operation that has it already
-    uint16_t next;         // with the same hash; positions are from 1, 0: none
-    uint16_t older, newer; // by the last use
+    uint64_t seen; // order of the last operation that includes it
+    uint16_t next; // next map with the same hash; positions start at 1, 0: none
+    uint16_t older, newer; // list in the order of the last use
 } ts__cs_tensor;
 
 typedef struct ts__cs_tensors {
-    ts__cs_tensor *all; // [0] is no map: its newer is the oldest of all, its
-                        // older the latest
-    uint16_t *heads;    // by hash
+    // [0] is the list's head: its `newer` is the oldest map, its `older` the
+    // latest.
+    ts__cs_tensor *all;
+    uint16_t *heads; // first map of each hash
     uint32_t count;
     uint64_t forgotten;
 } ts__cs_tensors;
@@ -74,7 +75,7 @@ static ts__cs_tensor *ts__cs_tensor_find(ts__cs_tensors *t,
     return &t->all[at];
 }
 
-// Makes room for one: the place of the oldest where all are taken.
+// Returns a free position; if all are used, that of the oldest map.
 static uint16_t ts__cs_tensor_room(ts__cs_tensors *t)
 {
     if (t->count < TS__CS_TENSORS) return (uint16_t)++t->count;
@@ -111,7 +112,7 @@ static void ts__cs_tensor_put(ts__cs_tensors *t, const ts__cuda_tensor *how)
     ts__cs_tensor_latest(t, at);
 }
 
-// Of a new session, which has seen none.
+// Forgets all maps when a session begins.
 static void ts__cs_tensors_forget(ts__cs_tensors *t)
 {
     free(t->all);
@@ -121,7 +122,7 @@ static void ts__cs_tensors_forget(ts__cs_tensors *t)
 
 /* ==== 2. Their arguments ================================================= */
 
-typedef struct ts__cs_tensor_call { // what the four functions begin with
+typedef struct ts__cs_tensor_call { // the first arguments of all four functions
     uint64_t *map;
     uint32_t type, rank;
     const void *address;
@@ -159,7 +160,8 @@ static size_t ts__cs_tensor_call_size(uint32_t kind)
     ((how)->interleave = (from).interleave, (how)->swizzle = (from).swizzle, \
      (how)->promotion = (from).promotion, (how)->fill = (from).fill)
 
-// A call that has made a map. Each list is as long as the driver reads it.
+// Reads the arguments of a call that made a map. Each list is as long as the
+// driver reads it.
 static inline void ts__cs_tensor_of(uint32_t kind, const uint8_t *arguments,
                                     ts__cuda_tensor *how)
 {

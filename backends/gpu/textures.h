@@ -39,12 +39,13 @@ static void ts__cs_texture_gone(uint64_t handle)
     memmove(t, t + 1, behind * sizeof *t);
 }
 
-// The descriptions that it was made of; a surface has but the first.
+// Adds an object with the descriptions that made it; a surface has only the
+// first.
 static void ts__cs_texture_made(uint64_t handle, void *context,
                                 const void *resource, const void *texture,
                                 const void *view)
 {
-    ts__cs_texture_gone(handle); // its end was not seen
+    ts__cs_texture_gone(handle); // in case its end was not seen
     ts__cs_texture *const more =
         (ts__cs_texture *)ts__cs_more(ts__cs.textures, &ts__cs.texture_capacity,
                                       ts__cs.texture_count, sizeof *more);
@@ -64,8 +65,8 @@ static void ts__cs_texture_made(uint64_t handle, void *context,
     t->has_view = view != NULL;
 }
 
-// Handles among the arguments of a kernel, on multiples of 8. base: where these
-// are among those of the operation.
+// Adds the textures whose handles are among a kernel's arguments, at multiples
+// of 8 bytes. base: offset of these arguments in the operation's.
 static inline void ts__cs_textures_used(ts_capture_op *op, const uint8_t *args,
                                         uint32_t size, uint32_t base)
 {

@@ -28,8 +28,8 @@ static uint64_t ts__cs_until(void)
            (ms ? ms : 10000) * UINT64_C(1000000);
 }
 
-// Until no capture is active; in bounded time, because the capturing thread may
-// wait for this thread. Under `exclusive_lock`.
+// Waits until no capture is active, for a bounded time, because the capturing
+// thread may wait for this one. The caller holds `exclusive_lock`.
 static bool ts__cs_wait_while(const bool *busy, const uint32_t *count,
                               uint64_t until_ns)
 {
@@ -50,7 +50,8 @@ static void ts__cs_inside(void)
     pthread_mutex_unlock(&ts__cs.exclusive_lock);
 }
 
-// The same of a call that a capture may wait for: it does not wait for that.
+// Enters a call that a capture may wait for: the call does not wait for the
+// capture.
 static void ts__cs_inside_at_once(void)
 {
     pthread_mutex_lock(&ts__cs.exclusive_lock);
@@ -59,7 +60,7 @@ static void ts__cs_inside_at_once(void)
     pthread_mutex_unlock(&ts__cs.exclusive_lock);
 }
 
-// See ts_capture_vendor.
+// Implements `disturbed` of ts_capture_vendor.
 static bool ts__cs_is_disturbed(void *user)
 {
     (void)user;
