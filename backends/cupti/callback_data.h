@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-enum { // domains of callbacks
+enum { // CUpti_CallbackDomain
     TS__CU_DRIVER = 1,
     TS__CU_RUNTIME = 2,
     TS__CU_RESOURCE = 3,
@@ -19,7 +19,7 @@ enum { // domains of callbacks
 };
 
 typedef struct ts__cu_call_data { // CUpti_CallbackData
-    int32_t site;                 // 0 begins, 1 returns
+    int32_t site;                 // CUpti_ApiCallbackSite: 0 entry, 1 exit
     const char *name;
     const void *parameters;
     const int *result;
@@ -34,7 +34,7 @@ typedef struct ts__cu_resource { // CUpti_ResourceData
     void *context, *handle, *more;
 } ts__cu_resource;
 
-enum { // identifiers of resources and states
+enum { // CUpti_CallbackIdResource, CUpti_CallbackIdState
     TS__CU_CONTEXT_LEFT = 2,
     TS__CU_MODULE_LOADED = 6,
     TS__CU_MODULE_UNLOADED = 7,

@@ -34,7 +34,7 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
     const bool within = c->engine == u && c->session == session &&
                         c->domain == TS__CU_RUNTIME && domain == TS__CU_DRIVER;
     const uint8_t rule = id < TS__CU_IDS ? u->rules[domain][id] : TS__CU_CALL;
-    if (within) { // what the runtime's function does in the driver
+    if (within) { // a driver call that the runtime's function makes
         if (data->correlation != c->correlation)
             ts__cu_origin_put(u, data->correlation, c, false);
         if (ts__cu_is_move(rule) && !ts__cu_is_move(c->rule))
@@ -58,7 +58,7 @@ static void ts__cu_call_begin(ts__cu *u, uint32_t domain, uint32_t id,
         TS__STORE(&u->first_correlation, c->correlation);
     if (TS__UNLIKELY(ts__cu_is_move(rule)))
         ts__cu_move_put(u, c->correlation, data->parameters, rule);
-    // A kernel that is filtered out is not waited for.
+    // A kernel that the filter excludes has no record to wait for.
     ts__cu_origin_put(u, c->correlation, c,
                       rule == TS__CU_LAUNCH && ts_filter_kernels());
 }
@@ -80,7 +80,7 @@ static void ts__cu_call_end(ts__cu *u, uint32_t domain, uint32_t id,
     ts__cu_call *const c = &ts__cu_here;
     if (c->engine != u || c->session != session || c->domain != domain ||
         c->id != id || c->correlation != data->correlation)
-        return; // it began before the session, or lies within another
+        return; // it began before the session, or is nested in another call
     c->engine = NULL;
     const int result = data->result ? *data->result : 0;
     const uint8_t rule = id < TS__CU_IDS ? u->rules[domain][id] : 0;
@@ -107,7 +107,7 @@ static void ts__cu_call_end(ts__cu *u, uint32_t domain, uint32_t id,
     ts_api_call_record(&call);
 }
 
-typedef struct ts__cu_graph_data { // CUpti_GraphData, its beginning
+typedef struct ts__cu_graph_data { // CUpti_GraphData, its first fields
     void *graph, *original_graph, *node, *original;
 } ts__cu_graph_data;
 
@@ -116,8 +116,8 @@ typedef struct ts__cu_notice { // CUpti_StateData
     const char *text;
 } ts__cu_notice;
 
-// A graph that is made ready to run is a copy: its nodes were created where
-// those of the first one were.
+// Instantiating a graph clones it: a clone's node has the creation stack of the
+// original node.
 static void ts__cu_node_made(ts__cu *u, const ts__cu_resource *resource,
                              bool cloned)
 {
@@ -145,19 +145,19 @@ static void ts__cu_noticed(ts__cu *u, uint32_t id, const ts__cu_notice *notice)
     ts_message(text);
     if (id != TS__CU_FATAL_ERROR || TS__LOAD(&u->fatal)) return;
     memcpy(u->error, text, sizeof text);
-    // It is over: nothing of it is called again. release: the text; pairs with
-    // the acquire in ts__cu_sum_up
+    // CUPTI has failed, and none of its functions is called again. release: the
+    // error text; pairs with the acquire in ts__cu_sum_up
     __atomic_store_n(&u->fatal, 1, __ATOMIC_RELEASE);
 }
 
-// A call of our own, which is not recorded: its tick is 0.
+// Marks a call of Tracesmith's own by tick 0; it is not recorded.
 static void ts__cu_own_put(ts__cu *u, uint32_t correlation)
 {
     const ts__cu_origin own = { 0, 0, 0 };
     ts__notes_put(&u->origins, correlation, &own, sizeof own, false);
 }
 
-// Of the driver's functions some matter to captures only.
+// Some driver functions are needed only by captures.
 static void ts__cu_call_reported(ts__cu *u, uint32_t domain, uint32_t id,
                                  const ts__cu_call_data *call, uint32_t session)
 {

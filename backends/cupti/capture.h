@@ -36,12 +36,13 @@
 #include <string.h>
 #include <time.h>
 
-// CUPTI's numbers of a stream; false: unknown.
+// Gets CUPTI's ids of a stream's context, stream and device. Returns false if
+// they are unknown.
 static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
                             bool per_thread, uint32_t ids[3])
 {
     const bool own = (!stream && per_thread) || (uintptr_t)stream == 2;
-    // 1 and 2 are names of default streams.
+    // CU_STREAM_LEGACY and CU_STREAM_PER_THREAD name default streams.
     void *const handle = (uintptr_t)stream <= 2 ? NULL : stream;
     ids[0] = ids[1] = ids[2] = 0;
     return u->call.context_id && u->call.stream_id && u->call.device_id &&
@@ -50,12 +51,10 @@ static bool ts__cu_keep_ids(ts__cu *u, void *context, void *stream,
            u->call.device_id(context, &ids[2]) == 0;
 }
 
-/*
-    A call of the program's waits for records to be decoded, but not for ever:
-    to go from record to record is the vendor's business, which may hang, or
-    wait for a lock that this thread holds. Once in vain, no call waits again
-    until the vendor has come back. False: it has not.
-*/
+// A call of the program waits for buffers to be decoded, but for a bounded
+// time: CUPTI's function that gets the next record may hang or wait for a lock
+// that this thread holds. After one timeout no call waits until CUPTI has
+// returned. Returns false on a timeout.
 static bool ts__cu_decode_enter(ts__cu *u)
 {
     struct timespec end;
@@ -74,8 +73,8 @@ static bool ts__cu_decode_enter(ts__cu *u)
     return true;
 }
 
-// What is known of a stream is recorded before its track is defined: the
-// records that say it may come later. 0: unknown now.
+// Defines a stream's track with its properties, because the records that
+// contain them may come later. 0: unknown for now.
 static uint32_t ts__cu_keep_track(void *user, void *context,
                                   const ts__cs_stream *stream, bool per_thread)
 {
@@ -99,7 +98,8 @@ static uint32_t ts__cu_keep_track(void *user, void *context,
 static uint32_t ts__cu_keep_device(ts__cu *u, uint32_t id)
 {
     uint32_t track;
-    // Once it is there it is kept: no call waits for records to be decoded.
+    // A known track does not change, so it is read without waiting for the
+    // decoder.
     if (id < TS__CU_DEVICES) {
         track = TS__LOAD(&u->memory->devices[id].track);
         if (track) return track;
@@ -124,7 +124,7 @@ static void ts__cu_keep_device_of(void *user, void *context, uint32_t *track)
         *track = ts__cu_keep_device(u, id);
 }
 
-// Copies and kernels on a stream of our own are none of the program's.
+// Marks a stream of Tracesmith's: its copies and kernels are not reported.
 static void ts__cu_keep_own(void *context, void *stream)
 {
     enum { MOST = sizeof ts__cupti.own / sizeof *ts__cupti.own };
@@ -132,7 +132,7 @@ static void ts__cu_keep_own(void *context, void *stream)
     uint32_t ids[3];
     if (!ts__cu_keep_ids(u, context, stream, false, ids)) return;
     const uint32_t i = __atomic_fetch_add(&u->own_count, 1, __ATOMIC_RELAXED);
-    // The oldest are of contexts that went.
+    // The oldest entries are of destroyed contexts.
     TS__STORE(&u->own[i % MOST], ts__cu_stream_key(ids[0], ids[1]));
 }
 
@@ -189,7 +189,7 @@ static uint32_t ts__cu_keep_numbered(uint32_t number)
 
 static void ts__cu_keep_fresh(void)
 {
-    ts__cs.code.captures++; // it has no images
+    ts__cs.code.captures++; // the new capture has no images yet
     ts__cs.code.shared.count = 0;
 }
 
@@ -211,7 +211,7 @@ static const ts__cs_vendor ts__cu_keep_vendor = {
     .variable = ts__cs_variable_at,
 };
 
-// Without CUPTI operations are not reported: captures end, or do not begin.
+// Operations are not reported without CUPTI, so captures end or do not begin.
 static void ts__cu_keep_not(ts__cu *u)
 {
     if (u != &ts__cupti) return;
@@ -228,7 +228,7 @@ static void ts__cu_keep_not(ts__cu *u)
     if (requested) ts_loss_report(0, TS_LOSS_BACKEND, text, 1, now, now);
 }
 
-// Turns on the callbacks that a capture needs, if there is one, or may be.
+// Enables the callbacks that a capture needs, if one is active or may begin.
 static void ts__cu_keep_functions(ts__cu *u)
 {
     memset(u->keep, 0, sizeof u->keep);

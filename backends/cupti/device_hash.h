@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-// See ts__cs_vendor.
+// Implements `hash_code` of ts__cs_vendor.
 static char *ts__cs_hash_code(ts__cs_own *own)
 {
     const size_t one = sizeof *ts__cuda_hash_text;

@@ -11,17 +11,15 @@
 #include "records.h"
 #include "vendors.h"
 
-/*
-    The vendor requests a buffer, on a thread of the program. No lock, nothing
-    allocated: a bit of a word. If none is left it gets one that is not read,
-    because some versions (CUDA 12.9) crash without any, and its records are
-    counted.
-*/
+// CUPTI requests a buffer on a thread of the program. So this takes no lock and
+// allocates nothing: a bit of `free` is a buffer. If none is free, CUPTI gets
+// one that is never read, because some versions (CUDA 12.9) crash without a
+// buffer; its records are counted as lost.
 static void ts__cu_request(ts__cu *u, uint8_t **buffer, size_t *size,
                            size_t *count)
 {
     uint32_t free = TS__LOAD(&u->free);
-    *count = 0; // as many as fit
+    *count = 0; // 0: as many records as fit
     while (free & u->usable) {
         const uint32_t i = (uint32_t)__builtin_ctz(free & u->usable);
         // acquire: pairs with the release in ts__cu_decode
@@ -45,7 +43,7 @@ static void ts__cu_complete(ts__cu *u, uint8_t *buffer, size_t valid)
         return;
     }
     const size_t i = (size_t)(buffer - u->pool) / TS__CU_STRIDE;
-    if (buffer < u->pool || i >= TS__CU_BUFFERS) return; // none of ours
+    if (buffer < u->pool || i >= TS__CU_BUFFERS) return; // not one of the pool
     u->valid[i] = valid;
     // release: the buffer's contents; pairs with the acquire in
     // ts__cu_decode_all
@@ -53,8 +51,8 @@ static void ts__cu_complete(ts__cu *u, uint8_t *buffer, size_t valid)
     ts__worker_wake(&u->worker.wake);
 }
 
-// The vendor's interface says for which of the engines it calls by the
-// function only.
+// CUPTI's buffer callbacks have no user pointer, so each engine has its own
+// functions.
 #define TS__CU_ENGINE(vendor) \
     static ts__cu ts__##vendor; \
     static void ts__##vendor##_requested(uint8_t **buffer, size_t *size, \

@@ -15,23 +15,26 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { // rules
+enum { // what is recorded for a function
     TS__CU_QUIET = 0,
-    TS__CU_CALL = 1,    // is recorded
-    TS__CU_LAUNCH = 2,  // and makes one kernel
-    TS__CU_MOVES = 3,   // and its first arguments are where to, where from
-    TS__CU_FILLS = 4,   // and its first argument is where to
-    TS__CU_MOVES_3 = 5, // and its first is where to, its third where from
-    TS__CU_WAITS = 6    // for a device
+    TS__CU_CALL = 1,   // the call
+    TS__CU_LAUNCH = 2, // the call, which launches one kernel
+    // The call; its first arguments are destination and source.
+    TS__CU_MOVES = 3,
+    TS__CU_FILLS = 4, // the call; its first argument is the destination
+    // The call; its first argument is the destination, its third the source.
+    TS__CU_MOVES_3 = 5,
+    TS__CU_WAITS = 6 // the call, which waits for a device
 };
 
 typedef struct ts__cu_rule {
-    const char *name; // without the prefix of the domain; ends with * for any
+    // Without the domain's prefix; a trailing * matches any suffix.
+    const char *name;
     uint8_t rule;
 } ts__cu_rule;
 
-// Of the runtime every function is recorded but mere queries, which
-// frameworks call more often than all others in sum.
+// All functions of the runtime are recorded except for plain queries, which
+// frameworks call more often than all others together.
 static const ts__cu_rule ts__cu_runtime_rules[] = {
     { "LaunchKernel*", TS__CU_LAUNCH },
     { "LaunchCooperativeKernel", TS__CU_LAUNCH },
@@ -46,7 +49,7 @@ static const ts__cu_rule ts__cu_runtime_rules[] = {
     { "Memset2D", TS__CU_FILLS },
     { "Memset2DAsync", TS__CU_FILLS },
     { "DeviceSynchronize", TS__CU_WAITS },
-    { "GetDeviceProperties*", TS__CU_CALL }, // takes long
+    { "GetDeviceProperties*", TS__CU_CALL }, // slow, so it is recorded
     { "Get*", TS__CU_QUIET },
     { "DriverGetVersion", TS__CU_QUIET },
     { "RuntimeGetVersion", TS__CU_QUIET },
@@ -68,9 +71,9 @@ static const ts__cu_rule ts__cu_runtime_rules[] = {
     { "*", TS__CU_CALL },
 };
 
-// Of the driver, which the runtime calls all the time, only what programs
-// use directly to start work or to wait for it. Where copies and memsets have
-// their addresses captures know: ts__cs_rules.
+// The runtime calls the driver all the time, so only driver functions that
+// programs use directly to start work or wait for it are recorded. The
+// positions of addresses among their arguments are in ts__cs_rules.
 static const ts__cu_rule ts__cu_driver_rules[] = {
     { "LaunchKernel*", TS__CU_LAUNCH },
     { "LaunchCooperativeKernel", TS__CU_LAUNCH },
@@ -91,8 +94,8 @@ static const ts__cu_rule ts__cu_driver_rules[] = {
     { "*", TS__CU_QUIET },
 };
 
-// Functions are listed as "cudaLaunchKernel_ptsz_v7000", or "cuMemcpy_ptds":
-// whose variants count as one.
+// CUPTI lists functions as "cudaLaunchKernel_ptsz_v7000" or "cuMemcpy_ptds".
+// Returns the size of the name without version and stream suffix.
 static size_t ts__cu_name_size(const char *name)
 {
     const char *const variant = strstr(name, "_v");
@@ -105,9 +108,9 @@ static size_t ts__cu_name_size(const char *name)
     return size;
 }
 
-// Functions of CUDA's driver that a name without its version does not
-// determine: what their addresses are (those before CUDA 3.2 took 32 bits for
-// one, and are none of these), and what CUDA 13 waits by. 0: none of them.
+// Returns the rule of a driver function whose name needs its version: functions
+// with addresses (those from before CUDA 3.2 took 32-bit addresses and are
+// excluded) and the wait of CUDA 13. 0: none of them.
 static uint8_t ts__cu_driver_moves(const char *name)
 {
     if (!strcmp(name, "cuCtxSynchronize_v2")) return TS__CU_WAITS;
@@ -121,8 +124,9 @@ static uint8_t ts__cu_driver_moves(const char *name)
     }
 }
 
-// What compilers put into programs begins with __, as __cudaLaunchKernel of
-// CUDA 13: of that only launches matter.
+// Returns the rule of a function by its name. Functions that start with "__"
+// are called by code that compilers generate, such as __cudaLaunchKernel of
+// CUDA 13; only launches among them are recorded.
 static uint8_t ts__cu_rule_of(const ts__cu_rule *rules, const char *name,
                               const char *prefix)
 {
@@ -136,7 +140,7 @@ static uint8_t ts__cu_rule_of(const ts__cu_rule *rules, const char *name,
                               ? ts__cu_driver_moves(name)
                               : TS__CU_QUIET;
     if (moves) return moves;
-    for (;; rules++) { // the last one takes all
+    for (;; rules++) { // the last rule matches every name
         const size_t own = strlen(rules->name);
         const bool any = rules->name[own - 1] == '*';
         if (!strncmp(name + skip, rules->name, own - any) &&
@@ -146,7 +150,8 @@ static uint8_t ts__cu_rule_of(const ts__cu_rule *rules, const char *name,
     }
 }
 
-// Enables the functions of the rules. False: the library does not name them.
+// Enables the functions of the rules. Returns false if the library does not
+// return their names.
 static bool ts__cu_rules_set(ts__cu *u, uint32_t domain,
                              const ts__cu_rule *rules, const char *prefix)
 {

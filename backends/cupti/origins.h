@@ -19,19 +19,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-typedef struct ts__cu_call { // that the thread is in
+typedef struct ts__cu_call { // the call that the thread is in
     const ts__cu *engine;
     uint32_t session, domain, id, correlation;
-    uint32_t known; // session in which the thread's track was noted
-    uint32_t node;  // it made a node of a graph: nothing is launched
+    uint32_t known; // the session in which the thread's track was noted
+    uint32_t node;  // a graph node that the call created; nothing is launched
     uint8_t rule;
     ts_gpu_origin origin;
     uint64_t start;
 } ts__cu_call;
 static TS__TLS ts__cu_call ts__cu_here;
 
-// Notes which track the calling thread has: records of overhead name threads
-// by their system's number only.
+// Notes the calling thread's track, because records of overhead contain only
+// the system's thread id.
 static void ts__cu_thread_note(ts__cu *u, uint32_t track)
 {
     const uint32_t id = (uint32_t)syscall(SYS_gettid);
@@ -59,8 +59,9 @@ static uint32_t ts__cu_thread_track(ts__cu *u, uint32_t id)
     return 0;
 }
 
-// launch: a kernel is to come. A call that the runtime's function makes itself
-// may have a number of its own, and so may the records of what it starts.
+// Notes the origin of a call. launch: a record of a kernel will follow. A
+// driver call within a runtime function may have a correlation of its own,
+// which the records of its operations may contain.
 static inline void ts__cu_origin_put(ts__cu *u, uint32_t correlation,
                                      const ts__cu_call *call, bool launch)
 {
@@ -73,8 +74,8 @@ static inline void ts__cu_origin_put(ts__cu *u, uint32_t correlation,
     ts__notes_put(&u->origins, correlation, &o, sizeof o, launch);
 }
 
-// reported: its kernel is, so it waits no longer. *correlation becomes that of
-// the call that the program made.
+// Gets the origin of a record. reported: clears its wait, because the kernel
+// was reported. *correlation becomes that of the program's call.
 static inline bool ts__cu_origin_get(ts__cu *u, uint64_t *correlation,
                                      bool reported, ts_gpu_origin *origin,
                                      uint64_t *tick)
@@ -100,7 +101,8 @@ static bool ts__cu_is_move(uint8_t rule)
     return rule >= TS__CU_MOVES && rule <= TS__CU_MOVES_3;
 }
 
-// Records have no addresses; arguments do.
+// Notes the addresses of a copy or memset: records do not contain them, but the
+// arguments of calls do.
 static __attribute__((noinline)) void ts__cu_move_put(ts__cu *u,
                                                       uint32_t correlation,
                                                       const void *arguments,
@@ -122,11 +124,9 @@ static ts__cu_move ts__cu_move_get(const ts__cu *u, uint64_t correlation)
     return m;
 }
 
-/*
-    The entry of a node; with `make` a new one. NULL: none. Where there is no
-    room the oldest of its neighbours makes some: numbers of nodes rise. Their
-    ends are of no use, because records come later.
-*/
+// Returns the entry of a graph node; if `make`, adds it. NULL: none. If the
+// bucket is full, its oldest entry is replaced (ids of nodes increase). The
+// destruction of a node does not free its entry, because records come later.
 static ts__cu_node *ts__cu_node_at(ts__cu *u, uint64_t id, bool make)
 {
     const uint64_t hash = id * 0x9E3779B97F4A7C15u >> 32;
@@ -149,11 +149,11 @@ static ts__cu_node *ts__cu_node_at(ts__cu *u, uint64_t id, bool make)
     }
     if (!make || !oldest) return NULL;
     TS__STORE(&oldest->stack, 0);
-    TS__STORE(&oldest->id, id); // of two threads the later one keeps its own
+    TS__STORE(&oldest->id, id); // of two threads in a race the later one wins
     return oldest;
 }
 
-// The stack of the node's creation, 0 if there is none.
+// Returns the stack at the node's creation; 0: none.
 static uint32_t ts__cu_node_stack(ts__cu *u, uint64_t id)
 {
     const ts__cu_node *const n = ts__cu_node_at(u, id, false);

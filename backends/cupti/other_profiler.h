@@ -56,8 +56,7 @@ static const struct {
 };
 #define TS__CU_PROFILERS (sizeof ts__cu_profilers / sizeof *ts__cu_profilers)
 
-// The profiler that may use the vendor's interface, as far as the process
-// shows.
+// Returns the name of the profiler in this process that may use CUPTI.
 static const char *ts__cu_other(void)
 {
     for (size_t i = 0; i < TS__CU_PROFILERS; i++) {
@@ -68,7 +67,7 @@ static const char *ts__cu_other(void)
     return NULL;
 }
 
-// Whose a function is: the file that it lies in, and the name of that.
+// Writes the name of the file that contains a function.
 static void ts__cu_owner(const void *function, char *owner, size_t room)
 {
     Dl_info about;
@@ -88,15 +87,15 @@ static void ts__cu_owner(const void *function, char *owner, size_t room)
 
 /* ==== 2. Calls without CUPTI ============================================= */
 
-typedef struct ts__ca_dim3 { // passed as CUDA's is
+typedef struct ts__ca_dim3 { // passed by value as CUDA's dim3
     uint32_t x, y, z;
 } ts__ca_dim3;
 
-// Programs that are compiled for a default stream of each thread call the
-// second name (CUDA_API_PER_THREAD_DEFAULT_STREAM in CUDA's headers).
+// Programs compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM call the second
+// name.
 #define TS__CA_TWICE(X, name, own, ...) X(name, __VA_ARGS__) X(own, __VA_ARGS__)
-// Name, what it does, parameters, what is called with. Source: the headers of
-// CUDA 13.0.
+// Columns: name, rule, parameters, arguments of the call. Source: the headers
+// of CUDA 13.0.
 #define TS__CA_FUNCTIONS(X) \
     TS__CA_LAUNCH(X, cudaLaunchKernel) \
     TS__CA_LAUNCH(X, cudaLaunchKernel_ptsz) \
@@ -183,10 +182,11 @@ enum {
     TS__CA_REQUESTS_AT = TS__CA_cuptiSubscribe
 };
 
-static ts__cu *ts__ca_engine;                    // of the process; there is one
-static const ts__patch ts__ca_own[TS__CA_COUNT]; // below
-static void *ts__ca_real[TS__CA_COUNT];          // NULL: not there (yet)
-static uint32_t ts__ca_codes[TS__CA_LOOKUPS_AT]; // names
+static ts__cu *ts__ca_engine; // the engine of this process; at most one
+static const ts__patch ts__ca_own[TS__CA_COUNT]; // defined below
+static void *ts__ca_real[TS__CA_COUNT];          // NULL: not found (yet)
+// Dictionary codes of the names.
+static uint32_t ts__ca_codes[TS__CA_LOOKUPS_AT];
 
 static void *ts__ca_real_of(uint32_t number)
 {
@@ -219,7 +219,7 @@ static int ts__ca_end(const ts__ca_call *c, uint32_t number, const char *name,
     ts__cu *const u = __atomic_load_n(&ts__ca_engine, __ATOMIC_ACQUIRE);
     if (!result && rule == TS__CU_LAUNCH)
         __atomic_fetch_add(&u->launches, 1, __ATOMIC_RELAXED);
-    // What it started on the device is not reported.
+    // The operation that it started is not reported, so it counts as lost.
     if (!result && rule != TS__CU_CALL)
         ts__lose(&u->lost, TS__CU_STANDALONE, 0, 1);
     if (!ts_filter_kind(TS_EVENT_API_CALL)) return result;
@@ -254,16 +254,16 @@ TS__CA_FUNCTIONS(TS__X)
 
 /* ==== 3. Requests of other profilers ===================================== */
 
-// Whether it is to be given up to them.
+// Returns whether CUPTI is to be given up to this profiler.
 static bool ts__cu_yields(const char *owner)
 {
     const char *const to = ts__cu_desc.yield;
     return to && (!strcmp(to, "all") || strcasestr(owner, to));
 }
 
-// A function of another profiler is to get the callbacks that ours gets. The
-// worker lets go, within its time: this may be a thread of the program that
-// holds anything.
+// Called when another profiler wants to subscribe. Only notes that CUPTI is to
+// be given up: the worker does that later, because the calling thread may hold
+// any lock.
 static void ts__cu_note_request(const void *function)
 {
     ts__cu *const u = __atomic_load_n(&ts__ca_engine, __ATOMIC_ACQUIRE);
@@ -277,7 +277,7 @@ static void ts__cu_note_request(const void *function)
         TS__STORE(&u->yield, 1);
         ts__worker_flush(&u->worker);
     } else if (__atomic_exchange_n(&u->contended, 1, __ATOMIC_RELAXED)) {
-        return; // that was said
+        return; // already reported
     }
     snprintf(text, sizeof text, "%s asked for %s %s", owner, u->table->product,
              !yields ? "and was refused; ts-record --yield gives "
@@ -328,12 +328,10 @@ static int ts__ca_cuptiActivityRegisterCallbacks(ts__cu_requested requested,
 
 /* ==== 4. Looking up by name ============================================== */
 
-/*
-    Who looks a function up gets ours if what was found is the real one, by its
-    address: which version of it was requested, and by which rules, is left to
-    the library's business. Only where calls may have to be recorded without
-    CUPTI: where another one has it, or may get it.
-*/
+// If a lookup returned the address of a replaced function, returns our function
+// instead. The library itself decides which version of a function is found.
+// Only done if calls may have to be recorded without CUPTI: another profiler
+// has it or may get it.
 static void ts__ca_instead(void **found)
 {
     for (uint32_t i = 0; *found && i < TS__CA_COUNT; i++) {
@@ -343,11 +341,9 @@ static void ts__ca_instead(void **found)
     }
 }
 
-/*
-    Name and place come first in all of them; of what follows, in registers,
-    some have less than this.
-    Source: cuda.h and cuda_runtime_api.h of CUDA 13.0.
-*/
+// All lookup functions take the name and the result pointer first. Up to three
+// more arguments are passed in registers; some functions have fewer. Source:
+// cuda.h and cuda_runtime_api.h of CUDA 13.0.
 static int ts__ca_look_up(uint32_t number, const char *name, void **found,
                           uintptr_t a, uintptr_t b, uintptr_t c)
 {
@@ -368,10 +364,9 @@ static int ts__ca_look_up(uint32_t number, const char *name, void **found,
 TS__CA_LOOKUPS(TS__X)
 #undef TS__X
 
-/*
-    dlsym. For RTLD_DEFAULT, 0, and RTLD_NEXT, -1, it looks where its caller
-    lies: then it is gone to as if there were nothing in between.
-*/
+// Replaces dlsym. With RTLD_DEFAULT (0) and RTLD_NEXT (-1) dlsym depends on the
+// file of its caller, so this jumps to the real dlsym with the original return
+// address.
 #define TS__CA_HIDDEN __attribute__((visibility("hidden"), used))
 TS__CA_HIDDEN void *ts__ca_dlsym(void *library, const char *name);
 TS__CA_HIDDEN void *ts__ca_dlsym_in(void *library, const char *name);
@@ -390,7 +385,7 @@ __asm__(".text\n"
         ".globl ts__ca_dlsym\n"
         ".type ts__ca_dlsym, %function\n"
         "ts__ca_dlsym:\n"
-        ".cfi_startproc\n" // a sampling profiler may interrupt it
+        ".cfi_startproc\n" // so that a sampling profiler can unwind it
 #ifdef __aarch64__
         "    hint #34\n" // bti c
         "    add x16, x0, #1\n"
@@ -421,7 +416,7 @@ static const ts__patch ts__ca_own[TS__CA_COUNT] = {
 #undef TS__Y
 };
 
-// Once: a call may be on its way.
+// Sets the real function once, because a call may be using it.
 static void ts__ca_real_is(uint32_t number, const void *function)
 {
     void *real;
@@ -431,7 +426,7 @@ static void ts__ca_real_is(uint32_t number, const void *function)
         __atomic_store_n(&ts__ca_real[number], real, __ATOMIC_RELEASE);
 }
 
-// Finds the real ones. Libraries call each other past us.
+// Finds the real functions. Calls between CUDA's libraries are not replaced.
 static void ts__ca_find(const ts__cu *u, ts__patch_set *set)
 {
     void *const libraries[] = { ts__library_present("libcuda.so"),
@@ -449,11 +444,9 @@ static void ts__ca_find(const ts__cu *u, ts__patch_set *set)
     memcpy(&set->spare[2], &u->call.version, sizeof set->spare[2]);
 }
 
-/*
-    In front of these functions, in the files that are loaded now. by_name: in
-    front of those that look up, too. False: of CUDA there is none that a file
-    could call.
-*/
+// Replaces functions `first` to `end` - 1 in the files that are loaded now.
+// by_name: replaces the lookup functions too. Returns false if no CUDA library
+// is loaded that a file could call.
 static bool ts__ca_put(const ts__cu *u, uint32_t first, uint32_t end,
                        bool by_name)
 {
@@ -475,8 +468,9 @@ static bool ts__ca_put(const ts__cu *u, uint32_t first, uint32_t end,
         set.patches = &look;
         set.real = NULL;
         set.count = 1;
-        // We mean dlsym. Of a program that takes its address the real one may
-        // be what the program calls it through: that would come back to us.
+        // Calls to dlsym from our own file are not replaced. If a program takes
+        // the address of dlsym, ts__ca_dlsym_real may itself lead to the
+        // replacement, which would recurse.
         memcpy(&set.spare[3], &look.own, sizeof look.own);
         memcpy(&set.spare[4], &ts__ca_dlsym_real, sizeof ts__ca_dlsym_real);
         ts__patch_files(&set);
@@ -484,13 +478,14 @@ static bool ts__ca_put(const ts__cu *u, uint32_t first, uint32_t end,
     return set.spare[0] || set.spare[1];
 }
 
-// False: there is nothing of CUDA that could be called.
+// Returns false if no function of CUDA can be called.
 static bool ts__ca_calls(const ts__cu *u)
 {
     return ts__ca_put(u, 0, TS__CA_LOOKUPS_AT, true);
 }
 
-// Files that have been loaded since call past us until this look.
+// Replaces functions in files loaded since the last call. Until then their
+// calls are not seen.
 static void ts__cu_look(ts__cu *u)
 {
     if (u != ts__ca_engine) return;
@@ -510,7 +505,8 @@ static void ts__cu_go_standalone(ts__cu *u)
     // release: the table of real functions; pairs with the acquire in
     // ts__ca_begin
     __atomic_store_n(&u->standalone, 1, __ATOMIC_RELEASE);
-    u->loaded = 0; // a file may have been loaded meanwhile: it is looked again
+    // Forces a new search, because a file may have been loaded meanwhile.
+    u->loaded = 0;
 }
 
 #endif // TS__CUPTI_OTHER_PROFILER_H

@@ -35,7 +35,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// A field that the record may not have: then 0.
+// Reads a field; 0 if the record does not have it.
 static inline uint64_t ts__cu_maybe64(const uint8_t *record, uint32_t at)
 {
     return at ? ts__read64(record, at) : 0;
@@ -53,8 +53,8 @@ static uint64_t ts__cu_now_ns(void)
     return ts__clock_now_ns(CLOCK_MONOTONIC_RAW);
 }
 
-// The clock of the vendor's records. 0: unknown, or it is not
-// asked, because it has ended itself or hangs.
+// Returns the time of CUPTI's clock. 0: unknown, or CUPTI is not called because
+// it has failed or hangs.
 static uint64_t ts__cu_vendor_ns(void *user)
 {
     ts__cu *const u = (ts__cu *)user;
@@ -101,13 +101,13 @@ static ts__cu_stream *ts__cu_stream_at(ts__cu *u, uint64_t key)
     return NULL;
 }
 
-// 0 marks a free entry, so numbers count from 1.
+// Adds 1, because 0 marks a free entry.
 static uint64_t ts__cu_stream_key(uint32_t context, uint32_t stream)
 {
     return ((uint64_t)context << 32 | stream) + 1;
 }
 
-// Takes in what a record says about devices, contexts and streams.
+// Stores the properties of devices, contexts and streams from a record.
 static void ts__cu_learn(ts__cu *u, ts__cu_role role, const uint8_t *r)
 {
     const uint16_t *const at = u->at[role];
@@ -131,7 +131,7 @@ static void ts__cu_learn(ts__cu *u, ts__cu_role role, const uint8_t *r)
         if (!c) return;
         c->device = ts__read32(r, at[TS__CU_ON_DEVICE]);
         c->null_stream = ts__read16(r, at[TS__CU_NULL_STREAM]);
-        c->known = 2; // from its own record
+        c->known = 2; // known from its own record
     } else if (role == TS__CU_STREAM) {
         ts__cu_stream *const s = ts__cu_stream_at(
             u, ts__cu_stream_key(ts__read32(r, at[TS__CU_ON_CONTEXT]),
@@ -163,11 +163,11 @@ static uint32_t ts__cu_device_track(ts__cu *u, uint32_t id)
     ts_metadata_int(d->track, "multiprocessors", d->processors);
     ts_metadata_int(d->track, "clock_khz", d->clock_khz);
     ts_metadata_int(d->track, "memory_bandwidth_bytes",
-                    (int64_t)(d->bandwidth * 1000)); // a second
+                    (int64_t)(d->bandwidth * 1000)); // bytes per second
     return d->track;
 }
 
-// device: where it is if its own record did not come.
+// device: used if the context's own record did not come.
 static uint32_t ts__cu_context_track(ts__cu *u, uint32_t id, uint32_t device)
 {
     ts__cu_context *const c = ts__cu_context_at(u, id);
@@ -191,7 +191,8 @@ static __attribute__((noinline)) void
 ts__cu_stream_define(ts__cu *u, ts__cu_stream *s, uint32_t context,
                      uint32_t number, uint32_t device)
 {
-    ts__cu_learn_all(u); // what it is may stand behind its first operation
+    // The stream's record may come after its first operation.
+    ts__cu_learn_all(u);
     const uint32_t track = ts__cu_context_track(u, context, device);
     const ts__cu_context *const c = ts__cu_context_at(u, context);
     if (!track) return;
@@ -205,7 +206,7 @@ ts__cu_stream_define(ts__cu *u, ts__cu_stream *s, uint32_t context,
     s->track = ts_gpu_stream_define(&desc);
 }
 
-// NULL: there are too many, counted.
+// Returns NULL if there are too many streams; its records are counted as lost.
 static __attribute__((noinline)) ts__cu_stream *
 ts__cu_stream_find(ts__cu *u, uint32_t context, uint32_t number,
                    uint32_t device)
@@ -234,8 +235,8 @@ static inline ts__cu_stream *ts__cu_stream_of(ts__cu *u, uint32_t context,
 static void ts__cu_loose_place(ts__cu *u, ts__cu_stream *s,
                                uint32_t correlation);
 
-// Common fields of an operation with times of the device. False: it is
-// counted, not recorded.
+// Reads the common fields of an operation with device times. Returns false if
+// the record is counted as lost.
 static bool ts__cu_timed(ts__cu *u, const uint8_t *r, const uint16_t *at,
                          uint32_t track, bool reported, ts_gpu_op *op)
 {
@@ -255,20 +256,20 @@ static bool ts__cu_timed(ts__cu *u, const uint8_t *r, const uint16_t *at,
                  track, 1);
         return false;
     }
-    // An hour before the session, or in the future: not a time at all.
+    // More than an hour outside the session: the value is no time.
     if (TS__UNLIKELY(op->start + 3600000000000u < u->time.first.ns ||
                      op->end > u->time.last.ns + 3600000000000u)) {
         ts__lose(&u->lost, TS__CU_OUTSIDE, track, 1);
         return false;
     }
     if (TS__UNLIKELY(!known)) {
-        // Those from before the session have no call in it.
+        // Operations from before the session have no call in it.
         const uint32_t first = TS__LOAD(&u->first_correlation);
         if (op->correlation && first && op->correlation >= first)
             ts__lose(&u->lost, TS__CU_ORPHAN, track, 1);
     } else if (TS__UNLIKELY(
                    ts__follow_before(&u->time, op->start + 2000, tick))) {
-        u->early++; // 2 us: how well the two clocks are known
+        u->early++; // 2 us: the precision of the relation between both clocks
     }
     return true;
 }
@@ -300,16 +301,16 @@ ts__cu_launch_define(ts__cu *u, const uint8_t *r, ts__launch *l)
     l->launch = ts_gpu_launch_define(&desc);
 }
 
-// The dictionary's number of a kernel's name and configuration. The name is
-// identified by its address, which is read once: the text is hashed when it is
-// new.
+// Returns the dictionary entry of a kernel's name and configuration. The name
+// is identified by its address; its text is read and hashed only when the entry
+// is new.
 static inline const ts__launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
     const uint32_t grid = at[TS__CU_GRID], block = at[TS__CU_BLOCK];
     const uint32_t cluster = at[TS__CU_CLUSTER];
-    // Composed in registers: pieces written to memory and read as words
-    // would cost 4 ns.
+    // Composed in registers: writing the parts to memory and reading them as
+    // words costs 4 ns.
     const uint64_t key[8] = {
         ts__read64(r, at[TS__CU_NAME]),
         ts__read64(r, grid),
@@ -332,7 +333,8 @@ static inline const ts__launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
     return l;
 }
 
-// Captures read and hash memory on streams of their own.
+// Returns whether the operation is on a stream of Tracesmith's, on which
+// captures read and hash memory.
 static bool ts__cu_is_own(const ts__cu *u, const uint8_t *r, const uint16_t *at)
 {
     const uint32_t count = TS__LOAD(&u->own_count);
@@ -356,7 +358,7 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
     op.kind = TS_EVENT_KERNEL;
     uint64_t tick;
     u->kernels++;
-    if (TS__UNLIKELY(!s)) { // counted; its launch waits no longer
+    if (TS__UNLIKELY(!s)) { // counted as lost; its launch no longer waits
         op.correlation = ts__read32(r, at[TS__CU_CORRELATION]);
         ts__cu_origin_get(u, &op.correlation, true, &op.origin, &tick);
         return;
@@ -369,7 +371,8 @@ static void ts__cu_kernel(ts__cu *u, const uint8_t *r)
         op.u.kernel.graph_node ? ts__cu_maybe32(r, at[TS__CU_GRAPH_ID]) : 0;
     op.queued = ts__read64(r, at[TS__CU_QUEUED]);
     op.submitted = ts__read64(r, at[TS__CU_SUBMITTED]);
-    if (op.queued > op.start) op.queued = 0; // the vendor's own mistakes
+    // Some records contain inconsistent times.
+    if (op.queued > op.start) op.queued = 0;
     if (op.submitted > op.start || op.submitted < op.queued) op.submitted = 0;
     if (TS__UNLIKELY(op.u.kernel.graph_node)) {
         u->of_graphs++;
@@ -387,8 +390,8 @@ static uint32_t ts__cu_memory_kind(uint32_t kind)
     return kind < sizeof ours ? ours[kind] : 0;
 }
 
-// What a record of an operation on a stream begins with. NULL: it is counted,
-// not recorded.
+// Reads the common fields of an operation on a stream. Returns NULL if the
+// record is counted as lost.
 static ts__cu_stream *ts__cu_op_begin(ts__cu *u, const uint8_t *r,
                                       ts__cu_role role, ts_event_kind kind,
                                       ts_gpu_op *op)
@@ -405,7 +408,7 @@ static ts__cu_stream *ts__cu_op_begin(ts__cu *u, const uint8_t *r,
 
 static void ts__cu_copy(ts__cu *u, ts__cu_role role, const uint8_t *r)
 {
-    // By CUpti_ActivityMemcpyKind; arrays lie on the device.
+    // Indexed by CUpti_ActivityMemcpyKind; arrays are in device memory.
     static const uint8_t types[] = { 0, 1, 2, 1, 2, 3, 3, 3, 3, 4, 5 };
     const uint16_t *const at = u->at[role];
     ts_gpu_op op;
@@ -457,8 +460,8 @@ static void ts__cu_graph(ts__cu *u, const uint8_t *r)
 
 /* ==== 4. Events ========================================================== */
 
-// The records of an event are distinguished by a number of each; without it by
-// their correlations, which rise.
+// Event records of one event are distinguished by their sync id, or without it
+// by their correlations, which increase.
 static ts__cu_recorded *ts__cu_recorded_at(ts__cu *u, uint32_t event,
                                            uint64_t sync)
 {
@@ -467,7 +470,7 @@ static ts__cu_recorded *ts__cu_recorded_at(ts__cu *u, uint32_t event,
     const uint64_t hash = key * 0x9E3779B97F4A7C15u >> 40;
     ts__cu_recorded *const e = &u->memory->recorded[hash % TS__CU_RECORDS];
     if (e->key == key) return e;
-    memset(e, 0, sizeof *e); // older events make room
+    memset(e, 0, sizeof *e); // replaces an older event
     e->key = key;
     return e;
 }
@@ -481,7 +484,8 @@ static void ts__cu_recorded_put(ts__cu *u, uint32_t event, uint64_t sync,
     e->correlations[0] = correlation;
 }
 
-// The record that a wait of this correlation is for; 0: not known.
+// Returns the event record that a wait with this correlation waits for; 0:
+// unknown.
 static uint32_t ts__cu_recorded_before(ts__cu *u, uint32_t event, uint64_t sync,
                                        uint32_t correlation)
 {
@@ -492,8 +496,8 @@ static uint32_t ts__cu_recorded_before(ts__cu *u, uint32_t event, uint64_t sync,
     return 0;
 }
 
-// The stream got there when what was before it had ended, but not before the
-// call.
+// Writes an event record or wait. The stream reached it when the operation
+// before it ended, but not before the call.
 static void ts__cu_loose_record(ts__cu *u, ts__cu_stream *s,
                                 const ts__cu_loose *l)
 {
@@ -508,7 +512,7 @@ static void ts__cu_loose_record(ts__cu *u, ts__cu_stream *s,
         ts__cu_origin_get(u, &op.correlation, false, &op.origin, &tick);
     op.start = known ? ts__follow_ns(&u->time, tick) : s->last_end;
     if (op.start < s->last_end) op.start = s->last_end;
-    if (!op.start) { // neither call nor operation: nowhere
+    if (!op.start) { // neither a call nor an operation gives it a time
         ts__lose(&u->lost, TS__CU_UNTIMED, s->track, 1);
         return;
     }
@@ -520,7 +524,7 @@ static void ts__cu_loose_record(ts__cu *u, ts__cu_stream *s,
     if (ts_filter_kind(l->kind)) ts_gpu_op_record(&op);
 }
 
-// Records those of a stream that come before a correlation.
+// Writes those of a stream whose correlation is less than this one.
 static void ts__cu_loose_place(ts__cu *u, ts__cu_stream *s,
                                uint32_t correlation)
 {
@@ -544,7 +548,8 @@ static void ts__cu_loose_keep(ts__cu *u, ts__cu_stream *s,
 {
     uint32_t number = u->loose_free;
     if (!number && u->loose_used == TS__CU_LOOSE) {
-        ts__cu_loose_record(u, s, loose); // too many: as far as known now
+        // The table is full, so it is written with what is known.
+        ts__cu_loose_record(u, s, loose);
         return;
     }
     if (number)
@@ -552,7 +557,7 @@ static void ts__cu_loose_keep(ts__cu *u, ts__cu_stream *s,
     else
         number = ++u->loose_used;
     u->memory->loose[number - 1] = *loose;
-    uint32_t *link = &s->loose; // in the order of the calls
+    uint32_t *link = &s->loose; // sorted in the order of the calls
     while (*link &&
            u->memory->loose[*link - 1].correlation < loose->correlation)
         link = &u->memory->loose[*link - 1].next;
@@ -601,7 +606,8 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     if (type < 1 || type > 4) return;
-    // Captures wait for all streams by a call of their own.
+    // Captures wait for all streams by calls of their own, which are not
+    // recorded.
     op.correlation = ts__read32(r, at[TS__CU_CORRELATION]);
     if (ts__cu_origin_get(u, &op.correlation, false, &op.origin, &tick) &&
         !tick)
@@ -659,7 +665,7 @@ static void ts__cu_memory_event(ts__cu *u, const uint8_t *r)
     if (type != 1 && type != 2) return;
     op.kind = type == 1 ? TS_EVENT_GPU_ALLOC : TS_EVENT_GPU_FREE;
     if (!ts_filter_kind(op.kind)) return;
-    // Pinned memory may belong to no device.
+    // Pinned host memory may belong to no device.
     op.track = context != UINT32_MAX && device < TS__CU_DEVICES
                    ? ts__cu_context_track(u, context, device)
                    : ts__cu_any_context(u);
@@ -680,7 +686,7 @@ static void ts__cu_memory_event(ts__cu *u, const uint8_t *r)
     ts_gpu_op_record(&op);
 }
 
-// A pool is a fact about its device.
+// Records what was done to a memory pool as a fact of its device.
 static void ts__cu_pool_event(ts__cu *u, const uint8_t *r)
 {
     static const char *const done[] = { "?", "created", "destroyed",
@@ -698,8 +704,8 @@ static void ts__cu_pool_event(ts__cu *u, const uint8_t *r)
     ts_metadata_text(track, key, text);
 }
 
-// Time that the driver or the vendor's interface took from the program's
-// threads: a call that was not made.
+// Records time that the driver or CUPTI took from threads of the program, as a
+// call that the program did not make.
 static void ts__cu_overhead(ts__cu *u, const uint8_t *r)
 {
     static const char *const names[] = { "buffer flush",
@@ -768,7 +774,7 @@ static uint8_t *ts__cu_buffer(const ts__cu *u, uint32_t i)
     return u->pool + (size_t)i * TS__CU_STRIDE;
 }
 
-// Calls `take` for each record of a buffer; true: to its end.
+// Calls `take` for each record of a buffer. Returns true if it reached the end.
 static inline bool ts__cu_walk(ts__cu *u, uint32_t i,
                                void (*take)(ts__cu *u, const uint8_t *record))
 {
@@ -778,7 +784,7 @@ static inline bool ts__cu_walk(ts__cu *u, uint32_t i,
                0 &&
            record)
         take(u, record);
-    return result == 12; // CUPTI_ERROR_MAX_LIMIT_REACHED: there is no more
+    return result == 12; // CUPTI_ERROR_MAX_LIMIT_REACHED: no more records
 }
 
 static void ts__cu_learn_from(ts__cu *u, const uint8_t *r)
@@ -794,7 +800,7 @@ static void ts__cu_learn_all(ts__cu *u)
         if (u->batch >> i & 1) ts__cu_walk(u, i, ts__cu_learn_from);
 }
 
-// Memory that may not be there, as text; false: it is not, or no text.
+// Returns whether readable text is at an address.
 static bool ts__cu_readable(uint64_t address)
 {
     char text[64];
@@ -802,17 +808,16 @@ static bool ts__cu_readable(uint64_t address)
     for (size_t i = 0; i < sizeof text; i++) {
         struct iovec from = { (void *)(uintptr_t)(address + i), 1 };
         if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
-            return errno == EPERM || errno == ENOSYS; // cannot tell
+            // The system does not allow the check.
+            return errno == EPERM || errno == ENOSYS;
         if (!text[0]) return i > 0;
         if ((uint8_t)text[0] < 32) return false;
     }
     return true;
 }
 
-/*
-    Whether a kernel's record can be one: what a table with wrong offsets
-    would make of it cannot. Those without times say nothing.
-*/
+// Returns whether a kernel's record is plausible, which it is not if the table
+// has wrong offsets. A record without times decides nothing.
 static bool ts__cu_plausible(const ts__cu *u, const uint8_t *r)
 {
     const uint16_t *const at = u->at[TS__CU_KERNEL];
@@ -851,7 +856,7 @@ static void ts__cu_refuse(ts__cu *u)
     ts_loss_report(0, TS_LOSS_BACKEND, why, 1, u->lost.from, ts_tick_now());
 }
 
-// Decodes buffers whose bits are given. Threads: under `decode`.
+// Decodes the buffers whose bits are set. Threads: holds `decode`.
 static void ts__cu_decode(ts__cu *u, uint32_t buffers)
 {
     const bool refused = u->refused;

@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-// Another profiler was first: what can be had without CUPTI.
+// Starts without CUPTI because another profiler has it.
 static bool ts__cu_open_standalone(ts__cu *u, char *why, size_t room)
 {
     if (u != ts__ca_engine || !ts__ca_calls(u)) return false;
@@ -39,8 +39,8 @@ static bool ts__cu_open_standalone(ts__cu *u, char *why, size_t room)
     return false;
 }
 
-// In this order: the clock and the buffers before the first record, who
-// calls before the first operation.
+// The order matters: clock and buffers before the first record, calls before
+// the first operation.
 static bool ts__cu_open(ts__cu *u, char *why, size_t room)
 {
     if (!ts__cu_subscribe(u, why, room))
@@ -97,7 +97,7 @@ static void ts__cu_flush(ts__cu *u)
     if (ts__cu_forbidden != getpid()) ts__worker_flush(&u->worker);
 }
 
-// Faults of the vendor's version that this session met.
+// Reports the known faults of CUPTI's version that this session has met.
 static void ts__cu_faults(ts__cu *u)
 {
     const uint64_t waits = TS__LOAD(&u->device_waits);
@@ -110,10 +110,11 @@ static void ts__cu_faults(ts__cu *u)
                     "wrong launch from the second session of a process on");
 }
 
-// What the trace should say at the end. Under `decode`.
+// Writes the summary at the end of a session. The caller holds `decode`.
 static void ts__cu_sum_up(ts__cu *u)
 {
-    const uint64_t launches = TS__LOAD(&u->launches); // calls may go on
+    // Read once, because calls may continue.
+    const uint64_t launches = TS__LOAD(&u->launches);
     ts__cu_loose_end(u);
     ts__lose(&u->lost, TS__CU_UNREPORTED, 0,
              launches ? ts__notes_waiting(&u->origins) : 0);
@@ -133,7 +134,7 @@ static void ts__cu_sum_up(ts__cu *u)
     if (launches && !u->kernels && ts_filter_kernels())
         ts__cu_fact(u, "warning", ts__cu_silent);
     else if (u->silent_ns == TS__CU_SILENCE_SAID)
-        ts__cu_fact(u, "warning", "none"); // one came after all
+        ts__cu_fact(u, "warning", "none"); // a kernel was reported after all
     const char *const other = ts__cu_other();
     char text[160];
     snprintf(text, sizeof text,
@@ -145,8 +146,8 @@ static void ts__cu_sum_up(ts__cu *u)
         ts__cu_fact(u, "error", u->error);
 }
 
-// What the vendor gave before it hung. To go from record to record is its
-// business too, and may hang as well.
+// Decodes the buffers that CUPTI delivered before it hung. The function that
+// gets the next record may hang as well.
 static void ts__cu_rescue(void *user)
 {
     ts__cu_decode_all((ts__cu *)user);
@@ -170,7 +171,8 @@ static void ts__cu_stop(ts__cu *u)
     if (u == &ts__cupti) ts__cs_stop(&ts__cu_keep_vendor);
     if (!done) ts__lose(&u->lost, TS__CU_CUT, 0, 1);
     if (!done && !ts__cu_rescued(u)) {
-        ts__losses_report(&u->lost); // the rest is with whom it hangs
+        // The worker that hangs has the remaining records.
+        ts__losses_report(&u->lost);
         return;
     }
     pthread_mutex_lock(&u->decode);

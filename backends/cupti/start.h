@@ -54,8 +54,8 @@ static void ts__cu_at_exit(void)
     TS__STORE(&ts__cu_exiting, true);
 }
 
-// Neither CUDA nor its interfaces work in a child: nothing is called again,
-// and the parent's buffers are left as they are.
+// CUDA and CUPTI do not work in a child process: none of their functions is
+// called again, and the parent's buffers are not touched.
 static void ts__cu_forked(void)
 {
     ts__cu *const engines[] = { &ts__cupti, &ts__mcpti };
@@ -74,7 +74,7 @@ static void ts__cu_forked(void)
 
 static void ts__cu_hooks(void)
 {
-    atexit(ts__cu_at_exit); // it runs before the session's own
+    atexit(ts__cu_at_exit); // runs before the session's own handler
     pthread_atfork(NULL, NULL, ts__cu_forked);
 }
 
@@ -85,8 +85,8 @@ static void *ts__cu_pages(size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
-// Memory of the first start is never freed, because the vendor may write to it
-// at any time. Of the buffers only what is used takes any.
+// The memory is allocated at the first start and never freed, because CUPTI may
+// write to it at any time. Only used pages of the buffers take memory.
 static bool ts__cu_memory_get(ts__cu *u)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -105,12 +105,12 @@ static bool ts__cu_memory_get(ts__cu *u)
            ts__notes_open(&u->moves, TS__CU_MOVING, sizeof(ts__cu_move));
 }
 
-// The state of a session that is about to begin.
+// Resets the state for a session that is about to begin.
 static void ts__cu_reset(ts__cu *u)
 {
     const uint32_t count = ts__cu_desc.buffer_count;
     ts__cu_memory *const m = u->memory;
-    // Late buffers of the session before are not of this one.
+    // Discards buffers of the previous session that came late.
     const uint32_t late = __atomic_exchange_n(&u->full, 0, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < TS__CU_BUFFERS; i++)
         if (late >> i & 1) {
@@ -119,7 +119,7 @@ static void ts__cu_reset(ts__cu *u)
         }
     u->usable = count == 32 ? UINT32_MAX : (1u << count) - 1;
     u->buffer_bytes = ts__cu_desc.buffer_bytes;
-    // The pages that the vendor fills first.
+    // Touches the pages that CUPTI fills first.
     for (uint32_t i = 0; i < 2; i++)
         if ((u->free & u->usable) >> i & 1)
             memset(ts__cu_buffer(u, i), 0, u->buffer_bytes);
@@ -130,7 +130,8 @@ static void ts__cu_reset(ts__cu *u)
     for (uint32_t i = 0; i < TS__CU_STREAMS; i++)
         m->streams[i].loose = 0, m->streams[i].last_end = 0;
     u->loose_free = u->loose_used = 0;
-    if (u->fatal) u->clock_given = false; // it has forgotten that too
+    // The failed CUPTI has lost that state too.
+    if (u->fatal) u->clock_given = false;
     u->first_correlation = u->fatal = u->judged = 0;
     u->launches = u->discarded = u->into_graphs = u->device_waits = 0;
     u->kernels = u->early = u->silent_ns = u->of_graphs = u->device_syncs = 0;
@@ -145,7 +146,7 @@ static void ts__cu_reset(ts__cu *u)
     ts__losses_begin(&u->lost);
 }
 
-// The name of the first function that is needed and not there; NULL: none.
+// Returns the name of the first required function that is missing, or NULL.
 static const char *ts__cu_load(ts__cu_calls *c, const ts__cu_table *table,
                                void *library)
 {
@@ -164,7 +165,7 @@ static const char *ts__cu_result(const ts__cu *u, int result)
     return "no text";
 }
 
-// Finds the library. The fields of its version are those that are read.
+// Finds the library and selects the fields of its version.
 static bool ts__cu_library(ts__cu *u, char *why, size_t room)
 {
     const ts__cu_table *const t = u->table;
@@ -198,17 +199,15 @@ static bool ts__cu_library(ts__cu *u, char *why, size_t room)
     return true;
 }
 
-// Results of a subscription when there is another subscriber.
+// Returns whether a subscription failed because of another subscriber.
 static bool ts__cu_taken(int result)
 {
     return result == 39 || result == 12 || result == 2;
 }
 
-/*
-    The second function names the other subscriber. But a subscriber by it has
-    to call the second ones of all others too, since CUDA 13.2; so it is taken
-    only where there is no first one.
-*/
+// cuptiSubscribe_v2 returns the name of the other subscriber. But since CUDA
+// 13.2 its subscriber must use the _v2 functions everywhere, so it is used only
+// if there is no cuptiSubscribe.
 static int ts__cu_subscribe_by(ts__cu *u, char *other, size_t room)
 {
     ts__cu_subscription how = { sizeof how, "tracesmith", other, room };
@@ -252,11 +251,9 @@ static bool ts__cu_subscribe(ts__cu *u, char *why, size_t room)
     return false;
 }
 
-/*
-    Which clock times the records. Ours is given once in a process: a second
-    time would spoil what is in flight. Some versions give kernels no times
-    with it.
-*/
+// Chooses the clock that times the records. Our clock is set once per process,
+// because setting it again would corrupt records in flight. Some versions
+// report no kernel times with it.
 static void ts__cu_clock_choose(ts__cu *u)
 {
     const ts__cu_table *const t = u->table;
@@ -280,15 +277,16 @@ static void ts__cu_attributes(ts__cu *u)
 {
     uint8_t yes = 1, no = 0;
     size_t size = 1;
-    if (u->call.thread_ids) u->call.thread_ids(1); // those of the system
+    // Use the system's thread ids.
+    if (u->call.thread_ids) u->call.thread_ids(1);
     if (u->call.attribute) {
-        u->call.attribute(5, &size, &yes); // buffers come zeroed
+        u->call.attribute(5, &size, &yes); // CUPTI zeroes the buffers
         size = 1;
-        // One buffer at a time, not one for each thread: their number has a
-        // bound, that of threads has none.
+        // One buffer at a time instead of one per thread, because the number of
+        // buffers is bounded and that of threads is not.
         u->call.attribute(9, &size, &no);
     }
-    // Off again after a session that had it.
+    // Turned off again after a session that had it on.
     if (u->call.latency && (ts__cu_desc.latency || u->latency))
         u->call.latency(ts__cu_desc.latency);
     u->latency = ts__cu_desc.latency;
@@ -303,7 +301,7 @@ static bool ts__cu_kind_requested(ts__cu_role role)
     };
     if (events[role]) return ts_filter_kind((ts_event_kind)events[role]);
     if (role == TS__CU_KERNEL) return ts_filter_kernels();
-    // A whole graph takes the place of its kernels.
+    // The record of a whole graph replaces those of its kernels.
     if (role == TS__CU_GRAPH)
         return ts__cu_desc.whole_graphs &&
                (ts_filter_kernels() || ts_filter_kind(TS_EVENT_GRAPH_LAUNCH));
@@ -321,10 +319,10 @@ static bool ts__cu_kind_requested(ts__cu_role role)
     return true;
 }
 
-// Devices first, so that their records come first. What is there already is to
-// be reported again to a late subscriber; the driver that begins has nothing
-// yet, and must not be queried. Kinds that are refused are reported; without
-// kernels the session fails.
+// Enables the kinds of records, devices first, so that their records come
+// first. A late subscriber requests records of existing objects; while the
+// driver initializes there are none, and it must not be queried. Refused kinds
+// are reported; without kernels the session fails.
 static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 {
     static const char *const names[TS__CU_ROLES] = {
@@ -358,7 +356,7 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
 
 static int (*ts__cu_context_of)(void *stream, void **context);
 
-// The context that a stream belongs to; NULL: unknown.
+// Returns the context of a stream; NULL: unknown.
 static void *ts__cu_stream_context(void *stream)
 {
     void *context = NULL;

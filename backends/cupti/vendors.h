@@ -29,18 +29,18 @@
 
 /* ==== 1. Tables ========================================================== */
 
-// What a record is about, and what it can hold. Not every role has all.
+// The kinds of records, and their fields. Not every kind has all fields.
 typedef enum ts__cu_role {
-    TS__CU_NONE, // not asked for
+    TS__CU_NONE, // not requested
     TS__CU_KERNEL,
     TS__CU_MEMCPY,
-    TS__CU_PEER, // a copy between two devices
+    TS__CU_PEER, // copy between two devices
     TS__CU_MEMSET,
     TS__CU_SYNC,
-    TS__CU_EVENT, // an event was recorded
+    TS__CU_EVENT, // event record
     TS__CU_MEMORY,
     TS__CU_POOL,
-    TS__CU_GRAPH, // a whole graph ran
+    TS__CU_GRAPH, // launch of a whole graph
     TS__CU_OVERHEAD,
     TS__CU_DEVICE,
     TS__CU_CONTEXT,
@@ -48,7 +48,7 @@ typedef enum ts__cu_role {
     TS__CU_ROLES
 } ts__cu_role;
 
-typedef enum ts__cu_field { // u32 unless it says otherwise
+typedef enum ts__cu_field { // u32 unless noted otherwise
     TS__CU_START,           // u64
     TS__CU_END,             // u64
     TS__CU_ON_DEVICE,
@@ -67,19 +67,19 @@ typedef enum ts__cu_field { // u32 unless it says otherwise
     TS__CU_SUBMITTED,  // u64
     TS__CU_GRAPH_NODE, // u64
     TS__CU_GRAPH_ID,
-    TS__CU_TYPE,      // u8 of a copy
+    TS__CU_TYPE,      // u8, kind of a copy
     TS__CU_FROM_KIND, // u8
     TS__CU_TO_KIND,   // u8
     TS__CU_SIZE,      // u64
     TS__CU_VALUE,
     TS__CU_TO_DEVICE,
     TS__CU_EVENT_ID,
-    TS__CU_EVENT_SYNC, // u64: of one record of an event and its waits
+    TS__CU_EVENT_SYNC, // u64: identifies one event record and its waits
     TS__CU_ADDRESS,    // u64
     TS__CU_IN_POOL,    // u64
     TS__CU_MEMORY_KIND,
     TS__CU_THREAD,
-    TS__CU_THREAD_KIND, // 2: TS__CU_THREAD is one
+    TS__CU_THREAD_KIND, // 2: TS__CU_THREAD is valid
     TS__CU_PRIORITY,
     TS__CU_FLAGS,
     TS__CU_NULL_STREAM, // u16
@@ -92,41 +92,39 @@ typedef enum ts__cu_field { // u32 unless it says otherwise
 } ts__cu_field;
 
 typedef enum ts__cu_clock {
-    TS__CU_CLOCK_OURS,   // takes a function of ours that returns the time
+    TS__CU_CLOCK_OURS,   // can take a function of ours that returns the time
     TS__CU_CLOCK_SAMPLED // has a function that returns its time
 } ts__cu_clock;
 
-typedef struct ts__cu_since { // a field that older versions do not have
+typedef struct ts__cu_since { // a field that older versions lack
     uint32_t version;
     uint8_t role, field;
 } ts__cu_since;
 
-/*
-    All that the engine must know of a vendor. Offsets are those of the
-    smallest version of a record that has the field: vendors only ever append
-    (0: the record has no such field). An offset that is wrong would make
-    garbage of a trace, so the first records are looked at before any is
-    believed, see ts__cu_plausible.
-*/
+// Everything that the engine needs about a vendor. Offsets are those of the
+// smallest version of a record that has the field, because vendors only append
+// fields (0: the record has no such field). Wrong offsets would fill the trace
+// with garbage, so the first records are checked; see ts__cu_plausible.
 typedef struct ts__cu_table {
-    const char *name;             // of the backend
-    const char *product;          // as people call it
-    const char *prefix;           // of its functions
-    const char *library;          // its file's name begins so
-    const char *const *names;     // to try with dlopen
-    const char *runtime, *driver; // names of their functions begin so
-    bool arguments;               // calls come with those that CUDA's have
-    uint32_t oldest;              // version that is known to work
-    ts__cu_clock clock;           // if it has what that needs
-    uint32_t clock_bad[2];        // versions that give kernels no times
-                                  // when the clock is ours: from, before
-    uint32_t deaf[2];             // those without records of waits for a
-                                  // device, and where kernels must not be
-                                  // disabled: that may never come back
-    uint32_t graphs_bad;          // before it, launches of graphs may have
-                                  // wrong numbers from the second session on
-    const ts__cu_since *since;    // ends with a version 0
-    uint8_t kinds[TS__CU_ROLES];  // vendor's numbers, 0: has none
+    const char *name;             // name of the backend
+    const char *product;          // name of the product
+    const char *prefix;           // prefix of its functions
+    const char *library;          // begin of the library's file name
+    const char *const *names;     // file names to pass to dlopen
+    const char *runtime, *driver; // prefixes of the function names of both APIs
+    bool arguments;               // callbacks pass arguments as CUDA's do
+    uint32_t oldest;              // oldest version known to work
+    ts__cu_clock clock;           // used if its function is available
+    // Versions that report no kernel times with our clock: from, before.
+    uint32_t clock_bad[2];
+    // Versions without records of device synchronization, and in which
+    // disabling kernel records may never return: from, before.
+    uint32_t deaf[2];
+    // Before this version, records of graph launches may have wrong ids from
+    // the second session on.
+    uint32_t graphs_bad;
+    const ts__cu_since *since;   // ends with version 0
+    uint8_t kinds[TS__CU_ROLES]; // the vendor's kind numbers, 0: none
     uint16_t at[TS__CU_ROLES][TS__CU_FIELDS];
 } ts__cu_table;
 
@@ -196,7 +194,8 @@ static const ts__cu_table ts__cupti_table = {
     .deaf = { 130000, 130001 },  // 13.0, before its Update 1
     .graphs_bad = 130101,        // 13.1 Update 1
     .since = ts__cupti_since,
-    .kinds = { [TS__CU_KERNEL] = 10, // CONCURRENT_KERNEL; 3 would serialise
+    // CONCURRENT_KERNEL; KERNEL (3) would serialize kernels.
+    .kinds = { [TS__CU_KERNEL] = 10,
                [TS__CU_MEMCPY] = 1,
                [TS__CU_PEER] = 22,
                [TS__CU_MEMSET] = 2,
@@ -278,11 +277,9 @@ static const ts__cu_table ts__cupti_table = {
     },
 };
 
-/*
-    MetaX: CUPTI of CUDA 9 under other names. No header of it was at hand:
-    functions, kinds and records are those that programs use which were ported
-    to it, and nothing of a record beyond them is read.
-*/
+// MetaX: CUPTI of CUDA 9 under other names. Its headers were not available. The
+// functions, kinds and records are those used by programs that were ported to
+// it; no other fields are read.
 static const ts__cu_since ts__mcpti_since[] = { { 0, 0, 0 } };
 static const char *const ts__mcpti_names[] = { "libmcpti.so", NULL };
 
@@ -309,7 +306,7 @@ static const ts__cu_table ts__mcpti_table = {
 
 /* ==== 2. Library ========================================================= */
 
-// Its functions, by what follows the prefix. 0 is success everywhere.
+// The library's functions, named by what follows the prefix. 0 is success.
 typedef void (*ts__cu_requested)(uint8_t **buffer, size_t *size, size_t *count);
 typedef void (*ts__cu_completed)(void *context, uint32_t stream,
                                  uint8_t *buffer, size_t size, size_t valid);
@@ -380,7 +377,8 @@ static const char *const ts__cu_call_names[] = {
     NULL
 };
 
-// Where Python's packages and toolkits keep it, seen from the runtime.
+// Looks where Python packages and toolkits install the library, relative to the
+// runtime.
 static void *ts__cu_next_to_runtime(const ts__cu_table *table)
 {
     static const char *const places[] = { "/", "/../../cuda_cupti/lib/",
@@ -411,32 +409,34 @@ static void *ts__cu_find(const ts__cu_table *table)
 
 enum {
     TS__CU_BUFFERS = 32,
-    TS__CU_STRIDE = 16 << 20,   // from one buffer to the next
+    TS__CU_STRIDE = 16 << 20,   // bytes from one buffer to the next
     TS__CU_DISCARD = 256 << 10, // bytes
-    TS__CU_ORIGINS = 1 << 18,   // calls whose operations may still come
-    TS__CU_MOVING = 1 << 16,    // the same of copies and memsets
-    TS__CU_NODES = 1 << 16,     // of graphs, with the stack of their creation:
-                                // the latest, nearly
+    TS__CU_ORIGINS = 1 << 18,   // calls whose operations may still be reported
+    // Copies and memsets whose operations may still be reported.
+    TS__CU_MOVING = 1 << 16,
+    // Recent graph nodes with the stack of their creation.
+    TS__CU_NODES = 1 << 16,
     TS__CU_LAUNCHES = 1 << 12,
     TS__CU_STREAMS = 1 << 12,
     TS__CU_CONTEXTS = 1 << 10,
     TS__CU_DEVICES = 64,
-    TS__CU_RECENT = 16, // streams that are found without a search
+    TS__CU_RECENT = 16, // streams found without a search
     TS__CU_LOOSE = 1 << 12,
-    TS__CU_RECORDS = 1 << 12, // events, by what distinguishes their records
-    TS__CU_IDS = 1024,        // functions of a domain
+    TS__CU_RECORDS = 1 << 12, // event records, hashed by their id
+    TS__CU_IDS = 1024,        // function ids per domain
     TS__CU_THREADS = 1 << 10
 };
 
-// Who made a call, by its correlation: kept until as many calls came after it.
-// Written by the caller, read by the worker.
-typedef struct ts__cu_origin {         // in words, as notes are
-    uint64_t thread_site, stack_outer; // outer: the runtime's call that it is
-                                       // made by, 0: the program itself
-    uint64_t tick;                     // when the call began
+// The origin of a call, by its correlation; kept until as many later calls were
+// made. Written by the caller, read by the worker.
+typedef struct ts__cu_origin { // words, as notes consist of words
+    // outer: correlation of the runtime call that makes this call, 0: none.
+    uint64_t thread_site, stack_outer;
+    uint64_t tick; // when the call began
 } ts__cu_origin;
 
-// Addresses of a copy or a set, by its correlation; as the arguments begin.
+// Addresses of a copy or memset, by its correlation; laid out like the
+// arguments.
 typedef struct ts__cu_move {
     uint64_t to, from;
 } ts__cu_move;
@@ -449,10 +449,10 @@ typedef struct ts__cu_node {
 typedef struct ts__cu_stream {
     uint64_t key; // context << 32 | number, 0: free
     uint32_t track;
-    uint32_t flags, loose; // head of its list + 1
+    uint32_t flags, loose; // loose: head of its list + 1
     int32_t priority;
-    uint64_t last_end; // of its operations so far
-    const char *name;  // that the program gave it (NULL: none)
+    uint64_t last_end; // end of the latest operation so far
+    const char *name;  // name given by the program (NULL: none)
 } ts__cu_stream;
 
 typedef struct ts__cu_context {
@@ -466,25 +466,25 @@ typedef struct ts__cu_device {
     uint64_t memory, bandwidth;
 } ts__cu_device;
 
-// A record of an event or a wait for one. The vendor reports the time of the
-// call; where the stream was by then shows when a later operation comes.
+// An event record or event wait. CUPTI reports the time of the call; the
+// position in the stream is known when a later operation is reported.
 typedef struct ts__cu_loose {
     ts_event_kind kind;
-    uint32_t next; // + 1
+    uint32_t next; // position + 1
     uint32_t correlation, event;
     uint64_t sync;
 } ts__cu_loose;
 
 typedef struct ts__cu_recorded {
     uint64_t key;
-    uint32_t correlations[4]; // the last ones, latest first
+    uint32_t correlations[4]; // the last four, latest first
 } ts__cu_recorded;
 
-typedef struct ts__cu_thread { // a thread that called
+typedef struct ts__cu_thread { // a thread that made calls
     uint32_t id, track;
 } ts__cu_thread;
 
-typedef enum ts__cu_cause { // why something is not in the trace
+typedef enum ts__cu_cause { // why records are missing
     TS__CU_UNTIMED,
     TS__CU_REVERSED,
     TS__CU_UNFINISHED,
@@ -520,11 +520,12 @@ static const char *const ts__cu_texts[TS__CU_CAUSES + 1] = {
     NULL
 };
 
-// What is allocated at the first start, zeroed, and never freed.
+// Allocated and zeroed at the first start; never freed.
 typedef struct ts__cu_memory {
     ts__cu_node nodes[TS__CU_NODES];
-    ts__launch launches[TS__CU_LAUNCHES]; // epoch: of the modules, whose
-                                          // names may be others by now
+    // epoch: number of module unloads, after which a name's address may hold
+    // another name.
+    ts__launch launches[TS__CU_LAUNCHES];
     ts__cu_stream streams[TS__CU_STREAMS];
     ts__cu_context contexts[TS__CU_CONTEXTS];
     ts__cu_device devices[TS__CU_DEVICES];
@@ -540,67 +541,70 @@ typedef struct ts__cu {
     ts__cu_calls call;
     uint32_t version;
     uint8_t roles[64];
-    uint16_t at[TS__CU_ROLES][TS__CU_FIELDS]; // of this version
+    uint16_t at[TS__CU_ROLES][TS__CU_FIELDS]; // offsets for this version
     char path[PATH_MAX];
     void *subscriber;
     ts__cu_memory *memory;
     uint32_t kinds_on[TS__CU_ROLES];
     // Calls.
-    uint32_t on;         // callbacks report; the number of the session
-    uint32_t generation; // counts sessions
-    uint32_t epoch;      // counts modules that were unloaded
+    uint32_t on;         // number of the session while callbacks report, else 0
+    uint32_t generation; // number of sessions so far
+    uint32_t epoch;      // number of modules unloaded so far
     uint32_t first_correlation;
     uint32_t fatal;
-    uint32_t standalone;      // another profiler has it: calls come without it
-    uint32_t yield;           // it is to be given up
-    uint32_t heard;           // a call has come so
-    uint32_t contended;       // somebody was refused, and that was said
-    uint64_t loaded;          // files, at the last look at them
-    char owner[64];           // the other one, if it was first
+    // Another profiler has CUPTI, and calls are recorded without it.
+    uint32_t standalone;
+    uint32_t yield;     // CUPTI is to be given up to another profiler
+    uint32_t heard;     // a call was recorded without CUPTI
+    uint32_t contended; // another profiler was refused, which was reported
+    uint64_t loaded;    // number of loaded files at the last search
+    char owner[64];     // the other profiler, if it was first
     ts__notes origins, moves; // ts__cu_origin, ts__cu_move
     uint64_t launches, into_graphs, device_waits;
     uint8_t rules[3][TS__CU_IDS];  // by domain
-    uint8_t keep[TS__CU_IDS];      // of the driver: ts__cs_rule_of
-    bool keeps;                    // any of them
-    uint32_t names[3][TS__CU_IDS]; // of functions
+    uint8_t keep[TS__CU_IDS];      // for driver functions: ts__cs_rule_of
+    bool keeps;                    // some entry of `keep` is set
+    uint32_t names[3][TS__CU_IDS]; // dictionary codes of function names
     // Buffers.
     uint8_t *pool, *discard;
     uint32_t buffer_bytes;
-    uint32_t free, full; // bits; the others are with the vendor
-    uint32_t usable;     // bits of those that it may have
+    uint32_t free, full; // bits; the other buffers are with CUPTI
+    uint32_t usable;     // bits of the buffers that CUPTI may get
     size_t valid[TS__CU_BUFFERS];
     uint64_t discarded; // bytes
-    // The worker, and another for when it hangs.
+    // The worker, and one that decodes if the worker hangs.
     ts__worker worker, rescue;
     bool exiting;
     pthread_mutex_t decode;
-    // Records; under `decode`.
-    uint64_t own[256]; // keys of streams that nobody is to hear of: of contexts
-                       // whose records may still come
+    // Decoding; the fields below are protected by `decode`.
+    uint64_t own[256];
     uint32_t own_count;
-    uint32_t stuck; // a call has waited in vain for records to be decoded
+    uint32_t stuck; // a call timed out while it waited for the decoder
     ts__follower time;
-    uint32_t clocks[2]; // trace's numbers: the vendor's, ours
-    bool clock_given;   // once in a process
-    bool latency;       // it was requested to stamp it
-    uint32_t judged;    // kernels' records, whether they are plausible
-    bool refused;       // they are not
-    uint32_t batch;     // buffers that are still to be decoded
-    bool learned;       // what they say of streams is known
+    uint32_t clocks[2]; // clock numbers in the trace: CUPTI's and ours
+    bool clock_given;   // our clock was set, once per process
+    bool latency;       // latency timestamps were requested
+    uint32_t judged;    // number of kernel records checked for plausibility
+    bool refused;       // they were not plausible
+    uint32_t batch;     // buffers still to be decoded
+    bool learned;       // the streams' records of this batch were read
     ts__cu_stream *recent[TS__CU_RECENT];
     uint64_t kernels, early, of_graphs, device_syncs;
-    uint64_t silent_ns;   // since when launches have no kernels, 0: they have
-    uint32_t patience_ms; // with that (10000)
-    char error[256];      // that the vendor ended with
+    // Time since which launches have no kernels, 0: they have.
+    uint64_t silent_ns;
+    uint32_t patience_ms; // how long that is tolerated (10000)
+    char error[256];      // the error with which CUPTI failed
     uint32_t loose_free, loose_used;
     ts__losses lost;
 } ts__cu;
 
 static ts_cupti_desc ts__cu_desc; // with the defaults filled in
 
-static bool ts__cu_exiting;           // exit() runs: libraries may be gone
-static TS__TLS bool ts__cu_injecting; // the driver begins, on this thread
-static pid_t ts__cu_forbidden; // not 0: a parent used it, this process cannot
+static bool ts__cu_exiting; // exit() runs, so libraries may already be unloaded
+// The driver is being initialized on this thread.
+static TS__TLS bool ts__cu_injecting;
+// Not 0: the parent process that used CUPTI, so this process cannot.
+static pid_t ts__cu_forbidden;
 
 static void ts__cu_fact_int(const ts__cu *u, const char *key, uint64_t value)
 {

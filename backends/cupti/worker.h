@@ -26,8 +26,9 @@ static const char ts__cu_unheard[] =
     "beside the other profiler no call of CUDA was seen: those of a runtime "
     "that is linked statically cannot be";
 
-// Of many launches no kernel has come for long: the trace says so now, as the
-// end of this process may never come. Under `decode`.
+// Reports in the trace that many launches have had no kernel records for a long
+// time. Done at once, because the process may not end regularly. The caller
+// holds `decode`.
 static void ts__cu_silence(ts__cu *u)
 {
     enum { MANY = 100, PATIENCE_MS = 10000 };
@@ -58,8 +59,8 @@ static void ts__cu_decode_all(ts__cu *u)
     pthread_mutex_unlock(&u->decode);
 }
 
-// False: the vendor took so long that the session no longer waits for this
-// worker.
+// Flushes CUPTI's buffers. Returns false if CUPTI took so long that the session
+// abandoned this worker.
 static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
 {
     const bool ours = !TS__LOAD(&u->fatal) && !TS__LOAD(&u->standalone);
@@ -74,7 +75,7 @@ static bool ts__cu_fetch(ts__cu *u, uint32_t flags)
     return true;
 }
 
-// Whether the version is one without records of waits for a device.
+// Returns whether this version lacks records of device synchronization.
 static bool ts__cu_is_deaf(const ts__cu *u)
 {
     return u->version >= u->table->deaf[0] && u->version < u->table->deaf[1];
@@ -82,7 +83,7 @@ static bool ts__cu_is_deaf(const ts__cu *u)
 
 static void ts__cu_let_go(ts__cu *u)
 {
-    // After an error that it did not survive it has let go by itself.
+    // After a fatal error CUPTI has already unsubscribed.
     const bool there = !TS__LOAD(&u->fatal);
     for (uint32_t i = 0; i < TS__CU_ROLES; i++)
         if (there && u->kinds_on[i] &&
@@ -99,13 +100,12 @@ static uint64_t ts__cu_realtime_ns(void)
     return ts__clock_now_ns(CLOCK_REALTIME);
 }
 
-// Another profiler gets it as we found it, with the clock that is its own.
-// What still runs is reported without an end.
+// Gives CUPTI up to another profiler, with its default clock set again.
+// Operations in flight are reported without an end.
 static void ts__cu_yield(ts__cu *u)
 {
     if (!ts__cu_fetch(u, 0) || !ts__cu_fetch(u, 1)) return;
-    // A launch between the two has a call, and is lost: its kernel is not
-    // reported.
+    // A launch between these two steps has a call, but its kernel is lost.
     ts__ca_calls(u);
     ts__cu_go_standalone(u);
     ts__cu_let_go(u);
@@ -132,9 +132,10 @@ static bool ts__cu_work_more(void *user)
     return true;
 }
 
-// What is complete, then what is not: an operation that still runs comes
-// without an end. At exit the library may be half gone: nothing is undone. If
-// nobody waits any more it lets go: no session begins before that.
+// Delivers complete records, then incomplete ones: an operation that still runs
+// has no end. At exit nothing is undone, because libraries may be partly
+// unloaded. If nobody waits any more, CUPTI is released, and no session begins
+// before that.
 static void ts__cu_work_finish(void *user)
 {
     ts__cu *const u = (ts__cu *)user;
