@@ -1,5 +1,5 @@
 /*
-    import.h - an import while it runs and when it is done
+    import.h - the handle of an import
 */
 #ifndef TS_TOOLS_API_IMPORT_H
 #define TS_TOOLS_API_IMPORT_H
@@ -10,14 +10,14 @@
 
 struct ts_import {
     import_outputs outputs;
-    ts_import_output *written;  // of each
-    ts_named_count *counts;     // of all tallies
-    const ts_import_desc *desc; // while the call lasts
+    ts_import_output *written;  // one for each output
+    ts_named_count *counts;     // of all tallies, one array
+    const ts_import_desc *desc; // valid during the call only
     bool verbose;
     size_t sources, unknown, failed, cut, left_out;
-    char *unknown_name; // of the last one
-    bool is_sbt;        // it is
-    bool is_database;   // of SQLite
+    char *unknown_name; // path of the last unknown file
+    bool is_sbt;        // the unknown file is a trace
+    bool is_database;   // the unknown file is an SQLite database
 };
 
 #endif // TS_TOOLS_API_IMPORT_H

@@ -1,5 +1,5 @@
 /*
-    cli.h - the manners that all tools share
+    cli.h - what all tools share
 
     Options and help, messages and exit codes, number formats, JSON, the
     terminal, opening a trace. The code is in tools/cli/. Include it before
@@ -31,10 +31,12 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /*
     `name` is as --help shows it: "--json", "--from TIME", "-o, --output FILE".
-    An option with `text`, `number` or `time_ns` takes a value and puts it
-    there; `flag`, allowed beside these, becomes true when the option is given.
-    "--name[=VALUE]" needs none: then the flag alone is set.
-    With `list` it may be given several times and each value is kept.
+    An option with `text`, `number` or `time_ns` takes a value and stores it
+    there. `flag`, which may be combined with them, becomes true when the option
+    is given.
+    The value of "--name[=VALUE]" is optional: without it only `flag` is set.
+    An option with `list` may be given several times; `list` receives every
+    value.
 */
 enum { CLI_LIST_MOST = 64 };
 typedef struct cli_list {
@@ -56,63 +58,67 @@ typedef struct cli_tool {
     const char *usage;         // "[options] FILE"
     const char *about;         // what it does, one sentence or more lines
     const cli_option *options; // ends with { 0 }
-    bool command; // the first operand is a command: what follows is its own
+    bool command; // parsing ends at the first operand, which is a command
 } cli_tool;
 
 /*
-    Takes the options out of argv: argv[1] to argv[*argc - 1] are what is left,
-    "-" among it. Adds --help and --version. Ends the process for these two
-    and, with CLI_USAGE, for wrong usage.
+    Parses the options and removes them from argv: argv[1] to argv[*argc - 1]
+    are the operands ("-" is one). Adds --help and --version, which print and
+    end the process. Wrong usage ends it with CLI_USAGE.
 */
 void cli_parse(const cli_tool *tool, int *argc, char **argv);
 
 // Prints a short usage to stderr; returns CLI_USAGE.
 int cli_usage(const cli_tool *tool);
 
-// "TOOL: FILE: message" on stderr, on one line whatever names are in it; `file`
-// may be NULL. In a call of the library: for its observer, see context.h.
+// Prints "TOOL: FILE: message" to stderr, on one line even if a name contains
+// line breaks. `file` may be NULL. In a call of the library the message goes to
+// its observer: see context.h.
 __attribute__((format(printf, 3, 4))) void
 cli_error(const cli_tool *tool, const char *file, const char *format, ...);
-// The same of the reason why a call fails. Returns false.
+// Like cli_error; the message is the reason why the tool or the call of the
+// library fails, with `result`. Returns false.
 __attribute__((format(printf, 4, 5))) bool cli_fail(const cli_tool *tool,
                                                     ts_result result,
                                                     const char *file,
                                                     const char *format, ...);
 bool cli_out_of_memory(const cli_tool *tool); // likewise
-// What to do about the failure before.
+// Prints what the user can do about the failure that was reported before.
 __attribute__((format(printf, 2, 3))) void cli_hint(const cli_tool *tool,
                                                     const char *format, ...);
 
-// Such a message in parts: begin it, print the rest, which may have several
-// lines, to what that returns, and end it as one of the three.
+// A message in parts: cli_error_begin returns the stream for the rest of the
+// text, which may have several lines; one of the three *_end functions ends it
+// as an error, a failure or a hint.
 FILE *cli_error_begin(const cli_tool *tool, const char *file);
 void cli_error_end(void);
 bool cli_fail_end(ts_result result); // returns false
 void cli_hint_end(void);
 
-// What a failed call of the system comes to.
+// Converts an errno value to a result.
 ts_result cli_errno_result(int number);
 
-// stdout; in a call of the library: what its results are written to.
+// Returns stdout; in a call of the library, the stream for its results.
 FILE *cli_stdout(void);
 __attribute__((format(printf, 1, 2))) void cli_print(const char *format, ...);
 
-// Flushes stdout. Returns `code`, or CLI_FAILED when output was lost, which
-// it says. The last thing that main does.
+// Flushes stdout. Returns `code`; if output was lost, reports it and returns
+// CLI_FAILED. main calls it last.
 int cli_finish(const cli_tool *tool, int code);
 
-// "1.5ms", "20us", "-3s", "100ns", "0" to nanoseconds, exactly. False if it
-// is no time.
+// Parses a time such as "1.5ms", "20us", "-3s", "100ns" or "0" into exact
+// nanoseconds. False if the text is not a time.
 bool cli_parse_time(const char *text, int64_t *ns);
 
-// "64MiB", "1.5GB", "4096" to bytes. False if it is no size.
+// Parses a size such as "64MiB", "1.5GB" or "4096" into bytes. False if the
+// text is not a size.
 bool cli_parse_bytes(const char *text, uint64_t *size);
 
 /*
-    What LIST and REGEX mean in every tool. A list has patterns of whole names,
-    in which * stands for anything. A regular expression (POSIX, extended)
-    matches a part of a name, as it was recorded or, of a mangled one, as
-    reports show it; ^ and $ are the ends.
+    The meaning of LIST and REGEX in every tool. A list consists of patterns
+    that match whole names; * stands for any characters. A regular expression
+    (POSIX, extended) matches any part of a name as it was recorded; a mangled
+    name also matches in its demangled form. ^ and $ match the ends.
 */
 // Whether `pattern` matches all of `text`; * stands for anything.
 bool cli_matches(const char *pattern, size_t pattern_size, const char *text,
@@ -121,114 +127,121 @@ bool cli_matches(const char *pattern, size_t pattern_size, const char *text,
 // which * stands for any characters.
 bool cli_list_has(const char *list, const char *name, size_t size);
 
-// The nearest of the names that a mistyped word may have meant. Start with
-// { .word = word } and try each name; name stays NULL where none is near.
+// Finds the known name that is most similar to a mistyped word. Start with
+// { .word = word } and call cli_near_try for each name; `name` remains NULL if
+// no name is similar.
 typedef struct cli_near {
     const char *word, *name;
-    size_t size, far; // of the name; how many letters differ
+    size_t size, far; // length of `name`; number of differing letters
 } cli_near;
 void cli_near_try(cli_near *near, const char *name, size_t size);
 
 /* ==== 2. Text ============================================================ */
 
-typedef struct cli_text { // for use within an argument list: cli_time(ns).s
+typedef struct cli_text { // returned by value: printf("%s", cli_time(ns).s)
     char s[48];
 } cli_text;
 
-// False: it is no expression, `why` says what is wrong. Free: regfree.
+// Compiles a regular expression. False if it is invalid; `why` receives the
+// reason. Free with regfree.
 bool cli_regex_open(regex_t *regex, const char *text, size_t size,
                     cli_text *why);
 bool cli_regex_matches(const regex_t *regex, ts_text name);
 
-// As printf; cut at 47 bytes.
+// Formats as printf does; the text is cut at 47 bytes.
 __attribute__((format(printf, 1, 2))) cli_text cli_format(const char *format,
                                                           ...);
 cli_text cli_count(uint64_t count); // 1,234,567
-// "1 record is", "2,000 records are": a count and the words that go with it.
+// A count with its singular or plural words: "1 record is", "2,000 records
+// are".
 cli_text cli_counted(uint64_t count, const char *one, const char *more);
 cli_text cli_bytes(uint64_t size); // 1.50 MiB
 /*
-    Durations and moments, everywhere the same: a number, a space, a unit. What
-    is to be typed, an option's value, has no space. A moment has so many
-    decimals that it can be found again; what is behind them is cut off.
+    All tools print durations and moments as a number, a space and a unit; the
+    values of options are typed without the space. A moment is printed with
+    `digits` decimals, and truncated rather than rounded, so that it can be
+    looked up in the trace.
 */
 cli_text cli_time(int64_t ns);               // 1.500 ms
 cli_text cli_short_time(int64_t ns);         // 1.50 ms, at most 7 columns
 cli_text cli_moment(int64_t ns, int digits); // 0.001500 s
-cli_text cli_real(double value);             // 1.5, six digits that count
+cli_text cli_real(double value);             // 1.5, six significant digits
 cli_text cli_percent(double share);          // share 1.0 is "100.0 %"
-// How far something moved: "+1.5 %", "-0.25 %". What rounds to nothing has no
-// sign: "0.0 %".
+// A relative change with its sign: "+1.5 %", "-0.25 %". A change that rounds to
+// zero has no sign: "0.0 %".
 cli_text cli_change(double share, int digits);
 // "2026-11-21 14:03:07.123456789 UTC"
 cli_text cli_date(uint64_t realtime_ns);
 
-// Decodes one character; *code is U+FFFD for a byte that is no UTF-8.
-// Returns the bytes taken, 0 at the end.
+// Decodes one character; *code is U+FFFD for a byte that is not valid UTF-8.
+// Returns the number of bytes consumed, 0 at the end of the text.
 size_t cli_utf8(const char *text, size_t size, uint32_t *code);
 
-// Whether a character steers what shows it: controls of terminals, and those
-// that turn the direction of text, by which a name could read as another.
+// Whether a character is a terminal control or changes the direction of text
+// (with which a name could be made to look like another one).
 bool cli_is_control(uint32_t code);
-// Prints a text with such characters and invalid UTF-8 made harmless.
+// Prints a text; control characters and invalid UTF-8 are replaced.
 void cli_put_text(FILE *out, const char *text, size_t size);
-// The same of a path: "-" is "standard input".
+// Prints a path like cli_put_text; "-" becomes "standard input".
 void cli_put_path(FILE *out, const char *path);
-// The same as one word of a command, quoted for the shell where it must be.
+// Prints one word of a command line, quoted for the shell if necessary.
 void cli_put_word(FILE *out, const char *word);
-// Columns that a character takes on a terminal: 0 for what combines with the
-// one before, 2 for the wide ones of East Asia; of a whole text; the bytes of
-// what fits into so many.
+// The number of terminal columns of a character: 0 for a combining character, 2
+// for a wide one of East Asia.
 uint32_t cli_code_columns(uint32_t code);
+// The number of terminal columns of a text.
 uint32_t cli_columns(const char *text, size_t size);
+// The number of bytes of the longest prefix that fits into `columns` columns.
 size_t cli_columns_fit(const char *text, size_t size, uint32_t columns);
-// As cli_put_text, cut or padded to a number of columns.
+// Prints like cli_put_text, cut or padded to `width` columns.
 void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width);
 /*
-    Words in lines of `width` columns, all but the first with an indentation;
-    `first`: the columns that its first line has already, a word if these are
-    more than the indentation. A number and its unit stay on one line. Ends
-    with a line break.
+    Prints a text as lines of at most `width` columns; all lines but the first
+    are indented by `indent`. `first` is the number of columns already printed
+    on the first line; if it exceeds `indent`, a word has been printed there. A
+    number and its unit are not separated. Ends with a line break.
 */
 void cli_put_wrapped(FILE *out, ts_text text, uint32_t indent, uint32_t first,
                      uint32_t width);
-// A text cut to a number of columns, to be freed: its start and its end with
-// dots (NULL: what the terminal can show) between them. NULL without memory.
+// Returns a copy of a text cut to `width` columns: its start, `dots` (NULL: an
+// ellipsis that the terminal can show) and its end. Free with free(). NULL
+// without memory.
 char *cli_cut(const char *text, size_t size, uint32_t width, const char *dots);
 /*
-    The names in one column of a table, cut to a number of columns so that no
-    two that differ look alike: `count` texts, NULL for what fits as it is. Of a
-    function what is left out first is where it is from, and its parameters.
-    Free: cli_cuts_free. NULL without memory.
+    Shortens the `count` names of one table column to `width` columns so that
+    different names still look different. A result is NULL for a name that fits
+    unchanged. Of a function's name, the namespace and the parameters are left
+    out first. Free with cli_cuts_free. NULL without memory.
 */
 char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
                      const char *dots);
-// The same of texts of any sort: nothing is left out but for the dots.
+// Like cli_cut_names for texts that are not names: each is only cut, with dots.
 char **cli_cut_texts(const ts_text *texts, size_t count, uint32_t width,
                      const char *dots);
 void cli_cuts_free(char **cuts, size_t count);
 
-// A name of C++ or Rust as people read it, to be freed; NULL: it is none, its
-// text would be too long, or the machine has no C++ library that knows.
+// Demangles a name of C++ or Rust. Free with free(). NULL if it is not a
+// mangled name, if the result would be too long, or if this machine has no C++
+// library that can demangle it.
 char *cli_demangle(const char *name);
 /*
-    A name without what differs between instances of a template: arguments
-    become <...>, parameters and a leading "void " are left out. A new text, to
-    be freed; NULL without memory.
+    Returns a name that all instances of a template have in common: template
+    arguments become <...>, parameters and a leading "void " are left out. Free
+    with free(); NULL without memory.
 */
 char *cli_collapse_name(const char *name, size_t size);
-// The same for where there is little room: what namespaces and types say in
-// front of a name is left out, too; template arguments stay.
+// Like cli_collapse_name, for narrow columns: the enclosing namespaces and
+// types are left out, too; template arguments are kept.
 char *cli_brief_name(const char *name, size_t size);
-// The function alone, within `name`, of a name as people read it:
-// "void ns::f<int>(char *)" gives "f".
+// The plain function name within a demangled name: "f" of
+// "void ns::f<int>(char *)". The result points into `name`.
 ts_text cli_short_name(ts_text name);
 
 /* ==== 3. JSON ============================================================ */
 
 /*
-    Writes JSON, one call a value. `key` is NULL in arrays and for the first
-    value. Values from depth `lines` on share one line.
+    Writes JSON, one call for each value. `key` is NULL in arrays and for the
+    outermost value. Values nested `lines` deep or deeper share one line.
 
         cli_json json = { .out = stdout, .lines = 2 };
         cli_json_open(&json, NULL, '{');
@@ -249,37 +262,40 @@ void cli_json_uint(cli_json *json, const char *key, uint64_t value);
 void cli_json_real(cli_json *json, const char *key, double value);
 void cli_json_bool(cli_json *json, const char *key, bool value);
 void cli_json_null(cli_json *json, const char *key);
-// Escapes what must be; invalid UTF-8 becomes U+FFFD.
+// Writes a string, escaped as JSON requires; invalid UTF-8 becomes U+FFFD.
 void cli_json_text(cli_json *json, const char *key, const char *text,
                    size_t size);
 void cli_json_string(cli_json *json, const char *key, const char *text);
-// One of several traces that are replayed together; NULL: it has no rank.
+// Writes the object of one of several traces that are replayed together.
+// rank: NULL if the trace has none.
 void cli_json_file(cli_json *json, const char *path, const int64_t *rank,
                    const ts_replay_file *file);
 
 /* ==== 4. Terminal ======================================================== */
 
-// A terminal on which the cursor can move: TERM is neither dumb nor missing.
+// Whether the stream is a terminal on which the cursor can be moved: TERM is
+// set and not "dumb".
 bool cli_terminal(FILE *stream);
-// A terminal, NO_COLOR is empty, TERM is neither dumb nor missing.
+// Whether to print colours: cli_terminal, and NO_COLOR is empty or not set.
 bool cli_color(FILE *stream);
-// False only where the locale names another character set.
+// Whether UTF-8 can be printed: false only if the locale names another
+// character set.
 bool cli_unicode(void);
-// Columns of the terminal of stdout, COLUMNS elsewhere, else 80.
+// The width of the terminal on stdout in columns; else COLUMNS; else 80.
 uint32_t cli_width(void);
-// Whether a line may not be longer than cli_width: on a terminal, and where
-// COLUMNS says so. A file has no width.
+// Whether lines are limited to cli_width: true on a terminal and if COLUMNS is
+// set, false for a file.
 bool cli_has_width(void);
 uint32_t cli_height(void);
-// Whether that is less than the 80 columns for which texts are written.
+// Whether the width is less than the 80 columns for which texts are written.
 bool cli_is_narrow(void);
-// From here on lines of stdout that are wider than a narrow terminal go on in
-// the next ones, but for commands to copy. For text alone.
+// From now on wraps lines of stdout that are wider than a narrow terminal,
+// except commands that the user may copy. For text output only.
 void cli_fold(void);
 
 /*
-    One line on stderr while something takes long: on a terminal only, not
-    before 500 ms, at most ten times a second. Start with { 0 }.
+    A progress line on stderr for long work: only on a terminal, after 500 ms
+    at the earliest, updated at most ten times a second. Start with { 0 }.
 */
 typedef struct cli_progress {
     const char *what;           // "exporting"
@@ -289,7 +305,8 @@ typedef struct cli_progress {
 
 void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total);
 void cli_progress_end(cli_progress *progress); // erases it
-// The same on stderr also in a call of the library, whose observer shows it.
+// Draws the progress line even in a call of the library; the observer of the
+// tools calls it.
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t total);
 void cli_progress_erase(cli_progress *progress);
 
@@ -298,47 +315,50 @@ void cli_progress_erase(cli_progress *progress);
 typedef struct cli_trace {
     ts_reader *reader;
     const ts_info *info; // stays valid over a refresh
-    void *bytes;         // of stdin
+    void *bytes;         // contents of stdin; else NULL
     const char *path;    // as it was opened; not copied
 } cli_trace;
 
-// How much cli_trace_open says on stderr.
+// Which warnings cli_trace_open prints to stderr.
 typedef enum cli_warn {
-    CLI_WARN_ALL = 0, // what cli_trace_warn says
-    CLI_WARN_NONE = 1 // the tool shows or says it itself
+    CLI_WARN_ALL = 0, // those of cli_trace_warn
+    CLI_WARN_NONE = 1 // none: the tool shows them itself
 } cli_warn;
 
 /*
-    Opens a trace ("-": stdin, read to its end). On failure says why on stderr
-    and returns false. desc: how, `path` is filled in; NULL: the default.
+    Opens a trace ("-": stdin, read to its end). False, with the reason on
+    stderr, if it cannot be read. desc: reader options without a path; NULL for
+    the defaults.
 */
 bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
                     const ts_reader_desc *desc, cli_warn warn);
-// Says what there is of salvage, damage and losses.
+// Warns of salvaged records, damage and losses.
 void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
                     const char *path);
-// Says what was damaged, from entry `from` of the reader's list on; returns
-// how many entries the list has.
+// Reports the damaged parts from entry `from` of the reader's list on. Returns
+// the number of entries of the list.
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
 void cli_trace_close(cli_trace *trace);
-// Called after a trace was opened, by whom it is that shows a part of it alone
-// (NULL: nobody does). False, with the reason on stderr, if there is none.
+// Hook called after a trace was opened (NULL: none): tools/common/select
+// narrows the trace to the selection. It returns false, with the reason on
+// stderr, if the selected part does not exist.
 extern bool (*cli_trace_opened)(cli_trace *trace, const cli_tool *tool);
-// Called before a reader is closed, by whom it is that keeps things of readers
-// (NULL: nobody does).
+// Hook called before a reader is closed (NULL: none), for code that caches data
+// of readers.
 extern void (*_Atomic cli_trace_closing)(const ts_reader *reader);
-// Whether this user recorded exactly these bytes: ts-record lists traces that
-// hold code in a folder of the user's own, see docs/security.md. All of the
-// file is read.
+// Whether this user recorded exactly these bytes. ts-record lists the digests
+// of traces that contain code in a private folder of the user: see
+// docs/security.md. Reads the whole file.
 bool cli_trace_is_own(const ts_reader *reader);
-// Lists one that this user recorded, or that was made of such traces alone.
+// Adds to that list a trace that this user recorded, or that was made only of
+// such traces.
 void cli_trace_own(const char *path);
 
-// BLAKE2b: begin, add as often as you like, end.
+// A BLAKE2b hash: call begin, add any number of times, end.
 enum { CLI_DIGEST_BYTES = 32 };
 typedef struct cli_digest {
-    uint64_t state[8], size; // size: in bytes, of what `state` holds
+    uint64_t state[8], size; // size: bytes hashed into `state` so far
     uint8_t block[128];
     size_t held; // bytes of the block
 } cli_digest;
@@ -346,58 +366,60 @@ void cli_digest_begin(cli_digest *d);
 void cli_digest_add(cli_digest *d, const void *bytes, size_t size);
 void cli_digest_end(cli_digest *d, uint8_t digest[CLI_DIGEST_BYTES]);
 
-// False, with the reason on stderr, if no event can lie between these times
-// (NULL: not given): a window outside of the trace shows nothing.
+// Checks that the window from --from to --to (NULL: not given) overlaps the
+// trace. False, with the reason on stderr, if it does not.
 bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
                       const int64_t *from_ns, const int64_t *to_ns);
-// Of a part that a time was cut out of, whose operations are whole: that time,
-// to which shares and sums are clipped. Else false.
+// Reads the window of a trace that was cut out of another one. Operations at
+// its borders are kept whole, so sums and shares have to be clipped to the
+// window. False if the trace was not cut.
 bool cli_clip(const ts_reader *reader, int64_t *from_ns, int64_t *to_ns);
 
-// "ring_full 1,234, disk_full 5": how many records each cause has cost, but for
-// one that is no loss here (-1: each is).
+// The number of lost records by cause: "ring_full 1,234, disk_full 5". `but` is
+// a cause to leave out (-1: none).
 typedef struct cli_causes {
     char s[512];
 } cli_causes;
 cli_causes cli_loss_causes(const ts_reader *reader, int but);
-// Events of the kinds that this version knows.
+// The number of events of the kinds that this version knows.
 uint64_t cli_event_count(const ts_info *info);
 
-// Whether two paths ("-": stdin) are of one file that exists.
+// Whether two paths ("-": stdin) name the same existing file.
 bool cli_same_file(const char *a, const char *b);
-// False, with the reason on stderr, if two of several traces of one process
-// each are of one file or session: what it did would count twice. The traces
-// are members of an array's elements, `stride` bytes each.
+// Checks that traces are of different files and sessions; otherwise their
+// events would count twice. False, with the reason on stderr. The traces are
+// `stride` bytes apart: members of the elements of an array.
 bool cli_traces_distinct(const cli_tool *tool, const cli_trace *first,
                          size_t count, size_t stride);
 bool cli_trace_distinct(const cli_tool *tool, const cli_trace *a,
                         const cli_trace *b);
-// False, with the reason on stderr, if a trace cannot go there: it is one of
-// `count` inputs, or no file.
+// Checks that a trace can be written to a path. False, with the reason on
+// stderr, if the path is one of `count` inputs, or not a regular file.
 bool cli_output_check(const cli_tool *tool, const char *path,
                       const char *const *inputs, size_t count);
-// True, or false with the reason on stderr: it exists and is a folder, a
-// device, a pipe.
+// False, with the reason on stderr, if the path exists and is a folder, a
+// device or a pipe.
 bool cli_regular_check(const cli_tool *tool, const char *path);
-// Opens what is read without ever waiting for a writer: a file, or a pipe that
-// has no name, such as a shell's <(...). -1 and *why on failure.
+// Opens an input without ever blocking for a writer: a file or an unnamed pipe,
+// such as a shell's <(...). Returns the descriptor; -1 and *why on failure.
 int cli_open_input(const char *path, const char **why);
-// The same of what a file of somebody else names: a file, or -1.
+// Like cli_open_input for a path read from an untrusted file: opens regular
+// files only; -1 otherwise.
 int cli_open_plain(const char *path);
-// False, with the reason on stderr, if stdin is there more than once.
+// False, with the reason on stderr, if more than one input is stdin.
 bool cli_inputs_check(const cli_tool *tool, const char *const *inputs,
                       size_t count);
 
-// What a file is, by its contents.
+// The type of a file, detected by its contents.
 typedef enum cli_kind {
-    CLI_ANY, // none of these; of an output: whatever was there may go
+    CLI_ANY, // none of these; as an output, it may replace any file
     CLI_TRACE,
     CLI_DATABASE,
     CLI_GZIP,
     CLI_HTML,
     CLI_SVG,
     CLI_JUNIT,
-    CLI_CHROME, // JSON as ts-export writes it; others may not go
+    CLI_CHROME, // JSON of ts-export, not that of other programs
     CLI_JSON,
     CLI_DOT,
     CLI_PERFETTO,
@@ -405,51 +427,54 @@ typedef enum cli_kind {
     CLI_FOLDED
 } cli_kind;
 
-// True if nothing is at a path, or an empty file, or one of this kind, which an
-// output may replace; else false, with the reason on stderr. Pipes and devices
-// are no loss.
+// Whether an output of this kind may be written to a path: nothing is there, or
+// an empty file, a file of the same kind, a pipe or a device. Otherwise false,
+// with the reason on stderr.
 bool cli_replace_check(const cli_tool *tool, const char *path, cli_kind kind);
-// The same where several traces make one, so that a forgotten name of the
-// output is one of them: only a trace with that metadata is replaced.
+// Like cli_replace_check for a tool that joins several traces: if the user
+// forgot the name of the output, an input would be taken for it. So only a
+// trace with the metadata `key`, which the tool itself writes, is replaced.
 bool cli_joined_check(const cli_tool *tool, const char *path, const char *key);
 
-// What an option writes ("-": stdout); the path is NULL if it is not given.
+// An option that names an output; `path` is "-" for stdout, NULL if not given.
 typedef struct cli_output {
     const char *option, *path;
     cli_kind kind;
 } cli_output;
 
-// False, with the reason on stderr, if two outputs go to one place or one
-// replaces an input or a file of another kind. To be asked before anything is
-// read.
+// Checks the outputs of a tool; call it before reading anything. False, with
+// the reason on stderr, if two outputs have the same path, or if one would
+// replace an input or a file of another kind.
 bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
                        size_t count, const char *const *inputs,
                        size_t input_count);
 
 /*
-    A file that takes its name when all of it is written; until then what had
-    that name stays as it is. "-" is stdout; pipes and devices are written as
-    they are. Both say on stderr why they fail.
+    An output that is written to a temporary file and renamed when it is
+    complete, so that a failure leaves an existing file unchanged. "-" is
+    stdout; pipes and devices are written directly. Both functions print the
+    reason of a failure to stderr.
 */
 typedef struct cli_out {
     FILE *stream;
-    char *beside;         // where it is written until then; NULL: in place
+    char *beside;         // temporary path; NULL: written directly
     char *target;         // private
     const cli_tool *tool; // private
     const char *path;     // private
 } cli_out;
 
 bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path);
-// Without `keep` nothing is left of it, and it is false.
+// Closes and renames the file; true on success. Without `keep`, removes it and
+// returns false.
 bool cli_out_close(cli_out *out, bool keep);
 
-// Order of gaps of devices, for qsort: the longest first.
+// Compares gaps for qsort: the longest first.
 int cli_gap_order(const ts_gap *a, size_t a_device, const ts_gap *b,
                   size_t b_device);
 
 // "thread", "stream", ...; "track" for a type of a later version.
 const char *cli_track_type(ts_track_type type);
-// Its name; without one its type and number, made in *made.
+// The name of a track; if it has none, its type and number, formatted in *made.
 ts_text cli_track_name(const ts_track *track, cli_text *made);
 
 #endif // TS_TOOLS_CLI_CLI_H

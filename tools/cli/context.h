@@ -1,5 +1,5 @@
 /*
-    context.h - what a call of the library writes to, reports to and looks at
+    context.h - output, observer and selection of a call of the library
 
     The rooms of tools/ serve the tools and the library of tracesmith_tools.h.
     A tool prints to stdout and stderr, and has one selection. A call of the
@@ -16,32 +16,35 @@
 typedef struct cli_context {
     const ts_observer *observer;   // never NULL
     const ts_selection *selection; // never NULL
-    FILE *out;                     // of results; NULL: the call has none
-    uint32_t columns;              // of ts_output
+    FILE *out;                     // for results; NULL: the call has none
+    uint32_t columns;              // as in ts_output
     bool no_symbols;
     bool (*trace_opened)(cli_trace *trace, const cli_tool *tool);
     struct select_places *places; // of tools/common/select; freed at the end
-    // Why the call fails: of the first cli_fail, else the last message.
-    ts_result result; // TS_OK: nobody said
+    // Why the call fails: the text of the first cli_fail, else of the last
+    // message.
+    ts_result result; // TS_OK: no failure was reported
     char text[sizeof((ts_error *)0)->text];
-    // Private: the message that is being made.
+    // Private: the message that is being composed.
     FILE *message;
     char *bytes;
     size_t size;
     struct cli_context *outer;
 } cli_context;
 
-// False: no memory, and it has not begun.
+// Begins a context for this thread. False without memory; then there is nothing
+// to end.
 bool cli_context_begin(cli_context *context);
 void cli_context_end(cli_context *context);
-// That of this thread; NULL: a tool's own code runs.
+// The context of this thread; NULL in a tool, outside of calls of the library.
 cli_context *cli_context_now(void);
 
-// Whether the process is one of the tools, which may handle signals: cli_parse
-// says so.
+// Whether the process is one of the tools, which may handle signals; cli_parse
+// sets it.
 extern bool cli_is_tool;
 
-// What a tool shows of a call: messages and progress, as its own.
+// An observer with which a tool prints the messages and the progress of a call
+// as its own.
 typedef struct cli_reporter {
     const cli_tool *tool;
     cli_progress progress; // private

@@ -2,10 +2,11 @@
     map.h - arrays that grow, and hash maps
 
     The containers of all tools. Each starts from { 0 }, which is empty and
-    needs no close. A function that fails for want of memory says so by what it
-    returns, and leaves the container as it was.
+    needs no close. A function that runs out of memory returns false or NULL and
+    leaves the container unchanged.
 
-    Nothing may depend on the order inside a map: keys may be addresses.
+    No output may depend on the order of entries in a map: keys may be
+    addresses, which differ from run to run.
 */
 #ifndef TS_TOOLS_CLI_MAP_H
 #define TS_TOOLS_CLI_MAP_H
@@ -20,8 +21,8 @@
 
 /*
     Makes room for `count` elements of `size` bytes. `array` points to the
-    pointer to the first one, *room is how many fit, and at least doubles.
-    False without memory.
+    pointer to the first element. *room is the number of elements that fit; it
+    at least doubles. False without memory.
 
         if (!cli_grow(&rows, &room, count + 1, sizeof *rows)) return false;
         rows[count++] = row;
@@ -43,15 +44,15 @@ typedef struct cli_slot {
 
 // Open addressing with linear probing, at most 3/4 full. Any key, any value.
 typedef struct cli_map {
-    cli_slot *slots; // private; one more than the mask allows: see map.c
+    cli_slot *slots; // private; mask + 2 of them: see map.c
     size_t count;
     size_t mask; // private
 } cli_map;
 
-#define CLI_NO_KEY UINT64_MAX // private: of a free slot
+#define CLI_NO_KEY UINT64_MAX // private: the key of a free slot
 
-// Eight keys in a row stay together, on two cache lines: numbers that count up
-// are looked up in order.
+// The first slot to try for a key. Eight consecutive keys share two cache
+// lines, because ascending numbers are usually looked up in order.
 static inline size_t cli_map_home(const cli_map *map, uint64_t key)
 {
     uint64_t hash = key >> 3;
@@ -61,8 +62,8 @@ static inline size_t cli_map_home(const cli_map *map, uint64_t key)
     return (size_t)hash & map->mask;
 }
 
-// The value of a key; NULL: it is not there. Lifetime of this and the next:
-// until a key is added or removed.
+// Returns the value of a key, NULL if the map does not have it. The pointer is
+// valid until a key is added or removed; so is that of cli_map_at.
 uint64_t *cli_map_find_no_key(const cli_map *map); // private
 static inline uint64_t *cli_map_find(const cli_map *map, uint64_t key)
 {
@@ -75,26 +76,27 @@ static inline uint64_t *cli_map_find(const cli_map *map, uint64_t key)
     }
 }
 
-// The value of a key, which is added with value 0 if it is not there. NULL
-// without memory.
+// Returns the value of a key; adds it with value 0 if the map does not have it.
+// NULL without memory.
 uint64_t *cli_map_at(cli_map *map, uint64_t key);
-// The value of a key that is below CLI_NONE; this if the key is not there.
+// Returns the value of a key, which must be below CLI_NONE; CLI_NONE if the map
+// does not have the key.
 static inline uint32_t cli_map_row(const cli_map *map, uint64_t key)
 {
     const uint64_t *const row = cli_map_find(map, key);
     return row ? (uint32_t)*row : CLI_NONE;
 }
-// False without memory.
+// Adds a key or replaces its value. False without memory.
 bool cli_map_set(cli_map *map, uint64_t key, uint64_t value);
-// False: it is not there.
+// Removes a key. False if the map does not have it.
 bool cli_map_remove(cli_map *map, uint64_t key);
 void cli_map_close(cli_map *map);
 
 /* ---- From texts and other keys to rows ----------------------------------- */
 
 /*
-    Finds rows of the caller's array by a hash of what makes them equal. Rows
-    with the same hash may differ: the caller compares them.
+    Finds rows of the caller's array by a hash of their key. Rows with the same
+    hash may have different keys: the caller compares them.
 
         uint32_t row = 0;
         for (size_t at = 0; (row = cli_index_next(&x, hash, &at)) != CLI_NONE;)
@@ -107,7 +109,8 @@ typedef struct cli_index {
     size_t mask; // private
 } cli_index;
 
-// The next row with this hash, from *at = 0 on; CLI_NONE after the last.
+// Returns the next row with this hash, CLI_NONE after the last. Start with
+// *at = 0.
 static inline uint32_t cli_index_next(const cli_index *index, uint64_t hash,
                                       size_t *at)
 {
@@ -119,12 +122,13 @@ static inline uint32_t cli_index_next(const cli_index *index, uint64_t hash,
         if (slot >> 32 == (uint32_t)hash) return (uint32_t)slot - 1;
     }
 }
-// False without memory.
+// Adds a row under a hash. False without memory.
 bool cli_index_add(cli_index *index, uint64_t hash, uint32_t row);
 void cli_index_clear(cli_index *index); // keeps the memory
 void cli_index_close(cli_index *index);
 
-// Hashes, in all bits: of bytes, and of a number and another hash.
+// Hashes of bytes, and of a number and another hash; all 64 bits are well
+// mixed.
 uint64_t cli_hash(const void *bytes, size_t size);
 static inline uint64_t cli_hash_join(uint64_t hash, uint64_t number)
 {

@@ -1,22 +1,22 @@
 /*
     record.h - what the parts of ts-record share
 
-    options.c     what the user wants, from the options
-    trace_name.c     the name of the trace
-    prepare.c  what must be there before the program runs
-    run.c      the program, its signals, its end
-    process_group.c    which signals the program has got as well
-    environment.c     the variables by which libraries find the recorder
-    keys.c     what is pressed on the terminal
-    control.c  what is said to the processes while they run
-    parts.c    the traces that its processes left
-    program_traces.c      those that the program records itself
-    spool.c    those of processes that cannot reach the folder
-    launches.c whether what was launched was seen to run
-    captured.c     operations that can be run again
-    trace.c    one trace of them
-    losses.c     what is not in a trace
-    summary.c      the summary
+    options.c     checks and completes the options
+    trace_name.c  the name of the trace
+    prepare.c     finds the library and makes the folder before the program runs
+    run.c         runs the program, forwards signals, waits for its end
+    process_group.c  whether a signal reached the program, too
+    environment.c the variables by which libraries find the recorder
+    keys.c        keys pressed on the terminal
+    control.c     memory shared with the processes while they run
+    parts.c       the traces that the processes left
+    program_traces.c  traces that the program records itself
+    spool.c       traces of processes that cannot reach the folder
+    launches.c    whether each launch has a recorded operation
+    captured.c    captured operations
+    trace.c       merges the parts into one trace
+    losses.c      what a trace has lost
+    summary.c     the summary
 */
 #ifndef TS_RECORD_H
 #define TS_RECORD_H
@@ -27,214 +27,227 @@
 #include <sys/types.h>
 
 enum { RECORD_PATH = 4096 };
-// From so many operations on fewer are advised.
+// Numbers of captured operations: from SHOWN on the terminal shows the count
+// while the program runs; from MANY on the summary advises to capture fewer.
 enum { RECORD_SHOWN = 1000, RECORD_MANY = 10000 };
-// As other programs that run programs do: none of the program's own codes.
+// The exit code for failures of ts-record itself. Like env and timeout, it uses
+// a code that programs rarely return.
 enum { RECORD_FAILED = 125 };
 
-// What is to be recorded, and when; zero is everything.
+// The options: what to record, and when. All zeros: everything, all the time.
 typedef struct record_options {
     const char *kinds, *names; // as in backends/ts_filter.h
-    char capture[4096];        // as in backends/ts_capture.h; "": nothing
-    const char *capture_on;    // what begins and ends it (NULL: the start)
-    int capture_signal;        // of that, 0: none
+    char capture[4096];        // as in backends/ts_capture.h; "": no capture
+    const char *capture_on;    // trigger of the capture (NULL: the start)
+    int capture_signal;        // signal of the trigger, 0: none
     bool capture_key;
-    bool every;           // operation is kept: nothing in `capture` ends it
-    bool estimate;        // while it lasts, how many that are by now
-    const char *yield;    // who is given CUPTI (NULL: nobody)
+    bool every;           // `capture` sets no limit: captures all operations
+    bool estimate;        // show the count of captured operations meanwhile
+    const char *yield;    // profiler that may use CUPTI instead (NULL: none)
     uint64_t stack_depth; // 0: none
     int64_t delay_ns, duration_ns;
-    int64_t flight_ns; // only the last moments
+    int64_t flight_ns; // flight recorder: how long events are kept
     uint64_t flight_memory, size_limit;
     bool live;
 } record_options;
 
-// A call that gave an error, and how often.
+// A call that returned an error, and how often it did.
 enum { RECORD_FAILURES = 8 };
 typedef struct record_failure {
     char call[64];
-    int64_t error; // as the library has it
+    int64_t error; // the library's own error code
     uint64_t count;
 } record_failure;
 
-// Calls that launch work, and those of them whose work was seen.
+// How many calls launched work, and for how many of them the operation was
+// recorded.
 typedef struct record_launches {
     uint64_t called, recorded;
-    uint64_t into_graphs; // of those that were called: they run with a graph
-    bool graphs;          // some launch what was captured before
-    bool more;            // were called than can be known: calls are lost
-    uint64_t failed;      // calls of any kind
-    record_failure failures[RECORD_FAILURES]; // the first of them; count 0: end
+    uint64_t into_graphs; // of `called`: captured into a graph, not run at once
+    bool graphs;          // some calls launch graphs
+    bool more;            // `called` is too low: calls were lost
+    uint64_t failed;      // calls of any kind that returned an error
+    record_failure failures[RECORD_FAILURES]; // of `failed`, ends with count 0
 } record_launches;
 
-// Operations that were kept to be run again, or why they were not.
+// How many operations were captured, and why others were not.
 typedef struct record_kept {
     uint64_t whole, hashes, declined, bytes;
     uint64_t reasons[TS_REASON_LIMIT];
 } record_kept;
 
-// The trace of one process, or of what it was before it called exec.
+// The trace of one process, or of one program that it ran before exec.
 typedef struct record_part {
     char path[RECORD_PATH];
-    uint64_t start_ns, end_ns; // Unix time; of its last event
+    uint64_t start_ns, end_ns; // Unix time; end: of the last event
     uint64_t events;
     record_launches launches;
     record_kept kept;
-    bool main;    // of the program's own process
-    bool live;    // still being written
-    bool own;     // the program recorded it itself: it stays where it is
-    bool foreign; // of another user's process: a copy, if it is `own`
-    bool left;    // out of the trace: it has operations that are in another one
-    char link[96];     // of such a one, in the folder
-    uint32_t backends; // bits of those that told of a GPU
+    bool main;         // of the process that ts-record started
+    bool live;         // still being written
+    bool own;          // the program recorded it itself: it is not moved
+    bool foreign;      // of another user's process; a copy if it is `own`
+    bool left;         // not merged: another part has the same operations
+    char link[96];     // if `own`: name of its link in the folder
+    uint32_t backends; // bits of the backends that reported a GPU
     long process;
 } record_part;
 
-typedef struct record_figures {    // of processes that run
-    uint64_t records, lost, bytes; // of those that ended, too
+typedef struct record_figures {    // sums over the running processes
+    uint64_t records, lost, bytes; // including ended processes
     uint32_t processes, threads;
     bool waits, ended;
-    uint64_t kept;           // operations to be run again
-    bool capturing, a_frame; // a_frame: it begins with the next one
+    uint64_t kept;           // captured operations
+    bool capturing, a_frame; // a_frame: begins with the next frame
 } record_figures;
 
 typedef struct record_job {
     const cli_tool *tool;
-    const char *pattern;   // of its name, as the user gave it
-    char out[RECORD_PATH]; // the trace
+    const char *pattern;   // the name of the trace as the user gave it
+    char out[RECORD_PATH]; // path of the trace
     record_options options;
     char **argv;                // the program and its arguments
-    char inject[RECORD_PATH];   // the library
+    char inject[RECORD_PATH];   // the library to inject
     char folder[RECORD_PATH];   // where the processes write
-    char spool[80];             // where they do that cannot; "": nowhere
-    ts_inject_control *control; // NULL: nothing is said while they run
+    char spool[80];             // for those that cannot; "": none
+    ts_inject_control *control; // shared memory; NULL: none
     pid_t pid;
     int status;     // as waitpid gives it
     bool never_ran; // exec failed
     int64_t ran_ns; // from the start of the recorder's time to its end
-    bool awaited;   // children that may begin to write still run
-    bool collected; // of an earlier run, whose program is not known
+    bool awaited;   // children still run and may begin to write
+    bool collected; // --collect: the program is not known
     record_part *parts;
     size_t part_count;
-    uint64_t silent;    // processes that had nothing to say
-    uint64_t gone;      // traces of the program's own that it took away
-    uint32_t snapshots; // that were written on a signal
+    uint64_t silent;    // processes that recorded no event
+    uint64_t gone;      // traces of the program that it removed itself
+    uint32_t snapshots; // dumps written on a signal
     bool live_shown, quiet;
 } record_job;
 
-// Completes what is wanted; false, with the reason on stderr, if it makes no
-// sense.
+// Checks and completes the options. False, with the reason on stderr, if they
+// contradict each other.
 bool record_options_check(record_job *job);
-// What the trace is called, by `pattern`, into `out`; false: it is too long.
+// Makes job->out from job->pattern. False if the name is too long.
 bool record_name(record_job *job);
-// Finds the library and makes the folder; false with the reason on stderr.
+// Finds the library and makes the folder. False, with the reason on stderr, on
+// failure.
 bool record_prepare(record_job *job);
-// Takes over a folder that another ts-record left; false with the reason.
+// Takes over a folder that an earlier ts-record left. False, with the reason on
+// stderr, on failure.
 bool record_collect(record_job *job, const char *folder);
-// Takes the folder away as far as it is empty.
+// Removes the folder if it is empty.
 void record_give_up(const record_job *job);
-// In the child: sets the variables.
+// Sets the environment variables; called in the child before exec.
 void record_vars_set(const record_job *job);
-// Runs the program to its end. Returns what ts-record is to return; 126 and
-// 127, with the reason on stderr, if it cannot be run.
+// Runs the program to its end. Returns the exit code of ts-record; 126 or 127,
+// with the reason on stderr, if the program cannot be run.
 int record_run(record_job *job);
 
-// A process that stands in the group; ends with ts-record at the latest.
+// Starts a process in ts-record's process group that notes which signals the
+// group receives. It ends with ts-record at the latest.
 void record_group_watch(void);
 void record_group_end(void);
-// Whether a signal that ts-record has got went to the whole group.
+// Whether a signal that ts-record received was sent to the whole group.
 bool record_group_had(int number);
-// Stops ts-record as well, until the program or its shell goes on.
+// Stops ts-record, too, until the program or the shell continues it.
 void record_group_stop(pid_t process);
 
-// The memory that the processes see; false with the reason on stderr.
+// Creates the memory shared with the processes. False, with the reason on
+// stderr, on failure.
 bool record_control_make(record_job *job);
-// How long ago it was made; 0: it was not.
+// Returns the age of the shared memory in nanoseconds; 0 if there is none.
 int64_t record_control_ns(const record_job *job);
-// Unless a child may still look for it.
+// Removes the shared memory, unless a child may still open it.
 void record_control_remove(const record_job *job);
-// Shows how far they are, or takes that away.
+// Draws the line of --live; with `end`, erases it.
 void record_live(record_job *job, bool end);
-// Has every process write what its rings hold; false: one did not in time.
+// Requests a dump from every process. False if one did not write it in time.
 bool record_snapshot_ask(record_job *job);
-// Has every process begin to keep operations, or end it.
+// Makes every process begin a capture, or end the one that runs.
 void record_capture_ask(record_job *job);
 
-// The key that does so. Keys are taken from the terminal between open and
-// close; the program's standard input then is no terminal.
+// The key that begins and ends a capture. Keys are read from the terminal
+// between record_keys_open and record_keys_close; meanwhile the program's
+// standard input is not the terminal.
 enum { RECORD_KEY = 'c' };
 bool record_keys_open(const record_job *job);
 void record_keys_close(void);
 bool record_keys_pressed(void);
-// In the child.
+// Prepares the child's standard input; called before exec.
 void record_keys_child(void);
 
-// Opens what is in the folder, which saves what dead processes left, and
-// takes away the traces in which nothing happened, unless all are such.
-// prefix: "" or that of the snapshots.
+// Opens the traces in the folder, salvaging those of dead processes, and
+// removes those without events, unless all are empty. prefix: of the names of
+// the files; "" for the traces, else that of the dumps.
 bool record_parts_find(record_job *job, const char *prefix);
-// Notes whether children still run, which find the folder as it is. Before the
-// traces are looked for: a child that ends in between has left its own.
+// Sets job->awaited. Call it before record_parts_find: then the trace of a
+// child that ends in between is found.
 void record_parts_await(record_job *job);
-// Whether a trace of them is one of a process that has ended.
+// Whether any part is of a process that has ended.
 bool record_parts_ended(const record_job *job);
-// Removes the traces, and the folder unless it is awaited.
+// Removes the traces, and the folder unless children still use it (`awaited`).
 void record_parts_remove(const record_job *job);
 void record_parts_close(record_job *job);
-// Names a place for processes that cannot reach the folder.
+// Creates the spool: a place for processes that cannot write to the folder.
 void record_spool_make(record_job *job);
-void record_spool_load(record_job *job); // that of an earlier run
+void record_spool_load(record_job *job); // of an earlier run
 void record_spool_remove(const record_job *job);
-// What is there comes into the folder.
+// Moves the traces from the spool into the folder.
 void record_spool_bring(const record_job *job);
-// Whether a trace in the folder is of another user's process.
+// Whether a trace in the folder was recorded by another user's process.
 bool record_spool_foreign(const char *path);
-// Copies a complete trace that is a file of `owner`, who may change or replace
-// what is there at any moment.
+// Copies a complete trace that belongs to `owner`. The owner is not trusted:
+// the file may be changed or replaced at any moment.
 bool record_spool_copy(const record_job *job, const char *path, uid_t owner,
                        const char *to, bool *live);
 
-// Lets sessions of the program's own be found; see ts__session_announce_to.
+// Makes sessions that the program starts itself announce their traces: see
+// ts__session_announce_to.
 void record_own_begin(const record_job *job);
-void record_own_load(const record_job *job); // that of an earlier run
+void record_own_load(const record_job *job); // of an earlier run
 void record_own_remove(const record_job *job);
-// What they told comes into the folder: links, and copies of other users'.
+// Puts the announced traces into the folder: as links, or as copies if they
+// belong to another user.
 void record_own_bring(record_job *job);
 bool record_own_is(const char *name);
-// Where that is, into `part`; false: it is gone, or another session's.
+// Finds the trace behind a link and fills in `part`. False if the trace is gone
+// or of another session.
 bool record_own_find(const record_job *job, const char *name,
                      record_part *part);
-// Marks those that would count operations twice.
+// Sets `left` of parts whose operations another part has, too.
 void record_own_compare(record_job *job);
-// The trace, of those before it, of the same process; its own number: none.
+// Returns the part before `part` of the same process that is nearest in time;
+// `part` itself if there is none.
 size_t record_own_partner(const record_job *job, size_t part);
 void record_own_say(const record_job *job);
 
-// How many processes the traces that are whole are of.
+// Returns the number of processes that have complete traces.
 size_t record_process_count(const record_job *job);
 
 record_launches record_launches_of(ts_reader *reader);
-// Adds those of another process.
+// Adds the counts of another process to `sum`.
 void record_launches_add(record_launches *sum, const record_launches *other);
 record_kept record_kept_of(ts_reader *reader);
-// What of the operations of all processes can be run again; `trace`: of all.
+// Prints how many captured operations can be executed. trace: the merged one.
 void record_say_kept(const record_job *job, ts_reader *trace);
-// Makes one trace of the parts at `out`; false with the reason on stderr.
+// Merges the parts into one trace at `out`. False, with the reason on stderr,
+// on failure.
 bool record_assemble(const record_job *job, const char *out);
-// Cuts each of them to the last moments.
+// Cuts each part to the last flight_ns.
 bool record_cut_parts(const record_job *job);
-// Writes a trace of what the processes hold now, beside job->out.
+// Writes the dumps of all processes as one trace, into the folder of job->out.
 void record_snapshot(record_job *job);
 
-// Prints what a trace has lost, by cause; not what a flight recorder is to
-// forget. How much that was.
+// Prints the records that a trace has lost, by cause, and returns their number.
+// Records that a flight recorder overwrites by design do not count.
 uint64_t record_say_lost(const record_job *job, const ts_reader *reader);
 
-// Prints a line for each process that could not be recorded, as the library
-// noted; returns how many.
+// Prints a line for each process that the injected library could not record.
+// Returns their number.
 size_t record_say_failures(const record_job *job);
 void record_say_trace(const record_job *job);
-// The same of the traces that are left as they are.
+// Prints the summary of traces that were not merged.
 void record_say_parts(const record_job *job);
 void record_say_end(const record_job *job);
 void record_say_nothing(const record_job *job);
