@@ -30,7 +30,7 @@ typedef struct devices_vendor {
 extern const devices_vendor devices_vendors[];
 extern const size_t devices_vendor_count;
 
-/* ---- Answers, written by a query ------------------------------------------ */
+/* ---- Answers, written by a query ---------------------------------------- */
 
 typedef enum devices_kind {
     DEVICES_FACT = 'F',    // "driver", "580.65.06"
