@@ -1,14 +1,14 @@
 /*
     bench.h - what all benchmarks share: time, minimum of rounds, rows
 
-    A benchmark prints rows, a line each, fields separated by tabs; bench/run.sh
-    makes the table. It is called with the options of bench_parse.
+    A benchmark prints one line for each row, with tab-separated fields;
+    bench/run.sh makes the table. Its options are those of bench_parse.
 
-    How a figure comes about: the subject and its yardstick run in turns in one
-    process; each keeps the smallest thread CPU time of all its turns. A turn
-    is short (some 100 us), so that most of them are not interrupted. What
-    other programs do to the machine then costs turns, not accuracy, and what
-    is left hits both alike: read the ratio.
+    How a figure is measured: the subject and its yardstick alternate in one
+    process, and the least thread CPU time of all rounds counts for each. A
+    round is short (about 100 us), so most rounds are not interrupted by other
+    programs. Remaining disturbances affect both alike: trust the ratio more
+    than the absolute figures.
 */
 #ifndef TS_BENCH_H
 #define TS_BENCH_H
@@ -30,8 +30,8 @@
 /* ==== 1. Options ========================================================= */
 
 static struct {
-    bool quick;      // a fifth of the work or less
-    const char *dir; // for files; the caller removes it
+    bool quick;      // do at most a fifth of the work
+    const char *dir; // for temporary files; the caller removes it
     const char *bin; // where the tools were built
 } bench = { false, "/tmp", "build" };
 
@@ -52,7 +52,8 @@ static inline void bench_parse(int argc, char **argv)
     }
 }
 
-// A path under the directory for files. Lifetime: until the eighth next call.
+// A path in the directory for files. Valid until the eighth call after this
+// one.
 static inline const char *bench_path(const char *name)
 {
     static char paths[8][512];
@@ -62,7 +63,7 @@ static inline const char *bench_path(const char *name)
     return path;
 }
 
-// Ends the program when a call that a figure rests on has failed.
+// Ends the program if a call that a figure depends on has failed.
 static inline void bench_need(ts_result result, const char *what)
 {
     if (result == TS_OK) return;
@@ -79,13 +80,13 @@ static inline double bench_clock_ns(clockid_t clock)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-// Nanoseconds of CPU that this thread has used.
+// CPU time of this thread in nanoseconds.
 static inline double bench_cpu_ns(void)
 {
     return bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-// The same for the process: other threads count too.
+// CPU time of the process, all threads, in nanoseconds.
 static inline double bench_process_ns(void)
 {
     return bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -101,7 +102,7 @@ static inline void bench_keep_min(double *least, double value)
     if (value < *least) *least = value;
 }
 
-// Something to run in turns with others: `body` does `count` iterations.
+// A piece of work that alternates with others: `body` does `count` iterations.
 typedef struct bench_turn {
     void (*body)(uint64_t count);
     void (*after)(void); // not timed; may be NULL
@@ -126,7 +127,7 @@ static inline void bench_turns(bench_turn *turns, size_t turn_count,
     }
 }
 
-// The compiler must assume that memory changed here; no instruction.
+// Makes the compiler assume that memory changed; emits no instruction.
 #define BENCH_BARRIER() __asm__ volatile("" ::: "memory")
 
 /* ==== 3. Random numbers ================================================== */
@@ -151,7 +152,7 @@ static inline uint32_t bench_below(bench_random *random, uint32_t limit)
     return (uint32_t)((bench_next(random) >> 32) * limit >> 32);
 }
 
-// As likely between 1 and 10 as between 10 and 100.
+// Log-uniform: a value between 1 and 10 is as likely as one between 10 and 100.
 static inline double bench_log_uniform(bench_random *random, double low,
                                        double high)
 {
@@ -173,14 +174,14 @@ typedef struct bench_row {
     const char *what; // for people
     double figure;    // NaN: could not be measured
     const char *unit;
-    double limit; // yardstick of the same run, in the same unit; 0 none
-    const char *yardstick; // what the limit is; NULL none
+    double limit;          // yardstick of the same run, same unit; 0: none
+    const char *yardstick; // name of the limit; NULL: none
     bench_rule rule;
     double budget;
 } bench_row;
 
-// key, what, figure, unit, limit, yardstick, rule, budget; bench/run.sh adds
-// the ratio and the verdict.
+// Prints a row: key, what, figure, unit, limit, yardstick, rule, budget.
+// bench/run.sh adds the ratio and the verdict.
 static inline void bench_print(const bench_row *row)
 {
     static const char *const rules[] = { "-", "ratio<=", "<=", ">=" };

@@ -1,8 +1,8 @@
 /*
     workload.h - what the benchmarks record
 
-    The same on every run: random numbers start from a fixed state. They are
-    drawn before the recording, so that little but the recorder shows up
+    The workload is the same on every run: random numbers have a fixed seed and
+    are drawn before recording, so that almost only the recorder's cost lies
     between two zones.
 */
 #ifndef TS_WORKLOAD_H
@@ -13,8 +13,9 @@
 /* ==== 1. Zones =========================================================== */
 
 /*
-    20 names, three levels, leaf work log-uniform between 50 ns and 20 us.
-    Outer zones have 4 names, middle ones 6, leaves 10, drawn at random.
+    Zones on three levels with 20 names, drawn at random: 4 for outer zones, 6
+    for middle ones, 10 for leaves. The work of a leaf is log-uniform between
+    50 ns and 20 us.
 */
 typedef enum workload_shape {
     WORKLOAD_CHAIN,   // a{ b{ leaf } }
@@ -25,7 +26,7 @@ typedef enum workload_shape {
 
 enum { WORKLOAD_STEPS = 1 << 16 };
 
-typedef struct workload_step { // one draw for each leaf, used again and again
+typedef struct workload_step { // drawn once for each leaf, then reused
     uint32_t work;             // ticks
     uint8_t outer, middle, leaf, unused;
 } workload_step;
@@ -47,7 +48,7 @@ static ts_site workload_sites[20] = {
     WORKLOAD_SITE("sort", 19),     WORKLOAD_SITE("verify", 20),
 };
 
-// Ticks of clock 0 in a nanosecond, to about a thousandth.
+// Ticks of clock 0 per nanosecond, accurate to about 0.1 %.
 static inline double workload_ticks_per_ns(void)
 {
     const double wall = bench_wall_ns();
@@ -90,15 +91,15 @@ static inline void workload_leaf(const workload_step *step)
     ts_zone_end(&leaf);
 }
 
-// Zones that one outermost zone and what is in it amount to.
+// The number of zones in one outermost zone, itself included.
 static inline uint64_t workload_group(workload_shape shape)
 {
     return shape == WORKLOAD_TREE || shape == WORKLOAD_SHORT ? 16 : 3;
 }
 
 /*
-    Records at least `count` zones into the session that runs; returns how
-    many. Call it with the session started.
+    Records at least `count` zones into the running session. Returns their
+    number.
 */
 static inline uint64_t workload_zones(workload_shape shape, uint64_t count)
 {
@@ -125,10 +126,10 @@ static inline uint64_t workload_zones(workload_shape shape, uint64_t count)
 /* ==== 2. Kernels ========================================================= */
 
 /*
-    A host thread launches a kernel every 4 us or so onto one of `streams`
-    streams; 40 launch configurations. Times are nanoseconds of a device's
-    clock, with everything that a vendor reports: queued, submitted, start,
-    end, correlation, and the launching thread and zone.
+    A host thread launches a kernel about every 4 us onto one of `streams`
+    streams, with one of 40 launch configurations. Each has everything that a
+    vendor reports: the times queued, submitted, start and end in nanoseconds of
+    the device's clock, the correlation id, the launching thread and zone.
 */
 typedef enum workload_order {
     WORKLOAD_LOOP,  // configurations in a fixed order, durations within 2 %
@@ -140,7 +141,7 @@ enum { WORKLOAD_LAUNCHES = 40 };
 typedef struct workload_gpu {
     uint32_t device, clock, stream_count;
     uint32_t *streams; // tracks
-    uint64_t *free_ns; // of each stream: when it has nothing to do
+    uint64_t *free_ns; // when each stream becomes idle
     uint32_t launches[WORKLOAD_LAUNCHES];
     uint32_t typical_ns[WORKLOAD_LAUNCHES];
     uint64_t now_ns, correlation;
@@ -155,8 +156,8 @@ static inline void workload_gpu_close(workload_gpu *gpu)
     free(gpu->free_ns);
 }
 
-// A sample at the device's present time. Its time is simulated and passes
-// faster than ours: what clock 0 would show then is computed.
+// Records a clock sample at the device's current time. That time is simulated
+// and passes faster than real time, so the value of clock 0 is computed.
 static inline void workload_clock(const workload_gpu *gpu)
 {
     const double ns = (double)(gpu->now_ns - gpu->first_ns);
@@ -214,8 +215,8 @@ static inline uint32_t workload_duration(workload_gpu *gpu,
     return typical + bench_below(&gpu->random, typical / 50 + 1);
 }
 
-// One operation on stream number `stream`; the caller fills in what its kind
-// adds and records it.
+// Makes an operation on stream number `stream`. The caller fills in the fields
+// of its kind and records it.
 static inline ts_gpu_op workload_op(workload_gpu *gpu, ts_event_kind kind,
                                     uint32_t stream, uint32_t duration)
 {
@@ -234,7 +235,7 @@ static inline ts_gpu_op workload_op(workload_gpu *gpu, ts_event_kind kind,
     return op;
 }
 
-// Records `count` kernels into the session that runs.
+// Records `count` kernels into the running session.
 static inline void workload_kernels(workload_order order, uint32_t streams,
                                     uint64_t count)
 {
@@ -262,14 +263,14 @@ static inline void workload_kernels(workload_order order, uint32_t streams,
     workload_gpu_close(&gpu);
 }
 
-// What clock 0 would show at a device's time.
+// Converts a device's time to clock 0.
 static inline uint64_t workload_tick(const workload_gpu *gpu, uint64_t ns)
 {
     const double passed = (double)(ns - gpu->first_ns) * gpu->ticks_per_ns;
     return gpu->first_tick + (uint64_t)passed;
 }
 
-// The operation and, if wanted, the call of the host that asked for it.
+// Records the operation and, if requested, the host call that issued it.
 static inline void workload_record(const workload_gpu *gpu, ts_gpu_op *op,
                                    const char *name)
 {
@@ -285,9 +286,9 @@ static inline void workload_record(const workload_gpu *gpu, ts_gpu_op *op,
 }
 
 /*
-    Records `count` operations with dependencies: kernels, and for every
-    eighth an event that another stream waits for. With `calls` the calls that
-    asked for them too, which then alone tell when.
+    Records `count` operations with dependencies: kernels, and for every eighth
+    one an event that another stream waits for. With `calls` also records the
+    host calls that issued them; then only these have the issue times.
 */
 static inline void workload_graph(uint32_t streams, uint64_t count, bool calls)
 {

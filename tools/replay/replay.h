@@ -6,8 +6,9 @@
 
 #include "tools/replay/whatif/whatif.h"
 
-// Exit codes: these, and never CLI_FAILED for another reason. TIMEOUT is for
-// replays on a device, which can hang; an emulation cannot.
+// The exit codes of ts-replay; CLI_FAILED is not used for anything else.
+// TIMEOUT occurs only in replays on a device, which can hang; an emulation
+// cannot.
 enum {
     REPLAY_SAME = 0,
     REPLAY_DIVERGED = 1,
@@ -19,17 +20,17 @@ enum {
 typedef struct replay_file {
     const char *path;
     cli_trace trace;
-    int64_t rank; // if the job is `ranked`
+    int64_t rank; // valid if the job is `ranked`
 } replay_file;
 
-// The times of one run after another.
+// The durations of repeated runs (--loops).
 typedef struct replay_loops {
-    uint64_t count; // 0: they were not asked for
-    uint64_t *ns;   // of each, in order of size
-    bool same;      // all gave the same digest
+    uint64_t count; // 0: not requested
+    uint64_t *ns;   // duration of each run, sorted
+    bool same;      // all runs have the same digest
 } replay_loops;
 
-// What was asked for, and what came of it.
+// The options of a replay and its results.
 typedef struct replay_job {
     const cli_tool *tool;
     const char *path; // of the first file
@@ -38,13 +39,13 @@ typedef struct replay_job {
     ts_replay *replay;
     ts_deps deps;
     bool dry_run;
-    bool ranked; // every file is of another rank, and says so
+    bool ranked; // every file has a rank, all different
     replay_loops loops;
     ts_replay_mode mode;
-    whatif *what_ifs; // each read
+    whatif *what_ifs; // parsed
     size_t what_if_count;
-    whatif_report report; // of a model
-    bool unicode;         // pictures may be of blocks
+    whatif_report report; // with what_ifs
+    bool unicode;         // pictures may use block characters
     // See replay_measure.
     ts_timeline_figures total; // of the record
     int64_t *spans_ns;         // of each device in the schedule
@@ -56,39 +57,42 @@ static inline ts_reader *replay_reader(const replay_job *job, uint32_t file)
 {
     return job->files[file].trace.reader;
 }
-// How a file is called where there are several: "rank 3", else "file 0".
+// The name of a file when several are replayed: "rank 3", else "file 0".
 cli_text replay_file_name(const replay_job *job, uint32_t file);
-void replay_name_files(replay_job *job); // once all are open
+// Sets the ranks of the files. Call it when all files are open.
+void replay_name_files(replay_job *job);
 
 /* ---- Running (run.c) --------------------------------------------- */
 
-// False, with the reason on stderr, if one cannot be read.
+// Opens the traces. False, with the reason on stderr, if one cannot be read.
 bool replay_files_open(replay_job *job, char **paths, uint32_t count);
 void replay_files_close(replay_job *job);
-// False, with the reason on stderr, if a trace cannot go there: it is one of
-// those that are replayed, or no file.
+// Checks that a trace can be written to a path. False, with the reason on
+// stderr, if the path is one of the replayed traces, or not a regular file.
 bool replay_check_output(const replay_job *job, const char *path);
-// `more` is filled in.
+// Opens the replay; fills in desc.more itself.
 ts_result replay_open(replay_job *job, ts_replay_desc desc);
-// Reads texts of --what-if; false with the reason on stderr.
+// Parses the texts of --what-if. False, with the reason on stderr, on failure.
 bool replay_what_ifs(replay_job *job, const cli_list *texts);
-// loops: 0 or how often.
+// Runs the replay. loops: number of timed repetitions, 0: none.
 ts_result replay_run(replay_job *job, uint64_t loops);
 
 /* ---- Selection (select.c) ---------------------------------------- */
 
-// Tracks that a list names, and the file of each; see replay_list_close.
+// The tracks that a list names, with the file of each. Free with
+// replay_list_close.
 typedef struct replay_list {
     uint32_t *tracks, *files;
     size_t count, room;
-    const uint32_t *processes; // only what belongs to one of these
+    const uint32_t *processes; // only tracks of these processes
     size_t process_count;      // (0: all)
 } replay_list;
 
 /*
-    Finds the streams of "2", "1:2" (device:stream), "upload", "0,3". A number
-    that several devices have means all of them, which a line on stderr says.
-    False, with the reason on stderr, if a part of the list names nothing.
+    Finds the streams that a list names: "2", "1:2" (device:stream), "upload",
+    "0,3". A number that streams of several devices have selects all of them,
+    with a note on stderr. False, with the reason on stderr, if a part of the
+    list matches nothing.
 */
 bool replay_streams(const replay_job *job, const char *text, replay_list *list);
 bool replay_devices(const replay_job *job, const char *text, replay_list *list);
@@ -96,13 +100,14 @@ void replay_list_close(replay_list *list);
 
 /* ---- Operations by number and by zone (choose.c) ----------------- */
 
-// Which operations are wanted besides; see ts_replay_desc.choose.
+// A further selection of operations: see ts_replay_desc.choose.
 typedef struct replay_choice replay_choice;
 
 /*
-    ops: "A..B", both included, either may be missing; or one number. zones:
-    names of zones, with * for anything and commas between. Either may be
-    NULL. NULL, with the reason on stderr, if they mean nothing.
+    Selects operations by number and by zone. ops: "A..B", inclusive, where
+    either end may be missing; or one number. zones: a comma-separated list of
+    names with * as a wildcard. Either may be NULL. Returns NULL, with the
+    reason on stderr, if an argument is invalid or matches nothing.
 */
 replay_choice *replay_choose(const replay_job *job, const char *ops,
                              const char *zones);
@@ -111,40 +116,42 @@ ts_skip replay_chosen(const ts_replay *replay, size_t index, void *choice);
 
 /* ---- Reports ------------------------------------------------------------ */
 
-// One for each lane of ts_replay_lane, in its order.
+// Figures of one lane of the report; the order is that of ts_replay_lane.
 enum { REPLAY_CELLS = 200 };
 typedef struct replay_row {
     uint64_t selected, all;      // operations
-    int64_t span_ns;             // of its device: busy and idle, see below
+    int64_t span_ns;             // of its device: see replay_rows
     int64_t cells[REPLAY_CELLS]; // busy time in each part of the makespan
     int64_t busy_until;          // private
 } replay_row;
 /*
-    The makespan is cut into `cells` parts. Shares of busy time are those of
-    the span of a device, as the timeline has it: from the begin of its first
-    work to the end of its last. Free with free(); NULL without memory.
+    Computes the rows, with the makespan divided into `cells` parts. Shares of
+    busy time relate to the span of the device, as in the timeline: from the
+    start of its first work to the end of its last. Free with free(); NULL
+    without memory.
 */
 replay_row *replay_rows(const replay_job *job, int64_t cells);
-// Where a part of a makespan that is cut into `cells` begins.
+// The start of part number `cell` of a makespan divided into `cells` parts.
 int64_t replay_cell(int64_t makespan, int64_t cells, int64_t cell);
 double replay_share(const replay_row *row, int64_t busy_ns);
 
-// "0:2 (compute)", device:stream, as far as there is a device and a name;
-// with several files "rank 1 0:2 (compute)".
+// Prints device:stream and the name, "0:2 (compute)", as far as the track has
+// them; with several files "rank 1 0:2 (compute)".
 void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
                       const ts_track *track);
 
 const char *replay_deps_name(ts_deps deps);
 const char *replay_mode_name(ts_replay_mode mode);
-// A model is, if all of it ran.
+// Whether the replay reproduced the record; for a model, whether all operations
+// ran.
 bool replay_is_same(const replay_job *job);
 /*
-    Idle time of the devices in the record and what explains it, in job->total
-    (zeros: unknown), and what devices' shares of busy time are shares of. For
-    the reports, after the run.
+    Computes for the reports the idle time of the devices by cause (job->total;
+    zeros: unknown) and the spans of the devices (job->spans_ns). Call it after
+    the run.
 */
 void replay_measure(replay_job *job);
-// "kernel saxpy on 0:2 (compute) at 1.5 ms", of an operation or a call.
+// Prints an operation or a call: "kernel saxpy on 0:2 (compute) at 1.5 ms".
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 
 void replay_text(const replay_job *job);
@@ -153,19 +160,22 @@ void replay_json(const replay_job *job);
 
 /* ---- Real time (live.c) ------------------------------------------ */
 
-// "2", "0.5", "100x" as millionths; false if it is none.
+// Parses a speed such as "2", "0.5" or "100x" into millionths. False if the
+// text is not a speed.
 bool replay_parse_speed(const char *text, uint64_t *speed);
-// Plays the schedule that was run. False without memory.
+// Plays the schedule of the last run in real time, `speed` millionths as fast.
+// False without memory.
 bool replay_play(const replay_job *job, uint64_t speed);
 
 /* ---- A trace of the schedule (write.c) --------------------------- */
 
-// False, with the reason on stderr, if it could not be written.
+// Writes the schedule as a trace. False, with the reason on stderr, on failure.
 bool replay_write(const replay_job *job, const char *path);
 
 /* ---- Comparison (verify.c) ---------------------------------------------- */
 
-// ts-replay --verify: the operations of two traces. Returns the exit code.
+// ts-replay --verify: compares the operations of two traces. Returns the exit
+// code.
 int verify_run(const cli_tool *tool, const char *a, const char *b, bool json);
 
 #endif // TS_REPLAY_TOOL_H

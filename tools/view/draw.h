@@ -18,21 +18,22 @@ typedef struct view_drawing {
     view_rows rows;
     view_line line;
     const view_glyphs *set;
-    uint32_t gutter, side;             // columns of the two margins
-    int64_t step_ns;                   // between ticks ...
-    int64_t base_ns;                   // ... which are labelled from here on
-    uint32_t printed;                  // rows and their headers
-    bool partly, waits, moments, lost; // for the legend
+    uint32_t gutter, side;             // widths of the left and right margin
+    int64_t step_ns;                   // time between ticks
+    int64_t base_ns;                   // time that the tick labels count from
+    uint32_t printed;                  // lines printed so far
+    bool partly, waits, moments, lost; // what the legend explains
 } view_drawing;
 
 extern const view_style view_plain, view_strong, view_faint, view_alarm;
 
 // Draws the plot of a row into d->line.
 void view_draw_row(view_drawing *d, const view_row *row);
-// "marks", "calls", ...; "" for rows that have their track's name.
+// The label of a row: "marks", "calls", ...; "" if it is labelled with the name
+// of its track.
 const char *view_part_name(view_row_type type);
-// Parts of a timeline, from what the drawing says: what is shown, and a line
-// of times with its ticks.
+// Print the header (file, range, what is shown), and the time axis with its
+// ticks.
 void view_header_print(view_drawing *d);
 void view_axis_print(view_drawing *d);
 // Prints header, axis, rows and legend.

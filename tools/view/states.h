@@ -1,11 +1,11 @@
 /*
     states.h - what the modules of --states share
 
-    view_states       replay, timeline, and time divided into cells
-    view_states_draw  rows of devices and streams
-    view_states_figures  what a device did, in a few lines
-    view_states_gaps  the longest gaps in words
-    view_states_json  all of it as JSON
+    states.c          opens replay and timeline; divides time into cells
+    states_draw.c     rows of devices and streams
+    states_figures.c  a summary of each device in a few lines
+    states_gaps.c     explains the longest gaps in words
+    states_json.c     all of it as JSON
 */
 #ifndef TS_TOOLS_VIEW_STATES_H
 #define TS_TOOLS_VIEW_STATES_H
@@ -23,52 +23,54 @@ typedef struct view_states {
     view *v;
     ts_replay *replay;
     ts_timeline *timeline;
-    view_drawing d; // its rows have no cells, only their measures
+    view_drawing d; // its rows have sizes but no cells
 } view_states;
 
-// A gap of a device, to be sorted.
+// A gap and its device, for sorting.
 typedef struct view_gap {
     size_t device;
     ts_gap gap;
 } view_gap;
 
-// All gaps, the longest first; free() it.
+// Returns all gaps, the longest first. Free with free().
 view_gap *view_states_gaps(const view_states *s, size_t *count);
 
-// The view of a file, for its tracks and names; how it is called: "rank 3",
-// else "file 0".
+// The view of a file, which has its tracks and names.
 view *view_states_file(const view_states *s, uint32_t file);
+// The name of a file in the output: "rank 3", else "file 0".
 cli_text view_states_file_name(const view_states *s, uint32_t file);
 
-// Adds what is within the cells of the drawing; all of it to *sum.
+// Add the states of a device or stream to the cells of the drawing; the whole
+// range to *sum.
 void view_states_device(const view_states *s, size_t device,
                         view_shares *cells);
 void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
                         view_shares *sum);
 
-// Whether --tracks lets a track be shown.
+// Whether --tracks selects a lane.
 bool view_states_wants(const view_states *s, const ts_lane *lane);
 
-// Operations issued and not begun in the middle of a part of the range.
+// The queue depth: operations issued but not started, at the middle of part
+// number `part` of the range.
 uint32_t view_states_queue(const view_states *s, size_t device, uint32_t part,
                            uint32_t parts);
 
 void view_states_draw(view_states *s);
-// Prints what is in the line, and clears it.
+// Prints the current line and clears it.
 void view_states_print_line(view_states *s);
-// Words from a column on, in as many lines as they take.
+// Prints words wrapped to lines that start at column `indent`.
 void view_states_print_words(view_states *s, uint32_t indent, const char *text);
 uint32_t view_states_put_device(view_states *s, size_t device);
 void view_states_print_device(view_states *s, size_t device);
 void view_states_json(view_states *s);
 
-// What to call a node: a kernel, a function and its thread.
+// Prints the name of a node: a kernel; or a function with its thread.
 void view_states_put_node(FILE *out, const view_states *s, uint32_t node,
                           bool where);
-// Why there is this gap: a clause.
+// Prints the cause of a gap as a clause.
 void view_states_put_gap(FILE *out, view_states *s, const ts_gap *gap);
 
-// "host late", "launch latency", ...; a letter for each, and a colour.
+// Text ("host late", "launch latency", ...), letter and colour of a cause.
 const char *view_idle_text(ts_idle idle);
 char view_idle_letter(ts_idle idle);
 uint8_t view_idle_color(ts_idle idle);

@@ -1,5 +1,5 @@
 /*
-    filter.h - which system calls kernels of a trace may not make
+    filter.h - the seccomp filter of the process that runs kernels of a trace
 */
 #ifndef TS_TOOLS_REPLAY_EXECUTE_FILTER_H
 #define TS_TOOLS_REPLAY_EXECUTE_FILTER_H
@@ -10,9 +10,10 @@
 
 enum { EXECUTE_FILTER_MOST = 512 };
 
-// Writes the program for seccomp, of at most EXECUTE_FILTER_MOST instructions,
-// and returns how many these are; 0: this processor's calls are not known.
-// self: the process, which may signal itself. programs: it may start others.
+// Writes the seccomp program and returns its number of instructions, at most
+// EXECUTE_FILTER_MOST; 0: the system calls of this architecture are not known.
+// self: id of the process, which may signal only itself. programs: it may start
+// other programs.
 uint16_t execute_filter_make(struct sock_filter *code, uint32_t self,
                              bool programs);
 

@@ -6,42 +6,48 @@
 
 #include "tools/replay/execute/execute.h"
 
-// A file of the folder; NULL with the reason on stderr.
+// Creates a file in the output folder. NULL, with the reason on stderr, on
+// failure.
 FILE *extract_open(const execute_job *job, const char *name);
 bool extract_close(const execute_job *job, FILE *file, const char *name);
 bool extract_file(const execute_job *job, const char *name, const void *bytes,
                   size_t size);
 
-// Says why there is nothing to write. False.
+// Reports why the operation cannot be extracted. Returns false.
 bool extract_refuse(const execute_job *job, const char *why);
-// The code of a launch, which is the reader's; false: refused.
+// Gets the code of a launch; the reader owns *bytes. False if it was refused.
 bool extract_code(const execute_job *job, const ts_capture *c,
                   ts_capture_image *image, const void **bytes, size_t *size);
 
-// Parts of the program's text: a literal; what is called NAME; `args`, with
-// one byte more; the names of a region's files, which are written, before and
-// after, and whether they are there: false: refused.
+// Prints a string literal.
 void extract_string(FILE *out, const char *text);
+// Prints the definition of an array of three numbers.
 void extract_three(FILE *out, const char *name, const uint32_t *v);
+// Prints the array `args`, with one byte more so that it is never empty.
 void extract_args(FILE *out, const ts_capture *c);
+// Writes the files of a memory region, before and after the launch, and prints
+// their names. False if the region was refused.
 bool extract_region(const execute_job *job, FILE *out, const ts_capture *c,
                     uint32_t index);
-// fail, memory_of (a region's file), fill_from and differs.
+// Source text: the functions fail, memory_of (contents of a region's file),
+// fill_from and differs.
 extern const char extract_common[];
-extern const char extract_read_all[]; // for files as they are; behind that
+// Source text, after extract_common: reads a whole file.
+extern const char extract_read_all[];
 
-// A launch of OpenCL. (opencl.c)
+// Writes a launch of OpenCL as a program. (opencl.c)
 bool extract_opencl(const execute_job *job, const ts_capture *c);
-// What its programs begin with, and parts that they end with, then NULL.
+// Source text: the start of such a program, and the parts of its end, NULL
+// last.
 extern const char extract_opencl_head[];
 extern const char *const extract_opencl_program[];
 
-// A launch of CUDA. (cuda.c)
+// Writes a launch of CUDA as a program. (cuda.c)
 bool extract_cuda(const execute_job *job, const ts_capture *c);
-// A launch of HIP; there as well.
+// Writes a launch of HIP as a program. (cuda.c)
 bool extract_hip(const execute_job *job, const ts_capture *c);
-// What programs of both begin with; what CUDA's then have; behind the data what
-// is a vendor's own, and how both end.
+// Source text in order: the start of both kinds of programs, CUDA's addition to
+// it; after the data the part of each vendor, and the end of both.
 extern const char extract_gpu_head[];
 extern const char extract_cuda_head[];
 extern const char extract_cuda_program[], extract_hip_program[];

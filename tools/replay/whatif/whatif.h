@@ -1,8 +1,9 @@
 /*
-    whatif.h - "what if", from words to figures
+    whatif.h - what-ifs: parsing, running, reporting
 
-    A what-if is one text, such as "scale gemm=1/2". Each is run on its own
-    against the unchanged model, and all of them together if there are several.
+    A what-if is one text, such as "scale gemm=1/2". Each is run alone and
+    compared with the unchanged model; if there are several, one more run
+    combines them all.
 */
 #ifndef TS_TOOLS_REPLAY_WHATIF_WHATIF_H
 #define TS_TOOLS_REPLAY_WHATIF_WHATIF_H
@@ -10,7 +11,7 @@
 #include "tools/cli/cli.h"
 #include <regex.h>
 
-// What --help and the manual say about the texts.
+// The syntax, as --help and the manual page describe it.
 #define WHATIF_HELP \
     "change something and say what comes of it; may be given\n" \
     "several times. REGEX matches a part of a name, ^ and $\n" \
@@ -46,31 +47,32 @@ typedef enum whatif_verb {
     WHATIF_OVERLAP
 } whatif_verb;
 
-// One text, taken apart.
+// A parsed what-if.
 typedef struct whatif {
     const char *text; // as given
     whatif_verb verb;
-    uint32_t kind;        // of "KIND~REGEX"; 0: any
-    bool has_regex, said; // said: what is wrong with it
+    uint32_t kind;        // of "KIND~REGEX"; 0: any kind
+    bool has_regex, said; // said: an error was reported
     regex_t regex;
-    const char *pattern; // its text
+    const char *pattern; // text of `regex`
     size_t pattern_size;
     ts_ratio factor;
     bool has_bandwidth, has_latency;
-    int64_t ns;          // a latency, or what is inserted
+    int64_t ns;          // a latency, or the inserted time
     uint32_t directions; // of copies: bits of copy types
     uint32_t number;     // engines, rank
-    char word[128];      // name of what is inserted, stream
+    char word[128];      // name of the inserted operation, or stream
 } whatif;
 
-// False, with the reason on stderr, if it is none.
+// Parses a what-if. False, with the reason on stderr, if it is invalid.
 bool whatif_read(const cli_tool *tool, const char *text, whatif *w);
 void whatif_close(whatif *w);
-// What is assumed, in words: "transfers take half as long". "": the text says.
+// The assumption in words, such as "transfers take half as long"; "" if the
+// text itself is clear enough.
 cli_text whatif_assumed(const whatif *w);
 
-// "2", "0.5", "1/2", "2x", "50%"; exact. False if it is none. What-ifs take
-// "2x" for bandwidths alone.
+// Parses a ratio exactly: "2", "0.5", "1/2", "2x", "50%". False if it is
+// invalid. What-ifs allow "2x" only for bandwidths.
 bool whatif_ratio(const char *text, size_t size, ts_ratio *ratio);
 
 /* ---- Changes (apply.c) ------------------------------------------- */
@@ -79,61 +81,62 @@ typedef struct whatif_changes {
     ts_change *list;
     size_t count;
     uint32_t copy_engines; // 0: as recorded
-    uint64_t meant;        // operations, summed over what they are meant by
-    int64_t unsized_ns;    // of transfers whose sizes do not tell apart what
-                           // is latency and what bandwidth
+    uint64_t meant;        // matching operations, summed over the changes
+    int64_t unsized_ns;    // time of transfers whose sizes are too similar
+                           // to separate latency from bandwidth
 } whatif_changes;
 
-// Appends what a what-if means for a replay. False without memory, or if it
-// names a stream or rank that is not there, which `why` says.
+// Appends the changes that a what-if means for a replay. False without memory,
+// or with *why if it names a stream or rank that does not exist.
 bool whatif_apply(const whatif *w, const ts_replay *replay,
                   whatif_changes *changes, const char **why);
 void whatif_changes_close(whatif_changes *changes);
 
-// Whether a what-if with an expression is about operations of a kind.
+// Whether the regular expression of a what-if applies to operations of a kind.
 bool whatif_asks_for(const whatif *w, ts_event_kind kind);
-// What is wrong where no operation is meant, and the nearest names.
+// Explains why a what-if matches no operation.
 void whatif_nothing(const whatif *w, const ts_replay *replay, char *text,
                     size_t room);
+// Lists the names that are most similar to its pattern.
 void whatif_near(const whatif *w, const ts_replay *replay, char *text,
                  size_t room);
 
-// A column of each operation of some kinds (bits), 0 unknown. NULL: no memory.
-// (columns.c)
+// Reads the value of a column for each operation of some kinds (bits 1 <<
+// kind); 0: unknown. Free with free(); NULL without memory. (columns.c)
 uint64_t *whatif_column(const ts_replay *replay, ts_column column,
                         uint64_t kinds);
-// Whether transfers that a change with sizes means, of each sort, have some
-// that are twice as large as others.
+// Whether each sort of transfer that a change affects has sizes that differ by
+// a factor of two: less does not separate latency from bandwidth.
 bool whatif_sizes_differ(const ts_replay *replay, const ts_change *change);
 
 /* ---- Report (run.c, whatif_text.c) ------------------------------- */
 
 typedef struct whatif_trust {
-    const char *confidence; // "high", "medium" or "low",
-    char because[160];      // and why it is not high
+    const char *confidence; // "high", "medium" or "low"
+    char because[160];      // why it is not high
 } whatif_trust;
 
 typedef struct whatif_figures {
     const char *text;   // NULL: the unchanged model
-    cli_text assumed;   // "": nothing to add, or several
-    char nothing[400];  // said if no operation is meant
-    whatif_trust trust; // because: where it is less than the model's
+    cli_text assumed;   // "": nothing to add, or all what-ifs
+    char nothing[400];  // message if no operation matches
+    whatif_trust trust; // reason only if lower than the model's
     uint64_t meant;
-    // Operations that waited in vain. The rest of the figures is zero then: a
-    // part of the work has no makespan to compare.
+    // Operations that never ran (deadlock). If there are any, the other figures
+    // are zero: the makespan of a part of the work cannot be compared.
     uint64_t never_ran;
-    uint64_t operations, removed; // that ran, that were taken away
+    uint64_t operations, removed; // that ran; that the change removed
     int64_t makespan_ns;
-    int64_t change_ns; // of the makespan, against that of the unchanged model
+    int64_t change_ns; // of the makespan against the unchanged model
     int64_t cost_ns[TS_COST_LIMIT];
     int64_t assumed_ns; // of the critical path: see ts_path
     ts_cost bound;
-    int64_t *step_ns; // report.step_count of them; NULL: none to compare
+    int64_t *step_ns; // report.step_count elements; NULL: no steps
     uint64_t digest;
 } whatif_figures;
 
 typedef struct whatif_report {
-    whatif_figures *figures; // the model, each what-if, all together
+    whatif_figures *figures; // the model, each what-if, all combined
     size_t count;
     ts_step *steps; // names and numbers
     size_t step_count;
@@ -141,15 +144,16 @@ typedef struct whatif_report {
     uint64_t unexplained, nodes;
     int64_t unexplained_ns;
     whatif_trust trust;  // in the model
-    const char *why;     // with TS_ERR_USAGE: what is wrong with ...
-    const char *of_text; // ... this one
+    const char *why;     // with TS_ERR_USAGE: the reason,
+    const char *of_text; // and the text that is invalid
 } whatif_report;
 
-// Runs everything; the replay is left with the schedule of all of them.
+// Runs the model and all what-ifs. Afterwards the replay has the schedule of
+// all of them combined.
 ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
                      whatif_report *report);
 void whatif_report_close(whatif_report *report);
-// Says on stderr which of them deadlocked; false if any did.
+// Reports on stderr the what-ifs that deadlocked. False if any did.
 bool whatif_all_ran(const cli_tool *tool, const char *path,
                     const whatif_report *report);
 
