@@ -1,17 +1,17 @@
 /*
-    cut.h - a part of a trace as a trace of its own
+    cut.h - writing a part of a trace as a new trace
 
-    select.c     which events are wanted
-    names.c      regular expressions over labels
-    zones.c      when zones of some names were open; frames
-    steps.c      steps: when, and what the host issued in them
-    ranks.c      processes of a merged trace
-    sets.c       sets of numbers
-    open_zones.c       what was open when a time began or ended
-    dependencies.c       what belongs to what is wanted
-    anonymise.c  other names for everything; well_known_names.c: which stay
-    anonymise_numbers.c    other numbers for what tells a machine or a run
-    write.c      the trace
+    select.c             which events are selected
+    names.c              selection by regular expressions over labels
+    zones.c              selection by zones and frames
+    steps.c              selection by steps
+    ranks.c              selection by ranks and processes of a merged trace
+    sets.c               sets of numbers, of time spans
+    open_zones.c         zones and spans open at the ends of the time range
+    dependencies.c       calls and operations that belong to selected ones
+    anonymise.c          replaces names; well_known_names.c lists the kept ones
+    anonymise_numbers.c  replaces numbers that identify a machine or a run
+    write.c              writes the trace
 */
 #ifndef TS_CUT_H
 #define TS_CUT_H
@@ -19,20 +19,21 @@
 #include "tools/common/rewrite/rewrite.h"
 #include <regex.h>
 
-// What is kept besides what is wanted.
+// Which events are kept besides the selected ones.
 typedef enum cut_deps {
-    CUT_DEPS_CALLS, // the calls that launched wanted operations
-    CUT_DEPS_BOTH,  // and the operations that wanted calls launched
+    CUT_DEPS_CALLS, // the calls that launched selected operations
+    CUT_DEPS_BOTH,  // also the operations that selected calls launched
     CUT_DEPS_NONE
 } cut_deps;
 
-// What must hold, all of it; zero is everything.
+// The conditions of a selection; an event must meet all. Zeros select
+// everything.
 typedef struct cut_options {
-    bool timed; // [from_ns, to_ns)
+    bool timed; // only events that overlap [from_ns, to_ns)
     int64_t from_ns, to_ns;
-    bool issued; // GPU operations: those that the host issued in that time
-    bool begun;  // GPU operations: those that began in that time
-    const char *zones;       // names, with * and commas
+    bool issued;       // of GPU operations: only those issued in that time
+    bool begun;        // of GPU operations: only those that began in that time
+    const char *zones; // names of zones, separated by commas, with *
     const uint32_t *streams; // tracks
     size_t stream_count;
     const uint32_t *devices;
@@ -40,10 +41,10 @@ typedef struct cut_options {
     const uint32_t *processes; // tracks
     size_t process_count;
     uint64_t kinds;      // bits 1 << kind
-    const regex_t *name; // of labels
+    const regex_t *name; // matches labels
     cut_deps deps;
     bool anonymise;
-    const char *what; // the options in words
+    const char *what; // the options as text
 } cut_options;
 
 typedef struct cut_job {
@@ -51,69 +52,74 @@ typedef struct cut_job {
     const char *path, *out;
     cli_trace *trace;
     cut_options options;
-    struct cut_aliases *aliases; // NULL: names stay
+    struct cut_aliases *aliases; // NULL: names are kept
     copy_counts counts;
-    uint64_t added; // of the kept ones, because of cut_options.deps
+    uint64_t added; // events kept only because of cut_options.deps
     uint64_t undefined, replaced;
-    int64_t offset_ns; // of times of the file to those of the selection
+    int64_t offset_ns; // from the file's times to those of the selection
     int64_t begin_ns;  // see cut_choice
-    bool temporary;    // the part is for this process alone
-    bool other_files;  // a rank that is not here is in one of them
+    bool temporary;    // only this process reads the part
+    bool other_files;  // ranks that are not in this file are in others
 } cut_job;
 
-// False, with the reason on stderr, if it could not be written.
+// Writes the part. False, with the reason on stderr, on failure.
 bool cut_write(cut_job *job);
-// Whether a text is [NAME:]A..B at all; false with the reason on stderr.
+// Checks that a text has the form [NAME:]A..B; false, with the reason on
+// stderr, if not.
 bool cut_frames_valid(const cli_tool *tool, const char *text);
-// [NAME:]A..B: sets the time from frame A to the end of frame B. False with
-// the reason on stderr.
+// text: [NAME:]A..B. Sets the time range from the start of frame A to the end
+// of frame B. False, with the reason on stderr, on failure.
 bool cut_frames(cut_job *job, const char *text);
-// A..B, A.., ..B or A. False if it is none.
+// Parses A..B, A.., ..B or A; false if the text has another form.
 bool cut_range(const char *text, uint64_t *first, uint64_t *last);
-// Likewise: the operations that the host issued in steps A to B, and what it
-// did then. Steps and their numbers are those of ts_replay_steps.
+// text: A..B. Selects what the host did in steps A to B, and the operations
+// that it issued in them. Steps and their numbers are those of ts_replay_steps.
+// False, with the reason on stderr, on failure.
 bool cut_steps(cut_job *job, const char *text);
-// How many the trace marks: zones called ProfilerStep#N, else frames.
+// Returns how many steps the trace marks: zones named ProfilerStep#N, else
+// frames.
 uint64_t cut_step_count(const cut_job *job);
 bool cut_has_step_zones(const cut_job *job);
 /*
-    "0,4..7": sets options.processes, to be freed in any case, to those of these
-    ranks; a trace of one process alone has one rank. False with the reason on
-    stderr.
+    text: ranks such as "0,4..7". Sets options.processes to their processes; the
+    caller frees it even on failure. A trace of one process has one rank. False,
+    with the reason on stderr, on failure.
 */
 bool cut_ranks(cut_job *job, const char *text);
-// Whether a trace has any rank that an entry of such a list means.
+// Returns whether a trace has any rank of an entry of such a list.
 bool cut_has_rank(const ts_reader *reader, const char *text, size_t size);
 
 /*
-    "4711,worker*": sets options.processes to those of these numbers or names,
-    and of the ranks if ranks were given before. False as cut_ranks.
+    text: process ids or names such as "4711,worker*". Sets options.processes to
+    the matching ones; if ranks were set before, only to those of these ranks.
+    False as cut_ranks.
 */
 bool cut_processes(cut_job *job, const char *text);
 
 /* ---- Sets (sets.c) --------------------------------------------------- */
 
-// Numbers, a bit each where they are close to each other.
+// A set of numbers: a bit map with a page for each range that has any.
 enum { CUT_PAGE = 4096 };
 typedef struct cut_set {
-    uint64_t **pages; // bits of CUT_PAGE numbers each
+    uint64_t **pages; // bit maps of CUT_PAGE numbers
     size_t count, room;
     cli_map index; // by number / CUT_PAGE
     uint64_t last_number;
-    uint32_t last; // page of that, or CLI_NONE
+    uint32_t last; // its page, or CLI_NONE
     bool no_memory;
 } cut_set;
 void cut_set_add(cut_set *set, uint64_t value);
 bool cut_set_has(cut_set *set, uint64_t value);
 void cut_set_close(cut_set *set);
 
-// Whatever 32 bits decide, once for each: small numbers are remembered.
+// A cache of yes/no answers by number; only small numbers are cached.
 typedef struct cut_memo {
-    uint8_t *known; // 0, 1 no, 2 yes
+    uint8_t *known; // 0: unknown, 1: no, 2: yes
     uint32_t size;
 } cut_memo;
 
-// When zones of some names were open, by track; sorted, none overlap.
+// When zones of some names were open on a track. cut_spans_settle sorts a list
+// and merges overlapping spans.
 typedef struct cut_span {
     uint32_t track;
     int64_t from_ns, to_ns;
@@ -124,7 +130,7 @@ typedef struct cut_spans {
     bool no_memory;
 } cut_spans;
 void cut_spans_add(cut_spans *spans, cut_span span);
-void cut_spans_settle(cut_spans *spans); // before the first question
+void cut_spans_settle(cut_spans *spans); // call it before cut_spans_have
 bool cut_spans_have(const cut_spans *spans, uint32_t track, int64_t from_ns,
                     int64_t to_ns);
 void cut_spans_close(cut_spans *spans);
@@ -134,21 +140,21 @@ void cut_spans_close(cut_spans *spans);
 typedef struct cut_choice {
     ts_reader *reader;
     const cut_options *options;
-    uint32_t *tracks; // those of the streams and devices, sorted
+    uint32_t *tracks; // selected streams and devices, sorted
     size_t track_count;
-    bool on_tracks;  // only these
+    bool on_tracks;  // only events on `tracks`
     cut_spans zones; // of options->zones
     cut_memo zone_names;
     cut_memo names[5];     // see names.c
-    cut_set zone_calls;    // correlations of calls inside them
-    cut_set issued, known; // of calls in the time, of any
-    cut_set earlier;       // of those before
+    cut_set zone_calls;    // correlation ids of calls in these zones
+    cut_set issued, known; // correlation ids: of calls in the time, of all
+    cut_set earlier;       // correlation ids of calls before it
     // With options->issued: the end of the work on selected tracks that was
-    // issued before; INT64_MIN: there is none.
+    // issued before the time range; INT64_MIN: there is none.
     int64_t begin_ns;
-    cut_set open;           // when the time began or ended: see open_zones.c
-    cut_set calls, waiting; // correlations of wanted calls, operations
-    uint64_t *added;        // counts
+    cut_set open; // open at the ends of the time range: see open_zones.c
+    cut_set calls, waiting; // correlation ids of selected calls, operations
+    uint64_t *added;        // counts events kept for deps
 } cut_choice;
 
 // False without memory. Close it in any case.
@@ -164,18 +170,19 @@ typedef struct cut_row {
 } cut_row;
 
 bool cut_is_selected(cut_choice *choice, const cut_row *row);
-// For copy_hooks.
+// The `wants` and `edit` of copy_hooks.
 bool cut_wants_chunk(void *choice, const ts_chunk_info *info);
 bool cut_edit(void *choice, copy_batch *batch);
 
 bool cut_has_name(cut_choice *choice, const cut_row *row);
 bool cut_find_zones(cut_choice *choice);
-// Whether the site of a row, if it has one, is a zone of the wanted names.
+// Returns whether a row's site has one of the names in options->zones.
 bool cut_is_zone(cut_choice *choice, const cut_row *row);
 bool cut_find_issued(cut_choice *choice);
-// By its call; else by when it was queued; else by when it began.
+// Returns whether an operation was issued in the time range: by its call, else
+// by its queued time, else by its start.
 bool cut_is_issued(cut_choice *choice, const cut_row *row);
-// Of a row that is not wanted: see cut_choice.begin_ns.
+// Updates cut_choice.begin_ns with a row that is not selected.
 void cut_note_earlier(cut_choice *choice, const cut_row *row);
 bool cut_has_track(const cut_choice *choice, uint32_t track);
 bool cut_find_open(cut_choice *choice);
@@ -183,8 +190,8 @@ bool cut_find_deps(cut_choice *choice);
 bool cut_is_dep(cut_choice *choice, const cut_row *row);
 uint64_t cut_open_key(const cut_row *row);
 
-// Calls `take` for every row of some kinds whose chunk `wants` (NULL: all)
-// lets in. False without memory; damaged chunks are left out.
+// Calls `take` for every row of some kinds in chunks that `wants` accepts
+// (NULL: all). Skips damaged chunks. False without memory.
 bool cut_each(cut_choice *choice, uint64_t kinds,
               bool (*wants)(const cut_choice *choice,
                             const ts_chunk_info *info),
@@ -200,37 +207,40 @@ void cut_memo_put(cut_memo *memo, uint32_t number, bool yes);
 
 /* ---- Other names and numbers --------------------------------------------- */
 
-typedef struct cut_alias { // by the hash of the text
+typedef struct cut_alias { // found by the hash of the text
     uint64_t low, high;
     uint32_t number;
     uint8_t role, keep;
 } cut_alias;
-// What is numbered besides texts: processes with threads, and handles.
+// Roles of numbers, besides those of texts: process and thread ids, handles.
 enum { CUT_TASKS = COPY_ROLES, CUT_HANDLES, CUT_ROLES };
 typedef struct cut_aliases {
     cut_alias *list;
     size_t count, room;
     cli_index index;          // by hash
-    uint32_t last[CUT_ROLES]; // numbers
+    uint32_t last[CUT_ROLES]; // last number given out
     uint32_t part_count;      // of processes that were merged
-    cut_spans regions;        // addresses, none close to another
-    uint64_t *bases;          // where each region begins in the result
+    cut_spans regions;        // regions of addresses, far apart from each other
+    uint64_t *bases;          // new start address of each region
     bool no_memory;
     char text[160];
 } cut_aliases;
 // False without memory. Close it in any case.
 bool cut_aliases_open(cut_aliases *aliases, ts_reader *reader);
 void cut_aliases_close(cut_aliases *aliases);
-// A text's or a number's alias, by its hash: a new one gets the next number.
+// Returns the alias for the hash of a text or number; a new one gets the next
+// number of the role.
 cut_alias *cut_alias_find(cut_aliases *aliases, int role, uint64_t low,
                           uint64_t high);
 ts_text cut_rename(void *aliases, copy_role role, ts_text text);
 uint64_t cut_renumber(void *aliases, copy_number what, uint64_t value);
 bool cut_regions_find(cut_aliases *aliases, ts_reader *reader);
 
-// What everybody knows and tools go by.
+// Returns whether a name is well known, such as one that tools rely on, and is
+// kept.
 bool cut_is_public(copy_role role, ts_text text);
-// "AllReduce", if that is what a name of a collective means; NULL: unknown.
+// Returns the kind that a collective's name stands for, such as "AllReduce";
+// NULL: unknown.
 const char *cut_collective(ts_text text);
 
 #endif // TS_CUT_H

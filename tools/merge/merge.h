@@ -1,21 +1,22 @@
 /*
-    merge.h - several traces become one on one clock
+    merge.h - merging several traces into one, on one clock
 
-    placement.c  where each file lies on the time axis of the first
-    write.c  the trace
-    messages.c    what is said of it, as text and JSON
+    placement.c  finds the offset of each file on the first one's time axis
+    write.c      writes the trace
+    messages.c   reports the result as text and JSON
 */
 #ifndef TS_MERGE_H
 #define TS_MERGE_H
 
 #include "tools/common/rewrite/rewrite.h"
 
-// How the place of a file was found, from sure to unknown.
+// How a file's offset on the common time axis was found, from certain to
+// unknown.
 typedef enum merge_how {
-    MERGE_FIRST,       // the axis is its own
-    MERGE_GIVEN,       // --offset, or that of a file of the same machine
-    MERGE_CLOCK,       // the clock of the machine: exact
-    MERGE_COLLECTIVES, // ends of collectives that it shares
+    MERGE_FIRST,       // the first file, whose axis it is
+    MERGE_GIVEN,       // --offset of this file, or of one from the same machine
+    MERGE_CLOCK,       // same machine, same clock: exact
+    MERGE_COLLECTIVES, // ends of common collectives
     MERGE_DATE,        // Unix time of the start
     MERGE_NOTHING
 } merge_how;
@@ -25,11 +26,11 @@ typedef struct merge_file {
     const char *path;
     cli_trace trace;
     int64_t offset_ns, residual_ns;
-    uint64_t matched; // collectives
+    uint64_t matched; // collectives matched with other files
     merge_how how;
-    uint32_t clock; // the first file of the same machine
-    uint32_t joins; // 1 + number of an earlier file of the same process
-    bool given;     // --offset names it
+    uint32_t clock; // index of the first file of the same machine
+    uint32_t joins; // 1 + index of an earlier file of the same process; 0: none
+    bool given;     // --offset was given for it
     int64_t given_ns;
     uint32_t parts;
     copy_counts counts;
@@ -41,18 +42,20 @@ typedef struct merge_job {
     merge_file *files;
     uint32_t file_count;
     bool shared_flows;
-    cli_warn warn;      // of what is wrong with the files
-    uint64_t undefined; // numbers that nothing defines
+    cli_warn warn;      // collects warnings about the files
+    uint64_t undefined; // references that the files do not define
 } merge_job;
 
-// False, with the reason on stderr, if one cannot be read.
+// Opens the files. False, with the reason on stderr, if one cannot be read.
 bool merge_open(merge_job *job, char **paths, uint32_t count);
 void merge_close(merge_job *job);
-// Texts FILE=TIME; false, with the reason on stderr, if one means nothing.
+// Applies the values FILE=TIME of --offset; false, with the reason on stderr,
+// if one is invalid.
 bool merge_offsets(merge_job *job, const cli_list *texts);
-// Puts every file on the axis; says on stderr what nothing ties.
+// Sets the offset of each file; warns on stderr about files that nothing links
+// to the others.
 bool merge_place(merge_job *job);
-// False, with the reason on stderr, if it could not be written.
+// Writes the merged trace. False, with the reason on stderr, on failure.
 bool merge_write(merge_job *job);
 
 void merge_text(const merge_job *job);

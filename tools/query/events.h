@@ -1,5 +1,5 @@
 /*
-    events.h - a table of events as SQLite sees it
+    events.h - the virtual table of events: plans and indexes
 */
 #ifndef TS_TOOLS_QUERY_EVENTS_H
 #define TS_TOOLS_QUERY_EVENTS_H
@@ -11,22 +11,22 @@
 enum { QUERY_TESTS_MOST = 16, QUERY_ORDERS_MOST = 8 };
 
 typedef struct query_plan {
-    uint64_t uses; // raw numbers
-    double rows;   // that are expected
+    uint64_t uses; // bit set of raw numbers that the query needs
+    double rows;   // expected rows
     struct {
         uint32_t column, op;
     } tests[QUERY_TESTS_MOST];
     query_order orders[QUERY_ORDERS_MOST];
     uint32_t test_count, order_count;
-    int lookup; // the test that an index answers, or -1
+    int lookup; // the test that an index answers; -1: none
 } query_plan;
 
-// All rows of a table by one of their numbers.
+// An index: all rows of a table, sorted by one raw number.
 typedef struct query_index {
     uint32_t raw, users;
     uint64_t uses;
     query_rows rows;
-    int64_t *keys; // in order, as rows.order
+    int64_t *keys; // sorted, in the order of rows.order
 } query_index;
 
 typedef struct query_vtab {
@@ -37,7 +37,7 @@ typedef struct query_vtab {
     query_plan *plans;
     size_t plan_count;
     query_index *indexes[RAW_LIMIT];
-    bool looked[RAW_LIMIT]; // the first look-up scans: it may be the last
+    bool looked[RAW_LIMIT]; // a lookup scanned once: the next makes an index
 } query_vtab;
 
 uint64_t query_column_uses(const query_column *c);

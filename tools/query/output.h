@@ -1,5 +1,5 @@
 /*
-    output.h - rows of a query, printed
+    output.h - printing the rows of a query
 */
 #ifndef TS_TOOLS_QUERY_OUTPUT_H
 #define TS_TOOLS_QUERY_OUTPUT_H
@@ -10,11 +10,12 @@
 
 typedef struct query_output query_output;
 
-// Of one statement. NULL: no memory.
+// Opens the output of one statement. NULL: no memory.
 query_output *query_output_open(query *q, sqlite3_stmt *statement);
-// The row on which the statement stands. False: no memory.
+// Prints the statement's current row. False: no memory.
 bool query_output_row(query_output *o);
-// complete: there are no more. Returns how many rows there were.
+// Closes the output and returns its number of rows. complete: all rows were
+// printed.
 uint64_t query_output_close(query_output *o, bool complete);
 
 #endif // TRACESMITH_SQLITE

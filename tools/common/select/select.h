@@ -1,24 +1,26 @@
 /*
-    select.h - the selection that all tools take
+    select.h - the selection options that all tools share
 
-    --rank --step --zone --from --to --device --stream mean in every tool what
-    they mean in ts-cut: a tool that computes over a trace opens, in place of
-    it, the part that ts-cut would write, so that both give the same figures.
+    --rank --step --zone --from --to --device --stream mean the same in every
+    tool as in ts-cut: a tool opens, instead of the trace, the part that ts-cut
+    would write. So a tool's figures for a selection equal its figures for the
+    trace that ts-cut writes.
 
-    select.c        the options, and what they mean in a trace
-    part.c   the part in place of the whole
-    rows.c   GPU operations of ranks and steps, for ts-replay
-    steps.c  steps by the numbers of ts-analyze, marked or found
+    select.c  the options, and their resolution in a trace
+    part.c    opens the selected part instead of the trace
+    rows.c    GPU operations of ranks and steps, for ts-replay
+    steps.c   steps by ts-analyze's numbers, marked or detected
 */
 #ifndef TS_TOOLS_COMMON_SELECT_SELECT_H
 #define TS_TOOLS_COMMON_SELECT_SELECT_H
 
 #include "tools/cli/context.h"
 
-// Of the command line: a tool has one selection. Only ts-cut has `frame` and
-// `process`.
+// The selection of the command line; a tool has one. `frame` and `process` are
+// options of ts-cut only.
 extern ts_selection selected;
-// In effect: that of the call of the library, else that of the command line.
+// Returns the selection in effect: that of the current library call, else that
+// of the command line.
 const ts_selection *select_now(void);
 
 // Rows of the option table, the same in all tools.
@@ -64,26 +66,28 @@ const ts_selection *select_now(void);
         .text = &selected.kind \
     }
 
-// Whether anything is selected, besides --from and --to.
+// Returns whether any option other than --from and --to is set.
 bool select_any(void);
 bool select_any_but_time(void);
-// False, with the reason on stderr, if an option can mean nothing at all.
+// Checks the options without a trace. False, with the reason on stderr, if one
+// is invalid.
 bool select_check(const cli_tool *tool);
-// Bits of the kinds in a list; 0, with the reason on stderr, if one is none.
+// Parses a list of event kinds to a bit set; 0, with the reason on stderr, if
+// one is unknown.
 uint64_t select_kinds(const cli_tool *tool, const char *list);
-// "--step 5 --device 0", in words that select the same again; lives until the
-// next call.
+// Returns the selection as options, such as "--step 5 --device 0"; valid until
+// the next call.
 const char *select_words(void);
 
-// From now on cli_trace_open opens the selected part of a trace.
+// Makes cli_trace_open open the selected part of a trace from now on.
 void select_install(void);
-// The same for a tool that looks at a window of a trace anyway: no part is made
-// for --from and --to alone.
+// The same for a tool that handles --from and --to itself: if only these are
+// set, the trace is opened as it is.
 void select_install_window(void);
 /*
-    Several traces: takes those of ranks that are not selected out of the list,
-    and finds how far each is from the axis of the first, of which --from and
-    --to are. False, with the reason on stderr, if none is left.
+    For several traces: removes those without a selected rank from the list, and
+    finds the offset of each to the time axis of the first, which --from and
+    --to refer to. False, with the reason on stderr, if none is left.
 */
 bool select_files(const cli_tool *tool, char **paths, uint32_t *count);
 

@@ -1,7 +1,7 @@
 /*
-    elf.h - a module and its debug information, open
+    elf.h - an open module with its debug information
 
-    For the process that reads: nothing is freed.
+    Used only in the reader process, which exits soon; nothing is freed.
 */
 #ifndef TS_TOOLS_COMMON_SYMBOLIZE_ELF_H
 #define TS_TOOLS_COMMON_SYMBOLIZE_ELF_H
@@ -13,15 +13,15 @@
 #include <gelf.h>
 
 typedef struct elf_files {
-    Elf *module, *debug; // NULL: not there; debug may be the module
+    Elf *module, *debug; // NULL: missing; debug may equal module
     int debug_file;
-    uint64_t base; // address of the lowest page of the file
-    char why[512]; // what is missing, one clause
+    uint64_t base; // address of the file's lowest page
+    char why[512]; // what is missing, as a clause
 } elf_files;
 
 void elf_open(const symbolize_question *q, elf_files *files);
 
-// A function of a table of symbols.
+// A function of a symbol table.
 typedef struct elf_symbol {
     uint64_t from, size;
     const char *name;
@@ -29,23 +29,25 @@ typedef struct elf_symbol {
 } elf_symbol;
 
 typedef struct elf_symbols {
-    elf_symbol *items; // by address
+    elf_symbol *items; // sorted by address
     size_t count;
 } elf_symbols;
 
 void elf_symbols_load(const elf_files *files, elf_symbols *symbols);
 const char *elf_symbols_find(const elf_symbols *symbols, uint64_t address);
 
-// Functions at an address, innermost first, as a line of the answer each.
-// False: DWARF does not know.
+// Lookup of functions in DWARF.
 typedef struct dwarf_index dwarf_index;
 dwarf_index *dwarf_open(const elf_files *files, const uint64_t *addresses,
                         uint32_t count);
+// Prints the functions at an address, innermost first, one line of the answer
+// each; false if DWARF has none.
 bool dwarf_answer(dwarf_index *d, uint32_t index, uint64_t address, FILE *out);
 #endif
 
 int symbolize_open_module(const symbolize_question *q);
-// place: 0, 1, ...; -1: not there, -2: no more places.
+// Opens the candidate file number `place` (0, 1, ...). Returns a descriptor;
+// -1: no such file, -2: no more candidates.
 int symbolize_open_file(const symbolize_question *q, size_t place, char *path,
                         size_t room);
 int symbolize_open_link(const symbolize_question *q, const char *name,

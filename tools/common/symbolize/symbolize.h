@@ -1,18 +1,18 @@
 /*
-    symbolize.h - what frames of stacks are called
+    symbolize.h - names of stack frames
 
-    frames.c    frames of a trace: what it says, else what is at hand
-    text.c   the same for tools that show frames
-    process.c    a process of its own that reads one module
-    files.c  where modules and their debug information lie
-    elf.c    which of them is the right one; tables of symbols
-    dwarf.c  functions, inlined ones and lines by elfutils' libdw
-    cache.c  answers, kept by build-id
+    frames.c   frames of a trace: names in the trace, else from modules
+    text.c     frames as text, for tools that print them
+    process.c  the reader process, which reads one module
+    files.c    search paths of modules and their debug information
+    elf.c      checks build-ids; symbol tables
+    dwarf.c    functions, inlined functions and lines, with elfutils' libdw
+    cache.c    answers, cached by build-id
 
-    Files are read in a process with limits, as whoever made a trace may have
-    chosen which: one that crashes or runs for long costs the names of its
-    module, which then come from the table of symbols or not at all. A file
-    whose build-id is another one is refused, never guessed at.
+    Modules are read in a separate process with limits, because a trace names
+    them and may come from anybody. If that process crashes or takes too long,
+    the names of the module come from its symbol table, or are missing. A file
+    with another build-id is never used.
 */
 #ifndef TS_TOOLS_COMMON_SYMBOLIZE_SYMBOLIZE_H
 #define TS_TOOLS_COMMON_SYMBOLIZE_SYMBOLIZE_H
@@ -24,92 +24,94 @@ typedef struct symbolize_options {
     size_t debug_dir_count;
     bool debuginfod; // ask the servers of DEBUGINFOD_URLS
     bool no_cache;
-    bool again; // look up what the trace says already, too
+    bool again; // also look up frames that the trace names
 } symbolize_options;
 
 // One function of a frame.
 typedef struct symbolize_line {
-    ts_text function, file; // file: "" not known
+    ts_text function, file; // file: "" if unknown
     uint32_t line;
 } symbolize_line;
 
-// What became of a module.
+// The result for a module.
 typedef struct symbolize_module {
-    uint32_t module;       // as the trace counts
-    uint32_t frames;       // different places in it
-    uint32_t named, lined; // of these
-    char why[256];         // not all are named or have lines: why
+    uint32_t module;       // its number in the trace
+    uint32_t frames;       // distinct offsets in it
+    uint32_t named, lined; // of these frames
+    char why[256];         // why some have no name or line
 } symbolize_module;
 
 typedef struct symbolize symbolize;
 
-// NULL without memory. `options`: NULL, the default; used until it is closed.
+// NULL without memory. options: NULL for the defaults; must live until
+// symbolize_close.
 symbolize *symbolize_open(const ts_reader *reader,
                           const symbolize_options *options);
 // Looks up all frames of all stacks. False without memory.
 bool symbolize_all(symbolize *s);
-// Functions of a frame, innermost first; 0: not known.
+// Returns the number of functions of a frame, innermost first; 0: unknown.
 uint32_t symbolize_frame(symbolize *s, const ts_frame_entry *frame,
                          const symbolize_line **lines);
-// By module, those of which there are frames.
+// Returns the results of the modules that have frames.
 size_t symbolize_modules(const symbolize *s, const symbolize_module **modules);
 void symbolize_close(symbolize *s);
 
 /* ---- For tools that show frames ------------------------------------------ */
 
-// --no-symbols of a tool: only what the trace says itself.
+// --no-symbols of a tool: use only names in the trace.
 extern bool symbolize_off;
-// Whether that holds for the call of the library, or for the tool.
+// Returns whether it is set, for the current library call or for the tool.
 bool symbolize_is_off(void);
 
 /*
-    How many functions a frame stands for, 1 at least, and what they are
-    called: "work", "libx.so+0x1f20" where that is all that is known. `at` is 0
-    for the innermost. What is not in the trace is looked up, once for each
-    reader, and known until it is closed (cli_trace_close). Texts with an
-    offset live until the eighth call from then.
+    symbolize_depth returns how many functions a frame stands for (inlined ones
+    included), at least 1; symbolize_text returns the name of one of them (at: 0
+    is the innermost). Where only module and offset are known, the name is
+    "libx.so+0x1f20". Names that are not in the trace are looked up once for
+    each reader and cached until cli_trace_close. Names with an offset live
+    until eight further calls.
 
     Threads: one at a time for each reader.
 */
 uint32_t symbolize_depth(const ts_reader *reader, const ts_frame_entry *frame);
 ts_text symbolize_text(const ts_reader *reader, const ts_frame_entry *frame,
                        uint32_t at);
-// The same with the line: false if only module and offset are known.
+// The same with file and line; false if only module and offset are known.
 bool symbolize_place(const ts_reader *reader, const ts_frame_entry *frame,
                      uint32_t at, symbolize_line *line);
 
 /* ---- Between its files --------------------------------------------------- */
 
-// A module to be read, and the places in it.
+// A request to the reader process: a module and offsets in it.
 typedef struct symbolize_question {
     const char *path;
     uint8_t id[64];
     size_t id_size;
-    const uint64_t *offsets; // count, ascending
+    const uint64_t *offsets; // `count` offsets, ascending
     uint32_t count;
     const symbolize_options *options;
-    bool no_dwarf; // the table of symbols alone
+    bool no_dwarf; // use only the symbol table
 } symbolize_question;
 
-// Answers are texts: for each place that is known, in order,
+// The answer is a text. For each known offset, in order:
 //     @INDEX COUNT            then COUNT lines, innermost first:
 //     LINE TAB FILE TAB FUNCTION
-// and anywhere "!why", what is missing.
+// and on any line "!why": what is missing.
 typedef struct symbolize_answer {
     char *text;
     size_t size;
-    bool complete; // the process came to its end
+    bool complete; // the process completed
 } symbolize_answer;
 
 symbolize_answer symbolize_ask(const symbolize_question *q);
-// In the process that reads: prints the answer.
+// Prints the answer; called in the reader process.
 void symbolize_read(const symbolize_question *q, FILE *out);
 
-// A hash of what there is at the places where files of a module may lie.
+// Returns a hash of the files at a module's candidate paths, to detect changes.
 uint64_t symbolize_identity(const symbolize_question *q);
 
-// The text of a module's answers that are kept, with offsets (hexadecimal) in
-// place of indexes; NULL: none. To be freed.
+// Returns the cached answers of a module, with hexadecimal offsets instead of
+// indexes; NULL: none. The caller frees it.
 char *symbolize_cache_get(const symbolize_question *q);
 void symbolize_cache_put(const symbolize_question *q, const char *text,
                          size_t size);
