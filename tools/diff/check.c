@@ -1,5 +1,5 @@
 /*
-    check.c - whether gates hold
+    check.c - evaluates gates
 */
 #include "tools/diff/diff.h"
 
@@ -12,7 +12,7 @@ static bool matches(const diff_gate *g, const diff_row *row)
                                        row->name.text, row->name.size));
 }
 
-// B / of less A / of is above the limit.
+// Whether B / of minus A / of exceeds the limit.
 static bool is_beyond(const diff_limit *limit, diff_number a, diff_number b)
 {
     const wide change = (wide)b.number * a.of - (wide)a.number * b.of;
@@ -22,7 +22,7 @@ static bool is_beyond(const diff_limit *limit, diff_number a, diff_number b)
     return change * 1000000 > (wide)limit->value * a.number * b.of;
 }
 
-// Counts are exact: no noise explains a change of them beyond the limits.
+// Counts are exact: noise cannot explain a change beyond the limits.
 static bool counts_are_beyond(const diff_gate *g, const diff *d,
                               const diff_row *row)
 {
@@ -35,7 +35,7 @@ static bool counts_are_beyond(const diff_gate *g, const diff *d,
     return true;
 }
 
-// Of what cannot be noise.
+// Whether the value is exact, so that no difference can be noise.
 static bool is_exact(const diff_gate *g, const diff *d, const diff_row *row)
 {
     if (g->metric == DIFF_COUNT || row->subject == DIFF_MEMORY ||
@@ -46,8 +46,8 @@ static bool is_exact(const diff_gate *g, const diff *d, const diff_row *row)
            counts_are_beyond(g, d, row);
 }
 
-// Totals of different work say nothing of how fast it is: a trace of two
-// seconds lasts two seconds, however many steps are in it.
+// Totals of different work do not show how fast the work is: a trace of two
+// seconds lasts two seconds, however many steps it has.
 static bool is_blind(const diff_gate *g, const diff *d, const diff_row *row)
 {
     return diff_unequal(d) && !row->by_step && g->metric != DIFF_MEDIAN &&
@@ -56,7 +56,8 @@ static bool is_blind(const diff_gate *g, const diff *d, const diff_row *row)
            row->parts[1].count;
 }
 
-// The makespan is as certain as the steps are.
+// Returns the row to test: the makespan has one sample only, so that the steps
+// are tested in its place.
 static const diff_row *row_to_test(const diff *d, const diff_row *row)
 {
     for (size_t i = 0; row->subject == DIFF_MAKESPAN && i < d->row_count; i++)
@@ -80,7 +81,7 @@ static bool add_hit(diff_gate *g, const diff *d, size_t index, size_t *room)
         hit.verdict = is_exact(g, d, row) ? DIFF_REGRESSED
                       : tested            ? DIFF_NOISE
                                           : DIFF_UNTESTED;
-        // A test that says that B takes less is none of this.
+        // A test in the other direction (B takes less) is no reason to fail.
         if (hit.verdict == DIFF_NOISE &&
             (singles ? by->toward_singles : by->toward) > 0)
             hit.p = singles ? by->p_singles : by->p;
@@ -93,7 +94,8 @@ static bool add_hit(diff_gate *g, const diff *d, size_t index, size_t *room)
     return true;
 }
 
-// What is beyond the limits is tested: is it noise? Many tests find more.
+// Tests the rows beyond the limits for noise. The p-values are adjusted because
+// many tests find more differences by chance.
 static bool decide(diff_gate *g, const diff *d)
 {
     uint64_t *const p = malloc((g->hit_count + 1) * sizeof *p);

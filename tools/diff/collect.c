@@ -1,5 +1,5 @@
 /*
-    collect.c - rows of one side: what the devices did
+    collect.c - rows of one side: device work
 */
 #include "tools/analyze/figures/work/flame.h"
 #include "tools/analyze/figures/work/launch.h"
@@ -10,15 +10,15 @@ typedef struct collecting {
     diff_side *s;
     int side;
     ts_replay *replay;
-    uint32_t *rows;  // of each group of names
+    uint32_t *rows;  // row of each group of names
     cli_map configs; // file and launch to row
     cli_map stacks;  // file and stack to row
-    cli_map zones;   // name of the tree to row
+    cli_map zones;   // path name to row
     path_tree tree;
     uint32_t *nodes;
 } collecting;
 
-// The number of a row; CLI_NONE: no memory.
+// Returns the index of a row; CLI_NONE if memory runs out.
 static uint32_t row_of(collecting *c, diff_subject subject, ts_text name)
 {
     const diff_row *const row = diff_row_of(c->d, subject, name);
@@ -62,7 +62,7 @@ static uint32_t name_row(collecting *c, uint32_t group)
     return c->rows[group];
 }
 
-// "8,32": sizes of 1 behind the last other one are left out.
+// Formats a size as "8,32", without trailing ones.
 static cli_text size_of(const uint32_t size[3])
 {
     if (size[2] != 1)
@@ -201,7 +201,8 @@ bool diff_collect(diff *d, int side)
     return ok;
 }
 
-// When both sides have been looked at: steps are rows if they are alike.
+// Adds makespan and steps. It runs after both sides were collected, because
+// steps become rows only if they are comparable.
 bool diff_collect_spans(diff *d, int side)
 {
     diff_side *const s = &d->sides[side];

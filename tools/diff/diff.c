@@ -1,5 +1,5 @@
 /*
-    diff.c - two sides opened, and compared
+    diff.c - opens and compares two sides
 */
 #include "tools/diff/diff.h"
 
@@ -48,11 +48,12 @@ static bool load_side(diff_side *s)
     s->devices = ts_replay_device_count(replay);
     const bool ok = names_open(&s->names, replay) &&
                     steps_open(&s->steps, replay, timeline, &s->names);
-    sums_close(&s->steps.works); // nothing here asks what a step is made of
+    sums_close(&s->steps.works); // the comparison does not use it
     return ok;
 }
 
-// Steps that were found are comparable if they are about as long.
+// Whether the steps of both sides are comparable. Found steps must have similar
+// lengths.
 static bool steps_match(const steps_result *a, const steps_result *b)
 {
     if (!a->count || !b->count || a->marked != b->marked) return false;
@@ -63,7 +64,8 @@ static bool steps_match(const steps_result *a, const steps_result *b)
 
 bool diff_compare(diff *d)
 {
-    // Of one side after the other, as little as possible stays.
+    // Collect one side after the other, to keep as little as possible in
+    // memory.
     for (int side = 0; side < 2; side++) {
         if (!diff_collect_memory(d, side) || !load_side(&d->sides[side]) ||
             !diff_collect(d, side) || !diff_collect_host(d, side))

@@ -14,7 +14,8 @@ static uint64_t failures(const diff_gates *gates)
 
 /* ---- Text of other people's making --------------------------------------- */
 
-// XML 1.0 has no control characters but three; nor is what is no UTF-8 text.
+// Writes text as XML 1.0, which forbids control characters except three, and
+// text that is not UTF-8.
 static void put_xml(FILE *out, const char *text, size_t size)
 {
     uint32_t code;
@@ -37,7 +38,8 @@ static void put_xml(FILE *out, const char *text, size_t size)
     }
 }
 
-// Nothing in it begins a tag, a link, or a further cell.
+// Writes a Markdown cell, escaped so that the text cannot begin a tag, a link
+// or another cell.
 static void put_cell(FILE *out, const char *text, size_t size)
 {
     uint32_t code;
@@ -66,14 +68,14 @@ static cli_text amount(const diff *d, const diff_row *row, diff_metric metric,
 
 static const char nothing_like_it[] = "neither trace has anything like it";
 
-// Of what can be said neither that it holds nor that it does not.
+// Whether a gate could neither pass nor fail.
 static bool is_skipped(const diff_gates *gates, const diff_gate *g)
 {
     return !diff_gate_failed(gates, g) && !diff_gate_missed(g) &&
            !diff_gate_blind(g) && (!g->hit_count || g->verdicts[DIFF_UNTESTED]);
 }
 
-// As build servers read it: one case for each gate.
+// Writes one test case for each gate.
 // Source: the schema of Apache Ant's JUnit task, as Jenkins publishes it.
 static void put_case(FILE *out, const diff *d, const diff_gates *gates,
                      const diff_gate *g)
@@ -180,7 +182,7 @@ static void put_value(FILE *out, const report_value *value, const char *cut)
         fputs(words.s, out);
 }
 
-// Its first rows and columns; JSON has all of them.
+// Writes the first rows and columns of a table; JSON has all of them.
 static void put_table(FILE *out, const report_table *t, uint64_t top)
 {
     enum { COLUMNS = 8, WIDEST = 46 };

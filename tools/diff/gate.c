@@ -1,5 +1,5 @@
 /*
-    gate.c - how much worse a trace may be: parsed
+    gate.c - parses gates: how much worse a trace may be
 */
 #include "tools/diff/diff.h"
 
@@ -21,7 +21,7 @@ static bool wrong(const cli_tool *tool, const char *where, const char *text,
 
 /* ---- Limits ------------------------------------------------------------- */
 
-// Digits with up to four decimals, in ten thousandths.
+// Parses digits with up to four decimals, in ten-thousandths.
 static bool parse_decimal(const char *text, size_t size, int64_t *value)
 {
     int64_t sum = 0;
@@ -47,7 +47,7 @@ static bool parse_decimal(const char *text, size_t size, int64_t *value)
     return true;
 }
 
-// A number without a unit counts something.
+// Parses a size with a unit. A number without a unit is a count.
 static bool parse_bytes(const char *text, size_t size, int64_t *value)
 {
     uint64_t bytes;
@@ -56,7 +56,7 @@ static bool parse_bytes(const char *text, size_t size, int64_t *value)
     return true;
 }
 
-// "+5%", "+2ms", "+64MiB", "+3".
+// Parses a limit: "+5%", "+2ms", "+64MiB", "+3".
 static bool parse_limit(const char *text, size_t size, diff_limit *limit)
 {
     char copy[32];
@@ -83,10 +83,10 @@ static bool parse_limit(const char *text, size_t size, diff_limit *limit)
 
 typedef struct words {
     const char *text;
-    size_t size; // of what is left
+    size_t size; // bytes left to parse
 } words;
 
-// The last word of what is left; false: there is none.
+// Finds the last word of the remaining text; false if there is none.
 static bool last_word(const words *w, const char **word, size_t *size)
 {
     size_t end = w->size;
@@ -158,7 +158,7 @@ static bool take_metric(diff_gate *g, words *w)
     return true;
 }
 
-// "kernel:" and what follows up to `size`.
+// Parses "kernel:" and the pattern that follows, up to `size`.
 static const char *take_subject(diff_gate *g, const words *w)
 {
     size_t size = 0;

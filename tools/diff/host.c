@@ -1,5 +1,5 @@
 /*
-    host.c - rows of one side: what the host did, memory
+    host.c - rows of one side: host zones, calls and memory
 */
 #include "tools/analyze/topics/memory.h"
 #include "tools/diff/diff.h"
@@ -14,7 +14,7 @@ typedef struct host {
     cli_map rows; // kind and number to row
 } host;
 
-// The row of a zone's site or a call's name.
+// Returns the row of a zone by its site or of a call by its name.
 static uint32_t row_of(host *h, ts_event_kind kind, uint32_t number)
 {
     ts_reader *const reader = analyze_reader(&h->s->job, h->file);
@@ -53,7 +53,8 @@ static bool add_chunk(host *h, const ts_columns *columns)
     return true;
 }
 
-// Chunk by chunk: what is kept of very many depends on their order.
+// Adds the zones and calls of a file chunk by chunk. The order matters, because
+// only a sample of very many durations is kept.
 static bool add_file(host *h)
 {
     ts_reader *const reader = analyze_reader(&h->s->job, h->file);

@@ -1,11 +1,11 @@
 /*
-    inputs.c - what the two sides are, before what changed
+    inputs.c - describes the two sides before what changed
 */
 #include "tools/diff/report_parts.h"
 
 enum { FACTS = 6 };
 typedef struct facts {
-    ts_text text[FACTS]; // empty: not known
+    ts_text text[FACTS]; // empty: unknown
 } facts;
 static const char *const labels[FACTS] = { "traces", "selected", "devices",
                                            "rank",   "steps",    "operations" };
@@ -18,7 +18,7 @@ ts_text diff_model(const ts_reader *reader, const ts_track *device)
     return model.text.size ? model.text : device->name;
 }
 
-// "2 x Tesla V100": the models of a side, each once, where work ran.
+// Returns the models of the devices that executed work, as "2 x Tesla V100".
 static ts_text devices_of(diff_side *s)
 {
     char text[200] = "";
@@ -90,8 +90,8 @@ static bool differ(const facts *a, const facts *b, int fact)
            (x.size != y.size || memcmp(x.text, y.text, x.size) != 0);
 }
 
-// Of steps that were found one may be missing at an end: as many operations
-// are as much work.
+// A found step may be missing at an end of the trace, so that equal numbers of
+// operations count as equal work.
 bool diff_steps_unequal(const diff *d)
 {
     const diff_side *const a = &d->sides[0], *const b = &d->sides[1];
@@ -121,7 +121,8 @@ const char *diff_unequal(const diff *d)
                                        : NULL;
 }
 
-// Devices of another rank or node are called otherwise.
+// Notes that devices with different names, of another rank or node, were
+// paired.
 static void say_paired(const diff *d, report_section *s)
 {
     const ts_text a = d->paired_names[0], b = d->paired_names[1];
@@ -135,7 +136,7 @@ static void say_paired(const diff *d, report_section *s)
                       d->paired, (int)a.size, a.text, (int)b.size, b.text);
 }
 
-// What differs may come from that alone.
+// Warns of differences in the setup that may explain all others.
 static void warn(const diff *d, report_section *s, const facts *a,
                  const facts *b)
 {

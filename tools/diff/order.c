@@ -1,12 +1,12 @@
 /*
-    order.c - whether streams did the same things in the same order
+    order.c - compares the order of operations on each stream
 */
 #include "tools/diff/diff.h"
 
-// The operations of a stream, in order, by what both sides call them.
+// The operations of a stream in order, as tokens that are equal on both sides.
 typedef struct lane {
     ts_text name;
-    uint64_t key; // the same on both sides: what it is called on its device
+    uint64_t key; // equal on both sides: the name of the stream on its device
     uint32_t file, track, device;
     uint32_t *operations, *tokens;
     size_t count, room;
@@ -83,7 +83,7 @@ static bool fill_lanes(diff *d, int side, lanes *l)
 {
     diff_side *const s = &d->sides[side];
     ts_replay *const replay = analyze_replay(&s->job);
-    cli_map tokens = { 0 }; // of groups of names
+    cli_map tokens = { 0 }; // from groups of names
     ts_operation o;
     bool ok = open_lanes(l, s, replay);
     for (uint32_t i = 0; ok && ts_replay_operation(replay, i, &o); i++) {
@@ -114,7 +114,8 @@ static int by_number(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-// What follows what in a stream, in order; NULL: no memory.
+// Returns the sorted pairs of adjacent operations of a stream; NULL if memory
+// runs out.
 static uint64_t *pairs_of(const lane *l)
 {
     uint64_t *const pairs = malloc((l->count + 1) * sizeof *pairs);
@@ -189,7 +190,7 @@ static size_t device_at(const devices *d, const lane *l)
     return i;
 }
 
-// Those on which anything ran.
+// Finds the devices that executed work.
 static bool find_devices(diff_side *s, const lanes *l, devices *d)
 {
     ts_track track;
@@ -225,8 +226,9 @@ static void make_pair(devices *a, size_t i, devices *b, size_t k)
 }
 
 /*
-    Devices of the same name are one pair. Another rank has another GPU: what is
-    left is paired in its order where both sides have as many of each model.
+    Devices of the same name form a pair. Another rank uses another GPU: the
+    remaining devices are paired in order if both sides have equally many of
+    each model.
 */
 static void pair_devices(diff *d, devices *a, devices *b)
 {
@@ -254,7 +256,8 @@ static void pair_devices(diff *d, devices *a, devices *b)
     }
 }
 
-// Streams of a pair have one key if they have one number and name.
+// Gives streams of a pair of devices the same key if they have the same number
+// and name.
 static void set_keys(diff_side *s, lanes *l, const devices *own, int side)
 {
     ts_track track;
@@ -284,7 +287,7 @@ static bool match_devices(diff *d, lanes *sides)
     return ok;
 }
 
-// Streams of the same key are compared.
+// Compares streams with the same key.
 static bool match(diff *d, const lanes *a, const lanes *b)
 {
     cli_map keys = { 0 };

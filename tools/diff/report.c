@@ -1,5 +1,5 @@
 /*
-    report.c - what changed, most important first
+    report.c - the changes, most important first
 */
 #include "tools/diff/report_parts.h"
 
@@ -10,7 +10,7 @@ static uint64_t magnitude(int64_t value)
     return value < 0 ? (uint64_t)-value : (uint64_t)value;
 }
 
-// Counts are exact: where they differ, no noise is the reason.
+// Whether counts differ. They are exact: noise cannot explain a difference.
 static bool counts_differ(const diff_row *row)
 {
     return !row->by_step && row->subject != DIFF_STEP &&
@@ -39,8 +39,8 @@ static int by_weight(const void *left, const void *right)
     return (a->row > b->row) - (a->row < b->row);
 }
 
-// Rows of some subjects that are not the same on both sides, the important
-// ones first. NULL: no memory. The caller frees it.
+// Returns the rows of some subjects that differ, the important ones first. The
+// caller frees it. Returns NULL if memory runs out.
 static ranked_row *changed_rows(const diff *d, uint32_t subjects, size_t *count,
                                 size_t *same)
 {
@@ -92,9 +92,10 @@ static int mean_sign(const diff_part *a, const diff_part *b)
 }
 
 /*
-    Of all of a row two things may have changed: how many there are, which is
-    counted, and how long each takes, which is tested. The total is neither.
-    Where test, median and mean point in different ways, none is claimed.
+    Returns the verdict on a row without steps. Two things may have changed: the
+    count, which is exact, and the duration of each event, which is tested. The
+    total is neither. If test, median and mean disagree in direction, the
+    verdict claims none.
 */
 static cli_text word_of_all(const diff *d, const diff_row *row)
 {
@@ -130,7 +131,7 @@ cli_text diff_word(const diff *d, const diff_row *row)
     if (!change) return cli_format("same");
     if (!diff_is_significant(d, row))
         return cli_format(row->tested ? "noise" : "untested");
-    // Most samples went one way, and few of them the other, but farther.
+    // Most samples changed one way, and a few changed more in the other.
     if ((change > 0) != (row->toward > 0)) return cli_format("mixed");
     return cli_format(change > 0 ? "slower" : "faster");
 }
@@ -142,15 +143,15 @@ static report_value value_of(const diff *d, const diff_row *row,
     const report_unit unit = metric == DIFF_COUNT          ? REPORT_COUNT
                              : row->subject == DIFF_MEMORY ? REPORT_BYTES
                                                            : REPORT_NS;
-    if (metric == DIFF_COUNT && n.of > 1) // of a step: seldom a whole number
-        return report_factor(n.number, n.of);
+    // Counts per step are rarely whole numbers.
+    if (metric == DIFF_COUNT && n.of > 1) return report_factor(n.number, n.of);
     return report_number(unit, n.of ? n.number / n.of : 0, 0);
 }
 
 static report_evidence place_of(const diff *d, const diff_row *row)
 {
     if (row->subject == DIFF_LATENCY) return (report_evidence){ 0 };
-    const int side = row->parts[1].count ? 1 : 0; // gone: in A
+    const int side = row->parts[1].count ? 1 : 0; // a gone row: the part of A
     const diff_part *const p = &row->parts[side];
     report_evidence e = report_from_to(
         p->longest_file, p->longest_from_ns,
@@ -164,7 +165,7 @@ static report_evidence place_of(const diff *d, const diff_row *row)
 
 enum { COLUMNS = 12 };
 
-// A configuration is called "8 x 128, 32 regs, 0+0 B: kernel".
+// A configuration has a name like "8 x 128, 32 regs, 0+0 B: kernel".
 typedef struct config_name {
     ts_text kernel, config;
 } config_name;
@@ -178,7 +179,7 @@ static config_name split_config(const diff_row *row)
     const size_t size = colon ? (size_t)(colon - row->name.text) : 0;
     if (!colon || row->name.text[0] < '0' || row->name.text[0] > '9' ||
         size + 2 > row->name.size)
-        return name; // a launch that the trace does not define
+        return name; // the trace does not define this launch
     name.config = (ts_text){ row->name.text, size };
     name.kernel = (ts_text){ colon + 2, row->name.size - size - 2 };
     return name;
@@ -213,7 +214,7 @@ static void put_row(const diff *d, report_table *t, const diff_row *row)
         value_of(d, row, DIFF_MEDIAN, 1),
     };
     const report_evidence e = place_of(d, row);
-    // Only of configurations the second column is a table's.
+    // Only tables of configurations have the second column.
     report_value shown[COLUMNS];
     const bool config = row->subject == DIFF_CONFIG;
     shown[0] = values[0];
@@ -229,14 +230,14 @@ bool diff_any_changed(const diff *d, uint32_t subjects)
     return count > 0;
 }
 
-// Of what is a sum, of all or of a step.
+// Whether the values are sums that have a unit: all, or per step.
 static bool has_unit(uint32_t subjects)
 {
     return !(subjects & (1u << DIFF_MAKESPAN | 1u << DIFF_STEP |
                          1u << DIFF_LATENCY | 1u << DIFF_MEMORY));
 }
 
-// All rows of a table as one, those that did not change too.
+// Adds a row for the total of a table, including unchanged rows.
 static void put_total(const diff *d, report_table *t, uint32_t subjects,
                       bool by_step)
 {
@@ -273,8 +274,9 @@ static void put_total(const diff *d, report_table *t, uint32_t subjects,
     report_row(t, values, NULL);
 }
 
-// What is of a step, or what is of all: values of a table have one unit.
-// other: the section has a table of what is of a step.
+// Adds a table of values per step, or of values of the whole trace: the values
+// of one table have one unit. `other`: the section already has a table of
+// values per step.
 static void put_part(diff *d, report_section *s, const table_parts *p,
                      const ranked_row *rows, size_t count, bool other)
 {
@@ -291,7 +293,7 @@ static void put_part(diff *d, report_section *s, const table_parts *p,
     report_table *const t =
         report_table_begin(s, other ? "outside" : p->key, title.text,
                            p->columns, config ? COLUMNS : COLUMNS - 1);
-    // Zones lie in zones: their times are none of a whole.
+    // Zones are nested: their times do not add up to a whole.
     const bool total = has_unit(p->subjects) && first->subject != DIFF_ZONE;
     if (total) put_total(d, t, p->subjects, first->by_step);
     for (size_t i = 0; i < count && i < most; i++)
@@ -343,11 +345,11 @@ const diff_row *diff_single(const diff *d, diff_subject subject)
     return NULL;
 }
 
-// As in tables: what namespaces say goes first, then the middle.
+// Shortens a name as in tables: namespaces are removed first, then the middle.
 cli_text diff_short(ts_text name)
 {
     enum { WIDEST = 46 };
-    // Of a function with its parameters; zones may be called anything.
+    // This is a function with its parameters; zones may have any name.
     char *const less = name.size && name.text[name.size - 1] == ')'
                            ? cli_brief_name(name.text, name.size)
                            : NULL;
@@ -365,7 +367,7 @@ cli_text diff_short(ts_text name)
     return text;
 }
 
-typedef struct come_and_gone { // new, gone
+typedef struct come_and_gone { // counts and totals of new and gone rows
     size_t count[2];
     int64_t ns[2];
 } come_and_gone;
@@ -380,8 +382,8 @@ static void count_come(come_and_gone *c, const diff *d, const diff_row *row)
         }
 }
 
-// "2 kernels new (1.200 ms), 1 gone (30.00 us)": appended to a sentence that
-// may have begun.
+// Appends "2 kernels new (1.200 ms), 1 gone (30.00 us)" to a sentence that may
+// have begun.
 static size_t put_come_and_gone(char *text, size_t size, size_t room,
                                 const char *one, const char *more,
                                 const come_and_gone *c)
@@ -407,8 +409,8 @@ static size_t put_come_and_gone(char *text, size_t size, size_t room,
 static const uint32_t changing = 1u << DIFF_KERNEL | 1u << DIFF_COPY |
                                  1u << DIFF_COLLECTIVE | 1u << DIFF_IDLE;
 
-// "gemm +12.0 % (+1.200 ms)"; of what is no sum of steps that too, and where
-// there are fewer, or more, how long each takes.
+// Writes "gemm +12.0 % (+1.200 ms)"; for values that are not sums of steps also
+// the change in count and, if that changed, the change of each duration.
 static size_t put_cause(const diff *d, const diff_row *row, char *to,
                         size_t room)
 {
@@ -431,8 +433,8 @@ static size_t put_cause(const diff *d, const diff_row *row, char *to,
     return size < 0 ? 0 : (size_t)size < room ? (size_t)size : room - 1;
 }
 
-// Of everything that changed, idle time too, up to three rows that did so by
-// more than noise. slower: those that make B so; 0: all.
+// Adds up to three rows, including idle time, whose change is significant.
+// slower: only those that make B slower; 0: all.
 static void put_causes(const diff *d, report_section *s, int slower,
                        int64_t whole)
 {
@@ -469,8 +471,8 @@ static void put_causes(const diff *d, report_section *s, int slower,
     free(rows);
 }
 
-// What has most of the change, idle time too, if it is not sure and so was not
-// told of.
+// Adds the row with most of the change, including idle time, if that is not
+// significant and so was not reported.
 static void put_largest(const diff *d, report_section *s, int64_t whole)
 {
     char text[200];
@@ -502,8 +504,9 @@ static cli_text more_or_less(int64_t change)
 }
 
 /*
-    All of a device's time is work or idle: what each of them gained. Of one
-    device with the rest of the whole: what only waits lies outside of both.
+    Splits the change of device time into work and idle time. For one device it
+    also gives the rest of the makespan, since synchronisations and waits are
+    neither.
 */
 static void put_balance(const diff *d, report_section *s)
 {
@@ -568,7 +571,7 @@ void diff_put_answer(const diff *d, report_section *s)
                                              : "both have");
         return;
     }
-    // The makespan is as certain as the steps are.
+    // The makespan has one sample only; the test of the steps applies to it.
     const diff_row *const step = diff_single(d, DIFF_STEP);
     const bool equal = step && !diff_steps_unequal(d);
     const diff_row *const test = d->by_step || equal ? step : row;
@@ -621,7 +624,7 @@ void diff_put_answer(const diff *d, report_section *s)
                       reordered, plural(reordered, "stream", "streams"));
 }
 
-// A trace that is not whole is not all of what it is compared with.
+// Notes damage: an incomplete trace is compared only in part.
 static void put_damage(const diff *d, report_section *s, int side,
                        uint32_t file)
 {

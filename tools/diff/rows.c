@@ -1,5 +1,5 @@
 /*
-    rows.c - rows of both sides, and what they come to
+    rows.c - matches the rows of both sides and tests them
 */
 #include "tools/diff/diff.h"
 
@@ -25,7 +25,7 @@ diff_row *diff_row_of(diff *d, diff_subject subject, ts_text name)
     uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)subject;
     for (size_t i = 0; i < name.size; i++) // FNV-1a
         hash = (hash ^ (uint8_t)name.text[i]) * UINT64_C(1099511628211);
-    for (;; hash++) { // what has the same hash takes the next one
+    for (;; hash++) { // on a collision the next hash is tried
         const uint32_t at = cli_map_row(&d->index, hash);
         if (at == CLI_NONE) break;
         if (d->rows[at].subject == subject && same_text(d->rows[at].name, name))
@@ -41,7 +41,8 @@ diff_row *diff_row_of(diff *d, diff_subject subject, ts_text name)
     return &d->rows[d->row_count++];
 }
 
-// Keeps every stride-th; when there are too many, every second of them.
+// Keeps every stride-th value. When there are too many, it drops every second
+// one and doubles the stride.
 static bool keep_value(diff_part *p, int64_t ns)
 {
     if ((p->count - 1) % p->stride) return true;
@@ -59,7 +60,8 @@ static bool keep_value(diff_part *p, int64_t ns)
     return true;
 }
 
-// Steps come nearly in order: what belongs to one is found near the end.
+// Adds a time to the sum of a step. Steps arrive nearly in order, so that the
+// search starts at the end.
 static bool keep_step(diff_part *p, uint32_t step, int64_t ns)
 {
     for (size_t i = p->step_count; i > 0 && i + 8 > p->step_count; i--)
@@ -95,7 +97,7 @@ uint32_t diff_step_at(const diff_side *side, int64_t time_ns)
 {
     const steps_result *const s = &side->steps;
     size_t low = 0, high = s->count;
-    while (low < high) { // the first that ends after it
+    while (low < high) { // the first step that ends after it
         const size_t middle = low + (high - low) / 2;
         if (s->steps[middle].end_ns > time_ns)
             high = middle;
@@ -127,7 +129,7 @@ static void merge_steps(diff_part *p)
     p->step_count = kept;
 }
 
-// Sums of all steps, those without any being 0.
+// Fills the samples with the sums of all steps; steps without events are 0.
 static size_t step_samples(const diff *d, const diff_row *row, int side,
                            int64_t *to)
 {
@@ -144,20 +146,21 @@ static size_t single_samples(const diff_part *p, int64_t *to)
 {
     size_t count = p->value_count;
     if (count > DIFF_SAMPLES_MOST) count = DIFF_SAMPLES_MOST;
-    for (size_t i = 0; i < count; i++) // evenly over all of them
+    for (size_t i = 0; i < count; i++) // evenly spaced
         to[i] = p->values[i * p->value_count / count];
     return count;
 }
 
-// Whether two numbers are as good as the same: within a fiftieth.
+// Whether two numbers differ by at most a fiftieth.
 bool diff_about_same(uint64_t a, uint64_t b)
 {
     return (a > b ? a - b : b - a) <= (a > b ? a : b) / 50;
 }
 
-// Steps tell of a row if it is in them on both sides, but for a tenth, and in
-// half of them. Where steps begin that were found is a guess: as many of a row
-// are to be in each.
+// Whether sums by step are good samples of a row: on both sides at least nine
+// tenths of its events are in steps, and half of the steps have one. The
+// boundaries of found steps are a guess, so that both sides must also have
+// about as many events per step.
 static bool has_steps(const diff *d, const diff_row *row)
 {
     if (!d->by_step || row->subject == DIFF_STEP ||
@@ -191,7 +194,7 @@ static bool enough(const diff_row *row, const size_t counts[2])
            row->parts[0].count && row->parts[1].count;
 }
 
-// samples: room for those of both sides, and for as many more.
+// samples: space for those of both sides, and as many again.
 static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
 {
     size_t counts[2];
@@ -222,7 +225,7 @@ static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
                              &row->toward);
 }
 
-// p-values of the rows of a subject, for one another.
+// Adjusts the p-values of the rows of a subject for multiple tests.
 static bool adjust_rows(diff *d, diff_subject subject)
 {
     uint64_t *const p = malloc((d->row_count + 1) * sizeof *p);

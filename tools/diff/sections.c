@@ -1,5 +1,5 @@
 /*
-    sections.c - the report as a whole
+    sections.c - the sections of the report
 */
 #include "tools/diff/report_parts.h"
 
@@ -237,7 +237,8 @@ static void put_whole(diff *d, report *r)
                    "As a whole");
 }
 
-// ", 2 are new": one more part of a sentence; of nothing there is none.
+// Appends a part such as ", 2 are new" to a sentence; nothing if the count is
+// 0.
 static void add_part(char *text, size_t room, size_t count, const char *one,
                      const char *more)
 {
@@ -297,7 +298,8 @@ void diff_report(diff *d, const diff_gates *gates, report *r)
     put_subject(d, r, BIT(COPY) | BIT(COLLECTIVE), "transfers",
                 "Copies, memsets and collectives",
                 "copies, memsets and collectives");
-    // Kernels that are always launched alike have been told of.
+    // If each kernel has only one configuration, the kernels were already
+    // reported.
     if (rows_of(d, DIFF_CONFIG) > rows_of(d, DIFF_KERNEL))
         put_subject(d, r, BIT(CONFIG), "configs", "Launch configurations",
                     "configurations");

@@ -1,12 +1,12 @@
 /*
-    significance.c - whether samples differ by more than their noise
+    significance.c - tests whether samples differ by more than noise
 */
 #include "tools/diff/diff.h"
 
 __extension__ typedef unsigned __int128 wide;
 
-// Probability, of DIFF_CERTAIN, that a normal deviate is further out than
-// i / 20: erfc(i / 20 / sqrt(2)).
+// Probability, in DIFF_CERTAIN, that the absolute value of a normal deviate
+// exceeds i / 20: erfc(i / 20 / sqrt(2)).
 enum { STEPS = 160 };
 static const uint64_t tails[STEPS + 1] = {
     1000000000000,
@@ -185,7 +185,7 @@ static uint64_t root(wide value)
     return (uint64_t)low;
 }
 
-// Of a deviate in thousandths of a twentieth.
+// Returns the probability for a deviate in thousandths of a twentieth.
 static uint64_t tail_of(uint64_t deviate)
 {
     const uint64_t at = deviate / 1000, rest = deviate % 1000;
@@ -199,8 +199,8 @@ static int by_value(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-// Twice the sum of the ranks of `a` among both, and the sum of t^3 - t over
-// values that t samples share.
+// Returns twice the sum of the ranks of `a` among all samples. *ties receives
+// the sum of t^3 - t over values that t samples share.
 static uint64_t rank_sum(const int64_t *a, size_t a_count, const int64_t *b,
                          size_t b_count, wide *ties)
 {
@@ -217,7 +217,8 @@ static uint64_t rank_sum(const int64_t *a, size_t a_count, const int64_t *b,
             j++;
         const wide t = i + j - before;
         *ties += t * t * t - t;
-        // Ranks before + 1 to i + j; all of them count as their mean.
+        // Tied samples have the ranks before + 1 to i + j and count with their
+        // mean.
         sum += (i - own) * (uint64_t)(before + 1 + i + j);
     }
     return sum;
@@ -236,14 +237,15 @@ uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count,
     const uint64_t ranks = rank_sum(a, a_count, b, b_count, &ties);
     const uint64_t twice = ranks - m * (m + 1);
     const uint64_t off = twice > m * n ? twice - m * n : m * n - twice;
-    // a has the low ranks, or the high ones.
+    // Whether a has the low ranks or the high ones.
     *toward = (twice < m * n) - (twice > m * n);
     const wide spread = (wide)(all + 1) * all * (all - 1) - ties;
     if (off <= 1 || !spread) return DIFF_CERTAIN;
     // z^2 = 3 (off - 1)^2 N (N - 1) / (m n ((N + 1) N (N - 1) - ties))
     const wide above = (wide)3 * (off - 1) * (off - 1) * all * (all - 1);
     const wide below = (wide)m * n * spread;
-    // In (1 / 20000)^2. Samples are few enough that nothing overflows.
+    // In units of (1 / 20000)^2. There are few enough samples that nothing
+    // overflows.
     if (above / below >= 64) return tails[STEPS];
     const wide scale = 400000000;
     return tail_of(root(above * scale / below));

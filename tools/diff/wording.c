@@ -1,5 +1,5 @@
 /*
-    wording.c - changes in words
+    wording.c - changes as text
 */
 #include "tools/diff/diff.h"
 

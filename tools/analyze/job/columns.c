@@ -80,7 +80,7 @@ static int by_correlation(const void *left, const void *right)
     return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-// The stacks of calls, by correlation; NULL: there are none.
+// Loads the stacks of calls, sorted by correlation id; NULL if there are none.
 static call_stack *load_calls(ts_reader *reader, size_t *count)
 {
     const ts_filter filter = { .kinds = TS_FILTER(API_CALL) };

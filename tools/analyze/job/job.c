@@ -1,5 +1,5 @@
 /*
-    job.c - files, replays and the questions asked of them
+    job.c - opens files and replays, and runs the topics
 */
 #include "tools/analyze/job/private.h"
 #include "tools/analyze/job/window.h"
@@ -8,7 +8,7 @@
 
 /* ---- Files --------------------------------------------------------------- */
 
-// Ranks are names only if all files have one and no two the same.
+// Names files by rank only if all files have a rank and all ranks differ.
 static void name_files(analyze_job *job)
 {
     bool all = true;
@@ -49,7 +49,7 @@ bool analyze_open(analyze_job *job, char **paths, uint32_t count)
     for (; job->file_count < count; job->file_count++) {
         analyze_file *const file = &job->files[job->file_count];
         file->path = paths[job->file_count];
-        // Losses stand in the report.
+        // The report lists losses.
         if (!cli_trace_open(&file->trace, job->tool, file->path, NULL,
                             CLI_WARN_NONE))
             return false;
@@ -221,7 +221,7 @@ bool analyze_only_check(const cli_tool *tool, const char *only)
     return true;
 }
 
-// Questions that columns answer, without the graph.
+// Topics that need only columns, not the graph.
 static const char light[] = "summary,kernels,copies,api";
 
 static bool is_requested(const analyze_question *q, const char *only)

@@ -1,5 +1,5 @@
 /*
-    losses.c - what was lost, and what that means for the answers
+    losses.c - what was lost, and which answers that affects
 */
 #include "tools/analyze/job/private.h"
 #include "tools/analyze/job/window.h"
@@ -19,11 +19,11 @@ static void say_lost(const analyze_job *job, report *r, uint32_t file,
                 cli_loss_causes(analyze_reader(job, file), -1).s);
 }
 
-// What the chunks at damaged places say of themselves.
+// What the headers of damaged chunks say about the lost events.
 typedef struct damage_sum {
-    uint32_t places, unknown; // unknown: at no chunk that says anything
-    uint64_t kinds;           // of events, as bits
-    bool others;              // names and the like
+    uint32_t places, unknown; // unknown: places without a readable chunk header
+    uint64_t kinds;           // kinds of events, as bits
+    bool others;              // dictionary entries and other data
     int64_t from_ns, to_ns;
 } damage_sum;
 
@@ -65,7 +65,8 @@ add_text(damage_text *t, const char *format, ...)
     if (t->size >= sizeof t->s) t->size = sizeof t->s - 1;
 }
 
-// "kernel, memcpy events that began between 1 s and 2 s".
+// Returns a text such as "kernel, memcpy events that began between 1 s and 2
+// s".
 static damage_text words_of(const damage_sum *sum)
 {
     damage_text t = { "", 0 };
@@ -130,7 +131,7 @@ static void say_file(const analyze_job *job, report *r, uint32_t file)
                     of.s);
 }
 
-// Answers about why devices did what they did when.
+// Topics about what devices did, when and why.
 static const char of_devices[] =
     "summary,idle,launch,path,overlap,steps,sync,advice";
 
@@ -146,7 +147,8 @@ static void lower_cut(analyze_job *job, report *r)
                          "came before and after it is charged to nothing");
 }
 
-// Of a part by zone, stream or kind, a device that did other work looks idle.
+// Whether a selection by zone, stream or kind hides work, so that a device that
+// did other work looks idle.
 static bool hides_work(const analyze_job *job, uint32_t file)
 {
     static const char *const options[] = { "--zone ", "--stream ", "--kind ",
@@ -206,7 +208,8 @@ static void lower_losses(report *r)
             report_trust(s, REPORT_MEDIUM, "the record is not complete");
 }
 
-// A gain is of a model: no finding is surer of it than its section is.
+// Lowers the confidence of findings to that of their section, because the gain
+// comes from the same model.
 static void lower_findings(report *r)
 {
     for (report_section *s = r->sections; s; s = s->next)

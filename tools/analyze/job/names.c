@@ -1,5 +1,5 @@
 /*
-    names.c - names as people read them
+    names.c - names for display
 */
 #include "tools/analyze/job/private.h"
 #include "tools/common/symbolize/symbolize.h"
@@ -31,7 +31,7 @@ struct analyze_names {
     cli_index index; // by name
 };
 
-// As people read it; the name itself where there is nothing to change.
+// Returns the name for display; the name itself if nothing changes.
 static ts_text read_name(analyze_job *job, ts_text name)
 {
     ts_text shown = name;
@@ -64,7 +64,8 @@ ts_text analyze_name(analyze_job *job, ts_text name)
         if (n->list[at].name.size == name.size &&
             !memcmp(n->list[at].name.text, name.text, name.size))
             return n->list[at].shown;
-    const ts_text own = report_keep(p->texts, name); // may outlive the caller's
+    // A copy, which may outlive the caller's text.
+    const ts_text own = report_keep(p->texts, name);
     if (!own.size || !cli_index_add(&n->index, hash, (uint32_t)n->count))
         return name;
     n->list[n->count] = (known_name){ own, read_name(job, own) };
@@ -111,7 +112,7 @@ ts_text analyze_track(analyze_job *job, uint32_t file, uint32_t track)
     const cli_text on = has_device
                             ? cli_format(" on GPU %" PRIu64, device.number)
                             : cli_format("%s", "");
-    // Some sources give it the name that it has anyway.
+    // Some sources give a stream its default name.
     const cli_text plain = cli_format("stream %" PRIu64, t.number);
     if (!t.name.size || (t.name.size == strlen(plain.s) &&
                          !memcmp(t.name.text, plain.s, t.name.size)))

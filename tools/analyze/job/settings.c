@@ -3,7 +3,7 @@
 */
 #include "tools/analyze/job/private.h"
 
-// Goes through all settings in the order of the questions.
+// Enumerates all settings in the order of the topics.
 static const analyze_setting *setting_at(size_t index)
 {
     for (const analyze_question *const *q = analyze_questions; *q; q++)
@@ -26,7 +26,7 @@ int64_t analyze_set(const analyze_job *job, const char *key)
     return at == SIZE_MAX ? 0 : job->private->settings[at];
 }
 
-// Digits with up to two decimals, in hundredths.
+// Parses digits with up to two decimals, in hundredths.
 static bool parse_hundredths(const char *text, const char **end, int64_t *value)
 {
     const size_t whole = strspn(text, "0123456789");
@@ -49,7 +49,8 @@ static bool parse_bytes(const char *text, int64_t *value)
     return true;
 }
 
-// As reports print it, "1.500 ms" or "50.0 %", or without the space.
+// Parses a value as reports print it, "1.500 ms" or "50.0 %"; the space may be
+// omitted.
 static bool parse_value(const char *given, report_unit unit, int64_t *value)
 {
     const char *end;

@@ -1,5 +1,5 @@
 /*
-    stats.c - groups of events by key
+    stats.c - statistics of events by key
 */
 #include "tools/analyze/job/stats.h"
 

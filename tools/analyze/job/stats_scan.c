@@ -1,5 +1,5 @@
 /*
-    stats_scan.c - events of a trace into groups, on several threads
+    stats_scan.c - collects events into groups on several threads
 */
 #include "tools/analyze/job/sums.h"
 #include "tools/analyze/job/stats.h"
@@ -33,7 +33,7 @@ static void take(const ts_columns *columns, uint32_t thread, void *user)
         scan->bytes ? columns->values[scan->bytes] : NULL;
     stats_key keys[STATS_KEYS];
     stats_event e = { s->file, 0, columns };
-    // Rows of one key often follow each other: their group is known then.
+    // Cache: consecutive rows often have the same key.
     stats_group *last[STATS_KEYS] = { NULL };
     for (; e.row < columns->count; e.row++) {
         if (!scan->keys(&e, keys, scan->user)) continue;
@@ -74,7 +74,7 @@ bool stats_run(ts_reader *reader, uint32_t file, const stats_scan *scan,
     if (!s) return false;
     s->scan = scan;
     s->file = file;
-    // Damaged chunks stand in the reader's list, which the report shows.
+    // The reader lists damaged chunks, and the report shows them.
     bool ok =
         ts_reader_scan(reader, &filter, threads, take, s) != TS_ERR_MEMORY;
     for (uint32_t t = 0; t < threads; t++) {
@@ -99,7 +99,7 @@ typedef struct collecting {
     const stats_map *map;
     const uint32_t *number;
     const stats_group *rows;
-    _Atomic uint64_t *filled; // of each row
+    _Atomic uint64_t *filled; // values filled so far, by row
     int64_t *values;
 } collecting;
 
@@ -121,7 +121,7 @@ static void collect(const ts_columns *columns, uint32_t thread, void *user)
             last[0] = k[0];
             last[1] = k[1];
         }
-        // relaxed: only the count matters, the scan's end orders the rest.
+        // relaxed: only the count matters; joining the threads orders all else.
         const uint64_t at =
             atomic_fetch_add_explicit(&c->filled[row], 1, memory_order_relaxed);
         if (at < c->rows[row].count)
@@ -135,14 +135,14 @@ static int by_value(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-// The value that would stand at `at` if all were sorted. Does sort some; all,
-// should the values be such that halving them does not get on.
+// Returns the value that would be at index `at` if all were sorted. It sorts
+// the array partially, or completely if partitioning makes no progress.
 static int64_t select_value(int64_t *values, size_t count, size_t at)
 {
     size_t low = 0, high = count - 1;
     for (int turn = 0; low < high; turn++) {
         const int64_t pivot = values[low + (high - low) / 2];
-        size_t i = low, k = high + 1; // k: one above
+        size_t i = low, k = high + 1; // k: upper bound, exclusive
         if (turn == SELECT_TURNS) {
             qsort(values + low, high - low + 1, sizeof *values, by_value);
             break;
@@ -157,7 +157,8 @@ static int64_t select_value(int64_t *values, size_t count, size_t at)
             values[i++] = values[k - 1];
             values[--k] = swapped;
         }
-        // Up to k none is above the pivot, from i on none is below.
+        // Values up to k are at most the pivot, values from i on at least the
+        // pivot.
         if (at < k)
             high = k - 1;
         else if (at >= i)

@@ -1,5 +1,5 @@
 /*
-    sums.c - times added up by key, and what is in the middle of many
+    sums.c - times summed by key, quantiles and deviations
 */
 #include "tools/analyze/job/sums.h"
 
@@ -72,7 +72,7 @@ void sums_order(int64_t *values, size_t count)
 
 size_t sums_rank(size_t count, uint32_t per_mille)
 {
-    // In two steps, since count * per_mille might overflow.
+    // Two steps, since count * per_mille might overflow.
     const size_t rank =
         count / 1000 * per_mille + (count % 1000 * per_mille + 999) / 1000;
     return rank ? rank - 1 : 0;

@@ -1,5 +1,5 @@
 /*
-    window.c - the window of a record, and what it cuts off
+    window.c - the recorded time window, and which work it cuts off
 */
 #include "tools/analyze/job/window.h"
 #include "tools/analyze/job/private.h"
@@ -7,24 +7,24 @@
 
 enum { THREADS = 4, ALL_MOST = 200000, SIDE = 50000 };
 
-typedef struct cut_row { // a call, or work
+typedef struct cut_row { // a call or an operation
     uint64_t correlation;
     int64_t start_ns, end_ns;
-    uint32_t by; // the name of a call, the track of work
+    uint32_t by; // a call: its name; an operation: its track
     bool call, met;
 } cut_row;
 
 typedef struct cut_rows {
     cut_row *rows;
     size_t count, room;
-    int64_t host_ns; // the last end of a zone or call
+    int64_t host_ns; // end of the last zone or call
     int64_t work_from_ns, work_to_ns, last_ns;
     bool failed;
 } cut_rows;
 
 typedef struct cut_scan {
     cut_rows of[THREADS];
-    int64_t head_ns, tail_ns; // what lies between is not kept
+    int64_t head_ns, tail_ns; // rows between head and tail are not kept
 } cut_scan;
 
 static const uint64_t work_kinds = TS_FILTER(KERNEL) | TS_FILTER(MEMCPY) |
@@ -71,7 +71,7 @@ static void take(const ts_columns *c, uint32_t thread, void *user)
     }
 }
 
-// All rows of the file in the first of the lists.
+// Collects all rows of the file in the first of the lists.
 static bool gather(cut_scan *s)
 {
     cut_rows *const to = &s->of[0];
@@ -99,7 +99,7 @@ static int by_correlation(const void *left, const void *right)
            (a->correlation < b->correlation);
 }
 
-// Calls by function, work by stream; then in order of time.
+// Sorts calls by function, work by stream; then by time.
 static int by_time(const void *left, const void *right)
 {
     const cut_row *const a = left, *const b = right;
@@ -123,8 +123,9 @@ static void meet(cut_rows *r)
     if (r->count) qsort(r->rows, r->count, sizeof *r->rows, by_time);
 }
 
-// The work of a stream, of which the first is queued. Where none of it has a
-// call, the numbers tell: they grow from call to call.
+// Counts the queued work of a stream, beginning with the first operation. If no
+// operation of it has a recorded call, correlation ids decide: they grow with
+// each call.
 static void count_queued(cut_figures *cut, const cut_row *rows, size_t count,
                          uint64_t first_call)
 {
@@ -142,7 +143,7 @@ static void count_queued(cut_figures *cut, const cut_row *rows, size_t count,
             stats_sum(cut->queued_ns, rows[i].end_ns - rows[i].start_ns);
 }
 
-// The calls of a function.
+// Counts the calls of one function that lie outside.
 static void count_outside(cut_figures *cut, const cut_row *rows, size_t count)
 {
     size_t met = 0, known = 0;
@@ -169,7 +170,8 @@ static void count_rows(cut_figures *cut, const cut_rows *r)
         if (row->end_ns - r->host_ns > cut->running_ns)
             cut->running_ns = row->end_ns - r->host_ns;
     }
-    // Where no call is that of any work, nobody recorded which is whose.
+    // If no call belongs to any operation, the trace did not record the
+    // relation.
     for (size_t i = 0, end; any && i < r->count; i = end) {
         const cut_row *const first = &r->rows[i];
         for (end = i; end < r->count && r->rows[end].call == first->call &&
@@ -199,7 +201,7 @@ static void take_sides(cut_scan *s, const ts_info *info)
     s->tail_ns = info->last_ns - side;
 }
 
-// Of a part, no more than the time that was cut: a zone may reach beyond it.
+// Returns the time at which a selection was cut: a zone may extend beyond it.
 static int64_t cut_at(const ts_reader *reader, const char *key, int64_t ns)
 {
     ts_metadata m;
@@ -216,7 +218,7 @@ static void widen(cut_figures *cut, const cut_rows *r, const ts_reader *reader,
     const int64_t end = r->last_ns > info->last_ns ? r->last_ns : info->last_ns;
     int64_t first = cut_at(reader, "cut.from_ns", info->first_ns);
     int64_t last = cut_at(reader, "cut.to_ns", end);
-    if (first >= last) { // what a step issued may all come later
+    if (first >= last) { // all work that a step issued may run later
         first = info->first_ns;
         last = end;
     }

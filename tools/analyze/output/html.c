@@ -1,9 +1,10 @@
 /*
-    html.c - a report as one page that needs nothing else
+    html.c - a report as one self-contained HTML page
 */
 #include "tools/analyze/output/html.h"
 
-enum { UNFOLDED = 4 }; // times as many rows of a table as are shown first
+// A table unfolds to this many times the rows shown first.
+enum { UNFOLDED = 4 };
 
 /* ---- Parts of a section -------------------------------------------------- */
 
@@ -101,7 +102,8 @@ static const report_section *section_of(const report *r, const char *name)
     return NULL;
 }
 
-// Idle time by cause is a table of its own question, if that is there.
+// Whether a table repeats one of another topic in the report, such as idle time
+// by cause.
 static bool is_twice(const report_section *s, const char *key)
 {
     const report_section *const idle = section_of(s->owner, "idle");
@@ -163,7 +165,7 @@ static void put_fact(FILE *out, const char *label, ts_text text)
     fputs("</li>", out);
 }
 
-// When and where it was recorded, and on what.
+// Writes when, where and on what the trace was recorded.
 static void put_facts(FILE *out, const analyze_job *job)
 {
     ts_reader *const reader = analyze_reader(job, 0);
@@ -225,7 +227,8 @@ static void put_contents(FILE *out, const report *r)
     fputs("</ul></nav>\n", out);
 }
 
-// The answer, what to do, then the rest; what has no answer at the end.
+// Writes the sections: the summary, the advice, then the others; topics without
+// an answer come last.
 static void put_sections(FILE *out, const analyze_job *job, const report *r)
 {
     const report_section *const advice = section_of(r, "advice");
@@ -239,7 +242,7 @@ static void put_sections(FILE *out, const analyze_job *job, const report *r)
                 put_section(out, job, s);
 }
 
-// The first command makes this page.
+// Writes the suggested commands. It skips the first one, which makes this page.
 static void put_next(FILE *out, const analyze_job *job, const report *r)
 {
     analyze_commands next;

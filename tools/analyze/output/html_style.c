@@ -1,9 +1,9 @@
 /*
-    html_style.c - how the page looks, and what little it does itself
+    html_style.c - style and script of the page
 */
 #include "tools/analyze/output/html.h"
 
-// Sixteen colours that differ in hue or lightness from the one before.
+// Sixteen colours; neighbours differ in hue or lightness.
 const char html_colors[] =
     ":root{color-scheme:light dark;--ink:#1c2126;--dim:#5b6570;--back:#fff;"
     "--card:#f5f7f9;--line:#d9dfe5;--link:#0b5cad;--good:#1a7f4b;"
@@ -107,7 +107,7 @@ const char html_style[] =
     "figure,.finding,tr{break-inside:avoid}h2,h3{break-after:avoid}"
     "td.t span{display:block}th,td{padding:.15rem .3rem}}";
 
-// A click on a heading sorts its table; the page can be read without.
+// Sorts a table when its heading is clicked. The page works without the script.
 const char html_script[] =
     "document.querySelectorAll('th').forEach(function(h){"
     "h.style.cursor='pointer';h.onclick=function(){"
@@ -125,8 +125,9 @@ const char html_script[] =
     "return-d*p.textContent.localeCompare(q.textContent)});"
     "r.forEach(function(x,i){b[n>i?0:b.length-1].appendChild(x)})}});";
 
-// SHA-256 of the two texts above as they stand in the page: if one of them is
-// changed, "analyze: the page does what its policy allows" says what to write.
+// Contains the SHA-256 of the style and the script as they are in the page. If
+// one of them changes, the test "analyze: the page does what its policy allows"
+// prints the new value.
 const char html_policy[] =
     "default-src 'none'; base-uri 'none'; form-action 'none'; "
     "style-src 'sha256-D/DTmiMbE895VQVFWMhLpeDVlA5uC501j91JzvH0iP0='; "

@@ -5,9 +5,10 @@
 
 enum { SHORT_TEXT = 18, CUT_TEXT = 60 };
 
-// Characters that a document must not hold, not even escaped.
+// Whether a document may contain a character, escaped or not. It also rejects
+// characters that change the text direction.
 // Source: HTML Living Standard, 13.2.3.5 "Preprocessing the input stream":
-// controls, noncharacters. Nor what would turn the direction of the page.
+// controls, noncharacters.
 static bool is_allowed(uint32_t code)
 {
     return !cli_is_control(code) && (code & 0xFFFE) != 0xFFFE &&
@@ -66,8 +67,8 @@ static void put_number(FILE *out, report_value v)
     fprintf(out, ">%s</td>", report_words(v).s);
 }
 
-// What a long text is cut to (NULL: nothing) stands there for it; the pointer
-// or a tap shows all.
+// Writes a text cell. `cut` is the shortened text to show (NULL: not
+// shortened); hovering or tapping shows the full text.
 static void put_text(FILE *out, report_value v, const char *cut)
 {
     const bool is_short = v.unknown || v.text.size <= SHORT_TEXT;
@@ -133,7 +134,8 @@ static void put_head(FILE *out, const report_table *t)
     fputs("</tr></thead>\n", out);
 }
 
-static _Thread_local unsigned long number; // of the next table of the page
+// Number of the next table of the page.
+static _Thread_local unsigned long number;
 
 void html_tables_begin(void)
 {

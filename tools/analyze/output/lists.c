@@ -1,5 +1,5 @@
 /*
-    lists.c - the questions, the rules of advice, and their thresholds
+    lists.c - lists of the topics, the rules of advice, and their thresholds
 */
 #include "tools/analyze/advice/advice.h"
 

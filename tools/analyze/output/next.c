@@ -1,5 +1,5 @@
 /*
-    next.c - commands to go on with, at the end of a whole report
+    next.c - suggested commands at the end of a report
 */
 #include "tools/analyze/job/job.h"
 #include "tools/analyze/report/parts.h"
@@ -12,7 +12,8 @@ static void put_files(FILE *out, const analyze_job *job)
     }
 }
 
-// Its figures are those of the same part of the trace.
+// Writes a command with the selection of the report, so that its figures
+// agree with the report.
 static void put_tool(FILE *out, const analyze_job *job, const char *command)
 {
     const char *const selected = job->options.selected;
@@ -25,8 +26,8 @@ static void put_tool(FILE *out, const analyze_job *job, const char *command)
     fputs(command + name, out);
 }
 
-// With all files; after: with the one trace that the command takes (of several,
-// what ts-merge makes), and that behind it.
+// Adds a command for all files. after: for a tool that takes one trace, the
+// arguments after it; several files are first merged with ts-merge.
 static void add(analyze_commands *c, const analyze_job *job,
                 const char *command, const char *after, const char *purpose)
 {
@@ -67,7 +68,7 @@ static const report_value *value_of(const report_table *t, size_t row,
     return NULL;
 }
 
-// "1.234567s", as --from takes it.
+// Formats a time as --from takes it, "1.234567s".
 static cli_text moment(int64_t ns)
 {
     cli_text text = cli_moment(ns, 6);
@@ -76,7 +77,7 @@ static cli_text moment(int64_t ns)
     return text;
 }
 
-// The row with the largest value, else the first.
+// Returns the row with the largest value in a column, else the first.
 static size_t largest(const report_table *t, const char *key)
 {
     size_t best = 0;
@@ -87,8 +88,8 @@ static size_t largest(const report_table *t, const char *key)
     return best;
 }
 
-// The place to look at first: a slow step, else the longest gap, else what ran
-// longest.
+// Adds a command for the place to look at first: a slow step, else the longest
+// gap, else the longest operation.
 static void add_zoom(analyze_commands *c, const analyze_job *job,
                      const report *r)
 {
@@ -116,7 +117,7 @@ static void add_zoom(analyze_commands *c, const analyze_job *job,
     }
 }
 
-// The rank for which the others wait longest.
+// Adds a command for the rank for which the others wait longest.
 static void add_rank(analyze_commands *c, const analyze_job *job,
                      const report *r)
 {
@@ -133,7 +134,7 @@ static void add_rank(analyze_commands *c, const analyze_job *job,
     add(c, job, command, NULL, "the rank for which the others wait, alone");
 }
 
-// The change that promises most: what the critical path gains without it.
+// Adds the most promising what-if, from the costs of the critical path.
 static void add_what_if(analyze_commands *c, const analyze_job *job,
                         const report *r)
 {
@@ -171,7 +172,8 @@ void analyze_next(analyze_commands *c, const analyze_job *job, const report *r)
 {
     memset(c, 0, sizeof *c);
     for (uint32_t i = 0; i < job->file_count; i++)
-        if (job->files[i].path[0] == '-') return; // stdin, or like an option
+        // Stdin, or a path that looks like an option.
+        if (job->files[i].path[0] == '-') return;
     add(c, job, "ts-analyze --html report.html", NULL,
         "all of this as one page, to look at or to send");
     add_rank(c, job, r);

@@ -1,8 +1,8 @@
 /*
     svg.c - charts as SVG
 
-    Places across are in percent and sizes down in pixels, so that a chart is
-    as wide as its page and its text as large as the page's.
+    Horizontal positions are in percent and heights in pixels, so that a chart
+    is as wide as its page and its text has the size of the page's text.
 */
 #include "tools/analyze/output/html.h"
 
@@ -58,7 +58,7 @@ cli_text svg_words(const report_chart *c, int64_t number)
     return report_words(report_number(c->unit, number, 1));
 }
 
-// "label" on the left, cut where the value on the right begins.
+// Writes a label on the left, cut where the value on the right begins.
 static void put_caption(FILE *out, size_t y, ts_text label, const char *value)
 {
     fprintf(out, "<svg y=\"%zu\" width=\"74%%\" height=\"20\"><text y=\"14\">",
@@ -200,7 +200,7 @@ static span span_of(const report_chart *c)
     return s;
 }
 
-// a - b, which need not fit into an integer.
+// Returns a - b, which may overflow an integer.
 static double apart(int64_t a, int64_t b)
 {
     return (double)a - (double)b;
@@ -218,7 +218,7 @@ typedef struct cell {
     int64_t least, most, last;
 } cell;
 
-// Each cell of time is drawn from the least to the most in it, so that no
+// Draws for each cell of time the range from minimum to maximum, so that no
 // peak is lost.
 static void put_path(FILE *out, const report_chart *c, const span *s,
                      uint32_t line, cell *cells)
@@ -275,7 +275,8 @@ static void put_axes(FILE *out, const report_chart *c, const span *s)
 
 enum { LANE_STEP = 22, LANE_HEIGHT = 14, LANE_LEVELS = 4 };
 
-// One path for each degree of being busy: the parts of the lane that are.
+// Writes one path for each level of busyness, made of the slots with that
+// level.
 static void put_lane(FILE *out, const report_chart *c, const span *s,
                      uint32_t line, size_t y)
 {
@@ -303,7 +304,7 @@ static void put_lane(FILE *out, const report_chart *c, const span *s,
     }
 }
 
-// Names above their lanes, so that both have all of the width.
+// Writes names above their lanes, so that both can use the full width.
 static void put_lanes(FILE *out, const report_chart *c, bool alone)
 {
     const span s = span_of(c);

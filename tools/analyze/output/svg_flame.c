@@ -1,22 +1,23 @@
 /*
-    svg_flame.c - a tree as boxes within the box above them
+    svg_flame.c - flame graphs as SVG
 */
 #include "tools/analyze/output/html.h"
 
 enum { FLAME_STEP = 21, FLAME_DEPTH = 64 };
-// Percent of the width: what is less is not drawn, or not labelled.
+// Percent of the width; narrower boxes are not drawn, or not labelled.
 static const double narrow = 0.08, narrow_in_page = 0.4, label_least = 3;
 
 typedef struct flame {
     FILE *out;
     const report_chart *c;
-    uint32_t *order; // nodes by parent, then the heaviest first
-    uint32_t *first; // place of the first child in `order`
+    uint32_t *order; // nodes sorted by parent, then weight
+    uint32_t *first; // index of the first child in `order`
     size_t depth;
     double narrow;
 } flame;
 
-static _Thread_local const report_chart *sorted; // for qsort
+// Argument of the qsort comparison.
+static _Thread_local const report_chart *sorted;
 
 static int by_parent(const void *left, const void *right)
 {
@@ -47,7 +48,7 @@ static bool put_in_order(flame *f)
     return true;
 }
 
-// The same label has the same colour everywhere.
+// Equal labels have equal colours in all graphs.
 static unsigned color_of(ts_text label)
 {
     uint32_t hash = 2166136261u; // FNV-1a
@@ -77,7 +78,7 @@ static void put_box(const flame *f, uint32_t node, size_t depth, double x,
     fputs("</svg>\n", f->out);
 }
 
-// draw false: only how deep it goes.
+// draw false: only computes the depth.
 static void walk(flame *f, uint32_t node, size_t depth, double x, bool draw)
 {
     const int64_t all = f->c->items[REPORT_ROOT].total;

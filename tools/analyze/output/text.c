@@ -1,13 +1,13 @@
 /*
-    text.c - a report for people at a terminal
+    text.c - a report as text for a terminal
 */
 #include "tools/analyze/output/text.h"
 
 enum {
     WIDTH_LEAST = 20,
-    WIDTH_NARROW = 40, // less: each column counts
+    WIDTH_NARROW = 40, // narrower lines use every column
     WIDTH_MOST = 160,
-    NAME_TINY = 6, // where there is room for little else
+    NAME_TINY = 6, // minimum width where space is very short
     NAME_LEAST = 16,
     NAME_FAIR = 22,
     NAME_GOOD = 30,
@@ -57,7 +57,7 @@ void text_put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
 
 /* ---- Tables -------------------------------------------------------------- */
 
-// "1.234567 s +1.500 ms #12": when, how long, which operation.
+// Formats evidence: "1.234567 s +1.500 ms #12" has start, duration, operation.
 static cli_text where(const report_evidence *e, bool narrow)
 {
     cli_text ops = { "" }, time = { "" };
@@ -77,10 +77,10 @@ static uint32_t cell_width(const report_value *v)
 
 typedef struct layout {
     uint32_t widths[32], where, indent;
-    size_t columns; // that there is room for, from the left
+    size_t columns; // columns that fit, from the left
     size_t rows;
     bool narrow;
-    char **cuts[32]; // of each column, if a text in it does not fit
+    char **cuts[32]; // by column: shortened texts, if one does not fit
 } layout;
 
 static bool is_text(const report_table *t, size_t column)
@@ -106,7 +106,8 @@ static uint32_t where_width(const report_table *t, const layout *l)
     return most;
 }
 
-// Takes from the widest text until all fits, but leaves it `least`.
+// Narrows the widest text column until all columns fit, but keeps at least
+// `least`.
 static bool shrink(const report_table *t, layout *l, uint32_t width,
                    uint32_t least)
 {
@@ -136,12 +137,14 @@ static void measure(const report_table *t, layout *l)
     }
 }
 
-// What a place in the trace says gives way to names that can be read.
+// Computes the layout of a table. The evidence column is dropped before names
+// become too short to read.
 static void lay_out(const report_table *t, layout *l, uint32_t width)
 {
     measure(t, l);
     l->where = where_width(t, l);
-    if (!cli_has_width()) { // a file: lines of any length, but not for a name
+    // Output to a file: lines have any length, but names are limited.
+    if (!cli_has_width()) {
         shrink(t, l, WIDTH_MOST, NAME_GOOD);
         return;
     }
@@ -172,7 +175,7 @@ static void put_head(const report_table *t, const layout *l)
     for (size_t c = 0; c < l->columns; c++) {
         const char *const label = t->columns[c].label;
         fputs(c ? "  " : "", cli_stdout());
-        if (is_text(t, c)) // names may be narrower than what they are called
+        if (is_text(t, c)) // names may be narrower than their heading
             cli_put_padded(cli_stdout(), label, strlen(label), l->widths[c]);
         else
             cli_print("%*s", (int)l->widths[c], label);
@@ -281,7 +284,7 @@ static uint32_t figures_label(const report_section *s)
 
 enum { FIGURE_LEAST = 12 }; // columns
 
-// Beside its label, or where there is no room for that below it.
+// Prints figures beside their labels, or below them if the line is too narrow.
 static void put_figures(const report_section *s, uint32_t width)
 {
     const uint32_t label = figures_label(s);
@@ -314,7 +317,7 @@ static void put_trust(const report_section *s, uint32_t width)
     if (!s->reasons) return;
     const uint32_t first =
         14 + (uint32_t)strlen(report_confidence_name(s->confidence));
-    // One sentence of all reasons.
+    // Joins all reasons to one sentence.
     size_t size = 1;
     for (const report_line *l = s->reasons; l; l = l->next)
         size += l->text.size + 2;
@@ -348,7 +351,8 @@ static void put_section(const analyze_job *job, const report_section *s,
     put_lines("  Note: ", s->notes, width);
 }
 
-// Those of one reason together; each is said where its first one stands.
+// Prints topics without an answer. Those with the same reason are joined, at
+// the place of the first.
 static void put_unanswered(const report *r, uint32_t width)
 {
     bool begun = false;
@@ -374,7 +378,8 @@ static void put_unanswered(const report *r, uint32_t width)
     }
 }
 
-// Of the one file that stands on the line of the window.
+// Returns the width for the path, which shares a line with the window if there
+// is one file.
 static uint32_t path_width(const analyze_job *job)
 {
     const char *const path = job->files[0].path;
@@ -382,7 +387,7 @@ static uint32_t path_width(const analyze_job *job)
     return text_width((ts_text){ path, strlen(path) }) + 1;
 }
 
-// Commands stay on one line, for who copies them.
+// Prints suggested commands, each on one line so that it can be copied.
 static void put_next(const analyze_job *job, const report *r)
 {
     analyze_commands next;

@@ -1,10 +1,11 @@
 /*
-    text_charts.c - charts in characters
+    text_charts.c - charts as text
 */
 #include "tools/analyze/output/text.h"
 
 enum { LABEL_MOST = 36, SERIES_CELLS = 60, FLAME_DEPTH = 12 };
-enum { FLAME_NARROW = 13 + 2 * FLAME_DEPTH + 16 + 11 }; // less: no tree
+// Narrower: no flame graph.
+enum { FLAME_NARROW = 13 + 2 * FLAME_DEPTH + 16 + 11 };
 
 static const char *const blocks[] = { " ",      "\u2581", "\u2582",
                                       "\u2583", "\u2584", "\u2585",
@@ -22,7 +23,7 @@ static uint32_t label_width(const report_chart *c, size_t rows)
     return most < LABEL_MOST ? most : LABEL_MOST;
 }
 
-// The labels cut to a width; NULL, also without memory: as they are.
+// Returns labels cut to a width; NULL if none needs it or memory runs out.
 static char **cut_labels(const report_chart *c, size_t rows, uint32_t width)
 {
     ts_text *const texts = calloc(rows + 1, sizeof *texts);
@@ -39,14 +40,15 @@ static double size_of(report_value v)
     return v.of ? (double)v.number / (double)v.of : (double)v.number;
 }
 
-// A row of a chart: an indentation, its label, a value, a bar.
+// Layout of a chart row: an indentation, its label, a value, a bar.
 typedef struct row_layout {
-    uint32_t indent, label, room; // columns; room: for the bar
+    uint32_t indent, label, room; // in columns; room: space for the bar
 } row_layout;
 
-enum { VALUE = 14, LABEL_TINY = 6 }; // columns of a value with its gaps
+// Columns of a value with the spaces around it.
+enum { VALUE = 14, LABEL_TINY = 6 };
 
-// On a terminal that is very narrow the bar goes first, then the indentation.
+// On a very narrow terminal the bar is dropped first, then the indentation.
 static row_layout lay_out(const report_chart *c, size_t rows, uint32_t width)
 {
     row_layout l = { 4, label_width(c, rows), 16 };
@@ -163,7 +165,8 @@ static void put_stacked(const report_chart *c, size_t rows, uint32_t width)
 
 /* ---- Series -------------------------------------------------------------- */
 
-// The largest value of a line within each cell; lines keep their value.
+// Prints the maximum of a line in each cell; lines keep their value until the
+// next point.
 static void put_line(const report_chart *c, uint32_t line, int64_t from,
                      int64_t to, int64_t most, int count)
 {
@@ -199,7 +202,7 @@ static void put_series(const report_chart *c, size_t rows, uint32_t width)
         if (p->value > most) most = p->value;
     }
     if (!c->point_count) return;
-    // Beside the label, the frame and "most 7.597 ms".
+    // Width of the frame and of "most 7.597 ms" beside the label.
     const uint32_t frame = 7 + 18;
     uint32_t label = label_width(c, rows);
     if (width < label + frame + LABEL_TINY)
@@ -237,7 +240,7 @@ static void put_series(const report_chart *c, size_t rows, uint32_t width)
 
 /* ---- Flame --------------------------------------------------------------- */
 
-// Children in the order of their weight; what is below 1 % is left out.
+// Prints children by weight; those below 1 % are omitted.
 static void put_node(const report_chart *c, uint32_t node, uint32_t depth,
                      uint64_t *left, uint32_t width)
 {

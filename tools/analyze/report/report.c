@@ -1,5 +1,5 @@
 /*
-    report.c - making a report
+    report.c - builds a report
 */
 #include "tools/analyze/report/parts.h"
 #include <stdarg.h>
@@ -50,7 +50,7 @@ bool report_failed(const report *r)
 void *report_take(report *r, size_t size)
 {
     if (!r || size > SIZE_MAX / 2) return NULL;
-    size = (size + 15) & ~(size_t)15; // everything lies on an even place
+    size = (size + 15) & ~(size_t)15; // keep all allocations aligned
     report_piece *piece = r->pieces;
     if (!piece || piece->size - piece->used < size) {
         const size_t room = size > PIECE_BYTES ? size : PIECE_BYTES;
@@ -80,7 +80,8 @@ ts_text report_keep(report *r, ts_text text)
     return (ts_text){ copy, text.size };
 }
 
-// Room for one more of `size` bytes at *list; false without memory.
+// Makes space for one more element of `size` bytes in *list; false if memory
+// runs out.
 static bool reserve(report *r, void *list, size_t count, size_t *capacity,
                     size_t size)
 {
@@ -140,7 +141,8 @@ void report_answer(report_section *s, const char *format, ...)
     s->answer = (ts_text){ both, (size_t)size };
 }
 
-// A gain is of the model that the section is about: no surer than that.
+// Lowers the confidence of a finding to that of its section, because the gain
+// comes from the model which the section describes.
 static void lower_finding(const report_section *s, report_finding *finding)
 {
     if (s->trusted && finding->has_gain && finding->confidence < s->confidence)

@@ -1,9 +1,9 @@
 /*
-    sort.c - tables in another order
+    sort.c - sorts tables
 */
 #include "tools/analyze/report/parts.h"
 
-// a/b against c/d, without rounding.
+// Compares a/b with c/d without rounding.
 static int compare_ratios(report_value x, report_value y)
 {
     __extension__ typedef __int128 wide;
@@ -19,8 +19,8 @@ static int compare_texts(ts_text a, ts_text b)
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-// Which comes first: texts by their bytes, numbers the largest first, what is
-// unknown last.
+// Compares two values: texts by their bytes, numbers with the largest first,
+// unknown values last.
 static int compare(report_value x, report_value y)
 {
     const bool no_x = report_is_unknown(x), no_y = report_is_unknown(y);
@@ -30,7 +30,7 @@ static int compare(report_value x, report_value y)
     return (y.number > x.number) - (y.number < x.number);
 }
 
-// For qsort.
+// Argument of the qsort comparison.
 static _Thread_local const report_table *sorted;
 static _Thread_local size_t sorted_column;
 

@@ -1,5 +1,5 @@
 /*
-    words.c - values and names as people read them
+    words.c - values and names as text for people
 */
 #include "tools/analyze/report/parts.h"
 
@@ -10,7 +10,7 @@ bool report_is_unknown(report_value v)
     return v.unknown || (of && !v.of);
 }
 
-// Powers of 1000 of something a second: number / of ns.
+// Formats number / ns as a rate per second, with a prefix for powers of 1000.
 static cli_text per_second(double number, double ns, const char *unit)
 {
     static const char *const scales[] = { "", "k", "M", "G", "T", "P" };
@@ -61,7 +61,7 @@ cli_text report_words(report_value v)
 int64_t report_length(const report_evidence *e)
 {
     int64_t ns;
-    // Times of a trace may be any.
+    // A trace may hold any time.
     if (__builtin_sub_overflow(e->to_ns, e->from_ns, &ns)) return INT64_MAX;
     return ns;
 }

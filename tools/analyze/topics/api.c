@@ -1,5 +1,5 @@
 /*
-    api.c - which calls of the host's runtime took the time
+    api.c - the API calls that took the most time
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/work/api.h"
@@ -46,7 +46,7 @@ static void put_names(const api_ask *a)
     }
 }
 
-// Time of a thread in calls that may block, by function and thread.
+// Adds the time of threads in calls that may block, by function and thread.
 static void put_threads(const api_ask *a)
 {
     static const report_column columns[] = {

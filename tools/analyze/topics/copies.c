@@ -1,5 +1,5 @@
 /*
-    copies.c - what was copied, how fast, from what memory
+    copies.c - copies: amount, speed, kind of memory
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/work/copies.h"
@@ -13,7 +13,7 @@ typedef struct copies_ask {
 
 static report_value rate_of(const stats_group *g)
 {
-    // Sizes that were not recorded are 0.
+    // Unrecorded sizes are 0.
     if (!g->bytes) return report_unknown(REPORT_RATE);
     return report_rate(g->bytes, g->total_ns);
 }

@@ -1,9 +1,10 @@
 /*
-    flame.c - what on the host stands behind the time of the devices?
+    flame.c - the host code that launched the work of the devices
 */
 #include "tools/analyze/topics/flame.h"
 
-// Of a chart: beyond this people see nothing, and pages become heavy.
+// Limits of a chart: smaller or deeper boxes cannot be seen and make pages
+// heavy.
 enum { FLAME_LEAST = 1000, FLAME_DEPTH = 60 };
 
 static ts_text node_label(analyze_job *job, const path_tree *p,
@@ -17,7 +18,7 @@ static ts_text node_label(analyze_job *job, const path_tree *p,
                           name.size < 400 ? (int)name.size : 400, name.text);
 }
 
-// NULL: no memory.
+// Adds the chart. Returns NULL if memory runs out.
 static report_chart *put_chart(analyze_job *job, const flame_tree *t,
                                report_section *s, const char *key,
                                const char *title)
@@ -56,7 +57,7 @@ static int by_own(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-// Paths with their weights, the heaviest first.
+// Adds a table of paths by weight, the heaviest first.
 static bool put_table(analyze_job *job, const flame_tree *t, report_section *s,
                       const char *key, const char *title, const char *what)
 {
@@ -99,7 +100,8 @@ static bool put_table(analyze_job *job, const flame_tree *t, report_section *s,
 
 static void put_answer(const flame_tree *t, report_section *s)
 {
-    // The deepest place that launched most of the time; what ran is none.
+    // Find the deepest path that launched most of the time, without the name of
+    // the operation.
     uint32_t node = PATHS_ROOT;
     const int64_t whole = t->totals[PATHS_ROOT];
     for (;;) {

@@ -1,5 +1,5 @@
 /*
-    idle.c - why the devices had nothing to do
+    idle.c - why the devices were idle
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/bound.h"
@@ -14,7 +14,7 @@ typedef struct idle_ask {
     bound_cause cause;
 } idle_ask;
 
-// What a cause means, after "because".
+// Returns the meaning of a cause, as it follows "because".
 static const char *meaning_of(ts_idle cause)
 {
     static const char *const texts[TS_IDLE_LIMIT] = {
@@ -38,7 +38,7 @@ static ts_idle largest_cause(const ts_timeline_figures *f)
     return most;
 }
 
-// Spans of the devices, which are what idle time is a share of.
+// Returns the summed spans of the devices, to which idle time is related.
 static int64_t span_of_all(const ts_timeline_figures *f)
 {
     return f->busy_ns + f->idle_ns;
@@ -65,7 +65,7 @@ static void answer(const idle_ask *a)
                   cli_time(f->idle_ns).s, cause.s,
                   f->cause_ns[most] == f->idle_ns ? "" : " of that",
                   meaning_of(most));
-    // Too little of it says nothing.
+    // A small share supports no conclusion.
     if (a->cause.ns < f->idle_ns / 20 || !a->cause.ns) return;
     report_answer(
         a->s, "%s waited longest for the host in '%.*s'%s%.*s%s (%s).",
@@ -171,7 +171,8 @@ static ts_text host_of(const idle_ask *a, const idle_gap *g)
                           TOPIC_TEXT(call));
 }
 
-// What the work that ended a gap waited for; its own call without a place.
+// Returns what the operation that ended a gap waited for; its own call without
+// a place.
 static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
 {
     ts_node node;
@@ -183,8 +184,8 @@ static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
     return topic_node(a->job, a->replay, g->gap.culprit, !own);
 }
 
-// What was going on: of a host that is to blame what it was in, else what was
-// waited for.
+// Returns what happened during a gap: what the host was in, if it caused the
+// gap, else what was waited for.
 static ts_text meanwhile_of(const idle_ask *a, const idle_gap *g)
 {
     return g->gap.cause == TS_IDLE_HOST_LATE && g->thread

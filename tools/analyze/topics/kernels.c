@@ -1,5 +1,5 @@
 /*
-    kernels.c - which kernels take the time, and how well they fit
+    kernels.c - kernels by time, and how well they use the device
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/work/kernels.h"
@@ -13,7 +13,7 @@ typedef struct kernels_ask {
     kernels k;
     stats_group all;
     int64_t known_ns, low_ns, tail_ns; // see judge
-    int64_t collective_ns;             // which none of them counts
+    int64_t collective_ns;             // excluded from all of them
 } kernels_ask;
 
 /* ---- By name ------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static ts_text shape(analyze_job *job, const uint32_t *three)
     return analyze_format(job, "%ux%ux%u", three[0], three[1], three[2]);
 }
 
-// Slots of the last wave that stay empty, of all.
+// Returns the share of the last wave's slots that stay empty.
 static report_value tail_of(const occupancy *o)
 {
     const uint64_t slots = o->waves * o->wave_blocks;
@@ -84,7 +84,7 @@ static report_value tail_of(const occupancy *o)
     return report_share((int64_t)(slots - o->grid_blocks), (int64_t)slots);
 }
 
-// How much time goes to kernels that fill little of the device.
+// Sums the time of kernels that use little of the device.
 static void judge(kernels_ask *a, const stats_group *g, const occupancy *o)
 {
     const report_value tail = tail_of(o);
@@ -106,9 +106,9 @@ static void put_config(kernels_ask *a, report_table *t, const stats_row *r)
     const bool known = occupancy_device(analyze_reader(a->job, r->sum.file),
                                         kernels_device(&r->sum), &limits) &&
                        occupancy_of(&limits, l, &o);
-    // Of a kernel whose launch was not recorded only the name is known.
+    // Without a recorded launch only the name of the kernel is known.
     const bool recorded = l->block[0];
-    // Collectives take few blocks on purpose, and wait for other ranks.
+    // Collectives use few blocks by design, and wait for other ranks.
     if (kernels_collective(&r->sum))
         a->collective_ns += r->sum.total_ns;
     else if (known)
@@ -178,7 +178,7 @@ static void put_origin(const kernels_ask *a, const stats_rows *rows,
         { "mean_ns", "mean", REPORT_NS },
         { "max_ns", "max", REPORT_NS },
     };
-    // One row that says "none" says nothing.
+    // A single row "none" carries no information.
     if (!rows->count || (rows->count == 1 && !rows->rows[0].sum.key[0])) return;
     report_table *const t =
         report_table_begin(a->s, key, title, columns, TOPIC_COUNT(columns));

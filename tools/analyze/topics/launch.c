@@ -1,5 +1,5 @@
 /*
-    launch.c - what launching work costs, and whether that matters
+    launch.c - the cost of launches, and whether it matters
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/bound.h"
@@ -12,7 +12,8 @@ typedef struct launch_ask {
     names_index names;
     idle_result idle;
     launch_result r;
-    int64_t bound_ns, loading_ns; // idle time: launching, loading code
+    // Idle time during launches; during code loading.
+    int64_t bound_ns, loading_ns;
 } launch_ask;
 
 static int64_t part_of(const launch_times *t, uint32_t per_mille)
@@ -26,7 +27,7 @@ static report_value quantile(const launch_times *t, uint32_t per_mille)
                     : report_unknown(REPORT_NS);
 }
 
-// Of the device with the most of them.
+// Reports the latency of the device with the most launches.
 static void answer_latency(const launch_ask *a)
 {
     const ts_timeline_figures *f, *most = NULL;
@@ -194,7 +195,7 @@ static void put_tiny(const launch_ask *a)
     }
 }
 
-// In two steps, since span * slot might overflow.
+// Two steps, since span * slot might overflow.
 static int64_t slot_at(int64_t span, int64_t slot, int64_t slots)
 {
     return span / slots * slot + span % slots * slot / slots;
@@ -210,7 +211,8 @@ static void put_depth(const launch_ask *a)
         const int64_t span = f->end_ns - f->start_ns;
         const uint32_t line =
             report_series_line(c, analyze_track(a->job, f->file, f->track));
-        // The most of each slot, so the highest point is depth_max.
+        // Take the maximum of each slot, so that the highest point equals
+        // depth_max.
         for (int64_t i = 0; i < SLOTS; i++) {
             const int64_t from = f->start_ns + slot_at(span, i, SLOTS);
             const int64_t to = f->start_ns + slot_at(span, i + 1, SLOTS);

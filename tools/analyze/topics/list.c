@@ -1,5 +1,5 @@
 /*
-    list.c - the questions, in the order in which they are answered
+    list.c - all topics in the order of the report
 */
 #include "tools/analyze/job/job.h"
 

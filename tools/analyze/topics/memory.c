@@ -1,5 +1,5 @@
 /*
-    memory.c - where did the memory go?
+    memory.c - memory use over time and by place
 */
 #include "tools/analyze/topics/memory.h"
 
@@ -47,7 +47,7 @@ report_evidence topic_memory_around(const memory_job *a, uint32_t file,
     return report_from_to(file, from_ns, end > from_ns ? end : from_ns + 1);
 }
 
-// Rows that anybody is shown; a table of all could be as large as the trace.
+// Limits the rows of a table, since all could be as large as the trace.
 size_t topic_memory_shown(const memory_job *a, size_t count)
 {
     const analyze_options *const o = &a->job->options;
@@ -63,10 +63,10 @@ static int by_peak(const void *left, const void *right)
                              *const b = *(const memory_pool *const *)right;
     if (a->peak_size != b->peak_size)
         return a->peak_size > b->peak_size ? -1 : 1;
-    return (a > b) - (a < b); // in one array: as they came
+    return (a > b) - (a < b); // both are in one array: keep its order
 }
 
-// Pools by their peaks; the caller frees it.
+// Returns the pools sorted by peak; the caller frees the list.
 static const memory_pool **sorted_pools(const memory *m)
 {
     const memory_pool **const sorted =
@@ -138,7 +138,8 @@ static void put_lines(const memory_job *a)
                         : topic_memory_pool(a, (uint32_t)i),
                  &m->lines[i]);
     }
-    if (m->line_count < m->pool_lines + 2) return; // one category is none
+    // A single category carries no information.
+    if (m->line_count < m->pool_lines + 2) return;
     report_chart *const categories =
         report_series_begin(a->section, "held_by_category",
                             "Held over time, by category", REPORT_BYTES);
@@ -167,7 +168,7 @@ static ts_text group_name(const memory_job *a, memory_key key,
     return category_name(a, g->value);
 }
 
-// Where the zone of a block stands in the source; "": nobody knows.
+// Returns the source location of the zone of a block; "" if unknown.
 static ts_text source_of(const memory_job *a, const memory_block *b)
 {
     const ts_reader *const reader = analyze_reader(a->job, b->file);
@@ -197,7 +198,7 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
     memory_group *groups;
     size_t count;
     if (!memory_groups(&a->m, key, never_freed, &groups, &count)) return false;
-    // One group for each pool says nothing that the pools do not.
+    // One group for each pool carries no more information than the pools.
     bool useful = key == (never_freed ? MEMORY_BY_PATH : MEMORY_BY_SIZE);
     for (size_t i = 0; i < count; i++)
         useful |= groups[i].value != 0 && groups[i].value != CLI_NONE;
@@ -233,8 +234,8 @@ static bool put_groups(const memory_job *a, memory_key key, bool never_freed,
 
 /* ---- The answer --------------------------------------------------------- */
 
-// What the allocator itself counted is better evidence than the blocks that
-// the trace saw it give out.
+// Reports the peak. The counters of the allocator are better evidence than the
+// blocks that the trace recorded.
 static void answer_peak(const memory_job *a, const memory_pool *p, ts_text pool)
 {
     const cli_text at = report_words(report_time(p->peak_ns));
@@ -252,7 +253,7 @@ static void answer_peak(const memory_job *a, const memory_pool *p, ts_text pool)
                       at.s);
 }
 
-// The pool that held most, as far as anybody says.
+// Returns the pool with the highest peak, from counters or blocks.
 static const memory_pool *first_pool(const memory_job *a,
                                      const memory_pool **pools)
 {
@@ -379,7 +380,8 @@ static bool put_all(memory_job *a)
     return ok;
 }
 
-// Files on the axis of the first: by the graph, else by Unix time.
+// Returns the offset of a file to the axis of the first file, from the graph if
+// there is one, else from Unix time.
 static int64_t offset_of(analyze_job *job, uint32_t file)
 {
     ts_replay_file of;

@@ -1,5 +1,5 @@
 /*
-    memory_counters.c - what counters say about memory
+    memory_counters.c - memory counters that the source recorded
 */
 #include "tools/analyze/topics/memory.h"
 
@@ -14,7 +14,8 @@ static bool is_bytes(ts_text unit)
            (unit.size == 1 && *unit.text == 'B');
 }
 
-// The most of each counter of bytes of a file, by the position of its track.
+// Finds the maximum of each counter of bytes of a file, by the position of its
+// track.
 static bool find_counters(const memory_job *a, uint32_t file,
                           counter_most *most)
 {
@@ -49,7 +50,8 @@ static bool find_counters(const memory_job *a, uint32_t file,
     return ok;
 }
 
-// A counter that an allocator keeps has its most when the pool has.
+// Compares a counter with the pools. A counter of an allocator has its maximum
+// at the peak of its pool.
 static void compare(memory_job *a, uint32_t file, ts_text counter,
                     const counter_most *most)
 {
@@ -73,7 +75,8 @@ static void compare(memory_job *a, uint32_t file, ts_text counter,
     }
 }
 
-// What the source's own allocator says: blocks from before the trace count.
+// Reads the counters of the source's own allocator. They include blocks from
+// before the trace.
 bool topic_memory_counters(memory_job *a)
 {
     static const report_column columns[] = {

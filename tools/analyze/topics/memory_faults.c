@@ -1,5 +1,5 @@
 /*
-    memory_faults.c - frees that are wrong, and uses after them
+    memory_faults.c - invalid frees and uses after free
 */
 #include "tools/analyze/topics/memory.h"
 
@@ -29,7 +29,7 @@ static void put_faults(const memory_job *a)
     if (!count) return;
     report_table *const t = report_table_begin(
         a->section, "faults", "Frees that do not fit", columns, 6);
-    // What is certainly wrong stands first.
+    // Certain errors come first.
     for (int kind = 0; kind < MEMORY_FAULTS; kind++)
         for (size_t i = 0; i < a->m.fault_count; i++) {
             const memory_fault *const f = &a->m.faults[i];
@@ -68,7 +68,7 @@ static ts_text side_text(const memory_job *a, const ts_races *races,
 static void put_use(const memory_job *a, report_table *t, const ts_races *races,
                     const ts_race *race)
 {
-    // As they happened: the free, then the use.
+    // In order of time: the free, then the use.
     const ts_race_side *const gone = &race->first, *const use = &race->second;
     const report_value row[] = {
         report_text(side_text(a, races, use)),
@@ -86,7 +86,8 @@ static void put_use(const memory_job *a, report_table *t, const ts_races *races,
     report_row(t, row, &e);
 }
 
-// How many uses after a free there are; the table is made for the first.
+// Adds the uses after free and returns their number. The table is created for
+// the first one.
 static uint64_t put_uses(const memory_job *a, const ts_races *races)
 {
     static const report_column columns[] = {

@@ -1,5 +1,5 @@
 /*
-    memory_uses.c - holes between blocks, blocks taken again and again
+    memory_uses.c - holes between blocks, and repeated allocations
 */
 #include "tools/analyze/topics/memory.h"
 
@@ -69,7 +69,7 @@ bool topic_memory_churn(const memory_job *a)
     for (size_t i = 0; i < a->m.use_count; i++) {
         const memory_use *const u = &a->m.uses[i];
         all += u->count;
-        // Taken and given back again and again, few at a time.
+        // Allocated and freed repeatedly, with few live at a time.
         if (u->count < least || u->most > u->count / 10) continue;
         times += u->count;
         uses[count++] = u;

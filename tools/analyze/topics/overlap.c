@@ -13,12 +13,13 @@ typedef struct overlap_ask {
     names_index names;
     overlap_result r;
     model_figures model, without[2]; // copies, collectives
-    int64_t waited_ns;               // of ranks for each other
+    int64_t waited_ns;               // waiting time of ranks for each other
 } overlap_ask;
 
-enum { COPIES, COLLECTIVES }; // of `without`
+enum { COPIES, COLLECTIVES }; // indices of `without`
 
-// Less than half a percent is within what a model can tell.
+// Whether a gain is at least half a percent; smaller ones are below the
+// accuracy of the model.
 static bool gains(const overlap_ask *a, int which)
 {
     const ts_replay_stats *const s = ts_replay_result(a->replay);
@@ -42,7 +43,7 @@ static void answer_gain(const overlap_ask *a, int which, const char *what)
                       what, ts_cost_name(w->bound));
 }
 
-// What hiding would gain; of both at once if it is nothing.
+// Reports the gain of hiding each kind; both in one sentence if there is none.
 static void answer_gains(const overlap_ask *a)
 {
     const model_figures *const w = a->without;

@@ -1,5 +1,5 @@
 /*
-    path.c - what the run as a whole is bound by
+    path.c - the critical path: what bounds the whole run
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/critical_path.h"
@@ -12,7 +12,7 @@ typedef struct path_ask {
     path_result r;
 } path_ask;
 
-// What the time of a category is spent on.
+// Returns what the time of a category is spent on.
 static const char *meaning_of(ts_cost cost)
 {
     static const char *const texts[TS_COST_LIMIT] = {
@@ -40,7 +40,7 @@ static uint32_t launch_zone(void *user, uint32_t operation)
                      (uint32_t)sites[op.row]);
 }
 
-// The category without which the run would be shortest.
+// Returns the category without which the run would be shortest.
 static int best_free(const path_result *r)
 {
     int best = -1;
@@ -51,7 +51,7 @@ static int best_free(const path_result *r)
     return best;
 }
 
-// Whether the path is on the host, and little is gained without its work.
+// Whether the path is on the host, although removing host work gains little.
 static bool host_waits(const path_result *r)
 {
     const model_figures *const f = &r->free[TS_COST_HOST];
@@ -85,8 +85,8 @@ static void answer_bound(const path_ask *a)
         cli_time(r->cost_ns[r->bound]).s, cli_time(r->makespan_ns).s);
 }
 
-// Time before the record of a thread begins, which is at the begin of the path
-// if anywhere.
+// Reports the time before the record of a thread begins, which can only be at
+// the start of the path.
 static void answer_unrecorded(const path_ask *a)
 {
     const path_result *const r = &a->r;
@@ -128,8 +128,9 @@ static report_evidence evidence_of(const path_ask *a, size_t part)
     return e;
 }
 
-// Of the length without a category. What threads waited for orders their work
-// and that of devices: without it, orders come up that nobody has seen.
+// Returns the confidence in the makespan without a category. Waits of threads
+// order their work and that of devices; without them, orders are possible that
+// were never observed.
 static report_confidence trust_in_free(const path_ask *a, ts_cost cost)
 {
     const report_confidence whole = report_trusted(a->s);
@@ -174,7 +175,7 @@ static void put_costs(const path_ask *a)
     }
 }
 
-// As the parts call them: a launch whose call the trace lacks has no name.
+// Returns the name of a key. A launch without a recorded call has no name.
 static ts_text name_of(const path_ask *a, uint64_t key)
 {
     const uint32_t group = path_key_group(key);
@@ -247,7 +248,8 @@ static void put_zones(const path_ask *a)
     }
 }
 
-// What a part is about: of a host before a call what it was in.
+// Returns the text of a part; for host time before a call, what the host was
+// in.
 static ts_text part_name(const path_ask *a, const ts_path_part *p,
                          uint32_t index, const ts_node *owner, const hold *held)
 {
@@ -347,8 +349,9 @@ static bool ask(analyze_job *job, report *r)
     path_ask a = { .job = job };
     a.s = topic_begin(job, r, "path", "Critical path", &a.replay, NULL);
     if (!a.s) return true;
-    // The path and the models are of one graph, so that what is usual in it is
-    // worked out once; the other one stays as it ran for other questions.
+    // The path and the models use one graph, so that its usual delays are
+    // computed once. The replay of analyze_replay keeps its run for other
+    // topics.
     ts_replay *const model = analyze_model(job);
     ts_replay *const exact = model ? model : a.replay;
     const bool ok =

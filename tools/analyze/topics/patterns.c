@@ -1,5 +1,5 @@
 /*
-    patterns.c - small kernels that come again and again: worth fusing?
+    patterns.c - repeated sequences of small kernels, candidates for fusion
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/patterns.h"
@@ -24,7 +24,8 @@ static const analyze_setting settings[] = {
     { 0 }
 };
 
-// "a, b, c (2 more)"; a name that follows itself once: "a x 3".
+// Returns the names of the kernels: "a, b, c (2 more)"; a repeated name is "a x
+// 3".
 static ts_text kernels_of(const patterns_ask *a, const patterns_pattern *p)
 {
     enum { SHOWN = 4 };

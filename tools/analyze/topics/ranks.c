@@ -1,5 +1,5 @@
 /*
-    ranks.c - stragglers: who waits for whom in collectives
+    ranks.c - stragglers: which ranks wait for which in collectives
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/ranks.h"
@@ -12,7 +12,7 @@ typedef struct ranks_ask {
     ts_timeline *timeline;
     names_index names;
     ranks_result r;
-    int64_t residual_ns; // the worst
+    int64_t residual_ns; // the largest residual clock error
 } ranks_ask;
 
 static ts_text rank_of(const ranks_ask *a, size_t rank)
@@ -83,7 +83,7 @@ static void put_pairs(const ranks_ask *a)
     report_rows_of(t, a->r.pairs.count);
 }
 
-// Why the last one of a rendezvous was late: the first event that was.
+// Returns why the last member of a rendezvous was late: the first late event.
 static ts_text why_of(const ranks_ask *a, const ranks_rendezvous *m)
 {
     if (m->head_ns)
@@ -94,7 +94,7 @@ static ts_text why_of(const ranks_ask *a, const ranks_rendezvous *m)
     return topic_node(a->job, a->replay, m->cause, false);
 }
 
-// The rendezvous that cost most of those to which a rank came last.
+// Returns the most expensive of the rendezvous at which a rank arrived last.
 static const ranks_rendezvous *dearest_of(const ranks_result *r, size_t rank)
 {
     for (size_t i = 0; i < r->meeting_count; i++)
@@ -180,8 +180,8 @@ static int64_t began_of(const ranks_ask *a, uint32_t file)
                      analyze_offset(a->job, file));
 }
 
-// What the clocks of the machines themselves say is no error: only what is
-// left of the offset then.
+// Returns the clock correction of a file without the offset that the machines'
+// own clocks explain, which is no error.
 static report_value clock_of(const ranks_ask *a, uint32_t file,
                              const ts_replay_file *of)
 {

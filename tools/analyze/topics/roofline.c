@@ -1,5 +1,5 @@
 /*
-    roofline.c - how fast devices compute, and how fast they could
+    roofline.c - achieved and attainable speed of computations
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/work/roofline.h"
@@ -12,7 +12,7 @@ typedef struct roofline_ask {
     roofline_rule rules[CLI_LIST_MOST];
     size_t rule_count;
     roofline_result r;
-    int64_t peak, bandwidth; // per ns, times 1000: GFLOP/s and GB/s
+    int64_t peak, bandwidth; // per ns, times 1000: in units of GFLOP/s and GB/s
 } roofline_ask;
 
 static const analyze_setting settings[] = {
@@ -23,14 +23,13 @@ static const analyze_setting settings[] = {
     { 0 }
 };
 
-// Operations a second are those of a nanosecond, times 10^9; a GFLOP/s is one
-// a nanosecond.
+// Returns operations per nanosecond, which equals GFLOP/s.
 static double speed_of(const roofline_row *row)
 {
     return row->work_ns ? (double)row->flops / (double)row->work_ns : 0;
 }
 
-// What bounds a row: "compute", "memory", or "-" if it is not known.
+// Returns what bounds a row: "compute", "memory", or "-" if unknown.
 static const char *bound_of(const roofline_ask *a, const roofline_row *row)
 {
     if (!row->bytes || !a->peak || !a->bandwidth) return "-";
@@ -39,7 +38,7 @@ static const char *bound_of(const roofline_ask *a, const roofline_row *row)
                                                            : "compute";
 }
 
-// What the row could do at most, in operations a nanosecond; 0: unknown.
+// Returns the attainable operations per nanosecond; 0: unknown.
 static double roof_of(const roofline_ask *a, const roofline_row *row)
 {
     const double memory =

@@ -1,5 +1,5 @@
 /*
-    steps.c - iterations, how long they take and which are slow
+    steps.c - steps, their durations, and which are slow
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/steps.h"
@@ -26,7 +26,7 @@ static int64_t length_of(const steps_step *s)
     return s->end_ns - s->start_ns;
 }
 
-// What makes a slow step slow.
+// Returns why a slow step is slow.
 static ts_text excess_of(const steps_ask *a, const steps_step *s)
 {
     const steps_excess *const e = &s->excess;
@@ -79,7 +79,7 @@ static void not_applicable(const steps_ask *a)
                   "ProfilerStep#N.");
 }
 
-// What the steps do not say anything of.
+// Returns the time outside all steps.
 static int64_t outside_of(const steps_ask *a)
 {
     return a->replay ? ts_replay_result(a->replay)->end_ns -
@@ -87,7 +87,7 @@ static int64_t outside_of(const steps_ask *a)
                      : 0;
 }
 
-// Steps that were found in a small part of a run may be no steps of it.
+// Lowers the confidence if the found steps cover a small part of the run.
 static void trust_outside(const steps_ask *a)
 {
     const int64_t outside = outside_of(a), whole = outside + a->r.sum_ns;
@@ -208,7 +208,7 @@ static void put_chart(const steps_ask *a)
                           length_of(&a->r.steps[i]));
 }
 
-// Sums of the steps of each cause, busy time first.
+// Adds a chart of the time of all steps by cause, busy time first.
 static void put_causes(const steps_ask *a)
 {
     static const report_column columns[] = {

@@ -1,5 +1,5 @@
 /*
-    summary.c - what was this run, in one look?
+    summary.c - an overview of the run
 */
 #include "tools/analyze/topics/summary.h"
 #include "tools/analyze/figures/base/wording.h"
@@ -40,7 +40,7 @@ typedef struct summary_ask {
     summary_bound part; // the largest
     int64_t bounds[BOUND_LIMIT];
     bound most;
-    int64_t loading_ns; // of BOUND_HOST
+    int64_t loading_ns; // part of BOUND_HOST
     bound_cause cause;
     kernels k;
     copies c;
@@ -53,8 +53,8 @@ static int64_t span_of(const ts_timeline_figures *f)
 
 /* ---- The answer ---------------------------------------------------------- */
 
-// Parts of the time of devices, by what they could be bound by. In windows of a
-// long trace what the host did is not looked at: all is the host's there.
+// Computes what bounds the device time. The windows of a long trace do not
+// record what the host did; all of that time counts as host time.
 static bool take_bounds(summary_ask *a)
 {
     const ts_timeline_figures *const f = a->f.total;
@@ -87,18 +87,19 @@ static bool take_bounds(summary_ask *a)
 
 static bool is_large(const summary_ask *a, bound which)
 {
-    return a->span_ns > 0 && // without overflow
+    return a->span_ns > 0 && // guards against overflow
            (double)a->bounds[which] * 10000 >=
                (double)analyze_set(a->job, bound_share) * (double)a->span_ns;
 }
 
-// Bound by the largest part, if that is large.
+// Whether the run is bound by this part: the largest one, if it is large
+// enough.
 static bool is_bound(const summary_ask *a, bound which)
 {
     return which == a->most && is_large(a, which);
 }
 
-// "For 35.7 % of the time ...".
+// Adds a sentence such as "For 35.7 % of the time ...".
 static void answer_part(const summary_ask *a, bound which, const char *lead)
 {
     const bool one = a->f.device_count == 1;
@@ -114,7 +115,7 @@ static void answer_part(const summary_ask *a, bound which, const char *lead)
                   texts[which]);
 }
 
-// What is large, too, comes next.
+// Adds the next part, if it is large too.
 static void answer_next(const summary_ask *a)
 {
     bound next = BOUND_LIMIT;
@@ -169,11 +170,11 @@ static void answer(const summary_ask *a)
     answer_bound(a);
 }
 
-// Nothing above is about the rest of the record, however long it is.
+// Notes that the answer excludes the rest of the record, however long it is.
 static void answer_rest(const summary_ask *a)
 {
     const cut_figures *const cut = analyze_cut(a->job);
-    // The span of a step begins when the one before it was done.
+    // The span of a step begins when the previous step was complete.
     const int64_t first = a->f.total->start_ns < cut->work_from_ns
                               ? a->f.total->start_ns
                               : cut->work_from_ns;
@@ -224,8 +225,7 @@ static void put_trust(const summary_ask *a)
             report_words(report_share(f->unexplained_ns, f->idle_ns)).s);
 }
 
-// A run may be bound by the largest of the four alone: the others have their
-// share, too.
+// Adds a chart of all four bounds, since the run is bound by the largest alone.
 static void put_bounds(const summary_ask *a)
 {
     static const char *const keys[BOUND_LIMIT][2] = {
@@ -251,7 +251,7 @@ static void put_figures(const summary_ask *a)
     const cut_figures *const cut = analyze_cut(a->job);
     report_figure(s, "recorded_ns", "recorded",
                   report_ns(cut->to_ns - cut->from_ns));
-    // Of a step, since the work of the steps before was done.
+    // For a step: since the work of the previous steps was complete.
     report_figure(s, "duration_ns",
                   cut->works && f->start_ns < cut->work_from_ns
                       ? "span of devices"
@@ -488,7 +488,8 @@ static void answer_zones(analyze_job *job, report_section *s, const zones *z,
                   threads > 1 ? ", all threads together" : "");
 }
 
-// What there is, first.
+// Reports what the trace has if there is no device work. The most important
+// comes first.
 static bool host_only(analyze_job *job, report_section *s)
 {
     uint64_t zones_count = 0, calls = 0;
@@ -542,7 +543,8 @@ static bool ask(analyze_job *job, report *r)
             put_trust(&a);
             if (cut_weighs(analyze_cut(job))) answer_cut(&a);
             put_figures(&a);
-            // One pass over everything is too dear for what windows are for.
+            // A pass over the whole trace is too expensive where windows are
+            // used.
             if (!a.f.windows) ok = topic_tracks(job, a.s);
             summary_losses(job, a.s);
             put_devices(&a);

@@ -1,10 +1,11 @@
 /*
-    summary_losses.c - what was lost, and which figures that touches
+    summary_losses.c - losses, and which figures they affect
 */
 #include "tools/analyze/topics/summary.h"
 #include "tools/analyze/job/stats.h"
 
-// What records of such a track are, and what is wrong without them.
+// Returns what a track of this type records, and which figures are wrong
+// without it.
 static const char *meaning_of(ts_track_type type)
 {
     switch (type) {

@@ -1,5 +1,5 @@
 /*
-    sync.c - synchronisations: which are needless or too wide
+    sync.c - needless and overly wide synchronisations
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/sync.h"
@@ -11,7 +11,7 @@ typedef struct sync_ask {
     ts_timeline *timeline;
     names_index names;
     sync_result r;
-    model_figures model, fewer[2]; // without needless ones, without all
+    model_figures model, fewer[2]; // without needless ones; without all
 } sync_ask;
 
 static const char *const meanings[SYNC_FINDINGS] = {
@@ -185,7 +185,7 @@ static void put_polls(const sync_ask *a)
     }
 }
 
-// Those that something can be done about, in order of time.
+// Adds the synchronisations that can be improved, in order of time.
 static void put_items(const sync_ask *a)
 {
     static const report_column columns[] = {

@@ -1,5 +1,5 @@
 /*
-    tracks.c - what ran when, a lane for each track
+    tracks.c - a chart with a lane for each busy track
 */
 #include "tools/analyze/topics/tracks.h"
 #include "tools/analyze/job/window.h"
@@ -9,7 +9,7 @@
 typedef struct lane {
     uint32_t file, track;
     bool host;
-    int64_t busy_ns, until_ns; // until: what is counted already
+    int64_t busy_ns, until_ns; // until: time already counted
     int64_t slots[TRACKS_SLOTS];
 } lane;
 
@@ -41,7 +41,8 @@ static lane *lane_of(tracks *t, uint32_t file, uint32_t track, bool host)
     return &t->lanes[t->count++];
 }
 
-// What of a span is not counted yet: they come in order of their start.
+// Adds the part of a span that is not counted yet. Spans arrive in order of
+// their start.
 static void spend(const tracks *t, lane *l, int64_t from, int64_t to)
 {
     if (from < l->until_ns) from = l->until_ns;
@@ -87,7 +88,7 @@ static bool take_file(tracks *t, uint32_t file)
     return ok;
 }
 
-// Devices first, then threads; the busiest of each.
+// Sorts devices before threads, and each by busy time.
 static int by_busy(const void *left, const void *right)
 {
     const lane *const a = left, *const b = right;

@@ -1,5 +1,5 @@
 /*
-    zones.c - where the host's time went, and what it launched there
+    zones.c - host time by zone, and the work launched there
 */
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/work/zones.h"
@@ -8,10 +8,10 @@ typedef struct zones_ask {
     analyze_job *job;
     report_section *s;
     zones z;
-    int64_t all_ns; // of all zones, each moment once
+    int64_t all_ns; // time in any zone, counted once
 } zones_ask;
 
-// A row with what it is to be sorted by.
+// A row with its sort key.
 typedef struct ordered {
     int64_t ns;
     size_t row;
@@ -24,7 +24,7 @@ static int by_ns(const void *left, const void *right)
     return (a->row > b->row) - (a->row < b->row);
 }
 
-// The rows by exclusive time.
+// Returns the rows sorted by exclusive time.
 static ordered *put_in_order(const zones_ask *a)
 {
     const size_t count = a->z.rows.count;
@@ -79,7 +79,8 @@ static void put_table(const zones_ask *a, const ordered *order)
     }
 }
 
-// The first zone that does not only wait, and what those before it took.
+// Returns the first zone that does not only wait, and the time of those before
+// it.
 static const ordered *most_work(const zones_ask *a, const ordered *order,
                                 int64_t *waited)
 {

@@ -1,5 +1,5 @@
 /*
-    call_class.c - calls of a vendor's library, by what they do
+    call_class.c - classes of vendor API calls
 */
 #include "tools/analyze/figures/base/call_class.h"
 
@@ -21,7 +21,8 @@ static bool ends(ts_text name, const char *text)
            !memcmp(name.text + name.size - size, text, size);
 }
 
-// "cudaMalloc", "cuMemAlloc_v2", "hipMalloc" to "Malloc", "MemAlloc", "Malloc".
+// Removes prefix and version of a name: "cudaMalloc", "cuMemAlloc_v2",
+// "hipMalloc" become "Malloc", "MemAlloc", "Malloc".
 static ts_text stem(ts_text name)
 {
     static const char *const vendors[] = { "cuda", "hip", "musa", "mc", "cu" };

@@ -11,8 +11,8 @@ const char *names_direction(uint64_t copy_type)
     return texts[copy_type < sizeof texts / sizeof *texts ? copy_type : 0];
 }
 
-// The group of a kind and text; one that is new begins with `first`. CLI_NONE
-// without memory.
+// Returns the group of a kind and text; a new group gets `first`. Returns
+// CLI_NONE if memory runs out.
 static uint32_t group_of_text(names_index *n, ts_event_kind kind, ts_text text,
                               uint32_t first)
 {
@@ -44,7 +44,7 @@ static ts_text text_of(const ts_replay *replay, const ts_operation *op)
     return text;
 }
 
-// By what the file calls it, which is known after the first time.
+// Returns the group by the file's own label, which is cached.
 static uint32_t group_of(names_index *n, const ts_replay *replay,
                          const ts_operation *op, uint32_t index)
 {
@@ -103,8 +103,7 @@ static bool is_one_of(ts_text text, const char *const *words)
     return false;
 }
 
-// The text from the last place on where `mark` stands, without it; empty: it
-// stands nowhere.
+// Returns the text after the last occurrence of `mark`; empty if there is none.
 static ts_text after_last(ts_text text, const char *mark)
 {
     const size_t size = strlen(mark);
@@ -120,7 +119,8 @@ static ts_text up_to(ts_text text, char end)
     return at ? (ts_text){ text.text, (size_t)(at - text.text) } : text;
 }
 
-// "a/b/queue.py(171): get": a function of Python's library that waits.
+// Whether a zone such as "a/b/queue.py(171): get" is a function of Python's
+// library that waits.
 static bool waits_in_python(ts_text zone)
 {
     static const char *const files[] = { "threading.py",
@@ -160,8 +160,8 @@ static bool waits_in_python(ts_text zone)
            is_one_of(base.size ? base : path, files);
 }
 
-// "<built-in method acquire of _thread.lock object at 0x7f>", "<built-in
-// function sleep>".
+// Whether a zone is a builtin that waits: "<built-in method acquire of
+// _thread.lock object at 0x7f>", "<built-in function sleep>".
 static bool waits_in_builtin(ts_text zone)
 {
     static const char *const words[] = { "acquire", "sleep", "select",

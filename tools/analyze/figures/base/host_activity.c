@@ -1,5 +1,5 @@
 /*
-    host_activity.c - what a thread was in for most of a time
+    host_activity.c - the zone and call in which a thread spent most of a span
 */
 #include "tools/analyze/figures/base/host_activity.h"
 
@@ -14,7 +14,7 @@ uint32_t hold_group(hold_tally *t, uint32_t file, const inside_frame *frame,
     return group;
 }
 
-// All that lay open counts, each name once however often it is there.
+// All open frames count, each name once even if it is nested in itself.
 bool hold_note(hold_tally *t, const inside_span *span, int64_t ns,
                const inside_frame *frames, uint32_t depth)
 {
@@ -43,7 +43,7 @@ static void choose(const hold_tally *t, hold *h, uint64_t *depth,
     const uint32_t group = (uint32_t)row->key;
     const bool half = row->ns >= (h->length_ns + 1) / 2;
     if (group == TS_NODE_NONE) {
-        if (half && !depth[0]) { // no zone is worth naming
+        if (half && !depth[0]) { // no zone was open long enough
             depth[0] = 1;
             h->zone = TS_NODE_NONE;
             h->zone_ns = 0;
@@ -51,7 +51,7 @@ static void choose(const hold_tally *t, hold *h, uint64_t *depth,
         return;
     }
     const bool call = t->names->groups[group].kind == TS_EVENT_API_CALL;
-    if (!half) { // it may still be the longest
+    if (!half) { // it may still be the longest zone
         if (call || depth[0] || row->ns <= h->zone_ns) return;
     } else {
         if (row->most + 1 <= depth[call]) return;

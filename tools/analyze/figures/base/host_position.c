@@ -1,14 +1,15 @@
 /*
-    host_position.c - in what zone and call the host was at given times
+    host_position.c - the zones and calls that were open on the host at given
+    times
 */
 #include "tools/analyze/figures/base/host_position.h"
 
-// What is known of one thread while its events go by.
+// The state of one thread while its events are read.
 typedef struct thread_state {
     uint32_t track;
-    int64_t now_ns; // all before is told
+    int64_t now_ns; // reported up to here
     const inside_span *next, *end;
-    const inside_span **active; // begun, not ended
+    const inside_span **active; // spans that have begun and not ended
     size_t active_count, active_room;
     inside_frame *frames;
     uint32_t depth;
@@ -16,11 +17,11 @@ typedef struct thread_state {
 } thread_state;
 
 typedef struct inside_walk {
-    thread_state *threads; // in order of their track
+    thread_state *threads; // sorted by track
     size_t count;
     inside_part part;
     void *user;
-    inside_span *later; // what other threads are to be asked about
+    inside_span *later; // spans to look up on other threads
     size_t later_count, later_room;
     bool failed;
 } inside_walk;
@@ -52,7 +53,7 @@ static void activate(inside_walk *w, thread_state *t, int64_t until)
     }
 }
 
-// A part of a span, unless another thread may know more of it.
+// Reports a part of a span, unless another thread may have more information.
 static void report_part(inside_walk *w, const thread_state *t,
                         const inside_span *span, int64_t from, int64_t to)
 {
@@ -69,7 +70,7 @@ static void report_part(inside_walk *w, const thread_state *t,
         (inside_span){ span->file, span->other, from, to, span->index, 0 };
 }
 
-// Tells what happened up to a moment, during which nothing changed.
+// Reports the time up to `until`, during which the open frames did not change.
 static void tell(inside_walk *w, thread_state *t, int64_t until)
 {
     if (until <= t->now_ns) return;
@@ -86,8 +87,8 @@ static void tell(inside_walk *w, thread_state *t, int64_t until)
     t->now_ns = until;
 }
 
-// Closes what ended before a moment. Frames that do not nest end when what
-// lies on them has.
+// Closes frames that ended before `until`. A frame that is not properly nested
+// ends with the frames opened inside it.
 static void advance(inside_walk *w, thread_state *t, int64_t until)
 {
     while (t->depth && t->frames[t->depth - 1].end_ns <= until) {
@@ -137,7 +138,7 @@ static void take(inside_walk *w, const ts_event *event, int64_t offset)
     if (frame.end_ns > start) enter(w, t, frame);
 }
 
-// The spans of one file, which has `count` threads of interest.
+// Reads one file for its spans, which concern `count` threads.
 static bool walk_file(inside_walk *w, ts_reader *reader, int64_t offset,
                       int64_t from, int64_t to)
 {
@@ -221,13 +222,13 @@ bool inside_parts(const ts_replay *replay, inside_span *spans, size_t count,
 {
     inside_walk w = { .part = part, .user = user };
     bool ok = walk_all(&w, replay, spans, count);
-    inside_span *const later = w.later; // nothing is added to it any more
+    inside_span *const later = w.later; // complete: nothing more is added
     ok = ok && walk_all(&w, replay, later, w.later_count);
     free(later);
     return ok;
 }
 
-// By thread of a file, of those that make calls.
+// A thread of a file that makes calls.
 typedef struct led_thread {
     uint32_t file, track, other;
 } led_thread;
@@ -243,7 +244,7 @@ static led_thread *led_of(led_thread **list, size_t *count, size_t *room,
     return &(*list)[(*count)++];
 }
 
-// The thread of which an edge leads to each call of another one.
+// Finds for each call the other thread from which an edge leads to it.
 static bool find_leaders(const ts_replay *replay, uint32_t *others)
 {
     const ts_graph g = ts_replay_graph(replay);
@@ -276,7 +277,8 @@ uint32_t *inside_others(const ts_replay *replay)
     for (uint32_t i = 0; i < g.call_count; i++) {
         if (!ts_replay_node(replay, g.operation_count + i, &call)) continue;
         led_thread *const led = led_of(&threads, &count, &room, &call);
-        if (!led) break; // the rest is told of its own thread alone
+        // The remaining spans are reported for their own thread only.
+        if (!led) break;
         if (others[i]) led->other = others[i];
         others[i] = led->other;
     }

@@ -1,5 +1,5 @@
 /*
-    lanes.c - streams and devices by their tracks
+    lanes.c - indices of streams and devices by their tracks
 */
 #include "tools/analyze/figures/base/lanes.h"
 

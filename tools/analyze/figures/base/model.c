@@ -1,5 +1,5 @@
 /*
-    model.c - what a run of the model comes to, with something changed
+    model.c - the result of running the model with changes
 */
 #include "tools/analyze/figures/base/model.h"
 

@@ -1,5 +1,5 @@
 /*
-    stats_rows.c - groups that read the same, as the rows of a table
+    stats_rows.c - groups with equal texts, joined to rows of a table
 */
 #include "tools/analyze/figures/base/stats_rows.h"
 
@@ -43,7 +43,7 @@ static void join_all(stats_rows *rows, const stats_map *map,
         stats_join(&rows->rows[rows->count - 1].sum,
                    &map->groups[texts[i].group]);
     }
-    // The number of each row, until they are sorted, stands in `from`.
+    // Before sorting, `from` holds the original index of each row.
     for (size_t i = 0; i < rows->count; i++)
         rows->rows[i].sum.from = i;
 }

@@ -1,5 +1,5 @@
 /*
-    wording.c - words that the questions about time share
+    wording.c - texts that several topics share
 */
 #include "tools/analyze/figures/base/wording.h"
 
@@ -49,7 +49,7 @@ ts_text topic_hold(analyze_job *job, const ts_replay *replay,
                           TOPIC_TEXT(name));
 }
 
-// Bytes before the template or the arguments of a function.
+// Returns the length of a name without template and function arguments.
 static size_t plain_size(ts_text name)
 {
     static const char unnamed[] = "(anonymous";
@@ -72,11 +72,11 @@ ts_text topic_brief(analyze_job *job, ts_text name)
         name.text += 5;
         name.size -= 5;
     }
-    static const char chosen[] = "std::enable_if<"; // what it returns
+    static const char chosen[] = "std::enable_if<"; // the return type
     if (name.size >= sizeof chosen && !memcmp(name.text, chosen, 15))
         name = cli_short_name(name);
     const size_t plain = plain_size(name);
-    // A file and line in parentheses is no argument list.
+    // A file and line in parentheses are not arguments.
     if (plain > 12) name.size = plain;
     char *const cut = cli_cut(name.text, name.size, WIDEST, "...");
     if (!cut) return name;
@@ -240,7 +240,7 @@ report_chart *topic_time_chart(report_section *s, const char *key,
                                 BUSY_PARTS + TS_IDLE_LIMIT);
 }
 
-// What overlaps counts as kernels: the parts add up to the span.
+// Overlapping work counts as kernels, so that the parts add up to the span.
 void topic_time_bar(analyze_job *job, report_chart *c,
                     const ts_timeline_figures *f)
 {

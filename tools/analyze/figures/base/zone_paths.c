@@ -1,5 +1,5 @@
 /*
-    zone_paths.c - where on the host something was: the zones around it
+    zone_paths.c - host zones as paths: a zone and the zones around it
 */
 #include "tools/analyze/figures/base/zone_paths.h"
 
@@ -28,7 +28,7 @@ uint32_t paths_name(path_tree *p, ts_text name)
     uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a
     for (size_t i = 0; i < name.size; i++)
         hash = (hash ^ (uint8_t)name.text[i]) * UINT64_C(1099511628211);
-    for (;; hash++) { // names of one hash take the next ones
+    for (;; hash++) { // on a collision the next hash is tried
         const uint32_t at = cli_map_row(&p->name_index, hash);
         if (at == CLI_NONE) break;
         if (p->names[at].size == name.size &&
@@ -68,7 +68,7 @@ uint32_t paths_site(path_tree *p, const ts_reader *reader, uint32_t site)
     static const ts_text unnamed = { "(unnamed zone)", 14 };
     static const char step[] = "ProfilerStep#";
     ts_text name = ts_reader_site_name(reader, site);
-    // Steps of one loop are one place, whatever their number.
+    // Steps of one loop have one name, without their number.
     if (name.size > sizeof step - 1 &&
         !memcmp(name.text, step, sizeof step - 1))
         name.size = sizeof step - 2;
@@ -117,26 +117,26 @@ typedef struct open_zone {
     uint32_t name, node;
 } open_zone;
 
-// A thread: the zones it is in, in order of their begin, and the queries about
-// it that are left.
+// State of a thread: its open zones in order of their start, and the remaining
+// queries about it.
 typedef struct walk_track {
     open_zone *zones;
     size_t count, room;
-    bool crossed;     // one outlasts another that began before it
-    bool host;        // a thread of a process
-    int64_t now_ns;   // time up to here is counted
-    size_t next, end; // of the queries
+    bool crossed;     // a zone outlasts one that began before it
+    bool host;        // it is a thread of a process
+    int64_t now_ns;   // time is counted up to here
+    size_t next, end; // range of its queries
 } walk_track;
 
 typedef struct walk {
     path_tree *p;
     ts_reader *reader;
     paths_query *queries;
-    cli_map sites;  // to names
-    cli_map tracks; // to positions
+    cli_map sites;  // from sites to names
+    cli_map tracks; // from tracks to positions
     walk_track *items;
     size_t count, room;
-    bool times; // wanted
+    bool times; // times are requested
     int64_t last_ns;
 } walk;
 
@@ -162,7 +162,7 @@ static uint32_t name_of(walk *w, uint32_t site)
     return name;
 }
 
-// Each moment belongs to the zone that began last of those that go on.
+// Adds the time up to until_ns to the open zone that began last.
 static void spend(walk *w, walk_track *t, int64_t until_ns)
 {
     if (w->times && t->count && until_ns > t->now_ns)
@@ -170,7 +170,7 @@ static void spend(walk *w, walk_track *t, int64_t until_ns)
     t->now_ns = until_ns;
 }
 
-// The zone that ends first: the innermost, unless some cross.
+// Returns the open zone that ends first: the innermost, unless zones cross.
 static size_t first_to_end(const walk_track *t)
 {
     size_t first = t->count - 1;
@@ -179,7 +179,7 @@ static size_t first_to_end(const walk_track *t)
     return first;
 }
 
-// Those that began within the one that ends are now in what is around it.
+// Removes a zone. Zones that began inside it now belong to the path around it.
 static bool remove_zone(walk *w, walk_track *t, size_t at)
 {
     memmove(t->zones + at, t->zones + at + 1,
@@ -195,7 +195,7 @@ static bool remove_zone(walk *w, walk_track *t, size_t at)
     return true;
 }
 
-// Leaves the zones that have ended by then.
+// Removes the zones that have ended by time_ns.
 static bool leave(walk *w, walk_track *t, int64_t time_ns)
 {
     while (t->count) {
@@ -284,7 +284,7 @@ static bool walk_zones(walk *w, size_t count)
             walk_track *const t = track_of(w, event.track);
             ok = t && (!t->host || enter(w, t, &event));
         }
-        // Damage is in the reader's list; what is left is told of.
+        // The reader lists damage; the rest of the trace is used.
         ok = ok && ts_cursor_result(cursor) != TS_ERR_MEMORY;
         ts_cursor_close(cursor);
     }
