@@ -1,10 +1,10 @@
 /*
-    flight_recorder.c - keep the last moments only, write them when it matters
+    flight_recorder.c - keep only the last moments, write them on demand
 
-    With TS_POLICY_OVERWRITE the rings hold the most recent records and the
-    disk is left alone. When a step takes much longer than usual, a snapshot
-    writes what led to it: the slow step is at the end of the trace, and the
-    hundreds of steps before it show what was normal.
+    With TS_POLICY_OVERWRITE the rings keep the most recent records and nothing
+    is written to disk. When a step takes much longer than usual, the program
+    writes a dump: the slow step is at the end of that trace, and the hundreds
+    of steps before it show the normal duration.
 
     flight_recorder [SNAPSHOT]    (slow.sbt; the session is SNAPSHOT.session)
 */
@@ -25,7 +25,7 @@ static uint32_t count_primes(uint32_t limit)
     return count;
 }
 
-// 0, or 1 and the reason on stderr.
+// Returns 0 for success; else prints the reason to stderr and returns 1.
 static int exit_status(const char *path, ts_result result)
 {
     if (result == TS_OK) return 0;
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         const uint64_t start = ts_tick_now();
         {
             TS_ZONE("step");
-            // Once in a while a step is asked for far too much.
+            // One step has far more work than the others.
             const uint32_t found = count_primes(step == 2500 ? 1000000 : 1000);
             TS_COUNTER("primes", found);
         }

@@ -1,10 +1,11 @@
 /*
     gpu_own.c - an accelerator of your own in the trace
 
-    The "card" here is a function that sums squares and stamps its work with a
-    clock of its own, as hardware does. Four steps bring it into the trace:
-    define the device and its stream, relate its clock to the host's, note who
-    asked for an operation, and report the operation when it is finished.
+    The "card" here is a function that sums squares and takes the times of its
+    work from a clock of its own, as hardware does. Four steps bring it into the
+    trace: define the device and its stream, relate its clock to the host's,
+    note which call issued an operation, and record the operation when it has
+    finished.
     docs/backends.md explains each; backends/ts_vdev.h is a complete backend.
 
     gpu_own [TRACE]    (gpu_own.sbt)
@@ -14,7 +15,7 @@
 #include <time.h>
 #include "tracesmith.h"
 
-// The card's clock: nanoseconds since something that only the card knows.
+// The card's clock: nanoseconds since a time that the host does not know.
 static uint64_t card_clock(void)
 {
     struct timespec now;
@@ -32,7 +33,7 @@ static uint64_t card_sum_squares(uint64_t count, uint64_t times[2])
     return sum;
 }
 
-// 0, or 1 and the reason on stderr.
+// Returns 0 for success; else prints the reason to stderr and returns 1.
 static int exit_status(const char *path, ts_result result)
 {
     if (result == TS_OK) return 0;
@@ -43,9 +44,9 @@ static int exit_status(const char *path, ts_result result)
 int main(int argc, char **argv)
 {
     const ts_session_desc desc = { .path = argc > 1 ? argv[1] : "gpu_own.sbt" };
-    ts_session_start(&desc); // if it fails, ts_session_stop tells
+    ts_session_start(&desc); // if it fails, ts_session_stop returns the error
 
-    // 1. What there is. These numbers stay valid in later sessions, too.
+    // 1. Define device and stream. Their ids are valid in later sessions, too.
     const ts_gpu_device_desc device = { .name = "Square card" };
     const ts_gpu_stream_desc stream = { .context =
                                             ts_gpu_device_define(&device),
@@ -54,14 +55,16 @@ int main(int argc, char **argv)
                                         .grid = { 1, 1, 1 } };
     const uint32_t track = ts_gpu_stream_define(&stream);
 
-    // 2. Its clock: pairs of times, before the first and after the last use.
+    // 2. Relate the clocks: pairs of times, before the first and after the last
+    // use.
     const uint32_t clock = ts_clock_define("card");
     ts_clock_sample(clock, card_clock(), ts_tick_now(), 100);
 
     uint64_t sum = 0;
     for (uint64_t i = 1; i <= 5; i++) {
         TS_ZONE("ask the card");
-        // 3. Who asks for it, and with which call. The number i ties both.
+        // 3. Note the issuing thread and record its call; i is the correlation
+        // id of both.
         ts_gpu_op op = { .kind = TS_EVENT_KERNEL, .track = track };
         op.origin = ts_gpu_origin_here();
         op.correlation = i;
@@ -74,7 +77,7 @@ int main(int argc, char **argv)
         sum += card_sum_squares(i * 100000, times);
         call.end = ts_tick_now();
         ts_api_call_record(&call);
-        // 4. What ran, once it is known. A real card reports it much later.
+        // 4. Record the finished operation. A real card reports it much later.
         op.start = times[0];
         op.end = times[1];
         op.u.kernel.launch = ts_gpu_launch_define(&launch);

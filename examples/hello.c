@@ -5,7 +5,7 @@
 int main(void)
 {
     const ts_session_desc desc = { .path = "hello.sbt" };
-    ts_session_start(&desc); // if it fails, ts_session_stop tells
+    ts_session_start(&desc); // if it fails, ts_session_stop returns the error
     for (int i = 0; i < 3; i++) {
         TS_ZONE("work");
         TS_COUNTER("i", i);

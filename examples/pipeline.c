@@ -1,10 +1,10 @@
 /*
     pipeline.c - a pipeline over two accelerators, recorded
 
-    A thread reads a file piece by piece; each piece gives two matrices A and
-    B. Device 0 unpacks them and computes C = A x B; device 1 computes
-    D = C x A, its sum and its checksum; another thread computes it again,
-    plainly, and compares. Four pieces are under way at a time.
+    A thread reads a file piece by piece; each piece is two matrices A and B.
+    Device 0 unpacks them and computes C = A x B. Device 1 computes D = C x A,
+    its sum and its checksum. Another thread repeats the computation on the host
+    and compares the results. Four pieces are in flight at a time.
 
         thread    loader       main            (device threads)      checker
         device 0  stream 1     upload, unpack
@@ -31,19 +31,19 @@ typedef struct summary {
     uint64_t sum, checksum;
 } summary;
 
-// A piece of work. It goes round.
+// The state of a slot; after DONE it is EMPTY again.
 typedef enum state { EMPTY, LOADED, SUBMITTED, DONE } state;
 
 typedef struct slot {
     state state;
     uint64_t frame;
     uint8_t *bytes; // 2 * AREA from the file
-    uint32_t *d;    // the device's product ...
-    summary *found; // ... and what it found out about it
+    uint32_t *d;    // the product computed by the device
+    summary *found; // its sum and checksum, computed by the device
     uint8_t *device_bytes;
     uint32_t *a, *b, *c;    // on device 0
     uint32_t *a1, *c1, *d1; // on device 1
-    summary *parts;         // PARTS of them, then the whole
+    summary *parts;         // PARTS of them, then the total
     ts_vdev_event uploaded, multiplied, finished;
 } slot;
 
@@ -77,7 +77,7 @@ typedef struct unpack_args {
     uint32_t *a, *b;
 } unpack_args;
 
-// One row of both matrices.
+// Unpacks one row of both matrices.
 static void unpack(const void *args, const ts_vdev_block *block)
 {
     const unpack_args *const u = args;
@@ -93,14 +93,14 @@ typedef struct multiply_args {
     uint32_t *product;
 } multiply_args;
 
-// Brings one tile of a matrix into the fast memory of the block.
+// Loads one tile of a matrix into the fast memory of the block.
 static void load_tile(uint32_t tile[TILE][TILE], const uint32_t *from)
 {
     for (size_t i = 0; i < TILE; i++)
         memcpy(tile[i], from + i * N, TILE * sizeof **tile);
 }
 
-// One tile of the product, in arithmetic modulo 2^32.
+// Computes one tile of the product, modulo 2^32.
 static void multiply(const void *args, const ts_vdev_block *block)
 {
     const multiply_args *const m = args;
@@ -142,7 +142,7 @@ static void reduce(const void *args, const ts_vdev_block *block)
     r->parts[part] = summarize(r->values + part * count, count);
 }
 
-// Makes one summary of PARTS; the last element of `parts` receives it.
+// Combines PARTS summaries into one; the last element of `parts` receives it.
 static void fold_parts(summary *parts)
 {
     summary *const whole = &parts[PARTS];
@@ -185,7 +185,7 @@ static void slot_pass(slot *s, state next)
     TS_COUNTER("frames in flight", busy);
 }
 
-// A host function: the device has finished a slot.
+// Host function that runs when the device has finished a slot.
 static void slot_done(void *user)
 {
     slot_pass(user, DONE);
@@ -193,7 +193,7 @@ static void slot_done(void *user)
 
 /* ---- The threads -------------------------------------------------------- */
 
-// Fills a slot from the file, which begins again when it ends.
+// Fills a slot from the file; at its end, starts again at the beginning.
 static void load(slot *s)
 {
     TS_ZONE("load", "io", 0x4C9A2A);
@@ -248,7 +248,8 @@ static void copy(int stream, void *to, const void *from, size_t size)
          "copy");
 }
 
-// What `to` gets from here on waits for what `from` has got so far.
+// Makes later operations of stream `to` wait for all operations issued so far
+// on stream `from`.
 static void chain(ts_vdev_event event, int from, int to)
 {
     must(ts_vdev_event_record(app.vdev, event, app.streams[from]), "record");
@@ -289,7 +290,7 @@ static void submit(slot *s)
          "host function");
 }
 
-// One row of a product: x is a row, y a matrix.
+// Computes one row of a product: x is a row, y a matrix.
 static void plain_row(uint32_t *product, const uint32_t *x, const uint32_t *y)
 {
     uint32_t sums[N] = { 0 };
@@ -299,8 +300,8 @@ static void plain_row(uint32_t *product, const uint32_t *x, const uint32_t *y)
     memcpy(product, sums, sizeof sums);
 }
 
-// Whether the rows of D = A x B x A are right: every fourth one, and the
-// others in the frames that follow.
+// Checks rows of D = A x B x A: every fourth one; the next frames check the
+// others.
 static bool check_rows(const slot *s, const uint32_t *a, const uint32_t *b)
 {
     TS_FUNCTION();
@@ -314,7 +315,7 @@ static bool check_rows(const slot *s, const uint32_t *a, const uint32_t *b)
     return right;
 }
 
-// Whether the sum and the checksum are those of the D that came back.
+// Checks the sum and the checksum against the downloaded D.
 static bool check_summary(const slot *s)
 {
     TS_FUNCTION();
@@ -325,7 +326,7 @@ static bool check_summary(const slot *s)
     return !memcmp(&parts[PARTS], s->found, sizeof *parts);
 }
 
-// Computes it again on the host. True if the devices got the same.
+// Repeats the computation on the host. True if the devices' results are equal.
 static bool check(const slot *s, uint32_t *scratch)
 {
     TS_ZONE("check", "host", 0x9A2A6F);

@@ -1,16 +1,16 @@
 /*
     racy.c - a forgotten event wait, for ts-replay --races to find
 
-    One stream uploads, another one computes and downloads. What the second
-    needs is that the upload is done; without the wait it usually is, and the
-    program is right until the day when it is not. With -fixed the wait is
-    there.
+    One stream uploads, another one computes and downloads. The second one must
+    wait for the upload. Without the wait the upload is usually finished in
+    time, so the program nearly always works. -fixed adds the wait.
 
         racy racy.sbt        && ts-replay --races racy.sbt
         racy -fixed good.sbt && ts-replay --explore 10000 good.sbt
 
-    The vdev tells what its copies touch. A kernel says with `roles` which of
-    its arguments it reads and writes, the host with ts_gpu_access_record.
+    The vdev records which memory its copies access. A kernel declares with
+    `roles` which arguments it reads and writes; the host records its accesses
+    with ts_gpu_access_record.
 
     racy [-fixed] [TRACE]    (racy.sbt)
 */
@@ -92,14 +92,14 @@ static void step(const machine *m, float *host, bool fixed)
     if (fixed) ts_vdev_event_wait(m->vdev, m->uploaded, m->compute);
     ts_vdev_launch(m->vdev, m->compute, m->scale, &launch);
     ts_vdev_event_record(m->vdev, m->computed, m->compute);
-    // Also before the download overwrites what is being uploaded.
+    // The upload must end before the download overwrites its source, too.
     ts_vdev_event_synchronize(m->vdev, m->uploaded);
     ts_vdev_memcpy_async(m->vdev, m->compute, host, m->device.out, size);
     ts_vdev_stream_synchronize(m->vdev, m->compute);
     host_touches(host, TS_ACCESS_READ);
 }
 
-// 0, or 1 and the reason on stderr.
+// Returns 0 for success; else prints the reason to stderr and returns 1.
 static int exit_status(const char *path, ts_result result)
 {
     if (result == TS_OK) return 0;

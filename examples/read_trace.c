@@ -1,9 +1,8 @@
 /*
-    read_trace.c - read a trace: how long each zone took, in total
+    read_trace.c - read a trace: the total duration of each zone
 
-    The reader gives events in order of time, whatever thread or chunk they
-    come from. A filter picks the kinds that are wanted; what is wrong with
-    the file is known after the loop.
+    The reader returns the events of all threads and chunks in order of time. A
+    filter selects kinds of events. Damage of the file is known after the loop.
 
     read_trace TRACE
 */
@@ -22,10 +21,10 @@ static void add(total *t, const ts_event *event)
     t->ns += event->duration_ns;
 }
 
-// Adds up every zone by its site; prints one line for each site.
+// Sums the durations of zones by site; prints one line for each site.
 static ts_result print_totals(ts_reader *reader)
 {
-    static total totals[1000]; // by site; the last is for all further ones
+    static total totals[1000]; // by site; the last one sums all further sites
     const uint32_t last = sizeof totals / sizeof *totals - 1;
     const ts_filter zones = { .kinds = TS_FILTER(ZONE) };
     ts_cursor *cursor;

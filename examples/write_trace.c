@@ -1,8 +1,8 @@
 /*
-    write_trace.c - a trace from times that are known already
+    write_trace.c - write a trace from times measured elsewhere
 
-    Reads lines `name,device,stream,start_ns,duration_ns,grid` and writes the
-    kernels they name to trace.sbt, or to the file that is given.
+    Reads lines `name,device,stream,start_ns,duration_ns,grid` and writes
+    these kernels to trace.sbt, or to the file named as argument.
 
         echo 'saxpy,0,7,1000,250,64' | write_trace
 */

@@ -1,9 +1,9 @@
 /*
     tracesmith.c - one command for all tools: tracesmith view is ts-view
 
-    It runs the tool that lies beside it, else the one in PATH, with the same
-    arguments. Words of the project of the same name that came before are
-    understood: they become the options of ours.
+    Runs the tool of the given name in its own folder, else in PATH, with the
+    same arguments. Also accepts the command lines of the earlier project of the
+    same name, and translates them into the options of these tools.
 */
 #define _GNU_SOURCE
 #include "tools/cli/cli.h"
@@ -13,7 +13,7 @@
 
 enum { WORDS = 4096 };
 
-typedef struct words { // of the command that is run
+typedef struct words { // arguments of the tool to run
     const char *word[WORDS + 1];
     size_t count;
 } words;
@@ -62,14 +62,14 @@ static void help(void)
            "print this");
 }
 
-/* ---- Words of before ----------------------------------------------------- */
+/* ---- Earlier options ----------------------------------------------------- */
 
 static void add(words *w, const char *word)
 {
     if (w->count < WORDS) w->word[w->count++] = word;
 }
 
-// "5" is seconds, as it was; "5ms" stays.
+// Translates a duration: "5" meant seconds; "5ms" is unchanged.
 static const char *seconds(const char *word)
 {
     char *text = NULL;
@@ -96,7 +96,8 @@ typedef struct recording {
     bool perfetto, has_program;
 } recording;
 
-// -d SECONDS, -p PLATFORM, --perfetto; what stands behind is the program's.
+// Translates -d SECONDS, -p PLATFORM and --perfetto; the words after the
+// options belong to the program.
 static bool take_record(words *to, char **args, int count, recording *r)
 {
     r->trace = "trace.sbt";
@@ -128,7 +129,7 @@ static bool take_record(words *to, char **args, int count, recording *r)
     return true;
 }
 
-// -f FORMAT, and a name for the output where none is given.
+// Translates -f FORMAT; adds a name for the output if none is given.
 static void take_export(words *to, char **args, int count)
 {
     const char *input = NULL, *format = "perfetto";
@@ -150,7 +151,7 @@ static void take_export(words *to, char **args, int count)
     add(to, output);
 }
 
-// --mode dry-run.
+// Translates --mode dry-run.
 static void take_replay(words *to, char **args, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -190,7 +191,7 @@ static int export_recorded(const char *trace)
     return run(&w);
 }
 
-// The program's exit code is that of the command.
+// Returns the exit code of the recorded program.
 static int record_and_export(const words *w, const char *trace)
 {
     int status = 0, exported = 0;

@@ -127,8 +127,8 @@ static ts_result write_flame(ts_analysis *a, ts_flame_format format,
     return ts_analysis_flame_write(a, flame_text, format, &out, NULL);
 }
 
-// Flame graphs are files of their own; a report comes with them if one is
-// requested.
+// Flame graphs are written to files of their own; then a report is printed only
+// if one was requested.
 static ts_result write_all(ts_analysis *a)
 {
     const ts_output page = { .path = html_text };

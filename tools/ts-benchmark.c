@@ -49,8 +49,8 @@ static const benchmark_device *const devices[] = {
 enum { DEVICES = sizeof devices / sizeof *devices };
 
 typedef struct result {
-    double launch_ns; // 0: there is no device, and `text` says why
-    char text[256];   // its name
+    double launch_ns; // 0: no device; `text` is the reason
+    char text[256];   // name of the device
 } result;
 
 /* ---- Launching ----------------------------------------------------------- */
@@ -67,7 +67,7 @@ static result launch_all(const benchmark_device *device, const char *record)
         snprintf(r.text, sizeof r.text, "no session can be started");
         return r;
     }
-    device->launch(); // loads what is loaded at the first one
+    device->launch(); // the first launch loads code: not timed
     device->finish();
     r.launch_ns = benchmark_launches(device, count) / (double)count;
     if (record) benchmark_need(ts_session_stop() == TS_OK, "ts_session_stop");
@@ -86,7 +86,7 @@ static int print_launch(const benchmark_device *device)
 
 /* ---- Processes ----------------------------------------------------------- */
 
-// In a process of its own: drivers stay as they are until they are used.
+// Launches in a child process, so that this one loads no driver.
 static result launch_in_child(const benchmark_device *device,
                               const char *record)
 {
@@ -111,7 +111,7 @@ static result launch_in_child(const benchmark_device *device,
     return r;
 }
 
-// The file beside this program.
+// Makes the path of a file in the folder of this program.
 static bool beside(char *to, size_t size, const char *name)
 {
     const ssize_t got = readlink("/proc/self/exe", to, size - 1);
@@ -138,7 +138,7 @@ static void run_recorder(const benchmark_device *device, const char *trace,
     _exit(127);
 }
 
-// Under ts-record, as a program that nobody annotated.
+// Launches under ts-record, like a program without annotations.
 static result launch_recorded(const benchmark_device *device, const char *trace)
 {
     result r = { .text = "ts-record failed" };
@@ -157,7 +157,7 @@ static result launch_recorded(const benchmark_device *device, const char *trace)
     return r;
 }
 
-/* ---- Telling ------------------------------------------------------------- */
+/* ---- Report -------------------------------------------------------------- */
 
 static void report_json_part(const benchmark_device *device,
                              const result *alone, const result *recorded,
@@ -202,9 +202,9 @@ static void tell(const benchmark_device *device, const result *alone,
            trace->kernels ? (double)trace->bytes / (double)trace->kernels : 0);
 }
 
-/* ---- All of it ----------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------- */
 
-// The rounds and the one that warms up.
+// Whether the trace has all launches, including the first, untimed one.
 static bool is_whole(const benchmark_trace *trace)
 {
     const uint64_t launched = 3 * count + 1;

@@ -1,5 +1,5 @@
 /*
-    ts-devices.c - the devices of this machine, and what of them is captured
+    ts-devices.c - the devices of this machine, and what can be recorded of them
 */
 #include "tools/devices/devices.h"
 #include <sys/stat.h>

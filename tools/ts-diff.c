@@ -138,7 +138,7 @@ static int compare(char **a, size_t a_count, char **b, size_t b_count)
     return code;
 }
 
-// The files with gates are read like the traces.
+// Checks the paths of the traces, and of the files with gates.
 static bool check_files(char **traces, size_t count)
 {
     const cli_output outputs[] = {
@@ -162,12 +162,12 @@ static bool check_files(char **traces, size_t count)
 int main(int argc, char **argv)
 {
     uint64_t alpha;
-    int b_count = -1; // of the files behind "--"
+    int b_count = -1; // number of files after "--"
     for (int i = 1; i < argc && b_count < 0; i++)
         if (!strcmp(argv[i], "--")) b_count = argc - i - 1;
     cli_parse(&tool, &argc, argv);
     int a_count = argc - 1 - (b_count < 0 ? 0 : b_count);
-    if (b_count < 0 || !a_count) { // one file each
+    if (b_count < 0 || !a_count) { // without "--": one file on each side
         b_count = argc == 3 ? 1 : 0;
         a_count = argc - 1 - b_count;
     }

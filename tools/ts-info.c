@@ -50,7 +50,7 @@ static const cli_tool tool = {
 
 /* ---- Session ------------------------------------------------------------ */
 
-// A profiler's configuration or a whole environment is no reading matter.
+// Cuts long values, such as a profiler's configuration or a whole environment.
 static void print_shortened(ts_text text)
 {
     enum { LONGEST = 240, SHOWN = 160 };
@@ -83,7 +83,7 @@ static void print_session(const cli_trace *trace, const char *path)
            : info->finished ? "finished"
                             : "unfinished",
            info->finished && !info->indexed ? ", without a valid index" : "");
-    if (info->start_realtime_ns) // imported traces may not know
+    if (info->start_realtime_ns) // 0 in some imported traces
         printf("  %-12s %s\n", "recorded", cli_date(info->start_realtime_ns).s);
     printf("  %-12s %s%s\n", "duration",
            cli_time(info->last_ns - info->first_ns).s,
@@ -104,7 +104,7 @@ static void print_session(const cli_trace *trace, const char *path)
 
 /* ---- Events ------------------------------------------------------------- */
 
-// Whether a terminal has no room for more than the counts.
+// Whether the terminal has room for the counts only.
 static bool is_narrow(void)
 {
     return cli_has_width() && cli_width() < 60;
@@ -152,7 +152,7 @@ static void print_events(const ts_info *info)
 
 typedef struct listed_track {
     ts_track track;
-    uint64_t events; // 0 also where counting would take long
+    uint64_t events; // 0 also if counting would take long
 } listed_track;
 
 typedef struct track_list {
@@ -205,7 +205,7 @@ static void print_track(const cli_trace *trace, const listed_track *listed,
     putchar('\n');
 }
 
-// Parents may form cycles in a hostile file: `printed` ends them.
+// In a hostile file parents may form a cycle: `printed` ends the recursion.
 static void print_branch(const cli_trace *trace, track_list *list,
                          uint32_t parent, uint32_t depth)
 {
@@ -369,7 +369,8 @@ static void print_text(const cli_trace *trace, const char *path)
 
 /* ---- Main --------------------------------------------------------------- */
 
-// False, with the reason on stderr, if a left-over sidecar stays behind.
+// Salvages a left-over sidecar. False, with the reason on stderr, if it could
+// not be moved into the trace.
 static bool salvage(const char *path)
 {
     uint64_t records = 0;

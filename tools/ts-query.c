@@ -82,7 +82,8 @@ static bool check_usage(char **paths, uint32_t files, bool has_sql)
     return !wrong;
 }
 
-// A word that is no file may have been meant as SQL.
+// Checks that all operands but the last are files: another word is probably SQL
+// without quotes.
 static bool check_paths(char **paths, uint32_t files)
 {
     for (uint32_t i = 1; i < files; i++) {
@@ -122,7 +123,8 @@ static bool check_files(char **paths, uint32_t files)
 
 /* ---- SQL from files ----------------------------------------------------- */
 
-// The whole of a stream, with a zero behind; NULL, and it said why.
+// Reads a whole stream and adds a zero byte. NULL, with the reason on stderr,
+// on failure.
 static char *read_all(FILE *in, const char *name)
 {
     size_t size = 0, room = 4096;

@@ -6,7 +6,7 @@
 
 static const char *out_text, *size_text, *flight_size_text;
 static const char *stack_text, *budget_text, *collect_text;
-static uint64_t frames = UINT64_MAX; // that: not given
+static uint64_t frames = UINT64_MAX; // UINT64_MAX: not given
 static cli_list capture;
 static bool no_merge, stacks, yield, lasts, flight;
 static record_job job;
@@ -108,7 +108,8 @@ static bool take_size(const char *option, const char *text, uint64_t *size)
     return false;
 }
 
-// The library takes zero for all the time there is, and memory as it likes.
+// Checks the times. Less than 1 ms is refused: the library takes 0 for no
+// limit.
 static bool take_times(void)
 {
     const char *wrong = NULL;
@@ -142,7 +143,8 @@ static void add_capture(size_t *size, const char *word, const char *value)
                                   "%s%s%s", *size ? " " : "", word, value);
 }
 
-// One text, with blanks between. The last word holds: an option's own.
+// Joins the words of --capture with blanks. The last word of a kind counts, so
+// those of more specific options come last.
 static bool take_capture(void)
 {
     const char *const text = job.options.capture;
@@ -165,7 +167,8 @@ static bool take_capture(void)
     return false;
 }
 
-// What was captured by this user may run again without a question.
+// Lists the traces with captures as recorded by this user, so that ts-replay
+// executes them without --trust.
 static void own_traces(void)
 {
     bool all = true;
@@ -178,10 +181,10 @@ static void own_traces(void)
     if (!no_merge && all) cli_trace_own(job.out);
 }
 
-// False if there should be a trace and is none.
+// Makes the trace. False if it could not be made.
 static bool finish(void)
 {
-    record_parts_await(&job); // what they end with meanwhile is found
+    record_parts_await(&job); // must come before record_parts_find
     if (!record_parts_find(&job, "")) return false;
     const size_t failures = record_say_failures(&job);
     if (!record_parts_ended(&job)) {
@@ -216,14 +219,14 @@ static bool finish(void)
     return done;
 }
 
-// "run.sbt.Xb3k9Q" gives "run.sbt".
+// --collect: the folder "run.sbt.Xb3k9Q" gives the trace "run.sbt".
 static int collect(void)
 {
     static char name[RECORD_PATH];
     static char folder[RECORD_PATH];
     snprintf(folder, sizeof folder, "%s", collect_text);
     size_t size = strlen(folder);
-    while (size && folder[size - 1] == '/') // as shells complete it
+    while (size && folder[size - 1] == '/') // added by the shell's completion
         folder[--size] = 0;
     snprintf(name, sizeof name, "%.*s", size > 7 ? (int)size - 7 : 0, folder);
     job.pattern = out_text ? out_text : name;

@@ -256,7 +256,7 @@ static int say_failure(const replay_job *job, ts_result result)
     return result == TS_ERR_UNSUPPORTED ? REPLAY_UNSUPPORTED : REPLAY_BAD;
 }
 
-// Nothing replayed is never a success.
+// A replay without any operation is a failure.
 static int say_empty(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
@@ -298,7 +298,7 @@ static int look_for_races(const replay_job *job)
 {
     const cli_text from = cli_format("%" PRId64 "ns", selected.from_ns);
     const cli_text to = cli_format("%" PRId64 "ns", selected.to_ns);
-    // In words that give the same selection again.
+    // Repeats the options that give the same selection.
     races_options chosen = races;
     chosen.json = want_json;
     const char *const words[RACES_SELECTIONS][2] = {
@@ -379,7 +379,7 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
 }
 
 typedef struct chosen {
-    replay_choice *choice; // NULL: all
+    replay_choice *choice; // NULL: all operations
     select_rows *rows;
 } chosen;
 
@@ -432,7 +432,7 @@ static int select_and_replay(replay_job *job)
             .choose = c.choice || c.rows ? choose : NULL,
             .choose_user = &c,
         };
-        // Of a part of the work nobody can tell when a device has none.
+        // With a part of the operations the idle time of a device is not known.
         if (!c.choice) job->begin_ns = select_rows_begin(c.rows);
         code = replay(job, &desc);
     }
@@ -484,6 +484,6 @@ int main(int argc, char **argv)
         replay_files_open(&job, argv + 1, count) && check_output(&job))
         code = select_and_replay(&job);
     replay_files_close(&job);
-    // Output that was lost is no divergence.
+    // Lost output must not look like a divergence.
     return cli_finish(&tool, code) == code ? code : REPLAY_BAD;
 }

@@ -75,7 +75,7 @@ static uint32_t last_number(const ts_reader *reader, ts_chunk_kind dictionary)
     return count ? ts_reader_entry(reader, dictionary, count - 1) : 0;
 }
 
-// Whether the trace says the same of a frame already.
+// Whether the trace already has the same names for a frame.
 static bool is_known(const job *j, const ts_frame_entry *frame,
                      const symbolize_line *lines, uint32_t count)
 {
@@ -214,7 +214,7 @@ static void count_all(job *j)
     }
 }
 
-// The names of a trace, into `to`.
+// Writes the names of trace `from` into `to`.
 static int run(job *j, const char *from, const char *to)
 {
     const symbolize_options chosen = { .debug_dirs = debug_dirs.items,
@@ -228,7 +228,8 @@ static int run(job *j, const char *from, const char *to)
         return CLI_FAILED;
     }
     count_all(j);
-    // Names that this user wrote into it do not change whose code it is.
+    // Adding names changes the digest of the trace: if it was listed as the
+    // user's own, it has to be listed again.
     const bool own = ts_reader_capture_count(j->trace.reader) &&
                      (to != from || j->named) &&
                      cli_trace_is_own(j->trace.reader);
@@ -242,7 +243,8 @@ static int run(job *j, const char *from, const char *to)
     return CLI_OK;
 }
 
-// What can be read once: the trace is read, and then copied or added to.
+// Whether a path is a pipe. Pipes are refused: a trace is read twice, first for
+// its frames and then to be copied.
 static bool is_pipe(const char *path)
 {
     struct stat about;

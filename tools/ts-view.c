@@ -73,11 +73,11 @@ static const cli_tool tool = {
     .options = options,
 };
 
-/* ---- What is asked for -------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------ */
 
 static bool parse(view *v)
 {
-    // Kinds are chosen as they are shown: no part is made for these alone.
+    // Kinds are filtered when they are drawn; they need no cut trace.
     const char *const kinds = selected.kind;
     v->kinds = kinds ? select_kinds(&tool, kinds) : VIEW_ALL_KINDS;
     if (!v->kinds) return false;
@@ -117,7 +117,7 @@ static bool parse(view *v)
 
 /* ---- Range -------------------------------------------------------------- */
 
-// Times beyond this are nonsense and would overflow.
+// Larger times are invalid and would overflow.
 #define FAR (INT64_MAX / 4)
 
 static int64_t within_far(int64_t ns)
@@ -125,8 +125,8 @@ static int64_t within_far(int64_t ns)
     return ns < -FAR ? -FAR : ns > FAR ? FAR : ns;
 }
 
-// A timeline of a part is of the time that was cut, and not of the longest zone
-// around it.
+// The timeline of a cut trace shows the window that was cut, not the duration
+// of the longest zone around it.
 static bool cut_at(const view *v, const char *key, int64_t *ns)
 {
     ts_metadata m;
@@ -143,7 +143,7 @@ static void set_range(view *v)
     const ts_info *const info = v->trace.info;
     int64_t from_ns = info->first_ns;
     int64_t to_ns = info->last_ns + (info->last_ns < FAR);
-    // Sums are clipped to the time that a part was cut to.
+    // Sums are clipped to the window of a cut trace.
     int64_t clip_from, clip_to;
     const bool clips =
         want_stats && cli_clip(v->trace.reader, &clip_from, &clip_to);

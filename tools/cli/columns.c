@@ -1,5 +1,5 @@
 /*
-    columns.c - how wide texts are, and cutting them to a width
+    columns.c - the width of texts in columns, and cutting to a width
 */
 #include "tools/cli/cli.h"
 
@@ -11,7 +11,7 @@ typedef struct code_range {
 
 static bool in_ranges(uint32_t code, const code_range *ranges, size_t count)
 {
-    size_t low = 0, high = count; // in order, and apart
+    size_t low = 0, high = count; // sorted, disjoint
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (code > ranges[middle].last)
@@ -23,8 +23,8 @@ static bool in_ranges(uint32_t code, const code_range *ranges, size_t count)
 }
 
 // Source: Unicode 15, EastAsianWidth.txt (W and F) and UnicodeData.txt (Mn, Me,
-// Cf of the scripts in wide use), joined to whole blocks where nothing else is
-// between.
+// Cf of the scripts in wide use). Ranges are joined where no other character
+// lies between them.
 uint32_t cli_code_columns(uint32_t code)
 {
     static const code_range wide[] = {
@@ -84,7 +84,7 @@ uint32_t cli_columns(const char *text, size_t size)
     return columns;
 }
 
-// What combines with a character stays with it.
+// Combining characters are kept with their base character.
 size_t cli_columns_fit(const char *text, size_t size, uint32_t columns)
 {
     uint32_t code;
@@ -106,25 +106,27 @@ void cli_put_padded(FILE *out, const char *text, size_t size, uint32_t width)
 
 /* ---- Cutting ------------------------------------------------------------ */
 
-// Where the last `columns` of a text begin.
+// The byte offset at which the last `columns` columns of a text begin.
 static size_t tail_at(const char *text, size_t size, uint32_t columns)
 {
     const uint32_t all = cli_columns(text, size);
     if (all <= columns) return 0;
     size_t at = cli_columns_fit(text, size, all - columns);
     uint32_t code;
-    while (cli_columns(text + at, size - at) > columns) // half of a wide one
+    while (cli_columns(text + at, size - at) >
+           columns) // a wide character does not fit
         at += cli_utf8(text + at, size - at, &code);
     return at;
 }
 
-// What the terminal can show.
+// The ellipsis that the terminal can show.
 static const char *terminal_dots(void)
 {
     return cli_unicode() ? "\u2026" : "..";
 }
 
-// A start, an end, and between them what begins at `at`; 0: nothing.
+// Cuts a text to its start, its end and, between them, the part from `at` on
+// (0: no such part).
 static char *cut_around(ts_text t, uint32_t width, size_t at, const char *dots)
 {
     const uint32_t gap = cli_columns(dots, strlen(dots));
@@ -135,19 +137,20 @@ static char *cut_around(ts_text t, uint32_t width, size_t at, const char *dots)
     }
     const bool middle = at && width >= 2 * gap + 9;
     const uint32_t room = width - gap * (middle ? 2 : 1);
-    const bool args = memchr(t.text, '<', t.size); // of templates: noise
+    const bool args =
+        memchr(t.text, '<', t.size); // template arguments: unimportant
     const uint32_t tail = middle ? room / 3 : args && !at ? 0 : room * 2 / 5;
     const uint32_t part = middle ? room / 3 : 0;
     const size_t head = cli_columns_fit(t.text, t.size, room - tail - part);
     const size_t last = tail_at(t.text, t.size, tail);
-    if (!middle || at <= head || at >= last) { // the start has its room then
+    if (!middle || at <= head || at >= last) { // the start gets its room
         const size_t more = cli_columns_fit(t.text, t.size, width - gap - tail);
         snprintf(cut, t.size + 16, "%.*s%s%.*s", (int)more, t.text, dots,
                  (int)(t.size - last), t.text + last);
         return cut;
     }
     const size_t shown = cli_columns_fit(t.text + at, t.size - at, part);
-    if (at + shown >= last) { // up to the end then
+    if (at + shown >= last) { // it reaches the end
         const size_t from = tail_at(t.text, t.size, tail + part + gap);
         snprintf(cut, t.size + 16, "%.*s%s%.*s", (int)head, t.text, dots,
                  (int)(t.size - from), t.text + from);
@@ -174,8 +177,8 @@ char *cli_cut(const char *text, size_t size, uint32_t width, const char *dots)
 
 typedef struct cut_row {
     ts_text text;
-    char *brief;  // without where it is from; NULL: the text fits, or is so
-    ts_text used; // brief, later the text: what is cut
+    char *brief;  // name without namespace; NULL: not needed
+    ts_text used; // the text to cut: `brief`, later the whole one
     char *cut;    // NULL: the text fits
     size_t index;
 } cut_row;
@@ -192,7 +195,8 @@ static ts_text shown_of(const cut_row *row)
     return row->cut ? (ts_text){ row->cut, strlen(row->cut) } : row->text;
 }
 
-// Rows that look alike side by side, in the order of their texts.
+// Compares for qsort: rows with the same cut text become neighbours, in the
+// order of their full texts.
 static int by_look(const void *left, const void *right)
 {
     const cut_row *const a = left, *const b = right;
@@ -210,7 +214,7 @@ static bool alike(const cut_row *a, const cut_row *b)
            text_order(a->text, b->text);
 }
 
-// The bytes that two texts begin with, up to a whole character.
+// The length of the common prefix of two texts, in whole characters.
 static size_t common(ts_text a, ts_text b)
 {
     size_t size = 0;
@@ -221,14 +225,16 @@ static size_t common(ts_text a, ts_text b)
     return size;
 }
 
-// Shows of a row where it differs from those before and behind it.
+// Cuts a row so that the part is shown in which it differs from the rows before
+// and after it.
 static bool distinguish(cut_row *row, size_t at, uint32_t width,
                         const char *dots)
 {
-    if (!row->cut) return true; // all of it is there
-    // A brief name that fits has nothing to cut: the whole one comes next.
+    if (!row->cut) return true; // shown in full
+    // A brief name that fits needs no cut; the next pass uses the full name.
     if (cli_columns(row->used.text, row->used.size) <= width) return true;
-    for (int back = 0; back < 2 && at; back++) // a little of what is common
+    for (int back = 0; back < 2 && at;
+         back++) // show a little of the common part
         do
             at--;
         while (at && (row->used.text[at] & 0xC0) == 0x80);
@@ -239,7 +245,7 @@ static bool distinguish(cut_row *row, size_t at, uint32_t width,
     return true;
 }
 
-// With a number at its end.
+// Cuts a row and appends a number.
 static bool number(cut_row *row, size_t turn, uint32_t width, const char *dots)
 {
     if (!row->cut) return true;
@@ -260,7 +266,8 @@ static bool number(cut_row *row, size_t turn, uint32_t width, const char *dots)
     return true;
 }
 
-// Looks at runs of rows that look alike. The last pass numbers what is left.
+// Handles runs of rows with equal cut texts. The last pass numbers those that
+// still are equal.
 static bool separate(cut_row *rows, size_t count, uint32_t width,
                      const char *dots, bool last)
 {
@@ -315,7 +322,7 @@ static char **cut_all(const ts_text *texts, size_t count, uint32_t width,
     }
     for (int pass = 0; ok && pass < 4; pass++) {
         ok = separate(rows, count, width, dots, pass == 3);
-        // Where brief names do not differ the whole ones do.
+        // Brief names that are equal are replaced by the full ones.
         for (size_t i = 0; pass == 0 && i < count; i++)
             rows[i].used = rows[i].text;
     }

@@ -59,7 +59,7 @@ FILE *cli_error_begin(const cli_tool *tool, const char *file)
     return out;
 }
 
-// Adds a text to that of the error, or replaces it.
+// Stores the error text, or appends to it.
 static void keep(cli_context *c, const char *text, bool add)
 {
     const size_t used = add ? strlen(c->text) : 0;
@@ -68,13 +68,13 @@ static void keep(cli_context *c, const char *text, bool add)
     size_t size = strlen(c->text);
     if (size + 1 < sizeof c->text) return;
     while (size && ((unsigned char)c->text[size - 1] & 0xC0) == 0x80)
-        size--; // not cut within a character
+        size--; // cut at the start of a character
     c->text[size ? size - 1 : 0] = 0;
 }
 
 static const char *finish(cli_context *c)
 {
-    putc(0, c->message); // what a longer message left is behind it
+    putc(0, c->message); // ends it: a longer message left text after it
     fflush(c->message);
     if (c->observer->message) c->observer->message(c->observer->user, c->bytes);
     return c->bytes;
@@ -161,7 +161,7 @@ ts_result cli_errno_result(int number)
                                                   : TS_ERR_IO;
 }
 
-/* ---- What a tool shows of a call ----------------------------------------- */
+/* ---- The observer of the tools ------------------------------------------- */
 
 static void show_message(void *user, const char *text)
 {

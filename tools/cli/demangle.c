@@ -1,11 +1,11 @@
 /*
     demangle.c - names of C++ and Rust functions as they were written
 
-    The C++ library of the machine reads C++ names, if there is one: nothing
-    else keeps up with all that compilers write. libiberty reads Rust's. But a
-    short name may stand for a text that doubles with every few letters, and
-    neither has a limit. So they work in a process of their own, which may take
-    a second and little memory; a name that kills it stays as it was recorded.
+    The machine's C++ library demangles C++ names, if there is one: it keeps up
+    with its compilers. libiberty demangles Rust's. Neither limits its work, and
+    a short hostile name may expand exponentially. So they run in a helper
+    process with limits on time (a second) and memory; a name that kills it
+    remains mangled.
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 #include <libiberty/demangle.h>
 #endif
 
-// Sanitizers map far more than they use.
+// Sanitizers map far more memory than they use.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -36,7 +36,7 @@
 enum {
     MANGLED_MOST = 16384,
     TEXT_MOST = 65536,
-    HELPERS_MOST = 4, // processes, one after another
+    HELPERS_MOST = 4, // helper processes started in all
     HELPER_SECONDS = 1,
     HELPER_BYTES = 256 << 20
 };
@@ -54,7 +54,7 @@ static demangle_function *find(void)
     void *const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
     if (!library) return NULL;
     void *const symbol = dlsym(library, "__cxa_demangle");
-    // A function is no object, which is all that dlsym knows.
+    // C has no conversion from dlsym's object pointer to a function pointer.
     memcpy(&found, &symbol, sizeof found);
     return found;
 }
@@ -65,8 +65,8 @@ static demangle_function *find(void)
 
 enum { READS_RUST = true };
 
-// Both manglings: "_R...", and C++ names that end with a hash. Hashes are left
-// out. NULL: it is neither.
+// Demangles both forms: "_R...", and C++ names that end with a hash, which is
+// left out. NULL if the name has neither form.
 static char *read_rust(const char *name)
 {
     return rust_demangle(name, DMGL_NO_OPTS);
@@ -84,10 +84,10 @@ static char *read_rust(const char *name)
 
 #endif
 
-/* ---- The process that reads names ---------------------------------------- */
+/* ---- The helper process -------------------------------------------------- */
 
 static struct {
-    pid_t process; // 0: there is none
+    pid_t process; // 0: none
     int line;
     unsigned begun;
 } helper;
@@ -125,7 +125,8 @@ static char *read_name(const char *name, demangle_function *call)
     return status ? NULL : text;
 }
 
-// Answers a size and a name by a size and a text; 0: it cannot be read.
+// The loop of the helper: receives a size and a name, replies with a size and a
+// text; size 0: the name cannot be demangled.
 static void help(int line, demangle_function *call)
 {
     static char name[MANGLED_MOST + 1];
@@ -190,12 +191,12 @@ static char *ask(demangle_function *call, const char *name, uint32_t size)
         free(text);
         text = NULL;
     }
-    // Without memory for it a text is still on the line.
+    // Without memory for the text it remains unread in the pipe.
     if (!answered || (got && !text)) end_helper();
     return text;
 }
 
-// Threads take turns: there is one process.
+// A lock serialises the threads: there is one helper.
 char *cli_demangle(const char *name)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

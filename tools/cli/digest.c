@@ -1,8 +1,8 @@
 /*
     digest.c - BLAKE2b, of 32 bytes
 
-    Contents that somebody else chose are told apart by it: the hashes of the
-    format (XXH3) find faults of machines, and collisions of them can be made.
+    Identifies contents that may come from an attacker. The format's own hash
+    (XXH3) only detects accidental damage: its collisions can be constructed.
     Source: RFC 7693, section 3 and appendix A.
 */
 #include "tools/cli/cli.h"
@@ -16,7 +16,7 @@ static const uint64_t origin[8] = {
     UINT64_C(0x1F83D9ABFB41BD6B), UINT64_C(0x5BE0CD19137E2179),
 };
 
-// Which words of a block a round mixes in, in order.
+// The order in which each round mixes in the words of a block.
 static const uint8_t order[10][16] = {
     { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
     { 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3 },
@@ -51,7 +51,7 @@ static inline void mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d,
 static void compress(cli_digest *d, const uint8_t *block, bool last)
 {
     uint64_t v[16], m[16];
-    memcpy(m, block, sizeof m); // little-endian, as all of the format
+    memcpy(m, block, sizeof m); // little-endian, as everywhere in the format
     memcpy(v, d->state, sizeof d->state);
     memcpy(v + 8, origin, sizeof origin);
     v[12] ^= d->size;
@@ -78,7 +78,8 @@ void cli_digest_begin(cli_digest *d)
     d->state[0] ^= 0x01010000 ^ CLI_DIGEST_BYTES; // no key, no tree
 }
 
-// The last block waits in d->block: it is told from the others.
+// Keeps the last block in d->block: it is hashed with a flag that marks the
+// end.
 void cli_digest_add(cli_digest *d, const void *bytes, size_t size)
 {
     const uint8_t *p = bytes;

@@ -1,5 +1,5 @@
 /*
-    file_checks.c - what is read and what is written are not the same
+    file_checks.c - checks that an output is none of the inputs
 */
 #include "tools/cli/cli.h"
 #include <fcntl.h>
@@ -12,7 +12,7 @@ static bool stat_input(const char *path, struct stat *st)
     return !(strcmp(path, "-") ? stat(path, st) : fstat(0, st));
 }
 
-// Every pipe that has no name lies in a file system of its own.
+// Unnamed pipes belong to the kernel's pipe file system.
 static bool is_nameless_pipe(int fd, const struct stat *st)
 {
     struct statfs fs; // f_type: statfs(2)

@@ -1,8 +1,7 @@
 /*
     map.c - arrays that grow, and hash maps
 
-    Both maps probe slots in order from the one that the hash gives, so that
-    what is looked for is mostly on the same cache line.
+    Both maps use linear probing, so that a lookup mostly reads one cache line.
 */
 #include "tools/cli/map.h"
 #include <stdlib.h>
@@ -26,8 +25,9 @@ bool cli_grow_more(void *array, size_t *room, size_t count, size_t size)
 
 /* ---- From numbers to numbers --------------------------------------------- */
 
-// The slot behind all others is that of the key CLI_NO_KEY, by which all others
-// say that they are free. It is taken if its own key is not that.
+// CLI_NO_KEY marks free slots, so the value of that key itself is stored in an
+// extra slot after all others. The extra slot is used if its key field differs
+// from CLI_NO_KEY.
 uint64_t *cli_map_find_no_key(const cli_map *map)
 {
     cli_slot *const last = &map->slots[map->mask + 1];
@@ -81,14 +81,14 @@ bool cli_map_set(cli_map *map, uint64_t key, uint64_t value)
     return at;
 }
 
-// Moves back what was pushed past the gap, so that no mark of a removed key is
-// needed.
+// Moves later slots of the probe sequence into the gap of a removed key, so
+// that no tombstones are needed.
 static void close_gap(cli_map *map, size_t gap)
 {
     for (size_t i = (gap + 1) & map->mask;; i = (i + 1) & map->mask) {
         const cli_slot slot = map->slots[i];
         if (slot.key == CLI_NO_KEY) break;
-        // Movable if its home is not between the gap and itself.
+        // A slot can move unless its home lies between the gap and the slot.
         const size_t home = cli_map_home(map, slot.key);
         if (((i - home) & map->mask) < ((i - gap) & map->mask)) continue;
         map->slots[gap] = slot;
@@ -126,7 +126,7 @@ static void put(cli_index *index, uint64_t slot)
     index->slots[at] = slot;
 }
 
-// At most half full: a lookup that fails reads two slots on the average.
+// At most half full: an unsuccessful lookup reads two slots on average.
 static bool index_grow(cli_index *index)
 {
     const size_t room = index->slots ? 2 * (index->mask + 1) : 64;

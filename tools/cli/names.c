@@ -1,5 +1,5 @@
 /*
-    names.c - long names of functions, made shorter
+    names.c - shortens long names of functions
 */
 #include "tools/cli/cli.h"
 
@@ -18,12 +18,12 @@ static bool is_word(char c)
            (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// Brackets that are open. "(8)>(0)" compares: a sign opens only after a name,
-// and closes only what one opened.
+// The open brackets. In "(8)>(0)" the sign is a comparison: < opens a bracket
+// only after a name, and > closes one only if it is open.
 typedef struct brackets {
     char open[DEPTH_MOST];
     size_t depth;
-    bool deep; // deeper than can be told
+    bool deep; // nested deeper than the array
 } brackets;
 
 static void take_sign(brackets *b, char before, char sign)
@@ -37,13 +37,13 @@ static void take_sign(brackets *b, char before, char sign)
     }
     if (!c || (sign == '>' && before == '-')) return;
     const char wanted = opening[c - closing];
-    // What a closing bracket finds open within was none.
+    // A < that is still open at another closing bracket was a comparison.
     while (sign != '>' && b->depth && b->open[b->depth - 1] == '<')
         b->depth--;
     if (b->depth && b->open[b->depth - 1] == wanted) b->depth--;
 }
 
-// The bytes of a bracket and all up to the one that closes it; 0: none does.
+// The number of bytes from a bracket to the one that closes it; 0 if none does.
 static size_t bracket_size(const char *text, size_t size)
 {
     brackets b = { .depth = 0 };
@@ -54,11 +54,11 @@ static size_t bracket_size(const char *text, size_t size)
     return 0;
 }
 
-// A function's type stands before its name: "unsigned int f".
+// Removes the return type before a function's name: "unsigned int f".
 static size_t drop_type(char *text, size_t size)
 {
     size_t depth = 0;
-    // Of "operator unsigned int" all is its name.
+    // "operator unsigned int" is a name as a whole.
     for (size_t i = 0; i < size; i++)
         if (starts(text + i, size - i, "operator ")) return size;
     for (size_t i = size; i-- > 0;) {
@@ -71,7 +71,7 @@ static size_t drop_type(char *text, size_t size)
     return size;
 }
 
-// Where "operator<" and its like end: their signs are no brackets.
+// The size of "operator<" and the like, whose signs are not brackets.
 static size_t operator_size(const char *text, size_t size)
 {
     if (!starts(text, size, "operator")) return 0;
@@ -89,7 +89,7 @@ static size_t const_size(const char *text, size_t size)
 
 char *cli_collapse_name(const char *name, size_t size)
 {
-    // At worst every "<" becomes "<...>".
+    // In the worst case every "<" becomes "<...>".
     char *const text = malloc(size * 5 + 1);
     size_t to = 0, fails = 0;
     if (!text) return NULL;
@@ -124,7 +124,7 @@ char *cli_collapse_name(const char *name, size_t size)
 typedef struct brief {
     char *text;
     size_t size;
-    size_t paths[DEPTH_MOST + 1]; // where in the text a path of names began
+    size_t paths[DEPTH_MOST + 1]; // start of the path of names at each depth
     brackets open;
 } brief;
 
@@ -140,14 +140,14 @@ static void put(brief *b, const char *name, size_t step)
         b->paths[b->open.depth] = b->size;
 }
 
-// Of "f()::{lambda}" and "f::operator()" all is needed.
+// "f()::{lambda}" and "f::operator()" are kept as a whole.
 static bool is_path(const char *name, size_t size)
 {
     return starts(name, size, "::") && !starts(name, size, "::operator") &&
            !starts(name, size, "::{");
 }
 
-// Parameters of a function, not a remark: "name (1)".
+// The size of a function's parameters; 0 for a note such as in "name (1)".
 static size_t parameters_size(const brief *b, const char *name, size_t size)
 {
     if (*name != '(' || b->open.depth || !b->size ||
@@ -187,11 +187,12 @@ char *cli_brief_name(const char *name, size_t size)
 
 /* ---- Short names -------------------------------------------------------- */
 
-// The end of what a bracket opens, or of the text. > in parentheses compares.
+// The offset after the matching bracket, or the end of the text. A > within
+// parentheses is a comparison.
 static size_t behind(const char *text, size_t at, size_t size)
 {
     enum { BITS = 64 };
-    uint64_t round = 0; // of each open bracket, the innermost last, as bits
+    uint64_t round = 0; // a bit for each open bracket, the innermost last
     size_t depth = 0;
     for (; at < size; at++) {
         const char c = text[at];
@@ -200,7 +201,8 @@ static size_t behind(const char *text, size_t at, size_t size)
             if (depth++ == BITS) return size;
             round = round << 1 | (c == '(');
         } else if (c == ')' || (c == '>' && !arrow && !(round & 1))) {
-            while (c == ')' && depth > 1 && !(round & 1)) // a < that compares
+            while (c == ')' && depth > 1 &&
+                   !(round & 1)) // the < was a comparison
                 round >>= 1, depth--;
             round >>= 1;
             if (!--depth) return at + 1;
@@ -218,7 +220,7 @@ ts_text cli_short_name(ts_text name)
         const size_t next = open ? behind(name.text, at, name.size) : at + 1;
         const bool scoped = next + 1 < name.size && name.text[next] == ':' &&
                             name.text[next + 1] == ':';
-        if (open && !scoped && at == first) return name; // no function
+        if (open && !scoped && at == first) return name; // not a function
         if (open && !scoped) {
             if (!end) end = at;
             if (c == '(') break;

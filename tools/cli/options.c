@@ -43,16 +43,16 @@ bool cli_parse_time(const char *text, int64_t *ns)
     if (!whole || whole > 18) return false;
     const char *const unit = digits + size;
 
-    // Only zero needs no unit: a bare number is a guess waiting to go wrong.
+    // Only zero needs no unit: without one a number would be ambiguous.
     int64_t scale = !*unit && strspn(digits, "0.") == size ? 1 : 0;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (!strcmp(unit, units[i].name)) scale = units[i].ns;
     const int64_t value = strtoll(digits, NULL, 10);
     if (!scale || value > INT64_MAX / scale - 1) return false;
 
-    // value + 0.d1 d2 ... in whole nanoseconds, digits beyond them dropped.
+    // value + 0.d1 d2 ... in whole nanoseconds; further digits are dropped.
     int64_t sum = value * scale;
-    // Hours have but six decimals, so that nothing overflows.
+    // Hours are limited to six decimals, so that nothing overflows.
     const uint64_t most = scale > 1000000000 ? 1000000 : 1000000000;
     uint64_t rest = 0, tens = 1;
     for (const char *at = digits + whole + 1; at < unit && tens < most; at++)
@@ -78,7 +78,7 @@ bool cli_parse_bytes(const char *text, uint64_t *size)
         { "MiB", 1 << 20 },
         { "GiB", 1 << 30 },
         { "TiB", UINT64_C(1) << 40 },
-        { "K", 1 << 10 }, // as of captures' budgets
+        { "K", 1 << 10 }, // as in budgets of captures
         { "M", 1 << 20 },
         { "G", 1 << 30 },
         { "T", UINT64_C(1) << 40 },
@@ -140,7 +140,8 @@ static bool takes_value(const cli_option *o)
     return o->text || o->number || o->time_ns || o->list;
 }
 
-// "--stacks[=DEPTH]": what follows in a word of its own is not its value.
+// Whether the value is optional, as in "--stacks[=DEPTH]": then the next word
+// is not its value.
 static bool may_have_none(const cli_option *o)
 {
     return strstr(o->name, "[=") != NULL;
@@ -162,7 +163,7 @@ static bool set_value(const cli_option *o, const char *value)
     return *value >= '0' && *value <= '9' && !*end && !errno;
 }
 
-// One of the names in "-o, --output FILE".
+// Whether a word is one of the names in "-o, --output FILE".
 static bool has_name(const cli_option *o, const char *word, size_t size)
 {
     const char *name = o->name;
@@ -174,7 +175,7 @@ static bool has_name(const cli_option *o, const char *word, size_t size)
     }
 }
 
-// value: receives what stands in the same word ("--from=1s", "-oX"), or NULL.
+// value: receives the value in the same word ("--from=1s", "-oX"), or NULL.
 static const cli_option *find(const cli_tool *tool, const char *word,
                               const char **value)
 {
@@ -186,7 +187,7 @@ static const cli_option *find(const cli_tool *tool, const char *word,
     return NULL;
 }
 
-// Lines were broken for 80 columns.
+// Rewraps a text that was broken for 80 columns.
 static void put_prose(const char *text)
 {
     for (; *text; text++) {
@@ -243,7 +244,7 @@ static bool is_version(const char *word)
     return !strcmp(word, "--version") || !strcmp(word, "-V");
 }
 
-// What is wrong, until the next call.
+// Message of the last error, valid until the next call.
 static char wrong[256];
 
 static const char *no_such_option(const cli_tool *tool, const char *word)
@@ -263,7 +264,8 @@ static const char *no_such_option(const cli_tool *tool, const char *word)
     return wrong;
 }
 
-// "--html --json": the value of the first was forgotten.
+// Whether a word is an option, not a value: in "--html --json" the first value
+// is missing.
 static bool is_option(const cli_tool *tool, const char *word)
 {
     const char *value;
@@ -272,7 +274,7 @@ static bool is_option(const cli_tool *tool, const char *word)
            (word[1] == '-' || !word[2]);
 }
 
-// Takes one option at argv[*i]; NULL or what is wrong with it.
+// Parses the option at argv[*i]. Returns NULL or an error message.
 static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
 {
     const char *value;

@@ -1,5 +1,5 @@
 /*
-    output_file.c - files that tools write beside what they print
+    output_file.c - output files of the tools
 */
 #define _XOPEN_SOURCE 700 // realpath
 #include "tools/cli/cli.h"
@@ -70,7 +70,7 @@ bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
 
 /* ---- Writing ------------------------------------------------------------- */
 
-// What a link leads to is replaced, not the link.
+// A symbolic link is followed: its target is replaced, not the link.
 static bool name_files(cli_out *out, const char *path)
 {
     out->target = realpath(path, NULL);
@@ -88,7 +88,7 @@ static void free_names(cli_out *out)
     free(out->beside);
 }
 
-// With the rights of what it is to replace.
+// Opens a temporary file with the mode of the file that it will replace.
 static int open_temporary(cli_out *out, const char *path,
                           const struct stat *old)
 {
@@ -110,7 +110,7 @@ bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path)
     }
     struct stat st;
     const bool exists = !stat(path, &st);
-    // A pipe, a terminal, a link to what is not there yet.
+    // Written directly: a pipe, a terminal, a link without a target.
     const bool in_place = exists ? !S_ISREG(st.st_mode)
                                  : !lstat(path, &st) && S_ISLNK(st.st_mode);
     const int fd = in_place ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)
@@ -126,10 +126,11 @@ bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path)
 
 bool cli_out_close(cli_out *out, bool keep)
 {
-    if (out->stream == stdout) return keep; // cli_finish tells of losses
+    if (out->stream == stdout) return keep; // cli_finish reports lost output
     errno = 0;
     int why = 0;
-    if (ferror(out->stream)) putc('\n', out->stream); // why, says the next one
+    if (ferror(out->stream))
+        putc('\n', out->stream); // sets errno again for the message
     if (fflush(out->stream) || ferror(out->stream)) why = errno ? errno : EIO;
     if (fclose(out->stream) && !why) why = errno;
     if (keep && !why && out->beside && rename(out->beside, out->target))

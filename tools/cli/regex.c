@@ -14,7 +14,7 @@ bool cli_regex_open(regex_t *regex, const char *text, size_t size,
     return !wrong;
 }
 
-// An expression sees a name up to a zero byte in it.
+// A name is matched up to its first zero byte.
 bool cli_regex_matches(const regex_t *regex, ts_text name)
 {
     char *const copy = strndup(name.text, name.size);

@@ -1,5 +1,5 @@
 /*
-    spelling.c - what a mistyped word may have meant
+    spelling.c - suggestions for mistyped words
 */
 #include "tools/cli/cli.h"
 
@@ -10,7 +10,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// Letters to put in, leave out, change or swap with the next one.
+// Edit distance: letters to insert, delete, change or swap with the next one.
 // Source: Damerau 1964, restricted to one edit of each letter.
 static size_t distance(const char *a, size_t a_size, const char *b,
                        size_t b_size)
@@ -37,7 +37,8 @@ void cli_near_try(cli_near *near, const char *name, size_t size)
 {
     const size_t typed = strlen(near->word);
     if (typed > LONGEST || size > LONGEST || !typed) return;
-    // A third may be wrong; the start of a long name is always meant.
+    // At most a third of the letters may differ; the start of a long name
+    // always matches.
     const size_t most = (typed > size ? typed : size) / 3;
     size_t far = distance(near->word, typed, name, size);
     if (typed > 3 && typed < size && !memcmp(near->word, name, typed)) far = 1;

@@ -1,5 +1,5 @@
 /*
-    terminal.c - what the terminal can do; progress
+    terminal.c - properties of the terminal; progress
 */
 #include "tools/cli/context.h"
 #include <sys/ioctl.h>
@@ -15,7 +15,7 @@ static const char *variable(const char *name)
 bool cli_terminal(FILE *stream)
 {
     const char *const term = variable("TERM");
-    // Of cli_fold there is no number.
+    // After cli_fold stdout has no file descriptor.
     const int number = stream == stdout ? STDOUT_FILENO : fileno(stream);
     return isatty(number) && *term && strcmp(term, "dumb") != 0;
 }
@@ -27,8 +27,8 @@ bool cli_color(FILE *stream)
 
 bool cli_unicode(void)
 {
-    // An unset locale says nothing about the terminal, which nowadays is one
-    // for UTF-8; a locale that was set on purpose does.
+    // Terminals without a locale are assumed to use UTF-8, as nearly all do; a
+    // locale that is set counts.
     static _Atomic int known; // 0: not yet, 1: no, 2: yes
     if (known) return known == 2;
     const char *locale = variable("LC_ALL");
@@ -41,7 +41,7 @@ bool cli_unicode(void)
     return is_utf8;
 }
 
-// What the terminal says, then the variable, then the fallback.
+// The size of the terminal, else the variable, else the fallback.
 static uint32_t extent(unsigned short seen, const char *name, uint32_t fallback)
 {
     const unsigned long value = seen ? seen : strtoul(variable(name), NULL, 10);

@@ -35,7 +35,7 @@ cli_text cli_counted(uint64_t count, const char *one, const char *more)
     return cli_format("%s %s", cli_count(count).s, count == 1 ? one : more);
 }
 
-// Three digits that count, four from 100; exact in the first unit.
+// Three significant digits, four from 100 on; exact in the first unit.
 static cli_text scaled(double value, const char *const *units, double step)
 {
     const double sign = value < 0 ? -1 : 1;
@@ -139,7 +139,7 @@ size_t cli_utf8(const char *text, size_t size, uint32_t *code)
     return more + 1;
 }
 
-// C0, DEL and C1 steer terminals.
+// C0, DEL and C1 are control characters of terminals.
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0);
@@ -263,7 +263,7 @@ void cli_json_real(cli_json *json, const char *key, double value)
         cli_json_null(json, key);
         return;
     }
-    // The fewest digits that read back as the same number.
+    // The fewest digits that parse to the same number.
     char text[32];
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);

@@ -1,5 +1,5 @@
 /*
-    trace.c - opening a trace and saying what is wrong with it
+    trace.c - opens a trace and reports its defects
 */
 #include "tools/cli/context.h"
 #include <unistd.h>
@@ -92,14 +92,15 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
     return count;
 }
 
-// Who shows a part of a trace alone, in this call or in the whole tool.
+// The hook that narrows a trace to the selection: of this call, else of the
+// tool.
 static bool (*on_opened(void))(cli_trace *trace, const cli_tool *tool)
 {
     const cli_context *const c = cli_context_now();
     return c ? c->trace_opened : cli_trace_opened;
 }
 
-// Figures of a part are of that part alone.
+// Notes that a trace was cut, so its figures cover only that part.
 static void say_cut(const cli_trace *trace, const cli_tool *tool,
                     const char *path)
 {
@@ -129,7 +130,7 @@ void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
     say_cut(trace, tool, path);
 }
 
-// Traces of other tools are JSON, SQLite, or an archive of such.
+// Whether a file may be a trace of another tool: JSON, SQLite, or an archive.
 static bool is_importable(const char *path)
 {
     static const struct {

@@ -1,11 +1,11 @@
 /*
-    trusted.c - which traces may run code without a question
+    trusted.c - the list of traces that may run code without --trust
 
-    A capture holds code, and which of its functions to call with what: who
-    made the trace decides what runs. What one recorded oneself is listed in
-    a folder of one's own, by a digest of all its bytes: nothing in the trace or
-    around it says so, and nobody else can put it there. docs/security.md tells
-    why this is enough.
+    A capture contains code and its arguments, so whoever made the trace decides
+    what runs. Traces that the user recorded are listed in a private folder, by
+    a digest of all their bytes. Nothing in or near a trace can claim to be
+    trusted, and nobody else can write the list. docs/security.md explains why
+    this is enough.
 */
 #define _GNU_SOURCE
 #include "tools/cli/cli.h"
@@ -16,7 +16,8 @@
 
 /* ---- The list ------------------------------------------------------------ */
 
-// Ours, and nobody else's to change; `others`: modes that it may not have.
+// Whether a folder is the user's and nobody else can change it. others: mode
+// bits that it must not have.
 static bool is_private(int folder, mode_t others)
 {
     struct stat st;
@@ -24,7 +25,8 @@ static bool is_private(int folder, mode_t others)
            st.st_uid == geteuid() && !(st.st_mode & others);
 }
 
-// A folder within one, which it closes; made if it is not there and `make`.
+// Opens a folder within another one, which it closes. With `make`, creates it
+// if it is missing.
 static int enter(int within, const char *name, bool make)
 {
     if (within < 0) return -1;
@@ -37,7 +39,7 @@ static int enter(int within, const char *name, bool make)
     return -1;
 }
 
-// As far as they are missing, one within the other.
+// Creates all missing folders of a path.
 static void make_folders(char *path)
 {
     for (char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
@@ -48,8 +50,8 @@ static void make_folders(char *path)
     (void)mkdir(path, 0700);
 }
 
-// The folder in which programs keep what they know: $XDG_STATE_HOME, else
-// ~/.local/state. Links are followed on the way there, not behind it.
+// Opens the folder for state of programs: $XDG_STATE_HOME, else ~/.local/state.
+// Symbolic links are followed up to this folder, not within it.
 static int open_state(bool make)
 {
     const char *const state = getenv("XDG_STATE_HOME");
@@ -75,7 +77,7 @@ static int open_list(bool make)
 
 /* ---- The file ------------------------------------------------------------ */
 
-// Nobody else can write into it.
+// Whether nobody else can write to a file.
 static bool is_settled(int file)
 {
     struct stat st;
@@ -83,7 +85,7 @@ static bool is_settled(int file)
            st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-// Nor put another one in its place.
+// Whether nobody else can replace a file.
 static bool is_in_safe_place(int file)
 {
     char link[64], path[4096];
@@ -96,7 +98,7 @@ static bool is_in_safe_place(int file)
            (!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX);
 }
 
-typedef struct file_name { // in the list
+typedef struct file_name { // name of its entry in the list
     char s[2 * CLI_DIGEST_BYTES + 1];
 } file_name;
 
@@ -139,7 +141,7 @@ bool cli_trace_is_own(const ts_reader *reader)
     return own;
 }
 
-// Where there is no list a replay asks: nothing else is lost.
+// Errors are ignored: without a list a replay requires --trust, nothing else.
 void cli_trace_own(const char *path)
 {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

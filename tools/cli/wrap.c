@@ -1,10 +1,11 @@
 /*
-    wrap.c - text in lines that are no wider than the terminal
+    wrap.c - wraps text to the width of the terminal
 */
 #define _GNU_SOURCE // fopencookie
 #include "tools/cli/cli.h"
 
-// "12.5 %", "1.50 ms" stay together.
+// Whether a word is a unit, which is not separated from its number: "12.5 %",
+// "1.50 ms".
 static bool is_unit(ts_text text)
 {
     static const char *const units[] = { "%", "ns",  "us",  "ms",  "s",
@@ -19,7 +20,7 @@ static bool is_unit(ts_text text)
     return false;
 }
 
-// The bytes up to where a line may be broken.
+// The number of bytes up to the next possible line break.
 static size_t word_size(ts_text text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -32,7 +33,8 @@ static size_t word_size(ts_text text)
     return text.size;
 }
 
-// Behind the last of what may end a line within a word, or all that fits.
+// Where to break a long word: after the last character that may end a line,
+// else where the line is full.
 static size_t break_at(const char *text, size_t fit)
 {
     for (size_t i = fit; i > fit / 3; i--)
@@ -40,7 +42,7 @@ static size_t break_at(const char *text, size_t fit)
     return fit;
 }
 
-// A word that no line has room for goes on in the next ones.
+// A word longer than a line is continued on the next lines.
 static uint32_t put_word(FILE *out, ts_text word, uint32_t indent, uint32_t at,
                          uint32_t width)
 {
@@ -88,11 +90,11 @@ void cli_put_wrapped(FILE *out, ts_text text, uint32_t indent, uint32_t first,
 
 static struct {
     FILE *out;  // the terminal
-    char *line; // what there is of one
+    char *line; // the current, incomplete line
     size_t size, room;
 } folded;
 
-// Of a word, without what sets colours.
+// The columns of a word, not counting escape sequences for colours.
 static uint32_t columns_of(const char *text, size_t size)
 {
     uint32_t columns = 0;
@@ -122,8 +124,9 @@ static size_t blanks(ts_text text)
     return size;
 }
 
-// Where the lines go on that a row becomes: below its value, or a little to the
-// right of its name; those of prose where it began. lead: how far that is in.
+// The indentation of continuation lines: for a row of a table below its value,
+// or slightly right of its name; for prose that of its first line. lead: the
+// indentation of the first line.
 static uint32_t hang_of(ts_text line, uint32_t lead, uint32_t width)
 {
     for (size_t i = blanks(line); i + 1 < line.size; i++) {
@@ -135,7 +138,7 @@ static uint32_t hang_of(ts_text line, uint32_t lead, uint32_t width)
     return lead ? lead : 2;
 }
 
-// A word that no line has room for goes on in the next ones, unless it has
+// A word longer than a line is continued on the next lines, unless it has
 // colours.
 static uint32_t fold_word(ts_text word, uint32_t hang, uint32_t at,
                           uint32_t width)
@@ -183,7 +186,7 @@ static void fold_line(ts_text line, uint32_t width)
     }
 }
 
-// Commands are copied as they are.
+// Commands are not wrapped, because users copy them.
 static void put_line(ts_text line)
 {
     static const char command[] = "  ts-";
@@ -232,7 +235,7 @@ bool cli_is_narrow(void)
 
 void cli_fold(void)
 {
-#ifdef __GLIBC__ // elsewhere stdout is no variable
+#ifdef __GLIBC__ // elsewhere stdout cannot be assigned
     static const cookie_io_functions_t functions = { .write = fold_write };
     if (!cli_is_narrow() || folded.out) return;
     FILE *const file = fopencookie(NULL, "w", functions);
