@@ -577,6 +577,8 @@ typedef struct ts__cu {
     bool exiting;
     pthread_mutex_t decode;
     // Decoding; the fields below are protected by `decode`.
+    // own: keys of Tracesmith's streams, also of destroyed contexts, because
+    // their records may still come.
     uint64_t own[256];
     uint32_t own_count;
     uint32_t stuck; // a call timed out while it waited for the decoder

@@ -36,14 +36,14 @@ enum { TS__AMD_ZLIB = 0, TS__AMD_ZSTD = 1, TS__AMD_UNPACKED = 1 << 30 };
 
 typedef struct ts__amd_packed {
     uint32_t method;
-    uint64_t header, file, unpacked; // bytes; file: of all, 0: nobody knows
+    // bytes; file: size of the whole file, 0: unknown.
+    uint64_t header, file, unpacked;
 } ts__amd_packed;
 
-/*
-    Magic "CCOB", version and method of two bytes each; then size of the file
-    (since version 2), size of what is in it, hash (8 bytes). Sizes have four
-    bytes, since version 3 eight. False: it is none, or one of the future.
-*/
+// Reads a header: magic "CCOB", version and method (2 bytes each), size of the
+// file (since version 2), unpacked size, hash (8 bytes). Sizes have 4 bytes,
+// since version 3 8 bytes. Returns false if it is no header or of a newer
+// version.
 static inline bool ts__amd_packed_read(ts__amd_packed *p, const void *bytes,
                                        uint64_t size)
 {
@@ -57,7 +57,7 @@ static inline bool ts__amd_packed_read(ts__amd_packed *p, const void *bytes,
     p->header = 8 + wide * (head[0] == 1 ? 1 : 2) + 8;
     if (!head[0] || head[0] > 3 || head[1] > TS__AMD_ZSTD || size < p->header)
         return false;
-    // Little-endian, as AMD's hosts are.
+    // little-endian, as AMD's hosts are
     memcpy(&p->unpacked, from + p->header - 8 - wide, (size_t)wide);
     if (head[0] > 1) memcpy(&p->file, from + 8, (size_t)wide);
     return p->unpacked && p->unpacked <= TS__AMD_UNPACKED &&
@@ -66,14 +66,14 @@ static inline bool ts__amd_packed_read(ts__amd_packed *p, const void *bytes,
 
 /* ==== 2. Streams ========================================================= */
 
-typedef struct ts__amd_stream { // what is left of the two ends
+typedef struct ts__amd_stream { // the remaining input and output
     const uint8_t *from;
     uint64_t left;
     uint8_t *to;
     uint64_t room;
 } ts__amd_stream;
 
-// Libraries are not unloaded: bundles come by the hundred.
+// The library is not unloaded, because a program may have hundreds of bundles.
 static inline bool ts__amd_find(const char *library, const char *const *names,
                                 void **found, int count)
 {
@@ -85,18 +85,17 @@ static inline bool ts__amd_find(const char *library, const char *const *names,
     return handle != NULL;
 }
 
-/*
-    How much is handed over at a time: to the end of a page. Where it is unknown
-    the end of the stream the next page may not be there, and is only touched if
-    the stream goes on in it.
-*/
+// Returns the number of bytes for the next step: up to the end of a page. The
+// end of the stream may be unknown, and the page after it unmapped; so a page
+// is read only if the stream continues in it.
 static inline uint64_t ts__amd_step(const ts__amd_stream *s)
 {
     const uint64_t page = 4096 - ((uintptr_t)s->from & 4095);
     return page < s->left ? page : s->left;
 }
 
-// True: the stream ended, and filled the room. Source: zlib.h of zlib 1.2.
+// Unpacks with zlib. Returns true if the stream ended and filled the output.
+// Source: zlib.h of zlib 1.2.
 static inline bool ts__amd_inflate(ts__amd_stream *s)
 {
     static const char *const names[] = { "inflateInit_", "inflate",
@@ -109,7 +108,7 @@ static inline bool ts__amd_inflate(ts__amd_stream *s)
         uint32_t out_left;
         unsigned long out_all;
         const char *message;
-        void *more[4]; // NULL: its own ways to allocate
+        void *more[4]; // NULL: the default allocator
         int type;
         unsigned long check, unused;
     } z;
@@ -131,14 +130,14 @@ static inline bool ts__amd_inflate(ts__amd_stream *s)
         result = work(&z, 0);
         s->from += step - z.in_left;
         s->left -= step - z.in_left;
-        if (z.in_left && !result) break; // the room is full
+        if (z.in_left && !result) break; // the output is full
     }
     s->room = z.out_left;
     end(&z);
     return result == 1 && !s->room; // Z_STREAM_END
 }
 
-// As above. Source: zstd.h of zstd 1.4.
+// The same with zstd. Source: zstd.h of zstd 1.4.
 static inline bool ts__amd_zstd(ts__amd_stream *s)
 {
     static const char *const names[] = { "ZSTD_createDStream",
@@ -157,12 +156,12 @@ static inline bool ts__amd_zstd(ts__amd_stream *s)
     memcpy(&end, &found[2], sizeof end);
     void *const z = create();
     buffer out = { s->to, (size_t)s->room, 0 };
-    // An error is a number near the end of what there is of them.
+    // Zstd returns errors as size_t values near the maximum.
     while (z && s->left && more && more < (size_t)-128) {
         buffer in = { s->from, (size_t)ts__amd_step(s), 0 };
         const size_t before = out.at;
         more = work(z, &out, &in);
-        if (!in.at && out.at == before) break; // the room is full
+        if (!in.at && out.at == before) break; // the output is full
         s->from += in.at;
         s->left -= in.at;
     }
@@ -173,11 +172,9 @@ static inline bool ts__amd_zstd(ts__amd_stream *s)
 
 /* ==== 3. Bundles ========================================================= */
 
-/*
-    What is in a compressed bundle of at most `size` bytes. NULL: it is none, or
-    damaged, or the library for its method is not there.
-    Free: free().
-*/
+// Unpacks a compressed bundle of at most `size` bytes. Returns NULL if it is
+// none, is damaged, or the library for its method is missing. The caller frees
+// the result with free().
 static inline uint8_t *ts__amd_unpack(const void *bytes, uint64_t size,
                                       uint64_t *unpacked)
 {

@@ -29,14 +29,14 @@
 /* ==== 1. Functions ======================================================= */
 
 typedef enum ts__hip_role {
-    TS__HIP_CALL, // nothing more is known
+    TS__HIP_CALL, // any call, without operation
     TS__HIP_LAUNCH,
     TS__HIP_GRAPH,
     TS__HIP_COPY,
     TS__HIP_SET,
-    TS__HIP_CAPTURE, // launches become nodes of a graph
+    TS__HIP_CAPTURE, // launches on the stream become nodes of a graph
     TS__HIP_CAPTURE_END,
-    TS__HIP_CONFIGURE, // what hipLaunchByPtr launches with
+    TS__HIP_CONFIGURE, // sets the configuration for hipLaunchByPtr
     TS__HIP_STREAM_SYNC,
     TS__HIP_DEVICE_SYNC,
     TS__HIP_EVENT_SYNC,
@@ -47,26 +47,25 @@ typedef enum ts__hip_role {
     TS__HIP_STREAM_CREATE,
     TS__HIP_STREAM_DESTROY,
     TS__HIP_SET_DEVICE, // not recorded
-    TS__HIP_OWN         // of captures, not the program's
+    TS__HIP_OWN         // a call made by captures, not by the program
 } ts__hip_role;
 
 /*
-    Arguments, a letter each, in the order of the prototype:
+    The arguments, one letter each, in the order of the prototype:
 
         f function         g grid in groups    w grid in work items
         b block            z LDS, size_t       u LDS, unsigned
         s stream           e event             p graph
         d destination      r source            n size, size_t
         k kind of a copy   v value, int        c h value, 8 and 16 bits
-        a where the result goes, a pointer     A the same, of a stream
+        a pointer to the result                A the same, for a stream
         l flags, unsigned  y priority, int     i ignored, int
         P ignored, a pointer to pointers       x ignored, size_t
-        m rows of a set, size_t
+        m rows of a memset, size_t
 
-    Only what comes before the last letter matters. unit: bytes of an element;
-    of copies that have no k, which kind they are; of launches whether their
-    arguments lie in a structure, or were said by a call before.
-    Source: hip/hip_runtime_api.h.
+    Arguments after the last letter are not read. unit: bytes of an element; for
+    copies without k, their kind; for launches, whether the arguments are in a
+    structure or were set by earlier calls. Source: hip/hip_runtime_api.h.
 */
 enum { TS__HIP_CONFIG = 1, TS__HIP_BEFORE = 2 };
 
@@ -141,7 +140,7 @@ static const ts__hip_function ts__hip_functions[] = {
     { "hipSetDevice", "v", TS__HIP_SET_DEVICE, 0, 0 },
 };
 
-// Calls that programs make all the time and that use no device.
+// Calls that programs make all the time and that use no device; not recorded.
 static const char *const ts__hip_denied[] = {
     "__hipPopCallConfiguration",
     "__hipPushCallConfiguration",
@@ -197,7 +196,7 @@ static const char *const ts__hip_denied[] = {
 enum { TS__HIP_STEPS = 6 };
 
 typedef struct ts__hip_step {
-    uint8_t from, to, size; // in bytes; to: in ts__hip_args
+    uint8_t from, to, size; // in bytes; to: offset in ts__hip_args
 } ts__hip_step;
 
 typedef struct ts__hip_plan { // how the arguments of a function are read
@@ -207,14 +206,15 @@ typedef struct ts__hip_plan { // how the arguments of a function are read
 } ts__hip_plan;
 
 typedef struct ts__hip_api {       // a function by its number in an interface
-    const ts__hip_function *known; // NULL: only its name is
+    const ts__hip_function *known; // NULL: only its name is known
     uint32_t name;                 // 0: not recorded
     uint32_t requested;
-    ts__hip_plan plain, valued; // without and with values behind pointers
+    // Without and with the values that pointers point to.
+    ts__hip_plan plain, valued;
 } ts__hip_api;
 
 enum { TS__HIP_APIS = 1024 };
-static ts__hip_api ts__hip_apis[TS__HIP_APIS]; // of the way that is taken
+static ts__hip_api ts__hip_apis[TS__HIP_APIS]; // for the interface in use
 
 static const ts__hip_function *ts__hip_function_find(const char *name)
 {
@@ -228,10 +228,10 @@ static const ts__hip_function *ts__hip_function_find(const char *name)
 /* ==== 2. Arguments ======================================================= */
 
 typedef struct ts__hip_args {
-    bool has_stream, in_items; // first: no letter's place is 0
+    bool has_stream, in_items; // first, so that no letter has offset 0
     uint64_t stream, event, graph;
     uint64_t destination, source, size, value, rows;
-    const void *result; // where an address or a stream will be
+    const void *result; // address where the call stores a pointer or stream
     uint64_t function;
     uint32_t grid[3], block[3], shared, copy, flags;
     int32_t priority;
@@ -244,7 +244,7 @@ static size_t ts__hip_letter_size(char letter)
     return letter == 'c' ? 1 : letter == 'h' ? 2 : 8;
 }
 
-// Where in ts__hip_args it belongs; 0: nowhere.
+// Returns the offset of an argument in ts__hip_args; 0: not stored.
 static size_t ts__hip_letter_place(char letter)
 {
     switch (letter) {
@@ -252,7 +252,7 @@ static size_t ts__hip_letter_place(char letter)
     case 'w':
     case 'g': return offsetof(ts__hip_args, grid);
     case 'b': return offsetof(ts__hip_args, block);
-    case 'z': // its low half
+    case 'z': // the low half of size_t
     case 'u': return offsetof(ts__hip_args, shared);
     case 's': return offsetof(ts__hip_args, stream);
     case 'e': return offsetof(ts__hip_args, event);
@@ -273,7 +273,8 @@ static size_t ts__hip_letter_place(char letter)
     }
 }
 
-// One more; what lies side by side in both places is copied at once.
+// Adds a step. A step that is adjacent to the previous one in both structures
+// is merged with it.
 static void ts__hip_plan_step(ts__hip_plan *plan, size_t from, size_t to,
                               size_t size)
 {
@@ -287,18 +288,17 @@ static void ts__hip_plan_step(ts__hip_plan *plan, size_t from, size_t to,
             return;
         }
     }
-    if (plan->count == TS__HIP_STEPS) return; // no shape has so many
+    // Cannot happen: no shape has that many.
+    if (plan->count == TS__HIP_STEPS) return;
     ts__hip_step *const step = &plan->steps[plan->count++];
     step->from = (uint8_t)from;
     step->to = (uint8_t)to;
     step->size = (uint8_t)size;
 }
 
-/*
-    How the arguments of a known function are read. They lie as in a struct;
-    with_values: what a pointer to a pointer points to lies behind it, as in
-    hip_api_data_t.
-*/
+// Computes how the arguments of a function are read. They are laid out as in a
+// struct. with_values: a pointer to a pointer is followed by the value it
+// points to, as in hip_api_data_t.
 static void ts__hip_plan_make(ts__hip_plan *plan, const ts__hip_function *known,
                               bool with_values)
 {
@@ -315,14 +315,14 @@ static void ts__hip_plan_make(ts__hip_plan *plan, const ts__hip_function *known,
         at += size;
         if (with_values && strchr("aAP", *letter)) at += 8;
     }
-    // Functions without a stream work on the default one.
+    // Functions without a stream argument use the default stream.
     plan->has_stream = known->role != TS__HIP_CALL;
     if (known->role == TS__HIP_COPY) plan->copy = known->unit;
 }
 
-// Of a launch whose first argument is a structure, the second its function: in
-// hipLaunchConfig_t and HIP_LAUNCH_CONFIG grid and block, shared memory at 24,
-// the stream at 32.
+// Reads a launch whose first argument is a structure and whose second is the
+// function: grid and block are first in hipLaunchConfig_t and
+// HIP_LAUNCH_CONFIG, shared memory at 24, the stream at 32.
 static inline void ts__hip_config_read(ts__hip_args *a, const void *arguments)
 {
     const char *const config = ts__read_text(arguments, 0);
@@ -347,7 +347,8 @@ static inline void ts__hip_args_read(ts__hip_args *a,
     for (uint32_t i = 0; i < plan->count; i++) {
         char *const to = (char *)a + plan->steps[i].to;
         const char *const from = (const char *)arguments + plan->steps[i].from;
-        switch (plan->steps[i].size) { // of a size that is known: no call
+        // Constant sizes, so that memcpy is inlined.
+        switch (plan->steps[i].size) {
         case 1: memcpy(to, from, 1); break;
         case 2: memcpy(to, from, 2); break;
         case 4: memcpy(to, from, 4); break;
@@ -367,7 +368,8 @@ static inline void ts__hip_args_read(ts__hip_args *a,
         a->size *= known->unit * (a->rows ? a->rows : 1);
 }
 
-// Whether calls of the function with that number matter.
+// Registers the function with this number. Returns whether its calls are
+// recorded.
 static bool ts__hip_api_define(uint32_t number, const char *name)
 {
     if (number >= TS__HIP_APIS || !name || !*name) return false;
@@ -385,23 +387,23 @@ static bool ts__hip_api_define(uint32_t number, const char *name)
 
 /* ==== 3. Calls =========================================================== */
 
-// What is kept for the records of a call. With its head it is a line of the
-// processor's cache.
+// What the records of a call need. With its head it fills one cache line.
 typedef struct ts__hip_note {
     uint64_t stream;
-    uint64_t tick; // when it began
+    uint64_t tick; // when the call began
     ts_gpu_origin origin;
-    uint8_t role, copy; // copy of a launch: a stream was captured meanwhile
+    // copy: for launches, whether a stream was being captured.
+    uint8_t role, copy;
     bool has_stream, in_items;
     union {
         struct {
             uint32_t grid[3], shared;
             uint16_t block[3]; // a group has at most 1024 threads
-            uint16_t function; // distinguishes most; never 0
+            uint16_t function; // hash of the function's address; never 0
         } launch;
         struct {
             uint64_t size, destination;
-            uint64_t source; // of a memset its value
+            uint64_t source; // for memsets: the value
         } move;
         uint64_t graph;
         uint64_t words[3];
@@ -414,21 +416,20 @@ typedef struct ts__hip_call {
     uint64_t start, correlation;
     ts__hip_args args;
     ts_gpu_origin origin;
-    bool captures; // a stream is captured into a graph
+    bool captures; // a stream is being captured into a graph
 } ts__hip_call;
 
-enum { TS__HIP_DEPTH = 4 }; // calls within calls
+enum { TS__HIP_DEPTH = 4 }; // nested calls
 
 typedef struct ts__hip_thread {
     uint32_t depth, session;
-    uint32_t device; // hipSetDevice's
-    bool has_stream; // reported by a record of its own
+    uint32_t device; // set by hipSetDevice
+    bool has_stream; // the stream was reported by a record of its own
     uint64_t stream;
     ts__hip_call calls[TS__HIP_DEPTH];
-    ts__hip_args
-        before; // parts of a launch that were passed by calls before it
-    void *data; // of a way
-    struct ts__hip_taker *taker; // of records, NULL: it has taken none
+    ts__hip_args before;         // parts of a launch that earlier calls set
+    void *data;                  // data of the interface
+    struct ts__hip_taker *taker; // NULL: this thread has delivered no records
 } ts__hip_thread;
 
 static TS__TLS ts__hip_thread *ts__hip_me;
@@ -461,17 +462,15 @@ static ts__hip_thread *ts__hip_thread_get(void)
     return ts__hip_me;
 }
 
-// A copy whose kind is not known is one of kind 4, "by the addresses".
+// Copies of unknown kind count as kind 4, hipMemcpyDefault.
 static inline uint32_t ts__hip_copy_kind(uint32_t kind)
 {
     return kind < 5 ? kind : 4;
 }
 
-/*
-    A note is composed of whole words: pieces written to memory and read
-    as words would cost more than all the rest. Little-endian, as AMD's hosts
-    are; the words of ts__hip_note in their order.
-*/
+// Composes a note of whole words, because writing parts to memory and reading
+// them as words would cost more than everything else. Little-endian, as AMD's
+// hosts are; in the order of ts__hip_note.
 static void ts__hip_note_words(uint64_t words[7], const ts__hip_call *call,
                                uint32_t role)
 {
@@ -513,7 +512,8 @@ static void ts__hip_note_put(const ts__hip_call *call)
                   sizeof(ts__hip_note), waits);
 }
 
-// A function of HIP begins on this thread. arguments: NULL is unknown.
+// Handles the beginning of a HIP function on this thread. arguments: may be
+// NULL (unknown).
 static void ts__hip_enter(uint32_t number, uint64_t correlation,
                           const void *arguments, bool with_values)
 {
@@ -521,7 +521,8 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
     if (!me || number >= TS__HIP_APIS || !ts__hip_apis[number].requested)
         return;
     const uint32_t session = TS__LOAD(&ts__hip.session);
-    if (me->session != session) me->depth = 0; // left with the last one
+    // Left over from the last session.
+    if (me->session != session) me->depth = 0;
     me->session = session;
     if (me->depth++ >= TS__HIP_DEPTH) return;
     ts__hip_call *const call = &me->calls[me->depth - 1];
@@ -547,7 +548,8 @@ static void ts__hip_enter(uint32_t number, uint64_t correlation,
     if (correlation) ts__hip_note_put(call);
 }
 
-// The stream of what this thread launches, reported outside of the arguments.
+// Sets the stream of this thread's launch, which is reported separately from
+// its arguments.
 static void ts__hip_stream_is(uint64_t stream)
 {
     ts__hip_thread *const me = ts__hip_me;
@@ -559,7 +561,7 @@ static void ts__hip_stream_is(uint64_t stream)
     if (call->correlation) ts__hip_note_put(call);
 }
 
-// Where the operations of a call lie: its stream, on its device.
+// Returns the track of a call's operations: its stream on its device.
 static uint32_t ts__hip_call_track(const ts__hip_call *call,
                                    const ts__hip_thread *me)
 {
@@ -567,7 +569,7 @@ static uint32_t ts__hip_call_track(const ts__hip_call *call,
                             .tick = call->start,
                             .device = me->device };
     place.device = ts__hip_stream_device(&place);
-    ts__hip_device_track(place.device); // it may not be defined yet
+    ts__hip_device_track(place.device); // defines the track if necessary
     return ts__hip_stream_track(&place);
 }
 
@@ -580,11 +582,11 @@ static void ts__hip_made_put(const ts__hip_call *call, uint32_t device)
         ts__hip_stream_made(&place, call->args.flags, call->args.priority);
 }
 
-typedef struct ts__hip_recorded { // an event
+typedef struct ts__hip_recorded { // the last record of an event
     uint64_t correlation, track;
 } ts__hip_recorded;
 
-// A wait for an event is for the record that was the last by then.
+// A wait for an event waits for its latest record before the wait.
 static void ts__hip_event_op(ts_gpu_op *op, uint64_t event)
 {
     ts__hip_recorded recorded = { op->correlation, op->track };
@@ -601,7 +603,8 @@ static void ts__hip_event_op(ts_gpu_op *op, uint64_t event)
     }
 }
 
-// What the host itself knows: synchronisation, events, memory.
+// Writes the operations that are known without device records: synchronization,
+// events, memory.
 static void ts__hip_host_op(const ts__hip_call *call, ts__hip_thread *me,
                             uint64_t end)
 {
@@ -643,15 +646,16 @@ static void ts__hip_host_op(const ts__hip_call *call, ts__hip_thread *me,
     ts_gpu_op_record(&op);
 }
 
-// A capture that was invalidated is over too, though there is no graph.
+// Returns whether the capture of a stream has ended. An invalidated capture has
+// ended too, although it gives no graph.
 static bool ts__hip_capture_ends(uint64_t result)
 {
     enum { INVALIDATED = 901, UNJOINED = 904 }; // hipErrorStreamCapture...
     return !result || result == INVALIDATED || result == UNJOINED;
 }
 
-// The function that was entered last returns. result: 0 is success, or
-// unknown.
+// Handles the return of the function that was entered last. result: 0 is
+// success or unknown.
 static void ts__hip_leave(uint32_t number, uint64_t result)
 {
     const uint64_t end = ts_tick_now();
@@ -664,7 +668,8 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
         return;
     }
     const ts__hip_call *const call = &me->calls[me->depth - 1];
-    if (call->api != &ts__hip_apis[number]) return; // its begin was not seen
+    // Its beginning was not seen.
+    if (call->api != &ts__hip_apis[number]) return;
     me->depth--;
     const ts__hip_function *const known = call->api->known;
     if (call->api->name && ts_filter_kind(TS_EVENT_API_CALL)) {
@@ -676,7 +681,7 @@ static void ts__hip_leave(uint32_t number, uint64_t result)
                                      .result = result };
         ts_api_call_record(&record);
     }
-    if (result && call->correlation) // there will be no kernel
+    if (result && call->correlation) // a failed launch has no kernel
         ts__notes_settle(&ts__hip.notes, call->correlation,
                          sizeof(ts__hip_note));
     if (known && known->role == TS__HIP_CAPTURE_END &&

@@ -48,7 +48,7 @@
 #include <pthread.h>
 #include <string.h>
 
-// The thread that calls may be inside one of them: they are not written twice.
+// Written only if it changes: the calling thread may be reading it.
 static bool ts__hs_find(ts__cs_driver *d)
 {
     void *const library = ts__hip_runtime();
@@ -105,11 +105,12 @@ static uint32_t ts__hs_track(void *unused, void *context,
                             .tick = ts_tick_now(),
                             .device = ts__hs_device_of(context) };
     place.device = ts__hip_stream_device(&place);
-    ts__hip_device_track(place.device); // it may not be defined yet
+    ts__hip_device_track(place.device); // defines the track if necessary
     return ts__hip_stream_track(&place);
 }
 
-// Calls of our own are none of the program's, nor is what they do.
+// Marks a call as Tracesmith's own, so that it and its operations are not
+// recorded.
 static void ts__hs_own(uint64_t correlation)
 {
     uint64_t words[sizeof(ts__hip_note) / 8] = { 0 };
@@ -133,8 +134,8 @@ static void ts__hs_prepare(ts__cs_call *c, const ts__hs_kept *kept,
     if (kept->per_thread) TS__STORE(&ts__cs.driver.per_thread, 1);
 }
 
-// A device that is reset has none of what it had, but for code: handles of that
-// are reported when they are given again.
+// A device is reset. Everything on it is forgotten except code, whose handles
+// are reported when they are reused.
 static void ts__hs_device_goes(const ts__cs_call *c)
 {
     void *const context =
@@ -142,11 +143,11 @@ static void ts__hs_device_goes(const ts__cs_call *c)
     ts__cs_context_left(context);
     ts__hs_device_left(ts__hs_device_of(context));
     pthread_mutex_lock(&ts__cs.driver.lock);
-    ts__cs.driver.left++; // if it fails, its streams have their work still
+    ts__cs.driver.left++; // if the reset fails, the streams still have work
     pthread_mutex_unlock(&ts__cs.driver.lock);
 }
 
-// What goes is forgotten before it is gone.
+// An object is forgotten before it is destroyed.
 static void ts__hs_goes(const ts__cs_call *c)
 {
     const uint64_t object = ts__cs_argument(c, 0);
@@ -160,13 +161,14 @@ static void ts__hs_goes(const ts__cs_call *c)
     }
 }
 
-typedef struct ts__hs_copied { // by the symbol call that this thread is in
+// The copy to or from a symbol that this thread is in.
+typedef struct ts__hs_copied {
     uint64_t correlation, address;
 } ts__hs_copied;
 static TS__TLS ts__hs_copied ts__hs_copies;
 
-// Makes a plain copy of one to or from a symbol. False: it is unknown where it
-// lies.
+// Replaces a copy to or from a symbol by a copy to or from its address. Returns
+// false if the address is unknown.
 static bool ts__hs_symbol_copy(const ts__cs_call *c, ts__hs_arguments *a,
                                const ts__hs_rule *rule, bool begins)
 {
@@ -182,7 +184,8 @@ static bool ts__hs_symbol_copy(const ts__cs_call *c, ts__hs_arguments *a,
     return true;
 }
 
-// A call as CUDA's driver has it. False: it does not matter.
+// Translates a call to one of CUDA's driver. Returns false if captures ignore
+// the call.
 static bool ts__hs_call_of(ts__cs_call *c, ts__hs_arguments *a, uint32_t number,
                            uint64_t correlation, const char *arguments,
                            bool begins)
@@ -209,7 +212,8 @@ static void ts__hs_enter(uint32_t number, uint64_t correlation,
     if (kind >= TS__CS_LAUNCH && kind <= TS__CS_LAUNCH_COOPERATIVE &&
         ts_capture_on())
         c.symbol = ts__hs_name(&c);
-    // It waits for a capture, which waits for all calls that have entered.
+    // The reset waits until no capture is active, and a capture waits for calls
+    // that have entered; so it must not have entered yet.
     if (kind == TS__HS_DEVICE_GONE) ts__hs_device_goes(&c);
     ts__cs_enter(&c);
     if (kind >= TS__HS_MODULE) ts__hs_goes(&c);
@@ -229,8 +233,8 @@ static void ts__hs_leave(uint32_t number, uint64_t correlation,
     if (rule->how == TS__HS_BEFORE) ts__hs_before_drop();
 }
 
-// A session begins. can: its interface reports calls with arguments and
-// results.
+// Called when a session begins. can: the interface reports calls with arguments
+// and results.
 static void ts__hs_start(bool can, uint32_t session)
 {
     if (!ts_capture_on() && !TS__LOAD(&ts__cap_now.armed)) return;

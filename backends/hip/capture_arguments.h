@@ -23,9 +23,9 @@
 
 /* ==== 1. Launches, copies and memsets ==================================== */
 
-typedef struct ts__hs_arguments { // as CUDA's driver has them
+typedef struct ts__hs_arguments { // in the layout of CUDA's driver
     uint64_t words[9];
-    void *more[5]; // of a launch
+    void *more[5]; // for launches
     size_t more_size;
     ts__cuda_box box;
     union {
@@ -35,15 +35,15 @@ typedef struct ts__hs_arguments { // as CUDA's driver has them
     } as;
 } ts__hs_arguments;
 
-// What is not known to lie there is zeros.
+// Copies at most 72 bytes and zeroes the rest.
 static void ts__hs_bytes(uint64_t *words, const char *from, size_t size)
 {
     memset(words, 0, 9 * sizeof *words);
     memcpy(words, from, size < 72 ? size : 72);
 }
 
-// function 0, grid 8, block 20, arguments 32, LDS 40 (one of two types, the
-// lower half of which is in the same place), stream 48
+// Offsets: function 0, grid 8, block 20, arguments 32, LDS 40 (size_t or
+// unsigned; the lower half is at the same place), stream 48.
 static void ts__hs_launch(uint64_t *words, const char *from)
 {
     uint64_t shared = 0;
@@ -54,7 +54,8 @@ static void ts__hs_launch(uint64_t *words, const char *from)
     memcpy(&words[6], from + 32, 8);
 }
 
-// False: its last groups are not full, which no other function can express.
+// Converts a grid of work items to groups. Returns false if the last groups are
+// not full, which no CUDA function can express.
 static bool ts__hs_items(uint64_t *words)
 {
     uint32_t dimensions[6];
@@ -68,8 +69,8 @@ static bool ts__hs_items(uint64_t *words)
     return true;
 }
 
-// An end of a box: HIP's addresses say whether they are the device's or the
-// host's.
+// Fills one end of a box. HIP's addresses determine whether they are on the
+// device or the host.
 static void ts__hs_end(ts__cuda_end *end, uint64_t address, uint64_t pitch)
 {
     end->type = TS__CUDA_UNIFIED;
@@ -77,8 +78,8 @@ static void ts__hs_end(ts__cuda_end *end, uint64_t address, uint64_t pitch)
     end->pitch = pitch;
 }
 
-// destination 0, its pitch 8, source 16, its pitch 24, width 32, height 40,
-// kind 48, stream 56
+// Offsets: destination 0, its pitch 8, source 16, its pitch 24, width 32,
+// height 40, kind 48, stream 56.
 static void ts__hs_rows(ts__hs_arguments *a, const char *from)
 {
     uint64_t given[6];
@@ -91,12 +92,12 @@ static void ts__hs_rows(ts__hs_arguments *a, const char *from)
     a->box.depth = 1;
 }
 
-typedef struct ts__hs_corner { // of a hipMemcpy3DParms
+typedef struct ts__hs_corner { // an end of a hipMemcpy3DParms
     uint64_t array, x, y, z;
     uint64_t address, pitch, width, height;
 } ts__hs_corner;
 
-// at: NULL is none.
+// at: may be NULL.
 static void ts__hs_box(ts__hs_arguments *a, const void *at)
 {
     struct {
@@ -104,7 +105,7 @@ static void ts__hs_box(ts__hs_arguments *a, const void *at)
         uint64_t width, height, depth;
     } given;
     memset(&a->box, 0, sizeof a->box);
-    a->box.from.type = 3; // an array, until it is known that there is none
+    a->box.from.type = 3; // array, unless it turns out to be none
     if (!at) return;
     memcpy(&given, at, sizeof given);
     if (given.from.array || given.to.array) return;
@@ -122,8 +123,8 @@ static void ts__hs_box(ts__hs_arguments *a, const void *at)
     a->box.depth = given.depth;
 }
 
-// hipPitchedPtr 0 (its pitch 8, rows of a slice 24), value 32, extent 40,
-// stream 64. False: the rows of its slices do not follow each other.
+// Offsets: hipPitchedPtr 0 (its pitch 8, rows of a slice 24), value 32, extent
+// 40, stream 64. Returns false if the slices are not contiguous.
 static bool ts__hs_cube(uint64_t *words, const char *from, size_t size)
 {
     uint64_t given[9] = { 0 };
@@ -138,7 +139,8 @@ static bool ts__hs_cube(uint64_t *words, const char *from, size_t size)
     return slices == 1 || rows == given[3];
 }
 
-// hipPitchedPtr * 0, extent 8: what it is of is there when the call returns.
+// Offsets: hipPitchedPtr * 0, extent 8. The pointer is valid when the call
+// returns.
 static void ts__hs_volume(uint64_t *words, const char *from)
 {
     const char *const at = ts__read_text(from, 0);
@@ -148,7 +150,7 @@ static void ts__hs_volume(uint64_t *words, const char *from)
             ts__read64(at, 8) * ts__read64(from, 16) * ts__read64(from, 24);
 }
 
-// hipLaunchConfig_t: as CUDA's, but its size of shared memory has eight bytes.
+// hipLaunchConfig_t: like CUDA's, but the size of shared memory has 8 bytes.
 static void ts__hs_config(ts__hs_arguments *a, const char *from)
 {
     const char *const at = ts__read_text(from, 0);
@@ -166,7 +168,8 @@ static void ts__hs_config(ts__hs_arguments *a, const char *from)
 
 /* ==== 2. Launches in three calls ========================================= */
 
-typedef struct ts__hs_before { // what was said of a launch to come
+// Parts of a launch that were set by earlier calls.
+typedef struct ts__hs_before {
     struct ts__hs_before *outer;
     uint32_t session;
     char how[40]; // grid 0, block 12, LDS 24, stream 32
@@ -174,9 +177,9 @@ typedef struct ts__hs_before { // what was said of a launch to come
     uint8_t args[4096];
 } ts__hs_before;
 
-static TS__TLS ts__hs_before *ts__hs_said; // on this thread, last first
+static TS__TLS ts__hs_before *ts__hs_said; // stack of this thread, last first
 
-// The launch has been, or a session began since.
+// Drops the parts after the launch, or if a session began since.
 static void ts__hs_before_drop(void)
 {
     ts__hs_before *const b = ts__hs_said;
@@ -196,7 +199,7 @@ static void ts__hs_configured(const char *arguments, uint32_t session)
     ts__hs_said = b;
 }
 
-// from 0, size 8, offset 16
+// Offsets: source 0, size 8, offset 16.
 static void ts__hs_argument_set(const char *arguments)
 {
     ts__hs_before *const b = ts__hs_said;
@@ -207,10 +210,11 @@ static void ts__hs_argument_set(const char *arguments)
     const bool fits = size <= sizeof b->args && at <= sizeof b->args - size;
     if (fits && from) memcpy(b->args + at, from, (size_t)size);
     if (fits && at + size > b->size) b->size = (size_t)(at + size);
-    if (!fits) b->session = 0; // too much for anybody
+    // 0: the arguments are too large, so the launch is unknown.
+    if (!fits) b->session = 0;
 }
 
-// False: the calls before were not seen.
+// Returns false if the earlier calls were not seen.
 static bool ts__hs_by_pointer(ts__hs_arguments *a, const char *from,
                               uint32_t session)
 {
@@ -231,7 +235,7 @@ static bool ts__hs_by_pointer(ts__hs_arguments *a, const char *from,
 
 /* ==== 3. Nodes of graphs ================================================= */
 
-// Of nodes of graphs. Source: hip/hip_runtime_api.h of HIP 5.2 to 6.2.
+// Parameters of graph nodes. Source: hip/hip_runtime_api.h of HIP 5.2 to 6.2.
 typedef struct ts__hs_kernel_node { // hipKernelNodeParams
     uint32_t block[3], unused;
     void **more;
@@ -277,11 +281,11 @@ static void ts__hs_set_of(ts__cuda_set_node *to, const void *given)
     to->rows = s.rows;
 }
 
-// What a node becomes: the third argument of CUDA's functions.
+// Translates a node's parameters to the third argument of CUDA's functions.
 static void ts__hs_node(ts__hs_arguments *a, const ts__hs_rule *rule,
                         const char *from)
 {
-    const size_t at = rule->like.width; // of copies
+    const size_t at = rule->like.width; // for copies
     uint64_t line[3];
     ts__hs_bytes(a->words, from, rule->size < 24 ? rule->size : 24);
     switch ((ts__hs_how)rule->how) {
@@ -306,13 +310,14 @@ static void ts__hs_node(ts__hs_arguments *a, const ts__hs_rule *rule,
         ts__hs_set_of(&a->as.set, ts__read_text(from, 16));
         a->words[2] = (uintptr_t)&a->as.set;
         break;
-    default: a->words[1] = UINT64_MAX; // unknown which one
+    default: a->words[1] = UINT64_MAX; // unknown node type
     }
 }
 
 /* ==== 4. All functions =================================================== */
 
-// False: CUDA has nothing that is like it. Where a symbol lies is not said yet.
+// Translates arguments. Returns false if CUDA has no such function. The address
+// of a symbol is not resolved yet.
 static bool ts__hs_translate(ts__hs_arguments *a, const ts__hs_rule *rule,
                              const char *from, uint32_t session)
 {

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { // kinds that only HIP has
+enum { // kinds that CUDA does not have
     TS__HS_MODULE = 100,
     TS__HS_MODULE_FILE,
     TS__HS_MODULE_GONE,
@@ -26,25 +26,26 @@ enum { // kinds that only HIP has
     TS__HS_COPY_CHANGED,
     TS__HS_GRAPH_GONE,
     TS__HS_NODE_GONE,
-    TS__HS_DEVICE_GONE, // all that is of it; width 1: a number says which
-    TS__HS_CONFIGURED,  // what hipLaunchByPtr launches with
+    // A device is reset; width 1: the device is given by its number.
+    TS__HS_DEVICE_GONE,
+    TS__HS_CONFIGURED, // sets the configuration for hipLaunchByPtr
     TS__HS_ARGUMENT_SET
 };
 
-typedef enum ts__hs_how { // its arguments lie
-    TS__HS_SAME,          // as CUDA's do
+typedef enum ts__hs_how { // where a function's arguments are
+    TS__HS_SAME,          // as in CUDA's function
     TS__HS_LAUNCH,        // function, grid, block, arguments, LDS, stream
-    TS__HS_ITEMS,         // as CUDA's, but the grid counts work items
+    TS__HS_ITEMS,         // as in CUDA's, but the grid counts work items
     TS__HS_ROWS,          // one after another
     TS__HS_BOX,           // in hipMemcpy3DParms
-    TS__HS_CUBE,          // in hipPitchedPtr, of a set
-    TS__HS_VOLUME,        // in hipPitchedPtr, of an allocation
+    TS__HS_CUBE,          // in hipPitchedPtr, for a memset
+    TS__HS_VOLUME,        // in hipPitchedPtr, for an allocation
     TS__HS_CONFIG,        // in hipLaunchConfig_t
-    TS__HS_BEFORE,        // in those of calls before it
-    TS__HS_TO_SYMBOL,     // a variable as the host knows it
+    TS__HS_BEFORE,        // set by earlier calls
+    TS__HS_TO_SYMBOL,     // a variable by its host symbol
     TS__HS_FROM_SYMBOL,
-    // Of nodes of graphs, behind two of them: as they lie, in a structure of
-    // HIP's.
+    // For nodes of graphs, after two handles: one after another, or in a
+    // structure of HIP's.
     TS__HS_NODE_LINE,
     TS__HS_NODE_BOX,
     TS__HS_NODE_KERNEL,
@@ -52,11 +53,12 @@ typedef enum ts__hs_how { // its arguments lie
     TS__HS_NODE_UNKNOWN
 } ts__hs_how;
 
-enum { TS__HS_OF_HOST = 1 }; // width of a launch: its function is the host's
+// Width of a launch: the function is a host function.
+enum { TS__HS_OF_HOST = 1 };
 
 typedef struct ts__hs_rule {
-    ts__cs_rule like;  // the name without hip and _spt
-    uint8_t how, size; // of the arguments, in bytes
+    ts__cs_rule like;  // name without "hip" and "_spt"
+    uint8_t how, size; // size: bytes of the arguments
 } ts__hs_rule;
 
 // Source: hip/hip_runtime_api.h, hip/hip_ext.h.
@@ -173,7 +175,7 @@ static const ts__hs_rule ts__hs_rules[] = {
     { { "StreamEndCapture", TS__CS_RECORDED, 0, 0 }, TS__HS_SAME, 16 },
     { { "DeviceReset", TS__HS_DEVICE_GONE, 0, 0 }, TS__HS_SAME, 0 },
     { { "DevicePrimaryCtxReset", TS__HS_DEVICE_GONE, 1, 0 }, TS__HS_SAME, 4 },
-    // Their handles; what describes them is HIP's own.
+    // Only handles are used, because HIP's descriptions differ from CUDA's.
     { { "CreateTextureObject", TS__CS_TEXTURE, 0, 0 }, TS__HS_SAME, 8 },
     { { "CreateSurfaceObject", TS__CS_TEXTURE, 0, 0 }, TS__HS_SAME, 8 },
     { { "TexObjectCreate", TS__CS_TEXTURE, 0, 0 }, TS__HS_SAME, 8 },
@@ -232,12 +234,13 @@ static const ts__hs_rule ts__hs_rules[] = {
 enum { TS__HS_RULES = sizeof ts__hs_rules / sizeof *ts__hs_rules };
 
 typedef struct ts__hs_kept { // a function by its number
-    const ts__hs_rule *rule; // NULL: it does not matter
-    bool per_thread;         // its default stream is the thread's own
+    const ts__hs_rule *rule; // NULL: ignored
+    bool per_thread;         // the default stream is the thread's own
 } ts__hs_kept;
 static ts__hs_kept ts__hs_keep[TS__HIP_APIS];
 
-// Whether calls of the function with that number matter for captures.
+// Registers the function with this number. Returns whether captures need its
+// calls.
 static bool ts__hs_define(uint32_t number, const char *name)
 {
     ts__hs_kept kept = { NULL, false };

@@ -22,51 +22,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TS__HS_KEPT = 1 << 30 }; // bytes of all compressed bundles
+enum { TS__HS_KEPT = 1 << 30 }; // limit on the bytes of all compressed bundles
 
 typedef struct ts__hs_code {
-    uint8_t *bytes; // on a multiple of 8, as malloc has it; NULL: of a bundle
-                    // that has nothing for the device, or whose is not kept
+    // Aligned to 8 bytes by malloc; NULL: the bundle has nothing for the
+    // device, or it was not kept.
+    uint8_t *bytes;
     uint64_t size;
-    const void *from;               // bundle of a file, NULL: a module's
-    uint64_t base;                  // where that file is loaded
-    void *module;                   // NULL: none, or it is unloaded
-    uint32_t device, image, number; // image: of the present capture
-    uint8_t head[32];               // what the bundle begins with
-    bool gone;                      // its file was unloaded
-    bool present;                   // found again by the search under way
-    bool not_reported;              // its contents are unknown
-    char path[256];                 // of the file
+    const void *from;               // bundle in a file, NULL: code of a module
+    uint64_t base;                  // load address of that file
+    void *module;                   // NULL: none, or unloaded
+    uint32_t device, image, number; // image: number in the present capture
+    uint8_t head[32];               // first bytes of the bundle
+    bool gone;                      // the file was unloaded
+    bool present;                   // found again by the search in progress
+    bool not_reported;              // the contents are unknown
+    char path[256];                 // path of the file
 } ts__hs_code;
 
 typedef struct ts__hs_function {
-    const void *handle; // or the function of the host
-    ts__hs_code *code;  // NULL: it was not found
+    const void *handle; // a function handle or the host function
+    ts__hs_code *code;  // NULL: not found
     char *name;
     uint32_t device;
     bool of_host;
-    bool not_reported; // it may be in a bundle that could not be kept
+    bool not_reported; // the code may be in a bundle that could not be kept
 } ts__hs_function;
 
-// Nothing is removed during a session: other threads may use it.
+// Nothing is removed during a session, because other threads may use it.
 static struct {
     pthread_mutex_t lock;
     ts__hs_code **codes;
     size_t code_count, code_capacity;
     ts__hs_function **functions;
     size_t function_count, function_capacity;
-    unsigned long long unloads; // of files, when functions were found
-    uint64_t kept;              // bytes of compressed bundles
-    uint32_t said; // the session whose trace says that there are too many
+    // Number of files unloaded when functions were last looked up.
+    unsigned long long unloads;
+    uint64_t kept; // bytes of compressed bundles kept
+    uint32_t said; // the last session that reported the limit
 } ts__hs = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-// The architecture of a device, "" if it is not known.
+// Returns the architecture of a device, "" if it is unknown.
 static const char *ts__hs_architecture(uint32_t device)
 {
     return device < TS__HIP_DEVICES ? ts__hip.devices[device].architecture : "";
 }
 
-// NULL: there is no memory for it. The bytes are its own from now on, or gone.
+// Adds code and takes ownership of its bytes, which are freed if memory is
+// short; then returns NULL.
 static ts__hs_code *ts__hs_code_put(const ts__hs_code *code)
 {
     ts__hs_code *const c = (ts__hs_code *)malloc(sizeof *c);
@@ -88,7 +91,8 @@ static ts__hs_code *ts__hs_code_put(const ts__hs_code *code)
     return NULL;
 }
 
-// Copies what a device will run out of an image: its size, 0: there is none.
+// Copies the code for the device out of an image. The size becomes 0 if there
+// is none.
 static void ts__hs_code_copy(ts__hs_code *c, const void *image, uint64_t size)
 {
     const uint8_t *code;
@@ -104,8 +108,8 @@ static void ts__hs_code_copy(ts__hs_code *c, const void *image, uint64_t size)
     if (c->bytes) memcpy(c->bytes, code, (size_t)whole);
 }
 
-// Takes what a device will run out of an image that has `size` bytes. about:
-// the device, and what else is known of it.
+// Adds the code for a device from an image of `size` bytes. about: the device
+// and the other known fields.
 static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
                                     const ts__hs_code *about)
 {
@@ -118,8 +122,8 @@ static ts__hs_code *ts__hs_code_add(const void *image, uint64_t size,
     return c.bytes ? ts__hs_code_put(&c) : NULL;
 }
 
-// As above, of a bundle that is compressed: it is unpacked once, whatever is in
-// it, and once all is too much none is.
+// The same for a compressed bundle. It is unpacked once, whatever it contains;
+// when the limit is exceeded, no more bundles are unpacked.
 static ts__hs_code *ts__hs_code_unpack(const void *image, uint64_t size,
                                        const ts__hs_code *about)
 {
@@ -140,7 +144,7 @@ static ts__hs_code *ts__hs_code_unpack(const void *image, uint64_t size,
     return ts__hs_code_put(&c);
 }
 
-// A new capture knows no images.
+// A new capture has no images yet.
 static void ts__hs_fresh(void)
 {
     pthread_mutex_lock(&ts__hs.lock);
@@ -149,7 +153,7 @@ static void ts__hs_fresh(void)
     pthread_mutex_unlock(&ts__hs.lock);
 }
 
-// A variable that the host can reach as well.
+// Returns whether a symbol is a variable that the host can also access.
 static bool ts__hs_is_variable(const ts_cuda_code *code, uint32_t number)
 {
     const Elf64_Sym *const s = &code->symbols[number];
@@ -159,7 +163,7 @@ static bool ts__hs_is_variable(const ts_cuda_code *code, uint32_t number)
            code->sections[s->st_shndx].sh_flags & SHF_WRITE;
 }
 
-// Whether code has a kernel, or a variable, of that name.
+// Returns whether code has a kernel, or a variable, of that name.
 static bool ts__hs_code_has(const void *bytes, uint64_t size, const char *name,
                             bool variable)
 {

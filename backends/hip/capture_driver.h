@@ -23,11 +23,12 @@ static struct {
     int (*symbol)(uint64_t *, const void *);
     const char *(*name)(const void *, void *);
     int (*version)(int *);
-    bool requested, renumbered; // types of memory, since HIP 6
-    uint32_t device;            // of the thread that asks
+    // Types of memory are numbered differently since HIP 6.
+    bool requested, renumbered;
+    uint32_t device; // the current device of the calling thread
 } ts__hs_call;
 
-// A context is a device; NULL would be none.
+// A context is the device's number + 1, because NULL means none.
 static void *ts__hs_context(uint32_t device)
 {
     return (void *)((uintptr_t)device + 1);
@@ -44,16 +45,16 @@ static int ts__hs_device_set(void *context)
     return ts__hs_call.device_set((int)ts__hs_call.device);
 }
 
-// A device is never replaced by another.
+// A device is never replaced by another, so its id is constant.
 static int ts__hs_device_id(void *context, uint64_t *id)
 {
     *id = (uintptr_t)context;
     return 0;
 }
 
-// The type of memory, as CUDA counts: HIP did not always. On the thread that
-// asks, as all of them.
-// Source: hipMemoryType of HIP 5 and 6.
+// Gets the type of memory in CUDA's numbering, from which HIP's differed before
+// HIP 6. Runs on the thread that calls HIP, as all these functions do. Source:
+// hipMemoryType of HIP 5 and 6.
 static int ts__hs_about(void *type, int what, uint64_t address)
 {
     static const uint32_t types[2][5] = {
@@ -63,7 +64,7 @@ static int ts__hs_about(void *type, int what, uint64_t address)
     };
     uint32_t value = 0;
     int version = 0;
-    if (what != 2) return 1; // whose it is: contexts are devices
+    if (what != 2) return 1; // the owning context: contexts are devices
     const int result = ts__hs_call.about(&value, what, address);
     if (!ts__hs_call.requested && ts__hs_call.version)
         ts__hs_call.version(&version);

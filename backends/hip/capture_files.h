@@ -38,14 +38,14 @@
 
 #define TS__HS_SELF "/proc/self/exe"
 
-typedef struct ts__hs_file { // one that is loaded, and on the disk
+typedef struct ts__hs_file { // a loaded file that is also on disk
     uint64_t base;
-    const uint8_t *bytes; // NULL: it cannot be read
+    const uint8_t *bytes; // NULL: the file cannot be read
     uint64_t size;
     char path[256];
-    uint64_t address; // that is looked for
-    // What of it can be read in the process, first bytes and ends: the file on
-    // the disk may be another one by now.
+    uint64_t address; // the address to find
+    // begin and end of its readable segments in the process; the file on disk
+    // may have been replaced since
     uint64_t parts[16][2];
     uint32_t part_count;
 } ts__hs_file;
@@ -64,7 +64,7 @@ static void ts__hs_file_of(ts__hs_file *f, const struct dl_phdr_info *info)
     }
 }
 
-// How many bytes can be read there, 0: none.
+// Returns how many bytes from this address are readable, 0: none.
 static uint64_t ts__hs_file_left(const ts__hs_file *f, uint64_t address)
 {
     for (uint32_t i = 0; i < f->part_count; i++)
@@ -91,7 +91,7 @@ static int ts__hs_file_take(struct dl_phdr_info *info, size_t size, void *user)
     return 0;
 }
 
-// The file that an address lies in. False: it cannot be read.
+// Opens the file that contains an address. Returns false if it cannot be read.
 static bool ts__hs_file_open(ts__hs_file *f, uint64_t address)
 {
     struct stat about;
@@ -119,7 +119,7 @@ static void ts__hs_file_close(ts__hs_file *f)
 
 /* ==== 2. Its bundles ===================================================== */
 
-// What was taken from a bundle before.
+// Returns the code that was taken from this bundle earlier.
 static ts__hs_code *ts__hs_code_from(const void *from, uint32_t device)
 {
     ts__hs_code *found = NULL;
@@ -132,7 +132,7 @@ static ts__hs_code *ts__hs_code_from(const void *from, uint32_t device)
     return found;
 }
 
-// A bundle of a file, from now on known by its address.
+// Adds a bundle of a file, identified by its address.
 static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
                                      uint64_t size, uint32_t device)
 {
@@ -144,7 +144,7 @@ static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
     about.base = f->base;
     memcpy(about.head, from,
            size < sizeof about.head ? (size_t)size : sizeof about.head);
-    // Of a program the name that people know.
+    // /proc/self/exe is replaced by the program's path.
     if (strcmp(f->path, TS__HS_SELF) != 0 ||
         readlink(TS__HS_SELF, about.path, sizeof about.path - 1) <= 0)
         snprintf(about.path, sizeof about.path, "%s", f->path);
@@ -153,9 +153,9 @@ static ts__hs_code *ts__hs_code_keep(const ts__hs_file *f, const void *from,
                : ts__hs_code_add(from, size, &about);
 }
 
-// Whether a bundle has a kernel, or variable, of that name for a device. One
-// that is compressed is kept for the next search, others are only looked at.
-// not_reported: set if it is unknown.
+// Returns whether a bundle has a kernel, or a variable, of that name for a
+// device. A compressed one is kept for the next search. *not_reported is set if
+// this is unknown.
 static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
                               uint64_t size, const char *name, bool variable,
                               uint32_t device, bool *not_reported)
@@ -174,13 +174,13 @@ static bool ts__hs_bundle_has(const ts__hs_file *f, const void *from,
            ts__hs_code_has(code, code_size, name, variable);
 }
 
-// What has the kernel, or variable, of that name in the fat binaries of a file;
-// NULL: nothing, or several, or the contents of some are unknown.
+// Returns the code with that kernel, or variable, among the fat binaries of a
+// file; NULL: none, several, or the contents of some are unknown.
 static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
                                        bool variable, uint32_t device,
                                        bool *not_reported)
 {
-    const struct { // what compilers put into the section
+    const struct { // the wrappers that compilers put into the section
         uint32_t magic, version;
         const void *image;
         const void *unused;
@@ -194,7 +194,7 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
         const Elf64_Shdr *const s = &elf.sections[i];
         if (strcmp(ts_cuda_code_section(&elf, i), ".hipFatBinSegment") != 0)
             continue;
-        // They lie in memory, where addresses are relocated.
+        // Read from memory, where their addresses are relocated.
         for (uint64_t at = 0; at + sizeof *wrapper <= s->sh_size;
              at += sizeof *wrapper) {
             const uintptr_t where = (uintptr_t)(f->base + s->sh_addr + at);
@@ -218,8 +218,9 @@ static ts__hs_code *ts__hs_file_search(const ts__hs_file *f, const char *name,
 
 /* ==== 3. What was unloaded =============================================== */
 
-// Whether the bundle at an address of a file is the one that code is of. The
-// head of a compressed one has a hash of all that is in it.
+// Returns whether the bundle at its address in a file is still the one that the
+// code came from. The header of a compressed one contains a hash of its
+// contents.
 static bool ts__hs_is_same(const ts__hs_code *c, const ts__hs_file *f)
 {
     const uint64_t left = ts__hs_file_left(f, (uintptr_t)c->from);
@@ -236,7 +237,8 @@ static bool ts__hs_is_same(const ts__hs_code *c, const ts__hs_file *f)
            size >= c->size && !memcmp(code, c->bytes, (size_t)c->size);
 }
 
-// Under the lock of dl_iterate_phdr no file goes while it is read.
+// Holds the lock of dl_iterate_phdr, so that no file is unloaded while it is
+// read.
 static int ts__hs_retained_take(struct dl_phdr_info *info, size_t size,
                                 void *user)
 {
@@ -259,8 +261,8 @@ static int ts__hs_unloads_take(struct dl_phdr_info *info, size_t size,
     return 1;
 }
 
-// Where a file was unloaded another one may lie now: functions are asked for
-// again. Code is only taken again where other code lies now.
+// After a file was unloaded, another one may be at its addresses, so functions
+// are looked up again. Code is replaced only where other code is loaded now.
 static void ts__hs_functions_check(void)
 {
     unsigned long long unloads = 0;

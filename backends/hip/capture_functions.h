@@ -43,7 +43,7 @@ static ts__hs_function *ts__hs_function_find(const void *handle, bool of_host,
     return found;
 }
 
-// One that is known is another one from now on: the handle was given again.
+// Adds a function, or replaces it if its handle was reused.
 static ts__hs_function *ts__hs_function_put(const ts__hs_function *function,
                                             const char *name)
 {
@@ -73,7 +73,7 @@ static ts__hs_function *ts__hs_function_put(const ts__hs_function *function,
     ts__hs_function whole = *function;
     whole.name = copy;
     pthread_mutex_lock(&ts__hs.lock);
-    *f = whole; // the old name is not freed: another thread may use it
+    *f = whole; // the old name is not freed, because another thread may use it
     pthread_mutex_unlock(&ts__hs.lock);
     return f;
 }
@@ -86,7 +86,7 @@ static bool ts__hs_query_name(ts__cs_job *job)
     return job->name != NULL;
 }
 
-// The kernel of that name that a function of the host launches.
+// Finds the kernel of that name that a host function launches.
 static ts__hs_function *ts__hs_of_file(void *handle, const char *name,
                                        uint32_t device)
 {
@@ -99,7 +99,8 @@ static ts__hs_function *ts__hs_of_file(void *handle, const char *name,
     return ts__hs_function_put(&f, name);
 }
 
-// A function of a module, or of the host. On the thread that calls HIP.
+// Returns the function of a module or of the host. Runs on the thread that
+// calls HIP.
 static ts__hs_function *ts__hs_function_at(void *handle, uint32_t device)
 {
     ts__hs_function *f = handle ? ts__hs_function_find(handle, false, 0) : NULL;
@@ -111,7 +112,7 @@ static ts__hs_function *ts__hs_function_at(void *handle, uint32_t device)
     return name && *name ? ts__hs_of_file(handle, name, device) : f;
 }
 
-// Once in a session, on a thread of the program's.
+// Looks the function up once per session, on a thread of the program.
 static ts__hs_function *ts__hs_function_current(ts__hs_function *f)
 {
     const uint32_t session = TS__LOAD(&ts__cs.on);
@@ -127,7 +128,7 @@ static ts__hs_function *ts__hs_function_current(ts__hs_function *f)
     return f;
 }
 
-// The kernel that a function of the host launches: HIP knows its name.
+// Finds the kernel that a host function launches; HIP returns its name.
 static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
                                        void *stream)
 {
@@ -148,7 +149,7 @@ static ts__hs_function *ts__hs_of_host(const ts__cs_call *c, void *handle,
     return ts__hs_function_current(ts__hs_of_file(handle, job.name, device));
 }
 
-// The function of a launch; NULL: unknown.
+// Returns the function of a launch; NULL: unknown.
 static ts__hs_function *ts__hs_function_of(const ts__cs_call *c)
 {
     const bool how = c->rule->kind == TS__CS_LAUNCH_HOW;

@@ -54,25 +54,27 @@
 /* ==== 1. Nodes whose calls were seen ===================================== */
 
 typedef struct ts__hs_seen {
-    uint64_t node;         // in order of it
-    uint64_t graph;        // that it is in
-    bool recorded, unlike; // recorded: not over yet; unlike: HIP's answer about
-                           // it is not all
-    ts__cuda_box box;      // of a copy
+    uint64_t node;  // sorted by node
+    uint64_t graph; // the graph that contains it
+    // recorded: its recording has not ended; unlike: HIP describes the node
+    // incompletely.
+    bool recorded, unlike;
+    ts__cuda_box box; // for copies
 } ts__hs_seen;
 
 static struct {
     pthread_mutex_t lock;
     ts__hs_seen *nodes;
     size_t count, capacity;
-    // Functions of kernels, and where memsets begin, that were recorded by
-    // calls that HIP describes incompletely.
+    // Kernel functions and memset destinations that were recorded by calls
+    // which HIP describes incompletely.
     uint64_t *not_reported;
     size_t unreported_count, unreported_capacity;
-    bool all_unreported; // there was no memory for one
+    // An entry was lost for lack of memory, so all count as such.
+    bool all_unreported;
 } ts__hs_nodes = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-// Under the lock; NULL: it was not seen.
+// Returns NULL if the node's call was not seen. The caller holds the lock.
 static ts__hs_seen *ts__hs_seen_of(uint64_t node)
 {
     const size_t after =
@@ -91,8 +93,8 @@ static bool ts__hs_seen_get(const void *node, ts__hs_seen *seen)
     return s != NULL;
 }
 
-// Two calls have the same last node only if one of them added none: which one
-// is unknown.
+// Two calls with the same last node: one of them added none, and it is unknown
+// which.
 static bool ts__hs_seen_twice(const ts__hs_seen *known, const ts__hs_seen *seen)
 {
     return known->recorded && seen->recorded && known->graph == seen->graph;
@@ -121,7 +123,7 @@ static void ts__hs_seen_put(const ts__hs_seen *seen)
     pthread_mutex_unlock(&ts__hs_nodes.lock);
 }
 
-// HIP describes copies of its node incompletely, too.
+// HIP also describes copies of this node incompletely.
 static void ts__hs_unreported_put(uint64_t object)
 {
     bool known = false;
@@ -152,8 +154,8 @@ static bool ts__hs_is_unreported(const void *object)
     return is;
 }
 
-// Forgets a node, or those of a graph, or those that are being recorded (each:
-// 0 is none): what comes to lie at these addresses is another one.
+// Forgets a node, the nodes of a graph, or those being recorded (0, 0, false:
+// none of these), because their addresses may be reused.
 static void ts__hs_seen_gone(uint64_t node, uint64_t graph, bool recorded)
 {
     size_t kept = 0;
@@ -168,7 +170,7 @@ static void ts__hs_seen_gone(uint64_t node, uint64_t graph, bool recorded)
     pthread_mutex_unlock(&ts__hs_nodes.lock);
 }
 
-// The recording of a graph is over.
+// The recording of a graph has ended.
 static void ts__hs_seen_done(uint64_t graph)
 {
     pthread_mutex_lock(&ts__hs_nodes.lock);
@@ -188,12 +190,12 @@ static struct {
                     size_t *);
 } ts__hs_graph_call;
 
-// From 12 on HIP counts otherwise.
+// HIP numbers node types from 12 on differently from CUDA.
 static int ts__hs_node_type(void *node, int *type)
 {
     const int result = ts__hs_graph_call.type(node, type);
     if (*type == 12 || *type == 13)
-        *type = TS__CUDA_NODE_COPY; // from a symbol, to one
+        *type = TS__CUDA_NODE_COPY; // copy from or to a symbol
     else if (*type > 13)
         *type = TS__CUDA_NODE_MEMOP;
     return result;
@@ -235,7 +237,7 @@ static int ts__hs_node_copy(void *node, ts__cuda_box *box)
     return 0;
 }
 
-// The others do not change what comes of it.
+// Other attributes have no effect on the result.
 static int ts__hs_node_attribute(void *node, int id, void *value)
 {
     return id == TS_CUDA_LAUNCH_COOPERATIVE
@@ -243,7 +245,7 @@ static int ts__hs_node_attribute(void *node, int id, void *value)
                : 1;
 }
 
-// What `module` stands for is the function, which knows its code.
+// The function itself serves as the `module`, because it has its code.
 static int ts__hs_function_query(void **module, void *handle)
 {
     *module = ts__hs_function_at(handle, ts__hs_call.device);
@@ -294,7 +296,7 @@ static ts_reason ts__hs_node_arguments(ts__cs_node *n,
     ts_capture_op op;
     const ts__hs_function *const f = (const ts__hs_function *)job->module;
     ts__hs_code *const code = f ? f->code : NULL;
-    (void)answered; // HIP reports no parameters
+    (void)answered; // HIP does not report the parameters
     memset(&op, 0, sizeof op);
     n->object = code;
     if (!code) return TS_REASON_IMAGE_MISSING;
@@ -344,7 +346,8 @@ static bool ts__hs_query_recorded(ts__cs_job *job)
     return true;
 }
 
-// The box of a copy, as a call gives it; false: it is no copy.
+// Gets the box of a copy from the arguments of a call. Returns false if it is
+// no copy.
 static bool ts__hs_box_of(const ts__cs_call *c, ts__cuda_box *box)
 {
     const ts__cs_kind kind = (ts__cs_kind)c->rule->kind;
@@ -366,9 +369,9 @@ static bool ts__hs_is_nothing(const ts__cuda_box *box)
     return !box->width || !box->height || !box->depth;
 }
 
-// What a call has added to the graph that its stream is recorded into, where
-// HIP would not say it. A copy of nothing adds nothing: the last node is
-// another call's.
+// Notes the node that a call added to the graph its stream is recorded into, if
+// HIP would not describe it. A copy of 0 bytes adds no node; the last node is
+// then another call's.
 static void ts__hs_recorded(const ts__cs_call *c)
 {
     const bool how = c->rule->kind == TS__CS_LAUNCH_HOW;
@@ -380,7 +383,7 @@ static void ts__hs_recorded(const ts__cs_call *c)
     seen.recorded = true;
     seen.unlike = !ts__hs_box_of(c, &seen.box);
     if (!TS__LOAD(&ts__cs.recording)) return;
-    // It may be unknown whether it is this stream that is recorded.
+    // It may be unknown whether this stream is the one being recorded.
     if (seen.unlike) ts__hs_unreported_put(ts__cs_argument(c, how ? 8 : 0));
     if (!seen.unlike && ts__hs_is_nothing(&seen.box)) return;
     if (!ts__cs_stream_here(c, &stream) || (uintptr_t)stream <= 2) return;
@@ -396,7 +399,7 @@ static void ts__hs_recorded(const ts__cs_call *c)
     ts__hs_seen_put(&seen);
 }
 
-// A node that was made by hand, or is changed: arguments from `at` on.
+// A copy node was added or changed explicitly; its arguments begin at `at`.
 static void ts__hs_node_made(const ts__cs_call *c, const ts__cuda_box *box)
 {
     ts__hs_seen seen;
@@ -410,14 +413,15 @@ static void ts__hs_node_made(const ts__cs_call *c, const ts__cuda_box *box)
     ts__hs_seen_put(&seen);
 }
 
-// A call has returned, whatever came of it.
+// Handles a call that has returned, successfully or not.
 static void ts__hs_graph_returned(const ts__cs_call *c, const ts__hs_rule *rule,
                                   const ts__cuda_box *box)
 {
     const uint8_t kind = c->rule->kind;
     const bool ends = kind == TS__CS_RECORDED;
     if (ends && c->result)
-        ts__hs_seen_gone(0, 0, true); // with its graph; others are declined
+        // With its graph; other nodes are declined.
+        ts__hs_seen_gone(0, 0, true);
     else if (ends)
         ts__hs_seen_done(ts__cs_pointed(c, 8));
     else if (c->result)
@@ -426,7 +430,7 @@ static void ts__hs_graph_returned(const ts__cs_call *c, const ts__hs_rule *rule,
         ts__hs_node_made(c, box);
     else if (kind == TS__CS_COPY || kind == TS__CS_COPY_BOX ||
              kind == TS__CS_LAUNCH_COOPERATIVE || kind == TS__CS_LAUNCH_HOW ||
-             rule->how == TS__HS_CUBE) // a node does not say how deep it is
+             rule->how == TS__HS_CUBE) // a node's description lacks the depth
         ts__hs_recorded(c);
 }
 

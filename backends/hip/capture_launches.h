@@ -31,7 +31,7 @@
 
 /* ==== 1. Launches ======================================================== */
 
-// base: where they begin in the operation's.
+// base: offset of these arguments in the operation's.
 static void ts__hs_parameters(ts_capture_op *op, const ts__amd_kernel *k,
                               const uint8_t *args, uint32_t base)
 {
@@ -113,7 +113,7 @@ static void ts__hs_module(const ts__cs_call *c, const void *image,
     memset(&about, 0, sizeof about);
     about.device = ts__hs_device_of(c->context);
     about.module = module;
-    ts__hs_module_gone(module); // one that had the handle
+    ts__hs_module_gone(module); // an earlier module with the same handle
     ts__hs_code_add(image, size, &about);
 }
 
@@ -152,11 +152,11 @@ static void ts__hs_function_got(const ts__cs_call *c)
     ts__hs_function_put(&f, name);
 }
 
-// A call without a counterpart in CUDA's driver has returned successfully.
+// Handles a successful call that has no counterpart in CUDA's driver.
 static void ts__hs_call_completed(const ts__cs_call *c)
 {
     switch (c->rule->kind) {
-    case TS__HS_MODULE: // its size is unknown
+    case TS__HS_MODULE: // the size is unknown
         ts__hs_module(c, (const void *)(uintptr_t)ts__cs_argument(c, 8),
                       UINT64_MAX / 2);
         break;

@@ -45,7 +45,8 @@ static bool ts__hs_query_symbol(ts__cs_job *job)
            ts__hs_call.symbol(&job->address, job->object) == 0;
 }
 
-// Where the host's variable of the same name lies, by which HIP knows it.
+// Returns the address of the host variable of the same name, by which HIP
+// identifies the variable.
 static uint64_t ts__hs_shadow(const ts_cuda_code *file, uint64_t base,
                               const char *name)
 {
@@ -82,7 +83,8 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
         if (!job.object ||
             !ts__cs_request(&ts__cs.driver, &job, ts__cs.reads_until_ns))
             continue;
-        ts_capture_free(&ts__cs.memory, job.address); // of code that went
+        // A variable of unloaded code.
+        ts_capture_free(&ts__cs.memory, job.address);
         ts_capture_global(&ts__cs.memory, job.address, job.size, c->device,
                           code->image, i);
     }
@@ -91,7 +93,8 @@ static void ts__hs_variables(const ts__cs_call *c, const ts__hs_code *code)
 
 /* ==== 2. Variables that go =============================================== */
 
-// Where its variables lay something else may lie. Under `memory_lock`.
+// Removes the variables of code whose addresses may be reused. The caller holds
+// `memory_lock`.
 static void ts__hs_variables_go(const ts__hs_code *code)
 {
     for (size_t i = ts__cs.memory.count; code->image && i--;)
@@ -99,7 +102,7 @@ static void ts__hs_variables_go(const ts__hs_code *code)
             ts_capture_free(&ts__cs.memory, ts__cs.memory.ranges[i].address);
 }
 
-// Those of files that were unloaded. Under `memory_lock`.
+// Removes the variables of unloaded files. The caller holds `memory_lock`.
 static void ts__hs_files_go(void)
 {
     pthread_mutex_lock(&ts__hs.lock);
@@ -112,7 +115,7 @@ static void ts__hs_files_go(void)
     pthread_mutex_unlock(&ts__hs.lock);
 }
 
-// A device was reset: the addresses of variables on it are queried again.
+// After a device reset the addresses of its variables are queried again.
 static void ts__hs_device_left(uint32_t device)
 {
     pthread_mutex_lock(&ts__cs.memory_lock);
@@ -129,7 +132,7 @@ static void ts__hs_device_left(uint32_t device)
 
 /* ==== 3. Images ========================================================== */
 
-// Once in a capture: the bytes, and where the variables lie.
+// Stores the code's bytes and adds its variables, once per capture.
 static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
 {
     char name[300];
@@ -152,8 +155,8 @@ static uint32_t ts__hs_image(const ts__cs_call *c, ts__hs_code *code)
 
 /* ==== 4. Symbols of the host ============================================= */
 
-// The device's variable of the name that the host's has, as if it were a
-// function of the host.
+// Returns the device variable for a host variable, as if it were a host
+// function.
 static ts__hs_function *ts__hs_variable_of(const void *symbol, uint32_t device)
 {
     ts_cuda_code host;
@@ -174,8 +177,8 @@ static ts__hs_function *ts__hs_variable_of(const void *symbol, uint32_t device)
     return known;
 }
 
-// Where a variable that the host knows by a symbol lies on a call's device. It
-// is known as memory from now on. 0: it was not found.
+// Returns the address, on a call's device, of the variable that the host
+// identifies by a symbol, and adds it to the captures' memory. 0: not found.
 static uint64_t ts__hs_symbol_at(const ts__cs_call *c, const void *symbol)
 {
     const uint32_t device = ts__hs_device_of(c->context);

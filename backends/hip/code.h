@@ -30,12 +30,12 @@
 
 /* ==== 1. MessagePack ===================================================== */
 
-typedef struct ts__mp { // where reading goes on
+typedef struct ts__mp { // reading position
     const uint8_t *at, *end;
 } ts__mp;
 
 typedef enum ts__mp_kind {
-    TS__MP_OTHER, // is skipped and never looked into
+    TS__MP_OTHER, // skipped, never read
     TS__MP_NUMBER,
     TS__MP_TEXT,
     TS__MP_LIST,
@@ -44,11 +44,11 @@ typedef enum ts__mp_kind {
 
 typedef struct ts__mp_item {
     ts__mp_kind kind;
-    uint64_t value;   // a number, the size of a text, a count
-    const char *text; // not terminated
+    uint64_t value;   // a number, the length of a text, or a count
+    const char *text; // not zero-terminated
 } ts__mp_item;
 
-// The next `size` bytes as a number, highest first. False: they are not there.
+// Reads `size` bytes as a big-endian number. Returns false if they are missing.
 static inline bool ts__mp_number(ts__mp *p, uint32_t size, uint64_t *value)
 {
     *value = 0;
@@ -67,12 +67,13 @@ static inline bool ts__mp_bytes(ts__mp *p, ts__mp_item *item, uint64_t size)
     return true;
 }
 
-// What follows the first byte of an item from 0xC0 on.
+// Reads what follows the first byte of an item if that is 0xC0 or more.
 static inline bool ts__mp_long(ts__mp *p, ts__mp_item *item, uint8_t head)
 {
     uint64_t size = 0;
-    if (head >= 0xE0 || head < 0xC4) return true; // below 0, nil, truth
-    if (head <= 0xC9)                             // bytes, types of their own
+    // Negative integer, nil, boolean.
+    if (head >= 0xE0 || head < 0xC4) return true;
+    if (head <= 0xC9) // binary and extension types
         return ts__mp_number(p, 1u << (head - 0xC4) % 3, &size) &&
                ts__mp_bytes(p, item, size + (head > 0xC6));
     if (head <= 0xCB) return ts__mp_bytes(p, item, head == 0xCA ? 4 : 8);
@@ -91,7 +92,8 @@ static inline bool ts__mp_long(ts__mp *p, ts__mp_item *item, uint8_t head)
     return ts__mp_number(p, head & 1 ? 4 : 2, &item->value);
 }
 
-// An item; of a list or map what is in it comes next. False: it is cut short.
+// Reads an item; the elements of a list or map follow. Returns false if it is
+// truncated.
 static inline bool ts__mp_next(ts__mp *p, ts__mp_item *item)
 {
     if (p->at >= p->end) return false;
@@ -112,7 +114,7 @@ static inline bool ts__mp_next(ts__mp *p, ts__mp_item *item)
     return true;
 }
 
-// Goes behind an item and all that is in it. In time of what it passes.
+// Skips an item and everything in it, in time proportional to its size.
 static inline bool ts__mp_skip(ts__mp *p)
 {
     ts__mp_item item;
@@ -130,7 +132,7 @@ static inline bool ts__mp_is(const ts__mp_item *item, const char *text)
            !memcmp(item->text, text, (size_t)item->value);
 }
 
-// The value of a key of the map that begins at `p`.
+// Finds the value of a key in the map that begins at `p`.
 static inline bool ts__mp_find(ts__mp p, const char *key, ts__mp *value)
 {
     ts__mp_item item;
@@ -141,7 +143,7 @@ static inline bool ts__mp_find(ts__mp p, const char *key, ts__mp *value)
             *value = p;
             return true;
         }
-        // A key that is a list or a map is none that is needed.
+        // A key that is a list or map is not supported.
         if (item.kind >= TS__MP_LIST || !ts__mp_skip(&p)) return false;
     }
     return false;
@@ -170,7 +172,7 @@ static inline uint64_t ts__amd_aligned(uint64_t size)
     return (size + 3) & ~UINT64_C(3);
 }
 
-// The metadata in the notes of a segment.
+// Finds the metadata in the notes of a segment.
 static inline bool ts__amd_notes(const uint8_t *at, uint64_t left,
                                  ts__mp *metadata)
 {
@@ -182,7 +184,7 @@ static inline bool ts__amd_notes(const uint8_t *at, uint64_t left,
         const uint64_t size = ts__amd_aligned(n.n_descsz);
         at += sizeof n;
         left -= sizeof n;
-        // The last one need not be filled up.
+        // The last note may lack its padding.
         if (name > left || n.n_descsz > left - name) return false;
         if (n.n_type == METADATA && n.n_namesz == 7 &&
             !memcmp(at, "AMDGPU", 7)) {
@@ -219,8 +221,9 @@ static inline bool ts__amd_metadata(const void *bytes, uint64_t size,
     return false;
 }
 
-// The arguments that a program passes, not those that the runtime adds. False:
-// it takes what is no bytes (images, queues), or the record makes no sense.
+// Adds an argument that the program passes, not one that the runtime adds.
+// Returns false if it is not plain bytes (image, queue) or the record is
+// invalid.
 static inline bool ts__amd_argument(ts__amd_kernel *k, ts__mp argument)
 {
     ts__mp_item kind, offset, size;
@@ -240,7 +243,7 @@ static inline bool ts__amd_argument(ts__amd_kernel *k, ts__mp argument)
     return true;
 }
 
-// The kernel of that name in a list of them.
+// Finds the kernel of that name in a list of kernels.
 static inline bool ts__amd_kernel_at(ts__mp metadata, const char *name,
                                      ts__mp *kernel)
 {
@@ -267,7 +270,8 @@ static inline bool ts__amd_has_kernel(const void *bytes, uint64_t size,
            ts__amd_kernel_at(metadata, name, &kernel);
 }
 
-// How the arguments of a kernel lie. False: the code does not say.
+// Reads the layout of a kernel's arguments. Returns false if the code does not
+// contain it.
 static inline bool ts__amd_kernel_read(ts__amd_kernel *k, const void *bytes,
                                        uint64_t size, const char *name)
 {
@@ -277,7 +281,8 @@ static inline bool ts__amd_kernel_read(ts__amd_kernel *k, const void *bytes,
     if (!ts__amd_metadata(bytes, size, &p) ||
         !ts__amd_kernel_at(p, name, &kernel))
         return false;
-    if (!ts__mp_find(kernel, ".args", &p)) return true; // it has none
+    // The kernel has no arguments.
+    if (!ts__mp_find(kernel, ".args", &p)) return true;
     if (!ts__mp_next(&p, &list) || list.kind != TS__MP_LIST) return false;
     for (uint64_t i = 0; i < list.value; i++)
         if (!ts__amd_argument(k, p) || !ts__mp_skip(&p)) return false;
@@ -286,8 +291,9 @@ static inline bool ts__amd_kernel_read(ts__amd_kernel *k, const void *bytes,
 
 /* ==== 3. Bundles ========================================================= */
 
-// Whether a name as hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack- is of a
-// device of this architecture (gfx90a), with whatever features.
+// Returns whether a target such as
+// hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack- is for this architecture
+// (gfx90a), with any features.
 static inline bool ts__amd_target_is(const char *name, uint64_t size,
                                      const char *architecture)
 {
@@ -300,12 +306,10 @@ static inline bool ts__amd_target_is(const char *name, uint64_t size,
            !memcmp(name + end - requested, architecture, requested);
 }
 
-/*
-    The code object for an architecture in what a program holds, of at most
-    `size` bytes: a bundle, or a code object itself. False: there is none, or
-    more than one, of which the features of the device choose; or the bundle is
-    compressed (hip/bundle.h).
-*/
+// Finds the code object for an architecture in at most `size` bytes, which are
+// a bundle or a code object. Returns false if there is none, if there are
+// several that differ in the features of the device, or if the bundle is
+// compressed (hip/bundle.h).
 static inline bool ts__amd_code_pick(const void *bytes, uint64_t size,
                                      const char *architecture,
                                      const uint8_t **code, uint64_t *code_size)
@@ -323,7 +327,7 @@ static inline bool ts__amd_code_pick(const void *bytes, uint64_t size,
     memcpy(&count, from + MAGIC, sizeof count);
     for (; count; count--) {
         if (size - at < ENTRY) return false;
-        memcpy(entry, from + at, ENTRY); // offset, size, size of the name
+        memcpy(entry, from + at, ENTRY); // offset, size, length of the name
         at += ENTRY;
         if (entry[2] > size - at) return false;
         const bool ours =

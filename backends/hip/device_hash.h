@@ -39,15 +39,14 @@ typedef struct ts__hs_compiler {
     int (*destroy)(void **program);
 } ts__hs_compiler;
 
-// What was compiled last. Used by the thread that calls HIP alone.
+// The last compiled kernel. Only the thread that calls HIP uses it.
 static struct {
     char architecture[64];
     char *code;
     size_t size;
 } ts__hs_hash;
 
-// Of the runtime's version and from its folder, else from wherever there is
-// one.
+// Opens hiprtc of the runtime's version from its folder, else any other.
 static void *ts__hs_compiler_open(void)
 {
     char name[4200];
@@ -80,7 +79,7 @@ static bool ts__hs_compiler_find(ts__hs_compiler *c)
     return c->create && c->compile && c->size && c->code && c->destroy;
 }
 
-// Leaves it in ts__hs_hash.
+// Compiles the text; the result is in ts__hs_hash.
 static bool ts__hs_compile(const ts__hs_compiler *c, const char *text,
                            const char *architecture)
 {
@@ -123,7 +122,7 @@ static bool ts__hs_hash_make(ts__cs_own *own, const char *architecture)
     return done;
 }
 
-// See ts__cs_vendor.
+// Implements `hash_code` of ts__cs_vendor.
 static char *ts__hs_hash_code(ts__cs_own *own)
 {
     const char *const architecture =

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-typedef struct ts__hip_facts { // 0, NULL: unknown
+typedef struct ts__hip_facts { // 0 or NULL: unknown
     const char *name, *architecture;
     uint64_t memory_bytes;
     uint32_t multiprocessors, warp_size, shared_bytes, clock_mhz;
@@ -24,7 +24,8 @@ static void ts__hip_fact(uint32_t track, const char *key, uint64_t value)
     if (value) ts_metadata_int(track, key, (int64_t)value);
 }
 
-// The index of a device, which is defined if it is new. With the lock.
+// Returns the index of a device and defines it if it is new. The caller holds
+// the lock.
 static uint32_t ts__hip_device_add(uint64_t id, const ts__hip_facts *facts)
 {
     uint32_t i = 0;
@@ -55,7 +56,7 @@ static uint32_t ts__hip_device_add(uint64_t id, const ts__hip_facts *facts)
     return i;
 }
 
-// The track of the device that a program knows by its index.
+// Returns the track of the device with this index in the program.
 static uint32_t ts__hip_device_track(uint32_t index)
 {
     static const ts__hip_facts unknown;
@@ -64,7 +65,8 @@ static uint32_t ts__hip_device_track(uint32_t index)
     if (index < __atomic_load_n(&ts__hip.device_count, __ATOMIC_ACQUIRE))
         return ts__hip.devices[index].track;
     pthread_mutex_lock(&ts__hip.lock);
-    while (ts__hip.device_count <= index) // by an id that no device has
+    // Defined with an id that no device has.
+    while (ts__hip.device_count <= index)
         ts__hip_device_add(UINT64_MAX - ts__hip.device_count, &unknown);
     const uint32_t track = ts__hip.devices[index].track;
     pthread_mutex_unlock(&ts__hip.lock);

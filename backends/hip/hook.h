@@ -34,31 +34,33 @@
 
 static struct {
     const char *(*api_name)(uint32_t);
-    // since 5.3
+    // Since HIP 5.3.
     void (*register_tracer)(int (*)(int, uint32_t, void *));
-    // before
+    // Before HIP 5.3.
     void (*init_activity)(void *, void *, void *);
     bool (*enable_activity)(uint32_t, bool);
     int (*register_activity)(uint32_t, void *, void *);
     int (*remove_activity)(uint32_t);
     int (*register_api)(uint32_t, void *, void *);
     int (*remove_api)(uint32_t);
-    size_t data_size;     // of hip_api_data_t, 0: not known
-    uint64_t correlation; // numbers given
-    ts__notes numbers;    // of operations: the correlation of their calls
+    size_t data_size;     // of hip_api_data_t, 0: unknown
+    uint64_t correlation; // the last number that was assigned
+    // From an operation's number to the correlation of its call.
+    ts__notes numbers;
 } ts__hook;
 
 /* ==== 1. One function for all ============================================ */
 
 /*
-    It is asked whether a call is to be reported, with room for
+    The runtime calls this function to learn whether a call is reported, and
+    passes room for
 
         hip_api_data_t | time | word | enter function | exit function
 
-    Where the functions lie depends on the size of the first part, which grew:
-    it is known for the versions that have so many functions. For others calls
-    are refused, and operations have no launch.
-    Source: hip/amd_detail/hip_prof_str.h of HIP 5.5 to 6.2.
+    The place of the functions depends on the size of the first part, which
+    grew. It is known for the versions with these numbers of functions. For
+    other versions calls are refused, and operations have no launch. Source:
+    hip/amd_detail/hip_prof_str.h of HIP 5.5 to 6.2.
 */
 static const struct {
     uint16_t functions, size;
@@ -89,7 +91,7 @@ static void ts__hook_prepare(char *data)
     memcpy(data + ts__hook.data_size + 16, functions, sizeof functions);
 }
 
-// Returns 0: yes, it is wanted.
+// Returns 0 if the event is requested.
 static int ts__hook_on_event(int domain, uint32_t op, void *data)
 {
     if (!ts__hip_listens()) return -1;
@@ -123,16 +125,16 @@ static void ts__hook_new_start(uint32_t functions)
 /* ==== 2. Callbacks ======================================================= */
 
 /*
-    A call: the activity callback gives the place for its data, then the API
+    For a call, the activity callback returns the place for its data, the API
     callback is called at the begin and at the end, then the activity callback
-    again, with its argument. An operation: its number is reported on the
-    thread that launches it, later a record comes with that number.
-    Source: hip_prof_api.h of hipamd 5.2.3, roctracer 5.2.3.
+    again with its argument. For an operation, its number is reported on the
+    launching thread, and a record with that number comes later. Source:
+    hip_prof_api.h of hipamd 5.2.3, roctracer 5.2.3.
 */
 enum { TS__HOOK_DATA = 2048, TS__HOOK_DEPTH = 4 };
-#define TS__HOOK_NUMBER (UINT64_C(1) << 63) // that no call is known by
+#define TS__HOOK_NUMBER (UINT64_C(1) << 63) // set in no correlation
 
-typedef struct ts__hook_stack { // of a thread
+typedef struct ts__hook_stack { // the calls of a thread
     uint32_t depth;
     _Alignas(16) char data[TS__HOOK_DEPTH][TS__HOOK_DATA];
 } ts__hook_stack;
@@ -147,7 +149,7 @@ static void *ts__hook_on_activity(uint32_t number, void *record,
     if (me && !me->data) me->data = calloc(1, sizeof(ts__hook_stack));
     ts__hook_stack *const stack = me ? (ts__hook_stack *)me->data : NULL;
     if (!stack) return NULL;
-    if (argument) { // the end
+    if (argument) { // the call has returned
         if (stack->depth) stack->depth--;
         return NULL;
     }
@@ -168,7 +170,7 @@ static void ts__hook_on_call(uint32_t domain, uint32_t number, const void *data,
     ts__activity_call(number, (const char *)data);
 }
 
-// The operation that this thread launches will be reported under that number.
+// The operation that this thread launches will be reported with this number.
 static void ts__hook_on_number(uint64_t number)
 {
     const ts__hip_thread *const me = ts__hip_me;
@@ -266,7 +268,7 @@ static bool ts__hook_start(char *why, size_t room)
     return true;
 }
 
-// It hands everything over at once.
+// Nothing to do, because records are delivered at once.
 static void ts__hook_flush(void)
 {
 }

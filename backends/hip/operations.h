@@ -29,7 +29,7 @@
 
 /* ==== 1. Threads that hand records over ================================== */
 
-// NULL: out of memory.
+// Returns NULL if out of memory.
 static ts__hip_taker *ts__hip_taker_get(void)
 {
     ts__hip_thread *const me = ts__hip_thread_get();
@@ -44,14 +44,14 @@ static void ts__hip_count(uint64_t *all, uint64_t *own)
     *own = 0;
 }
 
-// Some records have been taken. end_ns: of the last one.
+// Counts delivered records. end_ns: end of the last one.
 static void ts__hip_taken(ts__hip_taker *t, uint64_t end_ns)
 {
     ts__hip_count(&ts__hip.kernels, &t->kernels);
     ts__hip_count(&ts__hip.ran, &t->ran);
     ts__hip_count(&ts__hip.without_launch, &t->without_launch);
     ts__hip_count(&ts__hip.before_launch, &t->before_launch);
-    // Records come all the time where they come one by one.
+    // Sampled only once a second, because records may come one by one.
     if (end_ns - TS__LOAD(&ts__hip.clock_ns) >= 1000000000u)
         ts__hip_clock_sample(false);
 }
@@ -75,18 +75,18 @@ static inline uint32_t ts__hip_recent_track(ts__hip_taker *t,
     return r->track;
 }
 
-// Counts operations that begin before their call. tick: of the call.
+// Counts operations that begin before their call. tick: begin of the call.
 static void ts__hip_op_check(ts__hip_taker *t, const ts__hip_record *r,
                              uint64_t tick)
 {
-    enum { NEARLY = 2000 }; // ns: how well the two clocks are known
+    enum { NEARLY = 2000 }; // ns, precision of the relation between both clocks
     ts__line line;
     if (ts__follow_line(&ts__hip.time, &line) &&
         TS__UNLIKELY(ts__line_before(&line, r->start_ns + NEARLY, tick)))
         t->before_launch++;
 }
 
-// The common part. False: nothing is to be recorded.
+// Fills the common fields. Returns false if nothing is to be recorded.
 static bool ts__hip_op_begin(ts__hip_taker *t, ts_gpu_op *op,
                              ts__hip_note *note, const ts__hip_record *r)
 {
@@ -127,11 +127,11 @@ static void ts__hip_op_end(const ts_gpu_op *op)
 
 /* ==== 3. Copies and memsets ============================================== */
 
-// size: 0 is as the call says.
+// size: 0 means the size in the call.
 static void ts__hip_fill_copy(ts_gpu_op *op, const ts__hip_note *note,
                               uint64_t size)
 {
-    // hipMemcpyKind: 0 h2h, 1 h2d, 2 d2h, 3 d2d, 4 by the addresses
+    // hipMemcpyKind: 0 h2h, 1 h2d, 2 d2h, 3 d2d, 4 default
     static const uint8_t types[] = { 4, 1, 2, 3, 0 };
     memset(&op->u, 0, sizeof op->u);
     op->kind = TS_EVENT_MEMCPY;
@@ -159,13 +159,13 @@ static void ts__hip_fill_set(ts_gpu_op *op, const ts__hip_note *note,
 
 typedef struct ts__hip_kernel {
     const char *name;
-    uint64_t id;                // of the name, for good; 0: it has none
-    uint32_t grid[3], block[3]; // all 0: as the call says
+    uint64_t id;                // permanent id of the name; 0: none
+    uint32_t grid[3], block[3]; // all 0: as in the call
     bool in_items;              // the grid counts work items
     uint32_t registers, static_shared, dynamic_shared, local;
 } ts__hip_kernel;
 
-// What distinguishes most texts.
+// Returns a cheap hash that differs for most texts.
 static uint64_t ts__hip_text_hint(const char *text)
 {
     uint64_t words[3] = { 0, 0, 0 };
@@ -180,13 +180,13 @@ static uint64_t ts__hip_text_hint(const char *text)
     return (words[0] ^ words[1] << 3 ^ words[2] << 7 ^ words[2] >> 57) + size;
 }
 
-// Groups of a grid that counts work items: the last one may not be full.
+// Converts work items to groups; the last group may not be full.
 static uint32_t ts__hip_groups(uint32_t items, uint32_t block)
 {
     return block ? items / block + (items % block != 0) : items;
 }
 
-// What the call says of a kernel whose record says nothing of it.
+// Takes from the call what the kernel's record lacks.
 static void ts__hip_kernel_fill(ts__hip_kernel *k, const ts__hip_note *note)
 {
     if (k->grid[0] || note->role != TS__HIP_LAUNCH) return;
@@ -212,7 +212,8 @@ static uint32_t ts__hip_launch_define(const ts__hip_kernel *k)
     return ts_gpu_launch_define(&launch);
 }
 
-// By the record, else by the call, else by the text of the name.
+// The key is taken from the record, else from the call, else from the name's
+// text.
 static inline void ts__hip_launch_key(uint64_t key[8], const ts__hip_kernel *k,
                                       const ts__hip_note *note)
 {
@@ -244,17 +245,15 @@ ts__hip_launch_learn(ts__hip_taker *t, uint64_t slot, const uint64_t key[8],
     free(t->names[slot]);
     t->names[slot] = k->id ? NULL : strdup(k->name);
     memcpy(l->key, key, sizeof l->key);
-    // Without its text it cannot be recognised as the same.
+    // Without a copy of its text it cannot be found again.
     l->epoch = k->id || t->names[slot] ? TS__LOAD(&ts__hip.session) : 0;
     ts__launch_read(l, k->name);
     l->launch = l->unrequested ? 0 : ts__hip_launch_define(k);
 }
 
-/*
-    The dictionary's number of a kernel's name and configuration. roctracer
-    puts names into its buffers, where another one may be next time: of those
-    the text is compared.
-*/
+// Returns the dictionary entry of a kernel's name and configuration. roctracer
+// keeps names in buffers that it reuses, so names without an id are compared by
+// text.
 static inline const ts__launch *
 ts__hip_launch_of(ts__hip_taker *t, ts__hip_kernel *k, const ts__hip_note *note)
 {
@@ -268,8 +267,8 @@ ts__hip_launch_of(ts__hip_taker *t, ts__hip_kernel *k, const ts__hip_note *note)
     return l;
 }
 
-// Copies and memsets may be kernels of the runtime: they are recorded as what
-// the program called.
+// Returns whether a kernel is one that the runtime runs for a copy or memset,
+// which are recorded as what the program called.
 static bool ts__hip_is_internal(const char *name, const ts__hip_note *note)
 {
     static const char begins[] = "__amd_rocclr_";
@@ -286,7 +285,7 @@ static void ts__hip_internal_end(ts_gpu_op *op, const ts__hip_note *note)
     ts__hip_op_end(op);
 }
 
-// Completes what is known of the kernel.
+// Completes and writes the kernel.
 static void ts__hip_kernel_end(ts__hip_taker *t, const ts__hip_record *r,
                                ts__hip_kernel *kernel)
 {

@@ -48,8 +48,8 @@
 
 /* ==== 1. The library ===================================================== */
 
-// Its handles are structs of one uint64_t, which are passed as one is.
-typedef struct ts__rp_record { // of a callback, by value
+// The library's handles are structs of one uint64_t, passed like a uint64_t.
+typedef struct ts__rp_record { // record of a callback, by value
     uint64_t words[8];
 } ts__rp_record;
 typedef void (*ts__rp_callback)(ts__rp_record, uint64_t *, void *);
@@ -122,17 +122,17 @@ typedef struct ts__rp_kernel {
 static struct {
     void *handle;
     ts__rp_library call;
-    char why[160]; // it cannot be used
+    char why[160]; // why the library cannot be used
     uint32_t version;
-    bool coming; // it has called us, and will call initialize
-    bool ready;  // contexts are made
+    bool coming; // the library has called configure, and will call initialize
+    bool ready;  // contexts are created
     bool running;
-    bool no_copies; // it refuses to report them
-    uint32_t ended; // its finalizer has run
-    bool own_clock; // its times are not CLOCK_BOOTTIME's
+    bool no_copies; // the library refuses to report copies
+    uint32_t ended; // the library's finalizer has run
+    bool own_clock; // its times are not those of CLOCK_BOOTTIME
     uint64_t context, objects, buffer;
-    int hip, code, stream, dispatch, copy, scratch; // kinds, 0: it has none
-    ts__rp_kernel *pages[TS__RP_PAGES];             // kernels by number
+    int hip, code, stream, dispatch, copy, scratch; // kinds, 0: not supported
+    ts__rp_kernel *pages[TS__RP_PAGES];             // kernels by id
 } ts__rp;
 
 static bool ts__rp_load(bool load)
@@ -151,7 +151,7 @@ static bool ts__rp_load(bool load)
     return !missing;
 }
 
-// The number of a kind by its name, 0: this version has none.
+// Returns the number of a kind by its name, 0: this version lacks it.
 static int ts__rp_kind(int (*name_of)(int, const char **, uint64_t *),
                        const char *requested)
 {
@@ -172,7 +172,7 @@ static bool ts__rp_listens(void)
 
 /* ==== 2. Devices ========================================================= */
 
-// rocprofiler_agent_v0_t: what is read of it.
+// The fields of rocprofiler_agent_v0_t that are read.
 enum {
     TS__RP_AGENT_ID = 8,
     TS__RP_AGENT_TYPE = 16, // 2: GPU
@@ -184,7 +184,7 @@ enum {
     TS__RP_AGENT_BANK_LIST = 224,
     TS__RP_AGENT_NAME = 248,
     TS__RP_AGENT_PRODUCT = 264,
-    TS__RP_AGENT_VISIBLE = 292, // bit 1: to HIP
+    TS__RP_AGENT_VISIBLE = 292, // bit 1: visible to HIP
     TS__RP_AGENT_SIZE = 296,
     TS__RP_BANK_SIZE = 24,
     TS__RP_BANK_BYTES = 16
@@ -200,7 +200,7 @@ static uint64_t ts__rp_memory(const void *agent)
     return bytes;
 }
 
-// In the order in which HIP counts them.
+// Defines the devices in HIP's order.
 static int ts__rp_agents_take(int version, const void **agents, size_t count,
                               void *unused)
 {
@@ -230,7 +230,7 @@ static int ts__rp_agents_take(int version, const void **agents, size_t count,
 
 /* ==== 3. Kernels ========================================================= */
 
-// A copy without the ".kd" of kernel descriptors.
+// Copies a name without the ".kd" suffix of kernel descriptors.
 static char *ts__rp_name_copy(const char *name)
 {
     size_t size = strlen(name);
@@ -241,7 +241,8 @@ static char *ts__rp_name_copy(const char *name)
     return copy;
 }
 
-// They are kept for as long as the process: records come after unloading.
+// Adds a kernel. Kernels are kept until the process ends, because records may
+// come after unloading.
 static void ts__rp_kernel_add(const void *data)
 {
     enum { ID = 8, NAME = 24, SHARED = 48, VECTOR = 60, ACCUMULATOR = 64 };
@@ -283,18 +284,16 @@ static const ts__rp_kernel *ts__rp_kernel_find(uint64_t id)
 
 /* ==== 4. Calls of HIP ==================================================== */
 
-typedef struct ts__rp_event { // what a callback reports
+typedef struct ts__rp_event { // the fields of a callback that are read
     uint64_t correlation;
-    uint32_t kind, operation, phase; // 1 enter, 2 exit
+    uint32_t kind, operation, phase; // phase: 1 enter, 2 exit
     const char *payload;
 } ts__rp_event;
 
-/*
-    rocprofiler_callback_tracing_record_t: context, thread, correlation (two
-    words; three since 1.0), kind, operation, phase, payload. Which of the two
-    it is shows where the kind is: kinds that are asked for are above 4, and
-    in the shorter one the phase lies there, which is at most 2.
-*/
+// rocprofiler_callback_tracing_record_t: context, thread, correlation (two
+// words; three since 1.0), kind, operation, phase, payload. The position of the
+// kind tells the layouts apart: requested kinds are greater than 4, and in the
+// shorter layout the phase, at most 2, is at that place.
 static ts__rp_event ts__rp_event_of(const ts__rp_record *record, int kind)
 {
     const char *at = (const char *)record + 40;
@@ -308,7 +307,7 @@ static ts__rp_event ts__rp_event_of(const ts__rp_record *record, int kind)
     return e;
 }
 
-// The result lies at the end of the payload, whose size its first word says.
+// The result is at the end of the payload, whose size is its first word.
 static uint64_t ts__rp_result_of(const char *payload)
 {
     const uint64_t size = ts__read64(payload, 0);
@@ -322,7 +321,7 @@ static void ts__rp_on_call(ts__rp_record record, uint64_t *user, void *data)
     const ts__rp_event e = ts__rp_event_of(&record, ts__rp.hip);
     if (!e.payload || ts__hip.dead) return;
     const bool keeps = ts__cs_is_on();
-    if (keeps && ts__cs_mine) { // captures ask HIP
+    if (keeps && ts__cs_mine) { // a query of a capture
         if (e.phase == 1) ts__hs_own(e.correlation);
     } else if (e.phase == 1 && ts__rp_listens()) {
         if (keeps) ts__hs_enter(e.operation, e.correlation, e.payload + 8);
@@ -335,7 +334,7 @@ static void ts__rp_on_call(ts__rp_record record, uint64_t *user, void *data)
     }
 }
 
-// Which stream what follows on this thread belongs to.
+// Sets the stream of the following calls on this thread.
 static void ts__rp_on_stream(ts__rp_record record, uint64_t *user, void *data)
 {
     enum { SET = 3, VALUE = 16 };
@@ -427,19 +426,19 @@ static void ts__rp_copy(ts__hip_taker *t, const char *r)
     ts__hip_op_end(&op);
 }
 
-// Where records of scratch memory have what is read of them. Source:
-// rocprofiler-sdk/buffer_tracing.h of 0.5.0 and of 1.0.0.
+// Offsets in records of scratch memory. Source:
+// rocprofiler-sdk/buffer_tracing.h of 0.5.0 and 1.0.0.
 typedef struct ts__rp_scratch_layout {
-    uint16_t all; // bytes
+    uint16_t all; // size of the record in bytes
     uint16_t correlation, agent, queue, start, end;
-    uint16_t bytes; // that the queue got (0: it does not say)
+    uint16_t bytes; // offset of the allocated size (0: not reported)
 } ts__rp_scratch_layout;
 static const ts__rp_scratch_layout ts__rp_scratch_layouts[] = {
     { 96, 16, 40, 48, 64, 72, 88 },
     { 72, 56, 16, 24, 40, 48, 0 },
 };
 
-// Memory that a queue gets for registers that do not fit.
+// Records memory that a queue gets for register spills.
 static void ts__rp_scratch(ts__hip_taker *t, const char *r)
 {
     enum { OPERATION = 12, ALLOC = 1 };
@@ -469,7 +468,7 @@ static void ts__rp_scratch(ts__hip_taker *t, const char *r)
     op.track = ts__hip_recent_track(t, &place);
     memset(&op.u, 0, sizeof op.u);
     op.u.memory.pool = ts_name_define("scratch");
-    op.u.memory.address = record.queue; // a queue has one
+    op.u.memory.address = record.queue; // each queue has one
     if (more && at->bytes) op.u.memory.size = ts__read64(r, at->bytes);
     ts__hip_op_end(&op);
 }
@@ -549,8 +548,8 @@ static void ts__rp_find_kinds(void)
     ts__rp.scratch = ts__rp_kind(call->buffer_kind_name, "SCRATCH_MEMORY");
 }
 
-// Code objects have a context that is always on: a session may start after
-// the code was loaded.
+// Code objects are reported in a context that is always on, because code may be
+// loaded before a session starts.
 static const char *ts__rp_request(void)
 {
     const ts__rp_library *const call = &ts__rp.call;
@@ -576,7 +575,7 @@ static const char *ts__rp_request(void)
     if (call->buffer_service(ts__rp.context, ts__rp.dispatch, NULL, 0,
                              ts__rp.buffer) != 0)
         return "it gives no kernels";
-    // The rest is less: what is refused is missing in the trace.
+    // The other services are optional; if one is refused, the trace lacks it.
     if (ts__rp.stream)
         call->callback_service(ts__rp.context, ts__rp.stream, NULL, 0,
                                ts__rp_on_stream, NULL);
@@ -602,7 +601,7 @@ static void ts__rp_fetch(void)
     ts__rp.call.flush_buffer(ts__rp.buffer);
 }
 
-// A session expects it.
+// Reports the failure in the session that waits for the library.
 static void ts__rp_failed(void)
 {
     char text[200];
@@ -622,7 +621,8 @@ static int ts__rp_initialize(void (*finalize)(ts__rp_client), void *data)
         if (ts__hip_listens()) ts__rp_failed();
         return -1;
     }
-    // Its devices, as far as it knows them; others appear with their work.
+    // Only devices that the library already reports; others are defined with
+    // their first work.
     ts__rp.call.query_agents(1, ts__rp_agents_take, TS__RP_AGENT_SIZE, NULL);
     ts__rp.ready = true;
     if (ts__hip_listens() && !ts__rp_run()) {
@@ -632,7 +632,7 @@ static int ts__rp_initialize(void (*finalize)(ts__rp_client), void *data)
     return 0;
 }
 
-// It holds its lock: nothing of it may be called.
+// The library holds its lock, so none of its functions may be called.
 static void ts__rp_finalize(void *data)
 {
     (void)data;
@@ -645,7 +645,8 @@ static void *ts__rp_configure(uint32_t version, const char *runtime_version,
     static ts__rp_result result;
     (void)runtime_version;
     (void)priority;
-    // Once: it finds what asked for it also among the libraries.
+    // Once per process, because the library also finds this function by
+    // searching all libraries.
     if (!client || ts__rp.version || !ts__rp_load(false)) return NULL;
     ((ts__rp_client *)client)->name = "tracesmith";
     ts__rp.version = version;
@@ -682,7 +683,7 @@ static uint64_t ts__rp_now_ns(void)
     return ts__hip_boottime_ns();
 }
 
-// Its clock is CLOCK_BOOTTIME, as long as it shows the same.
+// Its clock is CLOCK_BOOTTIME if both show the same time.
 static void ts__rp_clock(void)
 {
     uint64_t theirs = 0;
@@ -717,7 +718,7 @@ static bool ts__rp_start(char *why, size_t room)
     snprintf(text, sizeof text, "%u.%u.%u", ts__rp.version / 10000,
              ts__rp.version / 100 % 100, ts__rp.version % 100);
     ts_metadata_text(0, "hip.version", text);
-    // Known since another session, whose facts ended with it.
+    // Known since an earlier session, but each trace must contain it.
     if (ts__rp.no_copies) ts_metadata_text(0, "hip.missing", "copies");
     return true;
 }

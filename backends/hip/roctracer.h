@@ -39,7 +39,7 @@
 #define TS__HIP_NODES "/sys/class/kfd/kfd/topology/nodes"
 #endif
 
-// "KEY VALUE" of a file of lines, 0 if it is not there.
+// Returns the value of a "KEY VALUE" line, 0 if there is none.
 static uint64_t ts__kfd_value(const char *text, const char *key)
 {
     const size_t size = strlen(key);
@@ -88,8 +88,8 @@ static void ts__kfd_device(uint32_t node, const char *properties)
     pthread_mutex_unlock(&ts__hip.lock);
 }
 
-// The devices that the kernel shows, in the order in which HIP counts them.
-// Those of a container that may not use them cannot be read.
+// Defines the devices that the kernel driver lists, in HIP's order. Devices
+// that a container may not use cannot be read.
 static void ts__kfd_devices(void)
 {
     char properties[4096];
@@ -99,10 +99,8 @@ static void ts__kfd_devices(void)
             ts__kfd_device(node, properties);
 }
 
-/*
-    Records name devices by the kernel's number of their node since 5.3, by
-    their index before. Where the kernel shows none, by the index.
-*/
+// Since 5.3 records identify devices by the kernel driver's node number, before
+// by their index. If no nodes are listed, by the index.
 static void ts__activity_devices(bool by_node)
 {
     if (!ts__hip.device_count) ts__kfd_devices();
@@ -114,14 +112,14 @@ static void ts__activity_devices(bool by_node)
 // activity_record_t. Source: ext/prof_protocol.h of roctracer.
 enum {
     TS__ACTIVITY_DOMAIN = 0,
-    TS__ACTIVITY_KIND = 4, // of a command, as OpenCL counts them
+    TS__ACTIVITY_KIND = 4, // kind of a command, as in OpenCL
     TS__ACTIVITY_OP = 8,
     TS__ACTIVITY_CORRELATION = 16,
     TS__ACTIVITY_BEGIN = 24,
     TS__ACTIVITY_END = 32,
     TS__ACTIVITY_DEVICE = 40,
     TS__ACTIVITY_QUEUE = 48,
-    TS__ACTIVITY_BYTES = 56, // or the name of a kernel
+    TS__ACTIVITY_BYTES = 56, // bytes, or the name of a kernel
     TS__ACTIVITY_OPS = 2,    // domains
     TS__ACTIVITY_API = 3,
     TS__ACTIVITY_DISPATCH = 0, // operations
@@ -163,7 +161,7 @@ static void ts__activity_copy(ts__hip_taker *t, const ts__hip_record *record,
     ts__hip_op_end(&op);
 }
 
-// correlation: as the record has it, or a key that its call is noted by.
+// correlation: the record's, or the key under which the call is noted.
 static void ts__activity_take(ts__hip_taker *t, const char *r,
                               uint64_t correlation)
 {
@@ -185,7 +183,7 @@ static void ts__activity_take(ts__hip_taker *t, const char *r,
     }
 }
 
-// One that comes alone.
+// Handles a single record.
 static void ts__activity_take_one(const char *r, uint64_t correlation)
 {
     ts__hip_taker *const t = ts__hip_taker_get();
@@ -274,8 +272,8 @@ static void ts__rt_on_records(const char *begin, const char *end, void *unused)
     if (t) ts__hip_taken(t, UINT64_MAX);
 }
 
-// The functions of HIP that matter, by the names that they are given; it ends
-// at the first that has none. Returns how many there are at all.
+// Registers the functions of HIP that are recorded. Names end at the first
+// number without one. Returns the number of functions.
 static uint32_t ts__hip_define_all(const char *(*name_of)(uint32_t))
 {
     memset(ts__hip_apis, 0, sizeof ts__hip_apis);

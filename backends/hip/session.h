@@ -26,7 +26,8 @@ static const ts__hip_way *const ts__hip_ways[] = { &ts__rp_way, &ts__rt_way,
                                                    &ts__hook_way,
                                                    &ts__shim_way };
 
-// Says in the trace which way it is, and what was not there of better ones.
+// Selects the interface and writes to the trace which it is and why better ones
+// were unavailable.
 static bool ts__hip_choose(char *why, size_t room)
 {
     char because[192] = "", reason[160];
@@ -64,7 +65,8 @@ static void ts__hip_work_finish(void *unused)
     ts__hip_clock_sample(true);
 }
 
-// What a library holds dies with the process: it is fetched often.
+// Fetches often, because records that a library holds are lost with the
+// process.
 static bool ts__hip_work_start(void)
 {
     ts__hip.worker.fetch = ts__hip_work_fetch;
@@ -74,7 +76,7 @@ static bool ts__hip_work_start(void)
     return ts__worker_start(&ts__hip.worker);
 }
 
-// Libraries end after this; the session that listens may end later still.
+// Runs before the libraries' own exit handlers; the session may end later.
 static void ts__hip_at_exit(void)
 {
     if (ts__hip_listens()) ts__worker_stop(&ts__hip.worker);
@@ -88,14 +90,14 @@ static bool ts__hip_memory_get(void)
            ts__notes_open(&ts__hip.events, 4096, sizeof(ts__hip_recorded));
 }
 
-// The state of a session that is about to begin.
+// Resets the state for a session that is about to begin.
 static void ts__hip_reset(void)
 {
     TS__STORE(&ts__hip.session, ts__hip.session + 1);
     ts__hip.launches = ts__hip.kernels = 0;
     ts__hip.without_launch = ts__hip.before_launch = ts__hip.dropped = 0;
     ts__hip.captured = ts__hip.ran = 0;
-    ts__hip.captures = 0; // the end of one between sessions is not heard of
+    ts__hip.captures = 0; // the end of a capture between sessions is not seen
     ts__hip.lack = NULL;
     ts__hip.lost.vendor = "HIP";
     ts__hip.lost.texts = ts__hip_texts;
@@ -131,11 +133,12 @@ static ts_result ts__hip_start(char *why, size_t room)
     if (ts__hip.lack)
         snprintf(why, room, "on by its %s, %s", ts__hip.way->name,
                  ts__hip.lack);
-    // Before handlers that what was loaded just now has registered.
+    // Registered last, so that it runs before the handlers of libraries that
+    // were just loaded.
     if (!ts__hip.exits++) atexit(ts__hip_at_exit);
     ts__hip_clock_sample(true);
     ts__hs_start(ts__hip.way == &ts__rp_way, ts__hip.session);
-    // release: what was prepared is seen by those who see that it is on
+    // release: a thread that sees it on also sees what was prepared
     __atomic_store_n(&ts__hip.on, 1, __ATOMIC_RELEASE);
     if (ts__hip_work_start()) return TS_OK;
     TS__STORE(&ts__hip.on, 0);
@@ -152,8 +155,8 @@ static void ts__hip_flush(void)
     ts__losses_report(&ts__hip.lost);
 }
 
-// Launches that wait at the end; what the library says that it dropped is
-// counted already.
+// Counts launches whose kernels were not reported. Those that the library
+// reported as dropped are already counted.
 static void ts__hip_unreported(void)
 {
     const uint64_t waiting =
@@ -172,8 +175,7 @@ static void ts__hip_stop(void)
     ts__hip_unreported();
     TS__STORE(&ts__hip.on, 0);
     ts__hs_stop();
-    // During a capture some may be launched on a stream that is not captured:
-    // those have kernels.
+    // During a stream capture, launches on other streams run and have kernels.
     const uint64_t captured = TS__LOAD(&ts__hip.captured);
     const uint64_t ran =
         ts__hip.ran < captured ? TS__LOAD(&ts__hip.ran) : captured;

@@ -32,12 +32,12 @@
 
 /* ==== 1. Functions ======================================================= */
 
-typedef struct ts__shim_dim3 { // passed as HIP's is
+typedef struct ts__shim_dim3 { // passed by value as HIP's dim3
     uint32_t x, y, z;
 } ts__shim_dim3;
 
-// Name, members of a struct of what matters of the arguments, parameters, what
-// is called with, what the struct is filled with.
+// Columns: name, members of a struct of the needed arguments, parameters,
+// arguments of the call, values of the struct.
 #define TS__SHIM_FUNCTIONS(X) \
     X(hipMalloc, (void **a; size_t b;), (void **a, size_t b), (a, b), (a, b)) \
     X(hipFree, (void *a;), (void *a), (a), (a)) \

@@ -13,13 +13,13 @@
 
 typedef struct ts__hip_way { // one of the interfaces
     const char *name;
-    // Begins to report. False: `why` says what is not there.
+    // Starts reporting. On failure returns false with the reason in `why`.
     bool (*start)(char *why, size_t room);
-    void (*stop)(void);       // hands over what is complete, and ends
-    void (*flush)(void);      // hands over what is complete
-    bool (*gone)(void);       // the library has ended: it may not be called
+    void (*stop)(void);       // delivers complete records and ends
+    void (*flush)(void);      // delivers complete records
+    bool (*gone)(void);       // the library has ended and may not be called
     uint64_t (*now_ns)(void); // the clock of its times
-    bool operations;          // it reports operations, not calls alone
+    bool operations;          // reports operations, not only calls
 } ts__hip_way;
 
 typedef enum ts__hip_cause {
@@ -36,46 +36,48 @@ typedef enum ts__hip_cause {
 enum { TS__HIP_DEVICES = 64, TS__HIP_STREAMS = 4096, TS__HIP_NOTES = 1 << 15 };
 
 typedef struct ts__hip_device {
-    uint64_t id; // as the way knows it
+    uint64_t id; // the interface's id
     uint32_t track;
-    char architecture[28]; // "": not known
+    char architecture[28]; // "": unknown
 } ts__hip_device;
 
-typedef struct ts__hip_stream { // or a queue of the hardware
-    uint32_t number;            // of its own in a process; 0: the slot is free
-    uint32_t track;             // 0: nothing lay on it yet
+typedef struct ts__hip_stream { // a stream or hardware queue
+    uint32_t number;            // unique in the process; 0: the slot is free
+    uint32_t track;             // 0: no operation so far
     uint64_t handle;
-    uint64_t born, gone; // ticks of the calls that are of it, gone: the end
+    uint64_t born, gone; // begin and end of its life, in ticks
     uint32_t device, flags;
     int32_t priority;
     uint32_t is_queue;
-    uint32_t made; // its making was seen: it is of this device
+    uint32_t made; // its creation was seen, so its device is known
 } ts__hip_stream;
 
 static struct {
     const ts__hip_way *way;
-    uint32_t on;       // a session listens
-    uint32_t dead;     // this is a child made by fork
-    uint32_t handles;  // fork is heard of
-    uint32_t exits;    // a handler at exit is registered
-    uint32_t left;     // it has run
-    uint32_t session;  // counts them
-    uint32_t indices;  // the way knows devices by their indices
-    const char *lack;  // of what is on, NULL: nothing
-    uint32_t loaded;   // a runtime called that has no rocprofiler-sdk
-    uint32_t captures; // of streams into graphs, that go on
+    uint32_t on;      // a session is active
+    uint32_t dead;    // this is a child process after fork()
+    uint32_t handles; // fork handlers are registered
+    uint32_t exits;   // the exit handler is registered
+    uint32_t left;    // the exit handler has run
+    uint32_t session; // number of sessions so far
+    uint32_t indices; // the interface identifies devices by index
+    const char *lack; // what the interface in use lacks, NULL: nothing
+    // The runtime that is loaded has not called rocprofiler-sdk.
+    uint32_t loaded;
+    uint32_t captures; // stream captures in progress
     uint64_t launches, kernels, without_launch, before_launch, dropped;
-    uint64_t captured, ran; // launches during captures, and kernels of them
-    ts__notes notes;        // by correlation
-    ts__notes events;       // by handle: where it was recorded last
-    ts__worker worker;      // the library is called by
-    uint64_t clock_ns;      // when it was sampled last, CLOCK_BOOTTIME
+    // Launches during stream captures, and kernels among them.
+    uint64_t captured, ran;
+    ts__notes notes;   // by correlation
+    ts__notes events;  // by handle: the last record of the event
+    ts__worker worker; // the thread that calls the library
+    uint64_t clock_ns; // time of the last sample, CLOCK_BOOTTIME
     pthread_mutex_t clock_lock;
     ts__follower time;
     ts__losses lost;
-    pthread_mutex_t lock;                // of what follows
-    uint32_t device_count, stream_count; // of streams: so far
-    uint32_t named[TS__HIP_DEVICES][2];  // streams, queues with a number
+    pthread_mutex_t lock;                // protects the fields below
+    uint32_t device_count, stream_count; // streams so far
+    uint32_t named[TS__HIP_DEVICES][2];  // numbered streams and queues
     ts__hip_device devices[TS__HIP_DEVICES];
     ts__hip_stream stream[TS__HIP_STREAMS];
 } ts__hip = { .clock_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -103,14 +105,14 @@ static void ts__hip_lose(ts__hip_cause cause, uint64_t count)
     ts__lose(&ts__hip.lost, cause, 0, count);
 }
 
-// The child has none of the threads and may not touch the device.
+// The child process has none of the threads and may not use the device.
 static void ts__hip_forked(void)
 {
     ts__hip.dead = 1;
     ts__worker_forked(&ts__hip.worker);
 }
 
-// HIP's own, which the program uses already.
+// Returns the HIP runtime that the program has loaded.
 static void *ts__hip_runtime(void)
 {
     return ts__library_present("libamdhip64.so");
@@ -127,7 +129,8 @@ static uint64_t ts__hip_now_ns(void *unused)
     return ts__hip.way->gone() ? 0 : ts__hip.way->now_ns();
 }
 
-// Once a second, as records come, on any thread.
+// Samples the clock at most once a second, when records are delivered, on any
+// thread.
 static void ts__hip_clock_sample(bool always)
 {
     const uint64_t now = ts__hip_boottime_ns();

@@ -24,25 +24,26 @@
 
 /* ==== 1. The table ======================================================= */
 
-typedef struct ts__hip_place { // what an operation says of its stream
+// The stream of an operation, as far as the operation identifies it.
+typedef struct ts__hip_place {
     uint64_t handle;
-    uint64_t tick; // time of its call
+    uint64_t tick; // begin of its call
     uint32_t device;
     bool is_queue;
 } ts__hip_place;
 
-enum { TS__HIP_TRIES = 64 };            // slots in a row for a stream
-#define TS__HIP_GIVEN_AWAY (UINT32_MAX) // the number of a slot that changes
+enum { TS__HIP_TRIES = 64 };            // number of slots searched for a stream
+#define TS__HIP_GIVEN_AWAY (UINT32_MAX) // the slot is being reused
 
-// Handles of HIP that are no objects: null, legacy, per thread. Each device
-// has its own.
+// Handles that are no objects: null, legacy, per thread. Each device has its
+// own default streams.
 static bool ts__hip_is_default(uint64_t handle)
 {
     return handle <= 2;
 }
 
-// Which slot to begin with: by the handle alone, for streams whose device is
-// not known when it is looked for.
+// Returns the first slot to search. It depends only on the handle for streams
+// whose device is unknown when they are looked up.
 static uint32_t ts__hip_stream_at(const ts__hip_place *p)
 {
     const bool shared = p->is_queue || ts__hip_is_default(p->handle);
@@ -50,8 +51,8 @@ static uint32_t ts__hip_stream_at(const ts__hip_place *p)
     return (uint32_t)hash + (shared ? p->device * 61u : 0);
 }
 
-// What a slot holds, read before its number is read again. acquire: pairs
-// with the releases in ts__hip_stream_put.
+// Reads a field of a slot, before its number is read again. acquire: pairs with
+// the releases in ts__hip_stream_put.
 #define TS__HIP_HELD(slot, field) \
     __atomic_load_n(&(slot)->field, __ATOMIC_ACQUIRE)
 
@@ -65,8 +66,8 @@ static inline bool ts__hip_stream_fits(const ts__hip_stream *s,
            (TS__HIP_HELD(s, device) == p->device || TS__HIP_HELD(s, made));
 }
 
-// NULL: it is not there. Threads: any; the slot may be given away meanwhile,
-// which shows in its number, which was `held`.
+// Returns NULL if the stream has no slot. Threads: any. The slot may be
+// reassigned meanwhile; then its number differs from *held.
 static ts__hip_stream *ts__hip_stream_find(const ts__hip_place *p,
                                            uint32_t *held)
 {
@@ -84,8 +85,8 @@ static ts__hip_stream *ts__hip_stream_find(const ts__hip_place *p,
     return NULL;
 }
 
-// The next free slot, else the one whose stream was destroyed first. NULL: all
-// streams live. With the lock.
+// Returns the next free slot, else the one whose stream was destroyed first.
+// NULL: all streams are alive. The caller holds the lock.
 static ts__hip_stream *ts__hip_stream_room(uint32_t at)
 {
     ts__hip_stream *oldest = NULL;
@@ -101,7 +102,8 @@ static ts__hip_stream *ts__hip_stream_room(uint32_t at)
     return oldest;
 }
 
-// born: 0 is behind those that had the handle before. With the lock.
+// born: 0 means after the earlier streams with this handle. The caller holds
+// the lock.
 static ts__hip_stream *ts__hip_stream_put(const ts__hip_place *p, uint64_t born)
 {
     const uint32_t at = ts__hip_stream_at(p);
@@ -115,7 +117,7 @@ static ts__hip_stream *ts__hip_stream_put(const ts__hip_place *p, uint64_t born)
     }
     ts__hip_stream *const s = ts__hip_stream_room(at);
     if (!s) return NULL;
-    // release: whoever sees a new field sees that the number changed
+    // release: a thread that sees a new field sees that the number changed
     __atomic_store_n(&s->number, TS__HIP_GIVEN_AWAY, __ATOMIC_RELEASE);
     __atomic_store_n(&s->handle, p->handle, __ATOMIC_RELEASE);
     __atomic_store_n(&s->is_queue, p->is_queue, __ATOMIC_RELEASE);
@@ -132,8 +134,8 @@ static ts__hip_stream *ts__hip_stream_put(const ts__hip_place *p, uint64_t born)
 
 /* ==== 2. Making and destroying =========================================== */
 
-// The stream of that handle ends: calls from `tick` on are of another one.
-// With the lock.
+// Ends the stream of that handle: calls from `tick` on belong to another one.
+// The caller holds the lock.
 static void ts__hip_stream_end(uint64_t handle, uint64_t tick)
 {
     const ts__hip_place p = { .handle = handle };
@@ -154,12 +156,12 @@ static void ts__hip_stream_destroyed(uint64_t handle, uint64_t tick)
     pthread_mutex_unlock(&ts__hip.lock);
 }
 
-// p: its tick is that of the call that made it.
+// p: its tick is that of the creating call.
 static void ts__hip_stream_made(const ts__hip_place *p, uint32_t flags,
                                 int32_t priority)
 {
     pthread_mutex_lock(&ts__hip.lock);
-    ts__hip_stream_end(p->handle, p->tick); // its end was not reported
+    ts__hip_stream_end(p->handle, p->tick); // in case its end was not reported
     ts__hip_stream *const s = ts__hip_stream_put(p, p->tick);
     if (s) {
         s->flags = flags;
@@ -169,7 +171,7 @@ static void ts__hip_stream_made(const ts__hip_place *p, uint32_t flags,
     pthread_mutex_unlock(&ts__hip.lock);
 }
 
-// Which device it is of: p's if its making was not seen.
+// Returns the device of a stream: p's if the creation was not seen.
 static uint32_t ts__hip_stream_device(const ts__hip_place *p)
 {
     uint32_t number;
@@ -180,7 +182,7 @@ static uint32_t ts__hip_stream_device(const ts__hip_place *p)
 
 /* ==== 3. Tracks ========================================================== */
 
-// With the lock.
+// The caller holds the lock.
 static uint32_t ts__hip_stream_define(const ts__hip_stream *s)
 {
     char name[48];
@@ -218,17 +220,17 @@ static uint32_t ts__hip_stream_define_at(const ts__hip_place *p,
     return track;
 }
 
-/*
-    The track of a stream; of a queue where the stream is not known. The device
-    is defined. found: its slot, NULL: there are too many, and it shares its
-    device's track. number: of the slot as long as it is that stream's.
-*/
+// Returns the track of a stream, or of a queue if the stream is unknown. The
+// device must be defined. *found: the slot; NULL: there are too many streams,
+// and this one uses its device's track. *number: the slot's number while it
+// belongs to the stream.
 static uint32_t ts__hip_stream_of(const ts__hip_place *place,
                                   const ts__hip_stream **found,
                                   uint32_t *number)
 {
     ts__hip_place p = *place;
-    if (p.handle == 1 && !p.is_queue) p.handle = 0; // the same stream
+    // Legacy and null are the same stream.
+    if (p.handle == 1 && !p.is_queue) p.handle = 0;
     *found = ts__hip_stream_find(&p, number);
     const uint32_t track = *found ? TS__HIP_HELD(*found, track) : 0;
     if (track && TS__LOAD(&(*found)->number) == *number) return track;

@@ -17,18 +17,20 @@
 
 enum { TS__HIP_LAUNCHES = 1024, TS__HIP_RECENT = 16 };
 
-typedef struct ts__hip_recent {   // a stream that is found without a search
+typedef struct ts__hip_recent {   // a stream found without a search
     const ts__hip_stream *stream; // NULL: none
     uint32_t number, track;
 } ts__hip_recent;
 
-// A library hands records over on few threads. What such a thread has found
-// in the dictionaries it need not look for again.
+// The state of one thread that delivers records. It caches dictionary entries,
+// so that the thread need not look them up again.
 typedef struct ts__hip_taker {
     ts__launch launches[TS__HIP_LAUNCHES]; // epoch: the session
-    char *names[TS__HIP_LAUNCHES];         // of each; NULL: it has an id
+    // Names of the launches; NULL: the name has an id.
+    char *names[TS__HIP_LAUNCHES];
     ts__hip_recent recent[TS__HIP_RECENT];
-    uint64_t kernels, ran, without_launch, before_launch; // not in ts__hip yet
+    // Counts not yet added to ts__hip.
+    uint64_t kernels, ran, without_launch, before_launch;
 } ts__hip_taker;
 
 static void ts__hip_taker_free(ts__hip_taker *taker)
