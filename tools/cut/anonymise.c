@@ -1,10 +1,9 @@
 /*
-    anonymise.c - other names for everything that says whose it is
+    anonymise.c - replaces names that identify a program or its owner
 
-    Texts are numbered in the order in which they are met; the same text always
-    becomes the same. So who runs the same program under another name, on
-    another machine, gets the same bytes, and nobody can try texts until one
-    fits, as one could with hashes.
+    Texts are numbered in order of occurrence; equal texts get equal names. So a
+    run of the same program under another name or on another machine gives the
+    same bytes. Unlike hashes, the new names cannot be reversed by trying texts.
 */
 #include "tools/cut/cut.h"
 #define XXH_INLINE_ALL
@@ -70,7 +69,7 @@ cut_alias *cut_alias_find(cut_aliases *a, int role, uint64_t low, uint64_t high)
     return &a->list[a->count++];
 }
 
-// The end of a file name, if it only says which language it is.
+// Returns the extension of a file name if it only identifies the language.
 static const char *extension(ts_text text)
 {
     static const char *const known[] = { ".c",   ".cc",  ".cpp", ".cu",
@@ -90,7 +89,7 @@ ts_text cut_rename(void *aliases, copy_role role, ts_text text)
     cut_aliases *const a = aliases;
     const char *more = "", *between = "";
     const bool open = cut_is_public(role, text);
-    // What a program or a machine says of itself under names of its own.
+    // Metadata whose key a program or a machine chose is left out.
     if (role == COPY_KEY) return open ? text : (ts_text){ "", 0 };
     const XXH128_hash_t hash = XXH3_128bits(text.text, text.size);
     const size_t before = a->count;
@@ -98,7 +97,7 @@ ts_text cut_rename(void *aliases, copy_role role, ts_text text)
         cut_alias_find(a, (int)role, hash.low64, hash.high64);
     if (a->count > before) alias->keep = open;
     if (alias->keep && open) return text;
-    // What it is in this trace: what it was first.
+    // A text with several roles keeps the first one.
     if (alias->role == COPY_FILE || alias->role == COPY_MODULE)
         more = extension(text);
     if (alias->role == COPY_COLLECTIVE && cut_collective(text)) {

@@ -1,19 +1,20 @@
 /*
-    anonymise_numbers.c - other numbers for what tells a machine or a run
+    anonymise_numbers.c - replaces numbers that identify a machine or a run
 
-    Processes and threads are counted from 1, as they are met. So are handles
-    and hashes, that is every identifier of more than 32 bits, behind those
-    that are smaller and stay. Addresses keep their distances as far as a
-    program decides them: where nothing is for GAP bytes, which the system may
-    have chosen, GAP bytes are left.
+    Processes and threads are numbered from 1 in order of occurrence. So are
+    handles and hashes, that is, all ids of more than 32 bits; smaller ids are
+    kept, and the new numbers follow them. Addresses keep their distances within
+    a region, which the program determines. Regions are separated by at least
+    GAP unused bytes; as the system may have chosen that distance, it becomes
+    GAP.
 */
 #include "tools/cut/cut.h"
 
 enum {
     GAP = 1 << 20,
-    ALIGNED = 1 << 21, // so much are the largest pages
-    PAGE = 4096,       // whose place the system chooses
-    OFTEN = 1 << 16    // addresses to remember until they become regions
+    ALIGNED = 1 << 21, // size of the largest pages
+    PAGE = 4096,       // the unit in which the system places memory
+    OFTEN = 1 << 16 // addresses collected before they are merged into regions
 };
 static const uint64_t first_base = UINT64_C(1) << 32;
 static const uint64_t first_handle = UINT64_C(1) << 32;
@@ -23,7 +24,8 @@ static const uint64_t with_addresses =
     TS_FILTER(MEMSET) | TS_FILTER(HOST_FUNCTION) | TS_FILTER(GPU_ALLOC) |
     TS_FILTER(GPU_FREE);
 
-// Addresses are ordered as signed numbers, which only has to be consistent.
+// Addresses are compared as signed numbers, which is correct as long as it is
+// consistent.
 static void take_address(cut_spans *regions, uint64_t address, uint64_t size)
 {
     const int64_t from = (int64_t)address;
@@ -86,19 +88,19 @@ static uint64_t renumber_address(const cut_aliases *a, uint64_t address)
 {
     const int64_t at = (int64_t)address;
     size_t low = 0, high = a->regions.count;
-    while (low < high) { // the first that begins later
+    while (low < high) { // find the first one that begins later
         const size_t middle = low + (high - low) / 2;
         if (a->regions.list[middle].from_ns <= at)
             low = middle + 1;
         else
             high = middle;
     }
-    if (!low) return 0; // of a chunk that could not be read
+    if (!low) return 0; // from a chunk that could not be read
     return a->bases[low - 1] + address -
            (uint64_t)a->regions.list[low - 1].from_ns;
 }
 
-// The upper 16 bits of what was merged say which part it is of.
+// The upper 16 bits of an id from a merged trace are the number of its part.
 static uint64_t renumber_handle(cut_aliases *a, uint64_t value)
 {
     const uint64_t part = value >> 48 < a->part_count ? value >> 48 << 48 : 0;

@@ -1,5 +1,5 @@
 /*
-    dependencies.c - what belongs to what is wanted
+    dependencies.c - calls and operations that belong to selected events
 */
 #include "tools/cut/cut.h"
 
@@ -20,7 +20,7 @@ static uint64_t gpu_kinds(void)
     return kinds;
 }
 
-// Chunks of kinds that nobody wants hold nothing that is.
+// Chunks of kinds that are not selected have no selected events.
 static bool may_hold(const cut_choice *choice, const ts_chunk_info *info)
 {
     const cut_options *const w = choice->options;
@@ -40,7 +40,7 @@ bool cut_find_deps(cut_choice *choice)
            !choice->calls.no_memory && !choice->waiting.no_memory;
 }
 
-// Dependencies and accesses say something of an operation: they go with it.
+// Dependencies and accesses are kept if and only if their operation is.
 bool cut_is_dep(cut_choice *choice, const cut_row *row)
 {
     const cut_deps deps = choice->options->deps;

@@ -1,9 +1,9 @@
 /*
-    names.c - regular expressions over what events are called
+    names.c - selection by regular expressions over labels
 */
 #include "tools/cut/cut.h"
 
-// What the label of a kind goes by.
+// What determines the label of an event of a kind.
 typedef enum label_of {
     BY_SITE,
     BY_LAUNCH,
@@ -17,7 +17,7 @@ static label_of by_what(ts_event_kind kind)
     switch (kind) {
     case TS_EVENT_ZONE:
     case TS_EVENT_ZONE_OPEN:
-    case TS_EVENT_ZONE_ARG: // it goes with its zone
+    case TS_EVENT_ZONE_ARG: // kept with its zone
     case TS_EVENT_MARK:
     case TS_EVENT_FRAME:
     case TS_EVENT_SPAN: return BY_SITE;
@@ -48,7 +48,7 @@ bool cut_has_name(cut_choice *choice, const cut_row *row)
     const uint32_t number = number_of(row, of);
     cut_memo *const memo = &choice->names[of];
     bool yes;
-    // What has no number is called by its kind.
+    // An event without a number is labelled by its kind.
     if (number && cut_memo_get(memo, number, &yes)) return yes;
     const ts_event event = { .kind = kind == TS_EVENT_ZONE_ARG ? TS_EVENT_ZONE
                                                                : kind,

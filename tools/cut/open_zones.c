@@ -1,8 +1,8 @@
 /*
-    open_zones.c - what was open when the chosen time began or ended
+    open_zones.c - zones and spans open at the ends of the time range
 
-    Zones that began before it are known by what their arguments say of them;
-    spans, which are two events, by each of the two.
+    Zones that began before the range are identified by their arguments; spans,
+    which are two events, by either of the two.
 */
 #include "tools/cut/cut.h"
 #define XXH_INLINE_ALL
@@ -35,12 +35,12 @@ static void take_zone(cut_choice *choice, const cut_row *row)
 
 /* ---- Spans --------------------------------------------------------------- */
 
-typedef struct begun { // a span that has not ended
+typedef struct begun { // a span that has not ended yet
     uint64_t id, key;
     int64_t start_ns;
 } begun;
 
-typedef struct spans { // as many as are open at once
+typedef struct spans { // the open ones
     cut_choice *choice;
     begun *list;
     size_t count, room;
@@ -64,7 +64,7 @@ static void begin(spans *s, const cut_row *row)
     s->list[at] = (begun){ id, cut_open_key(row), row->start_ns };
 }
 
-// The last one takes the place of the one that goes.
+// Removes an element by moving the last one into its place.
 static void forget(spans *s, uint32_t at)
 {
     const begun last = s->list[--s->count];
@@ -74,7 +74,7 @@ static void forget(spans *s, uint32_t at)
     *cli_map_find(&s->index, last.id) = at;
 }
 
-// A span that reaches over an end of the time is kept with both of its events.
+// Keeps both events of a span that crosses an end of the time range.
 static void end(spans *s, const cut_row *row)
 {
     const cut_options *const w = s->choice->options;
@@ -90,7 +90,7 @@ static void end(spans *s, const cut_row *row)
     forget(s, at);
 }
 
-// In order of time: a span may end on another thread.
+// Reads events in order of time, because a span may end on another thread.
 static bool find_spans(spans *s)
 {
     const ts_filter filter = { .kinds = TS_FILTER(SPAN) };
@@ -107,7 +107,7 @@ static bool find_spans(spans *s)
             begin(s, &row);
     }
     ts_cursor_close(cursor);
-    // What never ended was open from then on.
+    // Spans that never ended are open until the end of the trace.
     for (size_t i = 0; i < s->count; i++)
         if (s->list[i].start_ns < s->choice->options->from_ns)
             cut_set_add(&s->choice->open, s->list[i].key);

@@ -1,5 +1,5 @@
 /*
-    ranks.c - processes of a merged trace
+    ranks.c - selection by ranks and processes of a merged trace
 */
 #include "tools/cut/cut.h"
 
@@ -15,12 +15,12 @@ static bool number_of(const ts_reader *reader, uint32_t track, const char *key,
 
 typedef struct ranks {
     const ts_reader *reader;
-    const char *key; // "rank", else "merge.part"; NULL: it was not merged
+    const char *key; // "rank", else "merge.part"; NULL: not a merged trace
     uint32_t *found; // process tracks
     size_t count;
 } ranks;
 
-// What tells the processes of a trace apart.
+// Returns the metadata key that distinguishes the processes of a trace.
 static const char *key_of(const ts_reader *reader)
 {
     static const char *const keys[] = { "rank", "merge.part" };
@@ -34,7 +34,7 @@ static const char *key_of(const ts_reader *reader)
     return NULL;
 }
 
-// An entry of a list is a number, or A..B.
+// Returns whether a list entry (a number, or A..B) includes a number.
 static bool is_in(int64_t number, const char *text, size_t size)
 {
     uint64_t first, last;
@@ -50,8 +50,8 @@ static void add(ranks *r, uint32_t track)
     if (r->found) r->found[r->count++] = track;
 }
 
-// Whether there is any that an entry means; a trace that was not merged is of
-// one rank, or of none.
+// Finds the processes of a list entry; false if there are none. A trace that is
+// not merged has one rank or none.
 static bool find(ranks *r, const char *text, size_t size)
 {
     bool any = false;
@@ -125,7 +125,8 @@ bool cut_ranks(cut_job *job, const char *text)
 
 /* ---- By number or name --------------------------------------------------- */
 
-// Whether one entry of the list is the number or, with *, the name.
+// Returns whether a list entry equals the track's number or, with *, matches
+// its name.
 static bool is_called(const char *text, size_t size, const ts_track *track)
 {
     const cli_text number = cli_format("%" PRIu64, track->number);

@@ -1,5 +1,5 @@
 /*
-    select.c - which events are wanted
+    select.c - decides which events are selected
 */
 #include "tools/cut/cut.h"
 
@@ -18,7 +18,7 @@ static bool is_one_of(const uint32_t *list, size_t count, uint32_t track)
     return false;
 }
 
-// Whether a track or one that it belongs to is among some.
+// Returns whether a track or any of its parents is in a list.
 static bool is_under(const ts_reader *reader, ts_track track,
                      const uint32_t *list, size_t count)
 {
@@ -69,7 +69,7 @@ bool cut_has_track(const cut_choice *choice, uint32_t track)
 static uint64_t kinds_of(const cut_options *w)
 {
     if (!w->kinds) return ~UINT64_C(0);
-    // Arguments are part of their zone.
+    // Arguments are selected with their zone.
     return w->kinds | (w->kinds & TS_FILTER(ZONE) ? TS_FILTER(ZONE_ARG) : 0);
 }
 
@@ -86,12 +86,13 @@ static bool is_in_time(cut_choice *choice, const cut_row *row)
         return true;
     if (row->start_ns >= w->to_ns) return false;
     if (row->start_ns >= w->from_ns || row->end_ns > w->from_ns) return true;
-    if (kind == TS_EVENT_ZONE_OPEN) return true; // it never ended
+    if (kind == TS_EVENT_ZONE_OPEN) return true; // has no end
     return kind == TS_EVENT_ZONE_ARG &&
            cut_set_has(&choice->open, cut_open_key(row));
 }
 
-// What the host did inside, and the operations that it launched there.
+// Returns whether an event is in a selected zone on the host, or is an
+// operation that was launched there.
 static bool is_in_zone(cut_choice *choice, const cut_row *row)
 {
     const ts_columns *const c = row->columns;

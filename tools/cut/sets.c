@@ -1,5 +1,5 @@
 /*
-    sets.c - sets of numbers and of times
+    sets.c - sets of numbers and of time spans
 */
 #include "tools/cut/cut.h"
 
@@ -19,7 +19,7 @@ static bool add_page(cut_set *set, uint64_t number)
     return true;
 }
 
-// Neighbours are asked for one after the other.
+// Caches the last page, because lookups tend to be of neighbours.
 static uint64_t *page_of(cut_set *set, uint64_t number)
 {
     if (!set->count) return NULL;
@@ -74,7 +74,7 @@ void cut_memo_put(cut_memo *memo, uint32_t number, bool yes)
         while (size <= number)
             size *= 2;
         uint8_t *const more = realloc(memo->known, size);
-        if (!more) return; // it is asked again
+        if (!more) return; // no memory: the answer is computed again
         memset(more + memo->size, 0, size - memo->size);
         memo->known = more;
         memo->size = size;
@@ -102,7 +102,7 @@ void cut_spans_add(cut_spans *spans, cut_span span)
     spans->list[spans->count++] = span;
 }
 
-// Instances that touch become one.
+// Sorts the spans and merges those that touch.
 void cut_spans_settle(cut_spans *spans)
 {
     size_t kept = 0;
@@ -124,7 +124,7 @@ bool cut_spans_have(const cut_spans *spans, uint32_t track, int64_t from_ns,
 {
     const cut_span key = { track, from_ns, INT64_MAX };
     size_t low = 0, high = spans->count;
-    while (low < high) { // the first that begins later
+    while (low < high) { // find the first one that begins later
         const size_t middle = low + (high - low) / 2;
         if (by_time(&spans->list[middle], &key) <= 0)
             low = middle + 1;

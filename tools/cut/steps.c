@@ -1,16 +1,17 @@
 /*
-    steps.c - steps: when they were, and what the host issued in them
+    steps.c - selection by steps: their times, and what the host issued in them
 */
 #include "tools/cut/cut.h"
 
 /* ---- When ---------------------------------------------------------------- */
 
-typedef struct steps {    // markers, in order of time
-    uint64_t first, last; // wanted
-    uint64_t least, most; // that there are
+typedef struct steps {    // found from markers, in order of time
+    uint64_t first, last; // selected
+    uint64_t least, most; // in the trace
     uint64_t seen;
     bool has_first, has_end;
-    int64_t from_ns, end_ns; // first marker that is wanted, first behind
+    int64_t from_ns,
+        end_ns; // start of the first selected marker, of the first after
 } steps;
 
 // "ProfilerStep#12"
@@ -44,7 +45,7 @@ static void take_step(steps *s, uint64_t number, int64_t start_ns)
     }
 }
 
-// Markers of a kind; false without memory.
+// Finds the markers of a kind; false without memory.
 static bool find_steps(const cut_job *job, ts_event_kind kind, steps *s)
 {
     ts_reader *const reader = job->trace->reader;
@@ -105,7 +106,8 @@ bool cut_steps(cut_job *job, const char *text)
         return cli_out_of_memory(job->tool);
     if (!s.has_first || (s.last != UINT64_MAX && s.last > s.most))
         return say_steps(job, &s, text);
-    // What comes before the first step or after the last counts to these.
+    // The time before the first step belongs to the first, that after the last
+    // to the last.
     const int64_t from_ns = s.first > s.least ? s.from_ns : INT64_MIN;
     const int64_t to_ns = s.has_end ? s.end_ns : INT64_MAX;
     cut_options *const w = &job->options;
@@ -137,7 +139,7 @@ bool cut_find_issued(cut_choice *choice)
             !choice->earlier.no_memory);
 }
 
-// When work without a call was queued; else when it began.
+// Returns when work without a call was queued; if unknown, when it began.
 static int64_t queued_at(const cut_choice *choice, const cut_row *row)
 {
     const ts_columns *const c = row->columns;
@@ -162,7 +164,8 @@ void cut_note_earlier(cut_choice *choice, const cut_row *row)
                            TS_FILTER(MEMSET) | TS_FILTER(COLLECTIVE);
     const cut_options *const w = choice->options;
     const uint64_t correlation = cut_value(row, TS_COLUMN_CORRELATION);
-    // Of a part of the work nobody can tell when a device has none.
+    // If only a part of the work is selected, the idle time of a device is
+    // unknown.
     if (!w->issued || w->zones || w->name || w->kinds ||
         row->end_ns <= choice->begin_ns || !(works >> row->columns->kind & 1) ||
         !cut_has_track(choice, row->track))

@@ -1,8 +1,8 @@
 /*
-    well_known_names.c - names that everybody knows and that tools go by
+    well_known_names.c - names that are kept when a trace is anonymised
 
-    They say nothing about whose program it was: functions of vendors'
-    runtimes, keys of metadata, units, what collectives do.
+    They are public and do not identify a program: functions of vendors'
+    runtimes, metadata keys that tools use, units, kinds of collectives.
 */
 #include "tools/cut/cut.h"
 
@@ -19,7 +19,7 @@ static bool is_in(ts_text text, const char *const *names, size_t count)
 }
 #define IS_IN(text, names) is_in(text, names, sizeof(names) / sizeof *(names))
 
-// Runtime functions: cuda..., hip... of the same name.
+// Runtime functions, without the prefix cuda or hip.
 static const char *const runtime[] = {
     "DeviceSynchronize",
     "DeviceGetAttribute",
@@ -107,7 +107,7 @@ static const char *const runtime[] = {
     "ThreadExchangeStreamCaptureMode",
 };
 
-// Driver functions: cu... of that name.
+// Driver functions, without the prefix cu.
 static const char *const driver[] = {
     "CtxSynchronize",
     "EventCreate",
@@ -161,7 +161,8 @@ static const char *const driver[] = {
     "StreamWriteValue32",
 };
 
-// "_v2", "_v11010_ptsz", "_ptds": which version of the function it is.
+// Returns the size of a name less its version suffix: "_v2", "_v11010_ptsz",
+// "_ptds".
 static size_t without_version(ts_text text)
 {
     for (size_t i = 1; i + 1 < text.size; i++) {
@@ -190,7 +191,7 @@ static bool is_function(ts_text text)
     return false;
 }
 
-// What tools look for, or what says only what kind of thing it is.
+// Metadata keys that tools look for, or whose values only describe a kind.
 static const char *const keys[] = {
     "anonymised",
     "compute_major",
@@ -239,7 +240,7 @@ static const char *const units[] = {
     "threads", "us", "W",     "C",     "calls", "items", "events",
 };
 
-// What it says of itself; and the beginnings of PyTorch's steps.
+// Returns whether a name is that of a PyTorch step, ProfilerStep#N.
 static bool is_step(ts_text text)
 {
     static const char step[] = "ProfilerStep#";

@@ -1,5 +1,5 @@
 /*
-    write.c - a part of a trace, written
+    write.c - writes the selected part of a trace
 */
 #include "tools/cut/cut.h"
 #define XXH_INLINE_ALL
@@ -13,7 +13,8 @@ static bool is_compressed(ts_reader *reader)
     return false;
 }
 
-// By nothing but what stays: the same of everybody who has run the program.
+// Describes the session of an anonymous trace only by what is kept, so that it
+// is equal for all runs of the program.
 static void describe_anonymous(const cut_job *job, ts_writer_desc *desc)
 {
     const ts_info *const info = job->trace->info;
@@ -23,7 +24,8 @@ static void describe_anonymous(const cut_job *job, ts_writer_desc *desc)
         (uint32_t)cut_renumber(job->aliases, COPY_TASK, info->process);
 }
 
-// The same options on the same trace give the same bytes.
+// The session id depends only on trace and options, so that equal ones give
+// equal bytes.
 static void describe(const cut_job *job, ts_writer_desc *desc)
 {
     ts_reader *const reader = job->trace->reader;
@@ -47,7 +49,7 @@ static bool is_all(const cut_options *w)
            !w->process_count && !w->kinds && !w->name;
 }
 
-// How the part was made: of a part of a part, both.
+// Adds metadata on how the part was made, after that of an earlier cut.
 static void note(const cut_job *job, ts_writer *writer)
 {
     const cut_options *const w = &job->options;
@@ -133,7 +135,7 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
     return result;
 }
 
-// Of names that are patterns none is near.
+// Suggests no similar name for a pattern.
 static void say_zones(const cut_job *job)
 {
     const ts_reader *const reader = job->trace->reader;
@@ -200,7 +202,7 @@ bool cut_write(cut_job *job)
             result = TS_ERR_MEMORY;
     }
     describe(job, &desc);
-    errno = 0; // from here on it is the system's reason
+    errno = 0; // set by failing system calls from here on
     if (result == TS_OK) result = ts_writer_open(&writer, &desc);
     if (result == TS_OK) result = write_trace(job, &choice, writer);
     if (result == TS_OK && !job->counts.kept && !is_all(&job->options))

@@ -1,5 +1,5 @@
 /*
-    zones.c - when zones of some names were open, and frames
+    zones.c - selection by zones and frames
 */
 #include "tools/cut/cut.h"
 
@@ -48,11 +48,11 @@ bool cut_find_zones(cut_choice *choice)
 
 typedef struct frames {
     const cut_job *job;
-    const char *name; // NULL: of any
+    const char *name; // NULL: any name
     size_t name_size;
-    uint64_t first, last; // wanted; last UINT64_MAX: to the end
-    uint64_t seen;        // beginnings so far
-    ts_text only;         // the one name that there is
+    uint64_t first, last; // selected; last UINT64_MAX: to the end
+    uint64_t seen;        // frame starts so far
+    ts_text only;         // the trace's only frame name
     bool several, has_from, has_to;
     int64_t from_ns, to_ns;
 } frames;
@@ -91,7 +91,7 @@ static bool same(ts_text a, const char *text, size_t size)
     return a.size == size && !memcmp(a.text, text, size);
 }
 
-// Each row begins a frame and ends the one before it.
+// Each frame event begins a frame and ends the previous one.
 static void take_frame(frames *f, const ts_event *event)
 {
     const ts_text name = ts_event_label(f->job->trace->reader, event);
@@ -164,7 +164,7 @@ bool cut_frames(cut_job *job, const char *text)
     if (!cut_frames_valid(job->tool, text)) return false;
     parse_range(colon ? colon + 1 : text, &f);
     if (!find_frames(&f)) return cli_out_of_memory(job->tool);
-    // The last one is open: it lasts to the end of the trace.
+    // The last frame lasts until the end of the trace.
     const bool to_end = f.last == UINT64_MAX || f.last + 1 == f.seen;
     if (f.several || !f.has_from || (!f.has_to && !to_end))
         return say_frames(&f, text);

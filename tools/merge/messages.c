@@ -1,5 +1,5 @@
 /*
-    messages.c - what is said of a merge
+    messages.c - reports the result of a merge
 */
 #include "tools/merge/merge.h"
 
@@ -44,13 +44,13 @@ static int widest(const merge_job *job)
     return width > 40 ? 40 : (int)width;
 }
 
-// The end of a long path tells more than its beginning.
+// Shortens a long path at its beginning, because its end is more specific.
 static void put_path(const char *path, int width)
 {
     const size_t size = strlen(path);
     size_t skip = size > (size_t)width ? size - (size_t)width : 0;
     while (skip < size && (path[skip] & 0xC0) == 0x80)
-        skip++; // not within a character
+        skip++; // do not cut within a UTF-8 character
     cli_put_padded(cli_stdout(), path + skip, size - skip, (uint32_t)width);
 }
 

@@ -1,5 +1,5 @@
 /*
-    placement.c - where each file lies on the time axis of the first
+    placement.c - finds the offset of each file on the first one's time axis
 */
 #include "tools/merge/merge.h"
 #include "tools/cli/context.h"
@@ -13,8 +13,8 @@ const char *merge_how_name(merge_how how)
     return names[how];
 }
 
-// Every rank of a big job has a file. Limits of a program that calls the
-// library are its own.
+// Raises the limit of open files, because every rank of a large job has a file.
+// Not in the library: the limits of a calling program are its own.
 static void allow_files(uint32_t count)
 {
     struct rlimit limit;
@@ -25,7 +25,7 @@ static void allow_files(uint32_t count)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// One process is not two.
+// Returns whether a path is not the same file as an earlier one.
 static bool is_new(const merge_job *job, const char *path)
 {
     for (uint32_t i = 0; i < job->file_count; i++) {
@@ -76,7 +76,7 @@ static bool is_called(const char *path, const char *name, size_t size,
     return strlen(text) == size && !memcmp(text, name, size);
 }
 
-// The file of that path, else the only one of that name.
+// Returns the file with this path, else the only file with this name.
 static merge_file *find(const merge_job *job, const char *name, size_t size)
 {
     merge_file *found = NULL;
@@ -116,7 +116,7 @@ bool merge_offsets(merge_job *job, const cli_list *texts)
     return true;
 }
 
-// What is known of a file by hand moves those of its machine along.
+// Applies the offset given for a file to all files of its machine.
 static void apply_given(merge_job *job)
 {
     for (uint32_t i = 1; i < job->file_count; i++) {
@@ -160,8 +160,8 @@ static void take(merge_job *job, const ts_replay *replay)
     }
 }
 
-// A copy or a part of what another file holds, perhaps: not every source
-// gives its sessions names of their own.
+// Warns about files that may be copies or parts of each other. Not an error:
+// some sources do not give sessions unique ids.
 static void say_same(const merge_job *job)
 {
     for (uint32_t i = 1; i < job->file_count; i++)
@@ -198,7 +198,7 @@ static void say_untied(const merge_job *job)
 
 __extension__ typedef __int128 wide;
 
-// How far two recordings are apart; 0: they overlap or touch.
+// Returns the time between two recordings; 0: they overlap or touch.
 static int64_t gap_between(const merge_file *a, const merge_file *b)
 {
     const ts_info *const left = a->trace.info, *const right = b->trace.info;
@@ -210,7 +210,8 @@ static int64_t gap_between(const merge_file *a, const merge_file *b)
     return gap < 0 ? 0 : gap > INT64_MAX ? INT64_MAX : (int64_t)gap;
 }
 
-// Of a file from the nearest that is tied; INT64_MAX: none is.
+// Returns the time between a file and the nearest tied one; INT64_MAX: none is
+// tied.
 static int64_t gap_of(const merge_job *job, const bool *tied, uint32_t file)
 {
     int64_t least = INT64_MAX;
@@ -233,8 +234,9 @@ static void say_gap(const merge_job *job, uint32_t file, int64_t gap_ns)
                        : cli_format("%s days", cli_count((uint64_t)days).s).s);
 }
 
-// A time of day that no other recording shares is a clock that was set wrong,
-// or another run. What overlaps what is tied is tied.
+// Warns about recordings that overlap no other one by time of day: the clock
+// was wrong, or they are from another run. A file that overlaps a tied one is
+// tied.
 static bool report_separate(const merge_job *job)
 {
     bool *const tied = calloc(job->file_count, sizeof *tied);

@@ -1,9 +1,9 @@
 /*
-    write.c - the trace that several become
+    write.c - writes the merged trace
 */
 #include "tools/merge/merge.h"
 
-// Compressed traces stay compressed.
+// The result is compressed if the input is.
 static bool is_compressed(const merge_job *job)
 {
     ts_chunk_info info;
@@ -34,7 +34,8 @@ static bool has_hosts(const merge_job *job)
     return false;
 }
 
-// The same files at the same places give the same trace.
+// The session id depends only on the files and their offsets, so that equal
+// ones give equal bytes.
 static bool describe(const merge_job *job, ts_writer_desc *desc)
 {
     const cli_trace *const first = &job->files[0].trace;
@@ -56,7 +57,8 @@ static bool describe(const merge_job *job, ts_writer_desc *desc)
     return true;
 }
 
-// Where it came from, on its process: what was merged before says so itself.
+// Adds metadata on the source file to its process; a merged file already has
+// it.
 static void note(const copy *c, const merge_file *file)
 {
     ts_writer *const w = c->writer;
@@ -71,7 +73,7 @@ static void note(const copy *c, const merge_file *file)
     copy_note_number(w, track, "merge.residual_ns", file->residual_ns);
 }
 
-// The kind of the clock that the host reads; -1: not known.
+// Returns the type of the host's clock; -1: unknown.
 static int tick_type(const ts_reader *reader)
 {
     ts_clock_point point;
@@ -80,7 +82,7 @@ static int tick_type(const ts_reader *reader)
     return -1;
 }
 
-// The file whose clock tells the times of one that joins others.
+// Sets the file whose clock converts the times of a file that joins another.
 static void set_axis(const merge_job *job, const merge_file *file, copy *c)
 {
     const merge_file *axis = file;
@@ -149,14 +151,15 @@ static ts_result write_all(merge_job *job, ts_writer *writer)
     return result;
 }
 
-// Code of others must not pass for one's own: a blob of theirs could stand for
-// one of ours, so not even a trace without captures may be theirs.
+// Returns whether the result may count as this user's own, so that its captured
+// code may run. Blobs are shared by hash, so a foreign file could supply one
+// for an own capture: all files must be own, even those without captures.
 static bool is_own(const merge_job *job)
 {
     size_t captures = 0;
     for (uint32_t i = 0; i < job->file_count; i++)
         captures += ts_reader_capture_count(job->files[i].trace.reader);
-    if (!captures) return false; // nothing that could run
+    if (!captures) return false; // there is no code to run
     for (uint32_t i = 0; i < job->file_count; i++)
         if (!cli_trace_is_own(job->files[i].trace.reader)) return false;
     return true;
@@ -181,7 +184,7 @@ bool merge_write(merge_job *job)
 {
     ts_writer_desc desc = { 0 };
     ts_writer *writer = NULL;
-    errno = 0; // from here on it is the system's reason
+    errno = 0; // set by failing system calls from here on
     ts_result result =
         describe(job, &desc) ? ts_writer_open(&writer, &desc) : TS_ERR_MEMORY;
     if (result == TS_OK) result = write_all(job, writer);

@@ -1,5 +1,5 @@
 /*
-    shell.c - queries typed at a terminal
+    shell.c - the interactive prompt of ts-query
 */
 #include "tools/shell/shell.h"
 
@@ -23,7 +23,7 @@ static const char *const help =
 #ifdef TRACESMITH_EDIT
 static char *read_line(const char *prompt)
 {
-    rl_catch_signals = 1; // so that the terminal is left as it was
+    rl_catch_signals = 1; // so that the terminal is restored
     char *const line = readline(prompt);
     if (line && *line) add_history(line);
     return line;
@@ -55,7 +55,7 @@ static char *read_line(const char *prompt)
 }
 #endif
 
-// Adds a line to what has been typed so far.
+// Appends a line to the statement typed so far.
 static bool add_line(char **text, const char *line)
 {
     const size_t old = *text ? strlen(*text) : 0, size = strlen(line);
@@ -75,7 +75,7 @@ typedef struct shell {
     ts_sql_format format;
 } shell;
 
-// The terminal may have changed its size.
+// Returns stdout with the terminal's current width.
 static ts_output to_stdout(void)
 {
     return (ts_output){ .stream = stdout,
@@ -165,7 +165,7 @@ int shell_run(const cli_tool *tool, ts_sql *sql, ts_sql_format format)
 
 #else
 
-// Nobody gets here: without SQLite there is no ts_sql.
+// Never called: without SQLite there is no ts_sql.
 int shell_run(const cli_tool *tool, ts_sql *sql, ts_sql_format format)
 {
     return tool && sql && format ? CLI_OK : CLI_FAILED;

@@ -1,33 +1,33 @@
 /*
-    captures.c - what it takes to run operations again
+    captures.c - copies captures, which are needed to run operations again
 */
 #include "tools/common/rewrite/rewrite.h"
 
-typedef struct operation { // that was captured
+typedef struct operation { // a captured operation
     uint64_t correlation;
-    uint32_t track, capture; // track: 0 of a graph, whose nodes lie anywhere;
-                             // capture: position in the file
+    uint32_t track, capture; // track: 0 for a graph, whose nodes may be on any;
+                             // capture: index in the file
     bool kept;
 } operation;
 
-typedef struct blob { // that captures refer to
+typedef struct blob { // a blob that captures refer to
     uint64_t hash[2];
     bool copied;
 } blob;
 
 struct copy_captures {
-    operation *operations; // by track, then correlation
+    operation *operations; // sorted by track, then correlation id
     size_t count;
     blob *blobs;
     size_t blob_count, blob_room;
     cli_index blob_index; // by hash
-    uint32_t *images;     // that were copied
+    uint32_t *images;     // copied images
     size_t image_count;
 };
 
 /* ---- Blobs --------------------------------------------------------------- */
 
-// NULL: no capture refers to it.
+// Returns NULL if no capture refers to the blob.
 static blob *find_blob(const copy_captures *all, const uint64_t hash[2])
 {
     uint32_t at;
@@ -37,7 +37,7 @@ static blob *find_blob(const copy_captures *all, const uint64_t hash[2])
     return NULL;
 }
 
-// *fresh: nobody named it before.
+// Adds a blob; *fresh is set if it was not added before.
 static bool note_blob(copy_captures *all, const uint64_t hash[2], bool *fresh)
 {
     *fresh = false;
@@ -50,7 +50,7 @@ static bool note_blob(copy_captures *all, const uint64_t hash[2], bool *fresh)
     return *fresh = true;
 }
 
-// A list and the chunks that it names.
+// Adds a list and the blobs that it names.
 static bool note_list(copy_captures *all, ts_reader *reader,
                       const uint64_t list[2])
 {
@@ -74,7 +74,7 @@ bool copy_is_captured(const copy *c, const uint64_t hash[2])
     return all && find_blob(all, hash);
 }
 
-// Once, however many operations name it. True: this time.
+// Returns true at the first call for a blob, so that it is written once.
 static bool is_due(copy *c, const uint64_t hash[2])
 {
     blob *const b = find_blob(c->captures, hash);
@@ -87,7 +87,7 @@ static void put_blob(copy *c, const uint64_t hash[2])
     if (is_due(c, hash)) copy_blob(c, hash);
 }
 
-// A list, and then its chunks, one of which is inflated at a time.
+// Writes a list and its blobs, inflating one at a time.
 static void put_list(copy *c, const uint64_t list[2])
 {
     const void *bytes;
@@ -190,7 +190,8 @@ void copy_captures_keep(copy *c, uint32_t track, uint64_t correlation)
 
 /* ---- Records ------------------------------------------------------------- */
 
-// The code, once, before the first operation that wants it. Its new number.
+// Writes a code image once, before the first operation that refers to it.
+// Returns its new number.
 static uint32_t put_image(copy *c, uint32_t id)
 {
     copy_captures *const all = c->captures;
@@ -227,7 +228,7 @@ static void put_regions(copy *c, uint8_t *at, uint32_t count)
     }
 }
 
-// Nodes of a graph name code and kernels of their own.
+// Converts the numbers of images and kernels in the nodes of a graph.
 static void put_nodes(copy *c, uint8_t *bytes, uint64_t size)
 {
     const ts_attributes all = { bytes, size };
@@ -247,7 +248,7 @@ static void put_nodes(copy *c, uint8_t *bytes, uint64_t size)
 static bool put_operation(copy *c, const ts_capture *from)
 {
     ts_capture_operation head = from->head;
-    // What is behind the head lies there as it was in the record.
+    // The data after the head is laid out as in the record.
     const size_t regions = (size_t)((const uint8_t *)from->regions -
                                     (const uint8_t *)from->params);
     const size_t size = regions + head.region_count * sizeof *from->regions +
@@ -281,7 +282,8 @@ ts_result copy_captures_write(copy *c, bool all)
     for (size_t i = 0; ok && i < captures->count; i++)
         kept[captures->operations[i].capture] =
             all || captures->operations[i].kept;
-    for (uint32_t i = 0; ok && i < captures->count; i++) // in their old order
+    for (uint32_t i = 0; ok && i < captures->count;
+         i++) // in the order of the file
         if (kept[i] && ts_reader_capture(c->reader, i, &from))
             ok = put_operation(c, &from);
     free(kept);

@@ -1,11 +1,11 @@
 /*
-    events.c - events of one trace in another one, a chunk at a time
+    events.c - copies events to another trace, a chunk at a time
 */
 #include "tools/common/rewrite/rewrite.h"
 
-enum { COPY_COLUMNS = 16 }; // that a kind has besides its times, at most
+enum { COPY_COLUMNS = 16 }; // the most columns of a kind, besides times
 
-// Room for one batch.
+// Buffers for one batch.
 typedef struct buffers {
     int64_t start_ns[COPY_ROWS], duration_ns[COPY_ROWS];
     uint32_t tracks[COPY_ROWS], rows[COPY_ROWS];
@@ -25,8 +25,8 @@ typedef struct copying {
     ts_columns columns;
 } copying;
 
-// `queued` and `submitted`: a distance from the start, in ticks there, in
-// nanoseconds here. The moment is the host's.
+// Converts a `queued` or `submitted` value, which is a distance from the start:
+// from ticks of the file to nanoseconds. The time is one of the host.
 static uint64_t issue_of(const copying *g, uint32_t row, uint64_t ticks,
                          int64_t start_ns)
 {
@@ -43,7 +43,7 @@ static uint64_t issue_of(const copying *g, uint32_t row, uint64_t ticks,
     return then < start_ns ? (uint64_t)(start_ns - then) + 1 : 1;
 }
 
-// What was captured of an operation goes with it.
+// Keeps the capture of an operation that is kept.
 static void keep_capture(const copying *g, uint32_t row)
 {
     const ts_columns *const c = &g->columns;
@@ -53,7 +53,7 @@ static void keep_capture(const copying *g, uint32_t row)
                            ids[row]);
 }
 
-// The rows that are kept, in b->rows; what is known of each moves up.
+// Collects the kept rows in b->rows and compacts their times and tracks.
 static uint32_t gather(const copying *g, const copy_batch *batch)
 {
     buffers *const b = g->b;
@@ -69,7 +69,7 @@ static uint32_t gather(const copying *g, const copy_batch *batch)
     return count;
 }
 
-// Sets the columns of the rows that are kept.
+// Sets the columns of the kept rows.
 static void set_columns(const copying *g, ts_rows *rows)
 {
     const uint8_t *const columns = ts_event_columns(rows->kind);
@@ -91,7 +91,7 @@ static void set_columns(const copying *g, ts_rows *rows)
     }
 }
 
-// Keeps a renamed text until the batch is written.
+// Stores a renamed text until the batch is written.
 static bool rename_text(const copying *g, uint32_t row, ts_text *text)
 {
     buffers *const b = g->b;
@@ -134,7 +134,7 @@ static bool set_texts(const copying *g, ts_rows *rows)
     return true;
 }
 
-// Tracks as the trace numbers them; one track for all is told as one.
+// Converts the tracks; if all rows have the same, sets a single one.
 static void set_tracks(const copying *g, ts_rows *rows)
 {
     buffers *const b = g->b;
@@ -151,8 +151,8 @@ static void set_tracks(const copying *g, ts_rows *rows)
     rows->tracks = b->tracks;
 }
 
-// As another file of the process reads the same clock: what lies within a zone
-// of the one stays there.
+// Converts ticks with the clock samples of the other file of the process, so
+// that events inside one of its zones stay inside.
 static void set_times(const copying *g, uint32_t first, uint32_t count)
 {
     const copy *const c = g->c;
@@ -202,7 +202,7 @@ static bool copy_batch_rows(const copying *g, uint32_t first, uint32_t count,
     return !g->c->no_memory;
 }
 
-// What cannot be read is lost to whoever reads the trace, too.
+// Writes a damaged chunk as a loss of the new trace.
 static void lose(copy *c, const ts_chunk_info *info, const char *why)
 {
     const uint32_t track = info->header.track;

@@ -1,5 +1,5 @@
 /*
-    ids.c - numbers of one trace in another one
+    ids.c - maps numbers of a file to numbers of the new trace
 */
 #include "tools/common/rewrite/rewrite.h"
 #define XXH_INLINE_ALL
@@ -8,14 +8,14 @@
 /* ---- Maps ---------------------------------------------------------------- */
 
 enum { MAP_MOST = 1 << 24 }; // higher numbers are looked up each time
-#define NOTHING UINT32_MAX   // what the file does not define
+#define NOTHING UINT32_MAX   // maps a number that the file does not define
 
 static inline uint32_t map_get(const copy_map *map, uint32_t from)
 {
     return from < map->size ? map->to[from] : 0;
 }
 
-// Without memory it is only slower.
+// A cache: without memory lookups are only slower.
 static void map_put(copy_map *map, uint32_t from, uint32_t to)
 {
     if (from >= map->size) {
@@ -32,7 +32,7 @@ static void map_put(copy_map *map, uint32_t from, uint32_t to)
     map->to[from] = to;
 }
 
-// Remembers what a number became, which the file may not define.
+// Caches the new number, or that the file does not define the old one.
 static uint32_t settle(copy *c, copy_map *map, uint32_t from, uint32_t to)
 {
     map_put(map, from, to ? to : NOTHING);
@@ -40,7 +40,7 @@ static uint32_t settle(copy *c, copy_map *map, uint32_t from, uint32_t to)
     return to;
 }
 
-// True: it is in *to.
+// Looks up a cached number; true if it is in *to.
 static inline bool known(copy *c, const copy_map *map, uint32_t from,
                          uint32_t *to)
 {
@@ -63,7 +63,7 @@ uint32_t copy_name(copy *c, copy_role role, uint32_t name)
     const uint32_t found = name ? map_get(&c->names, name) : NOTHING;
     if (found) return found == NOTHING ? 0 : found;
     const uint32_t to = copy_text(c, role, ts_reader_name(c->reader, name));
-    map_put(&c->names, name, to ? to : NOTHING); // an empty one is none
+    map_put(&c->names, name, to ? to : NOTHING); // an empty text has no number
     return to;
 }
 
@@ -96,8 +96,8 @@ static uint32_t copy_launch(copy *c, uint32_t launch)
     return settle(c, &c->launches, launch, to);
 }
 
-// A build-id tells which program it is, an address which run: who renames has
-// no use for them. Frames are told by their place in the module.
+// When renaming, leaves out the build-id, which identifies the program, and the
+// address, which identifies the run. Frames are identified by their offset.
 uint32_t copy_module_id(copy *c, uint32_t module)
 {
     uint32_t to;
@@ -114,7 +114,7 @@ uint32_t copy_module_id(copy *c, uint32_t module)
     return settle(c, &c->modules, module, to);
 }
 
-// What a frame is called goes with it.
+// Copies the name of a frame.
 static void copy_symbol(copy *c, const ts_frame_entry *from,
                         const ts_frame_entry *to)
 {
@@ -143,7 +143,7 @@ static uint32_t copy_stack(copy *c, uint32_t stack)
     for (uint32_t i = 0; i < count; i++) {
         made[i] = frames[i];
         made[i].module = copy_module_id(c, frames[i].module);
-        if (c->rename && !made[i].module) // in none: an address
+        if (c->rename && !made[i].module) // not in a module: an address
             made[i].offset =
                 c->renumber(c->rename_user, COPY_HANDLE, frames[i].offset);
         copy_symbol(c, &frames[i], &made[i]);
@@ -154,7 +154,7 @@ static uint32_t copy_stack(copy *c, uint32_t stack)
 
 /* ---- Tracks -------------------------------------------------------------- */
 
-// to: 0 for a new one.
+// to: the new track's number; 0: takes the next one.
 static uint32_t track_add(copy *c, uint32_t track, uint32_t to)
 {
     const size_t before = c->tracks.count;
@@ -170,7 +170,8 @@ static uint32_t track_add(copy *c, uint32_t track, uint32_t to)
     return (uint32_t)*at;
 }
 
-// What the file does not define is a track of its process, of no type.
+// Adds a track that the file does not define, below its process and without a
+// type.
 static uint32_t track_undefined(copy *c, uint32_t track)
 {
     const ts_track_entry entry = { .parent = c->process, .number = track };
@@ -195,7 +196,8 @@ void copy_merge_end(copy_merge *merge)
     free(merge->members);
 }
 
-// The track of the other file that a track of this one is; 0: it is new.
+// Returns the new track of an earlier file that is the same as this one; 0:
+// none.
 static uint32_t member_find(const copy *c, const ts_track *track)
 {
     for (size_t i = 0; c->joins && i < c->merge->member_count; i++) {
@@ -207,7 +209,7 @@ static uint32_t member_find(const copy *c, const ts_track *track)
     return 0;
 }
 
-// Which machine's numbers those of a process are.
+// Returns the machine on which the ids of a process are valid.
 static uint64_t machine_of(const copy *c, const ts_track *track)
 {
     ts_metadata boot;
@@ -217,7 +219,7 @@ static uint64_t machine_of(const copy *c, const ts_track *track)
     return XXH3_64bits(boot.text.text, boot.text.size);
 }
 
-// Whether a track is there and that is all.
+// Returns whether nothing but the definition of a track is in the file.
 static bool is_bare(const copy *c, const ts_track *track)
 {
     ts_track other;
@@ -232,7 +234,8 @@ static bool is_bare(const copy *c, const ts_track *track)
     return true;
 }
 
-// The process of an earlier file that a child of its knows of; 0: none.
+// Returns the parent process as an earlier file recorded it, for a child made
+// by fork; 0: none.
 static uint32_t parent_find(const copy *c, const ts_track *track)
 {
     if (track->type != TS_TRACK_PROCESS ||
@@ -298,8 +301,8 @@ void copy_end(copy *c)
 
 /* ---- Columns ------------------------------------------------------------- */
 
-// An id of one process. What has upper bits of its own becomes another number
-// that nothing else is likely to have.
+// Makes an id of one process unique. If the id uses the upper bits itself, it
+// becomes a hash, which is unlikely to collide.
 static uint64_t copy_id(const copy *c, uint64_t id)
 {
     const uint64_t part = id >> 48;
@@ -319,7 +322,7 @@ uint32_t copy_image_id(copy *c, uint32_t image)
     return to;
 }
 
-// Operations of one part stand behind those of the part before.
+// Orders the operations of a part after those of the part before.
 uint64_t copy_order(const copy *c, uint64_t order)
 {
     return copy_id(c, order);
@@ -333,7 +336,7 @@ static copy_role name_role(ts_event_kind kind)
                                             : COPY_ARGUMENT;
 }
 
-// Whether a column's values tell one run from another.
+// Returns whether a column's values identify a run, and how to renumber them.
 static bool is_number(ts_column column, copy_number *what)
 {
     *what = column == TS_COLUMN_ADDRESS || column == TS_COLUMN_SOURCE

@@ -1,5 +1,5 @@
 /*
-    merge.c - what is said of each file where several become one
+    merge.c - metadata about each file when several are merged
 */
 #include "tools/common/rewrite/rewrite.h"
 #define XXH_INLINE_ALL
@@ -14,7 +14,8 @@ static bool is_part(const ts_metadata *m)
            !memcmp(m->key.text, part_key, m->key.size);
 }
 
-// A hostile file may name any number: what no track is of is no part.
+// Only parts that a track belongs to count, because a hostile file may claim
+// any number.
 uint32_t copy_part_count(const ts_reader *reader)
 {
     const uint32_t tracks = ts_reader_info(reader)->track_count;
@@ -36,8 +37,8 @@ static ts_text fact(const ts_reader *reader, const char *key)
                : none;
 }
 
-// "rank 3: python3 on gpu-1", as far as it is known. One that was merged
-// before has its name.
+// Returns a name such as "rank 3: python3 on gpu-1", from what is known. A
+// process of a merged file already has its name.
 uint32_t copy_process_name(copy *c, const ts_track *track)
 {
     ts_metadata rank;
@@ -64,7 +65,7 @@ uint32_t copy_process_name(copy *c, const ts_track *track)
     return ts_writer_name(c->writer, name, size);
 }
 
-// A process track that stands for a file without one.
+// Creates a process track for a file without one.
 static uint32_t make_process(copy *c)
 {
     const uint32_t id = c->merge->next_track < TS_TRACK_MIXED
@@ -83,8 +84,9 @@ static uint32_t make_process(copy *c)
     return ts_writer_track(c->writer, id, &entry);
 }
 
-// Each process of the file. What has none is of the one that wrote it, else of
-// the first: a child made by fork also has its parent's.
+// Writes the part's number to each process of the file. Tracks without a
+// process belong to the process that wrote the file, else to the first; the
+// file of a forked child also has its parent's process.
 void copy_parts(copy *c)
 {
     const uint64_t writer = ts_reader_info(c->reader)->process;
@@ -120,7 +122,7 @@ static bool same_value(const ts_metadata *a, const ts_metadata *b)
     }
 }
 
-// The clock of the trace is that of the first file: so is its `boot_id`.
+// `boot_id` is taken from the first file, as is the clock of the trace.
 static bool all_say(ts_reader *const *readers, size_t count, const char *key,
                     const ts_metadata *m)
 {

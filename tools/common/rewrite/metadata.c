@@ -1,5 +1,5 @@
 /*
-    metadata.c - what a trace says besides its events
+    metadata.c - copies tracks, metadata, losses, blobs and clocks
 */
 #include "tools/common/rewrite/rewrite.h"
 #define XXH_INLINE_ALL
@@ -33,7 +33,7 @@ static copy_role track_role(ts_track_type type)
     }
 }
 
-// Whether a track belongs to none that the file defines.
+// Returns whether a track has no parent that the file defines.
 static bool is_root(const copy *c, const ts_track *track)
 {
     ts_track parent;
@@ -87,7 +87,7 @@ static bool is_key(const ts_metadata *m, const char *key)
     return m->key.size == strlen(key) && !memcmp(m->key.text, key, m->key.size);
 }
 
-// What the merge said of a file that is merged again.
+// Converts a value that an earlier merge wrote, when its file is merged again.
 static uint64_t again(const copy *c, const ts_metadata *m, uint64_t value)
 {
     if (!c->merge || !m->track || m->type != TS_VALUE_INT) return value;
@@ -110,8 +110,8 @@ static void copy_fact(copy *c, const ts_metadata *m, uint32_t track)
     ts_writer_metadata(c->writer, track, key, m->type, value);
 }
 
-// What a trace that was merged before says of all its processes, and the one
-// that it becomes a part of does not.
+// Copies a fact about all processes of a merged file to each of them, if it
+// does not hold for the whole new trace.
 static void copy_shared_fact(copy *c, const ts_metadata *m)
 {
     ts_track track;
@@ -128,7 +128,7 @@ static void copy_shared_fact(copy *c, const ts_metadata *m)
             copy_fact(c, m, copy_track_id(c, track.id));
 }
 
-// What is said of the session of one of several files is true of its process.
+// In a merge, metadata of a file's session becomes metadata of its process.
 void copy_metadata(copy *c)
 {
     ts_metadata m;
@@ -181,7 +181,8 @@ void copy_blobs(copy *c)
         if (!copy_is_captured(c, hash)) copy_blob(c, hash);
 }
 
-// A recorded sample of the process's own clock has all three.
+// Returns whether a sample is a recorded one of the process's own clock, which
+// has all three values.
 static bool is_recorded(const ts_clock_point *point)
 {
     return !point->clock && point->entry.boottime_ns &&

@@ -1,8 +1,8 @@
 /*
-    part.c - the selected part of a trace in place of the whole
+    part.c - opens the selected part of a trace instead of the trace
 
-    The part is a file without a name: however large it is, it takes no memory,
-    and it is gone with the process.
+    The part is an unlinked temporary file: it takes no memory, whatever its
+    size, and vanishes with the process.
 */
 #include "tools/common/select/resolve.h"
 #include <unistd.h>
@@ -23,7 +23,7 @@ static bool make_name(const cli_tool *tool, char *name, size_t size)
     return false;
 }
 
-// The part takes the place of the trace, under its name.
+// Opens the part as *trace, under the trace's name.
 static bool replace(cli_trace *trace, const cli_tool *tool, const char *name)
 {
     const char *const path = trace->path;
@@ -42,7 +42,7 @@ static bool replace(cli_trace *trace, const cli_tool *tool, const char *name)
     return true;
 }
 
-// Where several files lie on the axis of the first.
+// Offsets of several files on the time axis of the first.
 struct select_places {
     size_t count;
     struct place {
@@ -51,8 +51,8 @@ struct select_places {
     } list[SELECT_PLACES];
 };
 
-// Of the call of the library or of the tool; NULL until several files are
-// selected.
+// Returns the offsets of the current library call or of the tool; NULL until
+// several files are selected.
 static struct select_places **places_now(void)
 {
     static struct select_places *of_tool;
@@ -120,7 +120,8 @@ void select_install_window(void)
 
 /* ---- Several files ------------------------------------------------------- */
 
-// Which entries of a list of ranks any file has, a bit each.
+// Finds which entries of a list of ranks any file has, as a bit set, and
+// removes files without any.
 static bool find_ranks(const cli_tool *tool, char **paths, uint32_t *count,
                        uint64_t *entries)
 {
@@ -162,8 +163,8 @@ static bool take_ranks(const cli_tool *tool, char **paths, uint32_t *count)
     return *count && places_make(tool);
 }
 
-// As the graph of all of them has it, which ts-analyze shows; without
-// operations by when they were started.
+// Takes the offsets from the replay graph of all files, as ts-analyze does; for
+// files without operations, from their start times.
 static void place_files(struct select_places *places, const cli_trace *traces,
                         ts_reader *const *readers, char **paths, uint32_t count)
 {

@@ -1,16 +1,16 @@
 /*
     rows.c - GPU operations of the selected ranks and steps, by row
 
-    For ts-replay, which selects the rest itself: what it leaves out is not
-    gone, as in a part, but happens when it did.
+    For ts-replay, which handles the rest of a selection itself: operations that
+    are not selected are not removed, but keep their recorded times.
 */
 #include "tools/common/select/resolve.h"
 
 struct select_rows {
     uint32_t file_count;
-    int64_t *begin_ns; // of each file
+    int64_t *begin_ns; // for each file
     struct {
-        uint8_t *bits; // by ts_operation.row
+        uint8_t *bits; // bit set by ts_operation.row
         uint64_t count;
     } files[];
 };
@@ -38,7 +38,7 @@ static bool mark(uint8_t **bits, uint64_t *count, cut_choice *choice,
     return true;
 }
 
-// Rows of damaged chunks count, and none of them is selected.
+// Rows of damaged chunks are counted but never selected.
 static bool mark_all(uint8_t **bits, uint64_t *count, cut_choice *choice)
 {
     ts_columns columns = { 0 };

@@ -1,5 +1,5 @@
 /*
-    select.c - the selection: its options, and what they mean in a trace
+    select.c - the options of a selection, and their resolution in a trace
 */
 #include "tools/common/select/resolve.h"
 
@@ -26,7 +26,7 @@ bool select_any(void)
 
 /* ---- In words ------------------------------------------------------------ */
 
-// Exact, in the largest unit that needs no fraction: "1500us".
+// Formats a time exactly, in the largest unit without a fraction: "1500us".
 static cli_text exact_time(int64_t ns)
 {
     static const char *const units[] = { "ns", "us", "ms", "s" };
@@ -36,7 +36,7 @@ static cli_text exact_time(int64_t ns)
     return cli_format("%" PRId64 "%s", ns, units[unit]);
 }
 
-// As a shell takes it for one word.
+// Appends a word, quoted for a shell.
 static void put_word(char *words, size_t room, size_t *size, const char *word)
 {
     const bool plain =
@@ -142,7 +142,7 @@ bool select_check(const cli_tool *tool)
 
 /* ---- In a trace ---------------------------------------------------------- */
 
-// A time of the selection on the axis of the file.
+// Converts a time of the selection to the file's time axis.
 static int64_t of_file(const cut_job *job, int64_t ns)
 {
     const int64_t far = INT64_MAX / 2;

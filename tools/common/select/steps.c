@@ -1,10 +1,10 @@
 /*
-    steps.c - steps by the numbers of ts-analyze, marked or found
+    steps.c - steps by ts-analyze's numbers, marked or detected
 */
 #include "tools/common/select/resolve.h"
 #include "tools/analyze/figures/time/steps.h"
 
-// The loop that ts-analyze finds in the whole trace. False without memory.
+// Detects the loop of the whole trace as ts-analyze does. False without memory.
 static bool find_loop(steps_result *r, ts_reader *reader)
 {
     const ts_replay_desc exact = { 0 };
@@ -49,7 +49,8 @@ static bool take_found(cut_job *job, const steps_result *r, const char *text)
 bool select_steps(cut_job *job, const char *text)
 {
     steps_result r;
-    // Markers are read in little memory; a loop needs the whole graph.
+    // Prefers markers, which need little memory; detecting a loop needs the
+    // whole graph.
     if (cut_step_count(job) >= STEPS_LEAST) return cut_steps(job, text);
     bool ok = find_loop(&r, job->trace->reader);
     if (!ok)

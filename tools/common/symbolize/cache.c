@@ -1,11 +1,11 @@
 /*
-    cache.c - answers, kept by build-id
+    cache.c - answers, cached by build-id
 
-    One file a build in the user's folder for such things, replaced whole: of
-    two processes at once the last one's answers stay, which hold what was kept
-    when it began. What is not there is asked for again. Its first line says
-    what lay where the module's files may lie: with others, or other debug
-    information, it is not believed.
+    One file for each build-id in the user's cache folder, always replaced as a
+    whole: if two processes write at the same time, the last one wins, and the
+    other's answers are looked up again later. The first line is a hash of the
+    files at the module's candidate paths; if they have changed, the cached
+    answers are ignored.
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -68,7 +68,7 @@ char *symbolize_cache_get(const symbolize_question *q)
     return text;
 }
 
-// Nobody is told if it cannot be kept: the next run takes longer.
+// Errors are ignored: the next run only takes longer.
 void symbolize_cache_put(const symbolize_question *q, const char *text,
                          size_t size)
 {

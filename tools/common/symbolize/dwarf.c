@@ -1,9 +1,10 @@
 /*
-    dwarf.c - functions, inlined ones and lines, by libdw
+    dwarf.c - functions, inlined functions and lines, with libdw
 
-    libdw looks through a whole unit for each address. Here each unit that
-    holds an address is walked once; what its functions cover is kept as ranges
-    with their depth, and an address has those ranges that hold it, by depth.
+    libdw scans a whole compilation unit for each address. This file walks each
+    unit that contains an address once and stores the ranges of its functions
+    with their nesting depth. The functions at an address are those whose ranges
+    contain it, sorted by depth.
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,8 +18,8 @@
 #include <unistd.h>
 
 enum {
-    DEPTH_MOST = 200,      // of nested entries
-    ENTRIES_MOST = 1 << 26 // of all units that are walked
+    DEPTH_MOST = 200,      // levels of nested entries
+    ENTRIES_MOST = 1 << 26 // of all walked units
 };
 
 typedef struct range {
@@ -30,12 +31,12 @@ typedef struct range {
 typedef struct unit {
     uint64_t from, to;
     Dwarf_Die die;
-    uint32_t order; // units with several ranges have one number
+    uint32_t order; // number of the unit; its ranges share it
 } unit;
 
 struct dwarf_index {
     Dwarf *dwarf;
-    unit *units; // ranges of them, by address
+    unit *units; // ranges of units, sorted by address
     size_t unit_count, unit_room;
     range *ranges; // of unit `walked`
     size_t range_count, range_room;
@@ -62,9 +63,9 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
-    Debug information in files of its own, which libdw opens by names that
-    stand in the module: a FIFO of such a name would be waited for, for ever.
-    These are the places where it looks. Source: libdw_find_split_unit.c and
+    libdw opens files with split debug information by names in the module. If
+    such a file is a FIFO, opening it blocks forever, so the paths where libdw
+    looks are checked first. Source: libdw_find_split_unit.c and
     libdw_find_dwp.c of elfutils 0.188 to 0.192.
 */
 static bool may_open(const char *dir, const char *sub, const char *name,
@@ -94,7 +95,7 @@ static bool may_split(const elf_files *files, Dwarf_Die *die)
     char link[64], module[PATH_MAX], dir[PATH_MAX];
     const char *const name = text_of(die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
     const char *const sub = text_of(die, DW_AT_comp_dir, 0);
-    if (!*name) return true; // there is nothing else to open
+    if (!*name) return true; // no other file is opened
     snprintf(link, sizeof link, "/proc/self/fd/%d", files->debug_file);
     const ssize_t size = readlink(link, module, sizeof module - 1);
     if (size <= 0 || strlen(name) >= PATH_MAX || strlen(sub) >= PATH_MAX)
@@ -175,7 +176,7 @@ static bool walk(dwarf_index *d, Dwarf_Die *parent, uint32_t depth)
         const bool function =
             tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
         if (function && !add_ranges(d, &die, depth)) return false;
-        // Types and variables hold no code.
+        // Types and variables contain no code.
         if ((function || tag == DW_TAG_lexical_block ||
              tag == DW_TAG_namespace || tag == DW_TAG_module ||
              tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
@@ -188,7 +189,7 @@ static bool walk(dwarf_index *d, Dwarf_Die *parent, uint32_t depth)
 
 /* ---- Names and lines ----------------------------------------------------- */
 
-// As compilers know it, so that arguments are told; else as it was written.
+// Returns the linkage name, which has the argument types; else the source name.
 static const char *name_of(Dwarf_Die *die)
 {
     static const unsigned linked[] = { DW_AT_linkage_name,
@@ -218,8 +219,8 @@ static void put(FILE *out, const char *text)
 }
 
 /*
-    Of entries at one depth only one is where the address is: assemblers write
-    an entry for each name of a function. What was called ends the chain.
+    Keeps one entry for each depth: assemblers write an entry for each alias of
+    a function. The chain ends at the function that is not inlined.
 */
 static size_t chain(const range **held, size_t count)
 {
@@ -238,7 +239,7 @@ static int inner_first(const void *a, const void *b)
     const range *const x = *(const range *const *)a;
     const range *const y = *(const range *const *)b;
     if (x->depth != y->depth) return x->depth > y->depth ? -1 : 1;
-    return x < y ? -1 : x > y; // as they stand in the file
+    return x < y ? -1 : x > y; // order in the file
 }
 
 bool dwarf_answer(dwarf_index *d, uint32_t index, uint64_t address, FILE *out)
@@ -274,7 +275,7 @@ bool dwarf_answer(dwarf_index *d, uint32_t index, uint64_t address, FILE *out)
         fputc('\t', out);
         put(out, name ? name : "(no name)");
         fputc('\n', out);
-        // Where it was put into the next one.
+        // The call site in the enclosing function.
         const uint64_t from = number_of(&die, DW_AT_call_file);
         file = files && from < file_count
                    ? dwarf_filesrc(files, from, NULL, NULL)

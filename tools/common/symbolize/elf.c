@@ -1,6 +1,5 @@
 /*
-    elf.c - files of a module: which are the right ones, and what
-    their tables of symbols say
+    elf.c - opens the files of a module, checks build-ids, reads symbol tables
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -24,7 +23,7 @@ static Elf *open_elf(int file)
 
 typedef enum match { MATCH_NO, MATCH_UNKNOWN, MATCH_YES } match;
 
-// Whether a file is of the build that was recorded.
+// Returns whether a file has the recorded build-id.
 static match is_same(const symbolize_question *q, Elf *elf)
 {
     const void *id;
@@ -54,7 +53,7 @@ static bool has_dwarf(Elf *elf)
     return has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info");
 }
 
-// Address in the file of the page of its lowest segment.
+// Returns the page address of the file's lowest segment.
 static uint64_t base_of(Elf *elf)
 {
     uint64_t base = UINT64_MAX;
@@ -213,10 +212,11 @@ void elf_symbols_load(const elf_files *files, elf_symbols *symbols)
               by_address);
 }
 
-// The last one that begins at or before it and, if it has a size, holds it.
+// Returns the last symbol that begins at or before the address and, if it has a
+// size, contains it.
 const char *elf_symbols_find(const elf_symbols *symbols, uint64_t address)
 {
-    enum { BACK = 8 }; // aliases and empty ones
+    enum { BACK = 8 }; // aliases and symbols without a size
     size_t low = 0, high = symbols->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -235,7 +235,7 @@ const char *elf_symbols_find(const elf_symbols *symbols, uint64_t address)
 
 /* ---- The answer ---------------------------------------------------------- */
 
-// One line of it; what would break it is left out.
+// Prints a field of the answer without characters that would break its line.
 static void put(FILE *out, const char *text)
 {
     for (size_t i = 0; text && text[i] && i < 16384; i++)

@@ -1,5 +1,5 @@
 /*
-    files.c - where modules and their debug information lie
+    files.c - search paths of modules and their debug information
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,7 +17,8 @@ static const char *dir_of(const symbolize_question *q, size_t i)
     return i < count ? o->debug_dirs[i] : i == count ? "/usr/lib/debug" : NULL;
 }
 
-// "DIR/.build-id/ab/cdef.debug"; false without a build-id or room for it.
+// Makes "DIR/.build-id/ab/cdef.debug"; false without a build-id, or if it is
+// too long.
 static bool by_id(const symbolize_question *q, const char *dir, char *path,
                   size_t room)
 {
@@ -46,7 +47,8 @@ int symbolize_open_module(const symbolize_question *q)
     return cli_open_plain(q->path);
 }
 
-// The file that a module's .gnu_debuglink names, in the places of old.
+// Opens the file that a module's .gnu_debuglink names, in GDB's traditional
+// folders.
 int symbolize_open_link(const symbolize_question *q, const char *name,
                         size_t place, char *path, size_t room)
 {
@@ -55,7 +57,7 @@ int symbolize_open_link(const symbolize_question *q, const char *name,
     const char *const dir = place >= 2 ? dir_of(q, (place - 2) / 2) : "";
     *path = 0;
     if (!dir) return -2;
-    if (strchr(name, '/')) return -1; // a name, no path
+    if (strchr(name, '/')) return -1; // it must be a name, not a path
     if (place < 2)
         snprintf(path, room, "%.*s/%s%s", size, q->path, place ? ".debug/" : "",
                  name);

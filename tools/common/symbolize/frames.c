@@ -1,19 +1,19 @@
 /*
-    frames.c - frames of a trace: what it says, else what is at hand
+    frames.c - frames of a trace: names in the trace, else from modules
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "tools/common/symbolize/symbolize.h"
 
-typedef struct place { // a frame, and what is known of it
+typedef struct place { // a frame and its functions
     uint32_t module;
     uint64_t offset;
     uint32_t first, count; // lines
-    bool told;             // by the trace, which may say what it likes
+    bool told;             // named by the trace, which is not trusted
 } place;
 
-typedef struct kept_text { // a name as it was found, and as people read it
+typedef struct kept_text { // a name, as found and demangled
     char *key;
     ts_text text;
 } kept_text;
@@ -21,7 +21,7 @@ typedef struct kept_text { // a name as it was found, and as people read it
 struct symbolize {
     const ts_reader *reader;
     const symbolize_options *options;
-    place *places; // by module and offset
+    place *places; // sorted by module and offset
     size_t place_count, place_room;
     symbolize_line *lines;
     size_t line_count, line_room;
@@ -69,7 +69,7 @@ size_t symbolize_modules(const symbolize *s, const symbolize_module **modules)
 
 /* ---- Texts --------------------------------------------------------------- */
 
-// A name, kept once and made readable once.
+// Stores and demangles a name, once for equal names.
 static ts_text keep(symbolize *s, const char *key)
 {
     const ts_text none = { "", 0 };
@@ -113,7 +113,7 @@ static bool add_place(symbolize *s, const ts_frame_entry *frame)
     return true;
 }
 
-// All places, each once. Those added for one stack too many are dropped soon.
+// Collects the distinct places of all stacks; duplicates are removed regularly.
 static bool gather(symbolize *s)
 {
     const ts_frame_entry *frames;
@@ -185,9 +185,9 @@ static bool take_line(symbolize *s, place *p, char *text)
 }
 
 /*
-    Takes what an answer says of `places`, count of one module. Its numbers are
-    those of `asked`, or offsets. What is broken ends it: the process that
-    wrote it died in the midst of it.
+    Parses an answer on `places`, `count` of one module. Its numbers are indexes
+    into `asked`, or offsets. Stops at a malformed line: the reader process died
+    while it wrote.
 */
 static void take_answer(symbolize *s, place *places, size_t count,
                         place *const *asked, size_t asked_count, char *text,
@@ -235,7 +235,7 @@ static void keep_answer(const symbolize *s, const symbolize_question *q,
     free(text);
 }
 
-// Asks for those that are not known yet; false if the answer broke off.
+// Requests the places without an answer; false if the answer is incomplete.
 static bool ask(symbolize *s, symbolize_question *q, place *places,
                 size_t count, symbolize_module *m)
 {

@@ -1,8 +1,8 @@
 /*
-    process.c - a process of its own that reads one module
+    process.c - the reader process, which reads one module
 
-    It may take a minute of processor time and 4 GiB of memory of its own; what
-    it printed before it ended counts.
+    It is limited to a minute of processor time and 4 GiB of memory. What it
+    printed before it died is used.
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -38,7 +38,7 @@ static void take(int line, symbolize_answer *answer)
             room = room ? 2 * room : 65536;
             char *const more =
                 room > TEXT_MOST ? NULL : realloc(answer->text, room);
-            if (!more) break; // what there is counts
+            if (!more) break; // use what was read
             answer->text = more;
         }
         const ssize_t got =
@@ -60,7 +60,7 @@ symbolize_answer symbolize_ask(const symbolize_question *q)
     if (!reader) {
         close(lines[0]);
         limit();
-        // Whatever a library prints is not for this tool's user.
+        // Hides what libraries print on stderr.
         if (!freopen("/dev/null", "w", stderr)) _exit(1);
         signal(SIGPIPE, SIG_DFL);
         FILE *const out = fdopen(lines[1], "w");

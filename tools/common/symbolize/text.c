@@ -1,5 +1,5 @@
 /*
-    text.c - frames for tools that show them
+    text.c - frames as text, for tools that print them
 */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -16,8 +16,8 @@ bool symbolize_is_off(void)
     return c ? c->no_symbols : symbolize_off;
 }
 
-// Each reader's, looked up when its first frame is shown. The list is of all
-// threads, under the mutex; what is of a reader is of who uses the reader.
+// Names of each reader, created when its first frame is printed. The mutex
+// protects the list; an element belongs to the thread that uses its reader.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct known {
     const ts_reader *reader;
@@ -25,7 +25,7 @@ static struct known {
 } * known;
 static size_t known_count, known_room;
 
-// A reader is closed: another may be where it is.
+// Called when a reader is closed: another may get its address.
 static void forget(const ts_reader *reader)
 {
     symbolize *names = NULL;
@@ -40,7 +40,7 @@ static void forget(const ts_reader *reader)
     symbolize_close(names);
 }
 
-// Whether what there is of a reader is known.
+// Finds the names of a reader; false if they are not created yet.
 static bool find(const ts_reader *reader, symbolize **names)
 {
     bool found = false;
@@ -53,7 +53,7 @@ static bool find(const ts_reader *reader, symbolize **names)
     return found;
 }
 
-// False: no memory.
+// Adds the names of a reader. False: no memory.
 static bool add(const ts_reader *reader, symbolize *names)
 {
     pthread_mutex_lock(&mutex);
@@ -84,7 +84,7 @@ uint32_t symbolize_depth(const ts_reader *reader, const ts_frame_entry *frame)
     return count ? count : 1;
 }
 
-// "libx.so+0x1f20", in a text that the next 8 calls leave alone.
+// Returns "libx.so+0x1f20" in a buffer that the next 8 calls do not reuse.
 static ts_text plain(const ts_reader *reader, const ts_frame_entry *frame)
 {
     static _Thread_local char texts[8][512];
@@ -93,7 +93,7 @@ static ts_text plain(const ts_reader *reader, const ts_frame_entry *frame)
     const ts_module_entry *const module =
         frame->module ? ts_reader_module(reader, frame->module) : NULL;
     const ts_text path = ts_reader_name(reader, module ? module->path : 0);
-    size_t from = path.size; // the file's name without its folders
+    size_t from = path.size; // start of the file's base name
     while (from && path.text[from - 1] != '/')
         from--;
     size_t size = path.size - from;
