@@ -1,5 +1,5 @@
 /*
-    advice.c - the trace as the rules of advice see it
+    advice.c - loads the trace for the rules of advice
 */
 #include "tools/analyze/advice/advice.h"
 
@@ -94,7 +94,7 @@ static uint32_t find_lane(const advice *a, bool device, uint32_t file,
     return 0;
 }
 
-// Streams repeat: the last one is kept.
+// Cache: the last stream, since streams repeat.
 typedef struct lane_cache {
     uint32_t file, track, device_track, stream, device;
 } lane_cache;
@@ -204,7 +204,7 @@ static int by_place(const void *left, const void *right)
     return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
 }
 
-// Where the host was, in the record, while this part of the path went on.
+// Adds the recorded host time of a part of the path.
 static void keep_part(advice *a, const ts_path_part *part)
 {
     ts_node node;
@@ -213,7 +213,8 @@ static void keep_part(advice *a, const ts_path_part *part)
         part->node < a->op_count ? a->ops[part->node].thread : node.track;
     if (!thread) return;
     const int64_t length = part->end_ns - part->start_ns;
-    // A wait before it ends where it begins; other waits are within a call.
+    // A wait before a call ends where the call begins; other waits are within a
+    // call.
     const int64_t from =
         part->waits && part->start_ns < node.start_ns
             ? node.recorded_ns - length
@@ -223,7 +224,7 @@ static void keep_part(advice *a, const ts_path_part *part)
     if (length > a->longest.to_ns - a->longest.from_ns) a->longest = kept;
 }
 
-// Parts that touch become one; none overlap after that.
+// Merges adjoining and overlapping parts, so that they are disjoint.
 static void merge_parts(advice *a)
 {
     size_t count = 0;
@@ -255,7 +256,7 @@ static void stretch(process *p, int64_t start_ns, int64_t end_ns)
     p->any = true;
 }
 
-// How long each process was at work, its calls included.
+// Computes how long each process ran, including its calls.
 static bool load_processes(advice *a)
 {
     ts_replay_part part;
@@ -306,8 +307,8 @@ static bool load_path(advice *a)
     return true;
 }
 
-// What the record is bound by: where paths are of one length, a model may
-// choose another one.
+// Computes what the record is bound by. If several paths have the same length,
+// a model may choose another one.
 static bool load_bound(advice *a)
 {
     ts_path path;

@@ -1,5 +1,5 @@
 /*
-    calls.c - calls of a vendor's library, loaded with their classes
+    calls.c - loads the calls of a vendor's library with their classes
 */
 #include "tools/analyze/advice/advice.h"
 
@@ -28,7 +28,8 @@ static void load_file(advice *a, uint32_t file, size_t *room)
     const ts_filter filter = { .kinds = TS_FILTER(API_CALL) };
     ts_replay_file place = { 0 };
     ts_replay_file_at(a->replay, file, &place);
-    // Names are few and calls many. 0: not asked yet, else the class + 1.
+    // Cache by name, since names are few and calls many. 0: unset, else class +
+    // 1.
     uint8_t *const classes = calloc((size_t)names + 2, 1);
     ts_cursor *cursor;
     ts_event event;

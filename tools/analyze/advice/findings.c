@@ -1,5 +1,5 @@
 /*
-    findings.c - findings, what they would change, and what that gains
+    findings.c - findings, their changes, and the gains of these
 */
 #include "tools/analyze/advice/advice.h"
 
@@ -8,7 +8,7 @@
 advice_finding *advice_find(advice *a, const advice_rule *rule)
 {
     static _Thread_local advice_finding
-        spare; // without memory the answer is thrown away
+        spare; // without memory the finding is discarded
     if (!cli_grow(&a->findings, &a->finding_room, a->finding_count + 1,
                   sizeof *a->findings)) {
         a->failed = true;
@@ -91,7 +91,7 @@ int64_t advice_path_of(const advice *a, const advice_mask *mask)
     for (uint32_t i = 0; mask->means && i < a->op_count; i++) {
         if (!mask->means[i]) continue;
         sum += a->path_ns[i] + a->wait_ns[i];
-        // The operations of one call are mostly neighbours.
+        // The operations of one call are mostly adjacent.
         if (a->ops[i].call != call && a->ops[i].call != TS_NODE_NONE)
             sum += a->path_ns[a->ops[i].call] + a->wait_ns[a->ops[i].call];
         call = a->ops[i].call;
@@ -112,8 +112,8 @@ static ts_change *add_change(advice *a, advice_finding *f, ts_change_type type)
     return change;
 }
 
-// Edges that go away may uncover any path: what that gains is not bounded by
-// what the path holds.
+// Whether a gain is bounded by the path time of the changed operations.
+// Removing edges may uncover any path.
 static bool is_bounded(ts_change_type type)
 {
     return type == TS_CHANGE_SCALE || type == TS_CHANGE_REMOVE ||
@@ -157,14 +157,14 @@ void advice_spare(advice *a, advice_finding *f, advice_spans *spans)
     ts_change *const change = add_change(a, f, TS_CHANGE_SPARE);
     change->spans = spans->list;
     change->span_count = spans->count;
-    f->at_most_ns = a->makespan_ns; // waits go away too
+    f->at_most_ns = a->makespan_ns; // waits are removed too
     memset(spans, 0, sizeof *spans);
 }
 
 /* ---- Gains --------------------------------------------------------------- */
 
-// A gain is worth less where it brings delays onto the critical path that the
-// record hardly shows.
+// Lowers the confidence if the change brings assumed delays onto the critical
+// path.
 static bool doubt(const advice *a, advice_finding *f)
 {
     ts_path path;
@@ -191,7 +191,7 @@ static bool run_finding(advice *a, advice_finding *f)
     return doubt(a, f);
 }
 
-// What it would gain if the host took no time at all.
+// Runs the model with no host time at all, for the gain of a finding of_host.
 static bool run_free_host(advice *a, advice_finding *f)
 {
     const ts_change change = { .type = TS_CHANGE_HOST, .factor = { 0, 1 } };
@@ -244,8 +244,8 @@ static int64_t budget(const advice *a)
     return fit < most ? fit < 8 && most > 8 ? 8 : fit : most;
 }
 
-// Time that something else takes as soon as it is gone: it only waits, or
-// what it does is hidden.
+// Whether the host time of a finding is only waiting or hidden, so that other
+// work takes its place as soon as it is removed.
 static bool is_waiting(const advice *a, const advice_finding *f)
 {
     return f->of_host ? f->free_ns < a->makespan_ns / 10

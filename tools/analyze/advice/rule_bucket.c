@@ -3,14 +3,14 @@
 */
 #include "tools/analyze/advice/rule.h"
 
-// How long collectives of a name take at least, whatever their size.
+// The minimum duration of collectives of a name, whatever their size.
 typedef struct least {
     uint32_t file;
     uint64_t name;
     int64_t ns;
 } least;
 
-enum { NAMES_MOST = 64 }; // further names have no least time
+enum { NAMES_MOST = 64 }; // further names have no minimum
 typedef struct leasts {
     least of[NAMES_MOST];
     size_t count;
@@ -38,7 +38,7 @@ static void find_leasts(const advice *a, leasts *all)
     }
 }
 
-// By size, or by time where the source does not know sizes.
+// Whether a collective is small: by size, or by time if the source lacks sizes.
 static bool is_small(const advice *a, uint32_t op, uint64_t most,
                      int64_t time_ns)
 {
@@ -61,7 +61,7 @@ static bool can_join(const advice *a, uint32_t op, uint64_t most,
 
 /* ---- What the host does around them ------------------------------------- */
 
-// Zones in which frameworks issue collectives, by file, thread and start.
+// Words in the names of zones in which frameworks issue collectives.
 static const char *const issuing[] = {
     "nccl:",          "rccl:",      "c10d::",    "all_reduce", "allreduce",
     "reduce_scatter", "all_gather", "broadcast", NULL
@@ -81,7 +81,7 @@ static void list_zones(advice *a, uint32_t file, advice_spans *zones)
     ts_reader *const reader = analyze_reader(a->job, file);
     const ts_filter filter = { .kinds = TS_FILTER(ZONE) };
     const size_t sites = (size_t)analyze_info(a->job, file)->site_count + 2;
-    uint8_t *const known = calloc(sites, 1); // 0: not asked, 1: no, 2: yes
+    uint8_t *const known = calloc(sites, 1); // 0: unset, 1: no, 2: yes
     ts_replay_file place = { 0 };
     ts_cursor *cursor;
     ts_event event;
@@ -108,7 +108,7 @@ static void list_zones(advice *a, uint32_t file, advice_spans *zones)
     free(known);
 }
 
-// The outermost of these zones that a moment lies in. They nest: it is one of
+// Returns the outermost of these zones at a time. They are nested: it is one of
 // the last few that began before.
 static const ts_host_span *zone_around(const advice_spans *zones,
                                        const ts_host_span *at)
@@ -130,7 +130,8 @@ static const ts_host_span *zone_around(const advice_spans *zones,
     return found;
 }
 
-// The zones around the calls of those that need none of their own.
+// Collects the zones around the calls of joined collectives, which the joined
+// one does not need.
 static void spare_zones(advice *a, const bool *joined, advice_spans *spans)
 {
     advice_spans zones = { 0 };

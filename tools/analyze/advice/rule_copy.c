@@ -15,7 +15,7 @@ static bool crosses(const advice_op *op)
     return is_copy(op, TO_DEVICE) || is_copy(op, TO_HOST) || is_copy(op, PEER);
 }
 
-// Of the side of a copy that lies on the host; 0: unknown.
+// Returns the kind of memory of the host side of a copy; 0: unknown.
 static uint8_t host_memory(const advice_op *op)
 {
     return op->type == TO_DEVICE ? op->memory & 15 : op->memory >> 4;
@@ -35,7 +35,7 @@ typedef struct copy_rate {
     int64_t ns;
 } copy_rate;
 
-// Bytes in a millisecond; to the eye of a model 2^33 bytes are many.
+// Returns bytes per millisecond, saturated at 32 bits for the model.
 static uint32_t rate_of(uint64_t bytes, int64_t ns)
 {
     while (bytes >> 33) {
@@ -46,7 +46,8 @@ static uint32_t rate_of(uint64_t bytes, int64_t ns)
     return rate > UINT32_MAX ? UINT32_MAX : rate ? (uint32_t)rate : 1;
 }
 
-// What pinned copies of a direction and a good size reach in this trace.
+// Returns the rate that pinned copies of a direction and sufficient size reach
+// in this trace.
 static copy_rate pinned_rate(const advice *a, uint8_t type, uint64_t least)
 {
     copy_rate sum = { 0 };
@@ -60,7 +61,8 @@ static copy_rate pinned_rate(const advice *a, uint8_t type, uint64_t least)
     return sum;
 }
 
-// The host is free at once: what it does behind the usual time of a launch.
+// Frees the host time of a copy beyond the usual time of a launch, as if it
+// returned at once.
 static void free_host(advice *a, advice_spans *spans, const advice_op *op)
 {
     enum { LAUNCH_NS = 10000 };
@@ -284,7 +286,8 @@ static bounce *list_to_host(advice *a, uint64_t least, size_t *count)
     return all;
 }
 
-// The latest copy to the host, before a moment, of all that one reads.
+// Returns the latest copy to the host before a time that covers all bytes which
+// a copy reads.
 static uint32_t came_from(const advice *a, const bounce *all, size_t count,
                           uint32_t op)
 {

@@ -1,19 +1,19 @@
 /*
-    rule_graph.c - advice: launches that a graph could make at once
+    rule_graph.c - advice: launches that one graph launch could replace
 */
 #include "tools/analyze/advice/rule.h"
 
-// A launch that a graph can hold: it neither waits nor touches host memory.
+// A launch that can be part of a graph: it neither waits nor uses host memory.
 typedef struct step {
     uint32_t call, symbol; // symbol: what is launched, and on which stream
     uint32_t file, thread, segment;
     int64_t start_ns, end_ns;
 } step;
 
-// A part of the launches of a thread that comes several times.
+// A sequence of launches of a thread that occurs several times.
 typedef struct window {
     uint64_t hash;
-    size_t first, count; // of steps
+    size_t first, count; // range of steps
 } window;
 
 typedef struct capture {
@@ -55,7 +55,7 @@ static int by_thread(const void *left, const void *right)
     return (a->call > b->call) - (a->call < b->call);
 }
 
-// The operation of each call, how many it launched, and whether it waits.
+// Finds the operation of each call, how many it launched, and whether it waits.
 static void list_steps(capture *c)
 {
     advice *const a = c->a;
@@ -82,7 +82,7 @@ static void list_steps(capture *c)
         const ts_node n = advice_node(a, call);
         step *const s = &c->steps[c->count++];
         const uint32_t op = a->call_op[i];
-        // Symbol 0 breaks a sequence.
+        // Symbol 0 ends a sequence.
         const bool fits =
             !waits && launched[i] == 1 && can_be_captured(&a->ops[op]);
         const step one = { call,
@@ -98,7 +98,8 @@ static void list_steps(capture *c)
     if (c->count > 1) qsort(c->steps, c->count, sizeof *c->steps, by_thread);
 }
 
-// Sequences end at what cannot be captured and at long pauses.
+// Divides the launches into segments, which end at launches that cannot be
+// captured and at long pauses.
 static void number_segments(capture *c)
 {
     const int64_t pause = advice_limit(c->a, c->rule, "pause");
@@ -144,8 +145,8 @@ static int by_symbol(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-// What comes least often, but often enough, begins an iteration: symbol 0 if
-// nothing does.
+// Returns the rarest symbol that is frequent enough, which begins an iteration;
+// symbol 0 if there is none.
 static uint32_t anchor_of(const capture *c, size_t first, size_t end)
 {
     const uint32_t least = (uint32_t)advice_limit(c->a, c->rule, "count");
@@ -171,8 +172,8 @@ static uint32_t anchor_of(const capture *c, size_t first, size_t end)
     return best.symbol;
 }
 
-// A segment is a window; a long one, of iterations without a pause, is cut at
-// its anchor, several short iterations being one window.
+// A segment is a window. A long segment, with iterations without a pause, is
+// cut at its anchor; several short iterations form one window.
 static void list_windows(capture *c)
 {
     const size_t least = (size_t)advice_limit(c->a, c->rule, "launches");
@@ -209,10 +210,11 @@ typedef struct captured {
     const window *longest;
     size_t longest_times;
     advice_spans spans;
-    bool *calls; // of each call: made by a graph
+    bool *calls; // by call: a graph replaces it
 } captured;
 
-// The host makes the first call of a window and then all at once.
+// Replaces the calls of a window: the host makes only the first one, which
+// launches all work.
 static void take_window(capture *c, captured *got, const window *w)
 {
     const step *const first = &c->steps[w->first];
@@ -241,7 +243,7 @@ static void take_windows(capture *c, captured *got)
             got->longest = w;
             got->longest_times = end - first;
         }
-        // The first is what is captured.
+        // The first window is the captured one.
         for (size_t i = first + 1; i < end; i++)
             take_window(c, got, &c->windows[i]);
     }
@@ -284,7 +286,7 @@ static void find_graph(capture *c, captured *got)
                "replay in which each repetition is launched whole by its first "
                "call, and what the host did between its launches takes no "
                "time");
-    f->confidence = REPORT_MEDIUM; // arguments are not known to be the same
+    f->confidence = REPORT_MEDIUM; // whether arguments are equal is unknown
 }
 
 void rule_graph_capture(advice *a, const advice_rule *rule)

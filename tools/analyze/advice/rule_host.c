@@ -51,13 +51,13 @@ typedef struct zone_parts {
     advice *a;
     names_index *names;
     sums zones;     // by group of `names`: a name, on any rank
-    uint32_t group; // whose spans are wanted, if `wants`
+    uint32_t group; // group whose spans are collected, if `wants`
     bool wants;
-    uint32_t file;               // of the longest span
-    bool loads;                  // wanted: those of data loading
+    uint32_t file;               // file of the longest span
+    bool loads;                  // collects spans of data loading
     advice_spans spans, longest; // longest: one span
-    uint32_t loader;             // site of the longest one, of file
-    uint8_t *known;              // of each site of each file
+    uint32_t loader;             // site of the longest one, in `file`
+    uint8_t *known;              // by file and site
     size_t stride;
 } zone_parts;
 
@@ -67,7 +67,7 @@ static ts_text site_name(const advice *a, uint32_t file, uint32_t site)
         a, ts_reader_site_name(analyze_reader(a->job, file), site));
 }
 
-// Zones repeat: the answer for a site is kept, 1 no, 2 yes.
+// Whether a zone loads data. The result is cached by site: 1 no, 2 yes.
 static bool loads_data(zone_parts *z, uint32_t file, uint32_t site)
 {
     const ts_reader *const reader = analyze_reader(z->a->job, file);
@@ -79,7 +79,7 @@ static bool loads_data(zone_parts *z, uint32_t file, uint32_t site)
     return z->known[at] == 2;
 }
 
-// The outermost zone that loads data; 0: none.
+// Returns the site of the outermost zone that loads data; 0: none.
 static uint32_t loading_site(zone_parts *z, uint32_t file,
                              const inside_frame *frames, uint32_t depth)
 {
@@ -89,7 +89,7 @@ static uint32_t loading_site(zone_parts *z, uint32_t file,
     return 0;
 }
 
-// True if it is the longest so far.
+// Adds a span. Returns true if it is the longest so far.
 static bool want(zone_parts *z, const inside_span *span, int64_t from_ns,
                  int64_t to_ns)
 {
@@ -104,7 +104,8 @@ static bool want(zone_parts *z, const inside_span *span, int64_t from_ns,
     return true;
 }
 
-// In a call that other rules are about: allocations, loading of code, ...
+// Whether the host is in a call that other rules cover: allocation, code
+// loading, ...
 static bool is_elsewhere(const advice *a, const inside_span *span,
                          const inside_frame *frames, uint32_t depth)
 {
@@ -138,7 +139,7 @@ static void count_part(void *user, const inside_span *span, int64_t from_ns,
     }
 }
 
-// Goes through what was open in these parts of threads.
+// Reads the zones and calls that were open during these parts.
 static bool walk(advice *a, zone_parts *z, const advice_part *parts,
                  size_t count)
 {
@@ -159,7 +160,7 @@ static bool walk(advice *a, zone_parts *z, const advice_part *parts,
     return ok;
 }
 
-// What of the critical path is on the host.
+// Collects the host time on the critical path.
 static bool walk_path(advice *a, zone_parts *z)
 {
     return walk(a, z, a->parts, a->part_count);
@@ -198,15 +199,16 @@ static thread_call *list_calls(advice *a)
     return all;
 }
 
-// All that threads with calls did but wait: what is quicker is so everywhere,
-// or another thread or rank would take its place on the path.
+// Collects all host time of threads with calls, except waits. Faster host code
+// is faster everywhere; if only the path were changed, another thread or rank
+// would take its place.
 static bool walk_threads(advice *a, zone_parts *z)
 {
     thread_call *const calls = list_calls(a);
     advice_part *const parts =
         calloc((size_t)a->graph.call_count + 1, sizeof *parts);
     size_t count = 0;
-    const thread_call *before = NULL; // of the same thread
+    const thread_call *before = NULL; // previous call of the same thread
     for (uint32_t i = 0; calls && parts && i < a->graph.call_count; i++) {
         const advice_part *const at = &calls[i].at;
         if (before &&
@@ -318,7 +320,7 @@ void rule_data_loading(advice *a, const advice_rule *rule)
                    "device.");
         ADVICE_SAY(a, f, how, "replay in which loading takes no time");
     }
-    all.known = NULL; // both share it
+    all.known = NULL; // shared by both
     close_parts(&z);
     close_parts(&all);
 }
@@ -328,7 +330,7 @@ void rule_data_loading(advice *a, const advice_rule *rule)
 typedef struct launch {
     uint32_t file, thread;
     int64_t start_ns, end_ns;
-    bool shared; // with a call of another thread
+    bool shared; // overlaps a call of another thread
 } launch;
 
 static int by_start(const void *left, const void *right)
@@ -339,7 +341,7 @@ static int by_start(const void *left, const void *right)
     return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-// Calls that launched work and did not wait for it.
+// Lists the calls that launched work and did not wait for it.
 static launch *list_launches(advice *a, size_t *count)
 {
     advice_load_waits(a);
@@ -363,7 +365,8 @@ static launch *list_launches(advice *a, size_t *count)
     return all;
 }
 
-// Each is compared with the two before it that end last, of two threads.
+// Marks overlapping calls. Each call is compared with the two previous calls,
+// of two threads, that end last.
 static void mark_shared(launch *all, size_t count)
 {
     size_t last = SIZE_MAX, other = SIZE_MAX;

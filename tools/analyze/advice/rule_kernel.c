@@ -1,20 +1,20 @@
 /*
-    rule_kernel.c - advice: kernels that do not use the device they run on
+    rule_kernel.c - advice: kernels that use their device poorly
 */
 #include "tools/analyze/figures/base/groups.h"
 #include "tools/analyze/figures/work/occupancy.h"
 #include "tools/analyze/advice/rule.h"
 
-// Kernels of one name, on whatever rank, that a rule is about.
+// Kernels of one name on all ranks that a rule concerns.
 typedef struct group {
-    uint32_t name, first; // name: of the index; first: operation
+    uint32_t name, first; // name: group of names; first: operation
     uint64_t count;
     int64_t ns, path_ns;
 } group;
 
 typedef struct groups {
     names_index names;
-    group *list; // those with kernels come first
+    group *list; // groups with kernels come first
     size_t count;
 } groups;
 
@@ -41,7 +41,7 @@ static bool is_kernel(const advice *a, uint32_t op)
     return a->ops[op].kind == TS_EVENT_KERNEL && !a->ops[op].skipped;
 }
 
-// Groups of the kernels that pass a test, the longest on the path first.
+// Groups the kernels that pass a test; the longest on the path come first.
 static groups group_kernels(advice *a, const advice_rule *rule,
                             kernel_test test)
 {
@@ -89,7 +89,7 @@ static bool occupancy_at(const advice *a, uint32_t op, occupancy *o)
     return d->has_limits && occupancy_of(&d->limits, advice_launch(a, op), o);
 }
 
-// Made to run like this: they live on registers and shared memory.
+// Kernels designed for low occupancy: they rely on registers and shared memory.
 static const char *const tuned[] = { "gemm",   "Gemm",  "GEMM",    "cutlass",
                                      "xmma",   "nvjet", "flash",   "fmha",
                                      "Cijk_",  "cudnn", "conv",    "Conv",
@@ -209,7 +209,8 @@ static bool is_small(const advice *a, const advice_rule *rule, uint32_t op)
                d->multiprocessors * (uint64_t)advice_limit(a, rule, "filled");
 }
 
-// New durations for kernels that pass a test: the full device's share.
+// Returns new durations for kernels that pass a test, as if they used the full
+// device.
 static int64_t *shrink(advice *a, const advice_rule *rule, kernel_test test,
                        bool waves, advice_mask *mask)
 {

@@ -20,7 +20,8 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
         wait += waits;
         if (waits || a->call_op[i] == TS_NODE_NONE) continue;
         const ts_node n = advice_node(a, call);
-        // First launches load code: slow-first-launch is about them.
+        // Skip first launches, which load code: rule slow-first-launch covers
+        // them.
         if (n.duration_ns > LAUNCH_LOADS_NS) continue;
         calls++;
         ns += n.duration_ns;
@@ -57,8 +58,9 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
 
 /* ---- tiny-kernels -------------------------------------------------------- */
 
-// Kernels that follow each other closely are a run; neighbouring runs of a
-// stream go to different masks, since neighbours of one mask are fused.
+// Marks runs of tiny kernels that follow each other closely. Adjacent runs of a
+// stream get different masks, because adjacent operations of one mask are
+// fused.
 static void mark_tiny(const advice *a, const advice_rule *rule,
                       advice_mask *masks)
 {
@@ -118,8 +120,8 @@ void rule_tiny_kernels(advice *a, const advice_rule *rule)
 
 /* ---- fusible-sequence ---------------------------------------------------- */
 
-// What its occurrences, first, third, ... and second, fourth, ... mean: two
-// masks, so that neighbours are not fused with each other.
+// Marks the occurrences of a pattern: the first, third, ... in one mask, the
+// second, fourth, ... in another, so that adjacent ones are not fused.
 static void mark_pattern(const advice *a, const patterns_result *r,
                          const patterns_pattern *p, advice_mask *masks)
 {
@@ -188,7 +190,7 @@ void rule_fusible_sequence(advice *a, const advice_rule *rule)
     patterns_result r = { 0 };
     if (names_open(&names, a->replay) &&
         patterns_open(&r, a->replay, &names, advice_limit(a, rule, "time"))) {
-        // Those come first that spend most time between their kernels.
+        // Patterns are sorted by the time between their kernels.
         for (size_t i = 0; i < r.count; i++) {
             if (r.list[i].count < least || !r.list[i].count) continue;
             find_fusible(a, rule, &r, &r.list[i]);

@@ -1,5 +1,5 @@
 /*
-    rule_memory.c - advice: memory that runs out, and time that varies
+    rule_memory.c - advice: memory shortage, and steps that vary
 */
 #include "tools/analyze/figures/work/memory.h"
 #include "tools/analyze/figures/time/steps.h"
@@ -7,7 +7,8 @@
 
 /* ---- Memory -------------------------------------------------------------- */
 
-// What three rules look at, computed once. NULL without memory.
+// Computes the blocks of memory once for three rules. Returns NULL if memory
+// runs out.
 static const memory *load_memory(advice *a)
 {
     if (a->memory) return a->memory;
@@ -92,7 +93,7 @@ void rule_memory_fragmented(advice *a, const advice_rule *rule)
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
         f->severity = REPORT_INFO;
-        f->confidence = REPORT_LOW; // free memory may be elsewhere by now
+        f->confidence = REPORT_LOW; // the free memory may have changed since
         ADVICE_SAY(a, f, title, "memory is in pieces at its peak");
         ADVICE_SAY(a, f, what,
                    "At the peak of %.*s (%s) another %s lies in %s holes "
@@ -110,7 +111,7 @@ void rule_memory_fragmented(advice *a, const advice_rule *rule)
 
 /* ---- Steps --------------------------------------------------------------- */
 
-// The steps of the model, which run_findings has not run again yet.
+// Returns the steps of the model, which advice_run has not run again yet.
 static steps_result load_steps(advice *a)
 {
     steps_result all;
@@ -118,7 +119,7 @@ static steps_result load_steps(advice *a)
     return all;
 }
 
-// The first step that ends at a moment or later.
+// Returns the first step that ends at a time or later.
 static size_t step_at(const steps_result *steps, int64_t time_ns)
 {
     size_t low = 0, high = steps->count;
@@ -132,7 +133,7 @@ static size_t step_at(const steps_result *steps, int64_t time_ns)
     return low;
 }
 
-// What a pool holds at the end of each step.
+// Returns the live bytes of a pool at the end of each step.
 static uint64_t *live_at_ends(advice *a, const memory *m, uint32_t pool,
                               const steps_result *steps)
 {
@@ -156,7 +157,8 @@ static bool always_more(const uint64_t *live, size_t count)
     return true;
 }
 
-// From the end of the first step on: that one may build what stays.
+// Checks for growth from the end of the first step on, which may allocate
+// lasting memory.
 static void check_growth(advice *a, const advice_rule *rule, const memory *m,
                          uint32_t pool, const steps_result *steps)
 {
@@ -223,7 +225,7 @@ static int64_t median_step(advice *a, const steps_result *steps)
     return middle;
 }
 
-// What the critical path within a step is mostly bound by.
+// Returns what bounds most of the critical path within a step.
 static const char *bound_of(const advice *a, const steps_step *step)
 {
     const ts_step *all;

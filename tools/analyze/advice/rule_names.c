@@ -1,5 +1,5 @@
 /*
-    rule_names.c - advice: what kernels are, by their names and launches
+    rule_names.c - advice: kernels recognised by name and launch
 */
 #include "tools/analyze/figures/work/occupancy.h"
 #include "tools/analyze/advice/rule.h"
@@ -9,9 +9,9 @@ static bool is_kernel(const advice *a, uint32_t op)
     return a->ops[op].kind == TS_EVENT_KERNEL && !a->ops[op].skipped;
 }
 
-// Names repeat: the answer for a launch is kept, 1 no, 2 yes.
+// A cache of results by launch: 1 no, 2 yes.
 typedef struct answers {
-    uint8_t *of; // by file and launch
+    uint8_t *of; // results by file and launch
     size_t room, stride;
 } answers;
 
@@ -48,8 +48,8 @@ static int64_t kernel_time(const advice *a)
     return sum;
 }
 
-// A finding about a mask; NULL if it is less than the threshold `share` of
-// the kernel time.
+// Adds a finding for a mask; NULL if its share of the kernel time is below the
+// threshold `share`.
 static advice_finding *find_mask(advice *a, const advice_rule *rule,
                                  const advice_mask *mask)
 {
@@ -138,8 +138,8 @@ static const char *const multiply[] = { "gemm",    "Gemm", "GEMM",
                                         "Cijk_",   "bmm",  NULL };
 static const char *const softmax[] = { "softmax", "SoftMax", "Softmax", NULL };
 
-// The operation `count` places before another on its stream at most that
-// passes; TS_NODE_NONE: none.
+// Returns the last operation that passes, at most `count` places before another
+// on its stream; TS_NODE_NONE: none.
 static uint32_t before_within(const advice *a, answers *known, uint32_t op,
                               uint32_t count, const char *const *words)
 {
@@ -149,7 +149,8 @@ static uint32_t before_within(const advice *a, answers *known, uint32_t op,
     return TS_NODE_NONE;
 }
 
-// Between two multiplications, with no more than two kernels on either side.
+// A softmax between two multiplications, with at most two kernels on either
+// side.
 void rule_unfused_attention(advice *a, const advice_rule *rule)
 {
     answers products = answers_open(a), weights = answers_open(a);

@@ -1,12 +1,13 @@
 /*
-    rule_order.c - advice: waits between streams that need not be
+    rule_order.c - advice: needless waits between streams
 */
 #include "tools/analyze/figures/time/sync.h"
 #include "tools/analyze/advice/rule.h"
 
 /* ---- default-stream ------------------------------------------------------ */
 
-// What the legacy default stream holds up, by the edges of the graph.
+// Finds operations that the legacy default stream holds up, from the edges of
+// the graph.
 void rule_default_stream(advice *a, const advice_rule *rule)
 {
     const ts_graph *const g = &a->graph;
@@ -35,7 +36,7 @@ void rule_default_stream(advice *a, const advice_rule *rule)
     ADVICE_SAY(a, f, how,
                "replay without the order that the default stream "
                "imposes");
-    f->confidence = REPORT_MEDIUM; // some of it may be needed
+    f->confidence = REPORT_MEDIUM; // some of the waits may be needed
 }
 
 /* ---- redundant-wait ------------------------------------------------------ */

@@ -41,7 +41,7 @@ void rule_exposed_communication(advice *a, const advice_rule *rule)
 
 /* ---- collective-skew ----------------------------------------------------- */
 
-// What makes collectives comparable, and how long one took.
+// Attributes by which collectives are comparable, and the duration of one.
 typedef struct alike {
     uint64_t file, name, communicator, size;
     int64_t ns;
@@ -67,8 +67,8 @@ static int by_kind_and_length(const void *left, const void *right)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-// Whether a collective met others in the traces given: then the model knows
-// what waiting was in it.
+// Whether a collective has other members in the traces, so that the model has
+// its waiting time.
 static bool has_met(const advice *a, uint32_t op)
 {
     const ts_graph *const g = &a->graph;
@@ -79,8 +79,9 @@ static bool has_met(const advice *a, uint32_t op)
     return false;
 }
 
-// The fastest of each kind, by size and communicator, shows what it takes
-// when nobody is late; the tenth part of them is left out, as luck.
+// Returns durations without waiting. The fastest collectives of each kind, by
+// size and communicator, show the time needed when no rank is late; the fastest
+// tenth is ignored as chance.
 static int64_t *without_waiting(advice *a, uint64_t least, advice_mask *mask,
                                 int64_t *waited)
 {
@@ -97,7 +98,7 @@ static int64_t *without_waiting(advice *a, uint64_t least, advice_mask *mask,
     for (uint32_t i = 0; i < a->op_count; i++) {
         const int64_t length = advice_length(&a->ops[i]);
         durations[i] = length > 0 ? length : 0;
-        // Of unknown sizes nothing is alike.
+        // Collectives of unknown size are not comparable.
         if (!advice_communicates(&a->ops[i]) || !a->ops[i].size ||
             has_met(a, i))
             continue;
@@ -167,7 +168,7 @@ void rule_device_imbalance(advice *a, const advice_rule *rule)
     uint32_t busiest = 0;
     for (uint32_t i = 0; i < a->device_count; i++) {
         const ts_timeline_figures *const t = ts_timeline_device(a->timeline, i);
-        // Who waits in a collective is not at work.
+        // Waiting in a collective is not work.
         const int64_t work =
             t ? t->busy_ns - t->only_ns[TS_WORK_COLLECTIVE] : 0;
         sum += work;
@@ -220,8 +221,8 @@ static bool is_used(const advice *a, uint32_t file, uint32_t track)
     return false;
 }
 
-// Whether the record says what the device is: any number may be the name of a
-// track, and of one that nobody described it is not known that it exists.
+// Whether the record describes a device. A track may have any number; without a
+// description it is unknown whether the device exists.
 static bool is_described(const ts_reader *reader, uint32_t track)
 {
     static const char *const facts[] = { "memory_bytes", "multiprocessors",
@@ -232,7 +233,8 @@ static bool is_described(const ts_reader *reader, uint32_t track)
     return false;
 }
 
-// How devices are hidden, by whose functions the program calls.
+// Returns the environment variable that hides devices, by the vendor of the
+// calls.
 static const char *visible_of(const advice *a)
 {
     for (uint32_t i = 0; i < a->graph.call_count; i++) {
@@ -251,7 +253,7 @@ void rule_unused_device(advice *a, const advice_rule *rule)
 {
     ts_reader *const reader = analyze_reader(a->job, 0);
     ts_metadata world;
-    // Other processes of the job, or of the machine, may use them.
+    // Other processes of the job or of the machine may use them.
     if (a->job->file_count > 1 ||
         (ts_reader_metadata(reader, 0, "world_size", &world) &&
          world.number > 1))
@@ -281,5 +283,5 @@ void rule_unused_device(advice *a, const advice_rule *rule)
                "no time gain computed: how the work divides, a trace cannot "
                "tell");
     f->severity = REPORT_INFO;
-    f->confidence = REPORT_MEDIUM; // other processes may use what is described
+    f->confidence = REPORT_MEDIUM; // other processes may use the device
 }

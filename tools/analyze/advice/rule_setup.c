@@ -1,9 +1,9 @@
 /*
-    rule_setup.c - advice: preparations in the middle of the work
+    rule_setup.c - advice: setup calls during the work
 */
 #include "tools/analyze/advice/rule.h"
 
-// Calls of a class that come when the work has begun.
+// Finds calls of a class that are made after the work has begun.
 static void find_class(advice *a, const advice_rule *rule, call_class class_of,
                        const char *title, const char *todo)
 {
@@ -12,7 +12,7 @@ static void find_class(advice *a, const advice_rule *rule, call_class class_of,
     const advice_call *longest = NULL;
     for (size_t i = 0; i < a->call_count; i++) {
         const advice_call *const c = &a->calls[i];
-        // Before the first work of its device it is no loss.
+        // Calls before the first work of their device cost nothing.
         if (c->class_of != class_of || c->start_ns < a->start_ns ||
             c->start_ns >= a->end_ns)
             continue;
@@ -86,7 +86,7 @@ void rule_module_load(advice *a, const advice_rule *rule)
 /* ---- slow-first-launch --------------------------------------------------- */
 
 typedef struct named_call {
-    uint32_t file, launch; // of its first kernel
+    uint32_t file, launch; // file and launch of its first kernel
     uint32_t call, op;
     int64_t ns;
 } named_call;
@@ -105,7 +105,7 @@ static uint32_t name_id(const advice *a, uint32_t op)
     return l ? l->name : 0;
 }
 
-// Calls that launched a kernel, by kernel, in order of time.
+// Lists the calls that launched a kernel, by kernel and time.
 static named_call *list_calls(advice *a, size_t *count)
 {
     advice_load_waits(a);
@@ -134,7 +134,8 @@ static int64_t shortest_later(const named_call *all, size_t first, size_t end)
 
 static int64_t usual_of(const named_call *all, size_t count)
 {
-    // The mean of what is below the mean: long first launches count little.
+    // Take the mean of the values below the mean, which limits the influence of
+    // long first launches.
     int64_t sum = 0, low = 0, number = 0;
     for (size_t i = 0; i < count; i++)
         sum += all[i].ns;

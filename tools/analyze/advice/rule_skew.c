@@ -1,21 +1,22 @@
 /*
-    rule_skew.c - advice: ranks that all others wait for
+    rule_skew.c - advice: ranks for which all others wait
 */
 #include "tools/analyze/job/sums.h"
 #include "tools/analyze/advice/rule.h"
 
-// A rendezvous of ranks: who came last, and how much later than the one before.
+// A member of a rendezvous. Sorted by rendezvous and start, they show which
+// rank arrived last, and how much later than the one before.
 typedef struct met {
     uint32_t join, op;
     int64_t start_ns;
 } met;
 
 typedef struct rank_time {
-    uint64_t last;     // rendezvous to which it came last
-    int64_t late_ns;   // that the others could have gone on before
-    int64_t caused_ns; // that all others waited for it
-    int64_t work_ns;   // between rendezvous
-    int64_t from_ns;   // latest end of its rendezvous before
+    uint64_t last;     // rendezvous at which it arrived last
+    int64_t late_ns;   // time by which the others could have continued earlier
+    int64_t caused_ns; // waiting time of all others
+    int64_t work_ns;   // time between rendezvous
+    int64_t from_ns;   // latest end of its previous rendezvous
     bool met;
     uint32_t latest; // operation of the worst case
     int64_t latest_ns;
@@ -29,7 +30,8 @@ static int by_rendezvous(const void *left, const void *right)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-// Members have an edge from their start to the node of their rendezvous.
+// Lists the members. Each has an edge from its start to the node of its
+// rendezvous.
 static met *list_members(advice *a, size_t *count)
 {
     const ts_graph *const g = &a->graph;
@@ -72,8 +74,8 @@ static int by_start(const void *left, const void *right)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-// Time of each rank between its rendezvous; those of several streams may
-// overlap.
+// Sums the time of each rank between its rendezvous; those of several streams
+// may overlap.
 static void count_work(const advice *a, met *all, size_t count,
                        rank_time *ranks)
 {
@@ -94,7 +96,7 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// The median of what the others do between rendezvous.
+// Returns the median of the other ranks' time between rendezvous.
 static int64_t usual_work(const advice *a, const rank_time *ranks,
                           uint32_t without)
 {
@@ -108,7 +110,7 @@ static int64_t usual_work(const advice *a, const rank_time *ranks,
     return middle;
 }
 
-// As much faster as makes it like the others.
+// Speeds up a rank to match the others.
 static void speed_up(advice *a, advice_finding *f, const rank_time *r,
                      uint32_t file, int64_t usual)
 {
@@ -141,7 +143,7 @@ static void find_straggler(advice *a, const advice_rule *rule,
     const int64_t usual = usual_work(a, ranks, file);
     advice_finding *const f = advice_find(a, rule);
     f->stays = true;
-    f->confidence = REPORT_MEDIUM; // which part of it is slow is not known
+    f->confidence = REPORT_MEDIUM; // which part of it is slow is unknown
     advice_show_op(a, f, r->latest);
     ADVICE_SAY(a, f, title, "all wait for %s",
                analyze_file_name(a->job, file).s);
@@ -203,8 +205,8 @@ void rule_straggler(advice *a, const advice_rule *rule)
 
 /* ---- late-begin ---------------------------------------------------------- */
 
-// How long after the first file that of each part begins, as a change wants
-// it. NULL: there is one part, or no memory.
+// Returns how long after the first file each part of the trace begins, as a
+// change requires. NULL if there is one part or memory runs out.
 static int64_t *late_begins(advice *a, int64_t *most, uint32_t *first,
                             uint32_t *last)
 {

@@ -1,5 +1,5 @@
 /*
-    rule_sync.c - advice: where the host waits for a device
+    rule_sync.c - advice: host waits for a device
 */
 #include "tools/analyze/advice/rule.h"
 
@@ -8,7 +8,7 @@ static bool is_copy_to_host(const advice_op *op)
     return op->kind == TS_EVENT_MEMCPY && op->type == 2;
 }
 
-// The call's name, for people.
+// Returns the name of a call for display.
 static ts_text call_name(const advice *a, uint32_t call)
 {
     const ts_node n = advice_node(a, call);
@@ -17,7 +17,7 @@ static ts_text call_name(const advice *a, uint32_t call)
     return name.size ? name : call_text;
 }
 
-// Waits that a rule is about.
+// The waits that a rule concerns.
 typedef struct wait_sum {
     uint64_t count;
     int64_t ns, longest_ns;
@@ -101,14 +101,16 @@ void rule_blocking_readback(advice *a, const advice_rule *rule)
 
 /* ---- unread-sync ------------------------------------------------------- */
 
-// What the host could read after a wait: copies to it, and what runs on it.
+// Whether an operation gives the host something to read after a wait: a copy to
+// the host, or a host function.
 static bool gives_host(const advice_op *op)
 {
     return is_copy_to_host(op) || op->kind == TS_EVENT_HOST_FUNCTION ||
            (op->kind == TS_EVENT_MEMCPY && (op->type == 0 || op->type == 4));
 }
 
-// Operations that give the host something, by the time of their calls.
+// Operations whose results the host can read, sorted by the time of their
+// calls.
 typedef struct gift {
     uint32_t file;
     int64_t time_ns;
@@ -223,7 +225,7 @@ void rule_wide_sync(advice *a, const advice_rule *rule)
             a->ops[w->source].kind != TS_EVENT_DEVICE_SYNC ||
             w->last == TS_NODE_NONE || !is_copy_to_host(&a->ops[w->last]))
             continue;
-        // The copy was done: the rest of the wait was for other streams.
+        // The copy was complete: the rest of the wait was for other streams.
         int64_t done = a->ops[w->last].end_ns;
         if (done < w->start_ns) done = w->start_ns;
         if (w->end_ns - done < least) continue;

@@ -1,5 +1,5 @@
 /*
-    rule_trace.c - advice: what is wrong with the trace itself
+    rule_trace.c - advice: problems of the trace itself
 */
 #include "tools/analyze/advice/rule.h"
 
@@ -51,7 +51,7 @@ void rule_trace_losses(advice *a, const advice_rule *rule)
 
 /* ---- profiler-overhead --------------------------------------------------- */
 
-// Times during which a profiler says that it was at work itself.
+// Adds the times during which a profiler recorded its own overhead.
 static void add_overhead(advice *a, uint32_t file, const ts_track *track,
                          advice_spans *spans, const uint32_t *threads,
                          size_t thread_count)
@@ -77,7 +77,7 @@ static void add_overhead(advice *a, uint32_t file, const ts_track *track,
     ts_cursor_close(cursor);
 }
 
-// The threads of a file that launch; at most `most`.
+// Returns up to `most` threads of a file that launch work.
 static size_t launching(const advice *a, uint32_t file, uint32_t *threads,
                         size_t most)
 {
@@ -191,7 +191,7 @@ void rule_model_error(advice *a, const advice_rule *rule)
 
 /* ---- estimated-times ----------------------------------------------------- */
 
-// A source that had no times of its own, or a clock of unknown speed.
+// Reports a source without times of its own, or with a clock of unknown speed.
 void rule_estimated_times(advice *a, const advice_rule *rule)
 {
     for (uint32_t i = 0; i < a->job->file_count; i++) {

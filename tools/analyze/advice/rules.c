@@ -1,9 +1,9 @@
 /*
-    rules.c - the rules of advice and their thresholds
+    rules.c - list of the rules of advice and their thresholds
 */
 #include "tools/analyze/advice/rule.h"
 
-// Findings of equal gain come in this order.
+// Findings of equal gain keep this order.
 const advice_rule advice_rules[] = {
     { "host-bound", "host",
       "the critical path is on the host for a large share",
@@ -138,7 +138,7 @@ const advice_rule advice_rules[] = {
     { 0 },
 };
 
-// KEY of --set: RULE.THRESHOLD.
+// The key of --set is RULE.THRESHOLD.
 const analyze_setting advice_settings[] = {
     { "advice.min-gain", "findings that gain less of the run are left out",
       REPORT_SHARE, 50 },
@@ -267,7 +267,7 @@ cli_text advice_of_processes(const advice *a)
 bool advice_reaches(const advice *a, const advice_rule *rule, const char *name,
                     int64_t part, int64_t whole)
 {
-    // Halves of large numbers, so that nothing overflows.
+    // Halve large numbers to avoid overflow.
     while (part > INT64_MAX / 20000 || whole > INT64_MAX / 2000000) {
         part /= 2;
         whole /= 2;

@@ -1,5 +1,5 @@
 /*
-    topic.c - what should be done first?
+    topic.c - the advice topic: what to change first
 */
 #include "tools/analyze/advice/advice.h"
 #include "tools/analyze/figures/base/wording.h"
@@ -12,7 +12,7 @@ static size_t rule_count(void)
     return count;
 }
 
-// The thresholds of a rule, as they are set now.
+// Adds the current thresholds of a rule.
 static void put_limits(const advice *a, const advice_finding *f,
                        report_finding *to)
 {
@@ -72,7 +72,7 @@ static void put_finding(const advice *a, report_section *s,
     report_finding_add(s, &to);
 }
 
-// Whether the path is on the host, but only because the host waits there.
+// Whether the path is on the host only because the host waits there.
 static bool host_waits(const advice *a)
 {
     if (a->bound != TS_COST_HOST) return false;
@@ -83,8 +83,8 @@ static bool host_waits(const advice *a)
     return false;
 }
 
-// What the rules saw and nobody should act on: one line in the text, rows for
-// machines.
+// Reports dropped findings, which need no action: one line as text, rows in
+// JSON.
 static void put_dropped(const advice *a, report_section *s)
 {
     static const report_column columns[] = {

@@ -1,5 +1,5 @@
 /*
-    waits.c - which calls of the host waited for a device
+    waits.c - finds the host calls that waited for a device
 */
 #include "tools/analyze/advice/advice.h"
 
@@ -9,8 +9,8 @@ static bool is_sync(uint8_t kind)
            kind == TS_EVENT_EVENT_SYNC;
 }
 
-// Of several things that a call waited for, its own sync, else what ended
-// last.
+// Whether a source is a better choice than another one. A call may wait for
+// several: its own sync is preferred, else the one that ended last.
 static bool is_better(const advice *a, uint32_t source, uint32_t than)
 {
     if (than == TS_NODE_NONE) return true;
@@ -19,7 +19,7 @@ static bool is_better(const advice *a, uint32_t source, uint32_t than)
     return s->end_ns > t->end_ns;
 }
 
-// The sources of all calls that wait; `waits` has a place for each call.
+// Finds the sources of all waiting calls; `waits` has an element for each call.
 static void find_sources(const advice *a, uint32_t *source, bool *waits)
 {
     const ts_graph *const g = &a->graph;
@@ -49,7 +49,7 @@ static uint32_t thread_slot(uint32_t *threads, uint32_t *count, uint32_t file,
         threads[2 * i + 1] = thread;
         ++*count;
     }
-    return i < 255 ? i : 255; // all further threads are one
+    return i < 255 ? i : 255; // all further threads share one
 }
 
 static void list_waits(advice *a, const uint32_t *source, const bool *waits)
@@ -65,7 +65,7 @@ static void list_waits(advice *a, const uint32_t *source, const bool *waits)
         const uint32_t op = a->call_op[i];
         if (op != TS_NODE_NONE && advice_works(&a->ops[op])) last[slot] = op;
         if (!waits[i] || !n.selected) continue;
-        // A call ends when its end node does: it has no duration of its own.
+        // A call ends at its end node: it has no duration of its own.
         const advice_wait wait = { call,
                                    source[i],
                                    last[slot],

@@ -1,5 +1,6 @@
 /*
-    bound.c - what a run is bound by, and the first event that was late
+    bound.c - what a run is bound by, and the host zone that caused most idle
+    time
 */
 #include "tools/analyze/figures/time/bound.h"
 #include "tools/analyze/figures/base/wording.h"
@@ -34,7 +35,7 @@ int64_t bound_loading(const idle_result *idle, const launch_result *launch)
     return idle->loading_ns + in_launches(&idle->long_calls, launch);
 }
 
-// Frames of an interpreter name a place in a file, or a builtin.
+// Whether a name is an interpreter frame: a place in a file, or a builtin.
 static bool is_frame(ts_text name)
 {
     if (name.size && *name.text == '<') return true;
@@ -43,7 +44,7 @@ static bool is_frame(ts_text name)
     return false;
 }
 
-// The nearest zone around the innermost that somebody named on purpose.
+// Returns the nearest outer zone that is an explicit annotation.
 static ts_text outer_of(const path_tree *p, uint32_t node)
 {
     for (uint32_t n = p->nodes[node].parent; n != PATHS_ROOT;
@@ -53,7 +54,8 @@ static ts_text outer_of(const path_tree *p, uint32_t node)
     return (ts_text){ "", 0 };
 }
 
-// The path of the first moment of a gap in which the zone is the innermost.
+// Returns the path of a zone: `node` or the nearest path around it whose name
+// is `zone`; the root if there is none.
 static uint32_t node_of(const path_tree *p, uint32_t node, ts_text zone)
 {
     for (uint32_t n = node; n != PATHS_ROOT; n = p->nodes[n].parent) {
@@ -64,7 +66,7 @@ static uint32_t node_of(const path_tree *p, uint32_t node, ts_text zone)
     return PATHS_ROOT;
 }
 
-enum { LOOKS = 33 }; // moments of a gap that are looked at
+enum { LOOKS = 33 }; // sampled times of a gap
 
 static bool find_outer(bound_cause *cause, analyze_job *job,
                        const ts_replay *replay, const idle_gap *gap,

@@ -1,5 +1,5 @@
 /*
-    critical_path.c - the critical path by name, by zone, and without its parts
+    critical_path.c - the critical path by name, by zone, and without its costs
 */
 #include "tools/analyze/figures/time/critical_path.h"
 
@@ -9,12 +9,12 @@ typedef struct path_walk {
     names_index *names;
     path_zone zone;
     void *user;
-    inside_span *spans; // of the host, to be told its zones
+    inside_span *spans; // host spans whose zones are needed
     size_t span_count;
     uint32_t *others; // see inside_others
-    uint32_t *place;  // of each part, plus 1, among the longest; 0: not there
-    hold_tally tally; // of these
-    // Of each operation and call, as bits: under which keys it was counted.
+    uint32_t *place;  // index among the longest parts, plus 1, by part; 0: none
+    hold_tally tally; // tally of the longest parts
+    // Bits by operation or call: the keys under which it was counted.
     uint16_t *counted;
     bool failed;
 } path_walk;
@@ -24,7 +24,7 @@ static void add_zone(path_walk *w, uint32_t group, int64_t ns, size_t part)
     if (!sums_add(&w->r->zones, group, ns, part)) w->failed = true;
 }
 
-// The group of what a part is about.
+// Returns the group of the operation or call of a part.
 static uint32_t group_of(path_walk *w, const ts_node *node)
 {
     if (node->owner < w->names->op_count) return w->names->of[node->owner];
@@ -35,7 +35,7 @@ static uint32_t group_of(path_walk *w, const ts_node *node)
     return group;
 }
 
-// An operation or call may be on the path with several parts.
+// Adds a part by name. An operation or call may have several parts on the path.
 static void add_name(path_walk *w, uint32_t index, const ts_node *owner,
                      size_t part)
 {
@@ -53,8 +53,8 @@ static void add_name(path_walk *w, uint32_t index, const ts_node *owner,
 }
 _Static_assert(2 * TS_COST_LIMIT <= 16, "a bit for each key");
 
-// Asks in what zones a thread was; `launched`: at the moment of a launch,
-// which decides about the whole part.
+// Looks up the zones of a thread. launched: at the time of a launch, which
+// decides for the whole part.
 static void query_host(path_walk *w, const ts_node *call, int64_t from,
                        int64_t to, size_t part, bool launched)
 {
@@ -65,7 +65,7 @@ static void query_host(path_walk *w, const ts_node *call, int64_t from,
     w->spans[w->span_count++] = span;
 }
 
-// The zone that an operation says it was launched in.
+// Adds a part to the zone that its operation recorded.
 static void take_known(path_walk *w, uint32_t zone, int64_t ns, size_t part)
 {
     add_zone(w, zone, ns, part);
@@ -75,7 +75,8 @@ static void take_known(path_walk *w, uint32_t zone, int64_t ns, size_t part)
         w->failed = true;
 }
 
-// A part on a device: what its operation knows, else where its call was made.
+// Adds a part on a device: to the zone its operation recorded, else to that of
+// its call.
 static void take_operation(path_walk *w, uint32_t index, int64_t ns,
                            size_t part)
 {
@@ -90,7 +91,7 @@ static void take_operation(path_walk *w, uint32_t index, int64_t ns,
         take_known(w, zone, ns, part);
 }
 
-// What the host does before a call goes by the zone that it is in.
+// Adds host time before a call to the zone of the host.
 static void add_host(path_walk *w, uint32_t zone, int64_t ns, size_t part)
 {
     const ts_path_part *const p = &w->r->parts[part];
@@ -103,7 +104,7 @@ static void add_host(path_walk *w, uint32_t zone, int64_t ns, size_t part)
         w->failed = true;
 }
 
-// The call of an operation; of another type: it is not known.
+// Returns the call of an operation; a node of another type if it is unknown.
 static ts_node call_of(const path_walk *w, uint32_t operation)
 {
     ts_operation op;
@@ -172,8 +173,8 @@ static int longer_first(const void *left, const void *right)
     return (a->part > b->part) - (a->part < b->part);
 }
 
-// The longest parts. Those that came too late for a place among the first
-// `most` wait at the end of the list until there are as many of them.
+// Sorts the longest parts. Parts that exceed the last of the `most` longest are
+// buffered at the end of the list until there are as many of them.
 static bool sort_parts(path_result *r, size_t most)
 {
     if (most > r->part_count) most = r->part_count;
@@ -182,7 +183,7 @@ static bool sort_parts(path_result *r, size_t most)
     r->longest = malloc((most + 1) * sizeof *r->longest);
     for (uint32_t i = 0; ranks && r->longest && i < r->part_count; i++) {
         const path_rank one = { r->parts[i].end_ns - r->parts[i].start_ns, i };
-        // Sorted so far, the last of `most` is what has to be surpassed.
+        // A part must exceed the last of the sorted ones.
         if (!most || (r->longest_count && one.ns <= ranks[most - 1].ns))
             continue;
         ranks[count++] = one;
@@ -205,7 +206,7 @@ static bool copy_parts(path_result *r, ts_replay *replay, size_t most)
     if (ts_replay_path(replay, &path) != TS_OK) return false;
     r->parts = malloc((path.count + 1) * sizeof *r->parts);
     if (!r->parts) return false;
-    if (path.count) // else there are none to copy from
+    if (path.count) // else there is nothing to copy
         memcpy(r->parts, path.parts, path.count * sizeof *r->parts);
     r->part_count = path.count;
     memcpy(r->cost_ns, path.cost_ns, sizeof r->cost_ns);
@@ -215,7 +216,7 @@ static bool copy_parts(path_result *r, ts_replay *replay, size_t most)
     return sort_parts(r, most);
 }
 
-// What the longest parts were in.
+// Finds the zones and calls of the longest parts.
 static void take_holds(path_walk *w)
 {
     path_result *const r = w->r;
@@ -270,7 +271,7 @@ bool path_open(path_result *r, ts_replay *replay, names_index *names,
 
 /* ---- Without ------------------------------------------------------------- */
 
-// Marks the operations that cost what is to be free.
+// Marks the operations whose costs are removed.
 static void mark(const ts_replay *model, ts_cost cost, bool *operations)
 {
     ts_operation op;
@@ -314,7 +315,8 @@ bool path_without(path_result *r, ts_replay *model)
         mark(model, (ts_cost)i, operations);
         if (change_for((ts_cost)i, operations, &change))
             ok = model_run(model, &change, 1, &r->free[i]);
-        // Where less work lets other work come first, all may end later.
+        // A run with less work may end later, because other work may come
+        // first.
         if (r->free[i].makespan_ns > r->model.makespan_ns)
             r->free[i].makespan_ns = r->model.makespan_ns;
     }

@@ -1,12 +1,12 @@
 /*
-    idle.c - why devices idled, from gaps to sums
+    idle.c - gaps of devices and their causes, summed up
 */
 #include "tools/analyze/figures/time/idle.h"
 
-// What the spans of gaps are told to.
+// State of the pass over the spans of gaps.
 typedef struct idle_walk {
     idle_result *r;
-    hold_tally tally; // of gaps
+    hold_tally tally; // tally of gaps
     bool failed;
 } idle_walk;
 
@@ -40,7 +40,7 @@ static void find_thread(const ts_replay *replay, idle_gap *g)
         g->thread = call.track;
 }
 
-// Whether the launch that was waited for was still being made, and loaded code.
+// Whether the call that the gap waited for was still running, and loaded code.
 static bool is_loading(const ts_replay *replay, const ts_gap *gap)
 {
     ts_operation op;
@@ -135,7 +135,7 @@ static bool take_holds(const idle_walk *w)
     return holds;
 }
 
-// The thread that handed work to the one that ended a gap.
+// Returns the thread that handed work to the thread which ended a gap.
 static uint32_t other_of(const ts_replay *replay, const uint32_t *others,
                          const idle_gap *g)
 {

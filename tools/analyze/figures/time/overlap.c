@@ -1,10 +1,10 @@
 /*
-    overlap.c - transfers that kernels hide, and those that they do not
+    overlap.c - hidden and exposed transfers
 */
 #include "tools/analyze/figures/time/overlap.h"
 
-// Times without gaps during which kernels run on a device, in order, and how
-// much of such time lies before each.
+// Disjoint intervals in which kernels run on a device, in order, with the total
+// of such time before each.
 typedef struct overlap_busy {
     int64_t *start, *end, *before;
     size_t count, room;
@@ -14,7 +14,7 @@ typedef struct overlap_busy {
 typedef struct overlap_walk {
     overlap_busy *busy;
     size_t count;
-    size_t last; // device that was looked for
+    size_t last; // cache: the last device found
 } overlap_walk;
 
 static overlap_busy *busy_of(overlap_walk *w, const ts_operation *op)
@@ -46,7 +46,7 @@ static bool grow(overlap_busy *b)
     return true;
 }
 
-// Kernels come in order of their start.
+// Adds a kernel. They arrive in order of their start.
 static bool add_busy(overlap_busy *b, int64_t start, int64_t end)
 {
     if (end <= start) return true;
@@ -65,11 +65,11 @@ static bool add_busy(overlap_busy *b, int64_t start, int64_t end)
     return true;
 }
 
-// Time with kernels before a moment.
+// Returns the total kernel time before a time.
 static int64_t busy_before(const overlap_busy *b, int64_t time)
 {
     size_t low = 0, high = b->count;
-    while (low < high) { // the first that begins at `time` or later
+    while (low < high) { // the first interval that begins at `time` or later
         const size_t middle = low + (high - low) / 2;
         if (b->start[middle] < time)
             low = middle + 1;
@@ -183,7 +183,7 @@ static bool is_collective(const names_index *names, uint32_t group)
     return names->groups[group].kind == TS_EVENT_COLLECTIVE;
 }
 
-// Collectives to the front; either part in order of exposed time.
+// Sorts collectives first, then by exposed time.
 static void sort_sums(overlap_result *r, const names_index *names)
 {
     for (size_t i = 0; i < r->sum_count; i++)

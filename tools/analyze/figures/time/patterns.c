@@ -1,9 +1,9 @@
 /*
-    patterns.c - sequences of small kernels that come again and again
+    patterns.c - repeated sequences of small kernels
 */
 #include "tools/analyze/figures/time/patterns.h"
 
-// Kernels by stream, each in order.
+// Kernels by stream, in order.
 typedef struct patterns_walk {
     patterns_result *r;
     const ts_replay *replay;
@@ -12,7 +12,7 @@ typedef struct patterns_walk {
     uint32_t *tokens, *operations;
     bool *breaks;
     size_t count;
-    uint32_t *launched; // operations of each call
+    uint32_t *launched; // number of operations by call
 } patterns_walk;
 
 /* ---- The sequence -------------------------------------------------------- */
@@ -35,8 +35,8 @@ static bool is_small(const patterns_walk *w, const ts_operation *op)
            op->recorded_end_ns - op->recorded_start_ns < w->small_ns;
 }
 
-// All work breaks a sequence that is no small kernel, and so does another
-// stream.
+// Lays out the sequence of tokens. Work other than small kernels breaks it, and
+// so does the end of a stream.
 static void lay_out(patterns_walk *w, const patterns_place *places,
                     size_t count)
 {
@@ -90,7 +90,8 @@ static bool make_sequence(patterns_walk *w)
 
 /* ---- Patterns ------------------------------------------------------------ */
 
-// What the launch of one operation alone cost.
+// Returns the cost of the launch of an operation, if the call launched nothing
+// else.
 static int64_t call_cost(const patterns_walk *w, const ts_operation *op)
 {
     ts_node call;
@@ -201,7 +202,7 @@ bool patterns_fuse(const patterns_result *r, const patterns_pattern *p,
                    ts_replay *model, model_figures *figures)
 {
     const uint32_t count = ts_replay_graph(model).operation_count;
-    // In turns, so that one time is not fused with the next one.
+    // Alternate two masks, so that one occurrence is not fused with the next.
     bool *const operations = calloc(2 * (size_t)count + 1, 1);
     if (!operations) return false;
     for (size_t i = 0; i < p->count; i++) {

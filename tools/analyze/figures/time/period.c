@@ -1,10 +1,10 @@
 /*
-    period.c - the outermost loop in a sequence
+    period.c - the outermost loop in a sequence of tokens
 
-    Runs of WIDTH tokens ("grams") are numbered. One that comes once in every
-    turn comes as often as there are turns, at even distances. Of the grams
-    that come so, those that come least often belong to the outermost loop.
-    Whether that loop is one is then decided by what its turns hold.
+    Runs of WIDTH tokens ("grams") are numbered. A gram that occurs once in each
+    iteration occurs as often as there are iterations, at even distances. Of
+    such grams the rarest belong to the outermost loop. The contents of its
+    iterations then decide whether it is a loop.
 */
 #include "tools/analyze/figures/time/period.h"
 
@@ -13,28 +13,29 @@ enum { ALIKE = 800, HALF_ALIKE = 600 }; // per mille of the tokens
 
 typedef struct period_gram {
     uint32_t count;
-    size_t first; // in `places`
+    size_t first; // index of its first place
     int64_t weight;
-    size_t distance; // the median, of even ones
+    size_t distance; // median distance, of evenly spaced grams
     bool even;
 } period_gram;
 
 typedef struct period_search {
     const uint32_t *tokens;
     const int64_t *weights;
-    size_t count; // of tokens
+    size_t count; // number of tokens
     uint32_t token_limit;
-    uint32_t *ids; // gram at each place
+    uint32_t *ids; // gram by place
     period_gram *grams;
     size_t gram_count;
-    size_t *places;        // of each gram, in order
-    size_t *distances;     // room
-    uint32_t *have, *want; // tokens of a turn, of the middle one
+    size_t *places;        // places by gram, sorted
+    size_t *distances;     // temporary
+    uint32_t *have, *want; // tokens of an iteration; of the median iteration
 } period_search;
 
 /* ---- Grams --------------------------------------------------------------- */
 
-// Numbers pairs of ids: of places i and i + step. Equal pairs, equal numbers.
+// Numbers the pairs of ids at places i and i + step. Equal pairs get equal
+// numbers.
 static bool number_pairs(uint32_t *ids, size_t count, size_t step,
                          size_t *id_count)
 {
@@ -53,7 +54,8 @@ static bool number_pairs(uint32_t *ids, size_t count, size_t step,
     return ok;
 }
 
-// Grams of `width` tokens, a power of two; places lists where each is.
+// Makes the grams of `width` tokens, a power of two, and lists the places of
+// each.
 static bool make_grams(period_search *s, size_t width)
 {
     const size_t count = s->count - width + 1;
@@ -87,7 +89,7 @@ static int smaller_first(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// The median distance of a gram's places.
+// Returns the median distance of a gram's places.
 static size_t distance_of(const period_search *s, const period_gram *g)
 {
     const size_t n = g->count - 1;
@@ -97,11 +99,11 @@ static size_t distance_of(const period_search *s, const period_gram *g)
     return s->distances[n / 2];
 }
 
-// Comes at even distances, which make up half of the sequence.
+// Whether a gram occurs at even distances that cover half of the sequence.
 static bool is_even(const period_search *s, period_gram *g)
 {
     if (g->count < PERIOD_LEAST) return false;
-    // Few that lie close together cannot be.
+    // A few places close together cannot cover it.
     const size_t reach =
         s->places[g->first + g->count - 1] - s->places[g->first];
     if (reach + reach / (g->count - 1) < s->count / 2) return false;
@@ -123,7 +125,7 @@ static void count_tokens(const period_search *s, size_t from, size_t to,
         counts[s->tokens[i]] += (uint32_t)by;
 }
 
-// Per mille of the longer of two turns that both hold.
+// Returns the per mille of the longer of two iterations that both share.
 static size_t likeness_of(const period_search *s, size_t from, size_t to,
                           size_t middle, size_t middle_end)
 {
@@ -137,7 +139,7 @@ static size_t likeness_of(const period_search *s, size_t from, size_t to,
     return longer ? shared * 1000 / longer : 0;
 }
 
-// Where the last turn ends, if it is whole.
+// Returns the end of the last iteration, if it is complete.
 static size_t last_end(const period_search *s, size_t start, size_t length)
 {
     const size_t left = s->count - start;
@@ -145,7 +147,7 @@ static size_t last_end(const period_search *s, size_t start, size_t length)
     return left < length + length / 5 ? s->count : start + length;
 }
 
-// Turns at either end that are not like the middle one are none.
+// Removes iterations at both ends that differ from the median one.
 static void trim_iterations(period *p, size_t *likes)
 {
     size_t first = 0;
@@ -158,7 +160,7 @@ static void trim_iterations(period *p, size_t *likes)
     memmove(likes, likes + first, p->count * sizeof *likes);
 }
 
-// Leaves the turns that are like a given one; none, if too few are.
+// Keeps the iterations that resemble a given one; none if these are too few.
 static void judge_iterations(const period_search *s, period *p, size_t middle)
 {
     const size_t from = p->starts[middle], to = p->starts[middle + 1];
@@ -171,7 +173,7 @@ static void judge_iterations(const period_search *s, period *p, size_t middle)
     if (p->count) {
         qsort(likes, p->count, sizeof *likes, smaller_first);
         p->likeness = (uint32_t)likes[p->count / 2];
-        // One in ten may differ altogether.
+        // One iteration in ten may differ completely.
         if (p->likeness < ALIKE || likes[p->count / 10] < HALF_ALIKE)
             p->count = 0;
     }
@@ -205,7 +207,7 @@ static bool find_even(period_search *s, size_t width)
     return true;
 }
 
-// The rarest of the even grams that come more often than that, the first.
+// Returns the first of the rarest even grams with more than `more_than` places.
 static const period_gram *next_gram(const period_search *s, uint32_t more_than)
 {
     const period_gram *best = NULL;
@@ -220,7 +222,7 @@ static const period_gram *next_gram(const period_search *s, uint32_t more_than)
     return best;
 }
 
-// Whether a gram is the better beginning of turns.
+// Whether a gram is a better start of iterations.
 static bool is_better(const period_search *s, const period_gram *g,
                       const period_gram *than)
 {
@@ -230,7 +232,7 @@ static bool is_better(const period_search *s, const period_gram *g,
     return s->places[g->first] < s->places[than->first];
 }
 
-// A loop is known: begins its turns with the best token that comes once in
+// Starts the iterations of a known loop at the best token that occurs once in
 // each, if there is one.
 static bool begin_well(period_search *s, period *p)
 {
@@ -255,8 +257,8 @@ static bool begin_well(period_search *s, period *p)
     return ok;
 }
 
-// How far into its turns the sequence pauses most, where they agree on what
-// comes there.
+// Returns the offset into the iterations at which the sequence pauses most,
+// among those at which the iterations agree.
 static size_t best_shift(const period_search *s, const period *p)
 {
     const size_t *const middle = &p->starts[p->count / 2];
@@ -280,8 +282,8 @@ static size_t best_shift(const period_search *s, const period *p)
     return best;
 }
 
-// Lays the turns anew, so that they begin where the pauses are, and as far to
-// both ends as they go.
+// Moves the start of the iterations to the pauses, and extends them to both
+// ends.
 static bool shift_iterations(const period_search *s, period *p)
 {
     const size_t shift = best_shift(s, p), length = p->length;
@@ -290,7 +292,7 @@ static bool shift_iterations(const period_search *s, period *p)
     size_t count = 0;
     if (!starts) return false;
     size_t first = p->starts[0] + shift;
-    while (first >= length) // those before, from the last one
+    while (first >= length) // iterations before it, from the last one on
         first -= length;
     if (first * 10 >= length * 9) starts[count++] = 0;
     for (; first < p->starts[0] + shift; first += length)

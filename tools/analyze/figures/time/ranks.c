@@ -1,11 +1,11 @@
 /*
-    ranks.c - who waits for whom in collectives
+    ranks.c - which ranks wait for which in collectives
 */
 #include "tools/analyze/figures/time/ranks.h"
 
 #include "tools/analyze/figures/base/lanes.h"
 
-enum { RANKS_STEPS = 256 }; // back from a collective that came late
+enum { RANKS_STEPS = 256 }; // maximum steps back from a late collective
 
 typedef struct ranks_member {
     uint32_t join, operation;
@@ -18,7 +18,7 @@ static int by_join(const void *left, const void *right)
     return (a->operation > b->operation) - (a->operation < b->operation);
 }
 
-// Members lead to the join of their rendezvous.
+// Lists the members. Each has an edge to the join node of its rendezvous.
 static ranks_member *list_members(const ts_replay *replay, size_t *count)
 {
     const ts_graph g = ts_replay_graph(replay);
@@ -66,7 +66,7 @@ static bool take_ranks(ranks_result *r, const ts_replay *replay)
     return true;
 }
 
-// Arrivals and ends; what waits for what comes after, when the last is known.
+// Takes arrivals and ends; waiting times follow when the last arrival is known.
 static void meet(ranks_rendezvous *m, const ts_replay *replay, const lanes *l,
                  const names_index *names, const ranks_member *members,
                  size_t count)
@@ -105,7 +105,7 @@ static bool charge(ranks_result *r, ranks_rendezvous *m, size_t index,
         ts_replay_operation(replay, members[i].operation, &op);
         const size_t rank = lanes_device(l, op.file, op.device);
         ranks_rank *const of = &r->ranks[rank];
-        // Who had ended before the last one came did not wait for it.
+        // A member that ended before the last arrival did not wait for it.
         const int64_t waited = op.recorded_end_ns < m->last_ns
                                    ? 0
                                    : m->last_ns - op.recorded_start_ns;
@@ -166,7 +166,7 @@ static bool is_call(const ts_replay *replay, uint32_t node, ts_node *call)
            call->type == TS_NODE_CALL;
 }
 
-// What an operation waited for.
+// Returns what an operation waited for.
 static uint32_t behind(const ts_timeline *timeline, uint32_t node)
 {
     uint8_t edge;
@@ -182,7 +182,7 @@ static int64_t start_of(const ts_replay *replay, uint32_t node)
     return ts_replay_node(replay, node, &n) ? n.recorded_ns : 0;
 }
 
-// Whether both are the same step of what two ranks do.
+// Whether two operations are the same step of two ranks.
 static bool is_same(const ts_replay *replay, const names_index *names,
                     uint32_t a, uint32_t b)
 {
@@ -196,11 +196,11 @@ static bool is_same(const ts_replay *replay, const names_index *names,
 }
 
 /*
-    Goes back from the last one to the first event that was late: a call, or
-    an operation that began in time and took long. In time is when the rank
-    that came first did the same, as far as both did the same, or else when
-    that one came; half of the time is as good as nothing.
-    since_ns: of a call, from when on it was late.
+    Goes back from the last member to the first late event: a call, or an
+    operation that began in time and took long. The due time of an event is when
+    the first rank did the same, as far as both did the same, else when that
+    rank arrived. An event counts as late if it is late by at least half of the
+    skew. since_ns: of a call, the time from which it was late.
 */
 static uint32_t cause_of(const ts_replay *replay, const ts_timeline *timeline,
                          const names_index *names, const ranks_rendezvous *m,
@@ -226,8 +226,7 @@ static uint32_t cause_of(const ts_replay *replay, const ts_timeline *timeline,
     return node == m->operation ? TS_NODE_NONE : node;
 }
 
-// A span of the host that made a call which was late. False: its thread is
-// not known.
+// Makes the host span of a late call. Returns false if its thread is unknown.
 static bool late_span(const ts_replay *replay, const ranks_rendezvous *m,
                       size_t index, int64_t since_ns, const uint32_t *others,
                       inside_span *span)
@@ -250,8 +249,9 @@ static bool late_span(const ts_replay *replay, const ranks_rendezvous *m,
     return true;
 }
 
-// How much of the skew of the first rendezvous is that the one began later than
-// the other, if that is most of it. Later on they are even.
+// Returns how much of the skew of the first rendezvous is due to one record
+// beginning later than the other, if that is most of it. Later rendezvous do
+// not have this skew.
 static int64_t head_of(const ts_replay *replay, const ranks_rendezvous *m)
 {
     ts_operation last, first;

@@ -1,32 +1,32 @@
 /*
-    repeats.c - what comes again and again in a sequence
+    repeats.c - repeated sequences of tokens
 
     For each length, the longest first: all windows of that length go into a
-    hash table (rolling hashes; equal ones are compared), then those that come
-    often enough, the most frequent first, take the places where no token is
-    taken yet.
+    hash table (rolling hashes; tokens are compared). Those that occur often
+    enough, the most frequent first, take their places, unless a token there is
+    already taken.
 */
 #include "tools/analyze/figures/time/patterns.h"
 
-typedef struct window { // all windows that are equal
+typedef struct window { // a set of equal windows
     uint64_t hash;
-    size_t first, last_end; // place of the first; end of the last counted
-    uint32_t count;         // without those that overlap
-    uint32_t all;           // with them
-    size_t places;          // in `order`
+    size_t first, last_end; // place of the first; end of the last one counted
+    uint32_t count;         // without overlapping ones
+    uint32_t all;           // with overlapping ones
+    size_t places;          // index of its first place in `order`
 } window;
 
 typedef struct repeats_search {
     patterns_repeats *r;
     const uint32_t *tokens;
     size_t count, length;
-    uint64_t *hashes; // of all tokens before
+    uint64_t *hashes; // hash of all tokens before each place
     uint64_t power;
-    uint32_t *reach; // tokens from here on without a break or a taken one
+    uint32_t *reach; // tokens from each place on without a break or a taken one
     window *windows;
     size_t window_count, window_room;
     cli_index index; // windows by hash
-    uint32_t *of;    // window at each place, plus 1
+    uint32_t *of;    // window by place, plus 1
     size_t *order;   // places by window
     window **ranked;
 } repeats_search;
@@ -43,7 +43,7 @@ static bool same(const repeats_search *s, size_t a, size_t b)
     return !memcmp(s->tokens + a, s->tokens + b, s->length * sizeof *s->tokens);
 }
 
-// The window whose tokens are those at a place; CLI_NONE without memory.
+// Returns the window with the tokens at a place; CLI_NONE if memory runs out.
 static uint32_t window_of(repeats_search *s, size_t place)
 {
     const uint64_t hash = hash_at(s, place);
@@ -73,8 +73,8 @@ static bool add_window(repeats_search *s, size_t place)
     return true;
 }
 
-// Made of a shorter sequence that comes twice in it, at least. Twice the same
-// token is the shortest way to say that it repeats.
+// Whether a window is a shorter sequence repeated at least twice. Two equal
+// tokens are the shortest case.
 static bool is_periodic(const repeats_search *s, size_t place)
 {
     if (s->length == 2) return false;
@@ -113,7 +113,7 @@ static bool add_repeat(patterns_repeats *r, size_t length, size_t first)
     return true;
 }
 
-// Tokens that are taken end what goes on before them.
+// Takes a place. Sequences that would continue into it end before it.
 static void take(repeats_search *s, size_t place)
 {
     for (size_t i = 0; i < s->length; i++)
@@ -142,7 +142,7 @@ static bool take_window(repeats_search *s, const window *w)
     return add_repeat(r, s->length, first);
 }
 
-// Lists the places of each window, then takes the most frequent first.
+// Lists the places of each window, then takes the most frequent windows first.
 static bool take_windows(repeats_search *s)
 {
     size_t sum = 0, ranked = 0;

@@ -1,5 +1,5 @@
 /*
-    steps.c - iterations, marked or found, and which of them are slow
+    steps.c - steps, marked or found, and which of them are slow
 */
 #include "tools/analyze/figures/time/steps.h"
 
@@ -10,7 +10,7 @@ typedef struct steps_walk {
     ts_replay *replay;
     const ts_timeline *timeline;
     const names_index *names;
-    size_t device; // as ts_timeline_device counts
+    size_t device; // index of ts_timeline_device
 } steps_walk;
 
 /* ---- Where to look ------------------------------------------------------- */
@@ -88,14 +88,14 @@ static bool take_marked(steps_walk *w)
 
 cli_text steps_words(const steps_step *step)
 {
-    const ts_text name = step->name; // of frames "frame"
+    const ts_text name = step->name; // for frames the name is "frame"
     if (name.size > 5) return cli_format("%.*s", (int)name.size, name.text);
     return cli_format("%s %" PRIu64, name.size ? "frame" : "number",
                       step->number);
 }
 
-// The work of the stream: names, how long the device idled before, and which
-// operations they are.
+// The work of a stream: names, idle time of the device before each operation,
+// and the operations.
 typedef struct steps_sequence {
     uint32_t *tokens, *operations;
     int64_t *pauses;
@@ -117,7 +117,7 @@ static bool make_sequence(const steps_walk *w, steps_sequence *q)
         if (op.track != w->r->stream || op.file != w->r->file ||
             !names_works(op.kind))
             continue;
-        while (more && gap.operation < i) // both are in order of time
+        while (more && gap.operation < i) // both are sorted by time
             more = ts_timeline_gap(w->timeline, w->device, ++next, &gap);
         q->tokens[q->count] = w->names->of[i];
         q->operations[q->count] = i;
@@ -127,8 +127,8 @@ static bool make_sequence(const steps_walk *w, steps_sequence *q)
     return true;
 }
 
-// When the work before a place of the sequence was done: the pause before a
-// step belongs to it.
+// Returns when the work before a place of the sequence was complete: the pause
+// before a step belongs to the step.
 static int64_t time_of(const steps_walk *w, const steps_sequence *q,
                        size_t place)
 {
@@ -170,7 +170,7 @@ static bool take_found(steps_walk *w)
 
 /* ---- What is in a step --------------------------------------------------- */
 
-// The step that a moment lies in, at or after step `at`; they are in order.
+// Returns the step at a time, starting from step `at`; steps are sorted.
 static size_t step_at(const steps_result *r, size_t at, int64_t time)
 {
     while (at < r->count && r->steps[at].end_ns <= time)
@@ -236,8 +236,9 @@ static void measure(steps_result *r, int64_t *values, int64_t *room)
     r->median_ns = sums_quantile(values, r->count, 500);
     r->max_ns = values[r->count - 1];
     r->deviation_ns = sums_deviation(values, r->count, r->median_ns, room);
-    // Three standard deviations, were the durations normal (a deviation is
-    // 1.4826 median distances), and a twentieth of a step.
+    // Three standard deviations if the durations are normally distributed (a
+    // standard deviation is 1.4826 median distances), and at least a twentieth
+    // of a step.
     const int64_t far =
         r->deviation_ns < INT64_MAX / 16 ? r->deviation_ns : INT64_MAX / 16;
     r->limit_ns = far / 10000 * 44478 + far % 10000 * 44478 / 10000;

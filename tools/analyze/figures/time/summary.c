@@ -1,11 +1,11 @@
 /*
-    summary.c - the figures of a run as a whole
+    summary.c - figures of a whole run
 */
 #include "tools/analyze/figures/time/summary.h"
 #include "tools/analyze/job/private.h"
 
-// Below, the whole graph costs little; above, it costs 150 bytes and more for
-// each operation.
+// Up to this number of operations the whole graph is cheap; above, it takes at
+// least 150 bytes for each operation.
 enum { WHOLE_MOST = 200000, WINDOW = 50000 };
 
 static uint64_t operations_of(const analyze_job *job)
@@ -91,7 +91,8 @@ static bool take_survey(summary_figures *f, analyze_job *job)
     return true;
 }
 
-// Of a part only the timeline knows when spans begin and end.
+// Whether the trace is a selection. Only the timeline has the bounds of its
+// spans.
 static bool is_part(analyze_job *job)
 {
     int64_t from_ns, to_ns;

@@ -1,9 +1,10 @@
 /*
-    sync.c - synchronisations that were needless, or wider than needed
+    sync.c - needless and overly wide synchronisations
 
-    What the host issued and where it synchronised is gone through in order of
-    time. Of each stream is known when all that was issued to it ends; of each
-    device, which of its streams got anything since it was last waited for.
+    The operations that the host issued and its synchronisations are read in
+    order of time. For each stream the state holds when all work issued to it
+    ends; for each device, which of its streams received work since it was last
+    waited for.
 */
 #include "tools/analyze/figures/time/sync.h"
 
@@ -11,15 +12,16 @@
 #include "tools/analyze/figures/base/lanes.h"
 
 typedef struct sync_stream {
-    int64_t end_ns; // of all that was issued so far
-    bool listed;    // with its device
-    bool any;       // issued since the last wait for it
-    size_t next;    // listed: the next one of the device, plus 1
+    int64_t end_ns; // end of all work issued so far
+    bool listed;    // it is in the list of its device
+    bool any;       // work was issued since the last wait for it
+    size_t next;    // next listed stream of the device, plus 1
 } sync_stream;
 
-typedef struct sync_event { // of the host
+typedef struct sync_event { // an event of the host
     int64_t time_ns;
-    uint32_t operation; // issued; TS_NODE_NONE: an item begins
+    // Operation issued; TS_NODE_NONE: a synchronisation begins.
+    uint32_t operation;
     size_t item;
 } sync_event;
 
@@ -30,10 +32,11 @@ typedef struct sync_walk {
     names_index *names;
     ts_graph graph;
     lanes lanes;
-    sync_stream *streams; // and one more, of what has none
-    size_t *devices;      // first stream that is listed, plus 1; likewise
-    uint32_t *item_of;    // of each operation and call, plus 1
-    bool *launches;       // of each call: a kernel, or several operations
+    sync_stream *streams; // one more for operations without a stream
+    size_t *devices;      // first listed stream, plus 1; one more as well
+    uint32_t *item_of;    // item by operation and call, plus 1
+    // By call: it launched a kernel, or several operations.
+    bool *launches;
     sync_event *events;
     size_t event_count;
     bool failed;
@@ -68,7 +71,8 @@ static uint32_t function_of(const sync_walk *w, const ts_node *call)
                      call->name);
 }
 
-// A synchronisation that is a row of the trace lasts as long as its call.
+// Adds a synchronisation that is an operation of the trace. It lasts as long as
+// its call.
 static bool add_operation(sync_walk *w, uint32_t index, const ts_operation *op)
 {
     ts_node call;
@@ -92,7 +96,7 @@ static bool add_operation(sync_walk *w, uint32_t index, const ts_operation *op)
     return true;
 }
 
-// Calls that launch kernels or graphs take their time for that.
+// Marks calls that launch kernels or graphs, whose duration is no wait.
 static bool mark_launches(sync_walk *w)
 {
     const uint32_t first = w->graph.operation_count;
@@ -112,7 +116,7 @@ static bool mark_launches(sync_walk *w)
     return ok;
 }
 
-// A call that the graph says blocked, of which there is no row.
+// Adds a blocking call, known from the graph, without an operation of its own.
 static bool add_call(sync_walk *w, uint32_t node)
 {
     ts_node call;
@@ -174,7 +178,8 @@ static void issue(sync_walk *w, const ts_operation *op)
 
 /* ---- Findings ------------------------------------------------------------ */
 
-// Streams of a device that still work, or got something since the last wait.
+// Counts the streams of a device that still run work, or received work since
+// the last wait.
 static void look_at_device(sync_walk *w, const sync_item *item, uint32_t track,
                            uint32_t *working, uint32_t *issued)
 {
@@ -192,7 +197,7 @@ static void look_at_device(sync_walk *w, const sync_item *item, uint32_t track,
     *first = 0;
 }
 
-// Whether it took long although there was nothing that it waited for.
+// Whether it took long although it had nothing to wait for.
 static bool is_slow(const sync_item *item)
 {
     return item->end_ns - item->start_ns > TS_TIMELINE_SLOW_NS;
@@ -285,7 +290,7 @@ static bool go_through(sync_walk *w)
 
 /* ---- What they cost ------------------------------------------------------ */
 
-// Idle time that a gap is charged for is that of the synchronisation.
+// Charges the idle time of gaps to their synchronisations.
 static void take_gaps(sync_walk *w)
 {
     ts_gap gap;
@@ -362,7 +367,7 @@ static bool take_sites(sync_walk *w)
     sync_result *const r = w->r;
     sums keys = { 0 };
     bool ok = true;
-    for (size_t i = 0; ok && i < r->count; i++) // numbers the sites
+    for (size_t i = 0; ok && i < r->count; i++) // assigns indices to the sites
         ok = sums_add(&keys,
                       (uint64_t)r->items[i].function << 32 | r->items[i].zone,
                       0, keys.count);

@@ -1,30 +1,31 @@
 /*
-    waits.c - waits of streams for events that are done in any case
+    waits.c - waits of streams for events that are complete in any case
 
-    Of each stream is known how far along each other stream must be before
-    what is issued to it next can begin: up to the records it waited for, and
-    what these streams knew when they recorded. All goes by what was issued,
-    never by when it ran.
+    The state holds, for each stream, how far every other stream must be before
+    the next operation issued to it can begin: up to the event records it waited
+    for, and what those streams had waited for when they recorded. All of it
+    follows the order of issue, never the times of execution.
 */
 #include "tools/analyze/figures/base/lanes.h"
 #include "tools/analyze/figures/time/sync.h"
 
-// More than that is not kept: streams then know their own waits only.
+// Limit of the state that is kept. Beyond it only the direct waits of a stream
+// are known.
 enum { KEPT_MOST = 1 << 24 };
 
 typedef struct waits_walk {
     sync_result *r;
     const ts_replay *replay;
     ts_graph graph;
-    uint32_t *stream, *place; // of each operation: its stream, its place there
-    uint32_t *record; // of each wait: operation that it waits for; else none
-    uint32_t *known;  // of each stream: places of all streams, plus 1
-    uint32_t *kept;   // the same at each record
-    uint32_t *slot;   // of each record: where
+    uint32_t *stream, *place; // stream of each operation, and its place there
+    uint32_t *record;         // by wait: the record it waits for, or none
+    uint32_t *known;          // by stream: places of all streams, plus 1
+    uint32_t *kept;           // the same state at each record
+    uint32_t *slot;           // by record: index in `kept`
     size_t streams, room;
 } waits_walk;
 
-// Numbers streams, and the operations of each in their order.
+// Numbers the streams, and the operations of each in order.
 static bool number(waits_walk *w)
 {
     lanes l;
@@ -42,7 +43,7 @@ static bool number(waits_walk *w)
     return ok;
 }
 
-// What each wait waits for, by the edges of the graph.
+// Finds the record that each wait waits for, from the edges of the graph.
 static void find_records(waits_walk *w)
 {
     const ts_graph *const g = &w->graph;
@@ -85,7 +86,7 @@ static void take_wait(waits_walk *w, uint32_t index)
         learn(known, w->kept + w->slot[record] * w->streams, w->streams);
 }
 
-// In the order in which the host issued them.
+// Sorts the operations by the order in which the host issued them.
 static bool order(const waits_walk *w, uint64_t (**sorted)[2], size_t *count)
 {
     ts_operation op;

@@ -1,5 +1,5 @@
 /*
-    copies.c - copies and sets by kind, memory and size
+    copies.c - copies and memsets by kind, memory and size
 */
 #include "tools/analyze/figures/work/copies.h"
 
@@ -7,7 +7,7 @@
 enum { TYPE_HTOD = 1, TYPE_DTOH = 2, SET = 255, PAGEABLE = 1, PINNED = 2 };
 
 static const uint64_t sizes[] = { 4096, 65536, 1 << 20, 16 << 20, 256 << 20 };
-enum { MOST = 1 << 20 }; // of the longest
+enum { MOST = 1 << 20 }; // most copies kept as longest
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static bool keys(const stats_event *e, stats_key *key, void *user)
@@ -46,7 +46,8 @@ static ts_text kind_of(const stats_group *g, void *user)
     return (ts_text){ text, strlen(text) };
 }
 
-// The host's side: source or destination; 0: neither is.
+// Returns the kind of host memory of a copy: source or destination; 0: neither
+// is on the host.
 static uint64_t host_side(const stats_group *g)
 {
     return g->key[0] == TYPE_HTOD   ? g->key[1] & 15
@@ -137,8 +138,8 @@ static uint64_t at(const ts_columns *columns, ts_column column, uint32_t row)
     return columns->values[column] ? columns->values[column][row] : 0;
 }
 
-// There is room for twice as many as are wanted: when it is full, they are
-// sorted and the shorter half goes.
+// Keeps the longest copies. The list holds twice as many as requested; when it
+// is full, it is sorted and the shorter half dropped.
 static void take_chunk(copies *c, uint32_t file, const ts_columns *columns,
                        size_t most)
 {

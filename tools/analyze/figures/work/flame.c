@@ -1,5 +1,5 @@
 /*
-    flame.c - a tree of paths with weights, as flame graphs want it
+    flame.c - weighted trees of paths for flame graphs
 */
 #include "tools/analyze/figures/work/flame.h"
 
@@ -19,7 +19,7 @@ static int compare_names(const path_tree *p, uint32_t a, uint32_t b)
     return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
-typedef struct ranked { // a child on its way into order
+typedef struct ranked { // a child to be sorted
     const flame_tree *tree;
     uint32_t node;
 } ranked;
@@ -32,7 +32,7 @@ static int by_weight(const void *left, const void *right)
     return compare_names(a->tree->paths, a->node, b->node);
 }
 
-// Counts become offsets; children go to their places, then into order.
+// Turns counts into offsets, then places and sorts the children.
 static bool put_children(flame_tree *t)
 {
     const path_tree *const p = t->paths;
@@ -112,7 +112,7 @@ static bool put(cutting *c, const flame_node *node)
     return true;
 }
 
-// Puts the children of node number `at` of the list, or what is cut of them.
+// Adds the children of node `at` of the list, and a node for those omitted.
 static bool put_below(cutting *c, uint32_t at, uint32_t node, uint32_t depth)
 {
     const flame_tree *const t = c->tree;
@@ -132,7 +132,8 @@ static bool put_below(cutting *c, uint32_t at, uint32_t node, uint32_t depth)
     return !rest.own || put(c, &rest);
 }
 
-// The only way down from the root, as long as nothing has a weight there.
+// Returns the end of the single chain from the root down to the first branch or
+// weight.
 static uint32_t shared_chain(const flame_tree *t, uint32_t *length)
 {
     uint32_t node = PATHS_ROOT;
@@ -161,7 +162,8 @@ bool flame_cut(const flame_tree *t, int64_t least, uint32_t depth,
     } else {
         ok = put_below(&c, CLI_NONE, PATHS_ROOT, 1);
     }
-    // The list is also the queue: children go behind all that is in it.
+    // The list is also the queue of a breadth-first walk: children are
+    // appended.
     uint32_t level = 1;
     for (size_t i = 0, end = c.count; ok && i < c.count; i++) {
         if (i == end) {
@@ -178,7 +180,7 @@ bool flame_cut(const flame_tree *t, int64_t least, uint32_t depth,
 
 /* ---- Folded ------------------------------------------------------------- */
 
-// A name without what the format has for itself.
+// Writes a name without the characters that the format reserves.
 static void put_name(FILE *out, ts_text name)
 {
     for (size_t i = 0; i < name.size; i++) {
@@ -202,7 +204,7 @@ static void put_path(const path_tree *p, uint32_t node, FILE *out)
 
 void flame_folded(const flame_tree *t, FILE *out)
 {
-    // Depth first: up again where a node has no child left to visit.
+    // Depth-first walk: go up where a node has no child left to visit.
     const path_tree *const p = t->paths;
     uint32_t visited[PATHS_DEPTH_MOST + 2] = { 0 }, depth = 0;
     uint32_t node = PATHS_ROOT;

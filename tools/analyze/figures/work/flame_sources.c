@@ -1,5 +1,5 @@
 /*
-    flame_sources.c - the trees of a job: what launched what, and zones
+    flame_sources.c - builds the path trees of a job: launches and zones
 */
 #include "tools/analyze/figures/work/flame.h"
 #include "tools/common/symbolize/symbolize.h"
@@ -8,11 +8,11 @@ typedef struct gather {
     analyze_job *job;
     path_tree *p;
     flame_sums *sums;
-    uint32_t *nodes; // of each operation; CLI_NONE: by its zones
+    uint32_t *nodes; // path node by operation; CLI_NONE: from its zones
     cli_map stacks;  // file and stack to node
     cli_map frames;  // file, module and offset to name
     cli_map labels;  // file, kind and label to name
-    size_t count;    // operations
+    size_t count;    // number of operations
     bool use_stacks;
 } gather;
 
@@ -37,7 +37,8 @@ static uint32_t frame_name(gather *g, uint32_t file, const ts_frame_entry *f,
     return name;
 }
 
-// Outer frames that would be too deep are left out: the inner ones matter.
+// Returns the node of a stack. Outer frames beyond the maximum depth are
+// omitted, since the inner ones matter.
 static uint32_t stack_node(gather *g, uint32_t file, uint32_t stack)
 {
     enum { MOST = PATHS_DEPTH_MOST - 1 };
@@ -77,8 +78,8 @@ static uint32_t label_name(gather *g, const ts_operation *o)
     return name;
 }
 
-// The nodes of operations of a file whose stacks are known; queries for those
-// of which only the call is.
+// Finds the nodes of operations with known stacks, and makes queries for those
+// with a known call only.
 static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
 {
     size_t stack_count, site_count, count = 0, room = 0;
@@ -115,7 +116,8 @@ static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
     for (size_t i = 0; ok && i < count; i++)
         g->nodes[queries[i].owner] = queries[i].node;
     free(queries);
-    // Without a call, or outside of all zones: what was recorded with it.
+    // Without a call, or outside all zones: use the site recorded with the
+    // operation.
     for (size_t i = 0; ok && ts_replay_operation(replay, i, &o); i++) {
         if (o.file != file || !is_work(o.kind) || g->nodes[i] != PATHS_ROOT)
             continue;

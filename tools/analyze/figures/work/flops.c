@@ -1,11 +1,11 @@
 /*
-    flops.c - what a launch or a matrix product computes, from words
+    flops.c - parses the FLOPs of launches and matrix products
 */
 #include "tools/analyze/figures/work/roofline.h"
 
 /* ---- Rules --------------------------------------------------------------- */
 
-// "1500", "2.5G", with up to six decimals; exact.
+// Parses "1500", "2.5G", with up to six decimals; exact.
 static const char *read_number(const char *text, uint64_t *number)
 {
     static const char units[] = "kMGTP";
@@ -43,7 +43,7 @@ static const char *read_amount(const char *text, uint64_t *number,
     return text;
 }
 
-// Why an amount was not read.
+// Returns why an amount is invalid.
 static const char *wrong_amount(const char *text)
 {
     char *end;
@@ -89,7 +89,7 @@ typedef struct shape {
     size_t count;
 } shape;
 
-// The number at a place; false if there is none, or one too large to be real.
+// Parses a dimension; false if there is none, or it is unrealistically large.
 static bool read_dim(const char **at, const char *end, uint64_t *dim)
 {
     const char *p = *at;
@@ -103,7 +103,8 @@ static bool read_dim(const char **at, const char *end, uint64_t *dim)
     return any;
 }
 
-// "[[888,2880],[2880,640],[]]": the shapes of the first arguments.
+// Parses the shapes of the first arguments, such as
+// "[[888,2880],[2880,640],[]]".
 static size_t read_shapes(ts_text text, shape *shapes)
 {
     const char *p = text.text, *const end = p + text.size;
@@ -121,13 +122,14 @@ static size_t read_shapes(ts_text text, shape *shapes)
             if (depth == 2 && shapes[count].count < DIMS_MOST)
                 shapes[count].dims[shapes[count].count++] = dim;
             else
-                return count; // a list of tensors: not one of ours
+                // A list of tensors, which no known operator takes.
+                return count;
         }
     }
     return count;
 }
 
-// Bytes of an element of the first argument that is a tensor's; 0: unknown.
+// Returns the bytes per element of an argument that is a tensor; 0: unknown.
 static uint64_t element_size(ts_text types, size_t argument)
 {
     static const struct {

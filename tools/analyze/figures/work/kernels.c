@@ -4,8 +4,9 @@
 #include "tools/analyze/figures/work/kernels.h"
 
 /*
-    The key of a launch: its number, or for a collective without one that of
-    its name with a bit above it; and the device. Collectives have another bit.
+    The key of a launch holds its number and the device. A collective without a
+    launch uses the number of its name with NAME_BIT. COLLECTIVE_BIT marks
+    collectives.
 */
 #define NAME_BIT       (UINT64_C(1) << 32)
 #define COLLECTIVE_BIT (UINT64_C(1) << 33)
@@ -24,7 +25,7 @@ static uint32_t device_of(const ts_reader *reader, uint32_t id)
 static bool keys(const stats_event *e, stats_key *key, void *user)
 {
     const kernels *const k = user;
-    // Chunks are of one track nearly always.
+    // Cache: a chunk nearly always belongs to one track.
     static _Thread_local uint32_t last_track, last_device;
     static _Thread_local const ts_columns *last;
     const uint32_t track = stats_track(e);
@@ -83,8 +84,8 @@ static ts_text name_of(const stats_group *g, void *user)
     return analyze_format(k->job, "launch %" PRIu32, (uint32_t)g->key[0]);
 }
 
-// Configurations that read the same are the same; devices differ by what
-// they can hold, not by their number.
+// Returns the configuration as text. Configurations with equal texts are one;
+// devices differ by their limits, not their number.
 static ts_text config_of(const stats_group *g, void *user)
 {
     kernels *const k = user;

@@ -1,5 +1,5 @@
 /*
-    launch.c - what launching work costs, and whether that matters
+    launch.c - the cost of launches, and whether it matters
 */
 #include "tools/analyze/figures/work/launch.h"
 
@@ -9,9 +9,9 @@ typedef struct launch_walk {
     const ts_timeline *timeline;
     names_index *names;
     ts_graph graph;
-    uint32_t *launched; // operations of each call
-    uint32_t *function; // of each call, plus 1; 0: launched nothing
-    uint32_t *of_group; // function of each group, plus 1
+    uint32_t *launched; // number of operations by call
+    uint32_t *function; // function by call, plus 1; 0: launched nothing
+    uint32_t *of_group; // function by group, plus 1
     size_t group_room;
 } launch_walk;
 
@@ -37,7 +37,7 @@ static bool know_group(launch_walk *w, uint32_t group)
     return true;
 }
 
-// The function of a call, by its name.
+// Returns the function of a call by its name.
 static launch_function *function_of(launch_walk *w, const ts_node *call)
 {
     launch_result *const r = w->r;
@@ -77,8 +77,8 @@ static bool take_calls(launch_walk *w)
     return true;
 }
 
-// A call waited for room if what its end waited for is the start of earlier
-// work of the queue.
+// Finds calls blocked by a full queue: their end waited for the start of
+// earlier work of the queue.
 static void take_blocks(launch_walk *w)
 {
     const ts_graph *const g = &w->graph;
@@ -144,7 +144,8 @@ static bool take_latency(launch_walk *w, uint32_t index, const ts_operation *op,
                     op->recorded_start_ns - call.recorded_ns);
 }
 
-// The median duration of a call of the function; its times are in order.
+// Counts a kernel that ran for less time than the median call of its function;
+// the times of the function are sorted.
 static bool take_tiny(launch_walk *w, uint32_t index, const ts_operation *op)
 {
     launch_result *const r = w->r;

@@ -1,5 +1,5 @@
 /*
-    memory.c - rows become blocks, blocks become pools
+    memory.c - turns events into blocks, and blocks into pools
 */
 #include "tools/analyze/figures/work/memory_rows.h"
 
@@ -49,14 +49,14 @@ int64_t memory_slice_ns(const memory *m, uint32_t slice)
     return m->first_ns + (int64_t)(slice * (span / MEMORY_SLICES + 1));
 }
 
-// Between its rows a line stays as it is.
+// Fills a line up to a slice. Between events its value does not change.
 static void line_reach(memory_line *line, uint32_t slice)
 {
     for (; line->slice < slice; line->slice++)
         line->most[line->slice + 1] = line->live;
 }
 
-// What a line comes to at an instant is taken when the instant is over.
+// Takes the value of a line after all events of one time.
 static void line_settle(const memory *m, memory_line *line, int64_t time_ns)
 {
     line_reach(line, slice_of(m, time_ns));
@@ -70,7 +70,7 @@ static bool touch_line(memory_work *w, uint32_t at, uint64_t size,
 {
     memory_line *const line = &w->m->lines[at];
     line_reach(line, slice_of(w->m, time_ns));
-    line->live += size; // modulo 2^64: a free adds the negative
+    line->live += size; // modulo 2^64: a free adds a negative size
     if (line->touched) return true;
     if (!cli_grow(&w->touched_lines, &w->lines_room, w->touched_line_count + 1,
                   sizeof *w->touched_lines))
@@ -80,8 +80,8 @@ static bool touch_line(memory_work *w, uint32_t at, uint64_t size,
     return true;
 }
 
-// The pool and the lines of a block change; they are settled after the
-// instant.
+// Changes the pool and lines of a block, to be settled after all events of this
+// time.
 static bool touch(memory_work *w, const memory_block *b, uint64_t size,
                   int64_t time_ns)
 {
@@ -100,7 +100,7 @@ static bool touch(memory_work *w, const memory_block *b, uint64_t size,
            touch_line(w, category, size, time_ns);
 }
 
-// The instant is over.
+// Settles pools and lines after all events of a time.
 static void settle(memory_work *w, int64_t now_ns)
 {
     memory *const m = w->m;
@@ -219,7 +219,7 @@ static uint64_t key_of(const memory_row *row)
     return cli_hash_join(row->address, row->space);
 }
 
-// The last block at the row's address, CLI_NONE: none was there.
+// Returns the latest block at the address of a row; CLI_NONE if there is none.
 static uint32_t last_of(const memory_work *w, const memory_row *row)
 {
     return cli_map_row(&w->blocks, key_of(row));
@@ -241,8 +241,9 @@ static int by_place(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-// Rows of one address at one moment: takes stand before frees here, and they
-// happen in turns, beginning with what can happen.
+// Handles the events of one address at one time. Allocations precede frees in
+// the array; they are applied alternately: a free whenever a block is live,
+// else an allocation.
 static bool put_group(memory_work *w, const memory_row *rows, size_t count)
 {
     size_t take = 0, give = 0;

@@ -1,5 +1,5 @@
 /*
-    memory_groups.c - holes between blocks, and blocks added up
+    memory_groups.c - holes between blocks, and groups of blocks
 */
 #include "tools/analyze/figures/work/memory.h"
 
@@ -27,11 +27,13 @@ static void put_hole(memory_pool *pool, uint64_t from, uint64_t to)
     if (to - from > pool->largest_hole) pool->largest_hole = to - from;
 }
 
-// Places of one pool by address. A run is what blocks covered without a gap;
-// in it, what no live block covers is holes.
+// Finds the holes of a pool; its places are sorted by address. A run is a range
+// that blocks covered without a gap; the parts of it without a live block are
+// holes.
 static void find_holes(memory_pool *pool, const place *places, size_t count)
 {
-    uint64_t run_end = 0, used = 0; // used: holes before it are told of
+    // Used: holes before this address are counted.
+    uint64_t run_end = 0, used = 0;
     for (size_t i = 0; i < count; i++) {
         const place *const p = &places[i];
         if (p->from > run_end || !i) { // a new run
@@ -72,7 +74,8 @@ bool memory_holes(memory *m)
 
 /* ---- Groups ------------------------------------------------------------- */
 
-// 0 for 0 and 1, n for sizes above 2^(n-1) up to 2^n.
+// Returns the size class: 0 for sizes 0 and 1, n for sizes above 2^(n-1) up to
+// 2^n.
 static uint32_t size_class(uint64_t size)
 {
     return size < 2 ? 0 : 64 - (uint32_t)__builtin_clzll(size - 1);

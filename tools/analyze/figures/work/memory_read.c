@@ -1,5 +1,5 @@
 /*
-    memory_read.c - the rows of allocations and frees of a file
+    memory_read.c - reads allocations and frees of a file
 */
 #include "tools/analyze/figures/work/memory_rows.h"
 
@@ -39,7 +39,8 @@ static uint32_t pool_of(memory_work *w, const memory_pool *like, uint32_t name)
     return (uint32_t)m->pool_count++;
 }
 
-// False: no memory. Rows that mean nothing are counted and left out.
+// Adds an event; invalid ones are counted and skipped. Returns false if memory
+// runs out.
 static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
                      const ts_event *event)
 {
@@ -76,7 +77,7 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
         .memory = (uint32_t)(ts_event_value(event, TS_COLUMN_MEMORY) >> 4 & 15),
     };
     row.space = space_of(w, index, gpu ? like.device + 1 : 0, gpu ? 0 : name);
-    // Of a free the kind of memory is that of its block.
+    // For a free the kind of memory is that of its block.
     row.pool = row.takes ? pool_of(w, &like, name) : CLI_NONE;
     if (category) {
         row.category =
@@ -86,7 +87,7 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
     if (row.space == CLI_NONE || (row.takes && row.pool == CLI_NONE) ||
         !cli_grow(&w->rows, &w->row_room, w->row_count + 1, sizeof *w->rows))
         return false;
-    if (!row.takes && !gpu) { // a pool may have frees alone
+    if (!row.takes && !gpu) { // a pool may have frees only
         row.pool = pool_of(w, &like, name);
         if (row.pool == CLI_NONE) return false;
     }
@@ -94,7 +95,8 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
     return true;
 }
 
-// The zone that the row names, in the path of its thread, else alone.
+// Returns the path of the zone named by the event, within the path of its
+// thread if known.
 static uint32_t path_of(memory_work *w, const memory_file *file, uint32_t site,
                         uint32_t node)
 {

@@ -1,5 +1,5 @@
 /*
-    occupancy.c - how much of a multiprocessor a kernel can fill
+    occupancy.c - estimated occupancy of kernels
 */
 #include "tools/analyze/figures/work/occupancy.h"
 
@@ -57,8 +57,8 @@ bool occupancy_device(const ts_reader *reader, uint32_t device,
     find(reader, device, "multiprocessors", &l->multiprocessors);
     l->warp_threads = WARP;
     find(reader, device, "warp_size", &l->warp_threads);
-    // Source: NVIDIA, cuda_occupancy.h of the CUDA Toolkit: what registers
-    // and shared memory are given out in, and what each block is charged.
+    // Source: NVIDIA, cuda_occupancy.h of the CUDA Toolkit: allocation units of
+    // registers and shared memory, and reserved memory per block.
     l->register_unit = REGISTER_UNIT;
     l->shared_unit = major >= 8 ? 128 : 256;
     l->shared_reserved = major >= 8 ? KIB : 0;
@@ -85,8 +85,8 @@ static uint64_t product(const uint32_t *three)
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
-// Warps keep to one of the partitions of a multiprocessor, each of which has
-// its share of the registers.
+// Returns the warps that the registers allow. A warp stays on one partition of
+// the multiprocessor, each with its share of the registers.
 static uint64_t by_registers(const occupancy_limits *l, uint64_t registers,
                              uint64_t warps)
 {
@@ -104,7 +104,8 @@ static uint64_t by_shared(const occupancy_limits *l,
     return used ? l->shared / round_up(used, l->shared_unit) : UINT64_MAX;
 }
 
-// A grid that does not fill the device once counts with the warps it has.
+// Counts warps and waves. If a grid does not fill the device once, its actual
+// warps count.
 static void count_waves(const occupancy_limits *l, occupancy *o,
                         uint64_t block_warps)
 {

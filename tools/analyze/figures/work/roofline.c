@@ -1,16 +1,16 @@
 /*
-    roofline.c - how much is computed, and how fast
+    roofline.c - FLOPs and achieved rates
 */
 #include "tools/analyze/figures/work/roofline.h"
 
-// A zone of an operator, and what launches in it are found to do.
+// A zone of an operator, and the kernels launched in it.
 typedef struct product_zone {
     uint32_t file, thread, site;
     int64_t start_ns, end_ns; // on the axis of the replay
     roofline_product product;
     bool has_dims, known;
     ts_text name;
-    size_t row; // plus 1
+    size_t row; // index of its row, plus 1
 } product_zone;
 
 typedef struct roofline_walk {
@@ -19,11 +19,11 @@ typedef struct roofline_walk {
     const names_index *names;
     product_zone *zones;
     size_t zone_count, zone_room;
-    char *dims; // of the zone at the end of the list
+    char *dims; // dimensions of the zone at the end of the list
     size_t dims_size;
-    uint8_t *wanted; // of each site of a file
+    uint8_t *wanted; // by site of a file
     uint32_t site_limit;
-    uint32_t *row_of_group; // by a rule, plus 1
+    uint32_t *row_of_group; // row by group, if a rule matches, plus 1
 } roofline_walk;
 
 static const char *const operators[] = { "aten::mm", "aten::addmm", "aten::bmm",
@@ -36,7 +36,7 @@ static bool is(ts_text text, const char *string)
 
 /* ---- Rows ---------------------------------------------------------------- */
 
-// A row with a text of its own; NULL without memory.
+// Adds a row with a copy of the text; NULL if memory runs out.
 static roofline_row *add_row(roofline_result *r, const char *text, size_t size)
 {
     if (!cli_grow(&r->rows, &r->row_room, r->count + 1, sizeof *r->rows))
@@ -69,7 +69,7 @@ static int by_product(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// One row for all that multiply the same: they are sorted for that.
+// Sorts the products and gives equal ones the same row.
 static bool number_products(roofline_walk *w)
 {
     product_zone **const sorted = malloc((w->zone_count + 1) * sizeof *sorted);
@@ -99,7 +99,8 @@ static bool number_products(roofline_walk *w)
 
 /* ---- Zones --------------------------------------------------------------- */
 
-// Marks the sites of operators. False if there are none, or without memory.
+// Marks the sites of operators. Returns false if there are none or memory runs
+// out.
 static bool find_sites(roofline_walk *w, const ts_reader *reader)
 {
     bool any = false;
@@ -115,7 +116,8 @@ static bool find_sites(roofline_walk *w, const ts_reader *reader)
     return any;
 }
 
-// Inside another one it is a part of that.
+// Begins a zone of an operator, unless it is inside another one and so a part
+// of that.
 static bool begin_zone(roofline_walk *w, product_zone zone)
 {
     for (size_t i = w->zone_count; i-- > 0 && i + 16 > w->zone_count;) {
@@ -133,7 +135,8 @@ static bool begin_zone(roofline_walk *w, product_zone zone)
     return true;
 }
 
-// Dimensions come before the types or after them; both are needed.
+// Reads an argument. Dimensions may come before or after the types; both are
+// needed.
 static bool take_argument(roofline_walk *w, const ts_event *event,
                           ts_text argument, int64_t start, char **types,
                           size_t *types_size)
@@ -202,14 +205,14 @@ static int by_time(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-// The zone in which a call was made; those of a thread do not overlap.
+// Returns the operator zone of a call; those of a thread do not overlap.
 static product_zone *zone_of(const roofline_walk *w, const ts_node *call)
 {
     const product_zone key = { .file = call->file,
                                .thread = call->track,
                                .start_ns = call->recorded_ns };
     size_t low = 0, high = w->zone_count;
-    while (low < high) { // the first that begins later
+    while (low < high) { // the first zone that begins later
         const size_t middle = low + (high - low) / 2;
         if (by_time(&w->zones[middle], &key) <= 0)
             low = middle + 1;
@@ -234,7 +237,7 @@ static void add_kernel(roofline_walk *w, roofline_row *row, uint32_t operation,
     if (row->operation == TS_NODE_NONE) row->operation = operation;
 }
 
-// Sums stay below 2^63, whatever is said.
+// Adds with saturation, so that sums stay below 2^63.
 static void add_to(uint64_t *sum, uint64_t more)
 {
     *sum = more > INT64_MAX - *sum ? INT64_MAX : *sum + more;
@@ -261,7 +264,7 @@ static uint64_t amount(uint64_t each, roofline_per per,
     return all;
 }
 
-// The rule that a name matches; the first one that is given counts.
+// Returns the first rule that matches a name.
 static const roofline_rule *rule_of(const roofline_rule *rules, size_t count,
                                     ts_text name)
 {
@@ -310,7 +313,7 @@ static void take_operation(roofline_walk *w, uint32_t index,
     if (!zone || !zone->row) return;
     roofline_row *const row = &w->r->rows[zone->row - 1];
     add_kernel(w, row, index, ns);
-    if (zone->has_dims) // its work counts once, with its first kernel
+    if (zone->has_dims) // its FLOPs count once, with its first kernel
         add_work(w, row, zone->product.flops, zone->product.bytes);
     zone->has_dims = false;
 }
@@ -322,7 +325,7 @@ static int longer_first(const void *left, const void *right)
     return strcmp(a->text, b->text);
 }
 
-// Rows of products that launched nothing say nothing.
+// Sorts the rows, and drops products that launched nothing.
 static void sort_rows(roofline_result *r)
 {
     size_t kept = 0;

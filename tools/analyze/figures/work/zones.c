@@ -1,5 +1,5 @@
 /*
-    zones.c - zones by name: time on the host, and of devices
+    zones.c - host and device time of zones by name
 */
 #include "tools/analyze/figures/work/zones.h"
 #include "tools/analyze/figures/base/groups.h"
@@ -28,7 +28,7 @@ static ts_text text_of(const stats_group *g, void *user)
 
 /* ---- Work of devices ----------------------------------------------------- */
 
-// Work in no zone by its call may still say in which it was launched.
+// Adds work whose call was in no zone, by the site recorded with it.
 static bool add_by_site(zones *z, int64_t *own, uint32_t file, uint64_t site,
                         int64_t ns)
 {
@@ -38,7 +38,7 @@ static bool add_by_site(zones *z, int64_t *own, uint32_t file, uint64_t site,
     }
     const uint32_t name =
         paths_site(&z->paths, analyze_reader(z->job, file), (uint32_t)site);
-    // Its own path is not known, so that the zones around it get nothing.
+    // The path is unknown, so that the zones around it get no time.
     if (name == CLI_NONE) return false;
     (void)own;
     z->times[name].gpu_ns += ns;
@@ -74,7 +74,8 @@ static bool gather(zones *z, const ts_replay *replay, uint32_t file, asked *a)
 
 /* ---- Sums over the tree -------------------------------------------------- */
 
-// Whether a name stands around itself: its time is counted further out.
+// Whether the name also occurs further out in the path: its time is counted
+// there.
 static bool is_inner(const path_tree *p, uint32_t node)
 {
     const uint32_t name = p->nodes[node].name;
@@ -84,7 +85,7 @@ static bool is_inner(const path_tree *p, uint32_t node)
     return false;
 }
 
-// own: of each node. Sums them by name, with and without what is below.
+// own: time of each node. Sums the times by name, exclusive and inclusive.
 static bool sum_names(zones *z, const int64_t *own, bool gpu)
 {
     const path_tree *const p = &z->paths;
@@ -111,7 +112,7 @@ static bool take_file(zones *z, const ts_replay *replay, uint32_t file,
     ts_operation o;
     a->count = 0;
     if (!gather(z, replay, file, a)) return false;
-    // Queries may have made new paths, and sites new names.
+    // Queries may have added paths, and sites names.
     int64_t *const more =
         realloc(*own, (z->paths.node_count + 1) * sizeof *more);
     if (!more) return false;
@@ -164,7 +165,7 @@ static bool take_host(zones *z)
     return ok;
 }
 
-// Every site of the trace has a name before there is a time for each.
+// Adds the names of all sites, before times are allocated by name.
 static bool name_sites(zones *z)
 {
     for (uint32_t f = 0; f < z->job->file_count; f++) {
@@ -204,7 +205,7 @@ bool zones_open(zones *z, analyze_job *job)
 
 const zone_times *zones_times(const zones *z, const stats_row *row)
 {
-    // The name is known: this makes none, so that nothing changes.
+    // The name exists already, so that this does not modify anything.
     zones *const known = (zones *)(uintptr_t)z;
     const uint32_t name = name_of(known, &row->sum);
     static const zone_times none;
