@@ -1,5 +1,5 @@
 /*
-    captured.c - operations that can be run again
+    captured.c - the captured operations in the summary
 */
 #include "tools/record/record.h"
 
@@ -9,7 +9,8 @@ static uint64_t blob_bytes(ts_reader *reader)
     uint64_t bytes = 0;
     for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++)
         if (info.header.kind == TS_CHUNK_BLOB)
-            bytes += info.header.raw_size - 16; // a hash
+            bytes +=
+                info.header.raw_size - 16; // without the 16 bytes of its hash
     return bytes;
 }
 
@@ -50,7 +51,7 @@ static const char *operations(uint64_t count)
     return count == 1 ? "operation" : "operations";
 }
 
-// "3 UVM, 1 DRAIN_TIMEOUT"; a later recorder may have other reasons.
+// "3 UVM, 1 DRAIN_TIMEOUT"; a later recorder may have reasons unknown here.
 static void say_declined(const record_kept *kept)
 {
     const char *comma = ": ";
@@ -66,7 +67,7 @@ static void say_declined(const record_kept *kept)
     fputc('\n', stderr);
 }
 
-// Who was asked, and the budget that was reached; 0: none was.
+// Whether a backend was asked to capture. *budget: the reached budget, 0: none.
 static bool was_requested(const ts_reader *trace, uint64_t *budget)
 {
     static const char by[] = "capture.by.",
@@ -84,7 +85,7 @@ static bool was_requested(const ts_reader *trace, uint64_t *budget)
     return asked;
 }
 
-// The first reason that holds.
+// Prints the first reason that applies.
 static void say_none(const record_job *job, const ts_reader *trace, bool asked)
 {
     ts_metadata m;
@@ -103,7 +104,7 @@ static void say_none(const record_job *job, const ts_reader *trace, bool asked)
               stderr);
 }
 
-// Programs that came compiled, of all processes.
+// The number of programs, of all processes, that were loaded as binaries.
 static uint64_t binary_count(const ts_reader *trace)
 {
     static const char key[] = "opencl.device_binaries";

@@ -1,8 +1,7 @@
 /*
-    control.c - what ts-record says to the processes while they run
+    control.c - requests to the running processes, and their figures
 
-    Through a page of memory that all of them share:
-    backends/inject/control.h.
+    Both use a page of shared memory: see backends/inject/control.h.
 */
 #define _DEFAULT_SOURCE // syscall
 #include "tools/record/record.h"
@@ -107,7 +106,7 @@ __attribute__((format(printf, 2, 3))) static void add(line *l,
     if (l->size >= sizeof l->text) l->size = sizeof l->text - 1;
 }
 
-// What of operations is kept, and how to have it so.
+// Adds the state of the capture, and the key that begins or ends it.
 static void add_capture(line *l, const record_job *job, const record_figures *f)
 {
     const bool key = job->options.capture_key;
@@ -122,7 +121,7 @@ static void add_capture(line *l, const record_job *job, const record_figures *f)
     add(l, "%s kept | ", cli_count(f->kept).s);
 }
 
-// What does not fit is left out from the end, a figure at a time.
+// Leaves out figures from the end until the line fits.
 static void cut(line *l, size_t columns)
 {
     if (l->size < columns) return;
@@ -134,25 +133,25 @@ static void cut(line *l, size_t columns)
     }
 }
 
-// In the background the terminal is somebody else's.
+// In the background another job owns the terminal.
 static bool is_in_front(void)
 {
     const pid_t front = tcgetpgrp(STDERR_FILENO);
     return front < 0 || front == getpgrp();
 }
 
-// In at most a line of the terminal.
+// Prints at most one line of the terminal.
 static void show(line *l)
 {
     struct winsize window;
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 2)
         cut(l, window.ws_col - 1);
-    // The blank is for what the program prints next.
+    // The blank separates what the program prints next.
     fprintf(stderr, "\r\033[K%s ", l->text);
     fflush(stderr);
 }
 
-// What is said while it lasts.
+// Prints the line of --live.
 static void say_figures(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
@@ -170,7 +169,8 @@ static void say_figures(const record_job *job)
     show(&l);
 }
 
-// How fast a capture of everything goes, before it has taken the night.
+// Prints how many operations are captured so far, so that the user notices
+// early when a capture of everything takes too long.
 static bool say_estimate(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
@@ -202,7 +202,7 @@ void record_live(record_job *job, bool end)
 
 /* ---- Snapshots ---------------------------------------------------------- */
 
-// Those that run have written what they held, or 5 s are over.
+// Whether all running processes have written their dump.
 static bool all_written(const ts_inject_control *control, uint32_t wanted)
 {
     for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++) {

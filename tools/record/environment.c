@@ -4,9 +4,9 @@
 #include "tools/record/record.h"
 
 typedef enum vars_how {
-    VARS_ONE,  // one path: what the user had goes to `other`
-    VARS_LIST, // several, with `other` between them: ours comes last
-    VARS_VALUE // `other`, if the user said nothing
+    VARS_ONE,  // one path; the user's value moves to variable `other`
+    VARS_LIST, // a list separated by `other`; ours is appended
+    VARS_VALUE // the value `other`, unless the user set one
 } vars_how;
 
 typedef struct vars_entry {
@@ -15,12 +15,12 @@ typedef struct vars_entry {
     const char *other;
 } vars_entry;
 
-// All vendors' at once: a library that is not there looks at none of them.
+// The variables of all vendors: libraries that are not installed ignore theirs.
 static const vars_entry entries[] = {
     { "CUDA_INJECTION64_PATH", VARS_ONE, "TRACESMITH_CHAIN_CUDA" },
     { "NVTX_INJECTION64_PATH", VARS_ONE, "TRACESMITH_CHAIN_NVTX" },
     { "ROCP_TOOL_LIBRARIES", VARS_LIST, ":" },
-    { "HSA_TOOLS_LIB", VARS_LIST, " " }, // where there is no rocprofiler-sdk
+    { "HSA_TOOLS_LIB", VARS_LIST, " " }, // for ROCm without rocprofiler-sdk
     { "ROCP_TOOL_ATTACH", VARS_VALUE, "1" },
     { "OPENCL_LAYERS", VARS_LIST, ":" },
 };
@@ -30,7 +30,7 @@ static bool is_set(const char *value)
     return value && *value;
 }
 
-// Under a ts-record of its own the variables are ours already.
+// Whether a value is ours already, because ts-record runs under ts-record.
 static bool is_ours(const record_job *job, const char *value)
 {
     return cli_same_file(value, job->inject);
@@ -67,7 +67,7 @@ static void set_number(const char *name, uint64_t value)
     setenv(name, text, 1);
 }
 
-// What the user had set by hand stays unless an option says otherwise.
+// Options override variables that the user set; others are kept.
 static void set_options(const record_job *job)
 {
     const record_options *const w = &job->options;
@@ -87,10 +87,10 @@ static void set_options(const record_job *job)
     if (job->control)
         setenv("TRACESMITH_CONTROL", path, 1);
     else
-        unsetenv("TRACESMITH_CONTROL"); // of a ts-record around this one
+        unsetenv("TRACESMITH_CONTROL"); // set by an outer ts-record
 }
 
-// In it a % is the folder's own.
+// A % in the path is doubled: the library expands patterns.
 static void set_out(const record_job *job)
 {
     char text[2 * RECORD_PATH + 8];
@@ -108,7 +108,7 @@ void record_vars_set(const record_job *job)
     char text[RECORD_PATH + 8];
     set_options(job);
     set_out(job);
-    // What the user has there gets the lines at the end.
+    // The log lines are copied to the user's own log at the end.
     snprintf(text, sizeof text, "%s/log", job->folder);
     setenv("TRACESMITH_LOG", text, 1);
     if (*job->spool) setenv("TRACESMITH_SPOOL", job->spool, 1);

@@ -1,9 +1,9 @@
 /*
-    keys.c - what is pressed on the terminal
+    keys.c - keys pressed on the terminal
 
-    The terminal is the program's: two cannot read it. Whoever asks for keys
-    gives it to ts-record, and the program reads /dev/null where it would read
-    the terminal. Ctrl-C and Ctrl-Z stay what they are.
+    Two processes cannot share the input of a terminal. With keys ts-record
+    reads it, and the program's stdin is /dev/null instead of the terminal.
+    Ctrl-C and Ctrl-Z work as usual.
 */
 #include "tools/record/record.h"
 #include <fcntl.h>
@@ -11,18 +11,19 @@
 #include <unistd.h>
 
 static int terminal = -1;
-static bool taken; // it is as we want it, and was as `old` says
+static bool taken; // the terminal has our settings; `old` has the former
 static struct termios old;
 
-// Whoever reads it or sets it from the background is stopped, with its group.
+// A process that reads the terminal or changes its settings from the background
+// is stopped with its whole group.
 static bool in_front(void)
 {
     return terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
 }
 
-// Keys are to come at once, and no read may wait for one. A shell that takes
-// the terminal back and gives it again, whoever had it before and the recorded
-// program set it as they like.
+// Sets the terminal to deliver single keys, with reads that do not block.
+// Called repeatedly, because shells and the recorded program may change the
+// settings.
 static bool take(void)
 {
     struct termios now;
@@ -46,7 +47,7 @@ void record_keys_close(void)
     terminal = -1;
 }
 
-// In the background nothing is read, until it comes to the front.
+// In the background nothing is read until ts-record is in the foreground.
 bool record_keys_open(const record_job *job)
 {
     static bool at_exit;

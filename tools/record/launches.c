@@ -1,5 +1,5 @@
 /*
-    launches.c - whether what was launched was seen to run
+    launches.c - whether each launch has a recorded operation
 */
 #include "tools/cut/cut.h"
 #include "tools/record/record.h"
@@ -12,7 +12,8 @@ static bool has(ts_text text, const char *part)
     return false;
 }
 
-// Of CUDA, HIP and their like by any prefix, and of OpenCL.
+// Names of launch functions of CUDA, HIP and compatible APIs, whatever their
+// prefix, and of OpenCL.
 static bool is_launch(ts_text name)
 {
     return has(name, "LaunchKernel") || has(name, "LaunchCooperativeKernel") ||
@@ -32,9 +33,9 @@ static bool launches(ts_reader *reader, cut_memo *memo, uint32_t name)
 
 typedef struct scan {
     ts_reader *reader;
-    cut_set ran; // correlations of operations
+    cut_set ran; // correlation ids of recorded operations
     cut_memo names;
-    uint64_t kernels; // as many calls launched those that are there
+    uint64_t kernels; // recorded kernels, as the least number of launches
     record_launches *count;
 } scan;
 
@@ -54,7 +55,7 @@ static void add_failure(record_launches *count, const record_failure *failure)
     f->count += before;
 }
 
-// OpenCL's errors are negative, and recorded without their sign.
+// OpenCL's error codes are negative; the record has them without sign.
 static void take_failure(scan *s, uint32_t name, uint64_t result)
 {
     const ts_text text = ts_reader_name(s->reader, name);
@@ -77,7 +78,7 @@ void record_launches_add(record_launches *sum, const record_launches *other)
     const uint64_t failed = sum->failed + other->failed;
     for (size_t i = 0; i < RECORD_FAILURES && other->failures[i].count; i++)
         add_failure(sum, &other->failures[i]);
-    sum->failed = failed; // those that are not named, too
+    sum->failed = failed; // includes those without an entry in `failures`
 }
 
 /* ---- Launches ------------------------------------------------------------ */
@@ -92,7 +93,8 @@ static void take_calls(scan *s, const ts_columns *c)
     for (uint32_t row = 0; row < c->count; row++) {
         const uint32_t name = (uint32_t)value(c, TS_COLUMN_NAME, row);
         const uint64_t result = value(c, TS_COLUMN_RESULT, row);
-        if (result) take_failure(s, name, result); // and launched nothing
+        if (result)
+            take_failure(s, name, result); // a failed call launches nothing
         if (result || !launches(s->reader, &s->names, name)) continue;
         s->count->called++;
         s->count->recorded +=
@@ -131,7 +133,7 @@ static void each(scan *s, bool calls)
     ts_columns_close(s->reader, &columns);
 }
 
-// What backends have counted: "cupti.launches", "hip.launches".
+// Sums metadata of the backends: "cupti.launches", "hip.launches".
 static uint64_t sum_of(const ts_reader *reader, const char *end)
 {
     const size_t size = strlen(end);
@@ -144,7 +146,7 @@ static uint64_t sum_of(const ts_reader *reader, const char *end)
     return sum;
 }
 
-// Whether records of calls may be among what is lost.
+// Whether the lost records may include calls.
 static bool lost_calls(const ts_reader *reader)
 {
     ts_loss_row row;
@@ -155,7 +157,7 @@ static bool lost_calls(const ts_reader *reader)
     return false;
 }
 
-// Calls that are lost are known by number only.
+// Of lost calls only the number is known.
 static void count_lost(const scan *s)
 {
     record_launches *const count = s->count;
@@ -167,7 +169,7 @@ static void count_lost(const scan *s)
     if (count->recorded > count->called) count->called = count->recorded;
 }
 
-// Of the trace of one process: numbers of calls are its own.
+// Counts in the trace of one process: correlation ids are unique only there.
 record_launches record_launches_of(ts_reader *reader)
 {
     record_launches count = { .called = 0 };

@@ -1,5 +1,5 @@
 /*
-    losses.c - what is not in a trace, and why
+    losses.c - the losses of a trace by cause
 */
 #include "tools/record/record.h"
 
@@ -10,7 +10,7 @@ typedef struct lost_cause {
     uint64_t count;
 } lost_cause;
 
-// What a flight recorder was to forget.
+// The cause of records that a flight recorder overwrites by design; -1: none.
 static int forgotten(const record_job *job)
 {
     return job->options.flight_ns ? TS_LOSS_OVERWRITTEN : -1;
@@ -22,7 +22,7 @@ static bool is_lost(const record_job *job, const ts_loss_row *row)
            (int)row->cause != forgotten(job);
 }
 
-// One line for each cause with its reason, in the order in which they came.
+// Collects one line for each cause, in the order of their first occurrence.
 static size_t gather(const record_job *job, const ts_reader *reader,
                      lost_cause *causes, uint64_t *sum)
 {

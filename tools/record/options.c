@@ -1,5 +1,5 @@
 /*
-    options.c - whether what the user wants makes sense
+    options.c - checks the options
 */
 #include "tools/record/record.h"
 
@@ -8,13 +8,13 @@
 
 static bool is_time(const record_job *job, const char *option, int64_t ns)
 {
-    // The library is told milliseconds.
+    // The library takes milliseconds.
     if (ns >= 0 && (!ns || ns >= 1000000)) return true;
     cli_error(job->tool, NULL, "%s: less than 1 ms", option);
     return false;
 }
 
-// Names the word that makes no sense, of those with blanks between.
+// Checks the words of --capture and reports the one that is invalid.
 static bool is_capture(const record_job *job)
 {
     char room[sizeof job->options.capture], word[sizeof job->options.capture];
@@ -36,7 +36,8 @@ static bool is_capture(const record_job *job)
     return true;
 }
 
-// Whether a long program is kept from its first operation to its last.
+// Whether the capture has no limit: it would keep all operations of the
+// program.
 static bool is_every(const record_options *w)
 {
     char room[2 * sizeof w->capture];
@@ -46,7 +47,7 @@ static bool is_every(const record_options *w)
            !d.kernels && !d.zone && !d.count && !d.frames && !d.operations;
 }
 
-// "SIGUSR1", "key", or both with a comma between.
+// Parses "SIGUSR1", "key", or both separated by a comma.
 static bool take_triggers(record_job *job)
 {
     static const char *const names[] = { "SIGUSR1", "SIGUSR2", "key" };

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Those that may be in the program and in the library at once.
+// The backends that may be both in the program and in the injected library.
 static uint32_t backends_of(const ts_reader *reader)
 {
     static const char *const names[] = { "backend.cupti", "backend.mcpti",
@@ -25,7 +25,8 @@ static uint32_t backends_of(const ts_reader *reader)
     return bits;
 }
 
-// Reads what the summary needs; opening saves what a dead process left.
+// Reads the figures for the summary. Opening salvages the trace of a dead
+// process.
 static bool look_at(const record_job *job, record_part *part)
 {
     cli_trace trace;
@@ -45,8 +46,8 @@ static bool look_at(const record_job *job, record_part *part)
     return true;
 }
 
-// What was heard from outside, then what the program recorded: the program
-// itself first, then by the time at which they began.
+// Order for qsort: first parts of the injected library, then the program's own
+// traces; in each the main process first, then by time of start.
 static int in_order(const void *a, const void *b)
 {
     const record_part *const x = a, *const y = b;
@@ -56,7 +57,7 @@ static int in_order(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-// What is in the folder; the program's own trace stays where it is.
+// Removes a part from the folder; the program's own trace is not touched.
 static void forget(const record_job *job, const record_part *part)
 {
     char link[RECORD_PATH + sizeof part->link];
@@ -64,7 +65,7 @@ static void forget(const record_job *job, const record_part *part)
     unlink(part->own ? link : part->path);
 }
 
-// The path of a trace in the folder; false: there is none.
+// Finds the path of a trace in the folder. False if there is none.
 static bool find_path(record_job *job, const char *name, record_part *part)
 {
     part->own = record_own_is(name);
@@ -90,7 +91,8 @@ static bool add(record_job *job, const char *name)
     return true;
 }
 
-// The program's own process stays if no other that has ended said anything.
+// Drops parts without events. That of the main process is kept if no other
+// ended process has events.
 static void drop_silent(record_job *job)
 {
     size_t kept = 0;
@@ -109,8 +111,8 @@ static void drop_silent(record_job *job)
     job->part_count = kept;
 }
 
-// "123.sbt", and "123-1.sbt" after an exec; "snapshot-1-123.sbt". A flight
-// recorder of the program's own is not asked for a snapshot.
+// "123.sbt", and "123-1.sbt" after an exec; "snapshot-1-123.sbt". The
+// program's own flight recorder gets no request for a dump.
 static bool is_trace(const char *name, const char *prefix)
 {
     const size_t size = strlen(name), first = strlen(prefix);
@@ -158,7 +160,7 @@ void record_parts_remove(const record_job *job)
     if (!job->awaited) rmdir(job->folder);
 }
 
-// Whether a process was started with our variables, as the system shows it.
+// Whether the environment of a process in /proc has our variables.
 static bool is_ours(const record_job *job, const char *process)
 {
     char path[300], want[RECORD_PATH + 32], *value = NULL;
@@ -186,7 +188,7 @@ static bool one_is_ours(const record_job *job)
     return ours;
 }
 
-// Those that are about to end are given a moment.
+// Waits a moment for processes that are about to end.
 void record_parts_await(record_job *job)
 {
     const struct timespec wait = { 0, 20000000 };

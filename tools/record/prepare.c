@@ -1,5 +1,5 @@
 /*
-    prepare.c - what must be there before the program runs
+    prepare.c - finds the library and makes the folder
 */
 #define _XOPEN_SOURCE 700 // realpath
 #include "tools/record/record.h"
@@ -10,7 +10,8 @@
 
 /* ---- The library -------------------------------------------------------- */
 
-// Beside the tool, as in a build folder, or where `make install` puts it.
+// Looks in the folder of the tool (a build folder), then where `make install`
+// puts the library.
 static bool find_library(record_job *job)
 {
     static const char *const places[] = { "libtracesmith-inject.so",
@@ -46,7 +47,7 @@ static bool make_folder(record_job *job)
         cli_error(job->tool, job->out, "the path is too long");
         return false;
     }
-    // Processes may go to other directories: they need the whole path.
+    // Processes may change their directory: they need an absolute path.
     if (!mkdtemp(job->folder) || !realpath(job->folder, whole)) {
         cli_error(job->tool, job->out,
                   "cannot be made: a folder beside it: %s; -o names another "
@@ -58,7 +59,7 @@ static bool make_folder(record_job *job)
     return true;
 }
 
-// The trace that is to be made can be.
+// Checks that the trace can be written.
 static bool check_out(record_job *job)
 {
     struct stat about;
@@ -93,7 +94,8 @@ bool record_prepare(record_job *job)
     return false;
 }
 
-// One that ts-record made: "run.sbt.Xb3k9Q", of this user alone.
+// Whether ts-record made a folder: named like "run.sbt.Xb3k9Q", and private to
+// this user.
 static bool is_folder(const char *path)
 {
     struct stat about;

@@ -1,11 +1,11 @@
 /*
-    process_group.c - which signals the program has got as well
+    process_group.c - whether a signal reached the program, too
 
-    Somebody may send a signal to ts-record, which is to pass it on, or to the
-    whole process group, where the program has got it by itself. Nothing in a
-    signal tells these apart. So a process that does nothing stands in the
-    group: what it gets too was for all. It also wakes ts-record when that
-    sleeps beside a stopped program.
+    A signal may be sent to ts-record alone, which has to forward it, or to the
+    whole process group, so that the program has received it already. The signal
+    itself does not show which. So an idle process, the witness, is in the
+    group: a signal that it receives, too, was sent to the group. The witness
+    also wakes ts-record, which stops itself while the program is stopped.
 */
 #define _GNU_SOURCE // close_range
 #include "tools/record/record.h"
@@ -19,7 +19,7 @@
 enum { SIGNALS = 65 };
 typedef struct group_page {
     uint32_t got[SIGNALS]; // how often
-    int32_t stopped;       // ts-record sleeps until this process goes on
+    int32_t stopped;       // ts-record is stopped until this process continues
 } group_page;
 
 static group_page *page; // shared with the witness
@@ -45,7 +45,7 @@ static void stand_there(pid_t recorder)
     sigfillset(&all);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != recorder) _exit(0);
-    close_range(0, ~0u, 0); // pipes of the program end without it
+    close_range(0, ~0u, 0); // else it would keep the program's pipes open
     for (;;) {
         const pid_t stopped = TS__LOAD(&page->stopped);
         const int number =
@@ -59,7 +59,7 @@ static void stand_there(pid_t recorder)
     }
 }
 
-// All signals are blocked. Without a witness every signal is passed on.
+// The witness blocks all signals. Without one every signal is forwarded.
 void record_group_watch(void)
 {
     const pid_t recorder = getpid();
@@ -83,7 +83,7 @@ bool record_group_had(int number)
 {
     const struct timespec wait = { 0, 1000000 };
     if (witness <= 0 || number >= SIGNALS) return false;
-    for (int i = 0; i < 20; i++) { // it may be a moment later there
+    for (int i = 0; i < 20; i++) { // the witness may get it a moment later
         const uint32_t got =
             __atomic_load_n(&page->got[number], __ATOMIC_ACQUIRE);
         const bool had = got != seen[number];
@@ -96,9 +96,9 @@ bool record_group_had(int number)
 
 void record_group_stop(pid_t process)
 {
-    if (witness <= 0) return; // nobody would wake us
+    if (witness <= 0) return; // nothing would wake us
     TS__STORE(&page->stopped, (int32_t)process);
-    kill(witness, SIGURG); // it looks
+    kill(witness, SIGURG); // makes it check `stopped`
     raise(SIGSTOP);
     TS__STORE(&page->stopped, 0);
     kill(process, SIGCONT);

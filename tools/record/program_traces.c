@@ -1,11 +1,12 @@
 /*
     program_traces.c - traces that the program records by itself
 
-    A program with a session of its own chooses where its trace is, and leaves
-    a link to it where ts-record has made a folder for such links: see
+    A program that starts a session itself chooses the path of the trace and
+    leaves a link to it in a folder that ts-record made for such links: see
     ts__session_announce_to in src/record. ts-record reads these traces and
-    never changes them. A link is moved into the folder of the traces; of a
-    trace of another user's process, who chose where the link leads, a copy is.
+    never changes them. It moves the link into the folder of the traces; if the
+    process belongs to another user, who is not trusted, it copies the trace
+    instead.
 */
 #define _DEFAULT_SOURCE // readlink, symlink
 #include "tools/record/record.h"
@@ -15,14 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- How it finds us ----------------------------------------------------- */
+/* ---- The folder of links ------------------------------------------------- */
 
 enum { LINKS = 160 };
 static char folders[64];
-static char links[LINKS]; // the one for this ts-record; "": none
-static int problem;       // why there is none: a number of errno
+static char links[LINKS]; // the folder for this ts-record; "": none
+static int problem;       // errno: why there is no folder; 0: there is one
 
-// In ticks since boot, as the program reads it. Source: proc(5), field 22.
+// Start time of this process in ticks since boot, as the program reads it, too.
+// Source: proc(5), field 22.
 static uint64_t began(void)
 {
     char text[1024] = "";
@@ -51,8 +53,8 @@ static void remove_links(const char *path)
     if (rmdir(path) != 0 && errno == ENOTDIR) unlink(path);
 }
 
-// A ts-record that was killed left its own: of other containers, whose numbers
-// of processes we do not know, the folder of the traces is there.
+// Removes folders that killed ts-records left. Process ids of other containers
+// are unknown here, so for those the folder of the traces must be gone.
 static void remove_stale(void)
 {
     char path[sizeof folders + 300], traces[sizeof path + 8];
@@ -69,14 +71,14 @@ static void remove_stale(void)
     if (dir) closedir(dir);
 }
 
-// Programs of root become other users: those find the folder, may put links
-// into it, and can neither list it nor take away those of others.
+// Sets the mode of a folder: processes of root that become other users can add
+// links, but neither list the folder nor remove links of others.
 static bool open_up(const char *path, mode_t mode)
 {
     return geteuid() != 0 || chmod(path, mode) == 0;
 }
 
-// False: somebody else's would be told where our traces are.
+// False if a folder belongs to somebody else, who could find our traces.
 static bool make_folders(void)
 {
     struct stat about;
@@ -108,10 +110,10 @@ static bool make_links(const record_job *job)
     return false;
 }
 
-// Without it such a program is recorded, and not found.
+// On failure such a program records its trace, but ts-record does not find it.
 void record_own_begin(const record_job *job)
 {
-    enum { TIMES = 100 }; // that others end at the moment when we begin
+    enum { TIMES = 100 }; // retries, as another ts-record may remove it
     snprintf(folders, sizeof folders, "/dev/shm/tracesmith-record-%u",
              (unsigned)geteuid());
     snprintf(links, sizeof links, "%s/%ld.%" PRIu64, folders, (long)getpid(),
@@ -125,7 +127,7 @@ void record_own_begin(const record_job *job)
     *links = 0;
 }
 
-// One that an earlier ts-record of this user made.
+// Reads the folder's name that an earlier ts-record of this user noted.
 void record_own_load(const record_job *job)
 {
     char note[RECORD_PATH + 8];
@@ -141,7 +143,7 @@ void record_own_load(const record_job *job)
         *links = 0;
 }
 
-// Whether one is left: to a trace of another user's that is still written.
+// Whether a link is left: to another user's trace that is still being written.
 static bool is_left(void)
 {
     const struct dirent *entry;
@@ -153,8 +155,8 @@ static bool is_left(void)
     return left;
 }
 
-// All of them go with the last ts-record of the user. Who comes later finds
-// none: this process, by which it would, is over.
+// Removes the folder; the last ts-record of the user removes the parent, too.
+// Programs that start later find no folder, as this process has ended.
 void record_own_remove(const record_job *job)
 {
     char note[RECORD_PATH + 8];
@@ -165,7 +167,7 @@ void record_own_remove(const record_job *job)
     rmdir(folders);
 }
 
-/* ---- What it left -------------------------------------------------------- */
+/* ---- The traces ---------------------------------------------------------- */
 
 // "own-PROCESS-SESSION.sbt"
 bool record_own_is(const char *name)
@@ -179,7 +181,7 @@ static bool is_session(const char *name, const char *path)
     char text[48];
     ts_file_header header;
     struct stat about;
-    // A pipe without a writer would be waited for.
+    // Opening a pipe without a writer would block.
     FILE *const file = stat(path, &about) == 0 && S_ISREG(about.st_mode)
                            ? fopen(path, "rb")
                            : NULL;
@@ -193,7 +195,7 @@ static bool is_session(const char *name, const char *path)
     return size > end && !strcmp(name + size - end, text);
 }
 
-// What another user's process made, who chose each byte of it.
+// Copies a trace of another user, who is not trusted.
 static void bring_copy(record_job *job, const char *name, uid_t user,
                        const char *target)
 {
@@ -204,7 +206,7 @@ static void bring_copy(record_job *job, const char *name, uid_t user,
         if (is_session(name, to)) return;
         unlink(to);
     }
-    job->awaited |= live; // --collect finds it
+    job->awaited |= live; // left for --collect
     job->gone += !live;
 }
 
@@ -232,7 +234,7 @@ void record_own_bring(record_job *job)
     if (dir) closedir(dir);
 }
 
-// A copy is in the folder; where it is from, its link says still.
+// Of a copy the folder has the contents, and the link has the original path.
 bool record_own_find(const record_job *job, const char *name, record_part *part)
 {
     char link[RECORD_PATH + 256];
@@ -248,7 +250,7 @@ bool record_own_find(const record_job *job, const char *name, record_part *part)
     return size > 0 && is_session(name, part->path);
 }
 
-// Apart from each other: 0 if they overlap.
+// The time between two parts in nanoseconds; 0 if they overlap.
 static int64_t gap_between(const record_part *a, const record_part *b)
 {
     const int64_t after = (int64_t)(b->start_ns - a->end_ns);
@@ -256,7 +258,8 @@ static int64_t gap_between(const record_part *a, const record_part *b)
     return after > 0 ? after : before > 0 ? before : 0;
 }
 
-// A process that calls exec leaves several: the nearest one is of the same.
+// A process that calls exec leaves several parts: the nearest in time is of the
+// same program.
 size_t record_own_partner(const record_job *job, size_t part)
 {
     const record_part *const own = &job->parts[part];
@@ -286,8 +289,8 @@ void record_own_compare(record_job *job)
 
 /* ---- The end ------------------------------------------------------------- */
 
-// Anybody can have made a folder of that name. Where there is no shared memory
-// it matters if nothing else was recorded.
+// Reports why there is no folder, for example because another user made one of
+// that name. Missing shared memory is reported only if nothing was recorded.
 static void say_problem(const record_job *job)
 {
     if (!problem || (problem != EEXIST && job->part_count)) return;
@@ -299,7 +302,7 @@ static void say_problem(const record_job *job)
                               : "cannot be made in shared memory");
 }
 
-// "/srv/run.sbt, which the program recorded itself as user 65534, "
+// Prints "/srv/run.sbt, which the program recorded itself as user 65534, ".
 static void say_whose(const record_part *part)
 {
     char link[LINKS + 100], target[RECORD_PATH];

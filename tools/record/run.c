@@ -1,9 +1,9 @@
 /*
     run.c - runs a program with the library in it
 
-    As a shell would: the terminal, stdin, stdout and stderr are the program's.
-    Signals of the terminal go to it by themselves, those that only ts-record
-    gets are passed on.
+    Like a shell, it leaves the terminal, stdin, stdout and stderr to the
+    program. The program receives signals of the terminal directly; those that
+    only ts-record receives are forwarded.
 */
 #include "tools/record/record.h"
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// The program decides what they mean.
+// Signals that are forwarded to the program.
 static const int of_program[] = { SIGINT, SIGQUIT, SIGTERM,
                                   SIGHUP, SIGUSR1, SIGUSR2 };
 enum { OF_PROGRAM = sizeof of_program / sizeof *of_program };
@@ -22,7 +22,7 @@ static void do_nothing(int number)
     (void)number;
 }
 
-// What is waited for must not be ignored.
+// Signals that are waited for must not be ignored.
 static void set_signals(void)
 {
     struct sigaction action;
@@ -30,10 +30,12 @@ static void set_signals(void)
     action.sa_handler = do_nothing;
     for (size_t i = 0; i < OF_PROGRAM; i++)
         sigaction(of_program[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN); // of the summary: the traces come first
+    signal(
+        SIGPIPE,
+        SIG_IGN); // a closed pipe must not end us before the traces are merged
 }
 
-// What the terminal sends (by the kernel) it sends to the program too.
+// Forwards a signal, unless the kernel sent it: then the program has it, too.
 static void take_signal(record_job *job, const siginfo_t *info)
 {
     const int number = info->si_signo;
@@ -48,7 +50,8 @@ static void take_signal(record_job *job, const siginfo_t *info)
     }
 }
 
-// A job of a terminal that is stopped gives the terminal back.
+// When the program is stopped, stops ts-record so that the shell gets the
+// terminal back.
 static void take_stop(record_job *job)
 {
     const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -103,7 +106,7 @@ static void run_child(const record_job *job, const sigset_t *old,
                       void (*old_child)(int), int tell)
 {
     signal(SIGCHLD, old_child);
-    sigprocmask(SIG_SETMASK, old, NULL); // nothing else was changed yet
+    sigprocmask(SIG_SETMASK, old, NULL); // the mask is all that was changed
     record_vars_set(job);
     if (job->options.capture_key) record_keys_child();
     execvp(job->argv[0], job->argv);
@@ -117,13 +120,14 @@ static int code_of(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// SIGCHLD is pending from here on until it is waited for.
+// Starts the program. SIGCHLD remains blocked and pending until it is waited
+// for.
 static bool start(record_job *job, const int tell[2])
 {
     sigset_t all, old;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &old);
-    // Whoever called may ignore it, and there would be nothing to wait for.
+    // If our parent ignored SIGCHLD, there would be no status to wait for.
     void (*const old_child)(int) = signal(SIGCHLD, SIG_DFL);
     job->pid = fork();
     if (job->pid == 0) {
@@ -140,7 +144,7 @@ static bool start(record_job *job, const int tell[2])
     return false;
 }
 
-// What is not there, of a file that is.
+// Explains why an existing file cannot be executed.
 static const char *missing(const char *program)
 {
     if (access(program, F_OK) != 0) return "";
@@ -156,7 +160,7 @@ int record_run(record_job *job)
         cli_error(job->tool, NULL, "%s", strerror(errno));
         return RECORD_FAILED;
     }
-    fcntl(tell[1], F_SETFD, FD_CLOEXEC); // closed by an exec that works
+    fcntl(tell[1], F_SETFD, FD_CLOEXEC); // a successful exec closes it
     const bool keys = !job->options.capture_key || record_keys_open(job);
     const bool started = keys && start(job, tell);
     close(tell[1]);

@@ -1,11 +1,11 @@
 /*
-    spool.c - where processes write that cannot reach the folder
+    spool.c - traces of processes that cannot reach the folder
 
-    A process that gave its user up, or has other mounts, may not see the
-    folder. It makes one of its own then, by a name that ts-record has told it
-    that cannot be guessed: see spool_open in backends/ts_inject.c. What is in
-    there was written by that user, who may put another folder or a link in its
-    place at any moment: it is opened once, and links and pipes are left alone.
+    A process that changed its user or has other mounts may not reach the
+    folder. It makes a folder of its own, with an unguessable name that
+    ts-record chose: see spool_open in backends/ts_inject.c. That user is not
+    trusted and may replace the folder by another one or a link at any moment:
+    so it is opened only once, and links and pipes in it are ignored.
 */
 #define _GNU_SOURCE // getrandom
 #include "tools/record/record.h"
@@ -21,7 +21,7 @@ static void note_path(const record_job *job, char *path, size_t room)
     snprintf(path, room, "%s/spool", job->folder);
 }
 
-// The name is kept in the folder for --collect.
+// The name is stored in the folder, for --collect.
 void record_spool_make(record_job *job)
 {
     uint64_t secret[2];
@@ -63,13 +63,13 @@ static bool copy_bytes(int from, int to)
 }
 
 typedef struct spool_folder {
-    const char *path; // as a user knows it
-    char open[40];    // the folder that is open, whatever has its name now
+    const char *path; // for messages
+    char open[40];    // path of the open descriptor, even if it was renamed
     int fd;
     uid_t owner;
 } spool_folder;
 
-// Appends a regular file of the folder's owner to another one.
+// Appends a regular file that belongs to the folder's owner to another file.
 static bool bring(const spool_folder *spool, const char *name, const char *to,
                   int flags)
 {
@@ -86,7 +86,7 @@ static bool bring(const spool_folder *spool, const char *name, const char *to,
     return done;
 }
 
-// One that is complete: of a process that died its last records, too.
+// Whether a trace is complete, including the last records of a dead process.
 static bool is_over(const record_job *job, const char *path, uid_t owner,
                     bool *live)
 {
@@ -103,8 +103,9 @@ static bool is_over(const record_job *job, const char *path, uid_t owner,
 }
 
 /*
-    Where a trace goes. Numbers of processes are used again, in containers above
-    all. Another user's is marked: see record_spool_foreign.
+    Makes the path of a trace in the folder. Process ids repeat, above all in
+    containers, so the name must be free. Names of other users' traces are
+    marked: see record_spool_foreign.
 */
 static void name_in_folder(const record_job *job, const spool_folder *spool,
                            const char *name, char *to, size_t room)
@@ -119,7 +120,8 @@ static void name_in_folder(const record_job *job, const spool_folder *spool,
                  i);
 }
 
-// What another user's process made, who chose each byte of it.
+// Traces of other users' processes, who are not trusted, have a mark in their
+// name.
 bool record_spool_foreign(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -170,8 +172,8 @@ bool record_spool_copy(const record_job *job, const char *path, uid_t owner,
     return done;
 }
 
-// Anybody can make a folder of such a name once one is there: only root, whose
-// processes become other users, takes what others left.
+// Anybody who knows the name can make such a folder. Only root, whose processes
+// may become other users, accepts folders of others.
 static bool open_folder(spool_folder *spool, const char *path)
 {
     struct stat about;
@@ -199,7 +201,7 @@ static void bring_all(const record_job *job, const char *path)
     rmdir(path);
 }
 
-// The name, with a user's number behind.
+// Folders have the name of the spool followed by a user id.
 void record_spool_bring(const record_job *job)
 {
     char copy[sizeof job->spool], path[sizeof job->spool + 256];

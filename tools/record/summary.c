@@ -18,7 +18,7 @@ static bool same(ts_text a, ts_text b)
     return a.size == b.size && !memcmp(a.text, b.text, a.size);
 }
 
-// Whether an earlier line says the same: each process has its own.
+// Whether an earlier line is the same: each process has its own lines.
 static bool was_said(const ts_reader *reader, size_t before,
                      const ts_metadata *m)
 {
@@ -31,7 +31,8 @@ static bool was_said(const ts_reader *reader, size_t before,
     return false;
 }
 
-// "nvtx: ...", of each backend that was not on or saw nothing.
+// Prints a line such as "nvtx: ..." for each backend that was off or recorded
+// nothing.
 static void say_backends(const ts_reader *reader)
 {
     ts_metadata m;
@@ -49,7 +50,7 @@ static void say_backends(const ts_reader *reader)
     }
 }
 
-// Whether a later "none" of the same process takes a warning back.
+// Whether a later "none" of the same process revokes a warning.
 static bool is_taken_back(const ts_reader *reader, size_t i,
                           const ts_metadata *m)
 {
@@ -61,8 +62,9 @@ static bool is_taken_back(const ts_reader *reader, size_t i,
     return false;
 }
 
-// "PyTorch's profiler ... asked for CUPTI and was refused ...", or that no
-// kernel or call was reported.
+// Reports that another profiler was refused CUPTI ("PyTorch's profiler ...
+// asked for CUPTI and was refused ..."), or that CUPTI reported no kernel or
+// call.
 static void say_cupti(const ts_reader *reader)
 {
     ts_metadata m;
@@ -87,7 +89,7 @@ static void find_end(const ts_reader *reader, bool *duration, bool *size)
         }
 }
 
-// What the user wanted left out was left out: that is no loss.
+// Prints what options left out; that does not count as lost.
 static void say_options(const record_job *job, bool duration, bool size)
 {
     const record_options *const w = &job->options;
@@ -141,7 +143,7 @@ static void say_failed(const record_launches *sum)
     fputc('\n', stderr);
 }
 
-// Those that were recorded into graphs started nothing by themselves.
+// Calls that were captured into graphs started no operation themselves.
 static void say_launches(const record_job *job)
 {
     const record_launches sum = all_launches(job);
@@ -170,7 +172,7 @@ static void say_launches(const record_job *job)
     fputc('\n', stderr);
 }
 
-// The time that was asked for needs more memory; it is bounded.
+// Reports that the requested time needs more memory than the limit.
 static void say_more_memory(const record_job *job, int64_t kept_ns)
 {
     const uint64_t had = job->options.flight_memory ? job->options.flight_memory
@@ -188,8 +190,8 @@ static void say_more_memory(const record_job *job, int64_t kept_ns)
         fputs("; --kinds and --filter leave out what is not needed", stderr);
 }
 
-// A flight recorder forgets: only if it did so within the time asked for is
-// that worth a word.
+// A flight recorder overwrites records; that is reported only if it kept less
+// than the requested time.
 static void say_flight(const record_job *job, const ts_reader *reader)
 {
     const ts_info *const info = ts_reader_info(reader);
@@ -207,7 +209,7 @@ static void say_flight(const record_job *job, const ts_reader *reader)
     fputc('\n', stderr);
 }
 
-// What is in a trace, and what is not. whose: "2 processes".
+// Prints what a trace contains and lacks. whose: such as "2 processes".
 static void say_events(const record_job *job, const cli_trace *trace,
                        const char *path, const char *whose)
 {
@@ -259,7 +261,7 @@ void record_say_parts(const record_job *job)
             continue;
         count++;
         find_end(trace.reader, &duration, &size);
-        // One with losses is never left out.
+        // A trace with losses is always listed.
         if (said < SAID || trace.info->lost) {
             say_events(job, &trace, part->path,
                        cli_format("process %ld", part->process).s);
@@ -282,7 +284,7 @@ void record_say_parts(const record_job *job)
             record_process_count(job) == 1 ? "" : "es", job->folder);
 }
 
-// What stays behind is said even by a quiet ts-record.
+// Files that are left behind are reported even with --quiet.
 void record_say_end(const record_job *job)
 {
     bool live = false;
@@ -312,7 +314,7 @@ void record_say_end(const record_job *job)
 
 /* ---- Nothing ------------------------------------------------------------ */
 
-// Where execvp found the program; false: it cannot be told.
+// Finds the path of the program as execvp does. False if it is not found.
 static bool find_program(const char *name, char *path, size_t room)
 {
     const char *list = getenv("PATH");
@@ -327,7 +329,8 @@ static bool find_program(const char *name, char *path, size_t room)
     return false;
 }
 
-// Whether a program asks for no loader, so that nothing can be loaded into it.
+// Whether a program is linked statically, so that no library can be loaded into
+// it.
 static bool is_static(FILE *file)
 {
     Elf64_Ehdr header;
@@ -359,7 +362,7 @@ static bool is_for_others(const char *file)
     return true;
 }
 
-// Why there is no trace, as far as that can be told.
+// Prints why there is no trace, as far as it is known.
 void record_say_nothing(const record_job *job)
 {
     char path[RECORD_PATH];
@@ -398,7 +401,7 @@ void record_say_nothing(const record_job *job)
             why);
 }
 
-// A tool of the user's that has not been called: each process says so.
+// Prints that a tool of the user was not called, once for all processes.
 static void say_chain(const char *line)
 {
     static char said[512];
@@ -410,7 +413,7 @@ static void say_chain(const char *line)
     fputc('\n', stderr);
 }
 
-// The user's own file of them, which is added to; NULL: none is wanted.
+// Opens the user's own log, to append to it. NULL if the user set none.
 static FILE *users_log(const record_job *job)
 {
     const char *const path = getenv("TRACESMITH_LOG");

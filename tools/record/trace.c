@@ -1,5 +1,5 @@
 /*
-    trace.c - one trace of those that the processes left
+    trace.c - merges the parts into one trace
 */
 #include "tools/cut/cut.h"
 #include "tools/merge/merge.h"
@@ -13,7 +13,7 @@ static bool move(const record_job *job, const char *from, const char *to)
     return false;
 }
 
-// Those of one process share its tracks.
+// Parts of one process share its tracks.
 static void pair(const record_job *job, merge_job *merge, const size_t *parts,
                  size_t count)
 {
@@ -43,7 +43,7 @@ static bool join(const record_job *job, const size_t *parts, size_t count,
     return done;
 }
 
-// The last moments of what rings hold, which are as old as there was room.
+// Cuts a dump to the last flight_ns: rings may hold older records.
 static bool cut_last(const record_job *job, const char *whole, const char *out)
 {
     cli_trace trace;
@@ -67,7 +67,7 @@ static bool cut_last(const record_job *job, const char *whole, const char *out)
     return done;
 }
 
-// What the trace is made of; whether one of it is there already.
+// Chooses the parts to merge. *there: one of them is at the path of the trace.
 static size_t choose(const record_job *job, size_t *parts, const char *out,
                      bool *there)
 {
@@ -91,14 +91,14 @@ bool record_assemble(const record_job *job, const char *out)
     snprintf(whole, sizeof whole, "%s/whole", job->folder);
     const bool flight = job->options.flight_ns != 0;
     bool done = count != 0;
-    // The program may have named its own trace as we are to name ours.
+    // The program's own trace may have the name of the merged one.
     if (count && (count > 1 || !there || flight)) {
         const bool aside = flight || there;
         done = join(job, parts, count, aside ? whole : out);
         if (done && aside)
             done = flight ? cut_last(job, whole, out) : move(job, whole, out);
         if (!done && flight && count == 1 && !job->parts[parts[0]].own)
-            move(job, whole, job->parts[parts[0]].path); // it is all there is
+            move(job, whole, job->parts[parts[0]].path); // keep the only trace
         else if (aside)
             unlink(whole);
     }
@@ -119,12 +119,12 @@ bool record_cut_parts(const record_job *job)
         if (done)
             unlink(whole);
         else
-            move(job, whole, part->path); // it is all there is
+            move(job, whole, part->path); // keep the only trace
     }
     return done;
 }
 
-// "run.sbt" gives "run.1.sbt".
+// Makes a numbered name: "run.sbt" gives "run.1.sbt".
 static void numbered(const record_job *job, char *path, size_t room)
 {
     const size_t size = strlen(job->out);
@@ -133,7 +133,7 @@ static void numbered(const record_job *job, char *path, size_t room)
              job->out, job->snapshots, sbt ? ".sbt" : "");
 }
 
-// The next one that is not there: those of an earlier run stay.
+// Makes the next free name, so that dumps of earlier runs are kept.
 static void next_path(record_job *job, char *path, size_t room)
 {
     do {

@@ -2,14 +2,15 @@
     trace_name.c - the name of the trace
 
     A launcher (torchrun, mpirun, srun ...) starts a ts-record for each of its
-    processes, all with the same words: where the name does not tell them
-    apart, the rank is put into it, or one would replace the trace of the other.
+    processes, all with the same options. If the name has no pattern that
+    differs between them, the rank is added, so that no trace replaces another
+    one.
 */
 #define _DEFAULT_SOURCE // gethostname
 #include "tools/record/record.h"
 #include <unistd.h>
 
-// Whether "%r" or the like stands in it.
+// Whether a pattern contains "%r" or the like.
 static bool holds(const char *pattern, char what)
 {
     for (const char *p = pattern; *p; p++)
@@ -17,8 +18,8 @@ static bool holds(const char *pattern, char what)
     return false;
 }
 
-// Fills in %p %r %h %%; other words with % stay. Returns the size, with `room`
-// or more if there is too little.
+// Expands %p %r %h %%; other words with % are kept. Returns the size of the
+// result; it was cut if that is `room` or more.
 static size_t expand(char *out, size_t room, const char *pattern, uint32_t rank)
 {
     size_t size = 0;
