@@ -154,7 +154,7 @@ static bool add_operations(collecting *c)
     return true;
 }
 
-/* ---- Time that is none of an operation ---------------------------------- */
+/* ---- Idle time and spans ------------------------------------------------ */
 
 static bool add_gaps(collecting *c, const ts_timeline *timeline)
 {

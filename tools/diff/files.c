@@ -12,7 +12,7 @@ static uint64_t failures(const diff_gates *gates)
     return count;
 }
 
-/* ---- Text of other people's making --------------------------------------- */
+/* ---- Escaping ------------------------------------------------------------ */
 
 // Writes text as XML 1.0, which forbids control characters except three, and
 // text that is not UTF-8.

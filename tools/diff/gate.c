@@ -79,7 +79,7 @@ static bool parse_limit(const char *text, size_t size, diff_limit *limit)
     return cli_parse_time(copy, &limit->value) && limit->value >= 0;
 }
 
-/* ---- Words -------------------------------------------------------------- */
+/* ---- Parsing ------------------------------------------------------------ */
 
 typedef struct words {
     const char *text;

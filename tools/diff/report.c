@@ -3,7 +3,7 @@
 */
 #include "tools/diff/report_parts.h"
 
-/* ---- Rows in order ------------------------------------------------------ */
+/* ---- Order of rows ------------------------------------------------------ */
 
 static uint64_t magnitude(int64_t value)
 {

@@ -264,7 +264,7 @@ bool diff_test_rows(diff *d)
     return ok;
 }
 
-/* ---- What is compared --------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------- */
 
 diff_number diff_value(const diff *d, const diff_row *row, diff_metric metric,
                        int side)

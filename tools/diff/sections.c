@@ -226,7 +226,7 @@ static void put_overlap(const diff *d, report_section *s)
     report_row(t, busy, NULL);
 }
 
-/* ---- All of it ---------------------------------------------------------- */
+/* ---- The whole report --------------------------------------------------- */
 
 static void put_whole(diff *d, report *r)
 {

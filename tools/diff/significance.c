@@ -251,7 +251,7 @@ uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count,
     return tail_of(root(above * scale / below));
 }
 
-/* ---- Several tests ------------------------------------------------------ */
+/* ---- Multiple tests ----------------------------------------------------- */
 
 typedef struct ranked_p {
     uint64_t p;

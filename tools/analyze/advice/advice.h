@@ -16,7 +16,7 @@
 #include "tools/analyze/figures/base/call_class.h"
 #include "tools/analyze/figures/work/occupancy.h"
 
-/* ==== 1. The trace, as rules see it ====================================== */
+/* ==== 1. The trace and its figures ======================================= */
 
 typedef struct advice_op {
     int64_t start_ns, end_ns; // as recorded

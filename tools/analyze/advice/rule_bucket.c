@@ -59,7 +59,7 @@ static bool can_join(const advice *a, uint32_t op, uint64_t most,
                advice_value(a, before, TS_COLUMN_COMMUNICATOR);
 }
 
-/* ---- What the host does around them ------------------------------------- */
+/* ---- Host zones around collectives -------------------------------------- */
 
 // Words in the names of zones in which frameworks issue collectives.
 static const char *const issuing[] = {

@@ -176,7 +176,7 @@ int64_t analyze_offset(analyze_job *job, uint32_t file)
     return first && own ? (int64_t)(own - first) : 0;
 }
 
-/* ---- Questions ----------------------------------------------------------- */
+/* ---- Topics -------------------------------------------------------------- */
 
 static const char *nearest(const char *word, size_t size)
 {

@@ -19,7 +19,7 @@ ts_text analyze_format(analyze_job *job, const char *format, ...)
     return (ts_text){ text ? text : "", text ? (size_t)size : 0 };
 }
 
-/* ---- Names, each read once ----------------------------------------------- */
+/* ---- Cached names -------------------------------------------------------- */
 
 typedef struct known_name {
     ts_text name, shown;

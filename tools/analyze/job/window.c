@@ -90,7 +90,7 @@ static bool gather(cut_scan *s)
     return !to->failed;
 }
 
-/* ---- Who belongs to whom ------------------------------------------------- */
+/* ---- Calls and their work ------------------------------------------------ */
 
 static int by_correlation(const void *left, const void *right)
 {

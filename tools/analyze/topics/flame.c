@@ -43,7 +43,7 @@ static report_chart *put_chart(analyze_job *job, const flame_tree *t,
     return c;
 }
 
-/* ---- The heaviest ------------------------------------------------------- */
+/* ---- The heaviest paths ------------------------------------------------- */
 
 typedef struct heavy {
     int64_t own;
@@ -96,7 +96,7 @@ static bool put_table(analyze_job *job, const flame_tree *t, report_section *s,
     return true;
 }
 
-/* ---- The question ------------------------------------------------------- */
+/* ---- The topic ---------------------------------------------------------- */
 
 static void put_answer(const flame_tree *t, report_section *s)
 {

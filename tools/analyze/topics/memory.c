@@ -148,7 +148,7 @@ static void put_lines(const memory_job *a)
                  &m->lines[i]);
 }
 
-/* ---- Holders ------------------------------------------------------------ */
+/* ---- Largest users ------------------------------------------------------ */
 
 static ts_text group_name(const memory_job *a, memory_key key,
                           const memory_group *g)

@@ -455,7 +455,7 @@ static void put_copies(const summary_ask *a)
     }
 }
 
-/* ---- Without a device ---------------------------------------------------- */
+/* ---- Traces without device work ------------------------------------------ */
 
 static size_t count_tracks(const analyze_job *job, ts_track_type type)
 {

@@ -224,7 +224,7 @@ void topic_trust_graph(report_section *s, const ts_replay *replay,
                  cli_percent(known).s, cli_percent(guessed).s);
 }
 
-/* ---- Where the time of devices went -------------------------------------- */
+/* ---- Device time by cause ------------------------------------------------ */
 
 enum { BUSY_PARTS = 3 };
 

@@ -110,7 +110,7 @@ size_t paths_text(const path_tree *p, uint32_t node, char *text, size_t size)
     return at;
 }
 
-/* ---- Walking through zones ---------------------------------------------- */
+/* ---- Reading zones ------------------------------------------------------ */
 
 typedef struct open_zone {
     int64_t end_ns;

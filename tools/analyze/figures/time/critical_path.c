@@ -269,7 +269,7 @@ bool path_open(path_result *r, ts_replay *replay, names_index *names,
     return ok;
 }
 
-/* ---- Without ------------------------------------------------------------- */
+/* ---- Runs without a category --------------------------------------------- */
 
 // Marks the operations whose costs are removed.
 static void mark(const ts_replay *model, ts_cost cost, bool *operations)

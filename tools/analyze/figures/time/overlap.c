@@ -261,7 +261,7 @@ void overlap_close(overlap_result *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- Without ------------------------------------------------------------- */
+/* ---- Runs with hidden transfers ------------------------------------------ */
 
 bool overlap_hide(model_figures *figures, ts_replay *model, bool collectives)
 {

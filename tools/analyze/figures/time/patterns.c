@@ -196,7 +196,7 @@ void patterns_close(patterns_result *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- Fused --------------------------------------------------------------- */
+/* ---- Runs with fused kernels --------------------------------------------- */
 
 bool patterns_fuse(const patterns_result *r, const patterns_pattern *p,
                    ts_replay *model, model_figures *figures)

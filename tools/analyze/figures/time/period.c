@@ -116,7 +116,7 @@ static bool is_even(const period_search *s, period_gram *g)
            (even + 1) * middle * 2 >= s->count;
 }
 
-/* ---- Turns --------------------------------------------------------------- */
+/* ---- Iterations ---------------------------------------------------------- */
 
 static void count_tokens(const period_search *s, size_t from, size_t to,
                          uint32_t *counts, int by)

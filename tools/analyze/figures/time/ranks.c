@@ -158,7 +158,7 @@ static bool take_rendezvous(ranks_result *r, const ts_replay *replay,
     return true;
 }
 
-/* ---- Why the last one was late ------------------------------------------- */
+/* ---- Causes of late members ---------------------------------------------- */
 
 static bool is_call(const ts_replay *replay, uint32_t node, ts_node *call)
 {

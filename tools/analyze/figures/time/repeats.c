@@ -93,7 +93,7 @@ static int frequent_first(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* ---- Taking -------------------------------------------------------------- */
+/* ---- Taking places ------------------------------------------------------- */
 
 static bool add_place(patterns_repeats *r, size_t place)
 {

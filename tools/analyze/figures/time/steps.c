@@ -13,7 +13,7 @@ typedef struct steps_walk {
     size_t device; // index of ts_timeline_device
 } steps_walk;
 
-/* ---- Where to look ------------------------------------------------------- */
+/* ---- Device and stream --------------------------------------------------- */
 
 static bool choose_device(steps_walk *w)
 {
@@ -168,7 +168,7 @@ static bool take_found(steps_walk *w)
     return ok;
 }
 
-/* ---- What is in a step --------------------------------------------------- */
+/* ---- Contents of steps --------------------------------------------------- */
 
 // Returns the step at a time, starting from step `at`; steps are sorted.
 static size_t step_at(const steps_result *r, size_t at, int64_t time)
@@ -223,7 +223,7 @@ static void take_gaps(steps_walk *w)
     }
 }
 
-/* ---- Which are slow ------------------------------------------------------ */
+/* ---- Slow steps ---------------------------------------------------------- */
 
 static void measure(steps_result *r, int64_t *values, int64_t *room)
 {

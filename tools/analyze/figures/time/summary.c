@@ -31,7 +31,7 @@ static bool make_devices(summary_figures *f, size_t count)
     return f->devices;
 }
 
-/* ---- Of the whole graph -------------------------------------------------- */
+/* ---- From the whole graph ------------------------------------------------ */
 
 static void take_levels(summary_figures *f, const ts_timeline *timeline,
                         size_t device)
@@ -61,7 +61,7 @@ static bool take_timeline(summary_figures *f, analyze_job *job)
     return true;
 }
 
-/* ---- Of windows ---------------------------------------------------------- */
+/* ---- From windows -------------------------------------------------------- */
 
 static bool take_survey(summary_figures *f, analyze_job *job)
 {

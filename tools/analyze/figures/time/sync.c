@@ -288,7 +288,7 @@ static bool go_through(sync_walk *w)
     return true;
 }
 
-/* ---- What they cost ------------------------------------------------------ */
+/* ---- Costs --------------------------------------------------------------- */
 
 // Charges the idle time of gaps to their synchronisations.
 static void take_gaps(sync_walk *w)
@@ -422,7 +422,7 @@ void sync_close(sync_result *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- Without ------------------------------------------------------------- */
+/* ---- Runs without synchronisations --------------------------------------- */
 
 bool sync_without(const sync_result *r, ts_replay *model, bool all,
                   model_figures *figures)

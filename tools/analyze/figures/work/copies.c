@@ -88,7 +88,7 @@ static ts_text size_of(const stats_group *g, void *user)
                           texts[g->key[1]]);
 }
 
-/* ---- All ----------------------------------------------------------------- */
+/* ---- The whole computation ----------------------------------------------- */
 
 static void take_memory(copies *c, const stats_group *g)
 {
@@ -122,7 +122,7 @@ bool copies_open(copies *c, analyze_job *job, bool all)
                                 &c->maps[COPIES_SIZE]);
 }
 
-/* ---- The longest --------------------------------------------------------- */
+/* ---- The longest copies -------------------------------------------------- */
 
 static int longer_first(const void *left, const void *right)
 {

@@ -45,7 +45,7 @@ bool flame_cut(const flame_tree *t, int64_t least, uint32_t depth,
 // graph tools: names separated by ";", a space, the weight.
 void flame_folded(const flame_tree *t, FILE *out);
 
-/* ---- Of a job ------------------------------------------------------------ */
+/* ---- Trees of a job ------------------------------------------------------ */
 
 typedef struct flame_sums {
     uint64_t operations;

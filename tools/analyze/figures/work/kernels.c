@@ -170,7 +170,7 @@ static bool load_stacks(kernels *k)
     return true;
 }
 
-/* ---- All ----------------------------------------------------------------- */
+/* ---- The whole computation ----------------------------------------------- */
 
 static bool make_rows(kernels *k)
 {

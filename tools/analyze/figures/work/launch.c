@@ -184,7 +184,7 @@ static bool take_operations(launch_walk *w)
     return true;
 }
 
-/* ---- All ----------------------------------------------------------------- */
+/* ---- The whole computation ----------------------------------------------- */
 
 static bool walk(launch_walk *w)
 {

@@ -212,7 +212,7 @@ static bool row_frees(memory_work *w, const memory_row *row, uint32_t last)
     return end_block(w, &m->blocks[last], row->time_ns);
 }
 
-/* ---- Instants ----------------------------------------------------------- */
+/* ---- Events of one time ------------------------------------------------- */
 
 static uint64_t key_of(const memory_row *row)
 {
