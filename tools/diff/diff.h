@@ -31,6 +31,7 @@ typedef enum diff_subject {
 #undef X
         DIFF_SUBJECT_LIMIT
 } diff_subject;
+// Returns the name of a subject as in gates and JSON: "kernel", "zone-work".
 const char *diff_subject_name(diff_subject subject);
 
 typedef struct diff_sample { // time of a row in one step
@@ -100,7 +101,7 @@ typedef struct diff {
     cli_map index;
     bool alike;     // both sides have comparable steps
     bool by_step;   // and at least DIFF_STEPS_LEAST of them
-    uint64_t alpha; // in DIFF_CERTAIN; p below it is significant
+    uint64_t alpha; // in DIFF_CERTAIN: the largest significant p
     diff_stream *streams;
     size_t stream_count, stream_room;
     uint64_t only[2];        // streams that one side lacks
@@ -143,7 +144,9 @@ bool diff_collect(diff *d, int side);      // from the graph and the timeline
 bool diff_collect_host(diff *d, int side); // zones, calls
 bool diff_collect_memory(diff *d, int side);
 bool diff_collect_spans(diff *d, int side); // makespan, steps
+// Private: compares the order of operations on each stream (order.c).
 bool diff_schedules(diff *d);
+// Private: tests all rows (rows.c).
 bool diff_test_rows(diff *d);
 
 // What is compared: a total (by step if samples are), a median, a count. A
@@ -240,7 +243,9 @@ void diff_gate_warn(const diff_gate *g, const diff *d, const cli_tool *tool);
 bool diff_alpha_read(const cli_tool *tool, const char *text, uint64_t *alpha);
 // Evaluates all gates. Returns false if memory runs out.
 bool diff_gates_check(diff_gates *gates, const diff *d);
+// Whether a gate found a regression, or an untested row if these fail.
 bool diff_gate_failed(const diff_gates *gates, const diff_gate *g);
+// Whether any gate failed.
 bool diff_gates_failed(const diff_gates *gates);
 // Whether a gate that is not optional matches nothing.
 bool diff_gate_missed(const diff_gate *g);
@@ -251,13 +256,17 @@ bool diff_gate_is_part(const diff_gate *g, const diff *d);
 // of steps. Such a gate could pass although the program became slower, as
 // traces of equal duration have equal totals.
 bool diff_gate_blind(const diff_gate *g);
+// Whether the sides have different numbers of steps and so different work. For
+// found steps the numbers of operations must differ too.
 bool diff_steps_unequal(const diff *d);
 // Returns why totals of A and B are of different work; NULL if no difference is
 // known.
 const char *diff_unequal(const diff *d);
 // Returns the model of a device, "Tesla V100".
 ts_text diff_model(const ts_reader *reader, const ts_track *device);
+// Whether two numbers differ by at most a fiftieth of the larger one.
 bool diff_about_same(uint64_t a, uint64_t b);
+// Whether any gate matches nothing, or compares totals of different work.
 bool diff_gates_missed(const diff_gates *gates);
 void diff_gates_close(diff_gates *gates);
 
@@ -267,13 +276,16 @@ void diff_gates_close(diff_gates *gates);
 cli_text diff_percent(const diff *d, const diff_row *row, diff_metric metric);
 // Returns a p-value as text.
 cli_text diff_p(uint64_t p);
+// Whether a row was tested and its adjusted p-value is at most alpha.
 bool diff_is_significant(const diff *d, const diff_row *row);
 bool diff_is_new(const diff_row *row);  // only B has it
 bool diff_is_gone(const diff_row *row); // only A has it
 
 // Fills the report: the answer and all tables.
 void diff_report(diff *d, const diff_gates *gates, report *r);
+// Writes the gates as JUnit XML, one test case for each.
 void diff_junit(const diff *d, const diff_gates *gates, FILE *out);
+// Writes the gates and the report as Markdown.
 void diff_markdown(const diff *d, const diff_gates *gates, const report *r,
                    FILE *out);
 

@@ -23,12 +23,15 @@ bool diff_put_table(diff *d, report_section *s, uint32_t subjects,
                     const char *key, const char *title);
 // Whether a row is significant, new, gone, or differs in count.
 bool diff_differs(const diff *d, const diff_row *row);
+// Whether all rows and the order of all streams are the same.
 bool diff_all_same(const diff *d);
 // Shortens a name to at most 47 bytes.
 cli_text diff_short(ts_text name);
 // Adds what is compared, and in what the sides differ.
 void diff_put_about(diff *d, report *r);
+// Adds the answer: what changed and why.
 void diff_put_answer(const diff *d, report_section *s);
+// Sets the confidence of the section.
 void diff_put_trust(const diff *d, report_section *s);
 
 // Returns the name of a verdict: "regressed", "noise", ...

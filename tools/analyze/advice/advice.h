@@ -122,6 +122,7 @@ void advice_close_memory(advice *a);
 
 // Returns the value of a column for an operation; 0 if the trace has none.
 uint64_t advice_value(const advice *a, uint32_t op, ts_column column);
+// Returns the launch entry of an operation; NULL if it is unknown.
 const ts_launch_entry *advice_launch(const advice *a, uint32_t op);
 // Shortens a long text with dots.
 ts_text advice_short(const advice *a, ts_text text);
@@ -222,6 +223,7 @@ advice_finding *advice_find(advice *a, const advice_rule *rule);
 // Adds an operation to the evidence. The longest operations are kept, the
 // longest first; it also sets the time to zoom to.
 void advice_show_op(const advice *a, advice_finding *f, uint32_t op);
+// Sets the time to zoom to.
 void advice_show_time(advice_finding *f, uint32_t file, int64_t from_ns,
                       int64_t to_ns);
 
@@ -232,7 +234,9 @@ typedef struct advice_mask {
     uint64_t count;
     int64_t ns; // run time of its operations
 } advice_mask;
+// Makes an empty mask. Close it, unless advice_change takes it.
 advice_mask advice_mask_open(advice *a);
+// Adds an operation to a mask.
 void advice_mask_add(const advice *a, advice_mask *mask, uint32_t op);
 void advice_mask_close(advice_mask *mask);
 // Adds all operations of a mask to the evidence.
@@ -252,6 +256,7 @@ typedef struct advice_spans {
     size_t count, room;
     int64_t ns;
 } advice_spans;
+// Adds a span of a thread; times are on the axis of the replay.
 void advice_span_add(advice *a, advice_spans *spans, uint32_t file,
                      uint32_t thread, int64_t from_ns, int64_t to_ns);
 // Adds the spans to a finding. Takes ownership of the spans, which are empty

@@ -92,6 +92,7 @@ int64_t analyze_set(const analyze_job *job, const char *key);
 */
 ts_replay *analyze_replay(analyze_job *job);
 ts_timeline *analyze_timeline(analyze_job *job); // of the record
+// Returns why analyze_replay returned NULL, as one clause.
 const char *analyze_why(const analyze_job *job);
 // Returns what to add to times of a file to put them on the time axis of the
 // first file.
@@ -182,8 +183,11 @@ void analyze_next(analyze_commands *next, const analyze_job *job,
                   const report *r);
 void analyze_next_close(analyze_commands *next);
 
+// Prints a report as text to stdout.
 void analyze_text(const analyze_job *job, const report *r);
+// Prints a report as one JSON object to stdout.
 void analyze_json(const analyze_job *job, const report *r);
+// Writes a report as a self-contained HTML page.
 void analyze_html(const analyze_job *job, const report *r, FILE *out);
 
 /* ---- Lists --------------------------------------------------------------- */

@@ -119,6 +119,7 @@ char **report_cuts(const report_table *t, size_t column, size_t rows,
 // Returns memory that is valid until the report is closed. Without memory it
 // returns NULL and the report has failed (report_failed).
 void *report_take(report *r, size_t size);
+// Copies a text, which is then valid as long as the report.
 ts_text report_keep(report *r, ts_text text);
 // Adds a sentence about a loss.
 __attribute__((format(printf, 2, 3))) void report_loss(report *r,

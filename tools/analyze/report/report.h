@@ -146,8 +146,10 @@ static inline void report_evidence_add(report_evidence *e, uint32_t operation)
 // Returns the duration of a place in ns, INT64_MAX if it overflows.
 int64_t report_length(const report_evidence *e);
 
+// Makes an empty report; NULL if memory runs out. Close it.
 report *report_open(void);
 void report_close(report *r); // NULL is allowed
+// Whether memory ran out at any time, so that the report is incomplete.
 bool report_failed(const report *r);
 
 // Begins the section of a topic. `name` is its key in JSON: a static text, as
@@ -201,6 +203,7 @@ void report_rows_of(report_table *t, uint64_t count);
 // Begins a chart with a bar for each label.
 report_chart *report_bars_begin(report_section *s, const char *key,
                                 const char *title, report_unit unit);
+// Adds a bar.
 void report_bar(report_chart *c, ts_text label, report_value value);
 
 // Begins a chart of stacked bars. The parts have `part_count` names, at most
@@ -209,13 +212,16 @@ enum { REPORT_PARTS = 16 };
 report_chart *report_stacked_begin(report_section *s, const char *key,
                                    const char *title, report_unit unit,
                                    const char *const *parts, size_t part_count);
+// Adds a bar; `parts` has a value for each part.
 void report_stacked_bar(report_chart *c, ts_text label, const int64_t *parts);
 
 // Begins a chart of lines over time. A line keeps its value until its next
 // point (steps).
 report_chart *report_series_begin(report_section *s, const char *key,
                                   const char *title, report_unit unit);
+// Adds a line and returns its number.
 uint32_t report_series_line(report_chart *c, ts_text label);
+// Adds a point to a line; time_ns is on the axis of the first file.
 void report_series_add(report_chart *c, uint32_t line, int64_t time_ns,
                        int64_t value);
 
@@ -223,6 +229,7 @@ void report_series_add(report_chart *c, uint32_t line, int64_t time_ns,
 // in slots of equal length. Text leaves it out.
 report_chart *report_lanes_begin(report_section *s, const char *key,
                                  const char *title);
+// Adds a lane and returns its number. host: a thread, else a stream.
 uint32_t report_lane(report_chart *c, ts_text label, bool host);
 
 // Begins a flame graph: a tree of labels with their own weights. The weight of
@@ -267,6 +274,7 @@ typedef struct report_finding {
     int64_t gain_ns, of_ns; // the gain, out of this makespan
     report_evidence evidence;
 } report_finding;
+// Adds a finding; its texts `what`, `todo` and `how` are copied.
 void report_finding_add(report_section *s, const report_finding *finding);
 
 #endif // TS_TOOLS_ANALYZE_REPORT_REPORT_H

@@ -30,6 +30,7 @@ void kernels_close(kernels *k);
 // kernels_launch returns the launch entry of the group of a row (NULL: none);
 // kernels_device returns the device it ran on.
 const ts_launch_entry *kernels_launch(const kernels *k, const stats_group *g);
+// Whether the group of a row is a collective.
 bool kernels_collective(const stats_group *g);
 uint32_t kernels_device(const stats_group *g);
 

@@ -32,6 +32,7 @@ typedef enum occupancy_limiter {
     OCCUPANCY_GRID, // the grid has too few blocks to fill the device once
     OCCUPANCY_LIMITERS
 } occupancy_limiter;
+// Returns the name of what limits the occupancy.
 const char *occupancy_limiter_name(occupancy_limiter limiter);
 
 typedef struct occupancy {
