@@ -97,8 +97,8 @@ const char *analyze_why(const analyze_job *job);
 // Returns what to add to times of a file to put them on the time axis of the
 // first file.
 int64_t analyze_offset(analyze_job *job, uint32_t file);
-// Returns the time range that the traces were cut to, on the common time axis:
-// see cli_clip.
+// Finds the time range that the traces were cut to, on the common time axis:
+// see cli_clip. Returns false if there is none.
 bool analyze_clip(analyze_job *job, int64_t *from_ns, int64_t *to_ns);
 // Returns how the files were cut, such as "--step 5 (1,033 of 5,165 events)";
 // empty if they were not all cut in the same way.
@@ -133,8 +133,8 @@ ts_text analyze_name(analyze_job *job, ts_text name);
 // Returns the name of the operation's kernel, collective or host function, else
 // its kind.
 ts_text analyze_label(analyze_job *job, const ts_operation *operation);
-// Returns the name of a device or stream: "GPU 0", "stream 7 on GPU 0 of rank
-// 1".
+// Returns the name of a device or stream, such as "GPU 0" or "stream 7 on GPU 0
+// of rank 1".
 ts_text analyze_track(analyze_job *job, uint32_t file, uint32_t track);
 // Formats like printf. The text is valid until the job ends.
 __attribute__((format(printf, 2, 3))) ts_text
@@ -192,9 +192,10 @@ void analyze_html(const analyze_job *job, const report *r, FILE *out);
 
 /* ---- Lists --------------------------------------------------------------- */
 
-// These print the topics with the thresholds of --set, and the rules of advice
-// with their thresholds and how each rule computes its gain.
+// Prints the topics with the thresholds of --set.
 void analyze_list_topics(void);
+// Prints the rules of advice with their thresholds, and how each computes its
+// gain.
 void analyze_list_rules(void);
 
 #endif // TS_TOOLS_ANALYZE_JOB_JOB_H
