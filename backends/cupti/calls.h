@@ -150,7 +150,7 @@ static void ts__cu_noticed(ts__cu *u, uint32_t id, const ts__cu_notice *notice)
     __atomic_store_n(&u->fatal, 1, __ATOMIC_RELEASE);
 }
 
-// Marks a call of Tracesmith's own by tick 0; it is not recorded.
+// Marks a call of TraceSmith's own by tick 0; it is not recorded.
 static void ts__cu_own_put(ts__cu *u, uint32_t correlation)
 {
     const ts__cu_origin own = { 0, 0, 0 };

@@ -124,7 +124,7 @@ static void ts__cu_keep_device_of(void *user, void *context, uint32_t *track)
         *track = ts__cu_keep_device(u, id);
 }
 
-// Marks a stream of Tracesmith's: its copies and kernels are not reported.
+// Marks a stream of TraceSmith's: its copies and kernels are not reported.
 static void ts__cu_keep_own(void *context, void *stream)
 {
     enum { MOST = sizeof ts__cupti.own / sizeof *ts__cupti.own };

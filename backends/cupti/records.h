@@ -333,7 +333,7 @@ static inline const ts__launch *ts__cu_launch_of(ts__cu *u, const uint8_t *r)
     return l;
 }
 
-// Returns whether the operation is on a stream of Tracesmith's, on which
+// Returns whether the operation is on a stream of TraceSmith's, on which
 // captures read and hash memory.
 static bool ts__cu_is_own(const ts__cu *u, const uint8_t *r, const uint16_t *at)
 {

@@ -577,7 +577,7 @@ typedef struct ts__cu {
     bool exiting;
     pthread_mutex_t decode;
     // Decoding; the fields below are protected by `decode`.
-    // own: keys of Tracesmith's streams, also of destroyed contexts, because
+    // own: keys of TraceSmith's streams, also of destroyed contexts, because
     // their records may still come.
     uint64_t own[256];
     uint32_t own_count;

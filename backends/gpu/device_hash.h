@@ -33,7 +33,7 @@ enum {
     TS__CS_ITEMS = 128 // work items per group
 };
 
-static TS__TLS bool ts__cs_loads; // this thread loads a module of Tracesmith's
+static TS__TLS bool ts__cs_loads; // this thread loads a module of TraceSmith's
 
 // Concatenates the parts of a text. The caller frees it.
 static char *ts__cs_text_of(const char *const *texts, size_t parts)
@@ -69,7 +69,7 @@ static bool ts__cs_hash_load(ts__cs_driver *d, ts__cs_own *own)
     void *module = NULL;
     size_t size = 0;
     char *const code = ts__cs.vendor->hash_code(own);
-    ts__cs_loads = true; // marks the module as Tracesmith's, not the program's
+    ts__cs_loads = true; // marks the module as TraceSmith's, not the program's
     const bool loaded =
         code && d->call.load && d->call.function && d->call.launch &&
         d->call.to_device && d->call.global &&

@@ -122,7 +122,7 @@ typedef struct ts__cs_stream {
     uint32_t session; // the session that saw the stream last
 } ts__cs_stream;
 
-typedef struct ts__cs_own { // Tracesmith's objects in a context
+typedef struct ts__cs_own { // TraceSmith's objects in a context
     void *context, *stream; // stream NULL: this entry is free
     uint64_t id;            // the context's id, because handles are reused
     void *event;
@@ -164,7 +164,7 @@ typedef struct ts__cs_driver {
     ts__cs_job job;
     ts__cs_own owns[16];
     size_t own_count;
-    // Called for each stream that Tracesmith makes; may be NULL.
+    // Called for each stream that TraceSmith makes; may be NULL.
     void (*made)(void *context, void *stream);
     uint8_t *bounce; // buffer for bytes read from the device
     ts__cs_stream *streams;

@@ -104,7 +104,7 @@ static uint64_t ts__cs_id_of(const ts__cs_driver *d, void *context)
     return id;
 }
 
-// Returns Tracesmith's objects in a context: a stream without dependencies on
+// Returns TraceSmith's objects in a context: a stream without dependencies on
 // the program's streams. NULL: the stream cannot be created.
 static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
 {
@@ -130,7 +130,7 @@ static ts__cs_own *ts__cs_own_of(ts__cs_driver *d, void *context)
     return room;
 }
 
-// Returns Tracesmith's stream at a position and makes its context the queried
+// Returns TraceSmith's stream at a position and makes its context the queried
 // one. NULL handle: none.
 static ts__cs_own ts__cs_own_at(ts__cs_driver *d, size_t at)
 {
@@ -175,7 +175,7 @@ static bool ts__cs_wait_left(ts__cs_driver *d, ts__cs_job *job, bool recorded)
 }
 
 // Waits for the default streams of this context and of the contexts that have
-// objects of Tracesmith's.
+// objects of TraceSmith's.
 static bool ts__cs_drain_defaults(ts__cs_driver *d, ts__cs_job *job)
 {
     bool idle = true;

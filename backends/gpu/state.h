@@ -36,7 +36,7 @@ typedef struct ts__cs_vendor {
                    bool exclusive, void *function, void **each, void **more,
                    uint8_t **args);
     const struct ts__cs_graph_calls *graphs; // NULL: graphs are not captured
-    // Called for each stream that Tracesmith makes; may be NULL.
+    // Called for each stream that TraceSmith makes; may be NULL.
     void (*made)(void *context, void *stream);
     // Returns the kernel that hashes memory in a form that the driver loads;
     // NULL: none, and `wrong` may contain the reason. The caller frees it with

@@ -109,7 +109,7 @@ static uint32_t ts__hs_track(void *unused, void *context,
     return ts__hip_stream_track(&place);
 }
 
-// Marks a call as Tracesmith's own, so that it and its operations are not
+// Marks a call as TraceSmith's own, so that it and its operations are not
 // recorded.
 static void ts__hs_own(uint64_t correlation)
 {

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Handles are pointers to what only the driver knows.
+// Handles are pointers to objects of the driver.
 typedef void *ts__cl_handle;
 typedef void (*ts__cl_notify)(void);
 
@@ -23,7 +23,7 @@ enum {
     TS__CL_PROFILING_INFO_NOT_AVAILABLE = -7,
     TS__CL_INVALID_VALUE = -30,
     TS__CL_INVALID_OPERATION = -59,
-    // of devices
+    // Device info.
     TS__CL_DEVICE_TYPE = 0x1000,
     TS__CL_DEVICE_TYPE_CPU = 2, // a bit
     TS__CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
@@ -34,7 +34,7 @@ enum {
     TS__CL_DRIVER_VERSION = 0x102D,
     TS__CL_DEVICE_VERSION = 0x102F,
     TS__CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
-    // of contexts and queues
+    // Context and queue info.
     TS__CL_CONTEXT_DEVICES = 0x1081,
     TS__CL_QUEUE_CONTEXT = 0x1090,
     TS__CL_QUEUE_DEVICE = 0x1091,
@@ -43,7 +43,7 @@ enum {
     TS__CL_QUEUE_OUT_OF_ORDER = 1, // bits of its properties
     TS__CL_QUEUE_PROFILING = 2,
     TS__CL_QUEUE_ON_DEVICE = 4,
-    // of memory
+    // Memory info.
     TS__CL_MEM_WRITE_ONLY = 2,
     TS__CL_MEM_READ_ONLY = 4,
     TS__CL_MEM_USE_HOST_PTR = 8,
@@ -72,11 +72,11 @@ enum {
     TS__CL_MAP_INVALIDATE = 4,
     TS__CL_MIGRATE_HOST = 1,
     TS__CL_MIGRATE_UNDEFINED = 2,
-    // of samplers
+    // Sampler info.
     TS__CL_SAMPLER_NORMALIZED_COORDS = 0x1152,
     TS__CL_SAMPLER_ADDRESSING_MODE = 0x1153,
     TS__CL_SAMPLER_FILTER_MODE = 0x1154,
-    // of programs
+    // Program info.
     TS__CL_PROGRAM_DEVICES = 0x1163,
     TS__CL_PROGRAM_SOURCE = 0x1164,
     TS__CL_PROGRAM_BINARY_SIZES = 0x1165,
@@ -84,7 +84,7 @@ enum {
     TS__CL_PROGRAM_IL = 0x1169,
     TS__CL_PROGRAM_BUILD_OPTIONS = 0x1182,
     TS__CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE = 0x1185,
-    // of kernels
+    // Kernel info.
     TS__CL_KERNEL_FUNCTION_NAME = 0x1190,
     TS__CL_KERNEL_NUM_ARGS = 0x1191,
     TS__CL_KERNEL_PROGRAM = 0x1194,
@@ -101,23 +101,21 @@ enum {
     TS__CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
     TS__CL_KERNEL_LOCAL_MEM_SIZE = 0x11B2,
     TS__CL_KERNEL_PRIVATE_MEM_SIZE = 0x11B4,
-    // of events
+    // Event info.
     TS__CL_EVENT_COMMAND_QUEUE = 0x11D0,
     TS__CL_EVENT_COMMAND_TYPE = 0x11D1,
     TS__CL_EVENT_REFERENCE_COUNT = 0x11D2,
     TS__CL_EVENT_EXECUTION_STATUS = 0x11D3,
-    TS__CL_PROFILING_QUEUED = 0x1280, // then submit, start, end
+    TS__CL_PROFILING_QUEUED = 0x1280, // queued; submit, start and end follow
     TS__CL_COMMAND_USER = 0x1204,
-    // of layers
+    // Layer info.
     TS__CL_LAYER_API_VERSION = 0x4240,
     TS__CL_LAYER_NAME = 0x4241,
     TS__CL_LAYER_API_VERSION_100 = 100
 };
 
-/*
-    Functions that are listened to: place in the loader's table of functions
-    (cl_icd_dispatch), what it returns, name, parameters.
-*/
+// The functions that the layer replaces: position in the loader's table of
+// functions (cl_icd_dispatch), result type, name, parameters.
 #define TS__CL_EVENTS uint32_t waits, const ts__cl_handle *list
 #define TS__CL_QUEUED TS__CL_EVENTS, ts__cl_handle *event
 #define TS__CL_HOOKED(X) \
@@ -376,7 +374,7 @@ enum {
     X(140, int32_t, clGetDeviceAndHostTimer, \
       (ts__cl_handle device, uint64_t * device_time, uint64_t * host_time))
 
-// Numbers of the functions that are listened to.
+// Numbers of the replaced functions.
 enum {
 #define TS__X(place, type, name, params) TS__CL_##name,
     TS__CL_HOOKED(TS__X)
@@ -384,7 +382,7 @@ enum {
         TS__CL_FUNCTIONS
 };
 
-// The functions of the next layer, or of the loader.
+// The functions of the next layer or of the loader.
 typedef struct ts__cl_functions {
 #define TS__X(place, type, name, params) type(*name) params;
     TS__CL_HOOKED(TS__X)

@@ -12,16 +12,17 @@
 #include "capture_state.h"
 #include "objects.h"
 
-typedef struct ts__cl_call { // a function at work
+typedef struct ts__cl_call { // a call in progress
     uint32_t function;
-    bool on, blocking, missed; // missed: a command that cannot be reported
-    bool moves;                // it may write memory that captures know
-    bool gated;                // it waits for what the program has yet to do
+    // missed: it enqueues a command that cannot be reported.
+    bool on, blocking, missed;
+    bool moves; // it may write memory that captures track
+    bool gated; // it waits for something that the program has yet to do
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts__cl_queue *queue;
-    ts__cl_command *command;  // NULL: none to report
-    struct ts__cl_seen *seen; // NULL: no operations are kept
+    ts__cl_command *command;  // NULL: no command to report
+    struct ts__cl_seen *seen; // NULL: no capture
     uint32_t waits;
     const ts__cl_handle *list;
 } ts__cl_call;
@@ -43,7 +44,8 @@ static void ts__cl_enter(ts__cl_call *call, uint32_t function)
     call->start = ts_tick_now();
 }
 
-// "(blocking)" is part of the name: the host waits for what it launches.
+// Returns the name of a function; "(blocking)" is part of it, because the host
+// then waits for the command.
 static uint32_t ts__cl_function_name(const ts__cl_call *call)
 {
     static uint32_t known[TS__CL_FUNCTIONS][2];
@@ -69,7 +71,7 @@ static void ts__cl_leave(const ts__cl_call *call, int64_t result)
     ts_api_call_record(&record);
 }
 
-// A function that makes something; then: what is done with `made`.
+// Defines a function that creates an object; then: what is done with `made`.
 #define TS__CL_MAKES(name, params, args, then) \
     static ts__cl_handle ts__cl_##name params \
     { \

@@ -38,7 +38,7 @@ static const ts_capture_vendor ts__cl_vendor = { .name = "opencl",
                                                  .by_parameters = true,
                                                  .hash = ts__cl_hash };
 
-// With the devices taken: what a new capture begins with.
+// Initializes a new capture. The caller has exclusive use of the devices.
 static void ts__cl_capture_begin(void)
 {
     ts__cl_cap.memory.vendor = &ts__cl_vendor;
@@ -62,7 +62,8 @@ static bool ts__cl_is_kept_kind(ts_event_kind kind)
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_HOST_FUNCTION;
 }
 
-// A call that will enqueue: waits until no other command is being captured.
+// Called before a call enqueues: waits until no other command is being
+// captured.
 static void ts__cl_exclusive_begin(ts__cl_call *call, ts_event_kind kind)
 {
     if (!ts__cl_is_kept_kind(kind)) return;
@@ -90,7 +91,8 @@ static void ts__cl_exclusive_begin(ts__cl_call *call, ts_event_kind kind)
     if (seen->exclusive) ts__cl_capture_begin();
 }
 
-// Gives the devices back before the command is enqueued: it is not kept.
+// Ends exclusive use before the command is enqueued, because it is not
+// captured.
 static void ts__cl_exclusive_pass(ts__cl_seen *seen)
 {
     if (!seen->exclusive) return;
@@ -102,7 +104,7 @@ static void ts__cl_exclusive_pass(ts__cl_seen *seen)
     pthread_mutex_unlock(&ts__cl_cap.lock);
 }
 
-// Functions of extensions are the driver's own.
+// Functions of extensions are called in the driver directly and are not seen.
 static void ts__cl_extension(const void *function, const char *name)
 {
     if (function && name && !strncmp(name, "clEnqueue", 9))
@@ -126,8 +128,9 @@ ts__cl_clGetExtensionFunctionAddressForPlatform(ts__cl_handle platform,
     return found;
 }
 
-// Whether the command is to be kept, which then has a head. Else the devices
-// are for another command, when what it may write has been touched.
+// Returns whether the command is to be captured, and then fills its head.
+// Otherwise exclusive use ends after the memory that the command may write is
+// marked as changed.
 static bool ts__cl_seen_requested(ts__cl_call *call, const char *kernel)
 {
     ts_capture_op *const op = &call->seen->op;
@@ -140,8 +143,8 @@ static bool ts__cl_seen_requested(ts__cl_call *call, const char *kernel)
     return ts_capture_requested(op);
 }
 
-// Whether it has the devices to itself. Else it runs as it would without us,
-// and is counted.
+// Returns whether the command has exclusive use of the devices. If not, it runs
+// as it would without TraceSmith and is counted as declined.
 static bool ts__cl_seen_exclusive(ts__cl_call *call, const char *kernel)
 {
     ts__cl_seen *const seen = call->seen;
@@ -151,7 +154,7 @@ static bool ts__cl_seen_exclusive(ts__cl_call *call, const char *kernel)
     return false;
 }
 
-// It will run as it would without us, and may write anywhere.
+// The command runs as it would without TraceSmith and may write anywhere.
 static void ts__cl_seen_give_up(ts__cl_seen *seen)
 {
     seen->noted = true;
@@ -159,7 +162,7 @@ static void ts__cl_seen_give_up(ts__cl_seen *seen)
     ts__cl_exclusive_pass(seen);
 }
 
-// The command is described: looks at what is there before it.
+// The command is described; captures the contents before it.
 static void ts__cl_seen_begin(ts__cl_call *call)
 {
     ts__cl_seen *const seen = call->seen;
@@ -176,10 +179,10 @@ static void ts__cl_seen_begin(ts__cl_call *call)
         return;
     }
     ts_capture_begin(&ts__cl_cap.memory, op);
-    ts__cl_cap.shadow.of = NULL; // from now on
+    ts__cl_cap.shadow.of = NULL; // its contents may change from now on
     seen->keeps = true;
     ts__cl_command *const c = call->command;
-    c->called[0] = ts_tick_now(); // the moment at which it is enqueued
+    c->called[0] = ts_tick_now(); // the time at which the command is enqueued
     if (c->probe) ts__cl_probe_take(c->probe->before);
 }
 
@@ -192,7 +195,7 @@ static void ts__cl_seen_decline(ts__cl_call *call, ts_reason reason)
     call->seen->noted = requested;
 }
 
-// It moves nothing, or nothing that a device would see.
+// A command that moves no data, or none that a device uses.
 static void ts__cl_seen_nothing(ts__cl_call *call)
 {
     if (!call->seen) return;
@@ -200,7 +203,7 @@ static void ts__cl_seen_nothing(ts__cl_call *call)
     ts__cl_exclusive_pass(call->seen);
 }
 
-// The driver has taken it, or has not.
+// Called after the driver has accepted or refused the command.
 static void ts__cl_seen_end(ts__cl_call *call, int32_t result,
                             ts__cl_handle *event)
 {
@@ -221,7 +224,7 @@ static void ts__cl_seen_end(ts__cl_call *call, int32_t result,
     ts__cl_reader_close();
 }
 
-// Where the driver is to put the event of a command.
+// Returns where the driver stores the event of a command.
 static ts__cl_handle *ts__cl_event_place(ts__cl_call *call,
                                          ts__cl_handle *event)
 {
@@ -231,7 +234,7 @@ static ts__cl_handle *ts__cl_event_place(ts__cl_call *call,
                          : NULL;
 }
 
-// Behind everything else that the call does.
+// Called at the very end of a call.
 static void ts__cl_exclusive_end(ts__cl_call *call, int32_t result,
                                  ts__cl_handle *event)
 {

@@ -24,8 +24,9 @@ static ts__cl_handle ts__cl_context_of(ts__cl_handle queue)
     return context;
 }
 
-// Our own queue, of the device and context of the program's. It is there for
-// one command only: it would keep the context alive.
+// Returns TraceSmith's own queue on the device and in the context of the
+// program's queue. It is released after each command, because it keeps the
+// context alive.
 static ts__cl_handle ts__cl_reader(void)
 {
     ts__cl_handle device = NULL;
@@ -73,7 +74,8 @@ static bool ts__cl_read(ts__cl_handle buffer, uint64_t offset, uint64_t size,
                         0, NULL, NULL) == TS__CL_SUCCESS;
 }
 
-// What the program said that the host will not read is copied first.
+// Reads memory that the program created as not readable by the host
+// (HOST_NO_ACCESS, HOST_WRITE_ONLY): it is copied to a readable buffer first.
 static bool ts__cl_read_around(const ts__cl_object *o, uint64_t offset,
                                uint64_t size, void *bytes)
 {
@@ -113,8 +115,8 @@ static bool ts__cl_read_image(const ts__cl_object *o, void *bytes)
                                                    NULL) == TS__CL_SUCCESS;
 }
 
-// Reads an image whole, and of a buffer ever more while what is asked for
-// comes in order: each read has its price.
+// Reads an image as a whole. Of a buffer it reads larger and larger parts while
+// requests come in order, because each read has a fixed cost.
 static bool ts__cl_shadow_fill(const ts__cl_object *o, uint64_t offset,
                                uint64_t size)
 {
@@ -155,7 +157,7 @@ static const void *ts__cl_view(void *user, uint64_t address, uint64_t size,
         if (!there && !ts__cl_shadow_fill(o, offset, size)) return NULL;
         return ts__cl_cap.shadow.bytes + (offset - ts__cl_cap.shadow.first);
     }
-    return NULL; // of an earlier command: nobody asks
+    return NULL; // an object of an earlier command; not requested
 }
 
 #endif // TS__OPENCL_CAPTURE_CONTENTS_H

@@ -23,7 +23,8 @@
 
 /* ==== 1. Captures: copies and fills ====================================== */
 
-// Whether an end lies in its object; what does not the driver refuses.
+// Returns whether an end lies within its object; if not, the driver refuses the
+// command.
 static bool ts__cl_end_fits(const ts__cl_object *o, const ts__cl_end_of *e,
                             uint64_t size)
 {
@@ -42,7 +43,8 @@ static bool ts__cl_end_fits(const ts__cl_object *o, const ts__cl_end_of *e,
     return first <= o->at_size && all <= o->at_size - first;
 }
 
-// The other end of a copy with an image, which says what steps there are.
+// Completes the other end of a copy with an image, whose elements determine the
+// pitches.
 static void ts__cl_end_box(ts__cl_end_of *e, const ts__cl_end_of *other,
                            const ts__cl_object *image)
 {
@@ -68,7 +70,8 @@ static void ts__cl_seen_image(ts__cl_seen *seen, const ts__cl_object *o,
                              sizeof end);
 }
 
-// An object that an end lies in. False: the command cannot be kept.
+// Adds the object that an end lies in. Returns false if the command cannot be
+// captured.
 static bool ts__cl_seen_object(ts__cl_call *call, const ts__cl_end_of *e,
                                const ts__cl_object **found)
 {
@@ -123,7 +126,7 @@ static void ts__cl_seen_copy(ts__cl_call *call, ts__cl_end_of from,
         ts__cl_seen_begin(call);
         return;
     }
-    // What makes no sense the driver will refuse.
+    // The driver will refuse an invalid command.
     if (!requested || !size || !from.address || !to.address ||
         (a && !ts__cl_end_fits(a, &from, size)) ||
         (b && !ts__cl_end_fits(b, &to, size))) {
@@ -158,7 +161,8 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
         return;
     }
     float depth[4] = { 0, 0, 0, 0 };
-    if (o->about.order == TS__CL_DEPTH) { // its colour is one number
+    // A depth image's color is a single number.
+    if (o->about.order == TS__CL_DEPTH) {
         memcpy(depth, pattern, sizeof *depth);
         pattern = depth;
     }
@@ -182,8 +186,8 @@ static void ts__cl_seen_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
 
 /* ==== 2. Captures: what the host maps ==================================== */
 
-// Memory that is mapped from now on: what is written there moves when it is
-// unmapped. row, slice: of an image.
+// Notes mapped memory: what the host writes there is transferred when it is
+// unmapped. row, slice: pitches, for images.
 static void ts__cl_seen_mapped(const ts__cl_call *call, ts__cl_end_of device,
                                const void *at, uint64_t flags, uint64_t size,
                                const size_t *row, const size_t *slice)
@@ -212,8 +216,8 @@ static void ts__cl_seen_mapped(const ts__cl_call *call, ts__cl_end_of device,
     pthread_mutex_unlock(&ts__cl_cap.lock);
 }
 
-// Takes out the latest map of an object at a place. False: it was made before
-// anybody looked.
+// Removes the latest mapping of an object at an address. Returns false if the
+// mapping was not seen.
 static bool ts__cl_mapped_take(ts__cl_handle memory, const void *at,
                                ts__cl_mapped *found)
 {
@@ -230,7 +234,7 @@ static bool ts__cl_mapped_take(ts__cl_handle memory, const void *at,
     return known;
 }
 
-// An unmap is a copy of what the host may have written.
+// An unmap copies what the host may have written.
 static void ts__cl_seen_unmap(ts__cl_call *call, ts__cl_handle memory,
                               const void *at)
 {

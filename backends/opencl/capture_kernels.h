@@ -30,20 +30,21 @@
 
 typedef struct ts__cl_program {
     uint32_t form;
-    uint8_t *bytes; // to be freed
+    uint8_t *bytes; // the caller frees it
     size_t size;
-    const char *options; // NULL: those of its own build
+    const char *options; // NULL: the options of the program's build
 } ts__cl_program;
 
-// What a binary was compiled from; never freed.
+// The source that a binary was compiled from; never freed.
 typedef struct ts__cl_source {
     struct ts__cl_source *next;
-    uint64_t hash[2]; // of the binary
+    uint64_t hash[2]; // hash of the binary
     ts__cl_program code;
 } ts__cl_source;
-static ts__cl_source *ts__cl_sources; // a stack: the others are not changed
+// A lock-free stack, entries are never changed.
+static ts__cl_source *ts__cl_sources;
 
-// With a zero behind it; NULL: there is none.
+// Returns text of a program with a terminating zero; NULL: none.
 static uint8_t *ts__cl_program_text(ts__cl_handle program, uint32_t what,
                                     size_t *size)
 {
@@ -57,7 +58,7 @@ static uint8_t *ts__cl_program_text(ts__cl_handle program, uint32_t what,
     return NULL;
 }
 
-// Whether what it includes would have to be there too.
+// Returns whether the source includes other files, which would be needed too.
 static bool ts__cl_includes(const uint8_t *text)
 {
     for (const char *at = (const char *)text; (at = strchr(at, '#')) != NULL;) {
@@ -67,7 +68,7 @@ static bool ts__cl_includes(const uint8_t *text)
     return false;
 }
 
-// What the driver made for one device.
+// Gets the binary for one device.
 static bool ts__cl_program_binary(ts__cl_handle program, ts__cl_handle device,
                                   ts__cl_program *p)
 {
@@ -171,8 +172,8 @@ static void ts__cl_source_add(ts__cl_handle program, ts__cl_handle device,
     free(s);
 }
 
-// A program that reads its binary may make another one of it, which
-// has no source.
+// A program that reads a binary may create another program from it, which has
+// no source; so the binary's source is remembered.
 static int32_t ts__cl_clGetProgramInfo(ts__cl_handle program, uint32_t what,
                                        size_t room, void *value, size_t *size)
 {
@@ -203,14 +204,14 @@ static void ts__cl_binary_new(ts__cl_handle made, uint32_t count,
     const ts__cl_source *source = NULL;
     for (uint32_t i = 0; i < count && !source; i++)
         source = ts__cl_source_find(binaries[i], sizes[i]);
-    // A handle of before may have been another program's.
+    // The handle may have belonged to a destroyed program.
     ts__cl_entry *const e = source ? ts__cl_entry_make(TS__CL_BINARY, made)
                                    : ts__cl_entry_find(TS__CL_BINARY, made);
     if (e) ts__cl_set(e, (void *)(uintptr_t)source);
 }
 
-// The number of code in the trace, 0: it cannot be kept. Kernels of one
-// program, and programs that are alike, share it.
+// Stores code in the trace and returns its number, 0: failed. Kernels of one
+// program, and equal programs, share it.
 static uint32_t ts__cl_code_put(const ts__cl_program *p, const char *options)
 {
     ts__cl_code one = { { 0, 0 }, p->form, ts_name_define(options), 0 };
@@ -249,7 +250,7 @@ static uint32_t ts__cl_code_put(const ts__cl_program *p, const char *options)
     return one.image;
 }
 
-// Keeps the code of a kernel, once in a capture and for a device.
+// Stores the code of a kernel once per capture and device.
 static ts_reason ts__cl_kernel_code(ts__cl_kernel *k, ts__cl_handle device)
 {
     ts__cl_program p;
@@ -260,7 +261,7 @@ static ts_reason ts__cl_kernel_code(ts__cl_kernel *k, ts__cl_handle device)
     k->image_device = device;
     k->image = 0;
     k->image_reason = TS_REASON_IMAGE_MISSING;
-    // Variables of the program, which cannot be read.
+    // Variables of a program cannot be read by the host.
     ts__cl.next.clGetProgramBuildInfo(
         k->program, device, TS__CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE,
         sizeof variables, &variables, NULL);
@@ -328,10 +329,9 @@ static ts_reason ts__cl_seen_memory(ts__cl_call *call, ts__cl_handle handle)
     return ts__cl_seen_value(call->seen, TS_PARAM_OBJECT, o->at);
 }
 
-/*
-    The kind of an argument is known from the compiler, if it was built with
-    -cl-kernel-arg-info; else from its value: known handles of eight bytes.
-*/
+// The compiler reports the kinds of arguments if the program was built with
+// -cl-kernel-arg-info. Otherwise an argument is recognized by its value: 8
+// bytes that are a known handle.
 static ts_reason ts__cl_seen_argument(ts__cl_call *call,
                                       const ts__cl_argument *a,
                                       uint32_t *samplers)
@@ -373,14 +373,14 @@ static ts_reason ts__cl_seen_arguments(ts__cl_call *call,
     return reason;
 }
 
-// Sizes in threads always stand there; those of dimensions that the kernel was
-// not enqueued with are 0.
+// Grid sizes in work-items are always stored; dimensions that were not used are
+// 0.
 static void ts__cl_seen_range(ts__cl_seen *seen, uint32_t dimensions,
                               const size_t *offset, const size_t *global,
                               const size_t *local)
 {
     uint64_t sizes[3] = { 0, 0, 0 }, offsets[3] = { 0, 0, 0 };
-    uint32_t shown = 1; // dimensions that sizes and offsets tell of
+    uint32_t shown = 1; // number of dimensions with sizes and offsets
     for (uint32_t i = 0; i < 3; i++) {
         const bool used = i < dimensions;
         const uint64_t block = !local ? 0 : used ? local[i] : 1;
@@ -402,7 +402,8 @@ static void ts__cl_seen_range(ts__cl_seen *seen, uint32_t dimensions,
                                  &dimensions, sizeof dimensions);
 }
 
-// A kernel that is not kept may write whatever it is given.
+// Marks all memory that a kernel's arguments reach, because an uncaptured
+// kernel may write it.
 static void ts__cl_kernel_touch(const ts__cl_kernel *k)
 {
     for (uint32_t i = 0; k && i < k->argument_count; i++) {

@@ -25,8 +25,8 @@ static uint64_t ts__cl_image_size(ts__cl_handle image, uint32_t what)
     return size;
 }
 
-// What an image is, and how its contents lie: without gaps, or as in the
-// buffer that it was made from.
+// Describes an image and the layout of its contents: packed, or as in the
+// buffer that it was created from.
 static bool ts__cl_image_about(ts__cl_object *o, uint32_t type, bool within)
 {
     ts_capture_object *const a = &o->about;
@@ -61,7 +61,7 @@ static bool ts__cl_image_about(ts__cl_object *o, uint32_t type, bool within)
     return a->width && element && fits;
 }
 
-// Whether there is more of it than elements in rows and slices.
+// Returns whether the image has several mip levels or samples.
 static bool ts__cl_image_layered(ts__cl_handle image)
 {
     uint32_t levels = 0, samples = 0;
@@ -72,11 +72,9 @@ static bool ts__cl_image_layered(ts__cl_handle image)
     return levels > 1 || samples > 1;
 }
 
-/*
-    What an object is, and what it lies in; or why it cannot be read: it was
-    made before captures began, or by an unknown interface, or it is
-    an image of several levels or samples.
-*/
+// Describes an object and the memory that contains it. Returns why it cannot be
+// read: it was created before captures began or by an unknown function, or it
+// is an image with several levels or samples.
 static ts_reason ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
 {
     ts__cl_memory m;
@@ -119,8 +117,8 @@ static ts_reason ts__cl_object_read(ts__cl_handle handle, ts__cl_object *o)
                : TS_REASON_ATTACHED_LATE;
 }
 
-// Adds an object of the command at work; or why that cannot be kept. The first
-// ones are not moved.
+// Adds an object of the command, or returns why it cannot be captured. Objects
+// already added are not moved.
 static ts_reason ts__cl_object_add(const ts__cl_call *call,
                                    ts__cl_handle handle,
                                    const ts__cl_object **added)
@@ -146,7 +144,7 @@ static ts_reason ts__cl_object_add(const ts__cl_call *call,
     return TS_REASON_NONE;
 }
 
-// An object that a command which is not kept may write.
+// Marks an object that an uncaptured command may write.
 static void ts__cl_object_touch(ts__cl_handle handle)
 {
     ts__cl_object o;

@@ -14,27 +14,27 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// One end of a copy or fill: an object, SVM, or the host's memory.
+// One end of a copy or fill: an object, SVM or host memory.
 typedef struct ts__cl_end_of {
-    uint64_t address; // of its first byte
+    uint64_t address; // address of its first byte
     bool device, svm;
-    ts__cl_handle memory; // an object
-    uint64_t base;        // from where the origin counts
-    // Of a box: bytes, rows, slices. In images rows and slices are its own.
+    ts__cl_handle memory; // NULL: no object
+    uint64_t base;        // the address to which the origin is relative
+    // For boxes: bytes, rows, slices. For images the pitches are the image's.
     uint64_t origin[3], region[3], row, slice;
 } ts__cl_end_of;
 
-typedef struct ts__cl_object {   // memory that the command at work may reach
-    ts__cl_handle handle;        // what is read: a buffer or an image
-    uint64_t address, size;      // of all of that
-    uint64_t at, at_size;        // where the object itself lies
+typedef struct ts__cl_object {   // memory that the present command may reach
+    ts__cl_handle handle;        // the buffer or image to read
+    uint64_t address, size;      // range of that buffer or image
+    uint64_t at, at_size;        // range of the object within it
     bool image, shared;          // shared: the host may write it at any time
     bool unread;                 // kernels may not read it
-    uint64_t element, region[3]; // of an image: bytes; elements, rows, slices
-    ts_capture_object about;     // of an image, also of one in a buffer
+    uint64_t element, region[3]; // for images: bytes; elements, rows, slices
+    ts_capture_object about;     // for images, also those in a buffer
 } ts__cl_object;
 
-typedef struct ts__cl_mapped { // by the host
+typedef struct ts__cl_mapped { // memory mapped by the host
     ts__cl_handle memory;
     const void *at;
     bool writes;
@@ -42,23 +42,23 @@ typedef struct ts__cl_mapped { // by the host
     uint64_t size;
 } ts__cl_mapped;
 
-// A command while something is kept.
+// A command during a capture.
 typedef struct ts__cl_seen {
     bool exclusive,
-        keeps;           // it has the devices to itself, and is being captured
-    bool noted;          // it will stand in the trace, without contents
-    ts__cl_handle event; // if nothing else has its event
+        keeps;           // keeps: it is being captured
+    bool noted;          // it is recorded without contents
+    ts__cl_handle event; // set if the event has no other owner
     uint8_t *args;
     size_t arg_room;
     ts_capture_op op;
 } ts__cl_seen;
 
-typedef struct ts__cl_code { // that the trace has
+typedef struct ts__cl_code { // code stored in the trace
     uint64_t hash[2];
     uint32_t form, options, image;
 } ts__cl_code;
 
-typedef struct ts__cl_dead { // memory that was freed
+typedef struct ts__cl_dead { // freed memory
     struct ts__cl_dead *next;
     uint64_t address, size;
 } ts__cl_dead;
@@ -66,34 +66,36 @@ typedef struct ts__cl_dead { // memory that was freed
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t idle; // CLOCK_MONOTONIC
-    bool busy;           // a command has the devices to itself
-    uint32_t disturbed;  // somebody did not wait for it
-    uint32_t late;       // waiting was in vain: do not, until it is idle once
+    bool busy;           // a command has exclusive use of the devices
+    uint32_t disturbed;  // another command did not wait for it
+    // A wait timed out: do not wait until the devices were idle once.
+    uint32_t late;
     uint32_t inside; // commands being enqueued while no capture waits for them
-    uint32_t extended; // the program may enqueue what nobody sees
-    uint32_t passed;   // queues that wait for the program are not followed
-    uint32_t opened;   // what one of them waited for was done
+    uint32_t extended; // the program may enqueue commands that are not seen
+    uint32_t passed;   // queues that wait for the program are not waited for
+    uint32_t opened; // the program has done what one of those queues waited for
     ts__cl_mapped *mapped;
     size_t mapped_count, mapped_room;
     ts__cl_handle
-        *events; // of commands that are not followed otherwise, new ones
+        *events; // events of other commands, added by enqueuing threads
     size_t event_count, event_room;
-    ts__cl_dead *dead; // a stack, without the lock
-    // Of the command that has the devices to itself:
-    ts__cl_handle *followed; // `events` that were looked at
+    ts__cl_dead *dead; // a lock-free stack
+    // For the command that has exclusive use:
+    ts__cl_handle *followed; // events taken over from `events`
     size_t followed_count, followed_room;
     ts_capture_memory memory;
     ts__cl_object *objects;
     size_t object_count, object_room;
-    ts__cl_handle app_queue, queue; // the program's; our own, NULL: none yet
-    struct {                        // what was read last
-        const ts__cl_object *of;    // NULL: it may have changed since
+    // The program's queue; TraceSmith's, NULL: none yet.
+    ts__cl_handle app_queue, queue;
+    struct {                     // the last bytes read
+        const ts__cl_object *of; // NULL: they may have changed
         uint64_t first, size, room;
         uint8_t *bytes;
     } shadow;
     ts__cl_code *codes;
     size_t code_count, code_room;
-    uint64_t binaries; // of them, which run on such a device alone
+    uint64_t binaries; // binaries, which run only on such a device
 } ts__cl_cap = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void ts__cl_capture_once(void)
@@ -101,12 +103,12 @@ static void ts__cl_capture_once(void)
     ts__cl_cond_init(&ts__cl_cap.idle);
 }
 
-// Called by the driver, on any thread.
+// Called by the driver on any thread.
 static void ts__cl_capture_freed(uint64_t address, uint64_t size)
 {
     ts__cl_dead *const d =
         ts_capture_on() ? (ts__cl_dead *)malloc(sizeof *d) : NULL;
-    if (!d) return; // addresses are not used again
+    if (!d) return; // addresses are not reused, so nothing is lost
     d->address = address;
     d->size = size;
     d->next = __atomic_load_n(&ts__cl_cap.dead, __ATOMIC_RELAXED);
@@ -114,9 +116,9 @@ static void ts__cl_capture_freed(uint64_t address, uint64_t size)
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
 }
 
-// Forgets what was freed. A part of a buffer is nothing by itself, unless it
-// is all of it: then the buffer's contents are read once more. Of an image the
-// driver may take more than there is to be kept.
+// Forgets freed memory. Freeing a sub-buffer has no effect unless it spans the
+// whole buffer; then the buffer is read once more. A driver may use more memory
+// for an image than is captured.
 static void ts__cl_capture_bury(void)
 {
     ts_capture_memory *const memory = &ts__cl_cap.memory;

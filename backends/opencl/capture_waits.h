@@ -29,14 +29,13 @@ static int32_t ts__cl_status(ts__cl_handle event)
     return result < 0 ? result : status;
 }
 
-/*
-    What waits for a user event does not begin before the program sets it, which
-    it may do behind the very call that is kept: such queues are left out of
-    what is waited for, until it has. Four user events of a queue are known.
-*/
+// A command that waits for a user event begins only after the program sets the
+// event, perhaps after the very call that is being captured. Such queues are
+// not waited for until the event is set. Up to four user events of a queue are
+// tracked.
 
-// Under the queue's lock: whether a gate is closed. A queue that had the handle
-// before waits for nothing any more.
+// Returns whether a gate is closed. The gates of an earlier queue with this
+// handle are open. The caller holds the queue's lock.
 static bool ts__cl_gate_closed(const ts__cl_queue *q, int gate)
 {
     return q->gated == q->number &&
@@ -67,7 +66,7 @@ static bool ts__cl_queue_gated(ts__cl_queue *q)
 static void ts__cl_queue_gate(ts__cl_queue *q, ts__cl_command *user)
 {
     int free = -1;
-    ts__cl_queue_gated(q); // lets go of those that are open
+    ts__cl_queue_gated(q); // drops the gates that are open
     pthread_mutex_lock(&q->lock);
     q->gated = q->number;
     for (int i = 0; i < 4; i++) {
@@ -80,7 +79,7 @@ static void ts__cl_queue_gate(ts__cl_queue *q, ts__cl_command *user)
     pthread_mutex_unlock(&q->lock);
 }
 
-// What one queue waits for another does, too.
+// Adds the gates of another queue whose command this one waits for.
 static void ts__cl_queue_gate_as(ts__cl_queue *q, ts__cl_queue *other)
 {
     ts__cl_command *gates[4];
@@ -96,8 +95,8 @@ static void ts__cl_queue_gate_as(ts__cl_queue *q, ts__cl_queue *other)
     }
 }
 
-// One of a wait list. Events from before the recording are queried from the
-// driver.
+// Adds an event of a wait list as a gate. The driver is queried for events from
+// before the recording.
 static bool ts__cl_gate_one(ts__cl_queue *q, ts__cl_handle event)
 {
     ts__cl_command *const c = ts__cl_command_of(event);
@@ -122,8 +121,9 @@ static bool ts__cl_gate_one(ts__cl_queue *q, ts__cl_handle event)
     return gated;
 }
 
-// Before a command is enqueued: whether its list holds it up until the program
-// does something. Also without a session, if there are user events.
+// Called before a command is enqueued: returns whether its wait list delays it
+// until the program acts. Also called without a session if there are user
+// events.
 static bool ts__cl_gate(ts__cl_handle queue, uint32_t waits,
                         const ts__cl_handle *list)
 {
@@ -142,13 +142,14 @@ static void ts__cl_gate_open(ts__cl_command *user)
 {
     if (user && !__atomic_exchange_n(&user->set, 1, __ATOMIC_SEQ_CST))
         __atomic_sub_fetch(&ts__cl.unset, 1, __ATOMIC_RELAXED);
-    // Either we see that it was passed, or it is seen to be set.
+    // Sequentially consistent: either this thread sees that the queue was
+    // passed over, or the other thread sees that the event is set.
     if (__atomic_load_n(&ts__cl_cap.passed, __ATOMIC_SEQ_CST))
         __atomic_store_n(&ts__cl_cap.opened, 1, __ATOMIC_SEQ_CST);
 }
 
-// An event is about to be released. A user event that goes with that is set by
-// nobody any more.
+// An event is about to be released. A user event that is destroyed by that can
+// no longer be set.
 static void ts__cl_gate_release(ts__cl_handle event)
 {
     uint32_t count = 0;
@@ -163,7 +164,7 @@ static void ts__cl_gate_release(ts__cl_handle event)
     ts__cl_command_free(c);
 }
 
-// Follows a command that is not in the trace.
+// Tracks a command that is not in the trace.
 static void ts__cl_event_add(ts__cl_handle event)
 {
     pthread_mutex_lock(&ts__cl_cap.lock);
@@ -182,19 +183,21 @@ static void ts__cl_event_add(ts__cl_handle event)
     __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
 }
 
-// Whether the program holds a queue; then we do, too.
+// Retains a queue if the program holds it. Returns whether it did.
 static bool ts__cl_queue_hold(ts__cl_queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    // With the lock, so that the program's last reference is there.
+    // With the lock held, so that the program cannot release its last
+    // reference.
     const bool held = q->refs && ts__cl.next.clRetainCommandQueue(q->handle) ==
                                      TS__CL_SUCCESS;
     pthread_mutex_unlock(&q->lock);
     return held;
 }
 
-// What queues have is followed by a marker behind it: nobody took note of what
-// was enqueued before the session, or did not end with an earlier one.
+// Enqueues a marker to wait for the earlier commands of a queue: those from
+// before the session were not noted, and some of earlier sessions may not have
+// ended.
 static void ts__cl_queue_mark(ts__cl_queue *q)
 {
     ts__cl_handle marker = NULL;
@@ -223,7 +226,7 @@ static void ts__cl_mark_all(void)
     if (!passed) __atomic_store_n(&ts__cl_cap.passed, 0, __ATOMIC_SEQ_CST);
 }
 
-// The program did what a queue waited for: that runs now.
+// The program did what queues waited for, so their commands run now.
 static void ts__cl_open_gates(void)
 {
     if (!__atomic_exchange_n(&ts__cl_cap.opened, 0, __ATOMIC_SEQ_CST)) return;
@@ -231,7 +234,8 @@ static void ts__cl_open_gates(void)
     ts__cl_touch_all();
 }
 
-// Takes over new ones. False: no memory, they are taken over later.
+// Takes over new events. Returns false if memory is short; they are taken over
+// later.
 static bool ts__cl_events_take(void)
 {
     const size_t count = ts__cl_cap.followed_count + ts__cl_cap.event_count;
@@ -251,8 +255,8 @@ static bool ts__cl_events_take(void)
     return true;
 }
 
-// Lets go of events of commands that are done: under no lock, as the driver
-// may call the program then. Whether that is all of them.
+// Releases events of complete commands and returns whether all are complete.
+// Holds no lock, because the driver may call the program here.
 static bool ts__cl_events_done(void)
 {
     pthread_mutex_lock(&ts__cl_cap.lock);
@@ -270,16 +274,17 @@ static bool ts__cl_events_done(void)
     return all && !kept;
 }
 
-// Drivers may begin nothing before that. A queue with a command that has not
-// ended is there, even if the program has let go of it; those of commands of
-// which the trace has nothing were flushed at once.
+// Flushes all queues, because drivers may start commands only then. A queue
+// with an unfinished command exists even if the program has released it. Queues
+// of commands that are not in the trace were flushed at once.
 static void ts__cl_flush_all(void)
 {
     pthread_mutex_lock(&ts__cl.define);
     ts__cl_queue *q = ts__cl.queues;
     pthread_mutex_unlock(&ts__cl.define);
     for (; q; q = q->next) {
-        if (!ts__cl_look_at(q, 0)) continue; // or in the next round
+        // Another thread looks at it; retried in the next round.
+        if (!ts__cl_look_at(q, 0)) continue;
         ts__cl_queue_take(q);
         if (q->work && ts__cl_status(q->work->event) > 0)
             ts__cl.next.clFlush(q->handle);
@@ -293,7 +298,7 @@ static void ts__cl_moment(uint32_t exclusive)
     nanosleep(&moment, NULL);
 }
 
-// Waits until nothing runs on any device; false: the time has passed.
+// Waits until no command runs on any device. Returns false on a timeout.
 static bool ts__cl_drain(void)
 {
     const struct timespec until = ts_capture_deadline(
@@ -314,15 +319,15 @@ static bool ts__cl_drain(void)
     return true;
 }
 
-// Whether it waits for something that the program has yet to do, most likely
-// on this thread.
+// Returns whether the call waits for something that the program has yet to do,
+// most likely on this thread.
 static bool ts__cl_gated(const ts__cl_call *call)
 {
     return call->gated ||
            (call->queue->in_order && ts__cl_queue_gated(call->queue));
 }
 
-// Waits for the command itself, for a bounded time.
+// Waits for the command itself, with a timeout.
 static int32_t ts__cl_wait(ts__cl_handle queue, ts__cl_handle event)
 {
     const struct timespec until =

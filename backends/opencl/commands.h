@@ -35,8 +35,8 @@
 
 /* ==== 1. Commands ======================================================== */
 
-// Before the driver is called. Returns where it is to put the event: where
-// the program wants it, else with us.
+// Called before the driver. Returns where the driver stores the event: the
+// program's place, else TraceSmith's.
 static ts__cl_handle *ts__cl_begin(ts__cl_call *call, uint32_t function,
                                    ts__cl_handle queue, ts__cl_handle *event,
                                    ts_event_kind kind)
@@ -82,7 +82,8 @@ static void ts__cl_depend(const ts__cl_command *c, uint64_t after)
     ts__cl_tie(c->op.track, c->op.correlation, after);
 }
 
-// The order that a wait list requires, unless the queue keeps it anyway.
+// Adds the dependencies of a wait list, except those that the order of the
+// queue implies.
 static void ts__cl_depend_list(const ts__cl_command *c, uint32_t waits,
                                const ts__cl_handle *list)
 {
@@ -99,7 +100,7 @@ static void ts__cl_depend_list(const ts__cl_command *c, uint32_t waits,
 #define TS__CL_SINCE_MAX (1u << 16)
 #endif
 
-// Under the lock: the first `count` need not be named any more.
+// Removes the first `count` commands. The caller holds the lock.
 static void ts__cl_since_remove(ts__cl_queue *q, uint32_t count)
 {
     q->since_gone += count;
@@ -108,8 +109,8 @@ static void ts__cl_since_remove(ts__cl_queue *q, uint32_t count)
         memmove(q->since, q->since + count, q->since_count * sizeof *q->since);
 }
 
-// Under the lock: half of them are tied to what will wait for all, which gets
-// the number that it will have now.
+// Makes the next barrier depend on half of the commands, and assigns its
+// correlation now. The caller holds the lock.
 static void ts__cl_since_spill(ts__cl_queue *q)
 {
     if (!q->next_barrier) q->next_barrier = ts__cl_correlation();
@@ -118,14 +119,13 @@ static void ts__cl_since_spill(ts__cl_queue *q)
     ts__cl_since_remove(q, TS__CL_SINCE_MAX / 2);
 }
 
-// In a queue of any order: what a marker or barrier without a list waits for
-// is everything before it, back to the last barrier. It stands for all that,
-// then.
+// For out-of-order queues: a marker or barrier without a wait list waits for
+// every command since the last barrier. A barrier then stands for all of them.
 static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
                          bool waits_for_all, bool barrier)
 {
     pthread_mutex_lock(&q->order_lock);
-    if (q->session != c->session) { // nothing there knows of what was before
+    if (q->session != c->session) { // forgets the commands of another session
         q->session = c->session;
         q->barrier = q->next_barrier = 0;
         ts__cl_since_remove(q, q->since_count);
@@ -133,7 +133,7 @@ static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
     if (q->barrier) ts__cl_depend(c, q->barrier);
     for (uint32_t i = 0; waits_for_all && i < q->since_count; i++)
         ts__cl_depend(c, q->since[i]);
-    // Commands of other threads between the call and here: a lower bound.
+    // Other threads may have enqueued commands meanwhile: a lower bound.
     if (waits_for_all && q->next_barrier)
         ts_loss_report(q->track, TS_LOSS_BACKEND,
                        "commands before a barrier are not tied to it",
@@ -155,7 +155,7 @@ static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
     pthread_mutex_unlock(&q->order_lock);
 }
 
-// The driver took it.
+// The driver accepted the command.
 static void ts__cl_keep(const ts__cl_call *call, ts__cl_handle *event,
                         uint32_t waits, const ts__cl_handle *list)
 {
@@ -179,14 +179,14 @@ static void ts__cl_keep(const ts__cl_call *call, ts__cl_handle *event,
     ts__cl_queue_push(q, c);
 }
 
-// After the driver was called.
+// Called after the driver.
 static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
                           ts__cl_handle *event, uint32_t waits,
                           const ts__cl_handle *list)
 {
     ts__cl_command *const c = call->command;
     const bool done = result == TS__CL_SUCCESS;
-    // A capture began while the driver had it, and did not wait for it.
+    // A capture that began during the driver's call did not wait for it.
     if (ts_capture_on() && call->moves && !call->seen)
         __atomic_store_n(&ts__cl_cap.disturbed, 1, __ATOMIC_RELEASE);
     if (c) {
@@ -209,11 +209,11 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
                            ? "a queue has no times"
                            : "no memory for a command",
                        1, call->start, ts_tick_now());
-    // A handle that was another command's before.
+    // The handle may have belonged to another command.
     if (!c && done && event && !TS__LOAD(&ts__cl.off))
         ts__cl_command_publish(*event, NULL);
     if (call->seen) ts__cl_exclusive_end(call, result, event);
-    // Before the program can know that it is done, it is reported.
+    // Reported before the program can learn that it is complete.
     if (call->blocking && call->queue && done)
         ts__cl_queue_reap(call->queue, true);
     return result;
@@ -252,7 +252,7 @@ static int32_t ts__cl_clEnqueueNativeKernel(ts__cl_handle queue,
         queue, function, args, size, count, memory, places, waits, list, at));
 }
 
-// A marker or barrier; waits: how many it names, 0: it waits for all.
+// Describes a marker or barrier; waits: number of events in its list, 0: all.
 static void ts__cl_mark(ts__cl_call *call, uint32_t waits)
 {
     ts__cl_command *const c = call->command;
@@ -292,13 +292,15 @@ static int32_t ts__cl_clEnqueueMarker(ts__cl_handle queue, ts__cl_handle *event)
     const uint32_t waits = 0;
     const ts__cl_handle *const list = NULL;
     TS__CL_BEGIN(clEnqueueMarker, TS_EVENT_EVENT_RECORD);
-    // The program must pass a place; its errors are left to the driver.
+    // The program must pass a place for the event; the driver reports its
+    // error.
     ts__cl_mark(&call, waits);
     TS__CL_END(ts__cl.next.clEnqueueMarker(queue, event ? at : NULL));
 }
 
-// It has no event, but a later one that means the same has. Without a list it
-// is wrong, and the other a barrier.
+// This function returns no event, so a barrier with the same meaning is enqueued
+// instead. Not without a list: then the call is an error, but a barrier would
+// wait for all commands.
 static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
 {
     ts__cl_handle *const event = NULL;
@@ -316,7 +318,7 @@ static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
                       NULL, waits, list);
 }
 
-// This one has no event either.
+// This function returns no event either.
 static int32_t ts__cl_clEnqueueBarrier(ts__cl_handle queue)
 {
     ts__cl_handle *const event = NULL;
@@ -352,8 +354,8 @@ static void ts__cl_sync(const ts__cl_call *call, ts_event_kind kind,
     ts_gpu_op_record(&op);
 }
 
-// Of a queue of any order, up to where later barriers need not name commands
-// once the host has waited for all that is there now.
+// For out-of-order queues: returns the number of commands so far. Later
+// barriers need not name these once the host has waited for them.
 static uint64_t ts__cl_since(ts__cl_queue *q)
 {
     pthread_mutex_lock(&q->order_lock);
@@ -362,7 +364,7 @@ static uint64_t ts__cl_since(ts__cl_queue *q)
     return end;
 }
 
-// Other threads may have enqueued barriers and more meanwhile.
+// Other threads may have enqueued more commands meanwhile.
 static void ts__cl_since_drop(ts__cl_queue *q, uint64_t end)
 {
     pthread_mutex_lock(&q->order_lock);
@@ -389,7 +391,7 @@ static int32_t ts__cl_clFinish(ts__cl_handle queue)
     return result;
 }
 
-// A command that the host waited for is an event that was recorded behind it.
+// Waiting for a command is recorded as waiting for an event recorded after it.
 static void ts__cl_waited(const ts__cl_call *call, ts__cl_command *c)
 {
     if (!__atomic_exchange_n(&c->marked, 1, __ATOMIC_RELAXED) &&
@@ -409,7 +411,7 @@ static void ts__cl_waited(const ts__cl_call *call, ts__cl_command *c)
     ts__cl_sync(call, TS_EVENT_EVENT_SYNC, c->op.track, c->op.correlation);
 }
 
-// The last one is what was waited for; the others come before it.
+// Records a wait for the command that ends last; the others end before it.
 static void ts__cl_waited_all(const ts__cl_call *call, uint32_t waits,
                               const ts__cl_handle *list)
 {
@@ -448,10 +450,8 @@ static int32_t ts__cl_clWaitForEvents(TS__CL_EVENTS)
     return result;
 }
 
-/*
-    A user event is reached by a call of clSetUserEventStatus: what waits for
-    it depends on that call, whose number is given now.
-*/
+// A user event is set by a call of clSetUserEventStatus. Commands that wait for
+// the event depend on that call, whose correlation is assigned now.
 static ts__cl_handle ts__cl_clCreateUserEvent(ts__cl_handle context,
                                               int32_t *error)
 {
@@ -474,7 +474,7 @@ static int32_t ts__cl_clSetUserEventStatus(ts__cl_handle event, int32_t status)
     if (user) call.correlation = c->op.correlation;
     ts__cl_gate_open(user ? c : NULL);
     const int32_t result = ts__cl.next.clSetUserEventStatus(event, status);
-    TS__STORE(&ts__cl_cap.late, 0); // there may be something to wait for
+    TS__STORE(&ts__cl_cap.late, 0); // there may be work to wait for again
     ts__cl_leave(&call, result);
     ts__cl_command_free(c);
     return result;
@@ -486,7 +486,7 @@ static int32_t ts__cl_clReleaseEvent(ts__cl_handle event)
     return ts__cl.next.clReleaseEvent(event);
 }
 
-// The program does not see the reference that we hold.
+// Hides TraceSmith's reference from the program.
 static int32_t ts__cl_clGetEventInfo(ts__cl_handle event, uint32_t what,
                                      size_t room, void *value, size_t *size)
 {
@@ -511,7 +511,7 @@ static int32_t ts__cl_clGetEventInfo(ts__cl_handle event, uint32_t what,
     return result;
 }
 
-// A program that did not enable profiling has none.
+// Returns an error if the program did not enable profiling itself.
 static int32_t ts__cl_clGetEventProfilingInfo(ts__cl_handle event,
                                               uint32_t what, size_t room,
                                               void *value, size_t *size)

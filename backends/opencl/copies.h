@@ -43,7 +43,8 @@ static ts__cl_end_of ts__cl_in_host(const void *memory)
     return end;
 }
 
-// SVM by its first address only; what lies inside is taken for the host's.
+// SVM is recognized only by its first address; an address inside counts as host
+// memory.
 static ts__cl_end_of ts__cl_in_svm(const void *memory)
 {
     ts__cl_memory m;
@@ -53,8 +54,8 @@ static ts__cl_end_of ts__cl_in_svm(const void *memory)
     return end;
 }
 
-// Where a region of a rectangle begins. Pitches of 0 say that nothing lies
-// between its rows, or its planes.
+// Returns the offset of a region of a rectangle. A pitch of 0 means contiguous
+// rows or planes.
 static uint64_t ts__cl_rect_offset(const size_t *origin, const size_t *region,
                                    size_t row, size_t plane)
 {
@@ -64,7 +65,7 @@ static uint64_t ts__cl_rect_offset(const size_t *origin, const size_t *region,
     return origin[0] + origin[1] * row + origin[2] * plane;
 }
 
-// An end that is a rectangle of what begins there.
+// Turns an end into a rectangle that begins there.
 static ts__cl_end_of ts__cl_in_rect(ts__cl_end_of end, const size_t *origin,
                                     const size_t *region, size_t row,
                                     size_t plane)
@@ -102,7 +103,7 @@ static ts__cl_end_of ts__cl_in_image(ts__cl_handle image, const size_t *origin,
     return end;
 }
 
-// What the trace says of a copy.
+// Fills the fields of a copy.
 static void ts__cl_copied(const ts__cl_call *call, ts__cl_end_of from,
                           ts__cl_end_of to, uint64_t size)
 {
@@ -132,13 +133,13 @@ static void ts__cl_fill(ts__cl_call *call, ts__cl_end_of to, uint64_t size,
     if (!c) return;
     c->op.u.memset.destination = to.address;
     c->op.u.memset.size = size;
-    if (pattern && !to.region[0]) // a color is none of bytes
+    if (pattern && !to.region[0]) // the color of an image is not a byte pattern
         memcpy(&c->op.u.memset.value, pattern,
                pattern_size < 8 ? pattern_size : 8);
 }
 
-// A map or unmap moves what the host will read or has written; where memory
-// is shared it takes no time.
+// A map transfers what the host will read, an unmap what it has written. With
+// shared memory this takes no time.
 static void ts__cl_map(const ts__cl_call *call, ts__cl_end_of memory,
                        const void *mapped, uint64_t flags, uint64_t size)
 {
@@ -390,7 +391,7 @@ static void *ts__cl_clEnqueueMapImage(ts__cl_handle queue, ts__cl_handle image,
     return mapped;
 }
 
-// How much is written back the driver knows; the trace says 0 bytes.
+// Only the driver knows how much is written back; the trace has 0 bytes.
 static int32_t ts__cl_clEnqueueUnmapMemObject(ts__cl_handle queue,
                                               ts__cl_handle memory,
                                               void *mapped, TS__CL_QUEUED)
@@ -486,10 +487,8 @@ static int32_t ts__cl_clEnqueueSVMMigrateMem(ts__cl_handle queue,
                                                   flags, waits, list, at));
 }
 
-/*
-    Memory is freed when the queue gets there, but its address may be used
-    again at that moment: so it is taken out of the table now.
-*/
+// Memory is freed when the queue reaches the command, and its address may be
+// reused at that moment. So it is removed from the table now.
 static int32_t ts__cl_clEnqueueSVMFree(ts__cl_handle queue, uint32_t count,
                                        void **memory,
                                        void (*function)(ts__cl_handle, uint32_t,
@@ -504,7 +503,7 @@ static int32_t ts__cl_clEnqueueSVMFree(ts__cl_handle queue, uint32_t count,
         for (uint32_t i = 1; c->frees && i < count; i++)
             c->frees[c->free_count++] = (uint64_t)(uintptr_t)memory[i];
     }
-    // Also if it is not recorded: what is in the table is taken for SVM.
+    // Also without recording, because addresses in the table count as SVM.
     const bool known = memory && count && !TS__LOAD(&ts__cl.off);
     ts__cl_memory **const taken =
         known ? (ts__cl_memory **)calloc(count, sizeof *taken) : NULL;

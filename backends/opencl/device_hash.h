@@ -29,29 +29,30 @@
 
 enum {
     TS__CL_HASHES = TS__CAP_HASHES_MAX * 16,
-    TS__CL_PAYS = 4 * TS_CAPTURE_CHUNK // a copy of less is faster
+    TS__CL_PAYS = 4 * TS_CAPTURE_CHUNK // copying less to the host is faster
 };
 
-typedef struct ts__cl_hasher { // of a device in a context
+typedef struct ts__cl_hasher { // the hash kernel of a device in a context
     ts__cl_handle device, kernel, hashes;
-    size_t items; // of a group
-    bool pays;    // copies from there take longer
-    bool known;   // what the device is
-    bool lent;    // to the capturing thread, with all that it holds
+    size_t items; // work-items per group
+    bool pays;    // copies from the device take longer
+    bool known;   // the device was queried
+    // In use by the capturing thread, which owns its objects meanwhile.
+    bool lent;
     const char *wrong;
 } ts__cl_hasher;
 
 typedef struct ts__cl_held { // a context that the program holds
     ts__cl_handle context;
     uint64_t refs;
-    ts__cl_hasher hashers[4]; // device NULL: free
+    ts__cl_hasher hashers[4]; // device NULL: the entry is free
 } ts__cl_held;
 
 static struct {
     pthread_mutex_t lock;
     ts__cl_held *held;
     size_t count, room;
-    uint32_t said; // the capture in whose metadata it stands
+    uint32_t said; // the last capture whose metadata reports the hashing
 } ts__cl_hashing = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void ts__cl_hasher_free(const ts__cl_hasher *h)
@@ -68,7 +69,8 @@ static ts__cl_held *ts__cl_held_of(ts__cl_handle context)
     return NULL;
 }
 
-// The program made a context. One that does not fit is hashed on the host.
+// The program created a context. If the table is full, its memory is hashed on
+// the host.
 static void ts__cl_held_new(ts__cl_handle context)
 {
     pthread_mutex_lock(&ts__cl_hashing.lock);
@@ -99,7 +101,8 @@ static int32_t ts__cl_clRetainContext(ts__cl_handle context)
     return result;
 }
 
-// The driver may call the program when something goes: under no lock.
+// No lock is held, because the driver may call the program when it destroys an
+// object.
 static int32_t ts__cl_clReleaseContext(ts__cl_handle context)
 {
     ts__cl_held goes;
@@ -117,7 +120,7 @@ static int32_t ts__cl_clReleaseContext(ts__cl_handle context)
     return ts__cl.next.clReleaseContext(context);
 }
 
-// The driver is gone, and what it made with it.
+// The driver was unloaded with its objects.
 static void ts__cl_hash_end(void)
 {
     pthread_mutex_lock(&ts__cl_hashing.lock);
@@ -137,11 +140,11 @@ static bool ts__cl_hash_build(ts__cl_hasher *h, ts__cl_handle context)
         TS__CL_SUCCESS)
         h->kernel =
             ts__cl.next.clCreateKernel(program, "ts_hash_chunks", &error);
-    ts__cl.next.clReleaseProgram(program); // the kernel holds it
+    ts__cl.next.clReleaseProgram(program); // the kernel retains it
     return h->kernel != NULL;
 }
 
-// A group for each chunk. False: it did not run, or failed.
+// Runs one group per chunk. Returns false if the kernel did not run or failed.
 static bool ts__cl_hash_run(const ts__cl_hasher *h, ts__cl_handle queue,
                             ts__cl_handle memory, uint64_t offset,
                             uint64_t size, uint64_t *hashes)
@@ -164,7 +167,7 @@ static bool ts__cl_hash_run(const ts__cl_hasher *h, ts__cl_handle queue,
                                            &h->items, 0, NULL,
                                            &ran) != TS__CL_SUCCESS)
         return false;
-    // The queue is in order. Of one that failed the hashes are older ones.
+    // The queue is in order. After a failed kernel the buffer has old hashes.
     const bool read = ts__cl.next.clEnqueueReadBuffer(
                           queue, h->hashes, 1, 0, chunks * 16, hashes, 0, NULL,
                           NULL) == TS__CL_SUCCESS;
@@ -175,8 +178,8 @@ static bool ts__cl_hash_run(const ts__cl_hasher *h, ts__cl_handle queue,
 
 enum { TS__CL_TRIED = TS_CAPTURE_CHUNK + 777 };
 
-// Whether it hashes as the host does: a whole chunk, and one whose last bytes
-// lie at an odd address.
+// Returns whether the device's hashes equal the host's, for a whole chunk and
+// for one whose last bytes are at an odd address.
 static bool ts__cl_hash_tried(const ts__cl_hasher *h, ts__cl_handle context,
                               ts__cl_handle queue)
 {
@@ -205,7 +208,7 @@ static bool ts__cl_hash_tried(const ts__cl_hasher *h, ts__cl_handle context,
     return ran && !memcmp(reported, right, sizeof reported);
 }
 
-// What there is to know of a device, once. Source: CL/cl.h of OpenCL 3.0.
+// Queries a device once. Source: CL/cl.h of OpenCL 3.0.
 static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
                               ts__cl_handle device, ts__cl_handle queue)
 {
@@ -237,8 +240,8 @@ static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
         h->wrong = "on the host: the device hashes wrongly";
 }
 
-// Takes out what a context has for a device: of a new one the device alone.
-// False: it has none, and no room for one.
+// Takes the hash kernel for a device out of the list; a new entry has only the
+// device. Returns false if there is no entry and no room.
 static bool ts__cl_hasher_take(ts__cl_handle context, ts__cl_handle device,
                                ts__cl_hasher *h)
 {
@@ -255,8 +258,8 @@ static bool ts__cl_hasher_take(ts__cl_handle context, ts__cl_handle device,
     return at != NULL;
 }
 
-// Puts it back, unless the program has let go of the context meanwhile. A new
-// one of that handle has lent none.
+// Puts it back, unless the program has released the context meanwhile. A new
+// context with the same handle has no entry that is lent.
 static void ts__cl_hasher_put(ts__cl_handle context, const ts__cl_hasher *h)
 {
     bool kept = false;
@@ -264,19 +267,19 @@ static void ts__cl_hasher_put(ts__cl_handle context, const ts__cl_hasher *h)
     ts__cl_held *const held = ts__cl_held_of(context);
     for (int i = 0; held && i < 4; i++) {
         if (!held->hashers[i].lent) continue;
-        held->hashers[i] = *h; // which is not lent
+        held->hashers[i] = *h; // *h is not marked as lent
         kept = true;
     }
     pthread_mutex_unlock(&ts__cl_hashing.lock);
     if (!kept && !TS__LOAD(&ts__cl.off)) ts__cl_hasher_free(h);
 }
 
-// Whether it is to hash, and can.
+// Returns whether the device is to hash and can.
 static bool ts__cl_hasher_ready(ts__cl_hasher *h, ts__cl_handle context,
                                 ts__cl_handle queue)
 {
     const bool all = ts__cap_now.desc.hash == TS_CAPTURE_HASH_DEVICE;
-    // One that did not pay was not built.
+    // If it did not pay, it was not built before.
     if (!h->known || (all && !h->kernel && !h->wrong))
         ts__cl_hasher_new(h, context, h->device, queue);
     if (!h->pays && !all) return false;
@@ -305,7 +308,7 @@ static bool ts__cl_object_hash(const ts__cl_object *o, uint64_t offset,
     return reported;
 }
 
-// See ts_capture_vendor.
+// Implements `hash` of ts_capture_vendor.
 static bool ts__cl_hash(void *user, uint64_t address, uint64_t size,
                         uint64_t *hashes)
 {

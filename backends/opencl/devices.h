@@ -16,13 +16,13 @@
 #include <time.h>
 
 /*
-    Times of commands are nanoseconds of a clock of the device. What that is
-    nobody says. Where clGetDeviceAndHostTimer works, it is read. Else the
-    first commands tell: the moment at which a command was queued lies within
-    the call that enqueued it, so if it does by one of the host's clocks, time
-    after time, then that is the clock, and the relation is exact. If it is
-    none of them, each call is a pair: the moment in the device's time, the
-    middle of the call in the host's, and half its length the uncertainty.
+    Times of commands are nanoseconds of a clock of the device that OpenCL does
+    not specify. If clGetDeviceAndHostTimer works, the clock is read with it.
+    Otherwise the first commands decide: a command is queued during the call
+    that enqueues it. If the queued times by one of the host's clocks are always
+    within those calls, it is that clock, and the relation is exact. If none
+    fits, each call is a pair of the queued time and the middle of the call,
+    with half its length as the uncertainty.
 */
 enum { TS__CL_PROBES = 16, TS__CL_HOSTS = 3 };
 static const clockid_t ts__cl_hosts[TS__CL_HOSTS] = { CLOCK_MONOTONIC_RAW,
@@ -53,7 +53,7 @@ static int ts__cl_host_of(const ts__cl_device *d)
     return host;
 }
 
-// The device's time now; false if it cannot be read.
+// Reads the device's present time; false if that is not possible.
 static bool ts__cl_device_now(const ts__cl_device *d, uint64_t *tick)
 {
     uint64_t host;
@@ -66,7 +66,7 @@ static bool ts__cl_device_now(const ts__cl_device *d, uint64_t *tick)
     return true;
 }
 
-// Under the device's lock.
+// Samples the clock. The caller holds the device's lock.
 static void ts__cl_device_sample(ts__cl_device *d)
 {
     ts__cl_bracket best = d->bracket;
@@ -87,8 +87,8 @@ static void ts__cl_device_sample(ts__cl_device *d)
     d->sampled = ts__cl_host_now(CLOCK_MONOTONIC);
 }
 
-// A command was queued at `queued`, between two ticks of clock 0; 0: the
-// driver does not say.
+// Learns from a command that was queued at `queued` between two ticks of clock
+// 0. 0: the driver does not report the time.
 static void ts__cl_device_learn(ts__cl_device *d, const ts__cl_command *c,
                                 uint64_t queued)
 {
@@ -97,7 +97,8 @@ static void ts__cl_device_learn(ts__cl_device *d, const ts__cl_command *c,
         for (int i = 0; i < TS__CL_HOSTS; i++)
             if (queued < c->probe->before[i] || queued > c->probe->after[i])
                 d->hosts &= ~(1u << i);
-        TS__STORE(&d->probes, d->probes + 1); // read without the lock
+        // Atomic, because it is read without the lock.
+        TS__STORE(&d->probes, d->probes + 1);
     }
     const uint64_t half = (c->called[1] - c->called[0]) / 2;
     if (queued && (!d->bracket.tick || half < d->bracket.half)) {
@@ -168,7 +169,7 @@ static ts__cl_device *ts__cl_device_get(ts__cl_handle handle)
     return d;
 }
 
-// What the clock of each device turned out to be.
+// Reports which clock each device uses.
 static void ts__cl_devices_report(void)
 {
     pthread_mutex_lock(&ts__cl.define);
@@ -186,7 +187,7 @@ static void ts__cl_devices_report(void)
     pthread_mutex_unlock(&ts__cl.define);
 }
 
-// The track of a device in a context.
+// Returns the track of a device in a context.
 static uint32_t ts__cl_context_track(ts__cl_handle handle,
                                      const ts__cl_device *d)
 {
@@ -213,7 +214,7 @@ static uint32_t ts__cl_context_track(ts__cl_handle handle,
     return track;
 }
 
-// The track on which memory of a context is reported: its first device's.
+// Returns the track for memory of a context: that of its first device.
 static uint32_t ts__cl_context_memory(ts__cl_handle context)
 {
     const ts__cl_context *const c =

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef void *ts__ox_handle; // of whatever the driver makes
+typedef void *ts__ox_handle; // any object of the driver
 
 enum {
     TS__OX_SUCCESS = 0,
@@ -74,7 +74,7 @@ typedef struct ts__ox_part { // cl_buffer_region
 #define TS__OX_QUEUED \
     uint32_t waits, const ts__ox_handle *list, ts__ox_handle *event
 
-// What it returns, name, parameters.
+// Result type, name, parameters.
 #define TS__OX_CALLS(X) \
     X(int32_t, clGetPlatformIDs, \
       (uint32_t room, ts__ox_handle * platforms, uint32_t * count)) \
@@ -184,14 +184,14 @@ typedef struct ts__ox_part { // cl_buffer_region
        size_t *size)) \
     X(int32_t, clReleaseEvent, (ts__ox_handle event))
 
-// Those that older libraries lack.
+// Functions that older libraries lack.
 #define TS__OX_LATER(X) \
     X(ts__ox_handle, clCreateProgramWithIL, \
       (ts__ox_handle context, const void *bytes, size_t size, int32_t *error)) \
     X(void *, clGetExtensionFunctionAddressForPlatform, \
       (ts__ox_handle platform, const char *name))
 
-// Of cl_khr_command_buffer.
+// Functions of cl_khr_command_buffer.
 #define TS__OX_NOTED \
     uint32_t waits, const uint32_t *list, uint32_t *point, \
         ts__ox_handle *command

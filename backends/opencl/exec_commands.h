@@ -23,22 +23,20 @@
 
 /* ==== 1. Images ========================================================== */
 
-/*
-    An image's contents lie in a buffer, row by row. For a kernel, or a fill,
-    an image is made of them, and put back behind it.
-*/
+// The contents of an image are in a buffer, row by row. For a kernel or a fill
+// an image is created from them, and copied back afterwards.
 typedef struct ts__ox_view {
     uint64_t address;
     ts__ox_handle image, packed; // packed: the contents without gaps
-    size_t offset;               // in `packed`
+    size_t offset;               // offset of the image in `packed`
     size_t region[3];            // in elements, rows, slices
-    bool back;                   // it may have been written
-    // Where the distance of rows is larger than that, they are gathered first.
-    ts__ox_handle standalone; // NULL: they are not
+    bool back; // it may have been written, so it is copied back
+    // Rows whose pitch is too large are gathered here first.
+    ts__ox_handle standalone; // NULL: not gathered
     size_t origin[3], bytes[3], row, slice, packed_row;
 } ts__ox_view;
 
-// The description of an image at an address.
+// Finds the description of an image by its address.
 static bool ts__ox_object(const ts_attributes *all, uint64_t address,
                           ts_capture_object *found)
 {
@@ -51,8 +49,8 @@ static bool ts__ox_object(const ts_attributes *all, uint64_t address,
     return false;
 }
 
-// Rows and slices of all of an image, in elements. False: it has none, or so
-// many that no memory could hold them.
+// Gets the extent of a whole image in elements, rows and slices. Returns false
+// if it is empty or too large for any memory.
 static bool ts__ox_extent(const ts_capture_object *o, size_t region[3])
 {
     const uint64_t most = UINT64_C(1) << 32;
@@ -80,7 +78,7 @@ static bool ts__ox_extent(const ts_capture_object *o, size_t region[3])
            o->width < (UINT64_C(1) << 56) / (rows * slices);
 }
 
-// Bytes from one row, and one slice, to the next in the buffer.
+// Gets the bytes between rows and between slices in the buffer.
 static bool ts__ox_pitches(const ts__ox *x, const ts_capture_object *o,
                            size_t *row, size_t *slice)
 {
@@ -88,7 +86,7 @@ static bool ts__ox_pitches(const ts__ox *x, const ts_capture_object *o,
     const ts__ox_block *const b = ts__ox_find(x, o->address);
     if (!b || !ts__ox_extent(o, region)) return false;
     uint64_t wide = o->row_pitch, high = o->slice_pitch;
-    if (!wide) { // packed, and all of its memory
+    if (!wide) { // packed, and its memory contains nothing else
         wide = b->size / ((uint64_t)region[1] * region[2]);
         if (wide % region[0] || !wide) return false;
     }
@@ -99,7 +97,7 @@ static bool ts__ox_pitches(const ts__ox *x, const ts_capture_object *o,
     return wide <= b->size && high <= INT64_MAX;
 }
 
-// One whose memory is a buffer's, which needs no copies.
+// Creates an image on the memory of a buffer, which needs no copies.
 static ts_result ts__ox_buffer_image(ts__ox *x, const ts_capture_object *o,
                                      ts__ox_view *view)
 {
@@ -137,7 +135,7 @@ static ts_result ts__ox_make_image(ts__ox *x, const ts_capture_object *o,
     return ts__ox_keep(x, view->image, TS__OX_MEMORY) ? TS_OK : TS_ERR_MEMORY;
 }
 
-// Rows with gaps, gathered in memory of their own.
+// Gathers rows with gaps in memory of their own.
 static ts_result ts__ox_gather(ts__ox *x, ts__ox_queue *q, ts__ox_view *view,
                                const ts__ox_block *b)
 {
@@ -156,7 +154,7 @@ static ts_result ts__ox_gather(ts__ox *x, ts__ox_queue *q, ts__ox_view *view,
                       view->bytes[0], view->bytes[0] * view->bytes[1]);
 }
 
-// Makes the image and measures it.
+// Creates the image and queries its size.
 static ts_result ts__ox_view_image(ts__ox *x, const ts_capture_object *o,
                                    ts__ox_view *view)
 {
@@ -242,7 +240,8 @@ static ts_result ts__ox_image(ts__ox *x, ts__ox_queue *q,
                               ts__ox_views *views, ts__ox_handle *image)
 {
     ts_capture_object object;
-    for (uint32_t i = 0; i < views->count; i++) { // the same one again
+    // An image is created once per launch.
+    for (uint32_t i = 0; i < views->count; i++) {
         *image = views->items[i].image;
         if (views->items[i].address == address) return TS_OK;
     }
@@ -299,7 +298,7 @@ static bool ts__ox_three(const ts_attributes *all, uint32_t id,
     return true;
 }
 
-// Threads, and how they are grouped; false: that is nothing.
+// Computes global and local sizes. Returns false if they are invalid.
 static bool ts__ox_range(const ts_executor_launch *l, size_t offset[3],
                          size_t global[3], size_t local[3],
                          uint32_t *dimensions)
@@ -331,12 +330,12 @@ static ts_result ts__ox_enqueue(ts__ox *x, ts__ox_queue *q,
     uint32_t dimensions;
     if (!ts__ox_range(l, offset, global, local, &dimensions))
         return TS_ERR_CORRUPT;
-    // Without threads it does nothing; older drivers refuse it.
+    // A launch without work-items does nothing; older drivers refuse it.
     for (uint32_t i = 0; i < dimensions; i++)
         if (!global[i]) return TS_OK;
     const bool grouped = l->block[0] || l->block[1] || l->block[2];
     const size_t *const groups = grouped ? local : NULL;
-    if (x->graph) // whose function has one argument more
+    if (x->graph) // this function has one more argument
         return ts__ox_noted(x, q,
                             x->graphs.clCommandNDRangeKernelKHR(
                                 x->graph, NULL, NULL, kernel, dimensions,
@@ -359,7 +358,9 @@ static ts_result ts__ox_launch(void *state, uint64_t stream,
     ts_result result = ts__ox_kernel_find(x, l, &kernel);
     if (result != TS_OK) return result;
     ts__ox_handle own = kernel->kernel;
-    if (x->graph) { // where drivers keep arguments with the kernel
+    // Drivers may keep arguments with the kernel, so each launch of a graph has
+    // its own.
+    if (x->graph) {
         int32_t error = 0;
         own = x->cl.clCreateKernel(
             ((ts__ox_handle *)x->modules.items)[l->module - 1], kernel->name,
@@ -367,7 +368,7 @@ static ts_result ts__ox_launch(void *state, uint64_t stream,
         if (!own) return ts__ox_result(error);
         if (!ts__ox_keep(x, own, TS__OX_KERNEL)) return TS_ERR_MEMORY;
     }
-    // Otherwise arguments of another launch would be used.
+    // Otherwise arguments of an earlier launch would be used.
     if (kernel->arg_count != l->param_count) return TS_ERR_CORRUPT;
     for (uint32_t i = 0; result == TS_OK && i < l->param_count; i++)
         result = ts__ox_argument(x, q, l, i, own, &views);
@@ -393,7 +394,7 @@ static ts_result ts__ox_end_at(const ts__ox *x, uint64_t address, bool host,
     return TS_OK;
 }
 
-// The image that an end of a copy is, if it is one.
+// Returns whether an end of a copy is an image, and its description.
 static bool ts__ox_copy_image(const ts_attributes *all, uint32_t which,
                               ts_capture_object *object)
 {
@@ -409,7 +410,7 @@ static bool ts__ox_copy_image(const ts_attributes *all, uint32_t which,
     return false;
 }
 
-// Where a box begins in an end, and the distance of its rows.
+// Computes where a box begins in an end and its pitches.
 static ts_result ts__ox_box(const ts__ox *x, const ts_attributes *all,
                             uint32_t which, const ts_capture_geometry *g,
                             ts__ox_end *end)
@@ -426,7 +427,7 @@ static ts_result ts__ox_box(const ts__ox *x, const ts_attributes *all,
         if (!end->buffer || !ts__ox_pitches(x, &object, &end->row, &end->slice))
             return TS_ERR_CORRUPT;
     }
-    // OpenCL would take 0 for what fits; what was checked is 0.
+    // OpenCL replaces a pitch of 0, but the check below would use 0.
     if ((!end->row && (g->region[1] > 1 || origin[1])) ||
         (!end->slice && (g->region[2] > 1 || origin[2])))
         return TS_ERR_CORRUPT;
@@ -434,7 +435,8 @@ static ts_result ts__ox_box(const ts__ox *x, const ts_attributes *all,
                                          end->slice, &first, &size) ||
                         first > end->left || size > end->left - first))
         return TS_ERR_CORRUPT;
-    // Slices of an array of lines are its rows, which OpenCL would refuse.
+    // The slice pitch of an array of 1D images is its row pitch, which OpenCL
+    // would refuse here; one slice needs none.
     if (g->region[2] == 1 && !origin[2]) end->slice = 0;
     end->origin[0] += end->offset;
     return TS_OK;
@@ -480,7 +482,7 @@ static ts_result ts__ox_copy_line(ts__ox *x, ts__ox_queue *q,
                       to->offset, size);
 }
 
-// In a graph an end in the host's memory is a buffer.
+// In a graph host memory is replaced by a buffer.
 static ts_result ts__ox_stage_end(ts__ox *x, ts__ox_end *end,
                                   const size_t region[3], bool box, bool reads)
 {
@@ -507,7 +509,7 @@ static ts_result ts__ox_copy(void *state, uint64_t stream,
     ts_capture_geometry g;
     size_t region[3] = { (size_t)copy->size, 1, 1 };
     if (!q) return TS_ERR_USAGE;
-    // Between two places of the host OpenCL copies nothing.
+    // OpenCL has no copy between two places in host memory.
     if (copy->to_host && copy->from_host) return TS_ERR_CORRUPT;
     ts_result result = ts__ox_end_at(x, copy->destination, copy->to_host, &to);
     if (result == TS_OK)
@@ -530,7 +532,7 @@ static ts_result ts__ox_copy(void *state, uint64_t stream,
                : ts__ox_copy_line(x, q, &to, &from, region[0]);
 }
 
-// Fills a box of an image with a colour: a vector of four numbers.
+// Fills a box of an image with a color of four components.
 static ts_result ts__ox_fill_image(ts__ox *x, ts__ox_queue *q,
                                    const ts_executor_set *set,
                                    const ts_capture_object *object)

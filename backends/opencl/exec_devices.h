@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef TS__OX_FIND // tests bring functions of their own
+#ifndef TS__OX_FIND // tests replace it
 #define TS__OX_OPEN() dlopen("libOpenCL.so.1", RTLD_NOW)
 
 #define TS__OX_FIND(library, name) dlsym(library, name)
@@ -32,7 +32,7 @@ static bool ts__ox_load_library(ts__ox *x, char *why, size_t room)
                  "pocl-opencl-icd)");
         return false;
     }
-    // Through a copy of the bytes: ISO C has no such cast.
+    // Copied as bytes, because ISO C does not allow the cast.
 #define TS__X(type, name, params) \
     void *const found_##name = TS__OX_FIND(x->library, #name); \
     memcpy(&x->cl.name, &found_##name, sizeof x->cl.name);
@@ -56,7 +56,7 @@ typedef struct ts__ox_device {
     char name[128];
 } ts__ox_device;
 
-// All devices of all platforms, up to TS__OX_DEVICES.
+// Lists the devices of all platforms, up to TS__OX_DEVICES.
 static uint32_t ts__ox_all_devices(const ts__ox *x, ts__ox_device *all)
 {
     ts__ox_handle platforms[16], devices[TS__OX_DEVICES];
@@ -80,11 +80,9 @@ static uint32_t ts__ox_all_devices(const ts__ox *x, ts__ox_device *all)
     return count;
 }
 
-/*
-    Which device stands for a recorded one: what the user says, else the one of
-    the same name that is not taken yet, else one of that name, else the only
-    one that there is. The count of all: none of them.
-*/
+// Chooses a device for a recorded one: the one the user requests, else an
+// unused one with the same name, else any with that name, else the only device.
+// Returns `count` if none fits.
 static uint32_t ts__ox_choose(const ts__ox *x, const ts__ox_device *all,
                               uint32_t count, const char *recorded)
 {
@@ -129,7 +127,7 @@ static void ts__ox_bound(ts__ox *x, ts__ox_handle device)
         x->most = size;
 }
 
-// The devices of a replay, in the order in which the trace has them.
+// Opens the devices of a replay, in the order of the trace.
 static bool ts__ox_devices(ts__ox *x, uint32_t device_count,
                            const ts_executor_range *ranges, size_t count,
                            char *why, size_t room)
@@ -246,7 +244,9 @@ static void ts__ox_close(void *state)
     free(x->graph_list.items);
     free(x->points.items);
     free(x->fetches.items);
-    free(x); // the library is not unloaded: drivers have threads and handlers
+    // The library is not unloaded, because drivers have threads and exit
+    // handlers.
+    free(x);
 }
 
 static ts_result ts__ox_open(void **state, uint32_t device_count,

@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Behind every command of a graph: the next one of its stream waits for it.
+// Called after each command of a graph: the next one of its stream waits for
+// it.
 static ts_result ts__ox_noted(ts__ox *x, ts__ox_queue *q, int32_t error)
 {
     if (error) return ts__ox_result(error);
@@ -31,11 +32,12 @@ static ts_result ts__ox_noted(ts__ox *x, ts__ox_queue *q, int32_t error)
     return TS_OK;
 }
 
-// What a command of a graph waits for, and where its own point goes.
+// Arguments for the sync points that a command waits for and signals.
 #define TS__OX_POINTS \
     q->point_count, q->point_count ? q->points : NULL, &x->point, NULL
 
-// A command of a stream, with all its arguments but those that order it.
+// Enqueues a command, or adds it to the graph. The arguments exclude those for
+// the order.
 #define TS__OX_PUT(name, ...) \
     (x->graph ? ts__ox_noted(x, q, \
                              x->graphs.clCommand##name##KHR( \
@@ -44,10 +46,8 @@ static ts_result ts__ox_noted(ts__ox *x, ts__ox_queue *q, int32_t error)
                            x->cl.clEnqueue##name(q->queue, __VA_ARGS__, 0, \
                                                  NULL, &x->event)))
 
-/*
-    The functions of 0.9.5 take one argument more.
-    Source: revision history of cl_khr_command_buffer; CL_MAKE_VERSION.
-*/
+// Functions since 0.9.5 have one more parameter and are not used. Source:
+// revision history of cl_khr_command_buffer; CL_MAKE_VERSION.
 static bool ts__ox_graph_version(const ts__ox *x)
 {
     const uint32_t least = 9 << 12, beyond = least + 5; // 0.9.0, 0.9.5
@@ -72,7 +72,7 @@ static bool ts__ox_graph_version(const ts__ox *x)
 
 static bool ts__ox_has_graphs(ts__ox *x)
 {
-    // A command buffer is one device's.
+    // A command buffer is used with one device only.
     bool all = x->device_count == 1 &&
                x->cl.clGetExtensionFunctionAddressForPlatform &&
                ts__ox_graph_version(x);
@@ -123,7 +123,7 @@ static ts_result ts__ox_graph_end(void *state, uint64_t stream, uint64_t *graph)
         error ? NULL : ts__ox_add(&x->graph_list, sizeof *kept);
     if (kept) kept->graph = made;
     if (!kept) x->graphs.clReleaseCommandBufferKHR(made);
-    // What such a one was to fetch is not another's.
+    // Drops the fetches of a graph that was not completed.
     const ts__ox_fetch *const fetches = x->fetches.items;
     while (!kept && x->fetches.count &&
            fetches[x->fetches.count - 1].graph == x->graph_list.count)
@@ -158,7 +158,7 @@ static ts_result ts__ox_graph_event(ts__ox *x, const ts__ox_queue *q,
     return TS_OK;
 }
 
-// The next command of the stream waits for one point more.
+// Makes the next command of the stream wait for another point.
 static ts_result ts__ox_graph_join(ts__ox *x, ts__ox_queue *q, uint32_t point)
 {
     for (uint32_t i = 0; i < q->point_count; i++)
@@ -185,13 +185,13 @@ static ts_result ts__ox_graph_wait(ts__ox *x, ts__ox_queue *q, uint64_t event)
     return result;
 }
 
-// Lends an end of a copy a buffer for the host's bytes from `first` on.
+// Gives an end of a copy a buffer in place of host memory from `first` on.
 static ts_result ts__ox_stage(ts__ox *x, ts__ox_end *end, uint64_t first,
                               uint64_t size, bool reads)
 {
     uint64_t all = 0;
     int32_t error = 0;
-    // Drivers on the host's memory give what is not there.
+    // CPU drivers allocate more memory than exists.
     if (__builtin_add_overflow(first, size, &all) || all > x->most ||
         x->bytes > x->most - all)
         return TS_ERR_MEMORY;
@@ -209,20 +209,21 @@ static ts_result ts__ox_stage(ts__ox *x, ts__ox_end *end, uint64_t first,
                  : TS_OK;
 }
 
-// Bytes for the host that a graph left in a buffer.
+// Notes bytes that a graph leaves in a buffer for the host.
 static ts_result ts__ox_fetch_later(ts__ox *x, const ts__ox_end *end,
                                     const size_t region[3], bool box)
 {
     ts__ox_fetch *const made = ts__ox_add(&x->fetches, sizeof *made);
     if (!made) return TS_ERR_MEMORY;
-    made->graph = x->graph_list.count; // the one that is made
+    made->graph = x->graph_list.count; // the graph that is being built
     made->end = *end;
     made->box = box;
     memcpy(made->region, region, sizeof made->region);
     return TS_OK;
 }
 
-// Unless something failed: then none of it is fetched later, either.
+// Fetches the bytes, unless a command failed; then none is fetched later
+// either.
 static ts_result ts__ox_fetch_all(ts__ox *x, bool failed)
 {
     const ts__ox_fetch *const all = x->fetches.items;

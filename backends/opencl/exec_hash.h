@@ -23,8 +23,8 @@
 
 enum {
     TS__OX_HASH_CHUNKS = 1024,          // at once
-    TS__OX_PAYS = 4 * TS_CAPTURE_CHUNK, // a copy of less is faster
-    TS__OX_HASH_ITEMS = 128, // of a group, of which each chunk has one
+    TS__OX_PAYS = 4 * TS_CAPTURE_CHUNK, // copying less to the host is faster
+    TS__OX_HASH_ITEMS = 128, // work-items of a group; one group per chunk
     TS__OX_TRIED = TS_CAPTURE_CHUNK + 777
 };
 
@@ -54,7 +54,7 @@ static bool ts__ox_hash_build(ts__ox *x)
     if (!program) return false;
     if (!x->cl.clBuildProgram(program, 1, x->devices, "", NULL, NULL))
         h->kernel = x->cl.clCreateKernel(program, "ts_hash_chunks", &error);
-    x->cl.clReleaseProgram(program); // the kernel holds it
+    x->cl.clReleaseProgram(program); // the kernel retains it
     if (!h->kernel) return false;
     h->hashes = x->cl.clCreateBuffer(x->context, TS__OX_MEM_READ_WRITE,
                                      TS__OX_HASH_CHUNKS * 16, NULL, &error);
@@ -77,7 +77,7 @@ static bool ts__ox_hash_run(const ts__ox *x, ts__ox_handle memory,
         x->cl.clEnqueueNDRangeKernel(h->queue, h->kernel, 1, NULL, &global,
                                      &items, 0, NULL, &ran))
         return false;
-    // The queue is in order. Of one that failed the hashes are older ones.
+    // The queue is in order. After a failed kernel the buffer has old hashes.
     const bool read = !x->cl.clEnqueueReadBuffer(
         h->queue, h->hashes, 1, 0, chunks * 16, hashes, 0, NULL, NULL);
     const bool done = ts__ox_status(x, ran) == 0;
@@ -85,8 +85,8 @@ static bool ts__ox_hash_run(const ts__ox *x, ts__ox_handle memory,
     return read && done;
 }
 
-// Whether it computes the XXH3-128 of these bytes: of a whole chunk, and of
-// one whose last bytes lie at an odd address.
+// Returns whether it computes the known XXH3-128 hashes of a whole chunk and of
+// one whose last bytes are at an odd address.
 static bool ts__ox_hash_tried(const ts__ox *x)
 {
     static const uint64_t right[4] = { UINT64_C(0x32152AA15C5FF65A),

@@ -25,9 +25,9 @@ static ts_result ts__ox_allocate(void *state, uint32_t device,
 {
     ts__ox *const x = state;
     int32_t error = 0;
-    (void)device; // memory is the context's
+    (void)device; // memory belongs to the context
     x->reason = TS_REASON_NONE;
-    // Drivers on the host's memory give what is not there.
+    // CPU drivers allocate more memory than exists.
     if (size > x->most || x->bytes > x->most - size) return TS_ERR_MEMORY;
     const ts__ox_handle buffer = x->cl.clCreateBuffer(
         x->context, TS__OX_MEM_READ_WRITE, (size_t)size, NULL, &error);
@@ -57,7 +57,7 @@ static ts_result ts__ox_release(void *state, uint64_t address)
     return TS_OK;
 }
 
-// Another queue, the last one of the list.
+// Appends a queue to the list.
 static ts_result ts__ox_queue_make(ts__ox *x, uint32_t device)
 {
     int32_t error = 0;
@@ -72,7 +72,7 @@ static ts_result ts__ox_queue_make(ts__ox *x, uint32_t device)
     return made ? TS_OK : TS_ERR_MEMORY;
 }
 
-// Any queue will do: nothing runs meanwhile.
+// Returns any queue, because nothing else runs.
 static ts__ox_queue *ts__ox_any_queue(ts__ox *x)
 {
     return x->queues.count || ts__ox_queue_make(x, 0) == TS_OK ? x->queues.items
@@ -105,7 +105,7 @@ static ts_result ts__ox_read(void *state, void *bytes, uint64_t address,
         bytes, 0, NULL, NULL));
 }
 
-// Takes care of an object until nothing runs any more. False: no memory.
+// Keeps an object until nothing runs any more. Returns false if out of memory.
 static bool ts__ox_keep(ts__ox *x, ts__ox_handle handle, ts__ox_kind kind)
 {
     const ts__ox_thing thing = { handle, kind };
@@ -117,8 +117,8 @@ static bool ts__ox_keep(ts__ox *x, ts__ox_handle handle, ts__ox_kind kind)
     return made != NULL;
 }
 
-// The memory from an address on, as an object: the whole, or a part that
-// reaches to its end.
+// Returns the memory from an address on as an object: the whole buffer, or a
+// sub-buffer to its end.
 static ts_result ts__ox_memory_at(ts__ox *x, uint64_t address,
                                   ts__ox_handle *memory)
 {

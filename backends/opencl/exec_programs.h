@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the compiler says first: three lines at most.
+// Copies the beginning of the build log, at most three lines.
 static void ts__ox_log(const ts__ox *x, ts__ox_handle program, char *why,
                        size_t room)
 {
@@ -37,7 +37,7 @@ static void ts__ox_log(const ts__ox *x, ts__ox_handle program, char *why,
     free(log);
 }
 
-// A binary is one device's: the first that takes it.
+// A binary is for one device; tries the devices in order.
 static ts__ox_handle ts__ox_from_binary(const ts__ox *x,
                                         const ts_executor_code *code,
                                         int32_t *error)
@@ -99,7 +99,8 @@ static ts_result ts__ox_load(void *state, const ts_executor_code *code,
     return error ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-// OpenCL has no addresses of variables; captures have none.
+// OpenCL variables have no addresses that a host can get, and captures contain
+// none.
 static ts_result ts__ox_global(void *state, uint64_t module, uint32_t device,
                                uint64_t offset, uint64_t size,
                                uint64_t *address)

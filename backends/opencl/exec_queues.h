@@ -30,7 +30,7 @@ static ts__ox_queue *ts__ox_queue_of(ts__ox *x, uint64_t stream)
     return stream && stream <= x->queues.count ? &queues[stream - 1] : NULL;
 }
 
-// Behind every command: its event is what is waited for.
+// Called after each command: its event is waited for later.
 static ts_result ts__ox_queued(ts__ox *x, ts__ox_queue *q, int32_t error,
                                ts__ox_handle event)
 {
@@ -40,7 +40,7 @@ static ts_result ts__ox_queued(ts__ox *x, ts__ox_queue *q, int32_t error,
     return ts__ox_result(x->cl.clFlush(q->queue));
 }
 
-// 1: it runs, 0: it is done, below: it failed.
+// Returns 1: it runs, 0: complete, negative: failed.
 static int32_t ts__ox_status(const ts__ox *x, ts__ox_handle event)
 {
     int32_t status = 0;
@@ -49,7 +49,7 @@ static int32_t ts__ox_status(const ts__ox *x, ts__ox_handle event)
     return error < 0 ? error : status > TS__OX_COMPLETE ? 1 : status;
 }
 
-// The same of a command whose event is x->event.
+// The same for a command whose event is x->event.
 static ts_result ts__ox_ran(ts__ox *x, ts__ox_queue *q, int32_t error)
 {
     return ts__ox_queued(x, q, error, x->event);

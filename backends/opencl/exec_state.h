@@ -14,7 +14,7 @@
 
 enum { TS__OX_DEVICES = 64 };
 
-typedef struct ts__ox_block { // memory, under its number
+typedef struct ts__ox_block { // memory at a recorded address
     uint64_t address, size;
     ts__ox_handle buffer;
 } ts__ox_block;
@@ -28,7 +28,8 @@ typedef struct ts__ox_kernel {
 
 typedef struct ts__ox_queue {
     ts__ox_handle queue, last; // last: event of the last command
-    uint32_t points[8];        // what the next one of a graph waits for
+    // Sync points that the next command of a graph waits for.
+    uint32_t points[8];
     uint32_t point_count;
 } ts__ox_queue;
 
@@ -37,7 +38,7 @@ typedef struct ts__ox_point { // an event in a graph
 } ts__ox_point;
 
 typedef struct ts__ox_end {
-    ts__ox_handle buffer; // NULL: the host's
+    ts__ox_handle buffer; // NULL: host memory
     char *host;
     size_t offset;
     uint64_t left; // bytes of the buffer from there on
@@ -46,17 +47,17 @@ typedef struct ts__ox_end {
 
 typedef struct ts__ox_graph {
     ts__ox_handle graph;
-    bool ran; // since bytes for the host were fetched
+    bool ran; // it ran since its bytes for the host were fetched
 } ts__ox_graph;
 
 typedef struct ts__ox_fetch { // bytes of a graph for the host
-    size_t graph;             // in the list
+    size_t graph;             // index in the list
     ts__ox_end end;
     size_t region[3];
     bool box;
 } ts__ox_fetch;
 
-// Something that is wanted as long as commands run.
+// Objects that must exist as long as commands run.
 typedef enum ts__ox_kind {
     TS__OX_MEMORY,
     TS__OX_SAMPLER,
@@ -68,13 +69,13 @@ typedef struct ts__ox_thing {
     ts__ox_kind kind;
 } ts__ox_thing;
 
-// The kernel that hashes; see opencl/exec_hash.h.
+// The kernel that hashes memory; see opencl/exec_hash.h.
 typedef struct ts__ox_hasher {
     ts__ox_handle queue, kernel, hashes;
-    bool known, tells; // tells: the kernel was built, and is right
+    bool known, tells; // tells: the kernel was built and is correct
 } ts__ox_hasher;
 
-// Arrays that grow.
+// A growing array.
 typedef struct ts__ox_list {
     void *items;
     size_t count, capacity;
@@ -85,24 +86,24 @@ typedef struct ts__ox {
     void *library;
     ts__ox_handle context, devices[TS__OX_DEVICES];
     uint32_t device_count;
-    uint64_t bytes, most; // of memory: in use, and of the smallest device
+    uint64_t bytes, most; // bytes in use, and memory of the smallest device
     ts__ox_handle platform;
     ts__ox_list blocks, kernels, queues, things;
     ts__ox_list modules, events; // ts__ox_handle
-    ts_reason reason;            // why the last call failed, where it is known
+    ts_reason reason;            // why the last call failed, if known
     ts__ox_hasher hasher;
     // Graphs; see opencl/exec_graph.h.
     ts__ox_graph_calls graphs;
     ts__ox_list graph_list, points, fetches;
-    ts__ox_handle graph; // that is made, else NULL
-    uint64_t staged;     // bytes of x->bytes that are in things
-    bool failed;         // a command, since the last wait
-    bool overlaps;       // it may run more than once at a time
-    uint32_t point;      // of the last command ...
-    ts__ox_handle event; // ... and its event, in a queue
+    ts__ox_handle graph; // the graph being built, else NULL
+    uint64_t staged;     // bytes of x->bytes that are in `things`
+    bool failed;         // a command failed since the last wait
+    bool overlaps;       // a graph may run several times concurrently
+    uint32_t point;      // sync point of the last command ...
+    ts__ox_handle event; // ... or its event, in a queue
 } ts__ox;
 
-// Room for one more at the end, zeroed; NULL: no memory.
+// Appends a zeroed element. Returns NULL if out of memory.
 static void *ts__ox_add(ts__ox_list *list, size_t size)
 {
     if (list->count == list->capacity) {

@@ -13,7 +13,7 @@
 #include "exec_queues.h"
 #include "exec_state.h"
 
-// Drops the events of queues that are done; one that failed is done as well.
+// Drops the events of queues that are complete, which includes failed ones.
 static ts_result ts__ox_poll(void *state)
 {
     ts__ox *const x = state;
@@ -29,7 +29,7 @@ static ts_result ts__ox_poll(void *state)
     return TS_OK;
 }
 
-// Never clFinish, which has no end if a kernel has none.
+// Polls, because clFinish has no timeout.
 static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
 {
     ts__ox *const x = state;
@@ -38,7 +38,8 @@ static ts_result ts__ox_wait(void *state, uint32_t timeout_ms)
         return TS_ERR_BUSY;
     const bool failed = x->failed;
     x->failed = false;
-    if (!x->graph_list.count) ts__ox_release_things(x); // graphs run again
+    // Graphs may run again and need them.
+    if (!x->graph_list.count) ts__ox_release_things(x);
     return ts__ox_fetch_all(x, failed);
 }
 
@@ -68,7 +69,8 @@ static ts_result ts__ox_event_wait(void *state, uint64_t stream, uint64_t event)
     ts__ox_handle made = NULL;
     if (q && x->graph) return ts__ox_graph_wait(x, q, event);
     if (!q || !event || event > x->events.count) return TS_ERR_USAGE;
-    if (!events[event - 1]) return TS_OK; // never recorded: nothing to wait for
+    // Not recorded yet, so there is nothing to wait for.
+    if (!events[event - 1]) return TS_OK;
     const int32_t error = x->cl.clEnqueueBarrierWithWaitList(
         q->queue, 1, &events[event - 1], &made);
     return ts__ox_queued(x, q, error, made);

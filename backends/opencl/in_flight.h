@@ -39,7 +39,8 @@ static void ts__cl_command_free(ts__cl_command *c)
     free(c);
 }
 
-// The command of an event of the program; free it. NULL: not known.
+// Returns the command of an event of the program; the caller releases it with
+// ts__cl_command_free. NULL: unknown.
 static ts__cl_command *ts__cl_command_of(ts__cl_handle event)
 {
     const ts__cl_entry *const e = ts__cl_entry_find(TS__CL_EVENT, event);
@@ -52,7 +53,7 @@ static ts__cl_command *ts__cl_command_of(ts__cl_handle event)
     return c;
 }
 
-// From now on an event belongs to this command; NULL: to none.
+// Assigns an event to this command; NULL: to none.
 static void ts__cl_command_publish(ts__cl_handle event, ts__cl_command *c)
 {
     ts__cl_entry *const e = c ? ts__cl_entry_make(TS__CL_EVENT, event)
@@ -73,8 +74,8 @@ static void ts__cl_lost(const ts__cl_command *c, const char *why)
     ts_loss_report(c->op.track, TS_LOSS_BACKEND, why, 1, c->called[0], now);
 }
 
-// Times of a command that has ended. Of those before its start what makes no
-// sense is left out.
+// Reads the times of a complete command. Queued and submit times that are
+// inconsistent are dropped.
 static bool ts__cl_command_times(ts__cl_command *c, int32_t status)
 {
     uint64_t t[4] = { 0, 0, 0, 0 };
@@ -105,7 +106,7 @@ static bool ts__cl_command_times(ts__cl_command *c, int32_t status)
     return true;
 }
 
-// Lets go of our reference; see ts__cl_clGetEventInfo.
+// Releases TraceSmith's reference; see ts__cl_clGetEventInfo.
 static void ts__cl_command_release(ts__cl_command *c)
 {
     __atomic_store_n(&c->held, 2, __ATOMIC_SEQ_CST);
@@ -115,7 +116,7 @@ static void ts__cl_command_release(ts__cl_command *c)
 
 static void ts__cl_command_report(ts__cl_command *c, int32_t status)
 {
-    // One that was noted too late for its session is no part of the next.
+    // A command noted after the end of its session does not belong to the next.
     const bool requested = !c->lost && c->session == TS__LOAD(&ts__here.gate);
     if (requested && ts__cl_command_times(c, status)) {
         ts__cl_device_learn(c->queue->device, c, c->op.queued);
@@ -129,7 +130,7 @@ static void ts__cl_command_report(ts__cl_command *c, int32_t status)
     }
 }
 
-// Lets go of commands that are not on a queue's list any more.
+// Frees commands that were removed from a queue's list.
 static void ts__cl_commands_drop(ts__cl_command *first)
 {
     while (first) {
@@ -142,7 +143,7 @@ static void ts__cl_commands_drop(ts__cl_command *first)
     }
 }
 
-// A wait with a bound needs a clock that goes on steadily.
+// Timed waits use CLOCK_MONOTONIC, which is never set.
 static void ts__cl_cond_init(pthread_cond_t *cond)
 {
     pthread_condattr_t steady;
@@ -152,12 +153,10 @@ static void ts__cl_cond_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&steady);
 }
 
-/*
-    Whether this thread may look at a queue, and until ts__cl_looked nobody
-    else. Not within the driver's call of one who looks: it reports all that is
-    done. Nor if another takes longer than that, as when it waits in the driver
-    for what this thread does.
-*/
+// Reserves a queue for this thread until ts__cl_looked. Returns false within a
+// driver call of the thread that looks, which reports everything complete. Also
+// returns false if another thread takes longer than the timeout, as when it
+// waits in the driver for something that this thread does.
 static bool ts__cl_look_at(ts__cl_queue *q, uint32_t patience_ms)
 {
     const struct timespec until = ts_capture_deadline(patience_ms);
@@ -180,7 +179,7 @@ static void ts__cl_looked(ts__cl_queue *q)
     pthread_mutex_unlock(&q->lock);
 }
 
-// Takes over what was enqueued since, the oldest first.
+// Takes over commands enqueued since, oldest first.
 static void ts__cl_queue_take(ts__cl_queue *q)
 {
     // acquire: pairs with the release in ts__cl_queue_push
@@ -197,7 +196,7 @@ static void ts__cl_queue_take(ts__cl_queue *q)
     q->work_end = &last->next;
 }
 
-// Reports what is done; all: also what is behind something that is not.
+// Reports complete commands; all: also those after an incomplete one.
 static void ts__cl_queue_reap_in(ts__cl_queue *q, bool all, uint32_t patience)
 {
     ts__cl_command *gone = NULL;
@@ -226,7 +225,7 @@ static void ts__cl_queue_reap_in(ts__cl_queue *q, bool all, uint32_t patience)
 
 enum { TS__CL_PATIENCE_MS = 2000 };
 
-// What is done now has been reported when this returns.
+// Reports all commands that are complete now before it returns.
 static void ts__cl_queue_reap(ts__cl_queue *q, bool all)
 {
     ts__cl_queue_reap_in(q, all, TS__CL_PATIENCE_MS);
@@ -250,14 +249,14 @@ static void ts__cl_memory_report(void)
     }
 }
 
-// patience: how long to wait for other threads that look, in ms; 0: their
-// queues are left to them.
+// patience: ms to wait for other threads that look; 0: their queues are
+// skipped.
 static void ts__cl_reap(bool all, uint32_t patience)
 {
     pthread_mutex_lock(&ts__cl.define);
     ts__cl_queue *q = ts__cl.queues;
     pthread_mutex_unlock(&ts__cl.define);
-    for (; q; q = q->next) // none is ever removed
+    for (; q; q = q->next) // queues are never removed
         if (TS__LOAD(&q->in_flight)) ts__cl_queue_reap_in(q, all, patience);
     ts__cl_memory_report();
 }
@@ -272,7 +271,7 @@ static bool ts__cl_busy(void)
            __atomic_load_n(&ts__cl.gone, __ATOMIC_SEQ_CST);
 }
 
-// Waits for a while, or, after some time without work, for work.
+// Sleeps for a while or, after some time without work, until there is work.
 static void ts__cl_rest(uint32_t idle, uint32_t exclusive)
 {
     struct timespec until;
@@ -287,7 +286,7 @@ static void ts__cl_rest(uint32_t idle, uint32_t exclusive)
     __atomic_store_n(&ts__cl.asleep, 1, __ATOMIC_SEQ_CST);
     while (ts__cl.exclusive == exclusive && !ts__cl_busy())
         pthread_cond_wait(&ts__cl.wake, &ts__cl.lock);
-    // Else it is another thread's.
+    // Otherwise the flag belongs to another thread.
     if (ts__cl.exclusive == exclusive)
         __atomic_store_n(&ts__cl.asleep, 0, __ATOMIC_SEQ_CST);
 }
@@ -310,8 +309,8 @@ static void *ts__cl_thread(void *arg)
     return NULL;
 }
 
-// It takes no signals of the program. One that was requested to end, and has
-// not yet, does so whether or not this one runs.
+// Starts the thread, with all signals blocked. A thread that was requested to
+// end, but has not yet, does so in any case.
 static void ts__cl_thread_start(void)
 {
     sigset_t all, old;
@@ -325,10 +324,11 @@ static void ts__cl_thread_start(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-// There is work for the thread.
+// Wakes the thread for new work.
 static void ts__cl_call_thread(void)
 {
-    // Either it sees the work, or we see that it sleeps: both are seq_cst.
+    // Both accesses are seq_cst: either the thread sees the work or this thread
+    // sees that it sleeps.
     if (TS__LIKELY(TS__LOAD(&ts__cl.runs) &&
                    !__atomic_load_n(&ts__cl.asleep, __ATOMIC_SEQ_CST)))
         return;
@@ -347,7 +347,7 @@ static void ts__cl_thread_stop(void)
     TS__STORE(&ts__cl.runs, 0);
     pthread_cond_broadcast(&ts__cl.wake);
     pthread_mutex_unlock(&ts__cl.lock);
-    // A thread that hangs in the driver must not delay the end.
+    // Bounded, because a thread may hang in the driver.
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 2;
@@ -364,8 +364,8 @@ static void ts__cl_queue_push(ts__cl_queue *q, ts__cl_command *c)
     ts__cl_call_thread();
 }
 
-// What is in flight is waited for, 2 s at most; then it is lost, whether or
-// not it ends in a later session.
+// Waits for commands in flight, at most 2 s. Those left are counted as lost,
+// even if they end in a later session.
 static void ts__cl_collect(void)
 {
     for (uint32_t waited = 0; waited < 2000; waited++) {
@@ -379,7 +379,7 @@ static void ts__cl_collect(void)
         ts__cl_queue_take(q);
         for (ts__cl_command *c = q->work; c; c = c->next) {
             if (c->lost) continue;
-            c->lost = true; // no later stop waits for it
+            c->lost = true; // later stops do not wait for it
             ts__cl_lost(c, "a command had not ended");
             __atomic_sub_fetch(&ts__cl.pending, 1, __ATOMIC_RELAXED);
         }

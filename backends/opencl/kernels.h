@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// To be freed. Names that compilers make of templates have no bounds.
+// Returns the kernel's name; the caller frees it. Names made of templates have
+// no maximum length.
 static char *ts__cl_kernel_name(ts__cl_handle handle)
 {
     size_t size = 0;
@@ -31,7 +32,7 @@ static char *ts__cl_kernel_name(ts__cl_handle handle)
     return strdup("kernel");
 }
 
-// Reads what there is to know of a kernel, new or with a handle of before.
+// Queries a kernel that is new or has a reused handle.
 static ts__cl_kernel *ts__cl_kernel_define(ts__cl_handle handle)
 {
     uint32_t count = 0;
@@ -117,11 +118,10 @@ static ts__cl_handle ts__cl_clCloneKernel(ts__cl_handle kernel, int32_t *error)
     return made;
 }
 
-/*
-    Arguments are kept as they are given, and looked at when the kernel is
-    enqueued. A program sets those of one kernel on one thread at a time. The
-    calls are not recorded: there are many, and they do nothing.
-*/
+// Argument values are stored when they are set and examined when the kernel is
+// enqueued. OpenCL requires that a program sets those of one kernel on one
+// thread at a time. The calls are not recorded, because there are many and they
+// do nothing on a device.
 static ts__cl_argument *ts__cl_argument_of(ts__cl_handle kernel, uint32_t index)
 {
     if (TS__LOAD(&ts__cl.off)) return NULL;
@@ -169,7 +169,7 @@ static int32_t ts__cl_clSetKernelArgSVMPointer(ts__cl_handle kernel,
     return result;
 }
 
-// What a kernel reaches without its arguments.
+// Memory that a kernel reaches without arguments.
 static int32_t ts__cl_clSetKernelExecInfo(ts__cl_handle kernel, uint32_t what,
                                           size_t size, const void *value)
 {
@@ -182,8 +182,8 @@ static int32_t ts__cl_clSetKernelExecInfo(ts__cl_handle kernel, uint32_t what,
     return result;
 }
 
-// What a kernel may do with its arguments, where the program was built with
-// -cl-kernel-arg-info; else what its buffers allow.
+// Determines how a kernel accesses its arguments: as declared, if the program
+// was built with -cl-kernel-arg-info, else as its buffers allow.
 static void ts__cl_kernel_modes(ts__cl_kernel *k)
 {
     k->modes = true;
@@ -202,7 +202,7 @@ static void ts__cl_kernel_modes(ts__cl_kernel *k)
                                            TS__CL_KERNEL_ARG_TYPE_QUALIFIER,
                                            sizeof type, &type, NULL))
             return;
-        // A pipe is memory too, and none that anybody knows.
+        // A pipe is memory of unknown layout.
         k->arguments[i].where = type & TS__CL_KERNEL_ARG_TYPE_PIPE
                                     ? TS__CL_KERNEL_ARG_ADDRESS_GLOBAL
                                     : where;
@@ -215,7 +215,7 @@ static void ts__cl_kernel_modes(ts__cl_kernel *k)
     }
 }
 
-// Figures of a kernel on a device: asked for at its first launch there.
+// Queries a kernel's resources on a device, at its first launch there.
 static void ts__cl_kernel_measure(ts__cl_kernel *k, const ts__cl_device *d)
 {
     uint64_t shared = 0, local = 0;
@@ -233,7 +233,7 @@ static void ts__cl_kernel_measure(ts__cl_kernel *k, const ts__cl_device *d)
     ts__cl.next.clGetKernelWorkGroupInfo(k->handle, d->handle,
                                          TS__CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
                                          sizeof required, required, NULL);
-    // With the arguments that are set now, which are local memory too.
+    // The driver includes the local memory of the present arguments.
     for (uint32_t i = 0; i < k->argument_count; i++)
         if (shared >= k->arguments[i].local) shared -= k->arguments[i].local;
     k->shape.static_shared = (uint32_t)shared;
@@ -243,11 +243,9 @@ static void ts__cl_kernel_measure(ts__cl_kernel *k, const ts__cl_device *d)
     if (!k->modes) ts__cl_kernel_modes(k);
 }
 
-/*
-    The number of a launch. OpenCL counts work-items: groups are as many as
-    cover them. If the driver is to choose the size of a group, it is not
-    known: then the block is 0 and the grid is the work-items.
-*/
+// Returns the dictionary number of a launch. OpenCL counts work-items; the
+// groups are as many as cover them. If the driver chooses the size of a group,
+// it is unknown: then the block is 0 and the grid is in work-items.
 static uint32_t ts__cl_launch(ts__cl_kernel *k, const ts__cl_device *d,
                               uint32_t dimensions, const size_t *global,
                               const size_t *local)

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-// What is not wanted is enqueued as the program said.
+// A kernel that the filter excludes is enqueued unchanged.
 static ts__cl_handle *ts__cl_begin_kernel(ts__cl_call *call, uint32_t function,
                                           ts__cl_handle queue,
                                           ts__cl_handle kernel,

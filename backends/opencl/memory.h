@@ -37,8 +37,8 @@ static void ts__cl_memory_event(const ts__cl_call *call, const ts__cl_memory *m,
     ts_gpu_op_record(&op);
 }
 
-// Called by the driver when it frees memory, on any thread: the program has
-// let go of it, and so have the commands that used it.
+// Called by the driver on any thread when it frees memory: the program and the
+// commands that used it have released it.
 static void ts__cl_memory_freed(ts__cl_handle handle, void *user)
 {
     ts__cl_memory *const m = (ts__cl_memory *)user;
@@ -62,7 +62,8 @@ static void ts__cl_memory_freed(ts__cl_handle handle, void *user)
     ts__cl_call_thread();
 }
 
-// By value, as another thread may free it. False: not known.
+// Copies the entry, because another thread may free it. Returns false if it is
+// unknown.
 static bool ts__cl_memory_get(uint32_t kind, const void *handle,
                               ts__cl_memory *copy)
 {
@@ -77,10 +78,9 @@ static bool ts__cl_memory_get(uint32_t kind, const void *handle,
     return m != NULL;
 }
 
-/*
-    Addresses, which OpenCL does not have: a range for each buffer, never used
-    twice, with a gap behind it. Sub-buffers lie where they do in theirs.
-*/
+// Returns an address for a buffer, because OpenCL has none: a range that is
+// never reused, with a gap after it. Sub-buffers are at their offset in the
+// buffer.
 static uint64_t ts__cl_address_new(uint64_t size)
 {
     const uint64_t room = (size + 8191) & ~UINT64_C(4095);
@@ -122,12 +122,12 @@ static void ts__cl_memory_set(uint32_t kind, ts__cl_memory *m)
     ts__cl_entry *const e = ts__cl_entry_find(kind, m->handle);
     pthread_mutex_t *const lock = ts__cl_lock_of(e);
     pthread_mutex_lock(lock);
-    // One that is there still belongs to its callback, or was never freed.
+    // An existing entry still belongs to its callback, or was never freed.
     ts__cl_set(e, m);
     pthread_mutex_unlock(lock);
 }
 
-// Whether it lies in memory of another object, where then its address is.
+// Returns whether the object lies in another object, and then sets its address.
 static bool ts__cl_memory_within(ts__cl_memory *m)
 {
     ts__cl_handle whole = NULL;
@@ -143,7 +143,7 @@ static bool ts__cl_memory_within(ts__cl_memory *m)
     return true;
 }
 
-// A buffer, a part of one, or an image was made.
+// A buffer, sub-buffer or image was created.
 static void ts__cl_memory_new(const ts__cl_call *call, ts__cl_handle handle,
                               ts__cl_handle context, bool image)
 {
@@ -160,7 +160,8 @@ static void ts__cl_memory_new(const ts__cl_call *call, ts__cl_handle handle,
     const bool within = ts__cl_memory_within(m);
     if (!m->address) m->address = ts__cl_address_new(m->size);
     if (image) ts__cl_image_measure(m);
-    // No allocation of its own: the whole's is there, or was not recorded.
+    // A part has no allocation of its own: that of the whole is recorded or
+    // not.
     if (!within && call->on) m->track = ts__cl_context_memory(context);
     ts__cl_memory_set(TS__CL_MEMORY, m);
     const uint32_t host = TS__CL_MEM_USE_HOST_PTR | TS__CL_MEM_ALLOC_HOST_PTR;
@@ -235,7 +236,7 @@ static void *ts__cl_clSVMAlloc(ts__cl_handle context, uint64_t flags,
     return made;
 }
 
-// Takes it out of the table: its address may be used again.
+// Removes the entry, because its address may be reused.
 static ts__cl_memory *ts__cl_svm_take(const void *memory)
 {
     const ts__cl_entry *const e = ts__cl_entry_find(TS__CL_SVM, memory);
@@ -254,7 +255,8 @@ static void ts__cl_clSVMFree(ts__cl_handle context, void *memory)
     ts__cl_call call;
     ts__cl_enter(&call, TS__CL_clSVMFree);
     ts__cl_memory *const m = memory ? ts__cl_svm_take(memory) : NULL;
-    // Once the driver has it, another thread may be given the address.
+    // Recorded before the driver frees it, because another thread may get the
+    // address at once.
     if (m) ts__cl_memory_event(&call, m, TS_EVENT_GPU_FREE, 4);
     ts__cl.next.clSVMFree(context, memory);
     free(m);

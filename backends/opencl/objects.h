@@ -20,12 +20,12 @@ typedef enum ts__cl_kind {
     TS__CL_CONTEXT,
     TS__CL_QUEUE,
     TS__CL_MEMORY,
-    TS__CL_SVM, // by its address
+    TS__CL_SVM, // by address
     TS__CL_KERNEL,
     TS__CL_EVENT,
-    TS__CL_SAMPLER, // that there is one
-    TS__CL_PROGRAM, // that was specialised
-    TS__CL_BINARY,  // a program made of one whose source is known
+    TS__CL_SAMPLER, // its existence
+    TS__CL_PROGRAM, // specialised programs
+    TS__CL_BINARY,  // programs created from a binary with known source
     TS__CL_KINDS
 } ts__cl_kind;
 
@@ -33,10 +33,10 @@ typedef struct ts__cl_entry {
     struct ts__cl_entry *next;
     ts__cl_handle handle;
     uint32_t kind;
-    void *data; // of memory and events: under the lock of the bucket
+    void *data; // for memory and events: protected by the bucket's lock
 } ts__cl_entry;
 
-typedef struct ts__cl_bracket { // a device's tick between two of clock 0
+typedef struct ts__cl_bracket { // a device's time between two ticks of clock 0
     uint64_t tick, host, half;
 } ts__cl_bracket;
 
@@ -45,11 +45,11 @@ typedef struct ts__cl_device {
     ts__cl_handle handle;
     uint32_t track, clock;
     bool timer;             // clGetDeviceAndHostTimer works
-    uint32_t hosts;         // bits: host clocks that its clock may be
-    uint32_t probes;        // how often that was looked at
-    pthread_mutex_t lock;   // of what follows
-    uint32_t session;       // that has a sample
-    uint64_t sampled;       // when, by clock 0
+    uint32_t hosts;         // bits: host clocks that the device's clock may be
+    uint32_t probes;        // number of tests of that
+    pthread_mutex_t lock;   // protects the fields below
+    uint32_t session;       // the session that has a sample
+    uint64_t sampled;       // time of the last sample, clock 0
     ts__cl_bracket bracket; // the closest since then
 } ts__cl_device;
 
@@ -62,52 +62,54 @@ typedef struct ts__cl_context {
 } ts__cl_context;
 
 typedef struct ts__cl_queue {
-    struct ts__cl_queue *next; // of all
+    struct ts__cl_queue *next; // list of all queues
     ts__cl_handle handle;
     ts__cl_device *device;
     uint32_t track, number;
     bool in_order;
-    bool timed;           // commands have times
-    bool forced;          // because we asked for them
-    uint64_t array[32];   // properties as the program gave them
+    bool timed;           // its commands have times
+    bool forced;          // because TraceSmith enabled profiling
+    uint64_t array[32];   // properties given by the program
     uint32_t array_count; // 0: none
-    pthread_mutex_t lock; // of what the program holds:
-    uint32_t refs;        // 0: it released it, or unknown
-    // User events that what it has waits for; see ts__cl_gate.
+    pthread_mutex_t lock; // protects the program's references:
+    uint32_t refs;        // 0: released, or unknown
+    // User events that its commands wait for; see ts__cl_gate.
     struct ts__cl_command *gates[4];
-    uint32_t gated; // the number of the queue that they are of
-    // of the thread that looks for complete commands:
+    uint32_t gated; // number of the queue that the gates belong to
+    // For the thread that looks for complete commands:
     pthread_cond_t looked;
     bool looking;
-    pthread_t looker; // of which thread, then:
+    pthread_t looker; // the thread that looks, which owns:
     struct ts__cl_command *work, **work_end;
     struct ts__cl_command *fresh; // pushed by enqueuing threads
-    uint32_t in_flight;           // commands of both lists
-    pthread_mutex_t order_lock;   // if it is out of order:
-    uint32_t session;             // of which what follows is
-    uint64_t barrier;             // the last one's correlation, 0 none
-    uint64_t *since;              // commands after it
+    uint32_t in_flight;           // commands in both lists
+    pthread_mutex_t order_lock;   // for out-of-order queues, protects:
+    uint32_t session;             // the session of the fields below
+    uint64_t barrier;             // correlation of the last barrier, 0: none
+    uint64_t *since;              // commands after that barrier
     uint32_t since_count, since_room;
-    uint64_t since_gone;   // how many have left the list
-    uint64_t next_barrier; // its correlation, given out already; 0: not yet
+    uint64_t since_gone; // number of commands removed from the list
+    // Correlation reserved for the next barrier; 0: none yet.
+    uint64_t next_barrier;
 } ts__cl_queue;
 
 typedef struct ts__cl_memory { // a buffer, sub-buffer, image or SVM
     struct ts__cl_memory *next;
     ts__cl_handle handle;
-    uint32_t track; // of its context; 0: its allocation was not recorded
-    uint32_t mode;  // TS_ACCESS_... that kernels may have
-    uint64_t address, size, element, row, plane; // of an image, in bytes
-    uint64_t gone;                               // when
+    uint32_t track; // track of its context; 0: its allocation was not recorded
+    uint32_t mode;  // TS_ACCESS_... allowed to kernels
+    // Element, row, plane: for images, in bytes.
+    uint64_t address, size, element, row, plane;
+    uint64_t gone; // time of the free
 } ts__cl_memory;
 
 typedef struct ts__cl_argument {
-    uint64_t value; // of one of up to eight bytes
-    uint8_t *bytes; // of a larger one
+    uint64_t value; // a value of up to eight bytes
+    uint8_t *bytes; // a larger value
     uint32_t size, local;
-    uint32_t where; // its address space, 0 not known
-    uint8_t mode;   // TS_ACCESS_..., 0 not known
-    bool pointer;   // SVM
+    uint32_t where; // address space, 0: unknown
+    uint8_t mode;   // TS_ACCESS_..., 0: unknown
+    bool pointer;   // SVM pointer
 } ts__cl_argument;
 
 typedef struct ts__cl_kernel {
@@ -116,14 +118,14 @@ typedef struct ts__cl_kernel {
     char *name;
     uint32_t argument_count;
     ts__cl_argument *arguments;
-    bool modes;                  // of arguments have been asked for
-    bool svm;                    // it reaches more than its arguments
+    bool modes;                  // access modes of arguments were queried
+    bool svm;                    // it reaches memory without arguments
     uint32_t capture, image;     // its code in the latest capture, for ...
     ts__cl_handle image_device;  // ... this device
-    ts_reason image_reason;      // why it is not there
-    const ts__cl_device *device; // of `shape`
+    ts_reason image_reason;      // why the code is missing
+    const ts__cl_device *device; // the device of `shape`
     uint32_t launch, shared, required[3];
-    ts_gpu_launch_desc shape; // of the latest launch, with that number
+    ts_gpu_launch_desc shape; // the latest launch, with its number
 } ts__cl_kernel;
 
 typedef struct ts__cl_probe { // host clocks around a call
@@ -135,14 +137,14 @@ typedef struct ts__cl_command {
     ts__cl_queue *queue; // NULL: a user event
     ts__cl_handle event;
     int32_t refs;
-    uint32_t held;      // our reference: 1 there, 2 being given back
+    uint32_t held;      // TraceSmith's reference: 1 held, 2 being released
     bool own;           // the program did not request the event
-    bool done;          // with times
-    bool lost;          // has been said to be
-    uint32_t set;       // a user event: the program did
-    uint32_t session;   // in which it was enqueued
-    uint32_t marked;    // there is an event_record of it
-    uint64_t called[2]; // around the call, clock 0
+    bool done;          // complete, with times
+    bool lost;          // reported as lost
+    uint32_t set;       // for user events: the program has set it
+    uint32_t session;   // the session in which it was enqueued
+    uint32_t marked;    // an event_record was written for it
+    uint64_t called[2]; // begin and end of the call, clock 0
     ts__cl_probe *probe;
     uint64_t *frees; // further addresses of an SVM free
     uint32_t free_count;
@@ -150,33 +152,33 @@ typedef struct ts__cl_command {
 } ts__cl_command;
 
 enum { TS__CL_BUCKETS = 8192, TS__CL_LOCKS = 64 };
-enum { TS__CL_UNLOADED = 2 }; // the loader is gone: why it is off
+enum { TS__CL_UNLOADED = 2 }; // value of `off`: the loader was unloaded
 
 static struct {
     ts__cl_functions next;
-    uint32_t off; // a child made by fork, or the process ends
+    uint32_t off; // a child process after fork(), or the process ends
     uint64_t correlation, address;
     uint32_t numbers[TS__CL_KINDS], device_count;
     ts__cl_entry *buckets[TS__CL_BUCKETS];
     pthread_mutex_t locks[TS__CL_LOCKS];
-    pthread_mutex_t define; // devices, contexts, the list of queues
+    pthread_mutex_t define; // protects devices, contexts and the list of queues
     ts__cl_device *devices;
     ts__cl_queue *queues;
-    ts__cl_memory *gone;  // freed, not reported yet
+    ts__cl_memory *gone;  // freed but not yet reported
     uint32_t pending;     // commands that are not lost
-    pthread_mutex_t lock; // of the thread that looks
+    pthread_mutex_t lock; // for the thread that looks
     pthread_cond_t wake;
     pthread_t thread;
     uint32_t runs, asleep;
-    uint32_t exclusive; // of the thread that is to run; others end
+    uint32_t exclusive; // number of the thread that is to run; others end
     uint32_t closing;   // the session that is being stopped
-    uint32_t refused;   // queues that could not be timed
-    uint64_t launches;  // of kernels, that were called and did not fail
+    uint32_t refused;   // queues whose profiling could not be enabled
+    uint64_t launches;  // successful launches of kernels
     uint32_t unset;     // user events that the program has yet to set
 } ts__cl = { .define = PTHREAD_MUTEX_INITIALIZER,
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .wake = PTHREAD_COND_INITIALIZER,
-             // Above every address of a program: see ts__cl_memory_new.
+             // Above all addresses of a program: see ts__cl_memory_new.
              .address = UINT64_C(1) << 56 };
 
 static size_t ts__cl_bucket(uint32_t kind, const void *handle)
@@ -211,7 +213,7 @@ static ts__cl_entry *ts__cl_entry_find(uint32_t kind, const void *handle)
     return e;
 }
 
-// NULL: out of memory.
+// Returns NULL if out of memory.
 static ts__cl_entry *ts__cl_entry_make(uint32_t kind, ts__cl_handle handle)
 {
     ts__cl_entry *const known = ts__cl_entry_find(kind, handle);
@@ -252,8 +254,8 @@ static uint64_t ts__cl_correlation(void)
     return __atomic_add_fetch(&ts__cl.correlation, 1, __ATOMIC_RELAXED);
 }
 
-// What is asked for while a session stops is not of it: else programs that
-// go on meanwhile would keep it from ever having all.
+// Calls made while a session stops do not belong to it; otherwise programs that
+// continue meanwhile would keep it from completing.
 static bool ts__cl_on(void)
 {
     const uint32_t session = TS__LOAD(&ts__here.gate);

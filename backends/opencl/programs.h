@@ -15,7 +15,7 @@
 
 #include <pthread.h>
 
-// A context that was made, perhaps with the handle of one that is gone.
+// A context was created, perhaps with a reused handle.
 static void ts__cl_context_new(ts__cl_handle handle)
 {
     ts__cl_held_new(handle);
@@ -28,14 +28,15 @@ static void ts__cl_context_new(ts__cl_handle handle)
     pthread_mutex_unlock(&ts__cl.define);
 }
 
-// A program that has the handle of one that was specialised.
+// A program was created; its handle may have belonged to a specialised one.
 static void ts__cl_program_new(ts__cl_handle made)
 {
     ts__cl_entry *const e = ts__cl_entry_find(TS__CL_PROGRAM, made);
     if (e) ts__cl_set(e, NULL);
 }
 
-// Its constants do not stand in what it was made from.
+// Specialisation constants are not in the code that the program was created
+// from.
 static int32_t ts__cl_clSetProgramSpecializationConstant(ts__cl_handle program,
                                                          uint32_t id,
                                                          size_t size,
@@ -50,8 +51,8 @@ static int32_t ts__cl_clSetProgramSpecializationConstant(ts__cl_handle program,
     return result;
 }
 
-// A sampler, or another object with the handle of one that is gone: then a
-// kernel has an argument of that other kind there.
+// A sampler was created, or another object with a reused handle: then a
+// kernel's argument is of that other kind.
 static void ts__cl_sampler_new(ts__cl_handle made)
 {
     ts__cl_entry *const e = ts__cl_entry_make(TS__CL_SAMPLER, made);
@@ -101,7 +102,7 @@ TS__CL_MAKES(clCreateSamplerWithProperties,
               int32_t *error),
              (context, properties, error), ts__cl_sampler_new(made))
 
-// Functions of which only the call is of interest.
+// Defines functions of which only the call is recorded.
 #define TS__CL_CALLS(name, params, args) \
     static int32_t ts__cl_##name params \
     { \

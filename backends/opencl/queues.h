@@ -49,22 +49,22 @@ static void ts__cl_stop(void)
     if (refused) ts_metadata_int(0, "opencl.queues_without_times", refused);
 }
 
-// Before the driver's own functions for the end of the process, which were
-// there before this one.
+// Runs before the driver's exit handlers, which were registered earlier.
 static void ts__cl_exit(void)
 {
     ts__cl_stop();
     TS__STORE(&ts__cl.off, 1);
 }
 
-// Before what the driver does at the end of the process: its own functions
-// for that are there by now, so that this one comes before them.
+// Registers the exit handler when the driver's handlers exist already, so that
+// it runs before them.
 static void ts__cl_queue_first(void)
 {
     atexit(ts__cl_exit);
 }
 
-// A queue that a program made; forced: with profiling that it did not enable.
+// Adds a queue that the program created; forced: profiling was enabled by
+// TraceSmith.
 static void ts__cl_queue_define(ts__cl_handle handle, ts__cl_handle context,
                                 ts__cl_handle device, uint64_t properties,
                                 bool forced)
@@ -73,7 +73,7 @@ static void ts__cl_queue_define(ts__cl_handle handle, ts__cl_handle context,
         handle ? ts__cl_entry_make(TS__CL_QUEUE, handle) : NULL;
     ts__cl_queue *q = e ? (ts__cl_queue *)e->data : NULL;
     if (!e || (!q && !(q = ts__cl_queue_new(e)))) return;
-    ts__cl_queue_reap(q, true); // of the queue that had the handle before
+    ts__cl_queue_reap(q, true); // commands of an earlier queue with this handle
     pthread_mutex_lock(&q->lock);
     q->refs = 0;
     pthread_mutex_unlock(&q->lock);
@@ -97,7 +97,7 @@ static void ts__cl_queue_define(ts__cl_handle handle, ts__cl_handle context,
     if (!q->timed) __atomic_add_fetch(&ts__cl.refused, 1, __ATOMIC_RELAXED);
 }
 
-// One that was made by other means.
+// Adds a queue whose creation was not seen.
 static ts__cl_queue *ts__cl_queue_learn(ts__cl_handle handle)
 {
     ts__cl_handle context = NULL, device = NULL;
@@ -119,7 +119,7 @@ static ts__cl_queue *ts__cl_queue_get(ts__cl_handle handle)
     return q || !handle ? q : ts__cl_queue_learn(handle);
 }
 
-// The program has made it, and holds it from now on.
+// The program has created the queue and holds a reference.
 static void ts__cl_queue_made(ts__cl_handle handle)
 {
     ts__cl_queue *const q = (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, handle);
@@ -152,8 +152,9 @@ static ts__cl_handle ts__cl_clCreateCommandQueue(ts__cl_handle context,
     return queue;
 }
 
-// The list with profiling in it. Returns how many elements, with the zero at
-// the end, the program's has; 0: it has no room, or nothing is to change.
+// Copies the property list and adds profiling. Returns the number of elements
+// of the program's list with the terminating 0; 0: too long, or nothing to
+// change.
 static uint32_t ts__cl_properties(const uint64_t *given, uint64_t *with,
                                   uint64_t *properties)
 {
@@ -211,7 +212,7 @@ ts__cl_clCreateCommandQueueWithProperties(ts__cl_handle context,
     return queue;
 }
 
-// The program sees the properties that it asked for.
+// Returns the properties that the program requested.
 static int32_t ts__cl_clGetCommandQueueInfo(ts__cl_handle queue, uint32_t what,
                                             size_t room, void *value,
                                             size_t *size)
@@ -240,8 +241,8 @@ static int32_t ts__cl_clGetCommandQueueInfo(ts__cl_handle queue, uint32_t what,
     return result;
 }
 
-// Of OpenCL 1.0: profiling is left on, and is the program's or ours from now
-// on.
+// OpenCL 1.0: profiling stays enabled; notes whether the program or TraceSmith
+// wants it.
 static int32_t ts__cl_clSetCommandQueueProperty(ts__cl_handle queue,
                                                 uint64_t properties,
                                                 uint32_t enable, uint64_t *old)
@@ -257,7 +258,7 @@ static int32_t ts__cl_clSetCommandQueueProperty(ts__cl_handle queue,
     return result;
 }
 
-// Counts the program's references, so that a released object is not used.
+// Counts the program's references, so that a released queue is not used.
 static void ts__cl_queue_count(ts__cl_queue *q, bool more)
 {
     pthread_mutex_lock(&q->lock);
@@ -277,7 +278,7 @@ static int32_t ts__cl_clReleaseCommandQueue(ts__cl_handle queue)
 {
     ts__cl_queue *const q = (ts__cl_queue *)ts__cl_find(TS__CL_QUEUE, queue);
     if (q) ts__cl_queue_count(q, false);
-    // What is done must not keep alive what it used.
+    // Complete commands must not keep objects alive.
     if (q && !TS__LOAD(&ts__cl.off)) ts__cl_queue_reap(q, true);
     return ts__cl.next.clReleaseCommandQueue(queue);
 }

@@ -40,8 +40,8 @@ static void ts__cl_flush(void)
 const ts_backend ts_opencl_backend = { "opencl", ts__cl_start, ts__cl_flush,
                                        ts__cl_stop };
 
-// A child made by fork has none of the driver's threads: OpenCL is of no use
-// to it, and what it does is not recorded.
+// A child process after fork() has none of the driver's threads: it cannot use
+// OpenCL and is not recorded.
 static void ts__cl_child(void)
 {
     ts__cl.off = 1;
@@ -81,9 +81,9 @@ int32_t ts_opencl_layer_info(uint32_t what, size_t room, void *value,
     return TS__CL_SUCCESS;
 }
 
-enum { TS__CL_TABLE = 256 }; // of functions, as loaders have them
+enum { TS__CL_TABLE = 256 }; // number of functions in the loader's table
 
-// Reads the loader's table, and puts our functions into a copy of it.
+// Reads the loader's table and copies it with our functions in place.
 int32_t ts_opencl_layer_init(uint32_t count, const void *const *target,
                              uint32_t *count_out, const void *const **table,
                              bool listen)
@@ -112,7 +112,7 @@ int32_t ts_opencl_layer_init(uint32_t count, const void *const *target,
     return TS__CL_SUCCESS;
 }
 
-// Commands that have not ended never will: their driver goes.
+// The driver is being unloaded, so unfinished commands never end.
 void ts_opencl_layer_end(void)
 {
     if (TS__LOAD(&ts__cl.off)) return;
@@ -144,10 +144,11 @@ void ts_opencl_layer_end(void)
 
 #ifdef TRACESMITH_OPENCL
 /*
-    The loader's names, defined here: the program and its libraries call these,
-    and these the loader's. By other names in C, as the program may include
-    CL/cl.h, whose types are others. A program that gets the functions by
-    dlsym from a handle of its own passes by; OPENCL_LAYERS helps there.
+    Defines the loader's function names, so that the program and its libraries
+    call these, which call the loader's. They have other names in C, because the
+    program may include CL/cl.h, which declares other types. A program that gets
+    the functions by dlsym from a handle of its own is not seen; OPENCL_LAYERS
+    works there.
 */
 #define TS__X(place, type, name, params) \
     extern __typeof__(ts__cl_##name) ts__cl_export_##name __asm__(#name) \
