@@ -14,52 +14,52 @@
 
 typedef enum ts_inject_state {
     TS_INJECT_FREE = 0,
-    TS_INJECT_WAITS,   // for the delay to end
+    TS_INJECT_WAITS,   // waits for the end of the delay
     TS_INJECT_RECORDS, //
-    TS_INJECT_ENDED    // by the user
+    TS_INJECT_ENDED    // ended by the user
 } ts_inject_state;
 
-// Of one process, or of what it was before it called exec. It writes, the
-// tool reads; each field by itself.
+// The state of one process, also across exec. The process writes and the tool
+// reads; each field is consistent only by itself.
 typedef struct ts_inject_process {
     uint32_t process, state;
-    uint32_t written; // how often it wrote what its rings held
+    uint32_t written; // number of times it wrote the contents of its rings
     uint32_t threads;
     uint64_t records, lost, bytes;
     uint32_t capturing; // ts_inject_capture
     uint32_t unused;
-    uint64_t kept; // operations
+    uint64_t kept; // operations captured
 } ts_inject_process;
 
 typedef enum ts_inject_capture {
     TS_INJECT_OFF = 0,
-    TS_INJECT_FRAME, // begins with the next frame
+    TS_INJECT_FRAME, // begins at the next frame
     TS_INJECT_ON
 } ts_inject_capture;
 
-enum { TS_INJECT_PROCESSES = 1024 }; // of others there are no figures
+// maximum; further processes have no figures.
+enum { TS_INJECT_PROCESSES = 1024 };
 
-// Memory of each thread's flight recorder: by default, and at most.
+// Bytes of each thread's flight recorder: default and maximum.
 enum { TS_INJECT_FLIGHT = 4 << 20, TS_INJECT_FLIGHT_MOST = 64 << 20 };
 
 typedef struct ts_inject_control {
-    uint32_t layout;   // sizeof *this
-    uint32_t command;  // grows with the two below; a futex
-    uint32_t write;    // grows: write what the rings hold
-    uint32_t capture;  // grows: begin or end to keep operations
-    uint32_t full;     // the size limit was reached: nobody records on
-    uint32_t count;    // of processes, also beyond the table
-    uint64_t start_ns; // CLOCK_MONOTONIC: delay and duration begin
-    uint64_t live_ms;  // how often figures are wanted (0: never)
+    uint32_t layout;  // sizeof *this, to detect other builds
+    uint32_t command; // incremented after `write` or `capture`; a futex
+    uint32_t write;   // incremented to request that rings are written
+    uint32_t capture; // incremented to begin or end a capture
+    // The size limit was reached, and no process records any more.
+    uint32_t full;
+    uint32_t count;    // number of processes, also those beyond the table
+    uint64_t start_ns; // CLOCK_MONOTONIC; delay and duration begin here
+    uint64_t live_ms;  // period of the figures (0: none)
     ts_inject_process processes[TS_INJECT_PROCESSES];
 } ts_inject_control;
 
-/*
-    Which of how many processes of a job this one is, as launchers say it, the
-    user's word first. get: getenv or its like. world: 0 if it is not known.
-    Source: the manuals of torchrun, Open MPI, MPICH's Hydra, PMIx, MVAPICH and
-    Slurm.
-*/
+// Gets the rank of this process and the number of processes of its job from the
+// environment: the user's variable first, then those of launchers. get: getenv
+// or a substitute. *world: 0 if unknown. Source: the manuals of torchrun, Open
+// MPI, MPICH's Hydra, PMIx, MVAPICH and Slurm.
 static inline int ts_inject_rank(char *(*get)(const char *), uint32_t *rank,
                                  uint32_t *world)
 {

@@ -124,7 +124,7 @@ static int ts__nv_DomainRangePop(void *domain)
 {
     return ts__nv_pop(ts__nv_domain_of(domain));
 }
-// Resources are not kept; programs test the handle.
+// Resources are not recorded, but programs test the returned handle.
 static void *ts__nv_DomainResourceCreate(void *domain, const void *attributes)
 {
     (void)attributes;
@@ -181,7 +181,7 @@ static void *ts__nv_DomainCreateW(const wchar_t *name)
 }
 static void ts__nv_DomainDestroy(void *domain)
 {
-    (void)domain; // ranges may still be open in it
+    (void)domain; // not freed, because ranges may still be open in it
 }
 static void ts__nv_Initialize(const void *reserved)
 {
@@ -218,7 +218,7 @@ static void *ts__nv_DomainSyncUserCreate(void *domain,
 }
 static void ts__nv_DomainSyncUserDestroy(void *lock)
 {
-    (void)lock; // another thread may wait for it
+    (void)lock; // not freed, because another thread may wait for it
 }
 static bool ts__nv_lock_requested(const ts__nv_lock *lock, ts_event_kind kind)
 {
@@ -252,7 +252,8 @@ static void ts__nv_DomainSyncUserReleasing(ts__nv_lock *lock)
 
 /* ==== 3. Callbacks: names of other things ================================ */
 
-// type: as NVTX passes it. Devices of CUDA are numbers, the others handles.
+// type: the type that NVTX passes. CUDA devices are numbers, all others
+// handles.
 #define TS__NV_NAMES(X) \
     X(CuDevice, int, TS_NVTX_CU_DEVICE) \
     X(CuContext, void *, TS_NVTX_CU_CONTEXT) \

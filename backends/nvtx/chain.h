@@ -33,18 +33,18 @@
 
 /* ==== 1. Handles of the other handler ==================================== */
 
-typedef void *ts__nv_handle; // of an object whose head is a ts__nv_kept
+typedef void *ts__nv_handle; // an object that begins with a ts__nv_kept
 
 static void *ts__nv_their(const void *handle)
 {
     return handle ? ((const ts__nv_kept *)handle)->theirs : NULL;
 }
 
-// Ranges that start and end, by our number: as many as are open at a time.
-// Of more than these the other handler hears no end.
+// Open start/end ranges, by our id. If more are open, the other handler does
+// not get the ends of the rest.
 enum { TS__NV_PAIRS = 1 << 16, TS__NV_PROBES = 64 };
 typedef struct ts__nv_pair {
-    uint64_t ours, theirs; // 0: free
+    uint64_t ours, theirs; // ids; ours 0: the entry is free
 } ts__nv_pair;
 static ts__nv_pair *ts__nv_pairs;
 
@@ -62,7 +62,7 @@ static uint64_t ts__nv_pair_put(uint64_t ours, uint64_t theirs)
     return ours;
 }
 
-// False: it has none.
+// Returns false if the other handler has no such range.
 static bool ts__nv_pair_take(uint64_t ours, uint64_t *theirs)
 {
     for (uint32_t i = 0; ours && i < TS__NV_PROBES; i++) {
@@ -84,13 +84,14 @@ typedef struct ts__nv_resource_attributes { // nvtxResourceAttributes_v0
     ts__nv_message message;
 } ts__nv_resource_attributes;
 
-typedef union ts__nv_room { // for a copy of what has a handle of ours in it
+// Room for a copy of a structure that contains a handle of ours.
+typedef union ts__nv_room {
     ts__nv_attributes attributes;
     ts__nv_lock_attributes lock;
     ts__nv_resource_attributes resource;
 } ts__nv_room;
 
-// A registered text that the other one does not have is a plain one.
+// A registered string that the other handler does not know is passed as text.
 static void ts__nv_message_theirs(int32_t *type, ts__nv_message *message)
 {
     const struct ts__nv_string *const s = message->registered;
@@ -140,13 +141,12 @@ static const void *ts__nv_resource(const void *given, ts__nv_room *room)
 
 /* ==== 2. Its functions =================================================== */
 
-typedef int ts__nv_depth; // of what begins
+typedef int ts__nv_depth; // the depth of a range that begins
 
-/*
-    Modules in the order of ts__nv_modules. X: result, name, parameters, what
-    ours is called with, what the other one is called with. O: result, name and
-    parameters of what stands in section 3. Names are those of section 4.7.
-*/
+// Modules in the order of ts__nv_modules. X: result, name, parameters,
+// arguments for our function, arguments for the other one. O: result, name and
+// parameters of a function defined in section 3. Names are those of section
+// 4.7.
 #define TS__NV_A     ts__nv_event(a, &room)
 #define TS__NV_D     ts__nv_their(d)
 #define TS__NV_EVENT const ts__nv_attributes *
@@ -199,7 +199,7 @@ typedef int ts__nv_depth; // of what begins
     X(void, DomainSyncUserAcquireSuccess, (void *d), (d), (TS__NV_D)) \
     X(void, DomainSyncUserReleasing, (void *d), (d), (TS__NV_D))
 
-// Filled in the order of NVTX's numbers.
+// Filled in the order of NVTX's ids.
 static struct {
 #define TS__O(result, name, parameters) result(*name) parameters;
 #define TS__X(result, name, parameters, ours, theirs) \
@@ -226,7 +226,8 @@ static struct {
         if (also) assign also with; \
     } while (0)
 
-// By the result. The other one's time is not within our ranges.
+// Variants by result type. The other handler is called outside our ranges, so
+// that they do not include its time.
 #define TS__NV_BOTH_void(name, ours, with) \
     ts__nv_##name ours; \
     TS__NV_ALSO(, name, with)
@@ -286,7 +287,7 @@ static void ts__nv_both_DomainRangeEnd(void *d, uint64_t id)
     if (ts__nv_pair_take(id, &other))
         TS__NV_ALSO(, DomainRangeEnd, (TS__NV_D, other));
 }
-// Ours keeps none, and gives the domain.
+// Our handler keeps no resources and returns the domain.
 static void *ts__nv_both_DomainResourceCreate(void *d, const void *a)
 {
     ts__nv_room room;
@@ -320,12 +321,13 @@ enum { TS__NV_BOTH = sizeof ts__nv_both / sizeof *ts__nv_both };
 _Static_assert(sizeof ts__nv_other == sizeof ts__nv_both, "one list");
 
 enum { TS__NV_SLOTS = 16 };
-typedef struct ts__nv_tables { // what the other one takes for NVTX's
+typedef struct ts__nv_tables { // tables that the other handler takes for NVTX's
     ts_nvtx_get_table get_table;
     ts__nv_function *of[7][TS__NV_SLOTS];
     ts__nv_function functions[TS__NV_BOTH];
 } ts__nv_tables;
-static __thread ts__nv_tables *ts__nv_shown; // while it begins
+// Set while the other handler initializes.
+static __thread ts__nv_tables *ts__nv_shown;
 
 static int ts__nv_show_module(uint32_t module, ts__nv_function ***table,
                               unsigned *size)
@@ -349,7 +351,8 @@ static const void *ts__nv_show(uint32_t number)
     return ts__nv_shown ? ts__nv_shown->get_table(number) : NULL;
 }
 
-// It may begin once for each copy of NVTX; what it gives is the same.
+// Takes over the other handler's functions. It may be initialized once per copy
+// of NVTX, with the same functions.
 static void ts__nv_other_take(const ts__nv_tables *t)
 {
     ts__nv_function *const to = (ts__nv_function *)&ts__nv_other;
@@ -371,7 +374,9 @@ int ts_nvtx_initialize_both(ts_nvtx_get_table get_table,
     ts__nv_tables *const t = (ts__nv_tables *)calloc(1, sizeof *t);
     pthread_once(&once, ts__nv_pairs_make);
     if (!get_table || !other || !t || !ts__nv_pairs || ts__nv_shown) {
-        free(t); // within the other one's own beginning there is one only
+        // Nested in the other handler's own initialization, which needs only
+        // one.
+        free(t);
         return ts_nvtx_initialize(get_table);
     }
     t->get_table = get_table;

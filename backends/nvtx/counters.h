@@ -38,7 +38,7 @@ static uint64_t ts__nv_CounterRegister(void *domain,
     c->schema = a->schema;
     c->name = name;
     for (const ts__nv_semantics *s = a->semantics; s; s = s->next) {
-        // 5: NVTX_SEMANTIC_ID_COUNTERS_V1.
+        // 5: NVTX_SEMANTIC_ID_COUNTERS_V1
         const ts__nv_counter_semantics *const own =
             (const ts__nv_counter_semantics *)(const void *)s;
         if (s->id == 5 && s->size >= sizeof *own && own->unit)
@@ -53,7 +53,7 @@ static uint64_t ts__nv_CounterRegister(void *domain,
     return c->id;
 }
 
-// Its samples are wanted: `out` receives them.
+// Returns whether the counter's samples are requested, and prepares `out`.
 static bool ts__np_sampled(ts__nv_out *out, void *domain, uint64_t id)
 {
     const void *const of = ts__nv_domain_of(domain);
@@ -89,7 +89,7 @@ static void ts__nv_CounterSample(void *domain, uint64_t id, const void *value,
 static void ts__nv_CounterSampleNoValue(void *domain, uint64_t id,
                                         uint8_t reason)
 {
-    ts__nv_out out; // 0: its value is zero
+    ts__nv_out out; // 0: the value is zero
     if (!reason && ts__np_sampled(&out, domain, id)) ts__np_int(&out, 0);
 }
 static void ts__nv_CounterBatchSubmit(void *domain, const void *batch)

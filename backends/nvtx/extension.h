@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// By slot; NULL: the program's calls go nowhere.
+// Indexed by slot; NULL: calls of the program are ignored.
 static const ts__nv_function ts__nv_payload_slots[] = {
     TS__NV(SchemaRegister),
     TS__NV(EnumRegister),

@@ -106,11 +106,11 @@ typedef struct ts__nv_module { // nvtxExtModuleInfo_t
     const void *more;
 } ts__nv_module;
 
-enum { // of entries
+enum { // flags of entries
     TS__NV_POINTER = 1 << 1,
     TS__NV_FROM_BASE = 1 << 2,
     TS__NV_FROM_HERE = 1 << 3,
-    TS__NV_ARRAY = 7 << 4, // which kind:
+    TS__NV_ARRAY = 7 << 4, // mask for the kind of array:
     TS__NV_FIXED = 1 << 4,
     TS__NV_TO_ZERO = 2 << 4,
     TS__NV_BY_ENTRY = 3 << 4,
@@ -119,7 +119,7 @@ enum { // of entries
     TS__NV_MESSAGE = 1 << 10
 };
 
-enum { // schemas' types, and bits of what their attributes hold
+enum { // types of schemas, and bits for the valid fields of their attributes
     TS__NV_STATIC = 1,
     TS__NV_DYNAMIC = 2,
     TS__NV_UNION = 3,
@@ -140,19 +140,19 @@ enum { // schemas' types, and bits of what their attributes hold
 
 /* ==== 2. Schemas ========================================================= */
 
-// A schema, an enumeration or a counter; by domain and number, never freed.
+// A schema, an enumeration or a counter, by domain and id; never freed.
 typedef struct ts__nv_schema {
     ts__nv_kept kept;
-    struct ts__nv_schema *next; // of its bucket
+    struct ts__nv_schema *next; // the next one in its bucket
     const void *domain;
     uint64_t id, type, flags;
     char *name;
-    ts__nv_entry *entries;     // with names of their own
-    ts__nv_enum_value *values; // an enumeration's
+    ts__nv_entry *entries;     // a copy, with copies of the names
+    ts__nv_enum_value *values; // for enumerations
     size_t count, size, align, pack;
 } ts__nv_schema;
 
-typedef struct ts__nv_field { // a counter of a group
+typedef struct ts__nv_field { // the counter of one field of a group
     struct ts__nv_field *next;
     ts_counter counter;
 } ts__nv_field;
@@ -168,14 +168,14 @@ typedef struct ts__nv_counter {
 
 enum {
     TS__NV_BUCKETS = 256,
-    TS__NV_DEEPEST = 8, // schemas in each other
-    TS__NV_SHOWN = 16,  // elements of an array
-    TS__NV_WORK = 1000  // schemas in all of an event
+    TS__NV_DEEPEST = 8, // nested schemas
+    TS__NV_SHOWN = 16,  // elements shown of an array
+    TS__NV_WORK = 1000  // schemas decoded per event
 };
 static struct {
     ts__nv_schema *schemas[TS__NV_BUCKETS];
     ts__nv_counter *counters[TS__NV_BUCKETS];
-    uint64_t made; // numbers given out
+    uint64_t made; // ids assigned so far
 } ts__np;
 
 static uint32_t ts__np_bucket(const void *domain, uint64_t id)
@@ -185,7 +185,8 @@ static uint32_t ts__np_bucket(const void *domain, uint64_t id)
     return (uint32_t)(both >> 56);
 }
 
-// Own numbers begin where NVTX lets those of tools begin.
+// Returns the program's id, or assigns one from the range that NVTX reserves
+// for tools.
 static uint64_t ts__np_number(uint64_t given)
 {
     const uint64_t first = UINT64_C(1) << 32;
@@ -215,8 +216,8 @@ static uint64_t ts__np_add(ts__nv_schema *s)
     return s->id;
 }
 
-// How predefined types lie in memory. kind: i u f signed, unsigned, float;
-// h b half and brain floats; s S W texts; r a registered string.
+// Size and kind of predefined types. kind: i u f signed, unsigned, float; h b
+// half precision and bfloat16; s S W texts; r a registered string.
 typedef struct ts__nv_type {
     uint8_t size;
     char kind;
@@ -224,7 +225,7 @@ typedef struct ts__nv_type {
 
 static ts__nv_type ts__np_type(uint64_t type)
 {
-    // NVTX_PAYLOAD_ENTRY_TYPE_...; those of C are of this machine.
+    // NVTX_PAYLOAD_ENTRY_TYPE_...; types of C have this machine's sizes.
     enum { LONG = sizeof(long), LAST = sizeof(long double) };
     static const struct {
         uint8_t type, size;
@@ -246,7 +247,7 @@ static ts__nv_type ts__np_type(uint64_t type)
         { 71, 4, 'u' },    { 72, 8, 'u' },    { 73, 4, 'u' },
         { 74, 8, 'u' },    { 75, 8, 's' },    { 76, 8, 's' },
         { 77, 8, 'S' },    { 78, 8, 'W' },    { 80, 8, 'r' },
-        { 100, 8, 'u' }, // the selector of a union
+        { 100, 8, 'u' }, // selector of a union
     };
     ts__nv_type t = { 0, 0 };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -257,7 +258,7 @@ static ts__nv_type ts__np_type(uint64_t type)
     return t;
 }
 
-// Size and alignment of what an entry's type means; 0: unknown, or not fixed.
+// Returns size and alignment of an entry's type; 0: unknown or not fixed.
 static size_t ts__np_size_of(const void *domain, uint64_t type, size_t *align)
 {
     const ts__nv_type known = ts__np_type(type);
@@ -267,7 +268,8 @@ static size_t ts__np_size_of(const void *domain, uint64_t type, size_t *align)
     return known.size ? known.size : s ? s->size : 0;
 }
 
-// Where the entries of a schema lie if it does not say: as C lays them out.
+// Computes the offsets of a schema's entries, if it has none, by the rules of
+// C.
 static void ts__np_lay_out(ts__nv_schema *s, size_t pack)
 {
     const bool over_each_other =
@@ -356,16 +358,16 @@ static uint64_t ts__nv_EnumRegister(void *domain,
 
 /* ==== 3. Values ========================================================== */
 
-// Where values go: to the innermost zone, to a counter, or into a text.
+// The destination of values: the innermost zone, a counter, or a text.
 typedef struct ts__nv_out {
     const void *domain;
     bool zone;
     uint32_t work;
     ts__nv_counter *counter;
-    char path[160]; // names of what is around a value
+    char path[160]; // names of the structures around a value
     char text[1000];
     size_t used;
-    char message[256]; // what an entry says is the name of all
+    char message[256]; // text of an entry that names the whole event
 } ts__nv_out;
 
 static void ts__np_text(ts__nv_out *out, const char *value)
@@ -385,8 +387,8 @@ static void ts__np_text(ts__nv_out *out, const char *value)
     if (out->used >= sizeof out->text) out->used = sizeof out->text - 1;
 }
 
-// The counter of this field, made at its first sample. Threads may both make
-// one: they are of one name, and so of one track.
+// Returns the counter of a field and creates it at its first sample. Two
+// threads may both create one; they have the same name and so the same track.
 static ts_counter *ts__np_field(ts__nv_counter *c, const char *path)
 {
     char name[400];
@@ -446,12 +448,12 @@ static void ts__np_uint(ts__nv_out *out, uint64_t value)
         ts__np_int(out, (int64_t)value);
 }
 
-// IEEE 754 binary16.
+// IEEE 754 binary16
 static double ts__np_half(uint16_t bits)
 {
     const int exponent = bits >> 10 & 31;
     double value = (bits & 1023) / 1024.0 + (exponent ? 1 : 0);
-    if (exponent == 31) { // infinity, or no number
+    if (exponent == 31) { // infinity or NaN
         const uint64_t wide = UINT64_C(0x7ff) << 52 | (uint64_t)(bits & 1023)
                                                           << 42;
         memcpy(&value, &wide, sizeof value);
@@ -486,14 +488,14 @@ static void ts__np_put_text(ts__nv_out *out, const char *text, bool message)
         ts__np_text(out, text);
 }
 
-// Texts of 16 bits a character become those of wchar_t first.
+// Converts UTF-16 to UTF-8 by way of wchar_t.
 static const char *ts__np_utf16(const uint16_t *from, char *text, size_t room)
 {
     wchar_t wide[256];
     size_t n = 0;
     for (; from && *from && n + 1 < sizeof wide / sizeof *wide; from++) {
         uint32_t code = *from;
-        if (code >> 10 == 0x36 && from[1] >> 10 == 0x37) { // a pair
+        if (code >> 10 == 0x36 && from[1] >> 10 == 0x37) { // a surrogate pair
             code = 0x10000 + ((code & 1023) << 10 | (from[1] & 1023));
             from++;
         }
@@ -548,7 +550,7 @@ static void ts__np_one(ts__nv_out *out, ts__nv_type type, const uint8_t *at,
             ts__np_put_text(out, ((const ts__nv_string *)pointer)->text,
                             message);
         break;
-    default: // 128 bits: the number as it lies there
+    default: // 128 bits: hexadecimal
         snprintf(text, sizeof text, "0x%016llx%016llx",
                  (unsigned long long)ts__np_raw(at + 8, 8),
                  (unsigned long long)raw);
@@ -557,7 +559,7 @@ static void ts__np_one(ts__nv_out *out, ts__nv_type type, const uint8_t *at,
     }
 }
 
-// Flags show each that is set, others the one of that value.
+// For flags shows each one that is set, otherwise the value's name.
 static void ts__np_enum(ts__nv_out *out, const ts__nv_schema *s,
                         const uint8_t *at)
 {
@@ -581,7 +583,7 @@ static void ts__np_enum(ts__nv_out *out, const ts__nv_schema *s,
 
 /* ==== 4. Payloads ======================================================== */
 
-typedef struct ts__nv_bytes { // what of a payload may be read
+typedef struct ts__nv_bytes { // the readable bytes of a payload
     const uint8_t *base;
     size_t size;
 } ts__nv_bytes;
@@ -594,7 +596,8 @@ static bool ts__np_has(const ts__nv_bytes *b, uint64_t offset, uint64_t size)
 static size_t ts__np_decode(ts__nv_out *out, const ts__nv_schema *s,
                             const ts__nv_bytes *b, size_t from, uint32_t depth);
 
-// The value of an integral entry of the same payload: a length, a selector.
+// Returns the value of an integral entry of the same payload: a length or a
+// selector.
 static uint64_t ts__np_sibling(const ts__nv_schema *s, const ts__nv_bytes *b,
                                const size_t *offsets, uint64_t index,
                                uint64_t before)
@@ -605,7 +608,7 @@ static uint64_t ts__np_sibling(const ts__nv_schema *s, const ts__nv_bytes *b,
     return ts__np_raw(b->base + offsets[index], t.size);
 }
 
-// An element of an entry; returns its size, 0 if it cannot be read.
+// Decodes one element of an entry. Returns its size, 0 if it cannot be read.
 static size_t ts__np_element(ts__nv_out *out, const ts__nv_entry *e,
                              const ts__nv_bytes *b, size_t at, uint64_t member,
                              uint32_t depth)
@@ -623,7 +626,7 @@ static size_t ts__np_element(ts__nv_out *out, const ts__nv_entry *e,
     } else if (s->values) {
         ts__np_enum(out, s, b->base + at);
     } else if (s->type == TS__NV_UNION) {
-        if (member >= s->count) return size; // nothing selects
+        if (member >= s->count) return size; // no entry selects the member
         ts__nv_schema one = *s;
         one.entries += member;
         one.count = 1;
@@ -637,7 +640,7 @@ static size_t ts__np_element(ts__nv_out *out, const ts__nv_entry *e,
     return size;
 }
 
-// Characters that lie in the payload itself are one text.
+// Characters stored in the payload itself form one text.
 static size_t ts__np_chars(ts__nv_out *out, const ts__nv_entry *e,
                            const ts__nv_bytes *b, size_t at, uint64_t count)
 {
@@ -653,7 +656,7 @@ static size_t ts__np_chars(ts__nv_out *out, const ts__nv_entry *e,
     return (e->flags & TS__NV_ARRAY) == TS__NV_TO_ZERO ? size + 1 : most;
 }
 
-// How many elements an entry has; UINT64_MAX: to a zero.
+// Returns the number of elements of an entry; UINT64_MAX: zero-terminated.
 static uint64_t ts__np_count(const ts__nv_schema *s, const ts__nv_entry *e,
                              const ts__nv_bytes *b, const size_t *offsets)
 {
@@ -668,7 +671,7 @@ static uint64_t ts__np_count(const ts__nv_schema *s, const ts__nv_entry *e,
     }
 }
 
-// All elements of an entry; returns the bytes that they take.
+// Decodes all elements of an entry. Returns the bytes that they take.
 static size_t ts__np_elements(ts__nv_out *out, const ts__nv_entry *e,
                               const ts__nv_bytes *b, size_t at, uint64_t count,
                               uint64_t member, uint32_t depth)
@@ -690,7 +693,7 @@ static size_t ts__np_elements(ts__nv_out *out, const ts__nv_entry *e,
                      (unsigned long long)i);
         ts__nv_entry hidden = *e;
         if (!shown) hidden.flags |= TS__NV_HIDE;
-        // Of a type whose size is fixed the rest need not be looked at.
+        // If the size of the type is fixed, the remaining elements are skipped.
         const size_t size =
             ts__np_element(out, &hidden, b, at + used, member, depth);
         out->path[path] = 0;
@@ -709,8 +712,8 @@ static size_t ts__np_elements(ts__nv_out *out, const ts__nv_entry *e,
     return used;
 }
 
-// What a pointer or an offset in an entry leads to. Memory elsewhere is read
-// only if the schema says that it may be.
+// Follows a pointer or an offset in an entry. Memory outside the payload is
+// read only if the schema allows it.
 static void ts__np_follow(ts__nv_out *out, const ts__nv_schema *s,
                           const ts__nv_entry *e, const ts__nv_bytes *b,
                           size_t at, uint64_t count, uint32_t depth)
@@ -727,20 +730,21 @@ static void ts__np_follow(ts__nv_out *out, const ts__nv_schema *s,
     if (e->flags & TS__NV_FROM_HERE) offset += at;
     if (e->flags & TS__NV_POINTER) {
         offset = raw - base;
-        if (raw - base >= b->size) { // somewhere else
+        if (raw - base >= b->size) { // outside the payload
             if (!deep || !raw) {
                 if (!(e->flags & TS__NV_HIDE)) ts__np_uint(out, raw);
                 return;
             }
             bytes.base = (const uint8_t *)(uintptr_t)raw;
-            bytes.size = (size_t)1 << 20; // what it says to be there
+            // Limit for memory that the schema promises.
+            bytes.size = (size_t)1 << 20;
             offset = 0;
         }
     }
     ts__np_elements(out, &there, &bytes, offset, count, 0, depth);
 }
 
-// Returns the bytes taken.
+// Returns the number of bytes decoded.
 static size_t ts__np_decode(ts__nv_out *out, const ts__nv_schema *s,
                             const ts__nv_bytes *b, size_t from, uint32_t depth)
 {
@@ -748,7 +752,7 @@ static size_t ts__np_decode(ts__nv_out *out, const ts__nv_schema *s,
     size_t offsets[MOST], next = from;
     uint64_t selected = UINT64_MAX;
     const size_t path = strlen(out->path);
-    // Schemas may hold themselves.
+    // Schemas may contain themselves.
     if (depth >= TS__NV_DEEPEST || ++out->work > TS__NV_WORK) return 0;
     for (size_t i = 0; i < s->count && i < MOST; i++) {
         const ts__nv_entry *const e = &s->entries[i];
@@ -763,13 +767,14 @@ static size_t ts__np_decode(ts__nv_out *out, const ts__nv_schema *s,
         if (e->offset && e->offset < b->size) at = from + (size_t)e->offset;
         if (s->type == TS__NV_UNION_SELF && selected != UINT64_MAX &&
             i != selected)
-            continue; // the members lie behind the selector
+            continue; // the members follow the selector
         offsets[i] = at;
         if (e->name)
             snprintf(out->path + path, sizeof out->path - path, "%s%s",
                      path ? "." : "", e->name);
         const uint64_t count = ts__np_count(s, e, b, offsets);
-        // Of a union the entry's detail says which sibling selects.
+        // For a union the entry's detail is the index of the sibling that
+        // selects.
         const uint64_t member =
             e->flags & TS__NV_ARRAY
                 ? 0
@@ -793,7 +798,7 @@ static size_t ts__np_decode(ts__nv_out *out, const ts__nv_schema *s,
     return next - from;
 }
 
-// One payload of an event: a schema's, or of a predefined type.
+// Decodes one payload of an event: of a schema or a predefined type.
 static void ts__np_data(ts__nv_out *out, const ts__nv_data *data)
 {
     ts__nv_bytes b = { (const uint8_t *)data->bytes, data->size };
@@ -804,7 +809,7 @@ static void ts__np_data(ts__nv_out *out, const ts__nv_data *data)
     if (!data->bytes || (!s && !ts__np_type(data->schema).size)) return;
     size_t align = 0;
     const size_t size = ts__np_size_of(out->domain, data->schema, &align);
-    // Unknown: as much as the schema takes, or up to the end of a text.
+    // Unknown size: as large as the schema, or up to the end of a text.
     if (b.size == SIZE_MAX)
         b.size = s && s->type == TS__NV_DYNAMIC ? (size_t)1 << 16 : size;
     if (s && !s->values) {
@@ -813,7 +818,7 @@ static void ts__np_data(ts__nv_out *out, const ts__nv_data *data)
     }
     const uint64_t type = data->schema;
     if (!out->counter) memcpy(out->path, "payload", sizeof "payload");
-    if (type == 75 || type == 76) { // the text itself
+    if (type == 75 || type == 76) { // the payload is the text itself
         char text[400];
         const size_t most =
             data->size < sizeof text ? data->size : sizeof text - 1;
@@ -847,7 +852,7 @@ static void ts__np_begin(ts__nv_out *out, const void *domain, bool zone)
     out->zone = zone;
 }
 
-// Of a mark, or of a range that starts or ends: a message.
+// Writes the values of a mark or of a start/end range as a message.
 static void ts__np_report(ts__nv_out *out, const char *name)
 {
     char line[1400];
@@ -856,7 +861,8 @@ static void ts__np_report(ts__nv_out *out, const char *name)
     ts_message(line);
 }
 
-// What the attributes of a zone, or of something that has no values, carry.
+// Decodes the payloads in the attributes of a zone, or of an event that has no
+// values.
 static void ts__nv_extended(const ts__nv_domain *domain,
                             const ts__nv_attributes *a, const char *name)
 {

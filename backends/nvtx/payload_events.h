@@ -14,7 +14,8 @@
 #include "ranges.h"
 #include "state.h"
 
-// Payloads without attributes: an entry may say the name, else the schema's.
+// Names an event that has payloads but no attributes: by an entry with the
+// name, else by the schema.
 static ts__nv_attributes ts__np_named(ts__nv_out *out, void *domain,
                                       const ts__nv_data *data, size_t count)
 {
@@ -92,7 +93,7 @@ static uint64_t ts__nv_ScopeRegister(void *domain, const void *attributes)
     (void)attributes;
     return ts__np_number(0);
 }
-// Of a program's own clock: see WHAT IT DOES NOT DO.
+// Counts events with times of the program's own clock as lost.
 static void ts__np_lost(const char *detail)
 {
     const uint64_t now = ts_tick_now();

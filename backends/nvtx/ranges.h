@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is no zone has no values: a message has them.
+// Only zones have values; for other events the payload becomes a message.
 static void ts__nv_payload_said(const ts__nv_domain *domain,
                                 const ts__nv_attributes *a)
 {
@@ -45,7 +45,7 @@ static void ts__nv_payload_said(const ts__nv_domain *domain,
     ts_message(line);
 }
 
-// Of the zone that has just begun.
+// Adds the payload to the zone that has just begun.
 static void ts__nv_payload(const ts__nv_domain *domain,
                            const ts__nv_attributes *a)
 {
@@ -63,8 +63,8 @@ static void ts__nv_payload(const ts__nv_domain *domain,
     }
 }
 
-// What a call without attributes means. Attributes of a version that is not
-// known are read as far as they go.
+// Returns the attributes of a call without any. Attributes of an unknown
+// version are read as far as they are known.
 static ts__nv_attributes ts__nv_plain(const char *ascii)
 {
     ts__nv_attributes a;
@@ -92,7 +92,8 @@ static ts__nv_attributes ts__nv_known(const ts__nv_attributes *given)
     return a;
 }
 
-// Returns how many were open in this domain on this thread, as NVTX defines it.
+// Returns how many ranges were open in this domain on this thread, as NVTX
+// defines it.
 static int ts__nv_push(const void *owner, ts_zone zone)
 {
     ts__nv_thread *const me = ts__nv_thread_get();
@@ -105,7 +106,7 @@ static int ts__nv_push(const void *owner, ts_zone zone)
         me->ranges = more;
         me->capacity = capacity;
     }
-    // Programs that forget to pop: no loop over all that is open.
+    // Searches only the owner's last range, because programs may forget to pop.
     uint32_t at = me->count;
     while (at && me->ranges[at - 1].owner != owner)
         at--;
@@ -116,7 +117,7 @@ static int ts__nv_push(const void *owner, ts_zone zone)
     return range->depth;
 }
 
-// The innermost of an owner ends; ranges of others may be open inside it.
+// Ends the innermost range of an owner; ranges of others may be open inside it.
 static int ts__nv_pop(const void *owner)
 {
     ts__nv_thread *const me = ts__nv_thread_get();
@@ -153,8 +154,9 @@ static int ts__nv_range_push(ts__nv_domain *domain, const ts__nv_attributes *a)
     return depth;
 }
 
-// Apart from the numbers that programs give spans themselves. What was left
-// out when it began ends unseen.
+// High bits of span ids, so that they differ from those that programs assign. A
+// range that was filtered out at its start gets the second, and its end is
+// ignored.
 #define TS__NV_SPAN    (UINT64_C(0x4E56) << 48)
 #define TS__NV_NO_SPAN (UINT64_C(0x4E57) << 48)
 
@@ -175,7 +177,7 @@ static void ts__nv_range_end(uint64_t id)
     if (id >> 48 == TS__NV_SPAN >> 48) ts_span_end(id);
 }
 
-// Whether it is wanted.
+// Returns whether the mark was requested by the filter.
 static bool ts__nv_mark(const ts__nv_domain *domain, const ts__nv_attributes *a)
 {
     ts__nv_thread_get();

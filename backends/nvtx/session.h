@@ -22,7 +22,7 @@ static void ts__nv_stop(void)
 const ts_backend ts_nvtx_backend = { "nvtx", NULL, NULL, ts__nv_stop };
 
 #ifdef TRACESMITH_NVTX
-// NVTX has weak variables of these names, for handlers that are linked in.
+// NVTX has weak variables of these names for handlers linked into the program.
 int (*InitializeInjectionNvtx2_fnptr)(ts_nvtx_get_table) = ts_nvtx_initialize;
 int (*InitializeInjectionNvtxExtension_fnptr)(void *) = ts_nvtx_extension;
 #endif

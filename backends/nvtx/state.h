@@ -24,8 +24,8 @@
 
 /* ==== 1. What NVTX passes ================================================ */
 
-// The parts of its interface that are used. tests/checks/capture/nvtx_abi.c
-// compares them with NVIDIA's headers where these are installed.
+// The parts of NVTX's interface that are used. tests/checks/capture/nvtx_abi.c
+// compares them with NVIDIA's headers if these are installed.
 typedef struct ts__nv_callbacks { // table 1
     size_t size;
     int (*module_table)(uint32_t module, void (****table)(void),
@@ -62,7 +62,7 @@ typedef struct ts__nv_attributes { // nvtxEventAttributes_v2
     ts__nv_message message;
 } ts__nv_attributes;
 
-enum { // of attributes
+enum { // values and bits in attributes
     TS__NV_COLOR_ARGB = 1,
     TS__NV_U64 = 1,
     TS__NV_I64 = 2,
@@ -74,7 +74,7 @@ enum { // of attributes
     TS__NV_UNICODE = 2,
     TS__NV_REGISTERED = 3
 };
-#define TS__NV_EXT ((int32_t)0xDFBD0009) // payload: schemas
+#define TS__NV_EXT ((int32_t)0xDFBD0009) // a ts__nv_data array
 
 typedef struct ts__nv_lock_attributes { // nvtxSyncUserAttributes_v0
     uint16_t version, size;
@@ -84,17 +84,17 @@ typedef struct ts__nv_lock_attributes { // nvtxSyncUserAttributes_v0
 
 /* ==== 2. What is kept ==================================================== */
 
-// All of it is added to lists that never shrink: a handle is valid whatever
-// a program does with it after it has destroyed it.
-typedef struct ts__nv_named { // a category, or a thing of section 3
+// Everything is added to lists that never shrink: a handle remains valid even
+// if a program uses it after destroying it.
+typedef struct ts__nv_named { // a category, or an object named in section 3
     struct ts__nv_named *next;
     uint64_t kind, id;
     char *text;
 } ts__nv_named;
 
-typedef struct ts__nv_kept { // head of what is never freed
+typedef struct ts__nv_kept { // first fields of objects that are never freed
     struct ts__nv_kept *next;
-    void *theirs; // what another handler gave for it
+    void *theirs; // the other handler's handle for it
 } ts__nv_kept;
 
 typedef struct ts__nv_domain {
@@ -113,35 +113,37 @@ typedef struct ts__nv_lock {
     ts_site acquire, release;
 } ts__nv_lock;
 
-typedef struct ts__nv_range { // an open one
+typedef struct ts__nv_range { // an open range
     const void *owner;        // domain or lock
-    int depth;                // ranges of this owner around it
+    int depth;                // number of open ranges of this owner around it
     ts_zone zone;
 } ts__nv_range;
 
 typedef struct ts__nv_thread {
     uint32_t count, capacity;
-    uint32_t named; // ts__nv.named when it looked for its name last
+    uint32_t named; // value of ts__nv.named when it last looked for its name
     ts__nv_range *ranges;
 } ts__nv_thread;
 
-// Names of things by hash. Programs may name millions of events.
+// Names of objects, hashed. Limited, because programs may name millions of
+// events.
 enum { TS__NV_THINGS = 4096, TS__NV_NAMES_MOST = 1 << 20 };
 
 static struct {
-    ts__nv_domain common;                // calls without a domain
-    ts__nv_kept *kept;                   // so that leak checkers find them
-    ts__nv_named *things[TS__NV_THINGS]; // of section 3, threads to be named
-    uint32_t names, dropped;             // of things
-    uint32_t named;                      // how often a thread was named
-    uint64_t ranges; // numbers given to ranges that start and end
+    ts__nv_domain common; // for calls without a domain
+    ts__nv_kept *kept;    // linked, so that leak checkers find them
+    ts__nv_named *things[TS__NV_THINGS]; // named objects, and names for threads
+    uint32_t names, dropped;             // names of objects
+    uint32_t named;                      // number of times a thread was named
+    uint64_t ranges;                     // start/end ranges so far
     uint32_t copies;
     pthread_key_t key;
     pthread_once_t once;
 } ts__nv = { .once = PTHREAD_ONCE_INIT };
 static __thread ts__nv_thread *ts__nv_me;
 
-enum { TS__NV_OS_THREAD = 0 }; // among things, before ts_nvtx_kind
+// Kind of a thread in `things`; ts_nvtx_kind follows.
+enum { TS__NV_OS_THREAD = 0 };
 
 static void ts__nv_thread_end(void *thread)
 {
@@ -165,7 +167,7 @@ static ts__nv_named *ts__nv_find(ts__nv_named *const *list, uint64_t kind,
     return n;
 }
 
-// The latest name counts; `text` is kept.
+// Adds a name, which replaces earlier ones. Takes ownership of `text`.
 static void ts__nv_add(ts__nv_named **list, uint64_t kind, uint64_t id,
                        char *text)
 {
@@ -202,7 +204,7 @@ static ts__nv_named **ts__nv_things(uint64_t kind, uint64_t id)
 
 void (*ts_nvtx_named)(ts_nvtx_kind kind, uint64_t handle, const char *name);
 
-// What has been renamed a million times keeps its last name.
+// Renaming beyond the limit has no effect.
 static void ts__nv_name_thing(uint64_t kind, uint64_t id, char *text)
 {
     if (__atomic_add_fetch(&ts__nv.names, 1, __ATOMIC_RELAXED) >
@@ -222,7 +224,7 @@ const char *ts_nvtx_name_of(ts_nvtx_kind kind, uint64_t handle)
     return n ? n->text : NULL;
 }
 
-// UTF-8 of a wide text, cut where `room` ends.
+// Converts a wide text to UTF-8, truncated at `room`.
 static char *ts__nv_narrow(char *out, size_t room, const wchar_t *wide)
 {
     size_t used = 0;
@@ -251,7 +253,7 @@ static char *ts__nv_copy(const char *text)
     return copy;
 }
 
-enum { TS__NV_TEXT = 1024 }; // of a wide text, in bytes of UTF-8
+enum { TS__NV_TEXT = 1024 }; // bytes of UTF-8 for a wide text
 
 static char *ts__nv_copy_wide(const wchar_t *wide)
 {
@@ -259,7 +261,7 @@ static char *ts__nv_copy_wide(const wchar_t *wide)
     return ts__nv_copy(ts__nv_narrow(text, sizeof text, wide));
 }
 
-// A thread takes the name that another one gave it when it calls next.
+// A thread takes the name that another thread gave it at its next call.
 static ts__nv_thread *ts__nv_thread_get(void)
 {
     if (!ts__nv_me) {
@@ -281,8 +283,8 @@ static ts__nv_thread *ts__nv_thread_get(void)
 
 /* ==== 3. Names, categories, values ======================================= */
 
-// Also of what says nothing: it would be shown by a number of ours. wide: room
-// for a wide text.
+// Returns the name of an event, which must not be empty: an empty one would be
+// shown as a number. wide: buffer for a wide text.
 static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
                                size_t room)
 {
@@ -300,8 +302,8 @@ static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
     return name && *name ? name : "(no message)";
 }
 
-// A site's number, 0 if it is not wanted. Category: the domain, the category
-// of NVTX, or both.
+// Returns the id of a site, 0 if the filter excludes it. Its category is the
+// domain, NVTX's category, or both.
 static uint32_t ts__nv_site(const ts__nv_domain *domain,
                             const ts__nv_attributes *a, ts_event_kind kind)
 {

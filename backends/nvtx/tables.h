@@ -15,7 +15,8 @@
 
 typedef void (*ts__nv_function)(void);
 
-// By NvtxCallbackModule; functions in the order of NvtxCallbackId..., from 1.
+// Indexed by NvtxCallbackModule; functions in the order of NvtxCallbackId...,
+// from 1.
 #define TS__NV(name) (ts__nv_function) ts__nv_##name
 #define TS__NV2(name) \
     (ts__nv_function) ts__nv_##name##A, (ts__nv_function)ts__nv_##name##W
@@ -64,12 +65,12 @@ static const struct {
     { ts__nv_sync, sizeof ts__nv_sync / sizeof *ts__nv_sync }
 };
 
-// Where a module begins in the list of all functions, which has the names of
-// things behind the others: nvtx/chain.h.
+// Position of each module's functions in the list of all functions in
+// nvtx/chain.h, where functions that name objects come last.
 static const uint8_t ts__nv_places[] = { 0, 0, 36, 50, 44, 15, 30 };
 
-// Fills the tables of a copy of NVTX with the handler's functions, or with
-// those that call another one too.
+// Fills the tables of a copy of NVTX with our functions, or with those that
+// also call the other handler.
 static int ts__nv_begin(ts_nvtx_get_table get_table,
                         const ts__nv_function *both)
 {

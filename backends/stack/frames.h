@@ -16,11 +16,9 @@
 
 /* ==== 1. What is known of addresses ====================================== */
 
-/*
-    Four slots to a line of the cache. A slot is claimed by its address being
-    set to 1; a reader that sees the same address before and after the rule
-    has the rule of that address.
-*/
+// A cache of rules: four slots per cache line. A writer claims a slot by
+// setting its address to 1. A reader that sees the same address before and
+// after reading the rule has the rule of that address.
 enum { TS__STACK_LINES = 4096 };
 
 typedef struct ts__stack_slot {
@@ -52,13 +50,14 @@ static bool ts__stack_known(uint64_t pc, uint64_t *rule)
 static void ts__stack_keep(uint64_t pc, uint64_t rule)
 {
     ts__stack_slot *const line = ts__stack_line(pc);
-    uint32_t to = (uint32_t)(pc >> 4) & 3; // when all are taken
+    uint32_t to = (uint32_t)(pc >> 4) & 3; // replaced if all are taken
     for (uint32_t i = 4; i-- > 0;)
         if (!TS__LOAD(&line[i].pc)) to = i;
     for (uint32_t i = 0; i < 4; i++)
         if (TS__LOAD(&line[i].pc) == pc) to = i;
     uint64_t old = TS__LOAD(&line[to].pc);
-    // Other writers, a handler that interrupts this too, skip the slot.
+    // Other writers, such as a signal handler that interrupts this one, skip
+    // the slot.
     if (old == 1 ||
         !__atomic_compare_exchange_n(&line[to].pc, &old, 1, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -70,7 +69,8 @@ static void ts__stack_keep(uint64_t pc, uint64_t rule)
 static __attribute__((noinline)) uint64_t ts__stack_learn(uint64_t pc)
 {
     ts__stack_object object;
-    if (!ts__stack_find(pc, &object)) return TS__RULE_NONE; // and not kept:
+    // Not cached, because a module may be mapped there later.
+    if (!ts__stack_find(pc, &object)) return TS__RULE_NONE;
     // a module may be mapped there later
     const uint32_t module = ts__stack_module_get(&object);
     const uint64_t rule = ts__cfi_learn(&object, pc, module);
@@ -82,14 +82,17 @@ static __attribute__((noinline)) uint64_t ts__stack_learn(uint64_t pc)
 
 typedef struct ts__stack_walk {
     uint64_t pc, sp, fp, lr;
-    bool exact;         // pc is where it was, not where it returns to
-    bool guessed;       // a frame pointer was believed: the kernel reads
-    uint32_t last;      // one of the modules below
-    uint64_t seen;      // modules found alive on this walk: bits ...
-    uint16_t index[64]; // ... and which
+    bool exact; // pc is the instruction itself, not a return address
+    // A frame pointer was used without a table, so memory is read through the
+    // kernel.
+    bool guessed;
+    uint32_t last;      // index of the last module found
+    uint64_t seen;      // modules found alive during this walk: bits ...
+    uint16_t index[64]; // ... and their indices
 } ts__stack_walk;
 
-// What is known of the frame's address, its module being there.
+// Returns the rule of the frame's address; checks that its module is still
+// loaded.
 static inline uint64_t ts__stack_rule(ts__stack_walk *w, uint64_t pc)
 {
     uint64_t rule;
@@ -105,8 +108,9 @@ static inline uint64_t ts__stack_rule(ts__stack_walk *w, uint64_t pc)
     return rule;
 }
 
-// Tables say where to read as long as registers are what they ought to be,
-// which is unknown after a guess.
+// Reads a word. Addresses computed from tables are valid as long as the
+// registers are right, which is uncertain after a guess; then the kernel checks
+// the access.
 static TS__STACK_PLAIN inline bool
 ts__stack_read(const ts__stack_walk *w, uint64_t address, uint64_t *word)
 {
@@ -116,7 +120,7 @@ ts__stack_read(const ts__stack_walk *w, uint64_t address, uint64_t *word)
     return true;
 }
 
-// The words of the frame that a frame pointer says.
+// Moves to the caller's frame by the frame pointer alone.
 static __attribute__((noinline)) bool ts__stack_guess(ts__stack_walk *w)
 {
     uint64_t words[2] = { 0, 0 };
@@ -130,10 +134,10 @@ static __attribute__((noinline)) bool ts__stack_guess(ts__stack_walk *w)
     return w->pc > 4096;
 }
 
-// The registers that a signal handler interrupted.
+// Restores the registers that a signal handler interrupted.
 static TS__STACK_PLAIN bool ts__stack_interrupted(ts__stack_walk *w)
 {
-    if (w->guessed) return false; // it is unknown whether it lies there
+    if (w->guessed) return false; // the signal frame may not be there
 #if defined(__x86_64__)
     const ucontext_t *const u = (const ucontext_t *)(uintptr_t)w->sp;
     w->pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP];
@@ -151,7 +155,7 @@ static TS__STACK_PLAIN bool ts__stack_interrupted(ts__stack_walk *w)
     return w->pc > 4096;
 }
 
-// An address as it returns, without what signs it.
+// Removes the pointer authentication code from a return address.
 static uint64_t ts__stack_strip(uint64_t pc)
 {
 #if defined(__aarch64__)
@@ -161,18 +165,16 @@ static uint64_t ts__stack_strip(uint64_t pc)
 #endif
 }
 
-/*
-    The same for code that keeps frame pointers, by its tables' word. Where the
-    next frame lies hangs on the frame before alone, not on what its table says:
-    a processor goes ahead from frame to frame while it looks tables up.
-*/
+// The same for code whose tables say that it keeps frame pointers. The next
+// frame depends only on the previous one, not on its rule, so the processor can
+// read ahead while rules are looked up.
 static TS__STACK_PLAIN inline bool ts__stack_follow(ts__stack_walk *w,
                                                     uint64_t rule)
 {
     const volatile uint64_t *const frame =
         (const volatile uint64_t *)(uintptr_t)w->fp;
 #if defined(__x86_64__)
-    const uint64_t cfa = w->fp + 16; // the only such rule there is
+    const uint64_t cfa = w->fp + 16; // the only CFA that this kind of rule has
     (void)rule;
 #else
     const uint64_t cfa = w->fp + (rule & 0x3FFFF << 3);
@@ -185,7 +187,7 @@ static TS__STACK_PLAIN inline bool ts__stack_follow(ts__stack_walk *w,
     return w->pc > 4096;
 }
 
-// To the frame of the caller; false: there is none.
+// Moves to the caller's frame. Returns false if there is none.
 static TS__STACK_PLAIN inline bool ts__stack_up(ts__stack_walk *w,
                                                 uint64_t rule)
 {
@@ -204,10 +206,10 @@ static TS__STACK_PLAIN inline bool ts__stack_up(ts__stack_walk *w,
         return ts__stack_guess(w);
     else
         return kind == TS__RULE_SIGNAL && ts__stack_interrupted(w);
-    // A frame lies above those that it called.
+    // A frame is above those of the functions that it called.
     if (cfa <= w->sp && !(cfa == w->sp && w->exact)) return false;
     if (cfa & 7 || cfa - w->sp > UINT64_C(1) << 26) return false;
-    w->pc = w->lr; // interrupted before it was saved
+    w->pc = w->lr; // interrupted before the return address was saved
     if (ra_at ? !ts__stack_read(w, cfa - ra_at, &w->pc) : !w->exact)
         return false;
     w->pc = ts__stack_strip(w->pc);
@@ -227,10 +229,10 @@ static TS__STACK_PLAIN inline bool ts__stack_up(ts__stack_walk *w,
 #define TS__STACK_OUTSIDE false
 #endif
 
-// The frames above the one at which the walk stands, without the first
-// `skip`; that one itself is never among them, nor, if only those `outside`
-// are wanted, are its callers in the same module. Modules are places in
-// ts__stack_modules, and offsets addresses.
+// Stores the frames above the walk's position without the first `skip`. The
+// frame at the position is never included, nor, with `outside`, its callers in
+// the same module. The entries hold indices into ts__stack_modules and
+// addresses.
 static TS__STACK_PLAIN uint32_t ts__stack_frames(ts__stack_walk *w,
                                                  ts_frame_entry *frames,
                                                  uint32_t skip, uint32_t depth,

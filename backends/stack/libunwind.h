@@ -10,11 +10,11 @@
 #include "../ts_stack.h"
 #include "modules.h"
 
-#define UNW_LOCAL_ONLY // before libunwind.h, which looks at it
+#define UNW_LOCAL_ONLY // libunwind.h requires it to be defined before
 #include <libunwind.h>
 #include <string.h>
 
-// The frames above the one that asked for its context.
+// Stores the frames above the one that called unw_getcontext.
 static uint32_t ts__stack_steps(unw_context_t *here, uint64_t *addresses,
                                 uint32_t skip, uint32_t room)
 {
@@ -32,8 +32,8 @@ static uint32_t ts__stack_steps(unw_context_t *here, uint64_t *addresses,
     return count;
 }
 
-// How many of the first frames lie in the module that this is compiled into,
-// if those are not wanted.
+// Returns how many of the first frames are in this module, if those are to be
+// left out.
 static uint32_t ts__stack_inside(const uint64_t *addresses, uint32_t count)
 {
     uint32_t i = 0;
@@ -91,9 +91,9 @@ ts_stack_addresses(uint64_t *addresses, uint32_t room, uint32_t skip)
     return count - first;
 }
 
-static uint32_t ts__stack_depth; // of launches
+static uint32_t ts__stack_depth; // depth of the stacks of launches
 
-// Called by ts_gpu_origin_here, whose frame says nothing.
+// Called by ts_gpu_origin_here, whose own frame is left out.
 static __attribute__((noinline)) uint32_t ts__stack_of_launch(void)
 {
     unw_context_t here;

@@ -11,8 +11,8 @@
 #define TS__STACK_MACHINE
 #endif
 
-// Frames of other functions are read as they lie: what sanitizers put between
-// variables is part of them.
+// Frames of other functions are read including the red zones that sanitizers
+// place between variables.
 #ifdef __clang__
 #define TS__STACK_PLAIN \
     __attribute__((no_sanitize("address", "thread", "undefined", "memory")))

@@ -18,36 +18,36 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/*
-    Modules are added and never changed or removed. Two threads may add one
-    twice, which costs a place and nothing else: its number is the same.
-*/
+// Modules are added and never changed or removed. Two threads may add the same
+// one twice, which only wastes an entry: both have the same number.
 enum { TS__STACK_MODULES = 2048 };
 
 typedef struct ts__stack_module {
-    uint64_t start, end;  // where it is mapped
-    const void *map;      // its link_map, or what takes its place
+    uint64_t start, end;  // address range
+    const void *map;      // its link_map, or another pointer that identifies it
     const uint8_t *table; // PT_GNU_EH_FRAME, NULL: none
     const uint8_t *build; // its build-id if that is in its first page ...
-    uint64_t build_begin; // ... and the first bytes of it
-    uint32_t number;      // ts_module_define's
-    uint32_t ready;       // 1: all of the above may be read
+    uint64_t build_begin; // ... and the first bytes of the build-id
+    uint32_t number;      // returned by ts_module_define
+    uint32_t ready;       // 1: all fields above are valid
     uint32_t permanent;   // it can never be unloaded
 } ts__stack_module;
 
-// From 1: 0 is no module.
+// Used from index 1; 0 means no module.
 static ts__stack_module ts__stack_modules[TS__STACK_MODULES];
 static uint32_t ts__stack_module_count;
 
-typedef struct ts__stack_object { // what the loader says of an address
-    uint64_t start, end, bias;    // bias: of the addresses in the file
-    const void *map;              // identifies it
+typedef struct ts__stack_object { // the loader's answer for an address
+    // bias: load address minus the addresses in the file.
+    uint64_t start, end, bias;
+    const void *map; // identifies it
     const char *name;
     const uint8_t *table;
 } ts__stack_object;
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35) && !defined(TS__STACK_OLD)
-// Takes no lock. Source: glibc manual, "Dynamic Linker Introspection".
+// Finds the module of an address without a lock. Source: glibc manual, "Dynamic
+// Linker Introspection".
 static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
 {
     struct dl_find_object found;
@@ -61,8 +61,9 @@ static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
     return true;
 }
 #else
-// Older C libraries: under the loader's lock, which a thread may take twice
-// and beside which nothing is held here. It costs a microsecond.
+// For older C libraries: uses dl_iterate_phdr, which takes the loader's lock.
+// That lock is recursive, and this code holds no other lock with it. Takes
+// about a microsecond.
 typedef struct ts__stack_search {
     uint64_t pc;
     ts__stack_object *object;
@@ -97,7 +98,7 @@ static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
 }
 #endif
 
-// The build-id of an ELF file as it is mapped, its size; 0: none.
+// Finds the build-id of a mapped ELF file and returns its size; 0: none.
 static TS__STACK_PLAIN size_t ts__stack_build_id(const ts__stack_object *o,
                                                  const uint8_t **id)
 {
@@ -130,10 +131,8 @@ static TS__STACK_PLAIN size_t ts__stack_build_id(const ts__stack_object *o,
     return 0;
 }
 
-/*
-    The file that is mapped at an address, by the kernel, whose word holds also
-    where the loader was given a path that depended on the folder of then.
-*/
+// Gets the path of the file mapped at an address from the kernel, because the
+// loader's path may be relative to a former working directory.
 static void ts__stack_mapped_path(uint64_t address, char *path, size_t room)
 {
     char text[512];
@@ -153,7 +152,7 @@ static void ts__stack_mapped_path(uint64_t address, char *path, size_t room)
                 in_path = false;
                 continue;
             }
-            // "low-high ...": only the low end is needed.
+            // Of "low-high ..." only the low end is needed.
             if (!column++) low = 0;
             if (column <= 16 && !in_path && !found) {
                 const char *const digits = "0123456789abcdef";
@@ -192,7 +191,8 @@ static void ts__stack_path(const ts__stack_object *o, char *path, size_t room)
     if (!*path) snprintf(path, room, "%s", name ? name : "");
 }
 
-// By the kernel, which says where nothing is. Not inlined: it is rare.
+// Reads memory through the kernel, which reports an error for unmapped
+// addresses. Not inlined, because it is rare.
 static __attribute__((noinline)) bool ts__stack_probe(uint64_t address,
                                                       void *words, size_t size)
 {
@@ -204,10 +204,9 @@ static __attribute__((noinline)) bool ts__stack_probe(uint64_t address,
     return got == (ssize_t)size;
 }
 
-/*
-    Its first page is there if a frame of this thread is in it, as then nobody
-    unloads it. guessed: whether one is, is not known; the kernel reads.
-*/
+// Returns whether a module is the object. If a frame of this thread is in the
+// object, nobody can unload it, so its first page may be read directly.
+// guessed: that is uncertain, so the page is read through the kernel.
 static bool ts__stack_same(const ts__stack_module *m, const ts__stack_object *o,
                            bool guessed)
 {
@@ -223,7 +222,7 @@ static bool ts__stack_same(const ts__stack_module *m, const ts__stack_object *o,
     return begin == m->build_begin;
 }
 
-// Whether a module is still what it was when it was added.
+// Returns whether the module is still loaded.
 static inline bool ts__stack_alive(uint32_t index, bool guessed)
 {
     const ts__stack_module *const m = &ts__stack_modules[index];
@@ -232,7 +231,7 @@ static inline bool ts__stack_alive(uint32_t index, bool guessed)
                             ts__stack_same(m, &object, guessed));
 }
 
-// The module's place, made if it is new; 0: there is no room.
+// Returns the index of a module and adds it if it is new; 0: no room.
 static uint32_t ts__stack_module_get(const ts__stack_object *o)
 {
     char path[4096];
@@ -251,7 +250,7 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
     errno = error;
     const uint32_t number =
         ts_module_define(path, o->start, o->end - o->start, id, id_size);
-    if (!number) return 0; // inside the recorder: no place is lost
+    if (!number) return 0; // called inside the recorder; the entry stays free
     const uint32_t index =
         __atomic_add_fetch(&ts__stack_module_count, 1, __ATOMIC_RELAXED);
     if (index >= TS__STACK_MODULES) return 0;
@@ -261,7 +260,7 @@ static uint32_t ts__stack_module_get(const ts__stack_object *o)
     m->map = o->map;
     m->table = o->table;
     m->number = number;
-    // The program itself and the C library.
+    // The program itself and the C library are permanent.
     m->permanent =
         !o->name || !*o->name ||
         (uint64_t)(uintptr_t)&_r_debug - o->start < o->end - o->start ||

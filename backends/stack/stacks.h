@@ -14,11 +14,9 @@
 
 /* ==== 1. A known chain =================================================== */
 
-/*
-    Tables may be missing (-fno-asynchronous-unwind-tables, stripped programs)
-    or of a kind that is not read here. So the first stack that is requested
-    is that of two functions here, whose return addresses they know themselves.
-*/
+// Unwind tables may be missing (-fno-asynchronous-unwind-tables, stripped
+// programs) or have an unsupported form. So the first stack taken is that of
+// two functions here, whose return addresses are known.
 static uint32_t ts__stack_state; // 0: not tried, 1: works, 2: does not
 
 static __attribute__((noinline)) bool ts__stack_try(const void *outer)
@@ -99,9 +97,9 @@ ts_stack_addresses(uint64_t *addresses, uint32_t room, uint32_t skip)
     return count;
 }
 
-static uint32_t ts__stack_depth; // of launches
+static uint32_t ts__stack_depth; // depth of the stacks of launches
 
-// Called by ts_gpu_origin_here, whose frame says nothing.
+// Called by ts_gpu_origin_here, whose own frame is left out.
 static __attribute__((noinline)) uint32_t ts__stack_of_launch(void)
 {
     TS__STACK_BEGIN(w);
@@ -111,7 +109,7 @@ static __attribute__((noinline)) uint32_t ts__stack_of_launch(void)
 void ts_stack_launches(uint32_t depth)
 {
     TS__STORE(&ts__stack_depth, depth);
-    if (depth) ts__stack_works(); // not at the first launch
+    if (depth) ts__stack_works(); // tested now rather than at the first launch
     ts_gpu_origin_stacks(depth ? ts__stack_of_launch : NULL);
 }
 

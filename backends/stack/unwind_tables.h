@@ -23,26 +23,28 @@
 #include <string.h>
 
 /*
-    What the table of a module says of one address, as 64 bits:
+    The rule for one address from the table of its module, in 64 bits:
 
         kind 3 | CFA 18 | frame pointer 16 | return address 16 | module 11
 
-    The canonical frame address (CFA) is what the stack pointer is after the
-    return. Offsets are in units of 8 bytes; the frame pointer and the return
-    address were saved so far below it (0: they were not).
+    The canonical frame address (CFA) is the value of the stack pointer after
+    the return. Offsets are in units of 8 bytes. The frame pointer and the
+    return address were saved that far below the CFA (0: they were not saved).
     Source: DWARF 5, 6.4; Linux Standard Base, "Exception Frames".
 */
 enum {
     TS__RULE_UNKNOWN = 0,
-    TS__RULE_SP = 1,     // CFA = stack pointer + offset
-    TS__RULE_FP = 2,     // CFA = frame pointer + offset
-    TS__RULE_DEREF = 3,  // CFA = what lies `offset` below the frame pointer,
-                         // where the frame pointer of the caller lies as well
+    TS__RULE_SP = 1, // CFA = stack pointer + offset
+    TS__RULE_FP = 2, // CFA = frame pointer + offset
+    // CFA = the word `offset` below the frame pointer, where the caller's frame
+    // pointer is saved as well.
+    TS__RULE_DEREF = 3,
     TS__RULE_SIGNAL = 4, // the kernel called a signal handler from here
-    TS__RULE_END = 5,    // it has no caller
-    TS__RULE_NONE = 6,   // no table: the frame pointer must do
-    TS__RULE_FRAME = 7   // as FP, where the frame pointer leads to what was
-                         // saved: the caller's, then the return address
+    TS__RULE_END = 5,    // the frame has no caller
+    TS__RULE_NONE = 6,   // no table: only the frame pointer can be used
+    // As FP; the frame pointer points to the caller's saved frame pointer,
+    // followed by the return address.
+    TS__RULE_FRAME = 7
 };
 
 static uint64_t ts__rule(uint32_t kind, uint64_t cfa, uint64_t fp, uint64_t ra,
@@ -60,21 +62,21 @@ enum { TS__REG_FP = 29, TS__REG_SP = 31, TS__REG_RA = 30 };
 #endif
 
 typedef enum ts__cfi_kind {
-    TS__CFI_SAME = 0, // it still has its value
-    TS__CFI_CFA,      // at CFA + offset
-    TS__CFI_DEREF,    // at frame pointer + offset
+    TS__CFI_SAME = 0, // the register keeps its value
+    TS__CFI_CFA,      // saved at CFA + offset
+    TS__CFI_DEREF,    // saved at frame pointer + offset
     TS__CFI_UNDEFINED,
     TS__CFI_OTHER
 } ts__cfi_kind;
 
-typedef struct ts__cfi_place { // where a register of the caller lies
+typedef struct ts__cfi_place { // where a register of the caller is saved
     ts__cfi_kind kind;
     int64_t offset;
 } ts__cfi_place;
 
 typedef struct ts__cfi_row {
-    uint32_t cfa_register; // UINT32_MAX: by an expression
-    bool cfa_deref;        // CFA = what lies at frame pointer + offset
+    uint32_t cfa_register; // UINT32_MAX: computed by an expression
+    bool cfa_deref;        // CFA = the word at frame pointer + offset
     int64_t cfa_offset;
     ts__cfi_place fp, ra;
 } ts__cfi_row;
@@ -125,8 +127,8 @@ static int64_t ts__cfi_sleb(ts__cfi *c)
     }
 }
 
-// An address in one of the encodings that compilers use. `base`: of what is
-// relative to data.
+// Reads an address in one of the encodings that compilers use. `base`: for
+// data-relative addresses.
 static uint64_t ts__cfi_address(ts__cfi *c, uint8_t encoding, uint64_t base)
 {
     const uint64_t here = (uint64_t)(uintptr_t)c->p;
@@ -150,7 +152,7 @@ static uint64_t ts__cfi_address(ts__cfi *c, uint8_t encoding, uint64_t base)
     return value;
 }
 
-// The length of an entry, whose end becomes the cursor's.
+// Reads the length of an entry and sets the cursor's end.
 static void ts__cfi_enter(ts__cfi *c, uint64_t limit)
 {
     c->end = (const uint8_t *)(uintptr_t)limit;
@@ -161,7 +163,7 @@ static void ts__cfi_enter(ts__cfi *c, uint64_t limit)
         c->end = c->p + size;
 }
 
-// The common part of entries.
+// Reads the common information entry (CIE) of an entry.
 static void ts__cfi_cie(ts__cfi *c, const uint8_t *at, uint64_t limit)
 {
     ts__cfi e;
@@ -192,7 +194,7 @@ static void ts__cfi_cie(ts__cfi *c, const uint8_t *at, uint64_t limit)
                 ts__cfi_get(&e, 1);
             else if (*l == 'S')
                 c->signal = true;
-            else if (*l != 'B') // keys of return addresses
+            else if (*l != 'B') // 'B': signing key
                 e.bad = true;
         }
     } else if (!e.bad && *letters) {
@@ -224,8 +226,8 @@ static void ts__cfi_lose(ts__cfi_row *row, uint64_t number, bool undefined)
     if (place) place->kind = undefined ? TS__CFI_UNDEFINED : TS__CFI_OTHER;
 }
 
-// An expression: "frame pointer + offset", and what lies there if `deref`.
-// Compilers write no other for frames that they aligned.
+// Reads an expression "frame pointer + offset", followed by a dereference if
+// `deref`. Compilers use only these, for frames that they aligned.
 static bool ts__cfi_expression(ts__cfi *c, bool deref, int64_t *offset)
 {
     ts__cfi e = *c;
@@ -242,7 +244,7 @@ static bool ts__cfi_expression(ts__cfi *c, bool deref, int64_t *offset)
     return !e.bad && e.p == e.end;
 }
 
-// Runs instructions up to an address `to`.
+// Executes instructions up to the address `to`.
 static void ts__cfi_run(ts__cfi *c, ts__cfi_row *row, const ts__cfi_row *first,
                         uint64_t from, uint64_t to)
 {
@@ -341,12 +343,12 @@ static void ts__cfi_run(ts__cfi *c, ts__cfi_row *row, const ts__cfi_row *first,
         case 0x2e: ts__cfi_uleb(c); break;
         default: c->bad = true;
         }
-        // Whatever moves the address may have passed ours.
+        // An instruction that advances the address may have passed ours.
         if (from > to) return;
     }
 }
 
-// The entry of an address: found in the sorted table of PT_GNU_EH_FRAME.
+// Finds the entry (FDE) of an address in the sorted table of PT_GNU_EH_FRAME.
 static TS__STACK_PLAIN const uint8_t *ts__cfi_search(const ts__stack_object *o,
                                                      uint64_t pc)
 {
@@ -358,7 +360,7 @@ static TS__STACK_PLAIN const uint8_t *ts__cfi_search(const ts__stack_object *o,
     if (!c.p || ts__cfi_get(&c, 1) != 1) return NULL;
     const uint8_t frame_encoding = (uint8_t)ts__cfi_get(&c, 1);
     const uint8_t count_encoding = (uint8_t)ts__cfi_get(&c, 1);
-    // Others are allowed and never made: pairs of 32-bit offsets.
+    // Only pairs of 32-bit offsets; linkers produce no other tables.
     if (ts__cfi_get(&c, 1) != 0x3b) return NULL;
     ts__cfi_address(&c, frame_encoding, base);
     const uint64_t count = ts__cfi_address(&c, count_encoding, base);
@@ -401,7 +403,7 @@ static uint64_t ts__cfi_rule(const ts__cfi *c, const ts__cfi_row *row,
         kind = TS__RULE_UNKNOWN;
     if (row->fp.kind == TS__CFI_CFA) fp = -row->fp.offset;
     if (row->fp.kind == TS__CFI_OTHER) kind = TS__RULE_UNKNOWN;
-    // Both mean the same: a frame that was aligned.
+    // Either both are dereferenced (an aligned frame) or neither.
     const bool deref = row->fp.kind == TS__CFI_DEREF && !row->fp.offset;
     if (deref != (kind == TS__RULE_DEREF)) kind = TS__RULE_UNKNOWN;
     if ((cfa | fp | ra) & 7 || cfa < 0 || fp < 0 || ra < 0)
@@ -413,7 +415,7 @@ static uint64_t ts__cfi_rule(const ts__cfi *c, const ts__cfi_row *row,
                     module);
 }
 
-// What the table of its module says of an address.
+// Returns the rule of an address from the table of its module.
 static uint64_t ts__cfi_learn(const ts__stack_object *o, uint64_t pc,
                               uint32_t module)
 {

@@ -20,26 +20,27 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct ts__vd_call { // a public function at work
+typedef struct ts__vd_call { // a call of a public function in progress
     ts_vdev *v;
     const char *name;
     uint64_t start, correlation;
     ts_gpu_origin origin;
     ts_result result;
-    bool exclusive; // has the device to itself, to capture what it does
+    bool exclusive; // this call has exclusive use of the device for a capture
 } ts__vd_call;
 
-// Not where waiting would never end: on a device's own threads, and in a
-// child made by fork, which has none of these threads.
+// Returns whether the calling thread may use the vdev. Its own threads may not,
+// because they would wait forever, nor may a child process after fork(), which
+// does not have these threads.
 static bool ts__vd_usable(const ts_vdev *v)
 {
     return v != ts__vd_inside && v->process == getpid();
 }
 
-// Takes the lock; if not, false, and call->result says why.
+// Takes the lock. Returns false with the reason in call->result.
 static bool ts__vd_enter(ts__vd_call *call, ts_vdev *v, const char *name)
 {
-    static uint64_t correlation; // of the process: vdevs share it
+    static uint64_t correlation; // shared by all vdevs of the process
     memset(call, 0, sizeof *call);
     if (!v) call->result = TS_ERR_USAGE;
     if (v && !ts__vd_usable(v)) call->result = TS_ERR_STATE;
@@ -53,7 +54,8 @@ static bool ts__vd_enter(ts__vd_call *call, ts_vdev *v, const char *name)
     return true;
 }
 
-// Reports the call: `result` there is 0, or the ts_result without its sign.
+// Leaves and records the call. Its recorded result is 0 or the negated
+// ts_result.
 static ts_result ts__vd_leave(const ts__vd_call *call, ts_result result)
 {
     if (call->exclusive) {
@@ -61,7 +63,7 @@ static ts_result ts__vd_leave(const ts__vd_call *call, ts_result result)
         pthread_cond_broadcast(&call->v->idle);
     }
     pthread_mutex_unlock(&call->v->lock);
-    if (!call->origin.thread) return result; // nothing is being recorded
+    if (!call->origin.thread) return result; // no session is active
     ts_api_call record = { 0 };
     record.name = ts_name_define(call->name);
     record.start = call->start;
@@ -78,7 +80,7 @@ static ts__vd_stream *ts__vd_stream_find(const ts_vdev *v, uint64_t stream)
     return ts__vd_find(v, TS__VD_STREAM, stream);
 }
 
-// A default stream's track appears with its first use.
+// The track of a default stream is defined at its first use.
 static uint32_t ts__vd_stream_track(ts__vd_stream *stream)
 {
     if (!stream->track) {
@@ -91,7 +93,8 @@ static uint32_t ts__vd_stream_track(ts__vd_stream *stream)
     return stream->track;
 }
 
-// An operation with room for edges and arguments; NULL: out of memory.
+// Allocates an operation with room for edges and arguments. Returns NULL if out
+// of memory.
 static ts__vd_op *ts__vd_op_new(const ts__vd_call *call, ts_event_kind kind,
                                 uint32_t track, size_t edges, size_t args_size)
 {
@@ -112,12 +115,10 @@ static ts__vd_op *ts__vd_op_new(const ts__vd_call *call, ts_event_kind kind,
     return op;
 }
 
-/*
-    Waits until no other call captures and, if something is to be captured,
-    nothing runs: then the device is this call's. Not forever: what runs may
-    wait for something that this thread has yet to do. After a drain in vain the
-    next ones do not wait until the device was idle once.
-*/
+// Waits until no other call captures and, if a capture is on, until the device
+// is idle: then this call has exclusive use. The wait is bounded, because
+// operations in flight may wait for something that this thread has yet to do.
+// After a timeout no call waits until the device was idle once.
 static void ts__vd_exclusive_begin(ts__vd_call *call)
 {
     ts_vdev *const v = call->v;
@@ -132,8 +133,8 @@ static void ts__vd_exclusive_begin(ts__vd_call *call)
     call->exclusive = v->capturing = !v->late;
 }
 
-// The stream, once it has room; the lock is free until then. NULL: no such
-// stream. Look other handles up after this.
+// Waits until the stream has room, without holding the lock, and returns it.
+// NULL: no such stream. Other handles must be looked up after this.
 static ts__vd_stream *ts__vd_stream_room(ts__vd_call *call, uint64_t handle)
 {
     ts_vdev *const v = call->v;
@@ -146,13 +147,14 @@ static ts__vd_stream *ts__vd_stream_room(ts__vd_call *call, uint64_t handle)
     return stream;
 }
 
-// Makes a stream's next operation. It waits for what section 4 says.
+// Creates the next operation of a stream with the edges that the rules of
+// streams require.
 static ts__vd_op *ts__vd_stream_op(const ts__vd_call *call, ts_event_kind kind,
                                    ts__vd_stream *stream, size_t args_size)
 {
     const ts__vd_device *const device = stream->device;
     const bool legacy = stream == device->legacy;
-    size_t edges = 3; // stream, default stream, event
+    size_t edges = 3; // previous operation, default stream, event
     for (ts__vd_stream *s = device->streams; legacy && s; s = s->next)
         edges++;
     ts__vd_op *const op = ts__vd_op_new(call, kind, ts__vd_stream_track(stream),
@@ -172,8 +174,8 @@ static ts__vd_op *ts__vd_stream_op(const ts__vd_call *call, ts_event_kind kind,
     return op;
 }
 
-// Hands a complete operation over (NULL: there was no memory for it). It may
-// be freed as soon as the lock is.
+// Submits a complete operation (NULL: out of memory). It may be freed as soon
+// as the lock is released.
 static ts_result ts__vd_submit(ts_vdev *v, ts__vd_op *op)
 {
     if (!op) return TS_ERR_MEMORY;
@@ -181,7 +183,8 @@ static ts_result ts__vd_submit(ts_vdev *v, ts__vd_op *op)
     return TS_OK;
 }
 
-// The same, and returns when it is over. The lock is free meanwhile.
+// Submits an operation and waits until it is complete, without holding the
+// lock.
 static ts_result ts__vd_submit_and_wait(ts_vdev *v, ts__vd_op *op)
 {
     if (!op) return TS_ERR_MEMORY;
@@ -195,7 +198,7 @@ static ts_result ts__vd_submit_and_wait(ts_vdev *v, ts__vd_op *op)
     return TS_OK;
 }
 
-// Waits for one operation (NULL: none), reported as a sync of a kind.
+// Waits for one operation (NULL: none) and reports a synchronization.
 static ts_result ts__vd_sync(const ts__vd_call *call, ts_event_kind kind,
                              uint32_t track, uint64_t id, ts__vd_op *last)
 {
@@ -206,7 +209,7 @@ static ts_result ts__vd_sync(const ts__vd_call *call, ts_event_kind kind,
     return ts__vd_submit_and_wait(call->v, sync);
 }
 
-// Waits for all that a device has to do now. kind 0 is not reported.
+// Waits for all operations that a device has now. kind 0: not reported.
 static ts_result ts__vd_sync_device(const ts__vd_call *call, int kind,
                                     const ts__vd_device *device)
 {

@@ -37,7 +37,7 @@ static const void *ts__vd_view(void *user, uint64_t address, uint64_t size,
     (void)user;
     (void)size;
     (void)scratch;
-    return ts__vd_pointer(address); // it is the process's own
+    return ts__vd_pointer(address); // device memory is the process's own
 }
 
 static uint64_t ts__vd_report_blank(void *user, uint64_t address, uint64_t size,
@@ -46,7 +46,7 @@ static uint64_t ts__vd_report_blank(void *user, uint64_t address, uint64_t size,
     return ts__vd_blank(user, address, size, blank);
 }
 
-// A line of /proc/self/maps: what is mapped where an address lies.
+// A line of /proc/self/maps: the mapping that contains an address.
 typedef struct ts__vd_mapping {
     uint64_t begin, offset;
     char path[4096];
@@ -76,10 +76,10 @@ static bool ts__vd_mapping_at(uint64_t address, ts__vd_mapping *found)
     return there;
 }
 
-typedef struct ts__vd_module { // a file of code
+typedef struct ts__vd_module { // a code file
     const uint8_t *bytes;
-    uint64_t size, base;  // base: what is added to its own addresses
-    uint64_t first, last; // addresses that it has in this process
+    uint64_t size, base;  // base: load address
+    uint64_t first, last; // its address range in this process
     const void *build_id;
     uint64_t build_id_size;
 } ts__vd_module;
@@ -117,7 +117,7 @@ static void ts__vd_build_id(ts__vd_module *m, const Elf64_Phdr *p)
     }
 }
 
-// Where the file's own addresses are in this process.
+// Computes where the file is loaded in this process.
 static bool ts__vd_module_place(ts__vd_module *m, const ts__vd_mapping *mapping)
 {
     uint32_t count;
@@ -146,7 +146,7 @@ static bool ts__vd_module_place(ts__vd_module *m, const ts__vd_mapping *mapping)
     return found;
 }
 
-// Variables of a module that kernels were said to use.
+// Adds the module's variables that were declared as used by kernels.
 static void ts__vd_module_globals(ts_vdev *v, const ts__vd_module *m,
                                   uint32_t image)
 {
@@ -159,7 +159,7 @@ static void ts__vd_module_globals(ts_vdev *v, const ts__vd_module *m,
     }
 }
 
-// The number of an image, made unless another kernel is in it already.
+// Returns the number of a module's image, and stores it if no kernel has yet.
 static uint32_t ts__vd_image_put(ts_vdev *v, const ts__vd_module *m,
                                  const char *path)
 {
@@ -184,7 +184,7 @@ static uint32_t ts__vd_image_put(ts_vdev *v, const ts__vd_module *m,
     return image;
 }
 
-// Finds the module of a kernel and keeps it, once in a capture.
+// Finds the module of a kernel and stores it, once per capture.
 static void ts__vd_image(ts_vdev *v, ts__vd_kernel *k)
 {
     ts__vd_mapping *const mapping = calloc(1, sizeof *mapping);
@@ -218,7 +218,7 @@ static const ts_capture_vendor ts__vd_vendor = { .name = "vdev",
                                                  .blank = ts__vd_report_blank,
                                                  .host_visible = true };
 
-// A new capture: gets all allocations.
+// Adds all allocations to a capture that has just begun.
 static void ts__vd_capture_open(ts_vdev *v)
 {
     v->known_memory.vendor = &ts__vd_vendor;
@@ -276,8 +276,8 @@ static void ts__vd_describe(ts_capture_op *seen, ts_vdev *v,
     }
 }
 
-// Submits an operation and waits for it, so long as the capture may, or to
-// the end. Whether it came.
+// Submits an operation and waits until it is complete, with the capture's
+// timeout unless to_the_end. Returns whether it is complete.
 static bool ts__vd_submit_bounded(ts_vdev *v, ts__vd_op *op, bool to_the_end)
 {
     ts__vd_waiter waiter = { .done = false };
@@ -296,7 +296,7 @@ static bool ts__vd_submit_bounded(ts_vdev *v, ts__vd_op *op, bool to_the_end)
     const bool done = waiter.done;
     while (!waiter.done && to_the_end)
         pthread_cond_wait(&waiter.wake, &v->lock);
-    if (!waiter.done) op->waiter = NULL; // it still runs
+    if (!waiter.done) op->waiter = NULL; // it is still running
     pthread_cond_destroy(&waiter.wake);
     return done;
 }
@@ -306,10 +306,8 @@ static ts_result ts__vd_submit_plain(ts_vdev *v, ts__vd_op *op, bool wait)
     return wait ? ts__vd_submit_and_wait(v, op) : ts__vd_submit(v, op);
 }
 
-/*
-    Submits a complete operation, and captures it if that is wanted. k: of a
-    kernel. wait: return when it is over.
-*/
+// Submits a complete operation, and captures it if requested. k: its kernel, or
+// NULL. wait: return when it is complete.
 static ts_result ts__vd_submit_seen(const ts__vd_call *call, ts__vd_op *op,
                                     ts__vd_kernel *k, bool wait)
 {

@@ -77,7 +77,7 @@ ts_result ts_vdev_event_synchronize(ts_vdev *vdev, ts_vdev_event event)
     if (!ts__vd_enter(&call, vdev, "vdevEventSynchronize")) return call.result;
     const ts__vd_event *const e = ts__vd_find(vdev, TS__VD_EVENT, event);
     if (!e) return ts__vd_leave(&call, TS_ERR_USAGE);
-    if (!e->correlation) return ts__vd_leave(&call, TS_OK); // never recorded
+    if (!e->correlation) return ts__vd_leave(&call, TS_OK); // not recorded yet
     return ts__vd_leave(&call, ts__vd_sync(&call, TS_EVENT_EVENT_SYNC, e->track,
                                            e->number, e->record));
 }

@@ -45,7 +45,7 @@ ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
     return ts__vd_leave(&call, TS_OK);
 }
 
-// Fills in a block's sizes. Returns the number of blocks, 0: too many.
+// Fills the sizes of a block. Returns the number of blocks, 0: too many.
 static uint64_t ts__vd_grid(ts_vdev_block *block,
                             const ts_vdev_launch_desc *desc)
 {
@@ -60,7 +60,8 @@ static uint64_t ts__vd_grid(ts_vdev_block *block,
     return blocks;
 }
 
-// The number of a launch configuration; most launches repeat the last one.
+// Returns the dictionary number of a launch configuration. Most launches repeat
+// the last one.
 static uint32_t ts__vd_launch_number(ts__vd_kernel *k,
                                      const ts_vdev_block *block)
 {
@@ -87,7 +88,7 @@ static void ts__vd_report_role(const ts_vdev *v, const ts_vdev_role *role,
         const size_t at = d ? ts__vd_range_at(d, address) : SIZE_MAX;
         if (at == SIZE_MAX ||
             address - d->ranges[at].begin >= d->ranges[at].size)
-            return; // not known
+            return; // no size was declared
         access->mode |= TS_ACCESS_COARSE;
         access->address = d->ranges[at].begin;
         access->size = d->ranges[at].size;
@@ -95,7 +96,7 @@ static void ts__vd_report_role(const ts_vdev *v, const ts_vdev_role *role,
     ts_gpu_access_record(access);
 }
 
-// Tells the trace what a launch touches.
+// Records which memory a launch accesses.
 static void ts__vd_report_accesses(const ts_vdev *v, const ts__vd_kernel *k,
                                    const ts_vdev_launch_desc *desc,
                                    const ts__vd_op *op)
@@ -140,7 +141,7 @@ ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
     return ts__vd_leave(&call, ts__vd_submit_seen(&call, op, k, false));
 }
 
-// The type of a copy, as the format numbers them.
+// Returns the type of a copy in the numbering of the trace format.
 static uint32_t ts__vd_memcpy_type(const ts__vd_device *to,
                                    const ts__vd_device *from)
 {
@@ -162,8 +163,8 @@ static ts_result ts__vd_memcpy(ts__vd_call *call, uint64_t stream,
     ts__vd_op *const op = ts__vd_stream_op(call, TS_EVENT_MEMCPY, s, 0);
     if (!op) return TS_ERR_MEMORY;
     op->report.u.memcpy.type = ts__vd_memcpy_type(to, from);
-    // Host memory is used in place, which real engines do with pinned memory
-    // only, so this is what it is called.
+    // Host memory is accessed in place, which real engines can do only with
+    // pinned memory; so it is reported as pinned.
     op->report.u.memcpy.memory = (from ? 3u : 2u) | (to ? 3u : 2u) << 4;
     op->report.u.memcpy.size = size;
     op->report.u.memcpy.source = (uintptr_t)source;

@@ -35,48 +35,50 @@
 /* ==== 1. Objects ========================================================= */
 
 /*
-    What is submitted becomes a graph: an operation knows how many others it
-    waits for, and each of these has a list of edges to those that wait. What
-    waits for nothing any more goes to an engine of its device, or is over at
-    once (events, waits, syncs). What is over frees what waited for it.
+    Submitted operations form a graph. Each operation counts the operations it
+    waits for, and each of those has a list of edges to the operations that wait
+    for it. An operation that waits for nothing any more goes to an engine of
+    its device, or is complete at once (events, waits, syncs). When it is
+    complete, the operations that waited for it are released.
 
         stream 1    copy -> kernel -> record -.
                                      .--------'
         stream 2    copy -> kernel --+-> wait -> kernel     (last)
 
-    One lock per vdev guards all of it. Kernels, copies, host functions and
-    their reports run without it.
+    One lock per vdev protects all of it. Kernels, copies, host functions and
+    their reports run without the lock.
 */
 typedef struct ts__vd_edge {
-    struct ts__vd_op *to;     // this one waits; the edge lies in it
-    struct ts__vd_edge *next; // of the operation waited for
-    bool order;               // stream order, not an event
+    struct ts__vd_op *to; // the operation that waits, which contains this edge
+    struct ts__vd_edge *next; // next edge of the operation waited for
+    bool order;               // by stream order, not by an event
 } ts__vd_edge;
 
-typedef struct ts__vd_waiter { // a host thread, on its stack
+typedef struct ts__vd_waiter { // a host thread that waits; on its stack
     pthread_cond_t wake;
     bool done;
 } ts__vd_waiter;
 
 typedef struct ts__vd_op {
-    ts_gpu_op report;             // kind 0: not to be reported
-    struct ts__vd_stream *stream; // NULL: a sync
-    struct ts__vd_op *next;       // in its engine's list
+    ts_gpu_op report;             // kind 0: not reported
+    struct ts__vd_stream *stream; // NULL: a synchronization
+    struct ts__vd_op *next;       // next in its engine's list
     ts__vd_edge *followers;
     ts__vd_waiter *waiter;
-    uint32_t waits, order_waits; // for edges; those that are stream order
+    // Number of edges, and of those by stream order.
+    uint32_t waits, order_waits;
     uint32_t edge_count;
-    uint64_t event; // handle that an event_record completes
+    uint64_t event; // the event that an event_record completes
     uint64_t blocks, taken, finished;
     ts_vdev_function function;
     void (*host_function)(void *user);
     ts_vdev_block block;
     void *args;
-    ts__vd_edge edges[]; // then the arguments
+    ts__vd_edge edges[]; // followed by the arguments
 } ts__vd_op;
 
-// Operations that are ready, the most urgent first, and the threads that run
-// them.
+// The ready operations, those with the highest priority first, and the threads
+// that run them.
 typedef struct ts__vd_engine {
     pthread_cond_t wake;
     ts__vd_op *first;
@@ -85,9 +87,9 @@ typedef struct ts__vd_engine {
 
 enum { TS__VD_COMPUTE, TS__VD_COPY, TS__VD_HOST, TS__VD_ENGINES };
 
-typedef struct ts__vd_unit { // a thread
+typedef struct ts__vd_unit { // a thread of an engine
     struct ts_vdev *v;
-    uint32_t device, number; // of those of its engine
+    uint32_t device, number; // number: index within its engine
     int engine;
     void *shared;
     pthread_t thread;
@@ -99,33 +101,33 @@ typedef struct ts__vd_range { // an allocation
 
 typedef struct ts__vd_device {
     ts__vd_engine engines[TS__VD_ENGINES];
-    uint64_t memory;      // address
-    bool mapped, given;   // memory is of mmap; it has the requested address
-    ts__vd_range *ranges; // in order of address
+    uint64_t memory;      // address of its memory
+    bool mapped, given;   // mapped: by mmap; given: at the requested address
+    ts__vd_range *ranges; // sorted by address
     size_t range_count, range_room;
-    struct ts__vd_stream *streams; // those under destruction too
+    struct ts__vd_stream *streams; // also those being destroyed
     struct ts__vd_stream *legacy;
     uint32_t track, context; // tracks
 } ts__vd_device;
 
 typedef struct ts__vd_stream {
     uint64_t handle;
-    struct ts__vd_stream *next; // of the device
+    struct ts__vd_stream *next; // next stream of the device
     ts__vd_device *device;
-    ts__vd_op *last; // NULL: idle
+    ts__vd_op *last; // last operation, NULL: idle
     uint32_t pending;
     uint32_t flags; // TS_STREAM_...
     int32_t priority;
-    uint32_t track; // 0: not yet defined
+    uint32_t track; // 0: not defined yet
     uint64_t number;
-    bool destroyed; // freed by its last operation
+    bool destroyed; // its last operation frees it
 } ts__vd_stream;
 
 typedef struct ts__vd_event {
     uint64_t handle, number;
-    ts__vd_op *record;    // NULL: reached, or never recorded
-    uint64_t correlation; // of the most recent record
-    uint32_t track;       // its stream's, 0: never recorded
+    ts__vd_op *record;    // NULL: reached or never recorded
+    uint64_t correlation; // correlation of the most recent record
+    uint32_t track;       // track of the record's stream, 0: never recorded
 } ts__vd_event;
 
 typedef struct ts__vd_kernel {
@@ -134,9 +136,9 @@ typedef struct ts__vd_kernel {
     size_t args_size;
     ts_gpu_launch_desc launched; // the last configuration ...
     uint32_t launch;             // ... and its number
-    char *name;                  // behind the roles
-    uint32_t capture, image;     // of which capture the image's number is
-    uint64_t offset;             // of the function in it
+    char *name;                  // stored after the roles
+    uint32_t capture, image;     // image: its number in capture `capture`
+    uint64_t offset;             // offset of the function in the image
     uint32_t role_count;
     ts_vdev_role roles[];
 } ts__vd_kernel;
@@ -145,8 +147,8 @@ enum { TS__VD_STREAM = 1, TS__VD_EVENT, TS__VD_KERNEL };
 
 typedef struct ts__vd_slot {
     uint64_t handle; // generation << 32 | type << 24 | slot
-    void *object;    // NULL: free
-    size_t next;     // free one
+    void *object;    // NULL: the slot is free
+    size_t next;     // next free slot
 } ts__vd_slot;
 
 typedef struct ts__vd_global { // a variable that kernels use
@@ -156,19 +158,19 @@ typedef struct ts__vd_global { // a variable that kernels use
 
 struct ts_vdev {
     pthread_mutex_t lock;
-    pthread_cond_t idle; // nothing is pending, or no call captures any more
-    pthread_cond_t room; // a full stream has room again
+    pthread_cond_t idle; // signaled when nothing is pending or a capture ends
+    pthread_cond_t room; // signaled when a full stream has room again
     ts_vdev_desc desc;
-    pid_t process; // that opened it
+    pid_t process; // the process that opened it
     ts__vd_device *devices;
     ts__vd_unit *units;
     size_t unit_count;
     ts__vd_slot *slots;
     size_t slot_count, slot_free; // the free list ends with slot_count
-    uint64_t streams, events;     // made so far
+    uint64_t streams, events;     // created so far
     uint64_t pending;             // operations on all streams
-    bool closing;                 // units end when nothing is pending
-    bool capturing;               // one call has the device to itself
+    bool closing;                 // the threads end when nothing is pending
+    bool capturing;               // one call has exclusive use of the device
     bool late;                    // a drain timed out
     ts_capture_memory known_memory;
     ts__vd_global *globals;
@@ -200,7 +202,7 @@ static bool ts__vd_slots_grow(ts_vdev *v)
     return true;
 }
 
-// Makes a zeroed object with a handle, which every object begins with.
+// Creates a zeroed object with a handle as its first field.
 static void *ts__vd_add(ts_vdev *v, uint32_t type, size_t size)
 {
     if (v->slot_free == v->slot_count && !ts__vd_slots_grow(v)) return NULL;
@@ -215,7 +217,7 @@ static void *ts__vd_add(ts_vdev *v, uint32_t type, size_t size)
     return object;
 }
 
-// The handle is dead from here on; the object still has to be freed.
+// Invalidates a handle. The caller still has to free the object.
 static void ts__vd_remove(ts_vdev *v, uint64_t handle)
 {
     const size_t slot = handle & 0xFFFFFF;
@@ -239,7 +241,7 @@ static ts__vd_engine *ts__vd_op_engine(const ts__vd_op *op)
     }
 }
 
-// `op` will wait for `before`, unless that is NULL, which is done.
+// Makes `op` wait for `before`; NULL: already complete.
 static void ts__vd_op_after(ts__vd_op *op, ts__vd_op *before, bool order)
 {
     if (!before) return;
@@ -252,7 +254,7 @@ static void ts__vd_op_after(ts__vd_op *op, ts__vd_op *before, bool order)
     op->order_waits += order;
 }
 
-// Behind all that are as urgent, so that equals alternate.
+// Inserted after those of the same priority, so that they alternate.
 static void ts__vd_engine_put(ts__vd_engine *engine, ts__vd_op *op)
 {
     ts__vd_op **at = &engine->first;
@@ -262,7 +264,8 @@ static void ts__vd_engine_put(ts__vd_engine *engine, ts__vd_op *op)
     *at = op;
 }
 
-// An operation waits for nothing any more: true if an engine has it now.
+// Starts an operation that waits for nothing any more. Returns true if an
+// engine has it now.
 static bool ts__vd_op_start(ts__vd_op *op)
 {
     ts__vd_engine *const engine = ts__vd_op_engine(op);
@@ -292,7 +295,7 @@ static void ts__vd_wake_all(ts_vdev *v)
     }
 }
 
-// What refers to a finished operation forgets it.
+// Removes all references to a complete operation and frees it.
 static void ts__vd_op_free(ts_vdev *v, ts__vd_op *op)
 {
     ts__vd_stream *const stream = op->stream;
@@ -313,10 +316,8 @@ static void ts__vd_op_free(ts_vdev *v, ts__vd_op *op)
     free(op);
 }
 
-/*
-    `op` is over: frees what waited for it. What needs no engine is over
-    then, too; `todo` holds such operations, so that nothing recurses.
-*/
+// Completes `op` and releases the operations that waited for it. Those that
+// need no engine are complete then, too; `todo` lists them to avoid recursion.
 static void ts__vd_op_finish(ts_vdev *v, ts__vd_op *op)
 {
     op->next = NULL;
@@ -329,7 +330,7 @@ static void ts__vd_op_finish(ts_vdev *v, ts__vd_op *op)
             if (op->report.kind) ts_gpu_op_record(&op->report);
         }
         for (ts__vd_edge *e = op->followers; e; e = e->next) {
-            // A wait begins when its stream gets there.
+            // A wait begins when its stream reaches it.
             if (e->order && !--e->to->order_waits)
                 e->to->report.start = ts_tick_now();
             if (--e->to->waits || ts__vd_op_start(e->to)) continue;
@@ -376,12 +377,10 @@ static void ts__vd_run(const ts__vd_op *op, uint64_t first, uint64_t count,
                 ts__vd_pointer(r->u.memcpy.source), r->u.memcpy.size);
 }
 
-/*
-    Takes a share of the first operation's blocks. The shares get smaller
-    towards the end of a grid, so that the units finish at about the same time.
-    An operation with blocks left goes behind its equals: kernels of several
-    streams run side by side even on one unit.
-*/
+// Takes some of the first operation's blocks. The shares get smaller towards
+// the end of a grid, so that the threads finish at about the same time. An
+// operation with blocks left is moved after those of the same priority: so
+// kernels of several streams run concurrently even on one thread.
 static uint64_t ts__vd_engine_take(ts__vd_engine *engine, ts__vd_op *op)
 {
     const uint64_t left = op->blocks - op->taken;
@@ -394,7 +393,7 @@ static uint64_t ts__vd_engine_take(ts__vd_engine *engine, ts__vd_op *op)
     return count;
 }
 
-// Does a share of an operation; the lock is free meanwhile.
+// Runs a share of an operation without holding the lock.
 static void ts__vd_unit_step(const ts__vd_unit *unit, ts__vd_engine *engine)
 {
     ts_vdev *const v = unit->v;
@@ -407,8 +406,8 @@ static void ts__vd_unit_step(const ts__vd_unit *unit, ts__vd_engine *engine)
     op->finished += count;
     if (op->finished < op->blocks) return;
     pthread_mutex_unlock(&v->lock);
-    // Before a waiting thread can learn that it is over: that one finds it
-    // in the trace.
+    // Recorded before a waiting thread can learn that the operation is
+    // complete, so that this thread finds it in the trace.
     op->report.end = ts_tick_now();
     ts_gpu_op_record(&op->report);
     pthread_mutex_lock(&v->lock);
@@ -450,16 +449,17 @@ static ts__vd_device *ts__vd_owner(const ts_vdev *v, const void *ptr)
     return NULL;
 }
 
-// The position of the last allocation that begins at or before an address.
+// Returns the index of the last allocation that begins at or before an address.
 static size_t ts__vd_range_at(const ts__vd_device *device, uint64_t address)
 {
-    // none: SIZE_MAX
+    // SIZE_MAX: none
     return ts_capture_range_after(device->ranges, device->range_count,
                                   sizeof *device->ranges, address) -
            1;
 }
 
-// Whether an operation may touch a range. owner: the device, NULL the host.
+// Returns whether an operation may access a range. *owner: the device, NULL:
+// host memory.
 static bool ts__vd_range_ok(const ts_vdev *v, const void *ptr, uint64_t size,
                             ts__vd_device **owner)
 {
@@ -473,7 +473,8 @@ static bool ts__vd_range_ok(const ts_vdev *v, const void *ptr, uint64_t size,
     return offset < r->size && size <= r->size - offset;
 }
 
-// The first gap that is big enough, 0 if none is; at: its place in the list.
+// Returns the first gap that is large enough, 0: none; *at: its index in the
+// list.
 static uint64_t ts__vd_gap_find(const ts_vdev *v, const ts__vd_device *device,
                                 uint64_t size, size_t *at)
 {
@@ -502,11 +503,9 @@ static ts__vd_stream *ts__vd_stream_add(ts_vdev *v, uint32_t device,
     return stream;
 }
 
-/*
-    Device memory gets addresses that nothing else is likely to have, in this
-    process and in another: a replay needs them again. Thread sanitizers know
-    but few addresses.
-*/
+// Device memory is placed at addresses that are probably free in this and other
+// processes, because a replay needs the same ones. Thread sanitizers support
+// only few address ranges.
 #define TS__VD_ARENAS     UINT64_C(0x110000000000)
 #define TS__VD_ARENAS_END UINT64_C(0x500000000000)
 #if defined(__SANITIZE_THREAD__)
@@ -520,10 +519,11 @@ static ts__vd_stream *ts__vd_stream_add(ts_vdev *v, uint32_t device,
 #define TS__VD_ANYWHERE 0
 #endif
 
-// Memory at an address, or none: POSIX has no names for Linux's flags.
+// Maps memory at an address, or returns NULL. POSIX has no names for Linux's
+// flags.
 static void *ts__vd_map(uint64_t address, uint64_t size, int protection)
 {
-    // Anonymous, at this address or nowhere, of as many pages as are used.
+    // MAP_ANONYMOUS, MAP_FIXED_NOREPLACE, MAP_NORESERVE
     const int flags = 0x20 | 0x100000 | 0x4000;
     void *const requested = ts__vd_pointer(address);
     void *const got =
@@ -576,8 +576,8 @@ static ts_result ts__vd_unit_open(ts_vdev *v, uint32_t device, int engine,
     unit->number = number;
     unit->engine = engine;
     unit->shared = aligned_alloc(64, v->desc.shared_bytes);
-    // The program's signals are for its own threads, but for those that a
-    // kernel's own faults raise.
+    // These threads take none of the program's signals except those that faults
+    // of a kernel raise.
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
@@ -599,7 +599,7 @@ static ts_result ts__vd_machine_open(ts_vdev *v)
     const ts_vdev_desc *const d = &v->desc;
     pthread_mutex_init(&v->lock, NULL);
     pthread_cond_init(&v->room, NULL);
-    pthread_condattr_t steady; // what waits for a bounded time
+    pthread_condattr_t steady; // CLOCK_MONOTONIC, for waits with a timeout
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_cond_init(&v->idle, &steady);
@@ -610,7 +610,7 @@ static ts_result ts__vd_machine_open(ts_vdev *v)
     ts_result result = v->devices && v->units ? TS_OK : TS_ERR_MEMORY;
     for (uint32_t i = 0; result == TS_OK && i < d->device_count; i++)
         result = ts__vd_device_open(v, i);
-    // The threads last: they find everything in place.
+    // The threads are started last, because they use everything else.
     for (uint32_t i = 0; result == TS_OK && i < d->device_count; i++) {
         for (int j = 0; j < TS__VD_ENGINES; j++) {
             const uint32_t count = v->devices[i].engines[j].units;
@@ -634,7 +634,8 @@ static void ts__vd_device_close(ts__vd_device *device, uint64_t size)
         free(memory);
 }
 
-// After a machine_open that failed, too. Work that is pending is done first.
+// Also called after ts__vd_machine_open failed. Pending operations are
+// completed first.
 static void ts__vd_machine_close(ts_vdev *v)
 {
     pthread_mutex_lock(&v->lock);

@@ -44,7 +44,7 @@ static bool ts__vd_ranges_grow(ts__vd_device *d)
     return true;
 }
 
-// A range takes its place in the list.
+// Inserts a range into the list.
 static void ts__vd_range_add(const ts__vd_call *call, ts__vd_device *d,
                              size_t at, ts__vd_range range)
 {
@@ -55,7 +55,7 @@ static void ts__vd_range_add(const ts__vd_call *call, ts__vd_device *d,
     ts__vd_memory_report(call, TS_EVENT_GPU_ALLOC, d, &range);
 }
 
-// Makes the pages of a range usable, where addresses were requested.
+// Makes the pages of a range accessible, if addresses were requested.
 static bool ts__vd_range_open(const ts__vd_device *d, ts__vd_range range)
 {
     const uint64_t first = range.begin & ~(uint64_t)4095;
@@ -64,8 +64,8 @@ static bool ts__vd_range_open(const ts__vd_device *d, ts__vd_range range)
            mprotect(ts__vd_pointer(first), size, PROT_READ | PROT_WRITE) == 0;
 }
 
-// Pages that only a freed range had go back to the system, and whoever uses
-// them still is found out.
+// Returns the pages that only a freed range used to the system, so that later
+// accesses to them fault.
 static void ts__vd_range_close(const ts__vd_device *d, ts__vd_range range)
 {
     const uint64_t first = (range.begin + 4095) & ~(uint64_t)4095;
@@ -134,7 +134,7 @@ ts_result ts_vdev_global_register(ts_vdev *vdev, uint32_t device, void *ptr,
     vdev->globals = more;
     const ts__vd_global global = { (uintptr_t)ptr, size, device };
     vdev->globals[vdev->global_count++] = global;
-    vdev->known_memory.capture = 0; // it is taken in with the next capture
+    vdev->known_memory.capture = 0; // adds it to the next capture
     return ts__vd_leave(&call, TS_OK);
 }
 

@@ -25,7 +25,7 @@ static void ts__vd_defaults(ts_vdev_desc *d)
     if (!d->name) d->name = "vdev";
 }
 
-// Tells the trace about a device before anything runs on it.
+// Defines a device in the trace before anything runs on it.
 static void ts__vd_device_define(const ts_vdev *v, uint32_t index)
 {
     ts__vd_device *const device = &v->devices[index];
@@ -64,7 +64,7 @@ ts_result ts_vdev_open(ts_vdev **vdev, const ts_vdev_desc *desc)
     }
     for (uint32_t i = 0; i < d.device_count; i++)
         ts__vd_device_define(v, i);
-    v->desc.name = NULL; // the caller's
+    v->desc.name = NULL; // owned by the caller
     v->desc.memory_at = NULL;
     *vdev = v;
     return TS_OK;

@@ -45,7 +45,7 @@ ts_result ts_vdev_stream_destroy(ts_vdev *vdev, ts_vdev_stream stream)
     ts__vd_remove(vdev, stream);
     s->destroyed = true;
     if (!s->pending) ts__vd_stream_free(s);
-    pthread_cond_broadcast(&vdev->room); // who waits for room gives up
+    pthread_cond_broadcast(&vdev->room); // threads that wait for room give up
     return ts__vd_leave(&call, TS_OK);
 }
 

@@ -21,11 +21,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Chunks that are looked at with one call.
+// Number of chunks queried by one call.
 enum { TS__VD_BLANK_CHUNKS = 32 };
 
-// Whether all pages that hold a part of the bytes are not there, nor swapped
-// out. Source: Linux, Documentation/admin-guide/mm/pagemap.rst
+// Returns whether all pages of the bytes are neither present nor swapped out.
+// Source: Linux, Documentation/admin-guide/mm/pagemap.rst
 static bool ts__vd_pages_blank(const uint64_t *pages, uint64_t address,
                                uint64_t size, uint64_t page)
 {
@@ -35,10 +35,8 @@ static bool ts__vd_pages_blank(const uint64_t *pages, uint64_t address,
     return true;
 }
 
-/*
-    How many bytes from an address on, in chunks, are alike: blank or not. At
-    least one chunk; not all that are alike.
-*/
+// Returns how many bytes from an address on, in whole chunks, have the same
+// state, blank or not. At least one chunk; more with the same state may follow.
 static uint64_t ts__vd_blank_from(int pagemap, uint64_t address, uint64_t size,
                                   bool *blank)
 {
@@ -64,12 +62,13 @@ static uint64_t ts__vd_blank_from(int pagemap, uint64_t address, uint64_t size,
             done += k;
         }
     }
-    if (!done) *blank = false; // nobody knows
+    if (!done) *blank = false; // unknown
     return done ? done : size;
 }
 
-// Whether it is right about pages before and after they are written: of every
-// other one, as what lies between them may come with them.
+// Tests whether pagemap is right about pages before and after they are written.
+// Only every other page is tested, because neighbours may be mapped along with
+// it.
 static bool ts__vd_blank_try(int pagemap)
 {
     enum { PAGES = 8 };
@@ -91,15 +90,13 @@ static bool ts__vd_blank_try(int pagemap)
     return right;
 }
 
-/*
-    How many bytes of memory of a device from an address on are alike, in
-    chunks from that address on. *blank: they were not written since they
-    were zeros; else they may hold anything.
-*/
+// Returns how many bytes of device memory from an address on have the same
+// state, in chunks from that address on. *blank: they were never written and
+// are zero; otherwise they may hold anything.
 static uint64_t ts__vd_blank(const ts_vdev *v, uint64_t address, uint64_t size,
                              bool *blank)
 {
-    static int tells; // 1: it does, -1: it does not, 0: nobody has tried
+    static int tells; // 1: pagemap is reliable, -1: it is not, 0: not tested
     const ts__vd_device *const d = ts__vd_owner(v, ts__vd_pointer(address));
     *blank = false;
     int now = __atomic_load_n(&tells, __ATOMIC_RELAXED);
