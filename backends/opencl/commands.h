@@ -298,9 +298,9 @@ static int32_t ts__cl_clEnqueueMarker(ts__cl_handle queue, ts__cl_handle *event)
     TS__CL_END(ts__cl.next.clEnqueueMarker(queue, event ? at : NULL));
 }
 
-// This function returns no event, so a barrier with the same meaning is enqueued
-// instead. Not without a list: then the call is an error, but a barrier would
-// wait for all commands.
+// This function returns no event, so a barrier with the same meaning is
+// enqueued instead. Not without a list: then the call is an error, but a
+// barrier would wait for all commands.
 static int32_t ts__cl_clEnqueueWaitForEvents(ts__cl_handle queue, TS__CL_EVENTS)
 {
     ts__cl_handle *const event = NULL;
