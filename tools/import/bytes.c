@@ -1,5 +1,5 @@
 /*
-    bytes.c - unpacked bytes of a file
+    bytes.c - reads a file, unpacked if it is gzip
 */
 #define _POSIX_C_SOURCE 200809L
 #include "tools/import/bytes.h"
@@ -13,21 +13,21 @@
 
 enum { IN = 256 << 10, OUT = 256 << 10 };
 
-// What a file may unpack to: so many bytes, and so many for each of its own.
-// Traces need about 20; gzip goes to 1,032.
+// Limits for unpacked bytes: UNPACKED_FREE plus UNPACKED_RATIO for each packed
+// byte. The ratio of traces is about 20; gzip reaches 1,032.
 enum { UNPACKED_FREE = 64 << 20, UNPACKED_RATIO = 200 };
 
 struct import_bytes {
-    int fd; // -1: `from` reads
+    int fd; // -1: use `from`
     size_t (*from)(void *user, void *bytes, size_t size);
     void *user;
-    import_bytes *file;                 // that it is a part of, or itself
-    uint64_t unpacked;                  // bytes, of the file and of its parts
+    import_bytes *file; // the file that it is a part of, or itself
+    uint64_t unpacked;  // unpacked bytes of the file and its parts
     bool opened, packed, ended, behind; // behind: the gzip data is complete
     const char *error;
     _Atomic uint64_t done; // also read by the progress bar, on any thread
     size_t in_at, in_size;
-    size_t at, size; // of what is unpacked and not yet taken
+    size_t at, size; // unpacked bytes that are not consumed yet
 #ifdef TRACESMITH_ZLIB
     z_stream z;
 #endif
@@ -63,7 +63,7 @@ void import_bytes_close(import_bytes *s)
     free(s);
 }
 
-// Reads from the file itself; 0 at the end.
+// Reads raw bytes of the file; 0 at the end.
 static size_t take(import_bytes *s, uint8_t *bytes, size_t size)
 {
     ssize_t got;
@@ -85,7 +85,7 @@ static bool more_input(import_bytes *s)
     return s->in_size > 0;
 }
 
-// The first two bytes of a further member; a lone byte is none.
+// Returns whether another gzip member begins here; a single byte is none.
 static bool is_member(import_bytes *s)
 {
     if (s->in_size - s->in_at < 2) {
@@ -98,7 +98,8 @@ static bool is_member(import_bytes *s)
            s->in[s->in_at + 1] == 0x8b;
 }
 
-// All that a file unpacks to counts: an archive may hold many small bombs.
+// Counts the unpacked bytes of all parts, because an archive may contain many
+// small bombs.
 static bool is_bomb(const import_bytes *file)
 {
     return file->unpacked > UNPACKED_FREE &&
@@ -156,7 +157,7 @@ static bool begin_unpacking(import_bytes *s)
 }
 #endif
 
-// What the file begins with decides whether it is packed.
+// Determines from the first bytes whether the file is packed.
 static bool look(import_bytes *s)
 {
     s->opened = true;
@@ -169,7 +170,7 @@ static bool look(import_bytes *s)
            begin_unpacking(s);
 }
 
-// Bytes into a buffer of the caller, at least one except at the end.
+// Reads into the caller's buffer, at least one byte except at the end.
 static size_t fetch(import_bytes *s, uint8_t *bytes, size_t size)
 {
     if (s->ended || (!s->opened && !look(s))) return 0;

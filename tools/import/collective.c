@@ -1,5 +1,5 @@
 /*
-    collective.c - collectives of a source that knows their kernels only
+    collective.c - collectives of sources that only have their kernels
 */
 #include "tools/import/import.h"
 

@@ -1,10 +1,10 @@
 /*
-    deferred.c - what a job holds back, in few bytes
+    deferred.c - compact storage of operations, calls and zones held back
 
     A gigabyte of JSON has half a million operations, a million calls and a
-    million zones: as structs they would take more than the trace itself. Even
-    packed they are more than a trace of kernels alone is, so that operations
-    and calls lie in files beside it.
+    million zones: as structs they would take more memory than the trace itself.
+    Even packed they can be larger than the trace, so operations and calls are
+    kept in temporary files beside it.
 */
 #include "tools/import/tables.h"
 
@@ -74,7 +74,7 @@ static bool pack(import_tables *t, const import_operation *o)
     return ok;
 }
 
-// Times of a vendor's queue that lie absurdly far away say nothing.
+// Ignores queue times of a vendor that are absurdly far from the start.
 static int64_t near_or_none(int64_t time_ns, int64_t start_ns)
 {
     int64_t away;
@@ -116,7 +116,7 @@ void import_gpu(import_job *job, const import_operation *operation)
     t->packed_count += !t->no_memory;
 }
 
-// The fields of the operation at *at, which moves to the next one.
+// Reads the fields of the operation at *at and moves *at to the next one.
 static void unpack(import_tables *t, uint64_t *at, uint64_t *fields)
 {
     const uint64_t mask = import_pack_get(&t->packed, at);
@@ -124,7 +124,7 @@ static void unpack(import_tables *t, uint64_t *at, uint64_t *fields)
         fields[i] = mask >> i & 1 ? import_pack_get(&t->packed, at) : 0;
 }
 
-// Goes to where an operation begins: most are asked for in their order.
+// Moves to the position of an operation; fast if they are read in order.
 static void seek(import_tables *t, size_t index)
 {
     uint64_t fields[FIELDS];

@@ -1,5 +1,5 @@
 /*
-    formats.c - the formats that there are, and what is requested of them
+    formats.c - the list of formats, and checks of the user's options
 */
 #include "tools/import/import.h"
 

@@ -1,5 +1,5 @@
 /*
-    input.c - what the user named, one source after the other
+    input.c - the sources of the input that the user named
 */
 #include "tools/import/import.h"
 #include "tools/cli/context.h"
@@ -14,16 +14,16 @@ enum { BLOCK = 512, NAME = 4096 };
 struct import_source {
     const cli_tool *tool;
     import_bytes *stream;
-    import_bytes *inner; // of a member that is compressed itself
+    import_bytes *inner; // of a member that is itself compressed
     char *name;          // of the source, for messages
     const char *error;
     bool is_member;   // of a tar
     uint64_t left;    // bytes of the member not yet read
-    uint64_t padding; // behind them
-    uint64_t total;   // bytes of the file, 0 unknown
+    uint64_t padding; // bytes of padding after them
+    uint64_t total;   // bytes of the file; 0: unknown
     import_file file;
-    const char *path;          // of a file that holds just this source, or NULL
-    char *temporary;           // its name
+    const char *path;          // of a file with exactly this source, or NULL
+    char *temporary;           // name of the temporary file
     uint8_t head[IMPORT_PEEK]; // of the temporary file
     size_t head_size;
 };
@@ -31,10 +31,10 @@ struct import_source {
 struct import_input {
     const cli_tool *tool;
     char *path;
-    char **files; // of a folder, in order
+    char **files; // of a folder, sorted
     size_t file_count, next;
     size_t failures;
-    bool is_tar; // the open file
+    bool is_tar; // the open file is a tar
     import_source source;
 };
 
@@ -58,7 +58,7 @@ import_file import_source_file(const import_source *s)
     return s->file;
 }
 
-// The bytes of a member as they stand in the archive.
+// Reads the bytes of a member as stored in the archive.
 static size_t read_member(void *user, void *bytes, size_t size)
 {
     import_source *const s = user;
@@ -119,8 +119,8 @@ static bool copy_to(import_source *s, int fd)
     }
 }
 
-// For a tool's signal handler: the name of the temporary file, of which it has
-// one at most.
+// The name of the temporary file, of which a tool has at most one; for its
+// signal handler.
 static char unpacked[NAME];
 
 void import_source_interrupted(void)
@@ -185,7 +185,7 @@ static bool is_header(const uint8_t *block)
     return sum == wanted && block[0];
 }
 
-// Octal digits, or a big-endian number whose first bit is set.
+// Parses octal digits, or a big-endian number that is marked by its first bit.
 static uint64_t number(const uint8_t *field, size_t size)
 {
     uint64_t value = 0;
@@ -216,7 +216,7 @@ static uint64_t padding(uint64_t size)
     return (BLOCK - size % BLOCK) % BLOCK;
 }
 
-// Takes the contents of a header that describes the next member.
+// Reads the contents of a header that describes the next member.
 static void take_text(import_source *s, uint64_t size, char *text)
 {
     const size_t part = size < NAME - 1 ? (size_t)size : NAME - 1;
@@ -224,7 +224,7 @@ static void take_text(import_source *s, uint64_t size, char *text)
     skip(s, size - part + padding(size));
 }
 
-// "30 path=some/name\n" and other records of a pax header.
+// Parses the records of a pax header, such as "30 path=some/name\n".
 static void take_pax(char *text, char *name, uint64_t *size)
 {
     for (char *line = text; line && *line;) {
@@ -247,7 +247,7 @@ static void take_name(const uint8_t *block, char *name)
              (const char *)block);
 }
 
-// The next regular file. False: the end.
+// Moves to the next regular file of the tar; false at the end.
 static bool next_member(import_input *input)
 {
     char name[NAME], text[NAME];

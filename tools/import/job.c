@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #define FAR_NS  (INT64_C(1) << 59) // 18 years
-#define NEAR_NS (INT64_C(1) << 62) // sums of it and FAR_NS still fit
+#define NEAR_NS (INT64_C(1) << 62) // its sum with FAR_NS does not overflow
 
 /* ---- Memory ------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ void import_list_free(import_list *list)
 
 /* ---- Counts ------------------------------------------------------------- */
 
-// Names of counters are short and mostly the same few: a scan finds them.
+// Linear search: there are few counters, with short names.
 static import_counter *tally(import_tally *t, const char *text, size_t size)
 {
     if (size > sizeof t->counters->text - 1)
@@ -72,7 +72,7 @@ static import_counter *tally(import_tally *t, const char *text, size_t size)
             return c;
         }
     }
-    // The last one is for the others; the text need not end in a NUL.
+    // The last counter is for all others. The text may lack a NUL.
     const bool is_others = size == 6 && !memcmp(text, "others", 6);
     if (t->count >= IMPORT_COUNTERS - 1 && !is_others) {
         t->total--;
@@ -204,8 +204,8 @@ void import_meta_double(import_job *job, uint32_t track, const char *key,
 
 /* ---- Events ------------------------------------------------------------- */
 
-// The writer's times lie around 0: it takes those of the job less the near
-// one.
+// Converts a time for the writer, whose times are relative to the reference
+// time (import_near).
 static int64_t near(const import_job *job, int64_t time_ns)
 {
     return time_ns - job->tables->near_ns;
@@ -232,7 +232,8 @@ void import_event_text(import_job *job, ts_event_kind kind, uint32_t track,
                          duration_ns, values, count, text, text_size);
 }
 
-// The inner one first, as the writer wants zones of one start and end.
+// Writes zones with equal start and end innermost first, as the writer
+// requires.
 void import_zones_flush(import_job *job, uint32_t track)
 {
     import_track *const t = import_track_of(job, track);
@@ -358,7 +359,7 @@ void import_progress(import_job *job)
                        import_source_total(job->source));
 }
 
-// Beside the trace, where there must be room for as much.
+// Returns a path beside the trace, where there must be enough space.
 static char *temporary_path(const char *path, const char *ending)
 {
     const size_t size = path ? strlen(path) + strlen(ending) + 1 : 0;
@@ -400,7 +401,7 @@ import_job *import_job_open(const cli_tool *tool, import_source *source,
     job->first_ns = INT64_MAX;
     job->last_ns = INT64_MIN;
     job->tables = tables_new(path);
-    // Different inputs get different identities, the same one always its own.
+    // The session id is a function of the input.
     ts_writer_desc desc = { .path = path };
     size_t size;
     const uint8_t *const head = import_source_head(source, &size);
@@ -414,7 +415,7 @@ import_job *import_job_open(const cli_tool *tool, import_source *source,
     return NULL;
 }
 
-// "import.bad.CAUSE" and the like.
+// Writes counters as metadata, such as "import.bad.CAUSE".
 static void write_tally(import_job *job, const import_tally *t, const char *of)
 {
     for (size_t i = 0; i < t->count; i++) {

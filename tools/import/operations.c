@@ -1,12 +1,12 @@
 /*
-    operations.c - GPU operations, once all that they belong to is known
+    operations.c - links GPU operations to calls and estimates their times
 */
 #include "tools/import/map.h"
 #include "tools/import/tables.h"
 
 #define UNTIL_LATER INT64_MAX
 
-// What is known stands in a list of its own; `id` is its place + 1.
+// The facts are stored in a separate list; `id` is their index + 1.
 void import_gpu_collective(import_job *job, const import_operation *operation,
                            const import_facts *facts)
 {
@@ -50,7 +50,7 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// Correlations that more than one call has.
+// Counts correlation ids that more than one call has.
 static void count_duplicates(import_job *job)
 {
     const size_t count = job->tables->call_count;
@@ -75,13 +75,13 @@ static void count_duplicates(import_job *job)
     free(all);
 }
 
-// Whoever wants to know the call of a correlation: key and index.
+// Lookups of calls by correlation id: the id as key, and an index.
 typedef struct wanted {
-    import_moment *moments; // in order
+    import_moment *moments; // sorted
     size_t count;
 } wanted;
 
-// Correlations as signed keys are in an order of their own, which will do.
+// Correlation ids are compared as signed keys; any consistent order will do.
 static size_t first_query(const wanted *w, uint64_t correlation)
 {
     size_t from = 0, to = w->count;
@@ -95,13 +95,13 @@ static size_t first_query(const wanted *w, uint64_t correlation)
     return from;
 }
 
-#define TOLD UINT32_MAX // as an index
+#define TOLD UINT32_MAX // an index that marks an answered lookup
 
 typedef void answer(import_job *job, uint32_t index, const import_call *call,
                     void *user);
 
-// Tells each one the first call of its correlation, in the order of the
-// source. Once only: many may share one.
+// Reports to each lookup the first call with its correlation id, in the order
+// of the source. Each lookup is answered once; many may share an id.
 static void query_calls(import_job *job, wanted *w, answer *tell, void *user)
 {
     import_moments_sort(w->moments, w->count);
@@ -131,12 +131,12 @@ static int compare_records(const void *a, const void *b)
     return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
-// Of a correlation only the first record counts; none that the source gave
-// itself, which stand there with the stream 0.
+// Keeps the first record of each correlation id. Removes those that the source
+// has as operations, which are marked by stream 0.
 static size_t unique_records(import_record *all, size_t count)
 {
     size_t kept = 0;
-    uint64_t last = 0; // of which there is none
+    uint64_t last = 0; // an id that no record has
     qsort(all, count, sizeof *all, compare_records);
     for (size_t i = 0; i < count; i++) {
         const bool is_own = !all[i].stream || all[i].correlation == last;
@@ -158,13 +158,13 @@ static void add_record(import_job *job, uint32_t index, const import_call *call,
                            .correlation = r->correlation,
                            .is_call_time = true };
     if (r->before) {
-        // Its place in the order of the host: no call has its correlation.
+        // It only sets the order on the host: no call has this id.
         o.correlation = 0;
         o.start_ns = o.queued_ns = call->start_ns - 1;
         o.thread = call->thread;
         import_estimate(job, "record_before_wait");
     }
-    r->stream = 0; // done
+    r->stream = 0; // marked as done
     import_gpu(job, &o);
 }
 
@@ -180,7 +180,7 @@ static void add_records(import_job *job)
         all[i] = *(import_record *)import_list_at(list, i);
     for (size_t i = 0; all && i < own->count; i++) {
         all[list->count + i].correlation = *(uint64_t *)import_list_at(own, i);
-        all[list->count + i].id = 0; // before those of waits
+        all[list->count + i].id = 0; // sorts before those of waits
     }
     if (all && w.moments) {
         w.count = unique_records(all, list->count + own->count);
@@ -203,7 +203,7 @@ typedef struct known_record {
     int64_t time_ns;
 } known_record;
 
-// The times of records, by correlation, filled in as they become known.
+// Lists records by correlation id; their times are set as they become known.
 static known_record *list_records(import_job *job, size_t *count)
 {
     const import_list *const own = &job->tables->own_records;
@@ -230,8 +230,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-// When the record that a wait names, or else the latest one of its event,
-// happened; IMPORT_NONE: that is not known.
+// Returns when the record of a wait completed: the one that the wait names,
+// else the latest one of its event. IMPORT_NONE: unknown.
 static int64_t record_time(const import_operation *wait,
                            const cli_map *of_event, known_record *records,
                            size_t count)
@@ -244,8 +244,8 @@ static int64_t record_time(const import_operation *wait,
     return latest && wait->id ? *latest : IMPORT_NONE;
 }
 
-// ended: when what was issued so far on its stream has ended. recorded: when
-// the record that a wait waits for happened.
+// Estimates the times of an operation. ended: end of the operations issued
+// before it on its stream. recorded: time of the record that a wait waits for.
 static void estimate(import_job *job, import_operation *o, int64_t issued_ns,
                      int64_t ended_ns, int64_t recorded_ns)
 {
@@ -266,8 +266,8 @@ static import_operation *loose_at(const import_job *job, size_t index)
                : import_list_at(&t->loose, index - t->packed_count);
 }
 
-// Lets those without times of their own know when the next operation on their
-// stream began; their duration has no other use.
+// Sets the duration of operations without recorded times to the start of the
+// next operation on their stream; it has no other use until then.
 static void set_limits(import_job *job, const import_moment *issued,
                        size_t count, int64_t *next)
 {
@@ -288,7 +288,7 @@ static void add_times(import_job *job, const import_moment *issued,
 {
     size_t record_count;
     const size_t tracks = job->tables->tracks.count + 1;
-    cli_map of_event = { 0 }; // event to the time of its latest record
+    cli_map of_event = { 0 }; // event -> time of its latest record
     if (!job->tables->loose.count) return;
     known_record *const records = list_records(job, &record_count);
     int64_t *const ended = import_array(job, tracks, sizeof *ended);
@@ -323,7 +323,7 @@ static void add_times(import_job *job, const import_moment *issued,
 
 /* ---- The end ------------------------------------------------------------ */
 
-// The moment at which an operation was issued, without knowing its call.
+// Returns when an operation was issued, if its call is unknown.
 static int64_t issue(const import_operation *o)
 {
     if (o->queued_ns && !o->is_call_time) return o->queued_ns;
@@ -331,7 +331,7 @@ static int64_t issue(const import_operation *o)
     return o->start_ns;
 }
 
-// user: when each operation was issued, or NULL: nobody wants to know.
+// user: receives when each operation was issued; may be NULL.
 static void take_call(import_job *job, uint32_t index, const import_call *call,
                       void *user)
 {
@@ -341,7 +341,7 @@ static void take_call(import_job *job, uint32_t index, const import_call *call,
     if (!held->thread) held->thread = call->thread;
 }
 
-// Of each operation in turn: what it says itself, and what it asks the calls.
+// Lists for each operation its own issue time and its lookups of calls.
 static void list_queries(import_job *job, wanted *w, import_moment *order,
                          size_t count)
 {
@@ -365,8 +365,8 @@ static bool has_zones(const import_job *job)
     return false;
 }
 
-// By which thread each operation was issued, and when, if that matters: to
-// zones around it, or because it has no time of its own.
+// Finds the thread that issued each operation, and the time if it is needed:
+// for enclosing zones, or because the operation has no recorded time.
 static bool find_issues(import_job *job, size_t count)
 {
     import_tables *const t = job->tables;

@@ -12,13 +12,12 @@ enum { NAME = 4096 };
 
 /* ---- Temporary files ---------------------------------------------------- */
 
-// For a tool's signal handler: the names of files that were begun are all
-// alike.
+// The common pattern of the temporary names; for a tool's signal handler.
 static char *volatile watched;
 static volatile sig_atomic_t made;
 
-// snprintf is not for signal handlers: the digits are put by hand. Returns
-// the length.
+// Makes a temporary name and returns its length. Without snprintf, which is not
+// safe in signal handlers.
 static size_t temporary_name(char *name, const char *pattern, size_t number)
 {
     char digits[24];
@@ -60,11 +59,11 @@ static void watch(char *pattern)
     watched = pattern;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (sigaction(signals[i], NULL, &before) == 0 &&
-            before.sa_handler != SIG_IGN) // nohup stays what it is
+            before.sa_handler != SIG_IGN) // keep SIGHUP ignored under nohup
             sigaction(signals[i], &action, NULL);
 }
 
-// No two calls of a process use the same names.
+// Makes a pattern that no other call of the process uses.
 static bool name_temporaries(import_outputs *all)
 {
     static _Atomic unsigned calls;
@@ -144,7 +143,7 @@ bool import_outputs_add(import_outputs *all, import_job *job)
 
 /* ---- Names -------------------------------------------------------------- */
 
-// "worker3_step_12.pt.trace.json": a rank, if the name tells one.
+// Returns the rank in a file name such as "worker3_step_12.pt.trace.json".
 static int64_t rank_in(const char *name)
 {
     static const char *const words[] = { "rank", "worker" };
@@ -163,7 +162,7 @@ static int64_t rank_of(const import_output *o)
     return o->job->rank != IMPORT_NONE ? o->job->rank : rank_in(o->base);
 }
 
-// Whether ranks tell the outputs apart.
+// Returns whether the outputs have distinct ranks.
 static bool ranks_differ(const import_outputs *all)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -175,7 +174,8 @@ static bool ranks_differ(const import_outputs *all)
     return true;
 }
 
-// A name out of an archive: only what any file system and terminal bears.
+// Replaces characters of an archive's name that are unsafe in file names or
+// terminals.
 static void keep_harmless(char *text)
 {
     for (; *text; text++)
@@ -184,7 +184,8 @@ static void keep_harmless(char *text)
             *text = '_';
 }
 
-// "rank3", or the source's name up to its first point and a number.
+// Makes the label "rank3", or the source's name up to the first dot and a
+// number.
 static void label(const import_outputs *all, size_t i, bool by_rank, char *text,
                   size_t size)
 {
@@ -197,8 +198,8 @@ static void label(const import_outputs *all, size_t i, bool by_rank, char *text,
     keep_harmless(text);
 }
 
-// The name of an output: `wanted` with %r replaced, with the label put before
-// its suffix, or a file in the folder.
+// Returns the name of an output: `wanted` with %r replaced, or with the label
+// before its suffix, or a file in the folder.
 static char *name_of(const import_outputs *all, size_t i, bool by_rank)
 {
     char text[300], name[NAME + 600];

@@ -1,5 +1,5 @@
 /*
-    pack.c - numbers that wait, in few bytes
+    pack.c - a compact list of integers that can spill to a file
 */
 #define _POSIX_C_SOURCE 200809L
 #include "tools/import/pack.h"
@@ -25,7 +25,7 @@ static bool open_file(import_pack *pack)
         pack->file = file;
         return true;
     }
-    if (file == 0) close(file); // 0 means none
+    if (file == 0) close(file); // because 0 means no file
     free(pack->cache);
     free(pack->cached);
     pack->cache = NULL;
@@ -47,8 +47,7 @@ static bool write_block(import_pack *pack, size_t n)
     return true;
 }
 
-// Moves what is held into the file. Without one, or without room in it, there
-// is no second try.
+// Moves the blocks in memory to the file. If that fails, it is not tried again.
 static void spill(import_pack *pack)
 {
     if (!pack->path || pack->block_count - pack->written < HELD) return;
@@ -82,7 +81,7 @@ static const uint8_t *read_block(import_pack *pack, size_t n)
 
 /* ---- Numbers ------------------------------------------------------------ */
 
-// A number lies in one block: one that might not fit begins the next.
+// A number never crosses blocks: one that might not fit begins the next.
 static uint64_t place(uint64_t at)
 {
     return at % BLOCK > BLOCK - LONGEST ? (at / BLOCK + 1) * BLOCK : at;
@@ -94,7 +93,7 @@ static bool add_block(import_pack *pack)
     const size_t n = pack->block_count;
     if (!cli_grow(&pack->blocks, &pack->room, n + 1, sizeof *pack->blocks))
         return false;
-    // What is in a block beyond its last number is written, too.
+    // Zeroed, because the bytes after the last number are written too.
     pack->blocks[n] = calloc(1, BLOCK);
     pack->block_count += pack->blocks[n] != NULL;
     return pack->blocks[n] != NULL;
@@ -115,7 +114,7 @@ bool import_pack_put(import_pack *pack, uint64_t number)
 uint64_t import_pack_get(import_pack *pack, uint64_t *at)
 {
     uint64_t p = place(*at), number = 0;
-    if (p / BLOCK >= pack->block_count) { // led astray by what was not read
+    if (p / BLOCK >= pack->block_count) { // computed from unreadable bytes
         pack->broken = true;
         return 0;
     }

@@ -1,14 +1,16 @@
 /*
-    secret.c - whether metadata hold what nobody would send to others
+    secret.c - finds passwords and tokens in metadata
 
-    Profilers keep the environment of a program, and users hand traces on. What
-    is found is only told of: the trace has what its source has.
+    Profilers store the environment of a program, and users share traces.
+    Secrets are only reported, not removed: the trace has what its source has.
     Source of the prefixes: the token formats that GitHub, Hugging Face, Slack,
     AWS and OpenAI publish for secret scanning; RFC 7519 for "eyJ".
 */
 #include "tools/import/secret.h"
 
-enum { SHORTEST = 12 }; // characters of a value that may be a token
+enum {
+    SHORTEST = 12
+}; // characters of the shortest value that counts as a token
 
 static bool is_word(char c)
 {
@@ -21,7 +23,7 @@ static char upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-// Whether a name ends as those of secrets do: HF_TOKEN, aws.secret-key.
+// Returns whether a name ends like that of a secret: HF_TOKEN, aws.secret-key.
 static bool names_secret(ts_text name)
 {
     static const char *const ends[] = {
@@ -55,7 +57,7 @@ static bool begins_secret(ts_text word)
     return false;
 }
 
-// The word at text[at]; `at` moves behind it, and to the next one's begin.
+// Returns the word at text[*at] and moves *at to the start of the next one.
 static ts_text next_word(ts_text text, size_t *at)
 {
     while (*at < text.size && !is_word(text.text[*at]))
@@ -68,7 +70,8 @@ static ts_text next_word(ts_text text, size_t *at)
     return word;
 }
 
-// What stands between a name and its value, in a JSON object or as NAME=VALUE.
+// Returns whether the text between two words assigns a value: in a JSON object
+// or as NAME=VALUE.
 static bool is_assigned(const char *from, const char *to)
 {
     bool assigned = false;

@@ -1,4 +1,4 @@
-// sqlite.c - SQLite databases, as read-only and as careful as it gets
+// sqlite.c - reads SQLite databases read-only, treating them as hostile
 #include "tools/import/sqlite.h"
 #include "tools/import/map.h"
 
@@ -18,9 +18,9 @@ static bool has_magic(import_source *source)
 #include <sqlite3.h>
 
 enum {
-    LENGTH_MAX = 64 << 20, // of one value
+    LENGTH_MAX = 64 << 20, // bytes of one value
     TABLES_MAX = 4096,
-    ROW_BYTES = 4 // no row takes less of a file
+    ROW_BYTES = 4 // the least bytes of a row in a file
 };
 
 typedef struct table {
@@ -33,13 +33,13 @@ struct import_db {
     sqlite3 *handle;
     table *tables;
     size_t count;
-    uint64_t rows_max;                 // more cannot be in a file of this size
+    uint64_t rows_max;                 // the most rows that fit in the file
     uint64_t rows_read, rows_expected; // of all tables
 };
 
 /* ---- Opening ------------------------------------------------------------ */
 
-// "file:PATH?mode=ro&immutable=1" with everything odd escaped.
+// Returns "file:PATH?mode=ro&immutable=1" with special characters escaped.
 static char *uri_of(const char *path)
 {
     char *const uri = malloc(strlen(path) * 3 + 40);
@@ -74,7 +74,7 @@ static sqlite3 *open_file(const char *path)
     return handle;
 }
 
-// Names of real tables: no views, no virtual tables.
+// Reads the names of real tables, without views and virtual tables.
 static bool read_schema(import_db *db)
 {
     static const char sql[] =
@@ -192,7 +192,7 @@ void import_db_rest(import_db *db)
 
 /* ---- Rows --------------------------------------------------------------- */
 
-// Appends a name in double quotes; false when there is no room.
+// Appends a name in double quotes; false if there is no room.
 static bool add_name(char *sql, size_t room, const char *name)
 {
     size_t at = strlen(sql);
@@ -207,8 +207,8 @@ static bool add_name(char *sql, size_t room, const char *name)
     return true;
 }
 
-// Takes a stored column of the table if it is wanted. Generated columns never
-// come here: table_info does not list them.
+// Adds a stored column of the table to the query if it is requested. Generated
+// columns are never added, because table_info does not list them.
 static void take_column(import_rows *rows, const char *name,
                         const char *const *wanted, size_t count)
 {
@@ -242,7 +242,7 @@ static void take_columns(import_rows *rows, const char *const *wanted,
 
 static sqlite3_stmt *prepare(import_rows *rows)
 {
-    // Column 0 is a dummy: no statement is without columns.
+    // Column 0 is a dummy, because a SELECT needs at least one column.
     char sql[IMPORT_COLUMNS * 72 + 200] = "SELECT NULL";
     sqlite3_stmt *s = NULL;
     for (size_t i = 0; i < rows->count; i++) {
@@ -307,7 +307,8 @@ bool import_rows_next(import_rows *rows)
 {
     if (!rows->statement) return false;
     const int code = sqlite3_step(rows->statement);
-    // A file of pages that contain each other would go on for ever.
+    // Limits the rows: a damaged file whose pages refer to each other would
+    // never end.
     if (code == SQLITE_ROW && rows->left) {
         rows->left--;
         rows->db->job->rows += !rows->again;
@@ -332,7 +333,8 @@ void import_rows_close(import_rows *rows)
 
 const char *import_rows_text(import_rows *rows, size_t column, size_t *size)
 {
-    const int i = rows->place[column]; // 0, the dummy: there is none
+    const int i =
+        rows->place[column]; // 0, the dummy: the table lacks the column
     *size = 0;
     if (sqlite3_column_type(rows->statement, i) != SQLITE_TEXT) return NULL;
     const char *const text =
@@ -350,7 +352,7 @@ bool import_rows_real(import_rows *rows, size_t column, double *value)
     return true;
 }
 
-#else // without SQLite a database is recognised, and that is all
+#else // without SQLite databases are only recognised
 
 struct import_db {
     import_job *job;

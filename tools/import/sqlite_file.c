@@ -1,4 +1,4 @@
-// sqlite_file.c - what a database holds before it is read, bytes of rows
+// sqlite_file.c - row counts for progress, write-ahead logs, BLOBs
 #include "tools/import/sqlite.h"
 
 #ifdef TRACESMITH_SQLITE
@@ -17,8 +17,9 @@ bool import_sqlite_has_log(const char *path)
     return found;
 }
 
-// Finding the last row takes few steps. A table with a column of that name,
-// or a damaged one, would be read whole: not for the sake of a progress bar.
+// Limit for finding the last row, which takes few steps. If a column is named
+// rowid, or the table is damaged, SQLite would scan the whole table, which is
+// not worth it for a progress bar.
 enum { STEPS = 1000 };
 
 static int give_up(void *user)
@@ -44,7 +45,8 @@ uint64_t import_sqlite_rows(sqlite3 *handle, const char *table)
 
 const uint8_t *import_rows_bytes(import_rows *rows, size_t column, size_t *size)
 {
-    const int i = rows->place[column]; // 0, the dummy: there is none
+    const int i =
+        rows->place[column]; // 0, the dummy: the table lacks the column
     const int type = sqlite3_column_type(rows->statement, i);
     *size = 0;
     if (type != SQLITE_BLOB && type != SQLITE_TEXT) return NULL;

@@ -5,7 +5,7 @@
 typedef struct string {
     size_t at, size;
     uint32_t name;
-    uint8_t collective; // 0 not known, 1 no, 2 yes
+    uint8_t collective; // 0: unknown, 1: no, 2: yes
 } string;
 
 struct import_strings {
@@ -17,7 +17,7 @@ struct import_strings {
     size_t size, bytes_room;
 };
 
-// Room for one more string of `size` bytes.
+// Makes room for one more string of `size` bytes.
 static bool reserve(import_strings *s, size_t size)
 {
     if (!cli_grow(&s->all, &s->room, s->count + 1, sizeof *s->all))

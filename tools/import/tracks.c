@@ -18,7 +18,7 @@ static uint64_t hash_of(uint32_t kind, const int64_t *key)
     return hash;
 }
 
-// 0: there is none.
+// Returns the track of a key; 0: none.
 static uint32_t known(const import_job *job, uint32_t kind, const int64_t *key)
 {
     const uint64_t hash = hash_of(kind, key);
@@ -37,7 +37,7 @@ static void define(import_job *job, uint32_t track)
     ts_writer_track(job->writer, track, &import_track_of(job, track)->entry);
 }
 
-// The track of a key, or a new one like `entry`. 0: no memory.
+// Returns the track of a key, or creates one like `entry`. 0: no memory.
 static uint32_t find(import_job *job, uint32_t kind, const int64_t *key,
                      const ts_track_entry *entry)
 {
@@ -55,7 +55,7 @@ static uint32_t find(import_job *job, uint32_t kind, const int64_t *key,
     return number;
 }
 
-// The number of a track that has one id and nothing else.
+// Returns the track of a type whose key is a single id.
 static uint32_t simple(import_job *job, ts_track_type type, uint32_t parent,
                        int64_t a, int64_t b, int64_t c, int64_t number)
 {
@@ -118,7 +118,8 @@ uint32_t import_lane(import_job *job, uint32_t parent, const char *name,
 uint32_t import_counter_track(import_job *job, uint32_t parent,
                               const char *name, size_t size, const char *unit)
 {
-    const uint32_t number = import_name(job, name, size); // before the unit's
+    const uint32_t number =
+        import_name(job, name, size); // before the unit's number
     const ts_track_entry entry = {
         .type = TS_TRACK_COUNTER,
         .parent = parent,

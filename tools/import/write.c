@@ -1,14 +1,15 @@
 /*
-    write.c - GPU operations as events, in order of their start
+    write.c - writes GPU operations as events, in order of start
 
-    Sorted runs are merged: what says in which order the operations of a run
-    come takes two bytes each.
+    Runs of operations are sorted and merged. The order within a run takes two
+    bytes for each operation.
 */
 #include "tools/import/tables.h"
 
 /* ---- Rows --------------------------------------------------------------- */
 
-// The columns queued and submitted: 0, or n for n - 1 ns before the start.
+// Encodes the columns queued and submitted: 0: unknown; n: n - 1 ns before the
+// start.
 static uint64_t before(int64_t time_ns, int64_t start_ns)
 {
     return time_ns && time_ns <= start_ns ? (uint64_t)(start_ns - time_ns) + 1
@@ -82,7 +83,7 @@ enum { RUN = 1 << 16 };
 typedef struct head { // the next operation of a run
     import_operation operation;
     uint32_t index;
-    size_t at, end; // in the list of all, which is run after run
+    size_t at, end; // positions in the list of all runs
 } head;
 
 static bool is_before(const head *a, const head *b)

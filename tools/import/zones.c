@@ -1,5 +1,5 @@
 /*
-    zones.c - which zones held the call of an operation
+    zones.c - finds the zones that enclose the call of an operation
 */
 #include "tools/import/tables.h"
 
@@ -12,8 +12,8 @@ static int compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-// Keys and indices are all different: the result does not depend on how it
-// is sorted. In place, as there may be many.
+// Heapsort, in place because there may be many elements. All pairs of key and
+// index are distinct, so that the result does not depend on the algorithm.
 static void sift(import_moment *moments, size_t root, size_t count)
 {
     const import_moment moved = moments[root];
@@ -66,8 +66,8 @@ static void merge(const import_known_zone *from, import_known_zone *to,
                     : from[b++];
 }
 
-// A stable sort, of zones that mostly come in order. Returns the sorted ones
-// and frees the others; NULL: no memory.
+// A stable sort of zones that are mostly sorted. Returns the sorted array and
+// frees the other one; NULL: no memory.
 static import_known_zone *sort_zones(import_job *job, import_known_zone *zones,
                                      size_t count)
 {
@@ -89,7 +89,7 @@ static import_known_zone *sort_zones(import_job *job, import_known_zone *zones,
     return from;
 }
 
-// Fills in what a collective's own row did not tell.
+// Fills in facts that a collective's own row lacks.
 static void take_facts(import_facts *to, const import_facts *from)
 {
     if (!to->name) to->name = from->name;
@@ -107,7 +107,7 @@ static bool has_ended(const import_known_zone *zone, int64_t now_ns)
     return zone->end_ns <= now_ns && zone->start_ns < now_ns;
 }
 
-// The place of an operation's facts + 1; 0: it is no collective.
+// Returns the index of an operation's facts + 1; 0: it is no collective.
 static uint32_t facts_of(const import_tables *t, uint32_t index)
 {
     size_t from = 0, to = t->known.count;
@@ -123,8 +123,9 @@ static uint32_t facts_of(const import_tables *t, uint32_t index)
     return 0;
 }
 
-// Gives the operation what the zones around its call say, inner ones first.
-// Zones that overlap the next one lie below it even when they have ended.
+// Sets site and facts of an operation from the zones around its call, innermost
+// first. A zone that overlaps the next one stays below it on the stack even
+// after its end.
 static void take_zones(const import_job *job, uint32_t index, const stacked *s,
                        int64_t now_ns)
 {
@@ -149,14 +150,15 @@ static bool push(import_job *job, stacked *s, const import_known_zone *zone)
     return true;
 }
 
-// Zones that overlap without nesting are possible: times are rounded.
+// Pops ended zones. Zones may overlap without nesting, because times are
+// rounded.
 static void pop_ended(stacked *s, int64_t now_ns)
 {
     while (s->count && has_ended(s->zones[s->count - 1], now_ns))
         s->count--;
 }
 
-// moments: of calls on this thread, with their operations, in order.
+// moments: calls on this thread with their operations, sorted.
 static void walk_zones(import_job *job, import_track *track,
                        const import_moment *moments, size_t moment_count)
 {

@@ -1,9 +1,10 @@
 /*
-    conditions.c - conditions that are looked at before SQLite sees a row
+    conditions.c - conditions that are tested before SQLite gets a row
 
-    A condition on a number is a range. One on anything else is worked out
-    once for each raw number. What cannot be decided here passes: SQLite looks
-    again, except at texts (see events.c), which are decided exactly.
+    A condition on a number becomes a range. Any other condition is evaluated
+    once for each raw number. Rows pass if a condition cannot be evaluated here:
+    SQLite tests them again, except for texts, which are tested exactly (see
+    events.c).
 */
 #include "tools/query/tables.h"
 
@@ -40,7 +41,7 @@ static void nothing(query_test *test)
     test->high = 0;
 }
 
-// The integers that are `op` a real number.
+// Sets the range of the integers i with `i op real`.
 static void range_of_real(query_test *test, double real)
 {
     const double least = -9223372036854775808.0, most = 9223372036854775808.0;
@@ -102,7 +103,7 @@ int query_test_open(query_test *test, uint8_t raw, uint8_t show, uint8_t op,
     if (query_show_is_text(show)) {
         test->value = sqlite3_value_dup(value);
         if (!test->value) return SQLITE_NOMEM;
-        // Text affinity, as the column's has in SQL.
+        // Apply text affinity, which the column has in SQL.
         if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
             sqlite3_value_text(test->value);
         return SQLITE_OK;
@@ -150,7 +151,7 @@ static bool test_text(const query *q, const query_test *test,
         test->op == SQLITE_INDEX_CONSTRAINT_GLOB ||
         test->op == SQLITE_INDEX_CONSTRAINT_REGEXP)
         return test_pattern(q, test, cell->text);
-    if (type == SQLITE_BLOB) // stands behind every text
+    if (type == SQLITE_BLOB) // a BLOB sorts after every text
         return test->op == SQLITE_INDEX_CONSTRAINT_LT ||
                test->op == SQLITE_INDEX_CONSTRAINT_LE;
     query_cell other = { .type = CELL_TEXT };

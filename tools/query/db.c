@@ -1,5 +1,5 @@
 /*
-    db.c - files, tables and what a query may do
+    db.c - opens files and the database; restricts what a query may do
 */
 #include "tools/query/tables.h"
 #include "tools/cli/context.h"
@@ -12,7 +12,7 @@ volatile sig_atomic_t query_interrupted;
 /* ---- Names -------------------------------------------------------------- */
 
 typedef struct query_name {
-    char *name, *read; // read: demangled, NULL: as it is
+    char *name, *read; // read: demangled; NULL: same as name
     ts_text brief;
 } query_name;
 
@@ -107,7 +107,8 @@ const query_track *query_track_find(const query_file *file, uint32_t id)
                : NULL;
 }
 
-// What a track belongs to, itself among it. Parents may be in a cycle.
+// Sets process, device, context and stream of a track from it and its parents,
+// which may form a cycle.
 static void find_owners(const query_file *file, query_track *track)
 {
     const query_track *at = track;
@@ -127,8 +128,8 @@ static void find_owners(const query_file *file, query_track *track)
     if (track->process < 0) track->process = file->process;
 }
 
-// What a track belongs to that says nothing: the process that recorded, else
-// the only one there is.
+// Returns the process of tracks that have none: the one that recorded, else the
+// only one of the file; -1: unknown.
 static int64_t likely_process(const query_file *file)
 {
     int64_t process = -1;
@@ -205,7 +206,7 @@ static bool one_of(const char *word, const char *const *list)
     return false;
 }
 
-// Reads everything, makes tables and views of its own in memory ("temp").
+// A query may read everything, and create tables and views in memory ("temp").
 static int authorize(void *user, int action, const char *first,
                      const char *second, const char *db, const char *trigger)
 {
@@ -240,7 +241,7 @@ static int authorize(void *user, int action, const char *first,
     }
 }
 
-// SQLite asks the authorizer here too, as if somebody made a table.
+// SQLite calls the authorizer here too, as for a CREATE TABLE of the query.
 static int declare(query *q, const char *text)
 {
     const bool trusted = q->trusted;
@@ -315,7 +316,7 @@ char *query_declaration(const query *q, const query_table *table)
     return sqlite3_str_finish(text);
 }
 
-// With one trace nobody wants to read its path in every row.
+// With a single trace, views leave out the column with its path.
 char *query_view_text(const query *q, const query_view *view,
                       const char *prefix)
 {
@@ -370,7 +371,7 @@ static int open_db(query *q)
     if (code == SQLITE_OK) code = query_functions(q);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    // "nme" is a column that does not exist, not a text.
+    // Make "nme" an error if there is no such column, not a text.
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     if (code == SQLITE_OK) code = sqlite3_set_authorizer(q->db, authorize, q);
     return code;
@@ -379,7 +380,7 @@ static int open_db(query *q)
 query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
 {
     if (cli_is_tool) {
-        // One thread uses the database; counting its memory costs time.
+        // Only one thread uses the database; memory statistics cost time.
         sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     }
@@ -405,7 +406,8 @@ query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
         cli_fail(tool, TS_ERR_UNSUPPORTED, NULL, "SQLite: %s",
                  sqlite3_errstr(code));
     if (q->file_count == count && code == SQLITE_OK) return q;
-    if (q->file_count < count) q->file_count++; // what it has got is closed
+    if (q->file_count < count)
+        q->file_count++; // so that what was opened is closed
     query_close(q);
     return NULL;
 }

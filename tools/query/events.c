@@ -1,11 +1,11 @@
 /*
-    events.c - tables of events: SQLite asks, chunks answer
+    events.c - the virtual tables of events
 
-    A cursor goes through chunks as they lie in the files and gives the rows
-    that pass the tests of its plan. An order or a group copies the rows first
-    and sorts them, which is several times faster than SQLite's sorter; an
-    order by start does so with chunks that overlap only. What a join looks up
-    again and again gets an index.
+    A cursor reads chunks in file order and returns the rows that pass the tests
+    of its plan. For ORDER BY and GROUP BY it first copies and sorts the rows,
+    which is several times faster than SQLite's sorter; for an order by start,
+    only the rows of overlapping chunks. A column that a join looks up
+    repeatedly gets an index.
 */
 #include "tools/query/events.h"
 
@@ -23,13 +23,13 @@ typedef struct cursor {
     query_plan plan;
     query_test tests[QUERY_TESTS_MOST];
     size_t test_count;
-    const query_chunk **chunks; // that may hold rows
+    const query_chunk **chunks; // chunks that can have rows of the result
     size_t chunk_count, next;
     query_rows rows;
-    const query_rows *at_rows; // &rows, or an index's
+    const query_rows *at_rows; // &rows, or the rows of an index
     query_index *index;
-    uint32_t at, row, last; // position, row there, one past the last position
-    memo *memos;            // of each column
+    uint32_t at, row, last; // position, its row, end position
+    memo *memos;            // one for each column
 } cursor;
 
 /* ---- Tables ------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static bool ordered_by_start(const query_plan *plan)
            !plan->orders[0].desc;
 }
 
-// Chunks that overlap what has been taken of them, by their start.
+// Returns the number of next chunks, sorted by start, that overlap each other.
 static size_t overlapping(const cursor *c)
 {
     int64_t last = c->chunks[c->next]->last_ns;
@@ -195,7 +195,7 @@ static int load_next(cursor *c)
     return code;
 }
 
-// Until there is a row, or no chunk is left.
+// Loads chunks until there is a row or no chunk is left.
 static int load_some(cursor *c)
 {
     c->at = c->last = 0;
@@ -208,7 +208,7 @@ static int load_some(cursor *c)
     return SQLITE_OK;
 }
 
-// Rows of an index must still pass the other tests.
+// Skips rows of an index that fail the other tests.
 static void skip_failing(cursor *c)
 {
     const query *const q = ((query_vtab *)c->base.pVtab)->of.q;
@@ -275,7 +275,7 @@ static int make_index(query_vtab *vtab, uint32_t raw, uint64_t uses)
     return SQLITE_OK;
 }
 
-// The first position whose key is not below.
+// Returns the first position whose key is not less.
 static uint32_t search(const query_index *index, int64_t key)
 {
     uint32_t low = 0, high = index->rows.total;
@@ -385,7 +385,7 @@ static int event_filter(sqlite3_vtab_cursor *base, int number, const char *text,
 static void result_text(const query_rows *rows, uint32_t row,
                         sqlite3_context *context)
 {
-    // The chunk goes away while SQLite may still hold the value.
+    // SQLite copies the text, because the chunk may be freed before it.
     if (rows->text_sizes)
         sqlite3_result_text(context, rows->texts[row],
                             (int)rows->text_sizes[row], SQLITE_TRANSIENT);

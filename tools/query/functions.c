@@ -1,5 +1,5 @@
 /*
-    functions.c - functions that SQL gets from us
+    functions.c - additional SQL functions
 */
 #include "tools/query/tables.h"
 
@@ -26,14 +26,14 @@ static void give_name(sqlite3_context *context, sqlite3_value *value,
     sqlite3_result_text(context, read.text, (int)read.size, SQLITE_TRANSIENT);
 }
 
-// demangle(name): as people read it.
+// demangle(name): the demangled name.
 static void demangle(sqlite3_context *context, int count, sqlite3_value **v)
 {
     (void)count;
     give_name(context, v[0], false);
 }
 
-// short_name(name): the function alone.
+// short_name(name): the function without parameters.
 static void short_name(sqlite3_context *context, int count, sqlite3_value **v)
 {
     (void)count;
@@ -62,7 +62,8 @@ static void bytes_text(sqlite3_context *context, int count, sqlite3_value **v)
                         SQLITE_TRANSIENT);
 }
 
-// Back references and repeats of repeats can take any time and memory.
+// Rejects back references and nested repeats, whose time and memory are
+// unbounded.
 static bool too_complex(const char *pattern)
 {
     uint32_t repeats = 0;
@@ -131,10 +132,11 @@ typedef struct interval {
 typedef struct intervals {
     interval *items;
     size_t count, room;
-    bool sorted; // so far
+    bool sorted; // the intervals added so far are sorted
 } intervals;
 
-// Room for one more; false, which the query is told, without memory.
+// Makes room for one more element; without memory returns false and fails the
+// query.
 static bool grow(sqlite3_context *context, void *items, size_t count,
                  size_t *room, size_t size)
 {
@@ -143,7 +145,8 @@ static bool grow(sqlite3_context *context, void *items, size_t count,
     return false;
 }
 
-// Neighbours that touch become one at once: what comes in order stays small.
+// Merges an interval with the last one if they touch, so that sorted input
+// needs little memory.
 static void union_step(sqlite3_context *context, int count, sqlite3_value **v)
 {
     (void)count;
@@ -246,7 +249,8 @@ static int by_number(const void *a, const void *b)
     return (x->integer > y->integer) - (x->integer < y->integer);
 }
 
-// The nearest rank: the least value that so many do not exceed.
+// Nearest-rank method: the smallest value with at least that share of the
+// values below or equal.
 static void percentile_final(sqlite3_context *context)
 {
     numbers *const all = sqlite3_aggregate_context(context, 0);

@@ -1,8 +1,8 @@
 /*
-    gather.c - rows of many chunks, copied
+    gather.c - copies rows of many chunks
 
-    What is copied should be small, because touching new memory takes longer
-    than filling it: numbers are kept in 32 bits until one does not fit.
+    Copies are kept small, because touching new memory takes longer than writing
+    it: numbers take 32 bits until one does not fit.
 */
 #ifdef __linux__
 #define _DEFAULT_SOURCE // madvise
@@ -14,7 +14,7 @@
 
 /* ---- Memory ------------------------------------------------------------- */
 
-// Large pages where there are any: fewer faults.
+// Asks for huge pages, which cause fewer page faults.
 void *query_array(size_t count, size_t item)
 {
     enum { LARGE = 1 << 21 };
@@ -28,7 +28,7 @@ void *query_array(size_t count, size_t item)
     return array;
 }
 
-// As realloc; `used` of `old` are in use.
+// As realloc; only `used` elements of `old` are copied.
 static void *more_of(void *old, size_t used, size_t count, size_t item)
 {
     void *const more = query_array(count, item);
@@ -117,7 +117,7 @@ static bool copy_column(query_rows *to, const query_rows *from, uint32_t raw)
     return true;
 }
 
-// Numbers of rows are needed only where these do not follow each other.
+// Copies the rows' numbers, if they are not consecutive.
 static bool copy_numbers(query_rows *to, const query_rows *from)
 {
     if (!to->total && !to->kept_numbers) to->first_row = from->first_row;
@@ -136,7 +136,7 @@ static bool copy_numbers(query_rows *to, const query_rows *from)
     return true;
 }
 
-// Texts point into what was decoded: it stays.
+// Copies pointers to texts and keeps the decoded chunks that they point into.
 static bool copy_texts(query_rows *to, query_rows *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {
@@ -217,9 +217,9 @@ int query_rows_gather(query *q, query_rows *rows,
 /* ---- Putting in order --------------------------------------------------- */
 
 /*
-    Moves the rows themselves: a query that then goes through them finds one
-    beside the other. Few rows, and texts, stay and are found by `order`.
-    `spare` has room for a narrow number of each row and is used up.
+    Moves the rows themselves, so that reading them in order is sequential. If
+    there are few rows, or texts, the rows stay and are read through `order`.
+    `spare` has room for a 32-bit number of each row and is freed or reused.
 */
 bool query_rows_arrange(query_rows *rows, uint32_t *spare)
 {

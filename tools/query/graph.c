@@ -1,8 +1,8 @@
 /*
     graph.c - tables of the replay graph and of the timeline
 
-    Made when a query asks for the first of them: all files are loaded as one
-    replay, which is run exactly as recorded.
+    They are computed when a query uses the first of them: all files are loaded
+    into one replay, which runs with the recorded delays (exact replay).
 */
 #include "tools/query/tables.h"
 
@@ -33,7 +33,7 @@ typedef struct query_graph {
     ts_replay *replay;
     ts_timeline *timeline;
     ts_graph graph;
-    uint32_t *sources; // of edges
+    uint32_t *sources; // the source node of each edge
     gap_row *gaps;
     size_t gap_count;
     span_row *stays;
@@ -122,7 +122,7 @@ static bool list_state_spans(query_graph *g)
     return true;
 }
 
-// NULL: it could not be made, and q->failure says why.
+// Returns the graph, computing it at first use; NULL: failed, see q->failure.
 static const query_graph *graph_of(query *q)
 {
     if (q->graph) return q->graph;
@@ -132,7 +132,7 @@ static const query_graph *graph_of(query *q)
     if (result == TS_OK &&
         (!list_sources(g) || !list_gaps(g) || !list_state_spans(g)))
         result = TS_ERR_MEMORY;
-    // Without operations there are no rows, and that is all.
+    // A trace without operations is no error: the tables are empty.
     if (result == TS_OK || result == TS_ERR_NOT_FOUND) return g;
     query_graph_close(q);
     q->failure = ts_result_text(result);

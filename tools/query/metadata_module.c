@@ -1,8 +1,8 @@
 /*
-    metadata_module.c - tables of what is no event, as SQLite sees them
+    metadata_module.c - the virtual tables of everything but events
 
-    Rows are counted and asked for by number. A column that joins look up gets
-    an index at the second time.
+    A table returns its number of rows and each row by number. A column that
+    joins look up gets an index at the second lookup.
 */
 #include "tools/query/tables.h"
 
@@ -10,22 +10,22 @@
 
 typedef struct entry {
     int64_t key;
-    uint64_t row; // over all files
+    uint64_t row; // number over all files
 } entry;
 
 typedef struct vtab {
     query_vtab_base of;
     bool looked;
-    entry *entries[4]; // of the first columns, where they are keys
-    uint64_t count;    // rows when they were indexed
+    entry *entries[4]; // indexes of the first columns, if they are keys
+    uint64_t count;    // rows at the time of indexing
 } vtab;
 enum { KEYS_MOST = 4 };
 
 typedef struct cursor {
     sqlite3_vtab_cursor base;
-    uint64_t *before; // rows before each file; at its end all
+    uint64_t *before; // number of rows before each file; the last: of all
     uint32_t file;
-    uint64_t at, last; // rows over all files, or entries
+    uint64_t at, last; // over all files, or entries of an index
     const entry *entries;
 } cursor;
 
@@ -49,7 +49,7 @@ static int small_connect(sqlite3 *db, void *aux, int count,
     return query_connect(aux, sizeof(vtab), NULL, small_disconnect, made);
 }
 
-// idxNum: the key's column + 1, or 0 to go through all.
+// idxNum: the key's column + 1; 0: scan all rows.
 static int small_best(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const vtab *const v = (const vtab *)base;
@@ -150,7 +150,7 @@ static int by_key(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-// Keys are never NULL where a row is to be found by them.
+// Keys are not NULL in rows that a lookup can find, so NULLs are left out.
 static int make_index(cursor *c, uint32_t column, uint64_t count)
 {
     vtab *const v = (vtab *)c->base.pVtab;

@@ -1,5 +1,5 @@
 /*
-    metadata_tables.c - tables of what is no event: dictionaries, tracks, losses
+    metadata_tables.c - tables of dictionaries, tracks, losses and the like
 */
 #include "tools/query/tables.h"
 #include "tools/common/symbolize/symbolize.h"
@@ -158,8 +158,8 @@ static query_cell stack_cell(query *q, uint32_t file, uint64_t row,
 }
 
 /*
-    Frames of all stacks. They are found by their number among all frames;
-    rows are asked for in order, so that the last stack is the place to look.
+    Frames of all stacks, by their number among all frames. Rows are mostly read
+    in order, so the search starts at the last stack.
 */
 static const query_column stack_frame_columns[] = {
     KEY("stack", "stack.id"),
@@ -448,8 +448,9 @@ static query_cell stats_cell(query *q, uint32_t file, uint64_t row,
 /* ---- Names as Nsight Systems numbers them ------------------------------- */
 
 /*
-    StringIds.id is 3 * name.id for the text, + 1 demangled, + 2 without
-    parameters: the three names that its table of kernels has.
+    StringIds.id is 3 * name.id for the name itself, + 1 for the demangled name,
+    + 2 for the name without parameters: the three names in Nsight's table of
+    kernels.
 */
 static const query_column strings_columns[] = {
     KEY("id", "number of the text"),

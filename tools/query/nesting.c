@@ -1,8 +1,8 @@
 /*
-    nesting.c - which zone lies in which, and what is left of it
+    nesting.c - parents, depths and self times of zones
 
-    Worked out for a whole file when the first query asks: zones in order of
-    start, with a stack of open ones for each thread.
+    Computed for a whole file when a query first needs it: zones are read in
+    order of start, with a stack of open zones for each thread.
 */
 #include "tools/query/tables.h"
 
@@ -21,7 +21,7 @@ typedef struct thread_stack {
 
 typedef struct walk {
     query_nesting *to;
-    cli_map threads; // track to number + 1
+    cli_map threads; // track -> index of its stack + 1
     thread_stack *stacks;
     uint32_t stack_count;
 } walk;
@@ -69,8 +69,8 @@ static bool push(thread_stack *s, open_zone zone)
     return true;
 }
 
-// Each moment of a zone is taken from what would be the innermost without it:
-// where zones cross, from one after the other.
+// Subtracts a zone's duration from the self time of the zone that is innermost
+// without it; where zones cross, piecewise from several.
 static void take_away(query_nesting *to, const thread_stack *s,
                       const ts_event *e)
 {

@@ -1,9 +1,9 @@
 /*
-    order.c - rows in order, sorted by radix
+    order.c - sorts rows by radix sort
 
-    Every column of an order becomes a key of 64 bits for each row. Names get
-    the place of their text among those that occur, so that equal texts of
-    different sites have one key.
+    Each column of an order becomes a 64-bit key for each row. The key of a name
+    is the rank of its text among those that occur, so that equal texts of
+    different sites have the same key.
 */
 #include "tools/query/tables.h"
 
@@ -11,11 +11,11 @@
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-// Keys of rows: 64 bits, xor `flip`, or 32.
+// Keys of rows, of 64 or 32 bits, to be xor-ed with `flip`.
 typedef struct keys {
     const uint64_t *wide;
     const uint32_t *narrow; // if wide is NULL
-    uint64_t flip;          // of both
+    uint64_t flip;          // for both
 } keys;
 
 static inline uint64_t key_of(const keys *k, uint32_t row)
@@ -23,7 +23,7 @@ static inline uint64_t key_of(const keys *k, uint32_t row)
     return (k->wide ? k->wide[row] : k->narrow[row]) ^ k->flip;
 }
 
-// One pass of a stable sort; from NULL: the rows as they stand.
+// One pass of a stable sort. from: order of the rows; NULL: 0, 1, ...
 static void pass(const keys *k, uint32_t shift, const uint32_t *from,
                  uint32_t *to, uint32_t count)
 {
@@ -42,12 +42,13 @@ static void pass(const keys *k, uint32_t shift, const uint32_t *from,
 }
 
 typedef struct permutation {
-    uint32_t *order; // NULL: as they stand
+    uint32_t *order; // NULL: 0, 1, ...
     uint32_t *other;
     uint32_t count;
 } permutation;
 
-// By the bits in which keys differ. SQLITE_OK, _NOMEM or _INTERRUPT.
+// Sorts by the bits in which keys differ. Returns SQLITE_OK, _NOMEM or
+// _INTERRUPT.
 static int radix(permutation *p, const keys *k)
 {
     uint64_t all = UINT64_MAX, any = 0;
@@ -70,20 +71,21 @@ static int radix(permutation *p, const keys *k)
 
 /* ---- Keys --------------------------------------------------------------- */
 
-// Different raw numbers of a column, and what they show.
+// A distinct raw number of a column, and what it shows.
 typedef struct shown {
     query_cell cell;
-    uint32_t number; // in the order in which they were met
+    uint32_t number; // in order of occurrence
 } shown;
 
 enum { DIRECT = 4096 };
 typedef struct dictionary {
-    uint64_t direct[DIRECT]; // of small raw numbers of the first file: + 1
-    query_map map;           // of others, likewise
+    uint64_t
+        direct[DIRECT]; // for small raw numbers of the first file: number + 1
+    query_map map;      // for others: number + 1
     shown *items;
     uint32_t count;
     size_t room;
-    uint32_t *ranks; // by number
+    uint32_t *ranks; // rank of each number
 } dictionary;
 
 static int by_cell(const void *a, const void *b)
@@ -116,7 +118,8 @@ static bool rank(dictionary *d)
     return true;
 }
 
-// numbers: receives that of each row, in place of which its rank comes.
+// Sets numbers[row] to the number of the row's value; it is replaced by its
+// rank later.
 static bool number_rows(const query *q, const query_rows *rows,
                         const query_order *order, dictionary *d,
                         uint32_t *numbers)
@@ -163,7 +166,7 @@ static int sort_by_rank(const query *q, const query_rows *rows,
     if (code == SQLITE_OK) code = radix(p, &k);
     query_map_close(&d.map);
     free(p->other ? numbers : NULL);
-    if (!p->other) p->other = numbers; // memory that has been touched
+    if (!p->other) p->other = numbers; // reuse memory that was touched already
     free(d.items);
     free(d.ranks);
     return code;
@@ -178,7 +181,7 @@ static int sort_by(const query *q, const query_rows *rows,
                      .flip =
                          UINT64_C(1) << 63 ^ (order->desc ? UINT64_MAX : 0) };
     return k.wide || k.narrow ? radix(p, &k)
-                              : SQLITE_OK; // one value in all rows
+                              : SQLITE_OK; // all rows have one value
 }
 
 /* ---- Sorting ------------------------------------------------------------ */

@@ -8,7 +8,7 @@
 enum { LOOK_AT = 1000, NARROW = 8 };
 
 typedef struct cell {
-    char *text; // NULL: NULL
+    char *text; // NULL: SQL's NULL
     size_t size;
     bool number;
 } cell;
@@ -19,21 +19,22 @@ struct query_output {
     int columns;
     uint64_t rows;
     char **names;
-    // Tables: the first rows wait until widths are known.
+    // Tables: the first rows are buffered until the widths are known.
     cell *waiting;
     size_t waiting_rows;
     uint32_t *widths;
-    bool *right; // numbers stand on the right
+    bool *right; // numbers are right-aligned
     bool settled;
-    uint32_t spaces; // that stand before the next text of the line
+    uint32_t spaces; // pending spaces before the next text of the line
     uint64_t shown;
-    bool lines; // no table fits: a line for each value that is not NULL
-    uint32_t name_width; // there
+    bool lines;          // no table fits: prints a line for each non-NULL value
+    uint32_t name_width; // of names in such lines
 };
 
 /* ---- Names -------------------------------------------------------------- */
 
-// "n" a second time is "n_2": keys of an object differ.
+// Returns a unique name: a second "n" becomes "n_2", because JSON keys must
+// differ.
 static char *column_name(const query_output *o, int column)
 {
     const char *const name = sqlite3_column_name(o->statement, column);
@@ -44,7 +45,7 @@ static char *column_name(const query_output *o, int column)
                     : sqlite3_mprintf("%s", name);
 }
 
-// exact: as many digits as it takes to read the same number.
+// exact: with enough digits to read back the same number.
 static cli_text real_text(double real, bool exact)
 {
     cli_text text = cli_format("%.15g", real);
@@ -77,7 +78,7 @@ static const char *text_of(const query_output *o, int i, size_t *size,
 
 /* ---- CSV ---------------------------------------------------------------- */
 
-// Line breaks stay in quotes, other control characters are made harmless.
+// Keeps line breaks, in quotes; replaces other control characters.
 static void put_csv(const char *text, size_t size)
 {
     if (!strpbrk(text, ",\"\r\n") && strlen(text) == size) {
@@ -158,8 +159,8 @@ static void json_row(query_output *o)
 
 /* ---- Tables ------------------------------------------------------------- */
 
-// Takes from the widest text until the table fits, if it goes to a terminal.
-// False: it does not, however narrow.
+// Narrows the widest text columns until the table fits the terminal, if it is
+// printed to one. False if it cannot fit.
 static bool fit(query_output *o)
 {
     if (!cli_has_width()) return true;
@@ -178,7 +179,7 @@ static bool fit(query_output *o)
     }
 }
 
-// Spaces wait for a text behind them, so that no line ends in any.
+// Delays spaces until a text follows, so that no line ends with spaces.
 static void put_spaces(query_output *o)
 {
     cli_print("%*s", (int)o->spaces, "");
@@ -212,7 +213,7 @@ static void put_line(query_output *o, int i, const char *text, size_t size)
     putc('\n', cli_stdout());
 }
 
-// text: NULL is NULL.
+// text: NULL for SQL's NULL.
 static void put_value(query_output *o, int i, const char *text, size_t size)
 {
     if (!o->lines)
@@ -221,7 +222,7 @@ static void put_value(query_output *o, int i, const char *text, size_t size)
         put_line(o, i, text, size);
 }
 
-// Rows of lines have an empty one between them.
+// Separates rows that are printed as lines by an empty line.
 static void begin_row(query_output *o)
 {
     if (o->lines && o->shown++) putc('\n', cli_stdout());
@@ -246,7 +247,7 @@ static void table_head(query_output *o)
     putc('\n', cli_stdout());
 }
 
-// What the texts of a column that waits are cut to; NULL: all fit.
+// Returns the truncated texts of a buffered column; NULL: all fit.
 static char **cut_column(const query_output *o, int column)
 {
     ts_text *const texts = calloc(o->waiting_rows + 1, sizeof *texts);

@@ -1,12 +1,12 @@
 /*
-    plan.c - what a query asks of a table of events
+    plan.c - query plans for tables of events (xBestIndex)
 */
 #include "tools/query/events.h"
 
 #ifdef TRACESMITH_SQLITE
 #include <math.h>
 
-// What is copied for an order may take so much, and no more.
+// The most bytes that copies for an order may take.
 static const double copy_bytes_most = 4294967296.0;
 
 uint64_t query_column_uses(const query_column *c)
@@ -34,7 +34,7 @@ static bool is_pattern(uint8_t op)
            op == SQLITE_INDEX_CONSTRAINT_REGEXP;
 }
 
-// Texts are compared by their bytes here.
+// Texts are compared by bytes here, so only such conditions can be tested.
 static bool can_test(sqlite3_index_info *info, int i, const query_column *c)
 {
     const uint8_t op = info->aConstraint[i].op;
@@ -45,7 +45,7 @@ static bool can_test(sqlite3_index_info *info, int i, const query_column *c)
            !sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY");
 }
 
-// Which equality finds the fewest rows; 0: none worth an index.
+// Rates an equality: higher finds fewer rows; 0: not worth an index.
 static uint32_t key_worth(const query_column *c, uint8_t op)
 {
     static const uint8_t keys[] = { TS_COLUMN_LAUNCH,      TS_COLUMN_STACK,
@@ -172,7 +172,7 @@ int query_plan_best(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     query_vtab *const vtab = (query_vtab *)base;
     query_plan plan;
-    memset(&plan, 0, sizeof plan); // compared as bytes
+    memset(&plan, 0, sizeof plan); // clear padding: plans are compared as bytes
     plan.rows = (double)vtab->rows;
     for (uint32_t i = 0; i < vtab->of.table->column_count; i++)
         if (info->colUsed >> (i < 63 ? i : 63) & 1)

@@ -1,5 +1,5 @@
 /*
-    rows.c - rows of one chunk where they were decoded, or of many, copied
+    rows.c - loads the rows of a chunk
 */
 #ifdef __linux__
 #define _DEFAULT_SOURCE // madvise
@@ -59,7 +59,7 @@ static void make_nesting(query_rows *rows, uint64_t uses,
     }
 }
 
-// Launches come in runs: the last one's name is kept.
+// Caches the last launch's name, because launches repeat.
 static void make_labels(query_rows *rows, const ts_reader *reader)
 {
     const ts_columns *const c = &rows->columns;
@@ -86,7 +86,7 @@ static void make_labels(query_rows *rows, const ts_reader *reader)
     }
 }
 
-// A moment that is stored as ticks before the start, plus 1.
+// Converts a time that is stored as ticks before the start, plus 1.
 static void make_moments(query_rows *rows, const ts_reader *reader,
                          uint32_t raw, ts_column column)
 {
@@ -106,7 +106,7 @@ static void make_moments(query_rows *rows, const ts_reader *reader,
     (RAW_BIT(RAW_ZONE) | RAW_BIT(RAW_PARENT) | RAW_BIT(RAW_DEPTH) | \
      RAW_BIT(RAW_SELF))
 
-// Room for what is made: `count` rows in each.
+// Allocates the computed columns, for `count` rows each.
 static bool room_for(query_rows *rows, uint64_t uses, uint32_t count)
 {
     static const uint64_t own = RAW_BIT(RAW_END) | RAW_BIT(RAW_TRACK) |

@@ -15,7 +15,7 @@ static void interrupt(int signal)
 {
     (void)signal;
     query_interrupted = 1;
-    sqlite3_interrupt(running); // may be called from a handler
+    sqlite3_interrupt(running); // is safe in a signal handler
 }
 
 void query_interrupts_begin(query *q)
@@ -54,7 +54,7 @@ bool query_set(query *q, const char *assignment)
     return true;
 }
 
-// A number, a time with a unit as its nanoseconds, else a text.
+// Binds a number, a time with a unit as nanoseconds, or else a text.
 static int bind_value(sqlite3_stmt *statement, int at, const char *value)
 {
     char *end;
@@ -128,7 +128,7 @@ static void say_tables(const query *q, const char *word)
         cli_hint(q->tool, "--tables lists tables and views");
 }
 
-// What to do where SQLite knows no such name.
+// Prints a hint after SQLite's error about an unknown name.
 static void say_hint(const query *q, const char *message)
 {
     static const char table[] = "no such table: ";
@@ -148,7 +148,7 @@ static ts_result result_of(const query *q)
     }
 }
 
-// statement: where it begins within sql.
+// statement: its start in sql.
 static void say_error(const query *q, const char *sql, const char *statement,
                       const char *where)
 {
@@ -326,7 +326,7 @@ static void show_table(const query *q, const query_table *table)
     cli_print(");\n");
 }
 
-// Breaks lines at spaces outside of texts.
+// Prints a view, with line breaks at spaces outside of string literals.
 static void show_view(const query *q, const query_view *view)
 {
     enum { WIDTH = 76, INDENT = 4 };

@@ -1,5 +1,5 @@
 /*
-    save.c - a real database of what the virtual tables show
+    save.c - writes the virtual tables to a real database
 */
 #include "tools/query/tables.h"
 
@@ -13,7 +13,7 @@ static bool run(query *q, char *sql)
     return code == SQLITE_OK;
 }
 
-// Columns with types and with comments, which SQLite keeps.
+// Returns a CREATE TABLE with types and comments, which SQLite stores.
 static char *create_text(const query *q, const query_table *table)
 {
     sqlite3_str *const text = sqlite3_str_new(q->db);
@@ -63,7 +63,7 @@ static bool save_tables(query *q)
                                   "ON StringIds(id)"));
 }
 
-// The statement is compiled alone first: it must be one that only reads.
+// The statement is first compiled alone, to check that it only reads.
 static bool save_result(query *q, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
@@ -99,7 +99,7 @@ static bool save(query *q, const char *path, const char *sql)
 
 int query_save(query *q, const char *path, const char *sql)
 {
-    cli_out out; // SQLite writes it, but would not say why it cannot
+    cli_out out; // SQLite writes the file, but would not report why it cannot
     if (!cli_out_open(&out, q->tool, path)) return CLI_FAILED;
     query_interrupts_begin(q);
     q->failure = NULL;

@@ -1,5 +1,5 @@
 /*
-    values.c - what a raw number means to SQL
+    values.c - converts raw numbers to SQL values
 */
 #include "tools/query/tables.h"
 
@@ -190,7 +190,8 @@ void query_result(sqlite3_context *context, const query_cell *cell)
     case CELL_INTEGER: sqlite3_result_int64(context, cell->number); break;
     case CELL_REAL: sqlite3_result_double(context, cell->real); break;
     case CELL_TEXT:
-        // Names are 65,535 bytes at most, texts of events smaller than chunks.
+        // The size fits an int: names have at most 65,535 bytes, texts of
+        // events are smaller than chunks.
         sqlite3_result_text(context, cell->text.text, (int)cell->text.size,
                             SQLITE_STATIC);
         break;

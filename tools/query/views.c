@@ -1,10 +1,10 @@
 /*
     views.c - views: parts of tables, and the tables of Nsight Systems
 
-    They use no function of ours, so that they also work in a saved database.
-    Source of names and numbers: the schema that an export of Nsight Systems
-    2025 carries, its ENUM_ tables among it. A globalTid is the process shifted
-    by 24 bits and the thread.
+    They use only functions of SQLite, so that they also work in a saved
+    database. Source of names and numbers: the schema in an export of Nsight
+    Systems 2025, with its ENUM_ tables. A globalTid is the process id shifted
+    left by 24 bits, plus the thread id.
 */
 #include "tools/query/tables.h"
 
@@ -43,25 +43,28 @@ const query_view query_views[] = {
     "SELECT start_ns AS start, end_ns AS \"end\", device AS deviceId, " \
     "context AS contextId, stream AS streamId, " \
     "correlation AS correlationId, " PROCESS " << 24 AS globalPid, "
-// Streams of a device that several processes use are of none of them, but the
-// thread is whose call it was.
+// The process of an operation. A stream of a device that several processes
+// share has none; then it is the process of the calling thread.
 #define PROCESS \
     "coalesce(process, (SELECT t.process FROM track t " \
     "WHERE t.id = thread_track))"
-// Of a collective the kernel's name is that of its launch.
+// The kernel name of a collective is the name in its launch.
 #define KERNEL_NAME \
     "CASE kind WHEN 'kernel' THEN name_id ELSE coalesce((SELECT l.name_id " \
     "FROM launch l WHERE l.id = launch), name_id) END"
-// A wait between streams lasts on the device; Nsight Systems has its call.
+// For an event wait, a trace has its time on the device, Nsight Systems the
+// time of its call.
 #define SYNC_WHEN(otherwise, column) \
     "CASE kind WHEN 'event_wait' THEN coalesce(" column ", " otherwise ") " \
     "ELSE " otherwise " END AS "
-// What else than a program's ranges importers make zones of.
+// Excludes zones that importers create from something else than a program's
+// ranges.
 #define IS_RANGE \
     "(category IS NULL OR category NOT IN ('overhead', 'OS runtime') " \
     "AND category NOT GLOB '[A-Z]*_EVENTS' " \
     "AND category NOT GLOB '[A-Z]*_API')"
-// The text before the importer took what PyTorch adds to an operator's name.
+// The original text of a range: the importer moves what PyTorch appends to an
+// operator's name into arguments.
 #define RANGE_TEXT \
     "name || coalesce((SELECT group_concat(part, '') FROM (SELECT ', ' || " \
     "a.name || ' = ' || a.value AS part FROM zone_arg a " \

@@ -1,5 +1,5 @@
 /*
-    without_sqlite.c - what a build without SQLite says
+    without_sqlite.c - the functions of query.h in a build without SQLite
 */
 #include "tools/query/query.h"
 
@@ -15,7 +15,7 @@ query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
     return NULL;
 }
 
-// Nobody gets here: there is no query.
+// Never called, because query_open always fails.
 void query_close(query *q)
 {
     (void)q;
