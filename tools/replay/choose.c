@@ -1,29 +1,30 @@
 /*
-    choose.c - what --ops and --zone mean
+    choose.c - the selection by --ops and --zone
 */
 #include "tools/replay/replay.h"
 
-// A time during which a thread was in a zone of a wanted name.
+// A time span in which a thread was within a selected zone.
 typedef struct stay {
     uint32_t thread;
     int64_t from_ns, to_ns;
 } stay;
 
 typedef struct file_zones {
-    stay *stays; // by thread, then time; those of one thread do not touch
+    stay *stays; // sorted by thread and time; disjoint in each thread
     size_t count, room;
-    uint8_t *sites; // bits of site numbers that are wanted
+    uint8_t *sites; // bits of the selected sites
     size_t site_bytes;
-    uint8_t *rows; // bits of GPU operations by row: launched from such a site
+    uint8_t
+        *rows; // bits of GPU operations by row: launched from a selected site
     size_t row_bytes;
 } file_zones;
 
 struct replay_choice {
     const replay_job *job;
     uint64_t from, to; // of operations
-    const char *names; // of zones; NULL: all
+    const char *names; // names of zones; NULL: all
     file_zones *files;
-    bool failed; // without memory
+    bool failed; // out of memory
 };
 
 /* ---- Numbers ------------------------------------------------------------- */
@@ -75,7 +76,7 @@ static bool set_bit(uint8_t **bits, size_t *bytes, uint64_t at)
     return true;
 }
 
-// A name that holds a comma is meant as a whole, too.
+// A name that contains a comma may also be given as a whole.
 static bool is_selected(const replay_choice *c, ts_text name)
 {
     return cli_list_has(c->names, name.text, name.size) ||
@@ -92,7 +93,8 @@ static bool add_span(file_zones *z, uint32_t thread, int64_t from, int64_t to)
     return true;
 }
 
-// The zones of a chunk. A site is looked up once for many rows: they repeat.
+// Collects the zones of a chunk. Sites repeat, so each is looked up only once
+// for consecutive rows.
 static bool take_zones(const replay_choice *c, const ts_reader *reader,
                        file_zones *z, const ts_columns *columns)
 {
@@ -133,8 +135,8 @@ static bool is_gpu(const ts_chunk_header *header)
            header->event < TS_EVENT_LIMIT;
 }
 
-// Goes through the chunks of a file: its zones first, then, knowing them,
-// its operations.
+// Reads the chunks of a file: first all zones, then (gpu) the operations
+// launched from them.
 static bool take_chunks(const replay_choice *c, uint32_t file, bool gpu)
 {
     ts_reader *const reader = replay_reader(c->job, file);
@@ -167,7 +169,7 @@ static int by_thread(const void *left, const void *right)
     return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
 }
 
-// Zones of wanted names may nest: what touches becomes one.
+// Selected zones may nest: overlapping spans become one.
 static void merge_spans(file_zones *z)
 {
     size_t kept = 0;
@@ -188,7 +190,7 @@ static void merge_spans(file_zones *z)
 static bool in_span(const file_zones *z, uint32_t thread, int64_t time)
 {
     size_t low = 0, high = z->count;
-    while (low < high) { // the first that begins later
+    while (low < high) { // finds the first span that begins later
         const size_t middle = low + (high - low) / 2;
         const stay *const s = &z->stays[middle];
         if (s->thread < thread || (s->thread == thread && s->from_ns <= time))
@@ -202,8 +204,8 @@ static bool in_span(const file_zones *z, uint32_t thread, int64_t time)
 
 /* ---- Both ---------------------------------------------------------------- */
 
-// Launched from within a zone of the name: its own innermost zone has it, or
-// the launching thread was in one at the time of the call.
+// Whether an operation was launched within a selected zone: its innermost zone
+// is one, or the launching thread was within one at the time of the call.
 static bool from_zone(const replay_choice *c, const ts_replay *replay,
                       const ts_operation *op)
 {

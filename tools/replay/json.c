@@ -87,7 +87,7 @@ static void put_plan(cli_json *json, const replay_job *job)
     cli_json_uint(json, "damage", damage(job));
 }
 
-// Shares of idle time, and how much that is.
+// Writes idle time and the shares of it that the graph explains.
 static void put_confidence(cli_json *json, const replay_job *job)
 {
     const ts_timeline_figures f = job->total;
@@ -104,7 +104,8 @@ static void put_confidence(cli_json *json, const replay_job *job)
     cli_json_close(json, '}');
 }
 
-// With what-ifs the error is that of the model without them.
+// The makespan to compare with the record: with what-ifs, of the model without
+// them.
 static int64_t modelled(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
@@ -122,7 +123,7 @@ static void put_times(cli_json *json, const replay_job *job)
     if (s->operations)
         cli_json_int(json, "makespan_ns", replayed);
     else
-        cli_json_null(json, "makespan_ns"); // nothing is left to run
+        cli_json_null(json, "makespan_ns"); // no operation is left to run
     cli_json_real(
         json, "makespan_error",
         recorded ? (double)(modelled(job) - recorded) / (double)recorded : 0.0);
@@ -149,7 +150,7 @@ static void put_name(cli_json *json, const ts_track *track)
     cli_json_text(json, "name", name.text, name.size);
 }
 
-// What operations lie on: a stream has a number that --stream takes.
+// Writes a track; the number of a stream is the one for --stream.
 static void put_track(cli_json *json, const replay_job *job, uint32_t file,
                       uint32_t id)
 {
@@ -163,7 +164,7 @@ static void put_track(cli_json *json, const replay_job *job, uint32_t file,
     if (known) put_name(json, &track);
 }
 
-// Of a span of the device; see replay_rows.
+// The busy share of a device's span: see replay_rows.
 static double share(int64_t busy_ns, int64_t span_ns)
 {
     return span_ns > 0 ? (double)busy_ns / (double)span_ns : 0.0;

@@ -3,8 +3,8 @@
 */
 #include "tools/replay/replay.h"
 
-// As wide as the terminal: names, figures, and the picture in what is left,
-// of which a narrow one has nothing.
+// The columns of the table: names, figures, and the picture in the rest of the
+// terminal's width. A narrow terminal has no picture.
 typedef struct table {
     int name;
     int64_t cells;
@@ -17,14 +17,14 @@ static table measure(const replay_job *job)
     const int width = (int)cli_width();
     int room = width - FIGURES - NAME - CELLS;
     if (room < 0) room = 0;
-    // Of what is beyond 80 columns a quarter goes to the names.
+    // Names get a quarter of the columns beyond 80.
     const int more = room / 4 < NAME_MOST - NAME ? room / 4 : NAME_MOST - NAME;
     int cells = CELLS + room - more;
     if (cells > REPLAY_CELLS) cells = REPLAY_CELLS;
     return (table){ NAME + more, cells, job->unicode };
 }
 
-// "2 upload" for a stream, "device 0 vdev" for a device.
+// Prints "2 upload" for a stream, "device 0 vdev" for a device.
 static void print_track(const replay_job *job, const table *t,
                         const ts_lane *lane, uint32_t id, uint32_t indent)
 {
@@ -65,7 +65,7 @@ static void print_bar(const table *t, const replay_row *row, int64_t makespan)
     for (int64_t i = 0; i < t->cells; i++) {
         const int64_t width = replay_cell(makespan, t->cells, i + 1) -
                               replay_cell(makespan, t->cells, i);
-        // Anything at all shows.
+        // Any busy time is drawn at least as the lowest level.
         const int level =
             row->cells[i] && width
                 ? 1 + (int)((double)row->cells[i] / (double)width * 7.0)
@@ -80,7 +80,7 @@ static bool same_device(const ts_lane *a, const ts_lane *b)
     return a->device == b->device && a->file == b->file;
 }
 
-// The line of a device, whose first lane is `first`.
+// Prints the line of a device, whose first lane is `first`.
 static void print_device(const replay_job *job, const table *t,
                          const replay_row *rows, size_t first)
 {
@@ -135,7 +135,7 @@ void replay_print_lanes(const replay_job *job)
     ts_lane lane, last = { 0 };
     size_t first = 0; // lane of the device
     bool any = false;
-    uint32_t named = UINT32_MAX; // file whose name stands there
+    uint32_t named = UINT32_MAX; // file whose name was printed last
     for (size_t i = 0; ts_replay_lane(job->replay, i, &lane); i++) {
         if (i == 0 || !same_device(&lane, &last)) {
             first = i;

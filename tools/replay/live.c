@@ -1,8 +1,8 @@
 /*
     live.c - ts-replay --speed: the schedule played in real time
 
-    On a terminal every stream has a line that says what it does at the
-    moment; elsewhere every operation is a line, printed when it begins.
+    On a terminal each stream has a line with its current operation; elsewhere
+    each operation is printed as a line when it begins.
 */
 #include "tools/replay/replay.h"
 #include <signal.h>
@@ -13,12 +13,12 @@ enum { FRAME_NS = 66000000, NAME_WIDTH = 22, BAR_MOST = 60 };
 
 typedef struct line { // a stream
     ts_lane lane;
-    uint32_t current; // the operation that began last, TS_NODE_NONE
+    uint32_t current; // the latest operation, or TS_NODE_NONE
     uint64_t done, all;
-    uint32_t running; // at the moment
+    uint32_t running; // operations running now
 } line;
 
-typedef struct ending { // of an operation that runs, in a heap
+typedef struct ending { // the end of a running operation, in a heap
     int64_t end_ns;
     uint32_t line;
 } ending;
@@ -32,13 +32,13 @@ typedef struct live {
     const replay_job *job;
     line *lines;
     size_t line_count;
-    beginning *order; // operations that ran
+    beginning *order; // sorted beginnings of operations
     size_t count, next;
     ending *endings;
     size_t ending_count;
-    int64_t now_ns; // of the schedule
+    int64_t now_ns; // time in the schedule
     uint64_t speed; // millionths
-    uint32_t drawn; // lines that are on the screen
+    uint32_t drawn; // lines drawn on the screen
 } live;
 
 /* ---- Time ---------------------------------------------------------------- */
@@ -57,8 +57,8 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// How much of the schedule goes by in a real time. In two steps, since the
-// product might overflow; a schedule is no longer than it can be.
+// Converts real time to time of the schedule. Multiplies in two steps, as the
+// product might overflow; saturates.
 static int64_t scaled(uint64_t real_ns, uint64_t speed)
 {
     const uint64_t whole = real_ns / 1000000, rest = real_ns % 1000000;
@@ -71,7 +71,7 @@ static void sleep_ns(uint64_t ns)
 {
     const struct timespec t = { (time_t)(ns / 1000000000u),
                                 (long)(ns % 1000000000u) };
-    nanosleep(&t, NULL); // a signal ends it early, which is what it should
+    nanosleep(&t, NULL); // a signal ends it early, as intended
 }
 
 bool replay_parse_speed(const char *text, uint64_t *speed)
@@ -251,7 +251,7 @@ static void draw(live *l)
 
 /* ---- Playing ------------------------------------------------------------- */
 
-// When something happens next; INT64_MAX: never.
+// The time of the next beginning or end; INT64_MAX: none.
 static int64_t next_time(const live *l)
 {
     const int64_t start =
@@ -273,7 +273,7 @@ static void begin_next(live *l, bool screen)
     if (!screen) print_operation(l, &op);
 }
 
-// Lets everything happen that happens up to now; ends before beginnings.
+// Processes all events up to now; at equal times ends before beginnings.
 static void advance(live *l, bool screen)
 {
     while (next_time(l) <= l->now_ns) {
@@ -298,7 +298,7 @@ static void play(live *l, bool screen)
         if (screen) draw(l);
         if (next_time(l) == INT64_MAX) return;
         if (!screen) fflush(stdout);
-        // Until the next thing happens, or the next picture is due.
+        // Wait for the next event, or until the screen is to be redrawn.
         const int64_t wait = next_time(l) - l->now_ns;
         uint64_t pause = FRAME_NS;
         if (!screen && scaled(FRAME_NS, l->speed) > wait)
@@ -317,13 +317,13 @@ bool replay_play(const replay_job *job, uint64_t speed)
         struct sigaction action = { .sa_handler = stop }, old[3];
         for (int i = 0; i < 3; i++)
             sigaction(signals[i], &action, &old[i]);
-        if (screen) fputs("\x1b[?25l", stdout); // no cursor meanwhile
+        if (screen) fputs("\x1b[?25l", stdout); // hides the cursor
         play(&l, screen);
         if (screen) fputs("\x1b[?25h", stdout);
         fflush(stdout);
         for (int i = 0; i < 3; i++)
             sigaction(signals[i], &old[i], NULL);
-        // The terminal is as it was: now end as the signal wants.
+        // The terminal is restored: now let the signal take effect.
         if (stopped) raise(stopped);
     } else {
         cli_out_of_memory(job->tool);

@@ -1,9 +1,9 @@
 /*
-    rows.c - what both reports need to know about streams and nodes
+    rows.c - figures and names of streams and nodes for both reports
 */
 #include "tools/replay/replay.h"
 
-// Ranks tell files apart only if all have one, each another.
+// Files are named by rank only if all have one and all differ.
 void replay_name_files(replay_job *job)
 {
     job->ranked = true;
@@ -116,7 +116,7 @@ static int by_track(const void *left, const void *right)
 
 int64_t replay_cell(int64_t makespan, int64_t cells, int64_t cell)
 {
-    // In two steps, since makespan * cell might overflow.
+    // In two steps, as makespan * cell might overflow.
     return makespan / cells * cell + makespan % cells * cell / cells;
 }
 
@@ -125,7 +125,7 @@ double replay_share(const replay_row *row, int64_t busy_ns)
     return row->span_ns > 0 ? (double)busy_ns / (double)row->span_ns : 0.0;
 }
 
-// Adds busy time, counted once however many operations overlap.
+// Adds busy time; overlapping operations count once.
 static void fill(replay_row *row, const ts_replay_stats *s, int64_t cells,
                  int64_t start, int64_t end)
 {
@@ -135,7 +135,7 @@ static void fill(replay_row *row, const ts_replay_stats *s, int64_t cells,
     const int64_t makespan = s->end_ns - s->start_ns;
     start -= s->start_ns;
     end -= s->start_ns;
-    // An estimate, never too far, then the cell.
+    // Start from an estimate that is never too large, then find the cell.
     int64_t cell = makespan < cells ? 0 : start / (makespan / cells);
     if (cell >= cells) cell = cells - 1;
     while (cell && replay_cell(makespan, cells, cell) > start)

@@ -56,7 +56,7 @@ void replay_files_close(replay_job *job)
     free(job->spans_ns);
 }
 
-// Opens the replay of all files; says what was damaged on the way.
+// Opens the replay of all files; reports damage.
 ts_result replay_open(replay_job *job, ts_replay_desc desc)
 {
     const uint32_t count = job->file_count;
@@ -95,7 +95,7 @@ static int by_size(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-// Leaves the schedule of all what-ifs together.
+// Afterwards the replay has the schedule of all what-ifs combined.
 static ts_result run_once(replay_job *job)
 {
     if (job->mode == TS_REPLAY_EXACT) return ts_replay_run(job->replay, NULL);
@@ -104,7 +104,7 @@ static ts_result run_once(replay_job *job)
                       &job->report);
 }
 
-// Once, or as often as --loops says; every run must give the same digest.
+// Runs once, or as often as --loops says; all runs must have the same digest.
 ts_result replay_run(replay_job *job, uint64_t loops)
 {
     if (!loops) return run_once(job);

@@ -1,5 +1,5 @@
 /*
-    select.c - what --stream and --device mean
+    select.c - the selection by --stream and --device
 */
 #include "tools/replay/replay.h"
 
@@ -25,7 +25,7 @@ static bool parse_number(const char *text, size_t size, uint64_t *number)
     return true;
 }
 
-// A number, or A..B.
+// Whether a number is in a text such as "5" or "2..7".
 static bool has_number(const char *text, size_t size, uint64_t number)
 {
     uint64_t first, last;
@@ -68,7 +68,7 @@ static bool device_matches(const ts_reader *reader, const ts_track *track,
     return has_number(text, size, track->number) || is_named(track, text, size);
 }
 
-// What to look for: streams or devices.
+// The kind of tracks to find: streams or devices.
 typedef struct want {
     const char *what;
     bool (*matches)(const ts_reader *reader, const ts_track *track,
@@ -112,7 +112,7 @@ static bool is_allowed(const ts_reader *reader, ts_track track,
     return false;
 }
 
-// Adds what a part of a list names; false without memory.
+// Adds the tracks that a part of a list names. False without memory.
 static bool collect(const replay_job *job, const want *w, const char *text,
                     size_t size, replay_list *list)
 {
@@ -153,7 +153,7 @@ void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
     fputc(')', out);
 }
 
-// All streams or devices of the trace, as they can be asked for.
+// Prints all streams or devices of the trace in the form that options take.
 static void say_choice(FILE *out, const replay_job *job, const want *w)
 {
     enum { SHOWN = 16 };
@@ -177,7 +177,7 @@ static void say_choice(FILE *out, const replay_job *job, const want *w)
     if (count > SHOWN) fprintf(out, " and %zu more", count - SHOWN);
 }
 
-// In a merged trace: the processes that something is in, each once.
+// In a merged trace: prints the processes of the found tracks, each once.
 static bool say_processes(FILE *out, const replay_job *job,
                           const replay_list *list, size_t first)
 {
@@ -209,7 +209,8 @@ static bool say_processes(FILE *out, const replay_job *job,
     return true;
 }
 
-// A number means every such stream. Within one trace that may surprise.
+// Notes on stderr that a number selected several streams, as users may expect
+// one.
 static void say_several(const replay_job *job, const want *w, const char *text,
                         size_t size, const replay_list *list, size_t found)
 {
@@ -250,7 +251,7 @@ static bool find_part(const replay_job *job, const want *w, const char *text,
 static bool find(const replay_job *job, const want *w, const char *text,
                  replay_list *list)
 {
-    // A name may hold a comma.
+    // A name may contain a comma.
     if (strchr(text, ',') && collect(job, w, text, strlen(text), list) &&
         list->count)
         return true;

@@ -6,8 +6,8 @@
 
 /* ---- Facts -------------------------------------------------------------- */
 
-// The next part of a text that had better stay on one line: up to a mark, or
-// a word if that is too long.
+// The next part of a text to keep on one line: up to a punctuation mark, or a
+// word if that is too long.
 static size_t part_of(const char *text, size_t most)
 {
     size_t size = 0;
@@ -17,7 +17,7 @@ static size_t part_of(const char *text, size_t most)
     return size <= most ? size : strcspn(text, " ");
 }
 
-// "  name            text", the text in as many lines as it takes.
+// Prints "  name            text" with the text wrapped.
 static void put_fact(const char *name, const char *text)
 {
     enum { INDENT = 18, LEAST = 20 };
@@ -53,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static void fact(const char *name,
     put_fact(name, text);
 }
 
-// Appends to a text that is long enough, or cuts it.
+// Appends to a text, cut at its size.
 __attribute__((format(printf, 2, 3))) static void add(char text[1024],
                                                       const char *format, ...)
 {
@@ -137,7 +137,7 @@ static void print_odd(const char *name, uint64_t count, const char *what)
     if (count) fact(name, "%s %s", cli_count(count).s, what);
 }
 
-// How far the graph explains why devices had nothing to do.
+// Prints how much idle time of devices the graph explains.
 static void print_idle(const replay_job *job)
 {
     const ts_timeline_figures *const f = &job->total;
@@ -149,7 +149,7 @@ static void print_idle(const replay_job *job)
          cli_percent((double)f->unexplained_ns / all).s);
 }
 
-// With something changed, to differ from the record is no error.
+// With what-ifs a difference from the record is not an error.
 static void print_times(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
@@ -175,7 +175,7 @@ static void print_times(const replay_job *job)
     fact("digest", "%016" PRIx64, s->digest);
 }
 
-// Where each file lies on the common axis, and how well that is known.
+// Prints the offset of each file on the common axis, and its uncertainty.
 static void print_files(const replay_job *job)
 {
     ts_replay_file file;
@@ -274,8 +274,8 @@ static void print_cycle(const replay_job *job)
     }
 }
 
-// Something that an operation waits for and that never came: the source of
-// an edge to it, or to its end.
+// Finds a dependency of an operation that never ran: the source of an edge to
+// its start or its end.
 static uint32_t missing_source(const replay_job *job, uint32_t op)
 {
     const ts_graph graph = ts_replay_graph(job->replay);
@@ -296,7 +296,7 @@ static uint32_t missing_source(const replay_job *job, uint32_t op)
     return TS_NODE_NONE;
 }
 
-// Those behind the cycle, which it keeps from running.
+// Prints the operations that the cycle keeps from running.
 static void print_waiters(const replay_job *job)
 {
     enum { SHOWN = 3 };
@@ -323,7 +323,7 @@ static void print_waiters(const replay_job *job)
     free(inside);
 }
 
-// The first operation, in order of the record, that came out differently.
+// Prints the first operation, in order of the record, whose times differ.
 static void print_first(const replay_job *job)
 {
     ts_operation op;

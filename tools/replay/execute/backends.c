@@ -1,8 +1,8 @@
 /*
-    backends.c - whose operations ts-replay can run again
+    backends.c - the backends whose operations ts-replay can execute
 
-    An executor loads its vendor's library when it opens, not before: where it
-    is not there, the program works, but for this backend.
+    An executor loads its vendor's library only when it is opened, so ts-replay
+    works on machines without that library.
 */
 #include "tools/replay/execute/execute.h"
 #include "backends/ts_cuda_exec.h"

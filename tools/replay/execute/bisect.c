@@ -1,12 +1,12 @@
 /*
-    bisect.c - the operations that a divergence takes, as a trace
+    bisect.c - writes the operations that reproduce a divergence as a trace
 */
 #include "tools/common/rewrite/rewrite.h"
 #include "tools/replay/execute/execute.h"
 
 /* ---- Narrowing ----------------------------------------------------------- */
 
-// Runs a part again on its own; *first: which row of it diverged first.
+// Executes a part alone. *first: the row of it that diverged first.
 static bool try_part(const execute_job *job, size_t from, size_t to, bool chain,
                      size_t *first)
 {
@@ -22,12 +22,13 @@ static bool try_part(const execute_job *job, size_t from, size_t to, bool chain,
 }
 
 /*
-    The shortest part that ends with `last` and in whose chain that one
-    diverges. Longer parts are taken to diverge if a shorter one does.
+    Finds by bisection the shortest chain that ends with `last` and in which
+    `last` diverges. Assumes that longer chains diverge if a shorter one does.
 */
 static bool shorten(const execute_job *job, size_t last, size_t *from)
 {
-    size_t low = 0, high = last; // diverges from low on, not from high on
+    size_t low = 0,
+           high = last; // from low on it diverges, from high on it does not
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
         size_t first;
@@ -41,7 +42,7 @@ static bool shorten(const execute_job *job, size_t last, size_t *from)
     return true;
 }
 
-// Which rows it takes.
+// Finds the range of rows that reproduces the divergence.
 static bool narrow(const execute_job *job, size_t *from, size_t *to)
 {
     size_t first = job->first;
@@ -57,7 +58,7 @@ static bool narrow(const execute_job *job, size_t *from, size_t *to)
 
 /* ---- Writing ------------------------------------------------------------- */
 
-typedef struct place_list { // of operations, in the file; in order
+typedef struct place_list { // sorted positions of operations in the file
     uint32_t *rows;
     size_t count;
 } place_list;

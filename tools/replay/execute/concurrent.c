@@ -1,6 +1,5 @@
 /*
-    concurrent.c - streams beside each other: what waits for what, and
-    how long it took
+    concurrent.c - concurrent streams: dependencies between them, and times
 */
 #include "tools/replay/execute/execute.h"
 
@@ -44,7 +43,7 @@ void execute_whole_add(execute_job *job, const ts_execution_whole *whole)
 void execute_whole_text(const execute_job *job)
 {
     const ts_execution_whole *const w = &job->whole;
-    if (!w->parts) return; // one alone took the device along
+    if (!w->parts) return; // the device was lost in an operation that ran alone
     printf("  beside        %s streams in %s parts, %s events\n"
            "  regions       %s compared at the end, %s differ\n"
            "  time          %s from the first submission to the end of all, "

@@ -1,10 +1,10 @@
 /*
-    confine.c - what kernels of a trace may not do
+    confine.c - confines the process that runs kernels of a trace
 
-    Their code is somebody else's. The process that runs them gives up, before
-    a driver or any of that code is loaded, what no kernel needs: new
-    privileges, sockets, other processes, writing outside a folder of its own.
-    It says which of these held (docs/security.md).
+    The code of kernels is not trusted. Before the process loads a driver or any
+    of that code, it gives up what no kernel needs: new privileges, sockets,
+    other processes, writing outside a folder of its own. It reports which of
+    these restrictions could be applied (docs/security.md).
     Source: landlock(7), seccomp(2), and the kernel's landlock.h, whose numbers
     stand here because Debian's headers may be older.
 */
@@ -36,7 +36,7 @@ static bool limit(int what, rlim_t most)
     return setrlimit((__rlimit_resource_t)what, &now) == 0;
 }
 
-// No core files, files of 4 GiB at most, 4,096 open ones.
+// Limits: no core files, files of at most 4 GiB, 4,096 open files.
 static bool set_limits(void)
 {
     const bool core = limit(RLIMIT_CORE, 0);
@@ -56,7 +56,7 @@ static bool put(const char *path, const char *text)
     return done;
 }
 
-// Who makes a space of users has all privileges in it: they go.
+// Creating a user namespace gives all privileges in it: drops them.
 static bool drop_privileges(void)
 {
     struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -64,8 +64,8 @@ static bool drop_privileges(void)
     return syscall(SYS_capset, &head, none) == 0;
 }
 
-// A space of mounts, which root makes, and others in one of users in which they
-// are who they were.
+// Enters a new mount namespace; without root, within a new user namespace in
+// which the user id is unchanged.
 static bool leave_mounts(void)
 {
     char users[64], groups[64];
@@ -89,16 +89,17 @@ static bool own_shared_memory(void)
 }
 
 /*
-    Drivers of GPUs make files in /dev/shm, where other programs share theirs,
-    and sidecars of recorders are: where the kernel lets us, this process has
-    one of its own. A child tries first, as half of it would be worse than none.
+    GPU drivers create files in /dev/shm, which also has files of other programs
+    and sidecars of recorders. If the kernel allows it, this process gets a
+    private /dev/shm. A child process tries first, because a half-finished
+    change could not be undone.
 */
 static bool part_shared_memory(const execute_job *job)
 {
     struct stat shared, folder;
     int status = 1;
-    if (!strcmp(job->executor->name, "vdev")) return false; // it needs none
-    // What lies there is not to be hidden.
+    if (!strcmp(job->executor->name, "vdev")) return false; // does not use it
+    // The folder for output must not be hidden.
     if (stat("/dev/shm", &shared) != 0 ||
         (stat(job->folder, &folder) == 0 && folder.st_dev == shared.st_dev))
         return false;
@@ -111,10 +112,10 @@ static bool part_shared_memory(const execute_job *job)
 
 /* ---- Files: Landlock ----------------------------------------------------- */
 
-enum { // rights, by their bits
+enum { // bits of Landlock's access rights
     MAY_EXECUTE = 1,
     MAY_WRITE_FILE = 1 << 1,
-    MAY_REMOVE_AND_MAKE = 0x1FF0, // all of folders but to read them
+    MAY_REMOVE_AND_MAKE = 0x1FF0, // all rights to folders except reading
     MAY_REFER = 1 << 13,
     MAY_TRUNCATE = 1 << 14,
     MAY_IOCTL_DEVICE = 1 << 15,
@@ -131,10 +132,10 @@ typedef struct __attribute__((packed)) beneath_attr {
     int32_t folder;
 } beneath_attr;
 
-// Landlock has the same numbers on all machines.
+// The system calls of Landlock; the numbers are the same on all architectures.
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 };
 
-// How new it is; 0: this kernel has none.
+// The version of Landlock; 0: not supported.
 static int landlock_version(void)
 {
     const long version =
@@ -155,7 +156,7 @@ static void allow(int rules, const char *path, uint64_t rights)
     struct stat st;
     const int at = open(path, O_PATH | O_CLOEXEC);
     if (at < 0) return;
-    // Those of folders say nothing of a file.
+    // Rights to folders are invalid for a file.
     if (fstat(at, &st) == 0 && !S_ISDIR(st.st_mode))
         rights &= MAY_EXECUTE | MAY_WRITE_FILE | MAY_TRUNCATE;
     const beneath_attr beneath = { rights, at };
@@ -177,7 +178,7 @@ static bool is_opencl(const execute_job *job)
     return !strcmp(job->executor->name, "opencl");
 }
 
-// What drivers need, by name. shared: /dev/shm is this process's own.
+// Allows the files that drivers need, by name. shared: /dev/shm is private.
 static void allow_drivers(int rules, const execute_job *job, uint64_t rights,
                           bool shared)
 {
@@ -185,12 +186,12 @@ static void allow_drivers(int rules, const execute_job *job, uint64_t rights,
         "/dev/null", "/dev/zero", "/dev/nvidia*",
         "/dev/kfd",  "/dev/dri",  "/dev/dxg",
     };
-    // Where that is everybody's: what CUDA and ROCm share, if it is there. Who
-    // may make files in a folder may write to all that are in it.
+    // If /dev/shm is not private: only existing files of CUDA and ROCm, because
+    // the right to create files in a folder includes writing all files in it.
     static const char *const gpus[] = { "/dev/shm/cuda.shm.*",
                                         "/dev/shm/hsakmt_shared_mem",
                                         "/dev/shm/sem.hsakmt_semaphore" };
-    // PoCL links what it compiled, and the loader of programs starts those.
+    // PoCL starts a linker, and the dynamic loader starts that.
     static const char *const programs[] = {
         "/usr/bin/ld",           "/usr/bin/ld.*",    "/usr/local/bin/ld",
         "/usr/local/bin/ld.*",   "/usr/bin/*-ld",    "/usr/bin/*-ld.*",
@@ -235,10 +236,9 @@ static bool filter_calls(bool programs)
 
 /* ---- All ----------------------------------------------------------------- */
 
-// A folder for what drivers and executors write: one of this user's that is
-// kept for the next run, as what PoCL compiled lies there, else one for this
-// run.
-// Empty: there is none.
+// Makes the folder for files of drivers and executors: for PoCL a private one
+// of the user, kept because it caches compiled kernels; else one for this run.
+// An empty path: no folder.
 void execute_confine_begin(execute_job *job)
 {
     static const char *const parts[] = { "", "/tracesmith", "/execute" };
@@ -289,7 +289,7 @@ void execute_confine(const execute_job *job, execute_confined *held)
     if (!held->tried) return;
     snprintf(cache, sizeof cache, "%s/pocl", folder);
     if (*folder) setenv("TMPDIR", folder, 1);
-    // Not the user's own cache, whose programs run without all this.
+    // Not the user's normal cache, whose programs run unconfined.
     if (*folder && is_opencl(job)) {
         (void)mkdir(cache, 0700);
         setenv("POCL_CACHE_DIR", cache, 1);

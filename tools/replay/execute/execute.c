@@ -1,14 +1,14 @@
 /*
-    execute.c - ts-replay --execute: which operations, and what came of them
+    execute.c - ts-replay --execute: options, vendor, exit code
 */
 #include <ctype.h>
 #include <math.h>
 #include <unistd.h>
 #include "tools/replay/execute/execute.h"
 
-/* ---- Wishes -------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------- */
 
-// "1e-5" behind the name of a rule; what comes behind it is at *end.
+// Parses the number after the name of a rule, such as "1e-5". *end: the rest.
 static bool parse_number(const char *text, double *number, const char **end)
 {
     char *behind;
@@ -18,7 +18,7 @@ static bool parse_number(const char *text, double *number, const char **end)
     return behind != text && isfinite(*number);
 }
 
-// "f64", behind a colon.
+// Parses the type of elements after a colon, such as "f64".
 static bool parse_element(const char *text, uint32_t *element)
 {
     *element = 1;
@@ -27,13 +27,13 @@ static bool parse_element(const char *text, uint32_t *element)
     return ts_element_name(*element) != NULL;
 }
 
-// "exact", or "ulp=4", "rtol=1e-5", either with ",atol=1e-8" behind, or
-// "atol=1e-8", and then the type of elements: ":f64".
+// Parses --compare: "exact"; or "ulp=4" or "rtol=1e-5", optionally followed by
+// ",atol=1e-8"; or "atol=1e-8" alone; then the type of elements, as ":f64".
 static bool parse_compare(const char *text, ts_execution_desc *desc)
 {
     if (!text || !strcmp(text, "exact")) return true;
     bool relative = false, absolute = false, ok = true;
-    desc->compare = TS_COMPARE_RTOL; // of 0, if there is none
+    desc->compare = TS_COMPARE_RTOL; // rtol is 0 if not given
     desc->element = TS_ELEMENT_F32;
     do {
         const bool ulp = !strncmp(text, "ulp=", 4);
@@ -108,8 +108,8 @@ uint32_t execute_count_nodes(const ts_capture *capture)
     return count;
 }
 
-// Whose operations were captured; NULL: nobody's. Of more than one vendor the
-// others' are declined.
+// The vendor whose captures are executed; NULL if there are no captures. With
+// several vendors, captures of the others are declined.
 static const char *find_vendor(const execute_job *job, const char *wanted)
 {
     const char *first = NULL;
@@ -155,7 +155,7 @@ static bool find_backend(execute_job *job)
 static int say_result(const execute_job *job)
 {
     const replay_job *const r = job->replay;
-    fflush(stdout); // what went wrong comes behind it
+    fflush(stdout); // before the messages on stderr
     if (job->executed && !job->compared && !job->timed_out) {
         cli_error(r->tool, r->path,
                   "nothing could be compared: the trace does not know what "

@@ -1,8 +1,8 @@
 /*
-    filter.c - which system calls kernels of a trace may not make
+    filter.c - the seccomp filter of the process that runs kernels of a trace
 
-    A program for the kernel's machine of filters, by the numbers that calls
-    have on this processor.
+    A BPF program for seccomp; the numbers of system calls are those of this
+    architecture.
     Source: seccomp(2), clone(2), and the kernel's include/uapi/linux/audit.h.
 */
 #define _GNU_SOURCE
@@ -24,8 +24,8 @@
 #endif
 
 #ifdef MACHINE
-// Never needed: they reach other machines, other processes, the system, or
-// undo the filter.
+// System calls that no driver needs: they reach other machines, other processes
+// or the system, or could undo the filter.
 static const uint16_t denied[] = {
     SYS_socket,
     SYS_connect,
@@ -95,7 +95,7 @@ static const uint16_t denied[] = {
     SYS_ioperm,
 #endif
     SYS_mknodat,
-    SYS_fchownat, // Landlock knows no owners, modes and attributes
+    SYS_fchownat, // Landlock does not restrict owners, modes, attributes
     SYS_fchown,
     SYS_fchmodat,
     SYS_fchmod,
@@ -110,16 +110,16 @@ static const uint16_t denied[] = {
     SYS_removexattr,
     SYS_lremovexattr,
     SYS_fremovexattr,
-    424, // pidfd_send_signal; from here on the same on all machines
+    424, // pidfd_send_signal; numbers from here on are generic
     425,
     426,
-    427, // io_uring, which does other calls' work
+    427, // io_uring, which can replace other calls
     428,
     429,
     430,
     431,
     432,
-    433, // mounts of the new kind
+    433, // fsopen and the other new mount calls
     434,
     438,
     440,
@@ -130,7 +130,7 @@ static const uint16_t denied[] = {
     466, // removexattrat
     469, // file_setattr
 };
-// Of those that no driver needs but OpenCL's, which starts a linker.
+// System calls that only OpenCL's drivers need, which start a linker.
 static const uint16_t programs_only[] = {
     SYS_execve,
     SYS_execveat,
@@ -166,8 +166,8 @@ static void refuse_call(filter *f, uint32_t number, uint32_t error)
     add(f, BPF_RET | BPF_K, REFUSE(error), 0, 0);
 }
 
-// Unless its first argument is this process, which 0 may mean as well. The
-// number of the call is in the register before and behind it.
+// Refuses a call unless its first argument is this process (or_0: or 0). The
+// accumulator has the number of the call before and after it.
 static void refuse_other(filter *f, uint32_t number, bool or_0)
 {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 5);
@@ -178,7 +178,7 @@ static void refuse_other(filter *f, uint32_t number, bool or_0)
     load(f, AT(nr));
 }
 
-// If an argument has one of some bits, or none of them.
+// Refuses a call if an argument has one of some bits, or has none of them.
 static void refuse_bits(filter *f, uint32_t number, uint32_t argument,
                         uint32_t bits, bool set)
 {
@@ -189,7 +189,7 @@ static void refuse_bits(filter *f, uint32_t number, uint32_t argument,
     load(f, AT(nr));
 }
 
-// If its second argument is a word.
+// Refuses a call if its second argument has a given value.
 static void refuse_word(filter *f, uint32_t number, uint32_t word)
 {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
@@ -199,8 +199,8 @@ static void refuse_word(filter *f, uint32_t number, uint32_t word)
     load(f, AT(nr));
 }
 
-// Typing into the terminal from which all this was started, and files that
-// send a signal to another process when something happens to them.
+// Refuses input into the controlling terminal (TIOCSTI), and files that send
+// signals to another process.
 static void refuse_words(filter *f)
 {
     static const uint32_t words[][2] = {
@@ -230,13 +230,14 @@ uint16_t execute_filter_make(struct sock_filter *code, uint32_t self,
     for (size_t i = 0;
          !programs && i < sizeof programs_only / sizeof *programs_only; i++)
         refuse_call(&f, programs_only[i], EPERM);
-    // Its flags are in memory: the C library then calls clone.
+    // The flags of clone3 are in memory, which a filter cannot read. With
+    // ENOSYS the C library falls back to clone.
     refuse_call(&f, 435, ENOSYS);
     refuse_bits(&f, SYS_clone, AT(args[0]), spaces, true);
     if (!programs) refuse_bits(&f, SYS_clone, AT(args[0]), CLONE_THREAD, false);
     refuse_other(&f, SYS_kill, false);
     refuse_other(&f, SYS_tgkill, false);
-    // A limit of processor time ends a process, as a signal does.
+    // A limit on the CPU time of another process would end it.
     refuse_other(&f, SYS_prlimit64, true);
     refuse_words(&f);
     add(&f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);

@@ -58,7 +58,7 @@ bool execute_find_site(const execute_job *job, const execute_row *row,
     return true;
 }
 
-// A number that somebody may have computed: no exponent is far from 0.
+// Whether four bytes look like a computed float: its exponent is near 0.
 static bool seems_real(const uint8_t *bytes)
 {
     uint32_t bits;

@@ -1,5 +1,5 @@
 /*
-    json.c - what came of an execution, for programs
+    json.c - the result of an execution as JSON
 */
 #include "tools/replay/execute/execute.h"
 
@@ -41,7 +41,7 @@ static void put_site(cli_json *json, const execute_job *job,
     cli_json_uint(json, "line", line);
 }
 
-// As what it seems to be; of a few bytes nothing is said.
+// Writes a value with its probable type; nothing for a few bytes.
 static void put_value(cli_json *json, const char *key, const execute_job *job,
                       const ts_execution_item *item, const uint8_t *bytes)
 {

@@ -1,10 +1,10 @@
 /*
-    process.c - operations run in a process of their own
+    process.c - executes operations in a process of their own
 
-    Kernels are foreign code: they may crash, hang or write anywhere. So a
-    child runs them and writes what came of each into memory that both have;
-    the parent watches, and starts another child behind an operation that took
-    one along.
+    Kernels are foreign code: they may crash, hang or write anywhere. So a child
+    process runs them and writes each result into shared memory. The parent
+    watches it; if an operation ends the child, the parent starts another one
+    with the next operation.
 */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,19 +17,20 @@
 #include "tools/replay/execute/execute.h"
 
 typedef struct shared {
-    uint32_t next;            // position that runs, or runs next
-    uint32_t opened, refused; // refused: not all of it together
+    uint32_t next; // position of the current or next operation
+    uint32_t opened,
+        refused; // refused: the executor cannot run all concurrently
     char why[200];
     ts_execution_whole whole;
     execute_confined confined;
     ts_execution_item items[];
 } shared;
 
-// Of the child: what may run, in order.
+// In the child: the operations in order.
 static ts_execution_item *items;
 static size_t item_count;
 
-// The child's own: says where, and ends.
+// Signal handler of the child: notes the address and ends the process.
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     size_t at = 0;
@@ -51,16 +52,16 @@ static void watch_faults(void)
         sigaction(signals[i], &action, NULL);
 }
 
-// What ends the device for this process. A kernel that leaves its memory takes
-// the process along, or the executor says so.
+// Whether the device is lost for this process. A kernel that accesses invalid
+// memory ends the process, or the executor reports it.
 static bool is_lost(const ts_execution_item *item)
 {
     return item->reason == TS_REASON_TIMEOUT ||
            item->reason == TS_REASON_ESCAPE;
 }
 
-// When memory runs out the system is to end this process, and not the one that
-// tells what came of it.
+// Makes the kernel's OOM killer choose this process, and not the parent, which
+// reports the results.
 static void go_first(void)
 {
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -69,7 +70,7 @@ static void go_first(void)
     close(fd);
 }
 
-// What is to run, and which of it has to wait for what.
+// The operations of one child and their dependencies.
 typedef struct process_part {
     const size_t *captures;
     size_t count;
@@ -92,7 +93,7 @@ static void child(const execute_job *job, shared *s, const process_part *part)
     ts_execution_desc desc = job->desc;
     ts_execution *e;
     desc.chain = part->chain;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);   // nobody would stop what hangs
+    prctl(PR_SET_PDEATHSIG, SIGKILL);   // else a hanging child would remain
     dup2(STDERR_FILENO, STDOUT_FILENO); // stdout is for the report
     items = s->items;
     item_count = part->count;
@@ -121,8 +122,8 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-// How often the kernel has killed a process because memory ran out, here or in
-// any group; -1: it does not say. Source: /proc/vmstat of Linux 4.13 and later.
+// How often the kernel has killed a process because memory ran out; -1: not
+// known. Source: /proc/vmstat of Linux 4.13 and later.
 static int64_t count_oom_kills(void)
 {
     FILE *const file = fopen("/proc/vmstat", "r");
@@ -137,12 +138,12 @@ static int64_t count_oom_kills(void)
 // How a child ended.
 typedef struct process_end {
     int status;
-    bool late;            // it had to be killed
-    int64_t oom_kills[2]; // before it began, and since it is over
+    bool late;            // it exceeded its time and was killed
+    int64_t oom_kills[2]; // counts before its start and after its end
 } process_end;
 
-// Another number whenever something is over. Those that run together run alone
-// first, and then in parts.
+// A number that changes when an operation or part has finished. Concurrent
+// operations first run one by one, then in parts.
 static uint64_t progress(const shared *s, size_t count)
 {
     const uint32_t next = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE);
@@ -154,8 +155,8 @@ static uint64_t progress(const shared *s, size_t count)
            __atomic_load_n(&s->whole.parts, __ATOMIC_RELAXED);
 }
 
-// Waits for a child; one that makes no progress for longer than operations
-// may take is killed.
+// Waits for a child; kills it if it makes no progress for longer than an
+// operation may take.
 static process_end watch(const execute_job *job, const shared *s, size_t count,
                          pid_t pid)
 {
@@ -180,7 +181,7 @@ static process_end watch(const execute_job *job, const shared *s, size_t count,
     return end;
 }
 
-// Killed by somebody, not for what it did.
+// Sets the result of an operation whose process was killed from outside.
 static void settle_killed(ts_execution_item *item, const process_end *end)
 {
     const bool known = end->oom_kills[0] >= 0 && end->oom_kills[1] >= 0;
@@ -194,7 +195,7 @@ static void settle_killed(ts_execution_item *item, const process_end *end)
                  : "its process was killed, perhaps because memory ran out");
 }
 
-// An operation that a child left unfinished when it went.
+// Sets the result of the operation that was running when a child ended.
 static void settle(ts_execution_item *item, process_end end)
 {
     const bool killed =
@@ -207,8 +208,9 @@ static void settle(ts_execution_item *item, process_end end)
     if (killed && !end.late) settle_killed(item, &end);
 }
 
-// Of what ran together it may be any that ran; what came of the others before
-// they ran together is no result.
+// Sets the results when a child with concurrent operations ended: any of the
+// running ones may be the cause, and earlier results of the others do not
+// count.
 static void settle_all(shared *s, size_t count, process_end end)
 {
     for (; s->next < count; s->next++) {
@@ -228,7 +230,7 @@ static void decline_rest(shared *s, size_t count)
     }
 }
 
-// Whether a child ended of its own accord before it had done everything.
+// Whether a child ended by itself before it had finished.
 static bool stopped(const execute_job *job, const shared *s, uint32_t before)
 {
     if (s->next <= before) return false;
@@ -236,7 +238,7 @@ static bool stopped(const execute_job *job, const shared *s, uint32_t before)
     return is_lost(last) || (job->options->stop_at_first && last->diverged);
 }
 
-// Whether another child is to go on behind what this one did.
+// Whether another child should continue after this one.
 static bool go_on(const execute_job *job, const shared *s, bool chain)
 {
     const ts_execution_item *const last = &s->items[s->next - 1];
@@ -270,8 +272,9 @@ static bool run(execute_job *job, shared *s, const process_part *part)
         if (!s->opened)
             return refuse(job, *s->why ? s->why : "the device does not open");
         if (s->refused) return refuse(job, s->why);
-        if (s->next > count) s->next = (uint32_t)count; // a kernel's doing
-        // Code that calls exit() takes the rest along like one that crashes.
+        if (s->next > count)
+            s->next = (uint32_t)count; // overwritten by a kernel
+        // Code that calls exit() ends the child like a crash.
         if (job->options->overlap) settle_all(s, count, end);
         if (s->next < count && !stopped(job, s, before))
             settle(&s->items[s->next++], end);
@@ -284,7 +287,7 @@ static bool run(execute_job *job, shared *s, const process_part *part)
     return true;
 }
 
-// FNV-1a, of what all operations left.
+// FNV-1a over the results of all operations.
 static uint64_t mix(uint64_t digest, uint64_t value)
 {
     for (int i = 0; i < 8; i++)
@@ -292,7 +295,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return digest;
 }
 
-// How long what was executed took in the record.
+// Sums the recorded times of the executed operations.
 static void sum_times(execute_job *job, size_t from, size_t to)
 {
     const size_t captures = ts_reader_capture_count(job->reader);
@@ -316,7 +319,7 @@ static void sum_times(execute_job *job, size_t from, size_t to)
     free(ran);
 }
 
-// What came of one row that is an operation.
+// Adds the result of one row.
 static void add_row(execute_job *job, const execute_row *row)
 {
     const ts_execution_item *const item = &row->item;
@@ -375,8 +378,8 @@ static void sum_up(execute_job *job, size_t from, size_t to)
     }
 }
 
-// Each captured operation counts once, as one thing: else somebody's fault,
-// perhaps a kernel's that wrote where outcomes are kept, made the report wrong.
+// Checks that each captured operation is counted exactly once. If not, the
+// report is wrong, for example because a kernel wrote into the shared results.
 static bool adds_up(const execute_job *job, size_t from, size_t to)
 {
     const size_t captures = ts_reader_capture_count(job->reader);
@@ -397,8 +400,8 @@ static bool adds_up(const execute_job *job, size_t from, size_t to)
     return ok;
 }
 
-// Runs rows of one process of the record; *next: those of others
-// are to follow.
+// Executes rows of one process of the record. *next: the first row of the next
+// process.
 static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
                      bool *next)
 {
@@ -433,7 +436,7 @@ static bool run_rows(execute_job *job, size_t from, size_t to, bool chain,
     return ok;
 }
 
-// Which of the processes of a merged trace: see docs/sbt-format.md, 13.
+// The process of a row in a merged trace: see docs/sbt-format.md, 13.
 static uint64_t part_of(const execute_job *job, size_t row, uint64_t before)
 {
     ts_capture c;
@@ -443,7 +446,8 @@ static uint64_t part_of(const execute_job *job, size_t row, uint64_t before)
                : before;
 }
 
-// Processes have the same addresses for different memory: each is run alone.
+// Recorded processes use the same addresses for different memory, so each is
+// executed separately.
 bool execute_rows(execute_job *job, size_t from, size_t to, bool chain)
 {
     bool ok = true, next = true;

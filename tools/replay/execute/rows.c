@@ -1,19 +1,19 @@
 /*
-    rows.c - which event of the trace is which captured operation
+    rows.c - matches events of the trace with captured operations
 
-    They find each other by track and correlation, which other events may have
-    as well: the record of an event that was waited for, the pieces of what a
-    driver splits up, the nodes of a graph, which lie on any track. A capture
-    belongs to one row, and a row to one capture.
+    Both have a track and a correlation id, but so may further events: event
+    records, the pieces of an operation that a driver split up, and the nodes of
+    a graph, which lie on any track. Each capture gets at most one row, and each
+    row at most one capture.
 */
 #include "tools/replay/execute/execute.h"
 
 typedef struct place { // a row or a capture
     uint64_t correlation;
     uint32_t track, kind;
-    bool spare; // a row that is not selected: taken if there is no other
+    bool spare; // an unselected row: used if there is no other
     bool taken;
-    uint32_t number; // of the operation, or of the capture
+    uint32_t number; // number of the operation or capture
 } place;
 
 typedef struct places {
@@ -23,11 +23,11 @@ typedef struct places {
 
 typedef struct match {
     places rows, captures;
-    uint32_t *capture_of; // of each operation, or EXECUTE_NONE
-    bool *is_piece;       // of the capture, which another row stands for
+    uint32_t *capture_of; // by operation; or EXECUTE_NONE
+    bool *is_piece;       // by operation: another row has the capture
 } match;
 
-typedef struct span { // the part of both that has one correlation
+typedef struct span { // ranges of rows and captures with one correlation id
     size_t row, row_end, capture, capture_end;
 } span;
 
@@ -60,8 +60,8 @@ static int compare_tracks(const place *row, const place *capture)
     return (row->track > capture->track) - (row->track < capture->track);
 }
 
-// In order, each row that is left with each capture that is, if they compare
-// as equal. A graph has its own rule.
+// Matches remaining rows and captures in order if they compare as equal. Graph
+// launches are matched by match_graph.
 static void match_in_order(match *m, span s,
                            int (*compare)(const place *row,
                                           const place *capture))
@@ -82,8 +82,8 @@ static void match_in_order(match *m, span s,
     }
 }
 
-// What is left on the track of a capture that has its row is a piece of it: a
-// driver may split up what was asked for.
+// Remaining rows on the track of a matched capture are pieces of it: drivers
+// may split up an operation.
 static void match_pieces(match *m, span s)
 {
     const place *const captures = m->captures.all;
@@ -101,8 +101,8 @@ static void match_pieces(match *m, span s)
     }
 }
 
-// Which of two rows of a launch of a graph rather stands for it: one that is
-// selected, then one on its track, then the launch itself, then the first.
+// Which of two rows represents a graph launch better: in order of priority, a
+// selected row, one on its track, the launch itself, the earlier one.
 static bool is_better(const place *a, const place *b, const place *launch)
 {
     const bool there[] = { a->track == launch->track,
@@ -114,7 +114,7 @@ static bool is_better(const place *a, const place *b, const place *launch)
     return a->number < b->number;
 }
 
-// All that is left of the correlation of a launch of a graph is of it.
+// All remaining rows with the correlation id of a graph launch belong to it.
 static void match_graph(match *m, span s)
 {
     place *best = NULL;
@@ -250,7 +250,7 @@ static execute_row row_of(const match *m, const ts_operation *op, uint32_t i)
     return row;
 }
 
-// One without a capture comes behind those before it.
+// A row without a capture keeps its place after the rows before it.
 static size_t list_selected(const execute_job *job, const match *m,
                             ordered *all)
 {
@@ -281,7 +281,7 @@ static uint64_t count_events(ts_reader *reader)
     return count;
 }
 
-// Where all of the trace is selected, captures without a row are of it as well.
+// Counts captures without a row; only if the whole trace is selected.
 static uint64_t count_missing(const execute_job *job, const match *m)
 {
     uint64_t missing = 0;

@@ -1,5 +1,5 @@
 /*
-    text.c - what came of an execution, for people
+    text.c - the result of an execution as text
 */
 #include "tools/replay/execute/execute.h"
 
@@ -34,12 +34,12 @@ static void print_site(const execute_job *job, const execute_row *row)
     putchar('\n');
 }
 
-// What is worth a row, the most first.
+// Classes of rows to print, the most important first.
 typedef enum row_class {
     ROW_DIFFERS, // from the record, or between runs
-    ROW_FAILED,  // was asked for, and could not be run
+    ROW_FAILED,  // requested but could not be executed
     ROW_PLAIN,
-    ROW_LEFT_OUT, // nobody captured it
+    ROW_LEFT_OUT, // not captured
     ROW_CLASSES
 } row_class;
 
@@ -51,7 +51,7 @@ static row_class class_of(const ts_execution_item *item)
                                                                 : ROW_PLAIN;
 }
 
-// Which classes have rows: as many as there is room for.
+// Chooses the least important class that still fits.
 static row_class choose_rows(const size_t counts[ROW_CLASSES])
 {
     row_class last = ROW_DIFFERS;
@@ -80,7 +80,7 @@ static void print_row(const execute_job *job, const execute_row *row)
     putchar('\n');
 }
 
-// What a compiler said may have lines.
+// Messages of a compiler may have several lines.
 static void print_why(const char *why)
 {
     for (size_t size; *why; why += size + (why[size] != 0)) {
@@ -120,7 +120,7 @@ static void print_rows(const execute_job *job)
         if (!shown++) puts("\n   number  level  outcome      operation");
         counts[class]--;
         print_row(job, row);
-        // Once for all that have it.
+        // Printed once for all rows with the same reason.
         if (strcmp(why, row->item.why)) print_why(row->item.why);
         if (row->item.why[0]) why = row->item.why;
     }
@@ -130,7 +130,8 @@ static void print_rows(const execute_job *job)
 
 /* ---- Divergence ---------------------------------------------------------- */
 
-// What was between the nodes of a graph nobody knows: any of them may be it.
+// Memory between the nodes of a graph is not recorded, so any node may be the
+// cause.
 static void print_within(const execute_job *job, const execute_row *row)
 {
     ts_capture_node node = { .index = 0 };
@@ -150,7 +151,7 @@ static void print_within(const execute_job *job, const execute_row *row)
     puts(shown > SHOWN ? ", ..." : shown ? "" : " copies and sets");
 }
 
-// A value, the first of the bytes that differ, as what it seems to be.
+// Prints the first differing value with its probable type.
 static void put_value(const execute_job *job, const ts_execution_item *item,
                       const uint8_t *bytes)
 {
@@ -221,7 +222,7 @@ static void print_first(const execute_job *job)
              "begins");
 }
 
-// Where a chain went on with what the record has.
+// Prints where a chain continued with recorded memory.
 static void print_patched(const execute_job *job)
 {
     size_t shown = 0;
@@ -280,7 +281,7 @@ static void print_reasons(const uint64_t reasons[TS_REASON_LIMIT],
     }
 }
 
-// How often each kernel ran in all: one may do what no memory shows.
+// Prints how often each kernel ran: it may have effects outside of its memory.
 static void print_runs(const execute_job *job)
 {
     const execute_options *const w = job->options;

@@ -1,8 +1,8 @@
 /*
     trust.c - whether the code in a trace may run
 
-    A capture holds code, and which of its functions to call with what: who
-    made the trace decides what runs. tools/cli/trusted.c tells whose it is.
+    A capture contains code and its arguments, so whoever made the trace decides
+    what runs. tools/cli/trusted.c checks who that is.
 */
 #include <unistd.h>
 #include "tools/replay/execute/execute.h"

@@ -1,15 +1,15 @@
 /*
-    cuda.c - one kernel of CUDA, or of HIP, as a program of its
-    own
+    cuda.c - writes one kernel of CUDA or HIP as a program
 
-    What it takes to run is what ts_cuda_exec.h does, without a reader: memory
-    where it was, code as it was loaded, a launch with the recorded bytes.
+    The program does the same as ts_cuda_exec.h, without a reader: it maps
+    memory at the recorded addresses, loads the code, and launches with the
+    recorded arguments.
 */
 #define _POSIX_C_SOURCE 200809L
 #include "backends/ts_cuda_code.h"
 #include "tools/replay/extract/extract.h"
 
-#define GRANULE (UINT64_C(2) << 20) // of memory at an address
+#define GRANULE (UINT64_C(2) << 20) // of mappings at fixed addresses
 
 /* ---- What cannot be written ---------------------------------------------- */
 
@@ -78,7 +78,7 @@ static bool put_code(const execute_job *job, FILE *out, const ts_capture *c,
     return extract_file(job, name, bytes, size);
 }
 
-// code: opened, or nothing, where no symbol has a name.
+// code: an opened ELF file; empty if it has no symbols.
 static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c,
                         const ts_cuda_code *code)
 {
@@ -110,7 +110,7 @@ static int by_address(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-// Granules that the regions touch, each range of them once.
+// Prints the ranges of granules that the regions touch, without overlap.
 static bool put_spans(const execute_job *job, FILE *out, const ts_capture *c)
 {
     uint64_t(*const spans)[2] =
@@ -158,7 +158,7 @@ static void put_function_attributes(FILE *out, const ts_capture *c)
         allowed |= pair[0] == TS_CUDA_SHARED_ATTRIBUTE;
         count++;
     }
-    // It was allowed before anybody looked.
+    // Allowed even if the recorder did not see the setting.
     if (!allowed)
         fprintf(out, "    { %d, %" PRIu32 " },\n", TS_CUDA_SHARED_ATTRIBUTE,
                 c->head.shared);
@@ -169,14 +169,14 @@ static void put_function_attributes(FILE *out, const ts_capture *c)
             count);
 }
 
-// Those that only let work begin early are left out: nothing else runs.
+// Attributes that only allow an earlier start are left out: nothing else runs.
 static void put_launch_attributes(FILE *out, const ts_capture *c)
 {
     ts_attribute a;
     uint32_t count = 0;
     fputs("static attribute attributes[] = { // of the launch\n", out);
     for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &a);) {
-        uint8_t value[64] = { 1 }; // cooperative: a number that is 1
+        uint8_t value[64] = { 1 }; // cooperative: the number 1
         uint32_t id = TS_CUDA_LAUNCH_COOPERATIVE;
         if (a.id == TS_ATTRIBUTE_CUDA_LAUNCH && a.size >= 72) {
             memcpy(&id, a.bytes, sizeof id);
@@ -205,7 +205,7 @@ static bool put_all(const execute_job *job, FILE *out, const ts_capture *c)
     const void *bytes;
     size_t size;
     if (!extract_code(job, c, &image, &bytes, &size)) return false;
-    void *const copy = malloc(size + 1); // on a multiple of 8
+    void *const copy = malloc(size + 1); // aligned to 8 bytes
     if (!copy) return extract_refuse(job, "out of memory");
     memcpy(copy, bytes, size);
     if (!ts_cuda_code_open(&code, copy, size)) memset(&code, 0, sizeof code);
@@ -223,7 +223,7 @@ static bool put_all(const execute_job *job, FILE *out, const ts_capture *c)
     return true;
 }
 
-// What comes behind the data.
+// Prints the part after the data.
 static bool put_program(const execute_job *job, FILE *out, const char *program)
 {
     fputc('\n', out);

@@ -1,6 +1,5 @@
 /*
-    cuda_text.c - what does not change in a program that
-    --extract writes for CUDA, and is CUDA's alone
+    cuda_text.c - constant source text of extracted programs: only for CUDA
 */
 #include "tools/replay/extract/extract.h"
 

@@ -1,13 +1,13 @@
 /*
-    extract.c - one kernel as a program of its own; how that is done for
-    the virtual accelerator
+    extract.c - writes one kernel as a program; the parts that all backends
+    share, and those of the virtual accelerator
 */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tools/replay/extract/extract.h"
 
-// What programs of all backends have.
+// Source text that programs of all backends share.
 const char extract_common[] =
     "static void fail(const char *what, const char *why)\n"
     "{\n"
@@ -96,7 +96,7 @@ const char extract_read_all[] =
     "}\n"
     "\n";
 
-// What the program does, behind its data.
+// The part of the program after its data.
 static const char program[] =
     "typedef struct block {\n"
     "    uint32_t index[3], grid[3], size[3];\n"
@@ -180,8 +180,8 @@ bool extract_close(const execute_job *job, FILE *file, const char *name)
     return false;
 }
 
-// Memory as a file: chunks that are not zeros, each behind where it lies, and
-// where it ends. False: the trace lacks some of it, or it cannot be written.
+// Writes memory as a file: for each chunk that is not all zeros its offset and
+// its bytes, then the size. False if the trace lacks a chunk, or on an error.
 static bool write_memory(const execute_job *job, const char *name,
                          const uint64_t list[2], uint64_t size)
 {
@@ -293,7 +293,7 @@ static bool write_code(const execute_job *job, const ts_capture *c)
     return ok;
 }
 
-// The regions' files and the table of them.
+// Writes the files of the regions and prints the table of them.
 static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c)
 {
     fputs("typedef struct region {\n"
@@ -363,7 +363,7 @@ static bool has_selected(const execute_job *job, const ts_capture *graph)
     return false;
 }
 
-// The first launch that was captured and is no part of a graph's.
+// Finds the first captured launch that does not belong to a graph.
 static bool find_kernel(const execute_job *job, ts_capture *c)
 {
     const char *why = "no captured kernel is called '%s'";
@@ -410,7 +410,7 @@ bool execute_extract(const execute_job *job)
         return extract_refuse(job,
                               "--extract writes no kernels of this backend");
     if (!find_kernel(job, &c)) return false;
-    // rmdir takes what is there away only if it is empty.
+    // rmdir removes an existing folder only if it is empty.
     if (rmdir(job->options->output) != 0 && errno != ENOENT) {
         cli_error(job->replay->tool, job->options->output,
                   "%s: name a folder that is new or empty", strerror(errno));

@@ -1,6 +1,5 @@
 /*
-    gpu_text.c - what does not change in a program that
-    --extract writes, and is the same for CUDA and for HIP
+    gpu_text.c - constant source text of extracted programs: for CUDA and HIP
 */
 #include "tools/replay/extract/extract.h"
 
@@ -46,8 +45,8 @@ const char extract_gpu_head[] =
     "} access;\n"
     "\n";
 
-// Behind its data and what the vendor has of its own: CALLS, the functions, and
-// API, what they are called; open_library, need, begin and run.
+// The end of the program. It uses what the vendor's part defines: CALLS (the
+// functions), API (their names), open_library, need, begin and run.
 const char extract_gpu_program[] =
     "static void find(void *library, const char *name, void *to)\n"
     "{\n"

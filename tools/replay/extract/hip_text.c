@@ -1,6 +1,5 @@
 /*
-    hip_text.c - what does not change in a program that
-    --extract writes for HIP, and is HIP's alone
+    hip_text.c - constant source text of extracted programs: only for HIP
 */
 #include "tools/replay/extract/extract.h"
 

@@ -1,5 +1,5 @@
 /*
-    opencl.c - one kernel of OpenCL as a program of its own
+    opencl.c - writes one kernel of OpenCL as a program
 */
 #define _POSIX_C_SOURCE 200809L
 #include "tools/replay/extract/extract.h"
@@ -83,7 +83,7 @@ static bool put_buffers(const execute_job *job, FILE *out, const ts_capture *c)
     return true;
 }
 
-// The buffer that an address is in, and where in it.
+// Finds the buffer that contains an address, and the offset in it.
 static bool find_buffer(const ts_capture *c, uint64_t address, uint32_t *which,
                         uint64_t *offset)
 {
@@ -101,7 +101,7 @@ static bool find_attribute(const ts_capture *c, uint32_t id, void *to,
     for (uint64_t at = 0; ts_attribute_next(&c->attributes, &at, &one);) {
         uint64_t own = 0;
         if (one.id != id || one.size < size) continue;
-        // What it is known by comes first: an address, or a number.
+        // The handle comes first: an address, or a number.
         memcpy(&own, one.bytes, id == TS_ATTRIBUTE_IMAGE ? 8 : 4);
         if (own != key) continue;
         memcpy(to, one.bytes, size);

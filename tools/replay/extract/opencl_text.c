@@ -1,10 +1,9 @@
 /*
-    opencl_text.c - what does not change in a program that
-    --extract writes for OpenCL
+    opencl_text.c - constant source text of extracted programs: for OpenCL
 */
 #include "tools/replay/extract/extract.h"
 
-// What the program does, behind its data.
+// The part of the program after its data.
 const char *const extract_opencl_program[] = {
     "static void need(cl_int error, const char *what)\n"
     "{\n"

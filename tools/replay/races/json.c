@@ -18,7 +18,7 @@ static void put_name(cli_json *json, const races_job *job, const char *key,
     cli_json_text(json, key, name.text, name.size);
 }
 
-// What a frame is called, innermost first; nothing if nobody knows.
+// Writes the functions of a frame, innermost first; none if not symbolised.
 static void put_functions(cli_json *json, const ts_reader *reader,
                           const ts_frame_entry *frame)
 {
@@ -124,7 +124,7 @@ static void put_exploration(cli_json *json, const races_job *job)
     cli_json_bool(json, "vdev_differs", job->vdev_differs);
     if (e->differs) {
         cli_json_uint(json, "seed", e->seed);
-        if (e->size) { // else the memory is the same: the host read another
+        if (e->size) { // else the memory is equal, but the host read another value
             cli_json_uint(json, "address", e->address);
             cli_json_uint(json, "size", e->size);
         }

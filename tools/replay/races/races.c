@@ -31,7 +31,7 @@ static int say_failure(const replay_job *job, ts_result result)
     return result == TS_ERR_UNSUPPORTED ? REPLAY_UNSUPPORTED : REPLAY_BAD;
 }
 
-// Nothing looked at is never clean.
+// Without operations the result is a failure, not "no races".
 static int say_nothing(const replay_job *job, const ts_races_stats *s)
 {
     cli_error(job->tool, job->path,

@@ -31,7 +31,7 @@ static void put_track(FILE *out, const races_job *job, uint32_t file,
     }
 }
 
-// Where it was launched: zone and stack, as far as they are known.
+// Prints where an access was launched: zone and stack, if known.
 static void put_place(const races_job *job, const ts_race_side *side)
 {
     const ts_reader *const reader = replay_reader(job->replay, side->file);
@@ -168,7 +168,7 @@ static void put_coverage(const ts_races_stats *s)
             printf("    %s %s\n", cli_count(notes[i].count).s, notes[i].what);
 }
 
-// The command that runs the order that differs again, and it alone.
+// Prints the command that repeats only the order whose result differs.
 static void put_again(const races_job *job)
 {
     const races_options *const options = &job->options;

@@ -1,10 +1,10 @@
 /*
     vdev.c - explored orders on the virtual accelerator
 
-    Each stream and thread of the trace becomes a stream of the vdev, each
-    step a kernel whose threads do to symbolic memory on the device what the
-    step does. Events between the streams keep the order that is tried; with
-    them gone it would be whatever the threads make of it.
+    Each stream and thread of the trace becomes a stream of the vdev. Each step
+    becomes a kernel that makes the same accesses to symbolic memory on the
+    device. Events between the streams enforce the order under test; without
+    them the order would depend on the scheduling of threads.
 */
 #define _POSIX_C_SOURCE 200809L
 #include "backends/ts_vdev.h"
@@ -74,7 +74,7 @@ static bool run_order(machine *m, const uint32_t *order, size_t count,
     return ok;
 }
 
-// The recorded order, then others; stops at the first that differs.
+// Runs the recorded order, then others; stops at the first different result.
 static bool run_orders(races_job *job, machine *m, uint32_t *order)
 {
     const ts_exploration *const e = &job->exploration;
