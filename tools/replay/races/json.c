@@ -124,7 +124,7 @@ static void put_exploration(cli_json *json, const races_job *job)
     cli_json_bool(json, "vdev_differs", job->vdev_differs);
     if (e->differs) {
         cli_json_uint(json, "seed", e->seed);
-        if (e->size) { // else the memory is equal, but the host read another value
+        if (e->size) { // else only a value that the host read differs
             cli_json_uint(json, "address", e->address);
             cli_json_uint(json, "size", e->size);
         }
