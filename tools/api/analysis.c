@@ -1,5 +1,5 @@
 /*
-    analysis.c - why a program is slow
+    analysis.c - ts_analysis: why a program is slow
 */
 #include "tools/analyze/advice/advice.h"
 #include "tools/analyze/report/parts.h"
@@ -37,7 +37,7 @@ static int64_t rows(int64_t given, int64_t normal)
     return given < 0 ? 0 : given ? given : normal;
 }
 
-// The desc without what belongs to the caller.
+// Copies the desc, including its texts.
 static bool take_desc(ts_analysis *a, const ts_analysis_desc *desc)
 {
     api_texts *const t = &a->texts;
@@ -133,7 +133,7 @@ static bool compute(ts_analysis *a)
     return false;
 }
 
-// Outputs must not be what is read.
+// Checks that an output is none of the inputs.
 static bool check(const ts_analysis *a, const ts_output *output, cli_kind kind)
 {
     return api_output_check(&tool, output, kind, (const char *const *)a->paths,
@@ -195,7 +195,7 @@ ts_result ts_analysis_flame_write(ts_analysis *analysis, const char *by,
     return api_end(&call, ok);
 }
 
-/* ---- Answers and findings ------------------------------------------------ */
+/* ---- Figures and findings ------------------------------------------------ */
 
 static bool compute_call(ts_analysis *a, ts_error *error)
 {

@@ -1,5 +1,5 @@
 /*
-    cut.c - a part of a trace as a trace
+    cut.c - writes a part of a trace as a trace
 */
 #include "tools/api/call.h"
 #include "tools/common/select/resolve.h"
@@ -29,7 +29,7 @@ static cut_deps deps_of(const ts_cut_desc *desc, const ts_selection *selection)
 
 enum { WORDS = 2048 };
 
-// What was requested, as the trace says it.
+// Writes the requested part in words, for the metadata of the new trace.
 static void put_words(char *words, const ts_cut_desc *desc)
 {
     static const char *const deps[] = { NULL, "calls", "both", "none" };

@@ -1,5 +1,5 @@
 /*
-    diff.c - what changed between two runs
+    diff.c - ts_diff: what changed between two runs
 */
 #include "tools/api/call.h"
 #include "tools/common/select/select.h"
@@ -37,7 +37,7 @@ static uint64_t rows(int64_t given, uint64_t normal)
     return given < 0 ? 0 : given ? (uint64_t)given : normal;
 }
 
-// The desc without what belongs to the caller.
+// Copies the desc, including its texts.
 static bool take_desc(ts_diff *d, const ts_diff_desc *desc)
 {
     const analyze_options options = { .top = rows(desc->top, 10),
@@ -65,7 +65,7 @@ static void warn(const ts_diff *d)
 
 static bool compare(ts_diff *d)
 {
-    // Of both sides the same part.
+    // The selection applies to both sides.
     for (int side = 0; side < 2; side++)
         if (!select_files(&tool, d->paths[side], &d->counts[side]))
             return false;
@@ -134,7 +134,7 @@ ts_diff_verdict ts_diff_verdict_of(const ts_diff *d)
 
 /* ---- Writing ------------------------------------------------------------- */
 
-// With the files of both sides, those of A first.
+// Writes the JSON, with the files of both sides, those of A first.
 static bool put_json(const ts_diff *d)
 {
     const analyze_job *const a = &d->diff.sides[0].job;

@@ -16,10 +16,10 @@ typedef struct export_call {
     export_request request;
     cli_trace trace;
     cli_progress progress;
-    size_t damaged; // places known before
+    size_t damaged; // damaged places known before
     export_out *out;
     export_counts slices;
-    ts_result result; // of the walk
+    ts_result result; // result of the walk
     dot_counts nodes;
     dot_result graph;
     ts_result graph_error;
@@ -34,8 +34,8 @@ static void show_progress(void *user, int64_t now_ns)
                       (uint64_t)e->trace.info->last_ns - (uint64_t)first_ns);
 }
 
-// Of the window; both 0: all. Other formats get the part of the trace, which
-// has the calls of what is in the window, too.
+// The window of a selection; both ends 0: everything. Other formats export the
+// cut trace, which also has the calls of operations in the window.
 static int64_t from_ns(const ts_selection *s)
 {
     return s->has_from ? s->from_ns : s->has_to ? INT64_MIN : 0;
@@ -52,7 +52,7 @@ static void drop_output(void *user)
     export_out_close(e->out, false);
 }
 
-// Opens the output and has it written; it stays open.
+// Opens the output and writes it; does not close it.
 static bool write_output(export_call *e, export_packing packing,
                          void (*work)(void *user))
 {
@@ -146,7 +146,7 @@ static bool export_graph(export_call *e)
 
 /* ---- Slices -------------------------------------------------------------- */
 
-// In a build without zlib what is requested cannot be had, or is larger.
+// Checks that the compression is available: a build without zlib has none.
 static bool packing_is_there(const ts_export_desc *desc,
                              export_packing *packing)
 {

@@ -35,7 +35,7 @@ static void report_cut(ts_import *all, const import_job *job)
              why ? why : "the file ends early");
 }
 
-// Whether the job is done with; else the caller closes it.
+// Finishes a job. False if the caller has to close it.
 static bool finish(ts_import *all, import_job *job, bool ok)
 {
     const bool keep = ok && is_wanted(all->desc, job);
@@ -73,7 +73,7 @@ static void take_unknown(ts_import *all, import_source *source)
     size_t size;
     const uint8_t *const head = import_source_head(source, &size);
     const char *const error = import_source_error(source);
-    if (error) { // what it is cannot be told
+    if (error) { // its format cannot be determined
         all->failed++;
         cli_fail(&tool, TS_ERR_CORRUPT, import_source_name(source), "%s",
                  error);
@@ -163,7 +163,7 @@ static void report_bad(const import_output *o)
     cli_error_end();
 }
 
-// The warning is no error: the trace has what its source has.
+// Warns of secrets in the source: they are in the trace, too. Not an error.
 static void report_secret(const import_output *o)
 {
     if (!o->job->secret.s[0]) return;
@@ -231,7 +231,7 @@ static bool take_outputs(ts_import *all)
     return true;
 }
 
-// Says why there is nothing.
+// Reports why nothing was imported.
 static bool report_nothing(const ts_import *all)
 {
     if (all->failed) return false;

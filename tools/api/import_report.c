@@ -1,5 +1,5 @@
 /*
-    import_report.c - what an import has written, as text and JSON
+    import_report.c - the result of an import as text and JSON
 */
 #include "tools/api/import.h"
 

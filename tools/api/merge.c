@@ -1,5 +1,5 @@
 /*
-    merge.c - several traces become one
+    merge.c - ts_merge: merges traces into one
 */
 #include "tools/api/call.h"
 #include "tools/merge/merge.h"
@@ -33,7 +33,7 @@ static bool merge(ts_merge *m, api_call *call, const ts_merge_desc *desc)
     call->fallback = TS_ERR_USAGE;
     if (!merge_offsets(&m->job, &offsets)) return false;
     if (!cli_joined_check(&tool, m->job.out, "merge.files")) {
-        call->context.result = TS_ERR_USAGE; // it may be one of the inputs
+        call->context.result = TS_ERR_USAGE; // perhaps it is an input
         return false;
     }
     call->fallback = TS_ERR_STATE;

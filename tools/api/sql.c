@@ -75,7 +75,7 @@ size_t ts_sql_trace_count(const ts_sql *sql)
 
 /* ---- Running ------------------------------------------------------------- */
 
-// What is written to `output` by `put`, and in which form.
+// A job for `put`: what to write to `output`, and in which form.
 typedef struct sql_job {
     bool (*put)(ts_sql *sql, const struct sql_job *job);
     ts_sql_format format;
@@ -95,7 +95,7 @@ static bool run_job(ts_sql *s, api_call *call, const sql_job *job,
         return false;
     query_set_mode(s->query, (query_mode)job->format);
     const bool done = job->put(s, job);
-    // What was printed before an error is of use.
+    // Rows printed before an error are kept.
     return api_output_close(&to, call, &tool, true) && done;
 }
 

@@ -1,6 +1,5 @@
 /*
-    opencl.c - launches on the first device of OpenCL, GPUs before
-    others
+    opencl.c - launches on the first device of OpenCL, preferably a GPU
 
     Source: OpenCL 1.2 specification, sections 4 and 5.
 */

@@ -1,5 +1,5 @@
 /*
-    run.c - launches, timed, and what a trace has of them
+    run.c - times launches, and counts them in a trace
 */
 #define _GNU_SOURCE
 #include "tools/benchmark/benchmark.h"
@@ -30,7 +30,8 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-// The frames of a program: what comes after the call keeps each of them.
+// Recursion that makes the frames of a stack. Code after the call prevents a
+// tail call, which would reuse the frame.
 __attribute__((noinline)) static uint32_t
 launch_from(const benchmark_device *device, uint32_t depth)
 {

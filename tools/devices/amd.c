@@ -21,7 +21,7 @@ static const char *const hip_names[] = { "libamdhip64.so.7",
                                          "/opt/rocm*/lib/libamdhip64.so*",
                                          NULL };
 
-// The number behind a word in a node's properties; 0: none.
+// The number after a word in a node's properties; 0: none.
 static uint64_t property(const devices_ask *ask, const char *node,
                          const char *key)
 {
@@ -39,7 +39,8 @@ static uint64_t property(const devices_ask *ask, const char *node,
     return value;
 }
 
-// Nodes without SIMDs are processors. Source: the kernel's kfd_topology.c.
+// Reports a node. Nodes without SIMDs are CPUs. Source: the kernel's
+// kfd_topology.c.
 static bool say_node(const devices_ask *ask, const char *node)
 {
     char path[256], name[128] = "";

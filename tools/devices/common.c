@@ -1,5 +1,5 @@
 /*
-    common.c - what the questions of ts-devices share
+    common.c - what the queries of ts-devices share
 */
 #include "tools/devices/devices.h"
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Fields end with tabs, answers with line breaks: texts have neither.
+// Writes a text without tabs and line breaks, which end fields and answers.
 static void put(FILE *out, const char *text)
 {
     for (; *text; text++)
@@ -32,7 +32,7 @@ void devices_say(const devices_ask *ask, devices_kind kind, const char *first,
     putc('\t', ask->out);
     put(ask->out, second);
     putc('\n', ask->out);
-    fflush(ask->out); // what comes next may never return
+    fflush(ask->out); // the next call into a driver may never return
 }
 
 void devices_say_why(const devices_ask *ask, devices_kind kind, const char *why)
@@ -52,7 +52,8 @@ static void *open_pattern(const char *pattern, char *path, size_t room)
     void *library = NULL;
     glob_t found;
     if (glob(pattern, 0, NULL, &found) != 0) return NULL;
-    for (size_t i = found.gl_pathc; i-- > 0 && !library;) // the newest
+    for (size_t i = found.gl_pathc;
+         i-- > 0 && !library;) // newest version first
         library = open_one(found.gl_pathv[i], path, room);
     globfree(&found);
     return library;

@@ -1,8 +1,8 @@
 /*
-    cupti.c - what is known of a version of CUPTI
+    cupti.c - known faults of versions of CUPTI
 
-    Faults that a user meets whatever the recorder does. Those that it works
-    around are not here.
+    Only faults that users notice; those that the recorder works around are not
+    listed.
 */
 #include "tools/devices/devices.h"
 

@@ -22,7 +22,7 @@ static const char *const cupti_names[] = {
     NULL
 };
 
-// Source: nvml.h, the versions of these functions that do not change.
+// Source: nvml.h; these versions of the functions are stable.
 typedef struct nvml_memory {
     unsigned long long total, free, used;
 } nvml_memory;
@@ -78,7 +78,8 @@ static void say_device(const devices_ask *ask, const nvml *n, unsigned index)
                 capability);
 }
 
-// How many devices NVML knows; -1 if it does not work, which it says.
+// Returns the number of devices according to NVML; -1, with an answer, if NVML
+// does not work.
 static int query_nvml(const devices_ask *ask)
 {
     nvml n = { .init = NULL };
@@ -162,7 +163,7 @@ void devices_query_nvidia(const devices_ask *ask)
     const bool loaded =
         devices_read(ask, "/proc/driver/nvidia/version", text, sizeof text);
     snprintf(path, sizeof path, "%s/dev/dxg", ask->root);
-    const bool wsl = access(path, F_OK) == 0; // the driver is Windows's
+    const bool wsl = access(path, F_OK) == 0; // the driver is that of Windows
     if (!on_bus && !loaded && !wsl) {
         devices_say_why(ask, DEVICES_NOTHING, "no GPU of it on the PCI bus");
         return;

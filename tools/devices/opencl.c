@@ -73,7 +73,8 @@ static bool load(opencl *cl, void *lib)
            devices_find(lib, "clGetDeviceInfo", &cl->device_info);
 }
 
-// Layers came with ocl-icd 2.3.0. Other loaders do not tell what they are.
+// Reports whether recording works: it needs layers, which ocl-icd has since
+// 2.3.0. Other loaders cannot be identified.
 static void say_capture(const devices_ask *ask, const opencl *cl)
 {
     char version[64] = "";

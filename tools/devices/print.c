@@ -4,9 +4,9 @@
 #include "tools/devices/devices.h"
 
 enum { INDENT = 18 };
-static uint32_t column; // of the line that is printed
+static uint32_t column; // of the current line
 
-// Words, of which those that do not fit on a terminal go to the next line.
+// Prints words, wrapped to the terminal.
 static void put(const char *text)
 {
     while (*text) {
@@ -31,7 +31,7 @@ static void end_line(void)
     column = 0;
 }
 
-// What a line begins with: a name, padded.
+// Starts a line with a padded name.
 static void begin_line(const char *name)
 {
     printf("  %-*s", INDENT - 2, name);
@@ -45,7 +45,7 @@ static const devices_item *find(const devices_answer *a, devices_kind kind)
     return NULL;
 }
 
-// What became of a question that was not answered to its end; NULL: it was.
+// Why a query did not finish; NULL if it did.
 static const char *trouble(const devices_answer *a, cli_text *made)
 {
     if (a->hung) return "its driver or library did not answer in time";

@@ -1,7 +1,7 @@
 /*
-    run.c - asks each vendor in a process of its own
+    run.c - runs each vendor's query in a process of its own
 */
-#define _DEFAULT_SOURCE // kill of what hangs
+#define _DEFAULT_SOURCE // kill
 #include "tools/devices/devices.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,8 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-// Drivers talk; and no tool is to come in with them.
+// Runs a query in the child. Output of drivers is discarded, and the variables
+// that load recorders are removed.
 static void run_question(const devices_vendor *vendor, const char *root,
                          int pipe)
 {
@@ -36,7 +37,7 @@ static void run_question(const devices_vendor *vendor, const char *root,
         unsetenv(variables[i]);
     if (ask.out) vendor->ask(&ask);
     if (ask.out) fflush(ask.out);
-    _exit(0); // not what libraries do at exit
+    _exit(0); // skips exit handlers of libraries
 }
 
 static bool start(devices_answer *answer, const char *root)
@@ -55,7 +56,7 @@ static bool start(devices_answer *answer, const char *root)
 
 enum { TEXT_MOST = 1 << 20 };
 
-// False: it has said all that it will.
+// Reads output of a query. False at its end.
 static bool take(devices_answer *answer)
 {
     if (answer->room - answer->size < 4096) {
@@ -94,7 +95,8 @@ static void listen_to(devices_answer *answers, uint64_t end_ns)
     free(polls);
 }
 
-// One that sleeps within a driver cannot even be killed: it is left behind.
+// Ends a query. A process that sleeps within a driver cannot be killed, and is
+// left behind.
 static void finish(devices_answer *answer)
 {
     int status = 0;
@@ -104,7 +106,7 @@ static void finish(devices_answer *answer)
         waitpid(answer->process, &status, WNOHANG);
         return;
     }
-    // It has closed the pipe, and does nothing after that.
+    // It has closed the pipe, so it ends now.
     if (waitpid(answer->process, &status, 0) > 0 && WIFSIGNALED(status))
         answer->signal = WTERMSIG(status);
 }

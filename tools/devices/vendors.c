@@ -1,5 +1,5 @@
 /*
-    vendors.c - what needs no vendor; and the list of all
+    vendors.c - the list of queries, and the one that needs no vendor
 */
 #include "tools/devices/devices.h"
 #include <unistd.h>

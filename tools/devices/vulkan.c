@@ -7,7 +7,7 @@ void devices_query_vulkan(const devices_ask *ask);
 
 static const char *const loader_names[] = { "libvulkan.so.1", NULL };
 
-// Source: vulkan_core.h. Of the properties only what stands first is read.
+// Source: vulkan_core.h. Only the first members of the properties are read.
 typedef struct vulkan_instance_info {
     int32_t type; // VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO
     const void *next;

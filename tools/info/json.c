@@ -1,5 +1,5 @@
 /*
-    json.c - ts-info --json, and the facts that both forms need
+    json.c - ts-info --json, and functions that both reports use
 */
 #include "tools/info/info.h"
 
@@ -78,7 +78,7 @@ static void json_session(cli_json *json, const ts_info *info)
     cli_json_uint(json, "unknown_events", info->unknown_events);
 }
 
-// An object with a number for each kind that this version knows.
+// Writes an object with a number for each kind that this version knows.
 static void json_kinds(cli_json *json, const char *key, const uint64_t *values)
 {
     cli_json_open(json, key, '{');
@@ -88,7 +88,7 @@ static void json_kinds(cli_json *json, const char *key, const uint64_t *values)
     cli_json_close(json, '}');
 }
 
-// Tracks of one type, 0: of every type.
+// Lists the tracks of one type (0: of all types).
 static void json_tracks(cli_json *json, const char *key, const cli_trace *trace,
                         const uint64_t *events, uint32_t type)
 {

@@ -1,5 +1,5 @@
 /*
-    stale.c - sidecars that dead recorders left, and which nobody asks for
+    stale.c - sidecars of dead recorders whose trace was never opened again
 */
 #include "tools/info/info.h"
 #include <dirent.h>
@@ -7,7 +7,7 @@
 
 typedef struct stale_count {
     size_t all, gone, removed;
-    uint64_t bytes; // of those that are gone
+    uint64_t bytes; // of sidecars whose trace is gone
 } stale_count;
 
 static bool is_name(const char *name)
@@ -60,7 +60,7 @@ static void look(stale_count *count, cli_json *json, const char *path,
 {
     ts_sidecar sidecar;
     const ts_result result = ts_sidecar_look(path, &sidecar);
-    if (result == TS_ERR_IO) return; // gone meanwhile
+    if (result == TS_ERR_IO) return; // removed meanwhile
     const bool removed = remove && result == TS_ERR_NOT_FOUND &&
                          ts_sidecar_remove(path) == TS_OK;
     count->all++;
@@ -80,7 +80,8 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// The names of a folder in their order; false, with the reason on stderr.
+// Lists the names in a folder, sorted. False, with the reason on stderr, on
+// failure.
 static bool list(const cli_tool *tool, const char *folder, char ***names,
                  size_t *count)
 {

@@ -1,13 +1,13 @@
 /*
-    tracks.c - how many events each track has
+    tracks.c - counts the events of each track
 */
 #include "tools/info/info.h"
 
-// Rows of chunks with several tracks have to be read; more are too many for a
-// tool that is to be quick.
+// Chunks with several tracks have to be read. With more rows than this the tool
+// would be slow, and does not count.
 enum { MIXED_MAX = 2000000 };
 
-// The position of a track among all, which are in order of id.
+// The position of a track in the list, which is sorted by id.
 static size_t position_of(const cli_trace *trace, uint32_t id)
 {
     size_t low = 0, high = trace->info->track_count;

@@ -48,7 +48,7 @@ const view_style view_plain = { 0 }, view_strong = { .bold = true },
 
 /* ---- Colours ------------------------------------------------------------ */
 
-// Of a light background on which black text can be read.
+// A light background colour, so that black text is readable.
 static uint8_t name_color(ts_text name)
 {
     static const uint8_t colors[] = { 110, 150, 180, 174, 146, 116, 186, 139,
@@ -83,7 +83,7 @@ static view_style key_style(const view *v, uint64_t key)
 
 /* ---- Bars --------------------------------------------------------------- */
 
-// Puts a name where there is room for three columns of it or all of it.
+// Writes a name if at least three columns of it, or all of it, fit.
 static void put_name(view_drawing *d, uint32_t from, uint32_t to, ts_text name,
                      view_style style)
 {
@@ -120,7 +120,7 @@ static void put_bar_color(view_drawing *d, uint32_t from, uint32_t to,
 {
     for (uint32_t c = from; c < to; c++)
         view_put_code(&d->line, c, ' ', style);
-    // Between bars of one cell an edge would be all that is seen.
+    // A bar of one cell has no edge, which would hide it.
     const bool edge = joined && to - from > 1;
     if (edge) view_put_code(&d->line, from, d->set->edge, style);
     put_name(d, from + (edge || to - from > 6), to, name, style);
@@ -132,7 +132,8 @@ static void put_bar(view_drawing *d, uint32_t from, uint32_t to,
     cli_text made;
     ts_text name = view_key_text(d->v, cell->key, &made);
     view_style style = key_style(d->v, cell->key);
-    if (cell->key >> 32 == TS_EVENT_FRAME) { // its row has the name
+    if (cell->key >> 32 ==
+        TS_EVENT_FRAME) { // the row is labelled with the name
         made = cli_short_time(cell->key_ns);
         name = (ts_text){ made.s, strlen(made.s) };
         if (name.size + 2 > to - from) name.size = 0;
@@ -147,7 +148,7 @@ static void put_bar(view_drawing *d, uint32_t from, uint32_t to,
         put_bar_plain(d, from, to, name, look);
 }
 
-// The share of a cell that is busy as one of 8 heights.
+// The busy share of a cell as one of 8 heights.
 static uint32_t share_level(int64_t part, int64_t whole)
 {
     const int64_t level = (part * 8 + whole - 1) / whole;
@@ -166,7 +167,8 @@ static void put_share(view_drawing *d, uint32_t column, const view_cell *cell)
     *(part ? &d->partly : &d->moments) = true;
 }
 
-// An event that has half of a cell is drawn as a bar, smaller ones as shares.
+// An event that covers half of a cell or more is drawn as a bar; a cell of
+// shorter events shows its busy share.
 static bool is_solid(const view_drawing *d, const view_cell *cell)
 {
     return cell->key_part_ns >= (d->rows.cell_ns + 1) / 2;
@@ -177,7 +179,8 @@ static bool same_event(const view_cell *a, const view_cell *b)
     return a->key == b->key && a->key_start_ns == b->key_start_ns;
 }
 
-// A cell with nothing but the less than half that a bar beside it has of it.
+// Whether a cell contains only the end of a neighbouring bar, less than half a
+// cell.
 static bool is_fringe(const view_drawing *d, const view_row *row, uint32_t c)
 {
     const view_cell *const cell = &row->cells[c];
@@ -229,14 +232,15 @@ static void put_curve(view_drawing *d, const view_row *row, double low,
         if (!known && !cell->sampled) continue;
         known = carries;
         const double share = high > low ? (top - low) / (high - low) : 0;
-        // The eighth level is left out, for a gap to the row above.
+        // The highest level is not used, to leave a gap to the row above.
         int level = 1 + (int)(share * 6 + 0.5);
         level = level < 1 ? 1 : level > 7 ? 7 : level;
         view_put_code(&d->line, d->gutter + c, d->set->levels[level], style);
     }
 }
 
-// From zero if that shows the shape, else from the smallest value.
+// The lower end of a curve: zero if the shape is still visible, else the
+// smallest value.
 static double curve_low(double low, double high)
 {
     return low > 0 && (high - low) * 3 > high ? 0

@@ -3,7 +3,7 @@
 */
 #include "tools/view/view.h"
 
-// Whether the view shows an event; the range was the filter's business.
+// Whether the view shows an event. The filter has checked the range.
 static bool is_selected(view *v, const ts_event *event)
 {
     if (!(v->kinds >> event->kind & 1)) return false;
@@ -14,7 +14,7 @@ static bool is_selected(view *v, const ts_event *event)
     return view_track_is_selected(v, event->track);
 }
 
-// A zone's argument is called by its name, a message by its text.
+// The label of an event: a zone's argument by its name, a message by its text.
 static ts_text label_of(const view *v, const ts_event *event, cli_text *made)
 {
     if (event->kind == TS_EVENT_MESSAGE) return ts_event_text(event);
@@ -36,7 +36,7 @@ static void print_value(const view_value *value, void *user)
     const ts_event *const event = user;
     if (event->kind == TS_EVENT_MESSAGE && value->type == VIEW_TEXT &&
         !strcmp(value->name, "text"))
-        return; // is the label
+        return; // already in the label
     printf("  %s=", value->name);
     switch (value->type) {
     case VIEW_UINT: printf("%" PRIu64, value->number); break;
@@ -50,7 +50,7 @@ static void print_value(const view_value *value, void *user)
     }
 }
 
-// "    1.234567890 s": columns that line up and can be sorted.
+// Prints "    1.234567890 s": aligned and sortable.
 static void print_time(int64_t ns)
 {
     printf("%17s", cli_moment(ns, 9).s);
@@ -115,7 +115,7 @@ static void json_event(view *v, const ts_event *event)
 
 /* ---- Listing ------------------------------------------------------------ */
 
-// False when the limit is reached.
+// Prints an event. False when the limit is reached.
 static bool list_event(view *v, const ts_event *event)
 {
     if (v->limit && v->listed >= v->limit) return false;
@@ -143,7 +143,7 @@ static void list_all(view *v)
 }
 
 typedef struct fresh_list {
-    ts_columns *columns; // of the chunks that came last
+    ts_columns *columns; // of the latest chunks
     size_t count;
 } fresh_list;
 
@@ -178,7 +178,8 @@ static size_t fresh_decode(view *v, fresh_list *fresh, size_t first_chunk)
     return rows;
 }
 
-// What a live trace got since the last look, in order of start.
+// Lists the events added to a live trace since the last call, in order of
+// start.
 static void list_fresh(view *v, size_t first_chunk)
 {
     fresh_list fresh = { 0 };

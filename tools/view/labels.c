@@ -1,5 +1,5 @@
 /*
-    labels.c - maps, tracks, labels and values as text
+    labels.c - tracks, and labels of events
 */
 #include "tools/view/view.h"
 
@@ -48,7 +48,7 @@ static void track_add(view *v, const ts_track *track)
     view_map_set(&v->track_index, track->id, (uint32_t)count);
 }
 
-// With a device or context its streams are wanted.
+// A selected device or context selects its streams, too.
 static void want_children(view *v)
 {
     for (int round = 0; v->track_list && round < 4; round++)
@@ -61,7 +61,7 @@ static void want_children(view *v)
         }
 }
 
-// By process and name.
+// Order for qsort: by process and name.
 static int by_name(const void *a, const void *b)
 {
     const ts_track *const x = *(const ts_track *const *)a;
@@ -72,7 +72,7 @@ static int by_name(const void *a, const void *b)
     return memcmp(x->name.text, y->name.text, x->name.size);
 }
 
-// Threads of pools are often called alike.
+// Threads of a pool often have the same name.
 void view_twins_find(view *v)
 {
     size_t count = 0;
@@ -112,7 +112,7 @@ ts_text view_track_name(const view *v, const ts_track *track, cli_text *made)
     if (at >= v->twin_count || !v->track_twin[at]) return name;
     const int size = snprintf(made->s, sizeof made->s, "%.*s (%" PRIu64 ")",
                               (int)name.size, name.text, track->number);
-    // Too long for it: the number alone would tell less.
+    // With the number the text would be too long: keep the name.
     if (size < 0 || (size_t)size >= sizeof made->s) return name;
     return (ts_text){ made->s, (size_t)size };
 }
@@ -126,7 +126,7 @@ uint32_t view_track_at(view *v, uint32_t id)
     return (uint32_t)v->track_count - 1;
 }
 
-// The arrays may move in view_track_at, so it is called first.
+// view_track_at may reallocate the array, so it is called first.
 const ts_track *view_track_of(view *v, uint32_t id)
 {
     const uint32_t at = view_track_at(v, id);
@@ -148,7 +148,7 @@ const char *view_copy_name(uint64_t type)
     return names[type < sizeof names / sizeof *names ? type : 0];
 }
 
-// The column that names an event of a kind; 0: its kind does.
+// The column with the label of events of a kind; 0: the kind is the label.
 static ts_column label_column(ts_event_kind kind)
 {
     switch (kind) {

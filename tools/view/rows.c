@@ -26,7 +26,7 @@ static view_row *row_of(view_rows *rows, view_row_type type, uint32_t track,
 
 /* ---- Intervals ---------------------------------------------------------- */
 
-// Of the events in a cell the one with the largest part of it is kept.
+// Keeps the event if it covers more of the cell than the kept one.
 static void cell_take(view_cell *cell, int64_t part, int64_t start_ns,
                       int64_t end_ns, uint64_t key, bool waits)
 {
@@ -45,8 +45,9 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-// What of a row's next event is covered by none before it. They come in order
-// of their start, but for intervals and pictures, which may count twice.
+// The start of the part of a row's next event that no earlier one covers.
+// Events come in order of start; intervals and pictures do not, and may count
+// twice.
 static int64_t fresh_from(const view_rows *rows, view_row *row,
                           int64_t start_ns, int64_t end_ns, bool waits)
 {
@@ -141,7 +142,8 @@ static void take_zone(view_rows *rows, const view_item *item)
           false);
 }
 
-// A graph's launch is around its kernels, as a wait is around work.
+// Whether a kind counts as waiting. A graph launch does, as it spans its
+// kernels.
 static bool is_wait(ts_event_kind kind)
 {
     return kind == TS_EVENT_EVENT_WAIT || kind == TS_EVENT_STREAM_SYNC ||
@@ -183,7 +185,7 @@ static void take_alloc(view_rows *rows, const view_item *item)
     view_row *const row = row_of(rows, VIEW_ROW_ALLOCS, item->track, 0);
     const double size = (double)value_of(item, TS_COLUMN_SIZE);
     if (c >= rows->columns) return;
-    // The bytes of all allocations of a cell are its value.
+    // The value of a cell is the sum of its allocations in bytes.
     view_cell *const cell = &row->cells[c];
     cell->high += (float)size;
     cell->sampled = true;
@@ -227,7 +229,7 @@ static uint32_t take_item(const view_item *item, void *user)
     return CLI_NONE;
 }
 
-// The longest frame of each cell, for drawing frames small.
+// Keeps the longest frame of each cell, for narrow frames.
 static void take_frame(view_rows *rows, view_row *row,
                        const view_interval *interval)
 {
@@ -260,7 +262,7 @@ static void take_interval(const view_interval *interval, void *user)
 
 /* ---- Pictures ----------------------------------------------------------- */
 
-// How many events the rows would be made of.
+// The number of events that the rows would be built from.
 static uint64_t events_in_view(const view *v, uint64_t kinds)
 {
     uint64_t count = 0;
@@ -328,7 +330,8 @@ static bool take_picture(size_t index, const ts_chunk_info *chunk, void *user)
     return true;
 }
 
-// Pictures of several chunks overlap: no cell is busy for longer than it lasts.
+// Pictures of several chunks may overlap: limits busy time to the cell's
+// length.
 static void limit_totals(view_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
@@ -402,7 +405,7 @@ uint32_t *view_track_order(const view *v)
     uint32_t *const ranks = view_resize(NULL, count + 1, sizeof *ranks);
     for (size_t i = 0; i < count; i++) {
         const ts_track *const t = &v->tracks[i];
-        // Counters come last, wherever they hang.
+        // Counters come last, whatever their parent is.
         const uint32_t parent =
             t->type == TS_TRACK_COUNTER ? CLI_NONE : t->parent;
         all[i] = (branch){ parent, t->type, t->id, (uint32_t)i };
@@ -410,7 +413,7 @@ uint32_t *view_track_order(const view *v)
     }
     qsort(all, count, sizeof *all, by_parent);
     uint32_t next = rank_branch(all, count, 0, ranks, 0, 0);
-    for (size_t i = 0; i < count; i++) // their parents are missing
+    for (size_t i = 0; i < count; i++) // tracks whose parents are missing
         if (ranks[all[i].track] == CLI_NONE)
             next = rank_branch(all, count, all[i].parent, ranks, next, 0);
     free(all);
@@ -430,7 +433,7 @@ static int by_rank(const void *left, const void *right)
     return (a->row.part > b->row.part) - (a->row.part < b->row.part);
 }
 
-// Losses of the session, frames and spans first, then tracks as a tree.
+// Order: losses of the session, frames and spans, then tracks as a tree.
 static void sort_rows(view_rows *rows)
 {
     uint32_t *const ranks = view_track_order(rows->v);
@@ -445,7 +448,7 @@ static void sort_rows(view_rows *rows)
         rows->rows[i] = all[i].row;
     free(all);
     free(ranks);
-    cli_map_close(&rows->index); // its positions are void now
+    cli_map_close(&rows->index); // its positions are no longer valid
 }
 
 /* ---- Collecting --------------------------------------------------------- */

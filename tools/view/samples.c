@@ -1,10 +1,10 @@
 /*
-    samples.c - many durations, their percentiles
+    samples.c - percentiles of many durations
 */
 #include "tools/view/samples.h"
 
-// Values below 128 have a class of their own; above, the seven bits after the
-// highest one tell.
+// Each value below 128 has its own class. For larger ones the class is the
+// power of two and the seven bits after the highest one.
 static void class_of(int64_t value, uint32_t *power, uint32_t *step)
 {
     const uint64_t v = value < 0 ? 0 : (uint64_t)value;
@@ -12,7 +12,7 @@ static void class_of(int64_t value, uint32_t *power, uint32_t *step)
     *step = (uint32_t)(*power ? (v >> (*power - 1)) - 128 : v);
 }
 
-// The middle of a class.
+// The value in the middle of a class.
 static int64_t class_value(uint32_t power, uint32_t step)
 {
     if (!power) return step;
@@ -66,7 +66,8 @@ static int64_t select_class(const view_samples *samples, size_t rank)
 }
 
 // Hoare's partition: returns j with [low, j] <= pivot <= [j + 1, high], j <
-// high. The pivot is the middle of three, so sorted input is no worst case.
+// high. The pivot is the median of three, so sorted input is not the worst
+// case.
 static size_t partition(int64_t *values, size_t low, size_t high)
 {
     const int64_t a = values[low], b = values[low + (high - low) / 2],
@@ -89,7 +90,7 @@ static size_t partition(int64_t *values, size_t low, size_t high)
     }
 }
 
-// The value that a sorted array would have at `rank`.
+// Quickselect: the value at `rank` of the sorted array.
 static int64_t select_value(int64_t *values, size_t count, size_t rank)
 {
     size_t low = 0, high = count - 1;

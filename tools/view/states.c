@@ -5,7 +5,7 @@
 
 /* ---- Cells -------------------------------------------------------------- */
 
-// Calls what is in [from, to) by cells: to[cell] gets its part.
+// Distributes [from, to) over the cells: to[cell] grows by its part.
 static void share_out(const view_states *s, int64_t from, int64_t to,
                       view_shares *cells, size_t field)
 {
@@ -62,7 +62,7 @@ uint32_t view_states_queue(const view_states *s, size_t device, uint32_t part,
                            uint32_t parts)
 {
     const int64_t range = s->v->to_ns - s->v->from_ns;
-    // In two steps, since range * part might overflow.
+    // In two steps, as range * part might overflow.
     const int64_t at = range / (2 * parts) * (2 * part + 1) +
                        range % (2 * parts) * (2 * part + 1) / (2 * parts);
     return ts_timeline_queue(s->timeline, device, s->v->from_ns + at);
@@ -121,7 +121,7 @@ static bool say(const view *v, ts_result result)
     return false;
 }
 
-// From the first call to the last end, whatever lies around it.
+// Sets the range from the first call to the last end of an operation.
 static void whole_range(view_states *s)
 {
     view *const v = s->v;

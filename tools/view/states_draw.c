@@ -3,8 +3,8 @@
 
       gutter   plot                                              side
       names    |0 ms          10 ms         20 ms         30 ms|
-      NPU 0    |▁▂▃▅▇▅▃▁▁▂▃▅▇▅▃▁  how much of it is busy       | 41 %
-      idle     |hhhhslllhhhhhs..  what most of its idle time   | host late
+      NPU 0    |▁▂▃▅▇▅▃▁▁▂▃▅▇▅▃▁  busy share of each cell       | 41 %
+      idle     |hhhhslllhhhhhs..  main cause of idle time       | host late
       stream 1 |░░░░▃▅▇▅···· ▅▃▁  the states of a stream       | 18 %
 */
 #include "tools/view/states.h"
@@ -21,7 +21,8 @@ void view_states_print_words(view_states *s, uint32_t indent, const char *text)
 {
     view_line *const line = &s->d.line;
     uint32_t at = indent;
-    if (indent > 4 && indent + 20 > line->width) { // below, where room is
+    if (indent > 4 &&
+        indent + 20 > line->width) { // on the next line, which has room
         view_states_print_line(s);
         at = indent = 4;
     }
@@ -58,7 +59,7 @@ static void print_busy_row(view_states *s, const view_shares *cells)
             put_level(s, s->d.gutter + c, cells[c].busy_ns, style);
 }
 
-// How many operations wait in queues, as a share of the most that ever did.
+// Prints the queue depth, relative to its maximum.
 static void print_queue_row(view_states *s, size_t device)
 {
     const view_style style = { .fg = 180 };
@@ -89,7 +90,7 @@ static void print_idle_row(view_states *s, const view_shares *cells)
                 (most < 0 || cells[c].idle_ns[i] > cells[c].idle_ns[most]))
                 most = i;
         }
-        // Less than a hundredth of the cell is none.
+        // Less than 1 % of the cell counts as none.
         if (most < 0 || sum < s->d.rows.cell_ns / 100) continue;
         const view_style style = { .fg = view_idle_color((ts_idle)most) };
         view_put_code(&s->d.line, s->d.gutter + c,
@@ -97,7 +98,7 @@ static void print_idle_row(view_states *s, const view_shares *cells)
     }
 }
 
-// The state that takes most of a cell; where it is RUNNING, how much.
+// Draws the state that covers most of a cell; if it is RUNNING, its share.
 static void put_state(view_states *s, uint32_t column, const view_shares *cell)
 {
     static const uint32_t glyphs[2][TS_STATE_LIMIT] = {
@@ -122,7 +123,8 @@ static void put_state(view_states *s, uint32_t column, const view_shares *cell)
                   style);
 }
 
-// Running as a share of the span of the device, as its busy time is.
+// Prints a stream. Its running time is a share of the device's span, like busy
+// time.
 static void print_stream(view_states *s, size_t stream, const ts_lane *lane,
                          int64_t span_ns, view_shares *cells)
 {
@@ -162,7 +164,7 @@ static void print_legend(view_states *s)
     view_states_print_line(s);
 }
 
-// Returns how many streams found no room.
+// Returns the number of streams that did not fit.
 static uint64_t print_rows(view_states *s, size_t device, uint64_t *shown,
                            view_shares *cells)
 {
@@ -221,7 +223,7 @@ static void measure(view_states *s)
     view_line_clear(&d->line);
 }
 
-// Where each file lies on the axis of the first one.
+// Prints the offset of each file from the axis of the first one.
 static void print_files(view_states *s)
 {
     ts_replay_file file;
@@ -264,7 +266,7 @@ static void print_losses(view_states *s)
     }
 }
 
-// "rank 3: ", and which device of several it is.
+// Prints "rank 3: " and, if there are several, the device.
 static void put_device_name(FILE *out, const view_states *s, size_t device)
 {
     ts_lane own, other;
@@ -280,7 +282,7 @@ static void put_device_name(FILE *out, const view_states *s, size_t device)
     fprintf(out, "device %" PRIu64 ": ", own.track ? track->number : 0);
 }
 
-// One paragraph for each gap, as wide as the terminal.
+// Prints a paragraph about a gap, wrapped to the terminal.
 static void print_gap(view_states *s, const view_gap *gap, bool several)
 {
     enum { INDENT = 24 };

@@ -1,5 +1,5 @@
 /*
-    states_figures.c - what a device did, in a few lines
+    states_figures.c - a summary of each device in a few lines
 */
 #include "tools/view/states.h"
 
@@ -47,7 +47,7 @@ static double share_of(int64_t part, int64_t whole)
 
 /* ---- The figures of a device -------------------------------------------- */
 
-// Causes by their time, the largest first.
+// Sorts causes by their time, the largest first.
 static size_t sort_causes(const ts_timeline_figures *f, ts_idle *order)
 {
     size_t count = 0;
@@ -64,7 +64,7 @@ static size_t sort_causes(const ts_timeline_figures *f, ts_idle *order)
 static void put_bar(view_states *s, uint32_t at, uint32_t width, int64_t part,
                     int64_t whole, view_style style)
 {
-    // Eighths of a column, at least one for what is there at all.
+    // Eighths of a column; at least one if the time is not zero.
     static const uint32_t eighths[] = { ' ',    0x258F, 0x258E, 0x258D, 0x258C,
                                         0x258B, 0x258A, 0x2589, 0x2588 };
     int64_t left = (int64_t)(share_of(part, whole) * width * 8 + 0.5);
@@ -85,7 +85,7 @@ static void print_cause(view_states *s, const ts_timeline_figures *f,
     const view_style style = { .fg = words[cause].color };
     const int64_t span = f->end_ns - f->start_ns;
     const char letter[2] = { words[cause].letter };
-    // What room there is beyond 80 columns, the bar gets up to twenty of it.
+    // Of the room beyond 80 columns the bar gets up to 20.
     const uint32_t bar = line->width < 80    ? 0
                          : line->width < 100 ? line->width - 70
                                              : 30;
@@ -95,7 +95,7 @@ static void print_cause(view_states *s, const ts_timeline_figures *f,
     snprintf(text, sizeof text, "%8s %10s",
              cli_percent(share_of(f->cause_ns[cause], span)).s,
              cli_time(f->cause_ns[cause]).s);
-    const bool narrow = line->width < 40; // the figures on the next line
+    const bool narrow = line->width < 40; // figures go to the next line
     if (narrow) view_states_print_line(s);
     uint32_t at =
         view_put_string(line, narrow ? 0 : 18, line->width, text, view_plain) +
@@ -111,7 +111,7 @@ static void print_cause(view_states *s, const ts_timeline_figures *f,
     view_states_print_line(s);
 }
 
-// "  label      text", the text in as many lines as it takes.
+// Prints "  label      text" with the text wrapped.
 static void print_fact(view_states *s, const char *label, const char *text)
 {
     view_put_string(&s->d.line, 2, s->d.line.width, label, view_faint);

@@ -1,5 +1,5 @@
 /*
-    states_gaps.c - why a device idled, in words
+    states_gaps.c - explains in words why a device was idle
 */
 #include "tools/view/states.h"
 
@@ -8,8 +8,7 @@ static ts_reader *reader_of(const view_states *s, uint32_t file)
     return ts_replay_reader(s->replay, file);
 }
 
-// Of the long name of a function what is before its template and arguments,
-// and of that 60 columns.
+// A function's name without template and function arguments, cut to 60 columns.
 static ts_text brief_of(ts_text text)
 {
     static const char unnamed[] = "(anonymous";
@@ -76,7 +75,8 @@ typedef struct meanwhile {
     uint64_t key;
 } meanwhile;
 
-// Of what lay open on a thread for half of a time or more, the innermost.
+// Finds the innermost zone or call that was open on a thread for at least half
+// of a time span.
 static bool find_meanwhile(const view_states *s, uint32_t file, uint32_t track,
                            int64_t from, int64_t to, meanwhile *found)
 {
@@ -106,7 +106,7 @@ static bool find_meanwhile(const view_states *s, uint32_t file, uint32_t track,
     return found->part_ns > 0;
 }
 
-// Times are those of the common axis.
+// Times are on the common axis.
 static void put_meanwhile(FILE *out, const view_states *s, const ts_node *call,
                           int64_t from, int64_t to)
 {

@@ -73,7 +73,8 @@ static void put_device(view_states *s, cli_json *json, size_t device)
     for (size_t i = 0; i < count; i++)
         cli_json_int(json, NULL, times[i]);
     cli_json_close(json, ']');
-    // In the middles of that many equal parts of the range.
+    // The queue depth is sampled in the middle of PARTS equal parts of the
+    // range.
     enum { PARTS = 64 };
     cli_json_open(json, "queue_depth", '[');
     for (uint32_t i = 0; i < PARTS; i++)

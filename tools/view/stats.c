@@ -5,32 +5,32 @@
 #include <math.h>
 
 /*
-    Durations of one kind and name. In total_ns a zone inside one of its own
-    name counts once; in covered_ns, which is what a share is of, so does every
-    moment of the range at which several ran.
+    Durations of one kind and name. total_ns leaves out zones inside a zone of
+    the same name. covered_ns, from which shares are computed, counts each
+    moment of the range once, even if several ran at that moment.
 */
 typedef struct duration_stat {
     ts_event_kind kind;
     ts_text name;
-    cli_text made;            // where `name` lies if no dictionary holds it
-    ts_text file, other_file; // of the source; "": not known, no other
+    cli_text made;            // buffer of `name` if no dictionary has it
+    ts_text file, other_file; // source files; "": unknown, no other
     uint64_t total_ns, self_ns, sum_ns; // sum_ns: of all durations
     int64_t min_ns, max_ns;
-    int64_t covered_ns, until_ns; // until: up to where it is known
+    int64_t covered_ns, until_ns; // until: end of the covered time
     view_samples samples;
 } duration_stat;
 
-// Values of a counter, or bytes that copies and allocations of a name have.
+// Values of a counter, or the bytes of copies and allocations of one name.
 typedef struct value_stat {
     ts_event_kind kind;
     ts_text name, unit;
     cli_text made;
-    uint64_t count, busy_ns; // busy_ns: of the copies
+    uint64_t count, busy_ns; // busy_ns: durations of the copies
     double sum, min, max, last;
     int64_t last_ns;
 } value_stat;
 
-// A frame or span: they come in order of their end.
+// A frame or span; they come in order of their end.
 typedef struct piece {
     int64_t start_ns, end_ns;
     uint32_t stat;
@@ -44,7 +44,7 @@ typedef struct stats {
     value_stat **values;
     size_t count, value_count;
     cli_map by_key, by_name, value_by_key; // to positions
-    uint64_t kept;                         // durations that are kept exactly
+    uint64_t kept;                         // durations stored exactly
     bool rounded;
 } stats;
 
@@ -58,7 +58,7 @@ static uint64_t name_hash(ts_event_kind kind, ts_text name)
     return hash;
 }
 
-// Several keys (sites, launches) may share a name, and names a hash.
+// Several keys (sites, launches) may have one name, and several names one hash.
 static uint32_t stat_of_name(stats *s, uint64_t key)
 {
     cli_text made;
@@ -81,7 +81,7 @@ static uint32_t stat_of_name(stats *s, uint64_t key)
     return (uint32_t)s->count++;
 }
 
-// One name may be that of two functions, each in a source file of its own.
+// Two functions in different source files may have the same name.
 static void note_file(const stats *s, uint64_t key, duration_stat *stat)
 {
     const ts_reader *const reader = s->v->trace.reader;
@@ -107,8 +107,8 @@ static uint32_t stat_of_key(stats *s, uint64_t key)
     return at;
 }
 
-// The part of an event that lies in the range, behind those before it: they
-// come in order of their start.
+// Adds the part of an event that is in the range and not covered by earlier
+// events; they come in order of their start.
 static void stat_cover(const stats *s, duration_stat *stat, int64_t start_ns,
                        int64_t end_ns)
 {
@@ -190,7 +190,8 @@ static void take_values(stats *s, const view_item *item)
     switch (item->kind) {
     case TS_EVENT_COUNTER: {
         const uint64_t bits = column_of(item, TS_COLUMN_VALUE);
-        if (item->start_ns < s->v->from_ns) return; // only carried in
+        if (item->start_ns < s->v->from_ns)
+            return; // the last value before the range
         value = (double)(int64_t)bits;
         if (column_of(item, TS_COLUMN_TYPE) == TS_VALUE_DOUBLE)
             memcpy(&value, &bits, sizeof value);
@@ -203,7 +204,7 @@ static void take_values(stats *s, const view_item *item)
         break;
     case TS_EVENT_MEMCPY: id = (uint32_t)column_of(item, TS_COLUMN_TYPE); break;
     case TS_EVENT_COLLECTIVE:
-        if (value <= 0) return; // not known
+        if (value <= 0) return; // unknown
         break;
     case TS_EVENT_MEMSET: break;
     default: return;
@@ -221,8 +222,8 @@ static bool has_duration(ts_event_kind kind)
             kind != TS_EVENT_GPU_FREE);
 }
 
-// Importers put what a profiler tells of itself on threads without a number,
-// and what it tells of devices on threads of these.
+// Whether an event is about the profiler itself: importers put such events on
+// threads without a number, or on threads below devices.
 static bool is_of_profiler(const view *v, const view_item *item)
 {
     static const char prefix[] = "profiler ";
@@ -235,7 +236,8 @@ static bool is_of_profiler(const view *v, const view_item *item)
            !memcmp(track->name.text, prefix, sizeof prefix - 1);
 }
 
-// The part of an event that lies behind those of its name around it.
+// The part of a zone after the ends of the zones of the same name around it; 0
+// if it ends within them.
 static int64_t own_ns(const view_item *item, uint32_t tag)
 {
     int64_t from = item->start_ns;
@@ -245,8 +247,8 @@ static int64_t own_ns(const view_item *item, uint32_t tag)
     return from < item->end_ns ? item->end_ns - from : 0;
 }
 
-// Each moment of a zone is taken from what would be the innermost without it:
-// where zones cross, from one after the other.
+// Subtracts a zone's time from the self time of the zones around it: each
+// moment from the innermost one. If zones cross, several lose a part.
 static void take_away(stats *s, const view_item *item)
 {
     int64_t from = item->start_ns;
@@ -261,8 +263,8 @@ static void take_away(stats *s, const view_item *item)
     }
 }
 
-// What a zone takes is not its parent's own time. A zone that never ended
-// counts up to the end of the trace.
+// A zone's time is not self time of its parent. A zone without an end lasts to
+// the end of the trace.
 static uint32_t take_item(const view_item *item, void *user)
 {
     stats *const s = user;
@@ -282,7 +284,8 @@ static void take_interval(const view_interval *interval, void *user)
 {
     stats *const s = user;
     if (!view_interval_is_selected(s->v, interval)) return;
-    const uint32_t at = stat_of_key(s, interval->key); // may move s->stats
+    const uint32_t at =
+        stat_of_key(s, interval->key); // may reallocate s->stats
     const int64_t ns = interval->end_ns - interval->start_ns;
     stat_add(s, s->stats[at], ns);
     s->stats[at]->total_ns += (uint64_t)ns;
@@ -355,7 +358,7 @@ static double share_of(const view *v, const duration_stat *stat)
     return range > 0 ? (double)stat->covered_ns / range : 0;
 }
 
-// A name in exactly `columns` columns.
+// Prints a name in exactly `columns` columns.
 static void print_name(const view *v, ts_text name, uint32_t columns)
 {
     char buffer[256];
@@ -371,7 +374,7 @@ static void print_name(const view *v, ts_text name, uint32_t columns)
 
 enum { NAME_LEAST = 10 }; // columns
 
-// The widest name, as far as the figures beside it leave room.
+// The width of the longest name, limited by the room that the figures leave.
 static uint32_t name_columns(const view *v, const stats *s, uint32_t figures)
 {
     uint32_t columns = NAME_LEAST + 4;

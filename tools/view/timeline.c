@@ -5,7 +5,7 @@
 
 /* ---- Margins ------------------------------------------------------------ */
 
-// 1.23k, 4.56M: four columns and a letter.
+// A number such as 1.23k or 4.56M: four columns and a letter.
 static cli_text compact(double value)
 {
     static const char *const units[] = { "", "k", "M", "G", "T", "P", "E" };
@@ -17,7 +17,7 @@ static cli_text compact(double value)
                       units[unit]);
 }
 
-// "0..12 items", "0.95..5.72 MiB": one unit for both ends.
+// A range with one unit for both ends: "0..12 items", "0.95..5.72 MiB".
 static cli_text range_text(double low, double high, ts_text unit)
 {
     static const char *const sizes[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -83,8 +83,8 @@ const char *view_part_name(view_row_type type)
 
 /* ---- Names of rows ------------------------------------------------------ */
 
-// The device and context above a track, and of several processes its own;
-// headers tell their names.
+// The parent of a track that gets a header: device, context or, if there are
+// several, process.
 static uint32_t parent_of(const view *v, uint32_t track)
 {
     const uint32_t parent =
@@ -97,7 +97,8 @@ static uint32_t parent_of(const view *v, uint32_t track)
                : CLI_NONE;
 }
 
-// A context is worth a line of its own only if its device has several.
+// Whether a track has a header. A context has one only if its device has
+// several.
 static bool has_header(const view *v, uint32_t track)
 {
     if (v->tracks[track].type == TS_TRACK_DEVICE) return true;
@@ -109,8 +110,8 @@ static bool has_header(const view *v, uint32_t track)
     return contexts > 1;
 }
 
-// Rows of a device, and of the only context of one, stand below the device's
-// header without a name of their own.
+// Whether rows of a track have no label: those of a device, or of its only
+// context, follow the device's header.
 static bool is_merged(const view *v, uint32_t track)
 {
     const ts_track_type type = v->tracks[track].type;
@@ -132,10 +133,10 @@ static uint32_t indent_of(const view *v, uint32_t track)
 
 typedef struct row_label {
     ts_text name;
-    const char *part; // after the name, or alone
+    const char *part; // text after the name, or alone
     uint32_t indent;
     bool alarm;
-    cli_text made; // where `name` may lie
+    cli_text made; // buffer for `name`
 } row_label;
 
 // `first`: the row is the first one of its track.
@@ -168,7 +169,7 @@ static bool is_first(const view_rows *rows, size_t index)
            rows->rows[index - 1].type <= VIEW_ROW_SPANS;
 }
 
-// A part that finds no room is left out: the plot and the side tell.
+// A part that does not fit is left out: plot and side still identify the row.
 static void put_label(view_drawing *d, const row_label *label)
 {
     const uint32_t end = d->gutter - 1;
@@ -199,7 +200,7 @@ static axis_unit unit_for(int64_t ns)
     return units[3];
 }
 
-// A time with exactly the decimals that steps of `step` need.
+// A time with as many decimals as steps of `step` need.
 static cli_text axis_text(int64_t ns, int64_t step, axis_unit unit)
 {
     int digits = 0;
@@ -223,11 +224,11 @@ static int64_t round_up(int64_t ns, int64_t step)
     return rest > 0 ? ns + step - rest : ns - rest;
 }
 
-// Whether labels of ticks `step` apart find room.
+// Whether the labels of ticks `step` apart fit.
 static bool axis_fits(view_drawing *d, int64_t step)
 {
     const view *const v = d->v;
-    // Labels far from zero would be long: they count from the first tick.
+    // Labels far from zero would be long, so they count from the first tick.
     d->base_ns = 0;
     if (unit_for(v->to_ns).ns / step > 999)
         d->base_ns = round_up(v->from_ns, step);
@@ -252,7 +253,7 @@ static uint32_t column_of(const view_drawing *d, int64_t ns)
     return d->gutter + (uint32_t)((ns - d->v->from_ns) / d->rows.cell_ns);
 }
 
-// Where labels count from the first tick, that one tells its whole time.
+// If labels count from the first tick, that one has its full time.
 static cli_text tick_text(const view_drawing *d, int64_t ns)
 {
     if (!d->base_ns) return axis_text(ns, d->step_ns, unit_for(d->v->to_ns));
@@ -303,7 +304,7 @@ void view_header_print(view_drawing *d)
         snprintf(text, sizeof text, " and %zu more", v->more_count);
         at = view_put_string(&d->line, at, end, text, view_strong);
     }
-    // Of several files the range shown is the only one in common.
+    // Several files have only the shown range in common.
     const int64_t all_ns =
         v->more_count ? v->to_ns - v->from_ns : info->last_ns - info->first_ns;
     uint64_t events = cli_event_count(info);
@@ -392,7 +393,7 @@ static void print_row(view_drawing *d, size_t index)
     d->printed++;
 }
 
-// Names of what lies between the last row's track and this.
+// Prints headers for the parents of a track that the last row did not have.
 static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
 {
     const view *const v = d->v;
@@ -425,8 +426,8 @@ static void print_headers(view_drawing *d, uint32_t track, uint32_t *headed)
     }
 }
 
-// The margins, from the names of the tracks: what is in the rows is not
-// known yet, as that depends on the room between the margins.
+// Computes the margins from the names of the tracks. The rows are not known
+// yet, as they depend on the room between the margins.
 static void measure(view_drawing *d)
 {
     const view *const v = d->v;
@@ -454,7 +455,7 @@ void view_timeline_print(view_drawing *d)
     uint64_t shown = 0, hidden = 0;
     view_header_print(d);
     view_axis_print(d);
-    // Header, axis and legend have four of the lines, the shell has one.
+    // Header, axis and legend take four lines, the shell's prompt one.
     const uint32_t room = v->height > 6 ? v->height - 5 : 1;
     for (size_t i = 0; i < d->rows.count; i++) {
         const view_row *const row = &d->rows.rows[i];

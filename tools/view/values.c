@@ -36,7 +36,7 @@ static void put_hex(const sink *to, const char *name, uint64_t number)
     to->put(&value, to->user);
 }
 
-// A name of the trace; its number if it is not defined.
+// Puts a name of the trace; its number if the trace does not define it.
 static void put_name(const view *v, const sink *to, const char *name,
                      uint64_t id)
 {
@@ -72,7 +72,7 @@ static void put_number(const sink *to, const char *name, uint64_t type,
     to->put(&value, to->user);
 }
 
-// Where a site is in the source, and its name when the label is another.
+// Puts the source position of a site, and its name if the label differs.
 static void put_site(const view *v, const sink *to, ts_event_kind kind,
                      uint32_t id)
 {
@@ -153,7 +153,7 @@ static const char *phase_name(uint64_t phase)
                                     : "unknown";
 }
 
-// The moment `ticks` - 1 ticks before the start, as the time from then on.
+// Puts the time from a moment `ticks` - 1 ticks before the start to the start.
 static void put_before(const view *v, const sink *to, const ts_event *event,
                        const char *name, uint64_t ticks)
 {
@@ -166,7 +166,7 @@ static void put_before(const view *v, const sink *to, const ts_event *event,
     to->put(&value, to->user);
 }
 
-// "inner < middle < outer", as far as there is room.
+// Puts a stack as "inner < middle < outer", cut to the available room.
 static void put_stack(const view *v, const sink *to, uint32_t stack)
 {
     char text[512];
@@ -212,7 +212,7 @@ static void put_column(const view *v, const sink *to, const ts_event *event,
     case TS_COLUMN_QUEUED:
     case TS_COLUMN_SUBMITTED: put_before(v, to, event, name, n); break;
     case TS_COLUMN_STACK: put_stack(v, to, (uint32_t)n); break;
-    case TS_COLUMN_NAME: break; // is the label
+    case TS_COLUMN_NAME: break; // already in the label
     default: put_uint(to, name, n);
     }
 }

@@ -1,17 +1,17 @@
 /*
     walk.c - events in order of time, with the depth of zones
 
-    A zone comes after the zone around it, so a stack of the zones that have
-    not ended tells every depth. Rows of a file are only nearly in order (an
-    importer writes them as they come), so that the order is the cursor's.
+    A zone comes after the zone around it, so a stack of open zones gives the
+    depth. Rows of a file are only nearly sorted (importers write them as they
+    come), so a cursor sorts them.
 */
 #include "tools/view/view.h"
 
 typedef struct track_state {
-    view_zone *stack; // the zones around the present one
+    view_zone *stack; // the open zones
     uint32_t count;
     size_t room;
-    bool has_before; // a counter sample before the range was given
+    bool has_before; // a counter sample before the range was delivered
 } track_state;
 
 typedef struct walk {
@@ -42,7 +42,7 @@ static void push(track_state *state, view_zone zone)
     state->stack[state->count++] = zone;
 }
 
-// A zone: finds its place below the zones around it.
+// Finds the zones around a zone, and its depth.
 static void walk_zone(walk *w, track_state *state, view_item *item)
 {
     while (state->count &&
@@ -54,7 +54,8 @@ static void walk_zone(walk *w, track_state *state, view_item *item)
     push(state, (view_zone){ item->start_ns, item->end_ns, tag });
 }
 
-// A counter keeps its value: the last sample before the range counts too.
+// A counter keeps its value, so the last sample before the range is selected,
+// too.
 static bool is_selected(const view *v, track_state *state,
                         const view_item *item)
 {
@@ -65,7 +66,7 @@ static bool is_selected(const view *v, track_state *state,
     return true;
 }
 
-// Never before the start, whatever a hostile file says.
+// The end of an event; never before its start, even in a hostile file.
 static int64_t end_of(int64_t start_ns, int64_t duration_ns)
 {
     if (duration_ns <= 0) return start_ns;
@@ -115,7 +116,7 @@ static void walk_columns(walk *w, const ts_columns *columns, bool forwards)
     }
 }
 
-// Whether a chunk may hold wanted events of some kinds.
+// Whether a chunk may contain selected events of some kinds.
 static bool wants_chunk(walk *w, const ts_chunk_info *chunk, uint64_t kinds)
 {
     const ts_chunk_header *const h = &chunk->header;
@@ -133,8 +134,9 @@ static bool wants_chunk(walk *w, const ts_chunk_info *chunk, uint64_t kinds)
     return chunk->last_ns >= w->v->from_ns || h->event == TS_EVENT_COUNTER;
 }
 
-// Chunk by chunk: what began before the range forwards, the rest backwards, so
-// that the first counter sample before the range is the last one.
+// Walks chunk by chunk. The pass for events before the range goes forwards, the
+// other one backwards, so that the first counter sample found before the range
+// is the latest one.
 static void walk_chunks(walk *w, uint64_t kinds, view_skip *skip)
 {
     ts_columns columns = { 0 };
@@ -190,7 +192,7 @@ void view_walk(view *v, uint64_t kinds, view_skip *skip,
 
 /* ---- Intervals ---------------------------------------------------------- */
 
-// A frame that goes on or a span that has not ended; `next` links free ones.
+// An open frame or span; `next` links free entries.
 typedef struct pending {
     view_interval interval;
     uint32_t next;
@@ -257,7 +259,7 @@ static void take_span(interval_walk *w, const ts_event *event)
     const uint64_t id = ts_event_value(event, TS_COLUMN_ID);
     const uint64_t phase = ts_event_value(event, TS_COLUMN_PHASE);
     const uint32_t at = cli_map_row(&w->spans, id);
-    if (at != CLI_NONE) { // its end, or a start in place of a lost end
+    if (at != CLI_NONE) { // its end, or a new start after a lost end
         interval_end(w, &w->pendings[at], event->start_ns);
         cli_map_remove(&w->spans, id);
         w->pendings[at].used = false;
@@ -278,7 +280,7 @@ void view_intervals(view *v, uint64_t kinds,
                     void (*call)(const view_interval *interval, void *user),
                     void *user)
 {
-    // Without a range: what began before it matters in it.
+    // No range: intervals that began before it may reach into it.
     const ts_filter filter = {
         .kinds = kinds & (TS_FILTER(FRAME) | TS_FILTER(SPAN)),
     };
@@ -294,7 +296,7 @@ void view_intervals(view *v, uint64_t kinds,
         event.kind == TS_EVENT_FRAME ? take_frame(&w, &event)
                                      : take_span(&w, &event);
     ts_cursor_close(cursor);
-    // A span without an end was still open; the last frame is no whole one.
+    // Open spans last to the end of the trace; the last frame is incomplete.
     for (uint32_t i = 0; i < w.count; i++)
         if (w.pendings[i].used && w.pendings[i].interval.kind == TS_EVENT_SPAN)
             interval_end(&w, &w.pendings[i], v->trace.info->last_ns);
