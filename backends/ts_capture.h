@@ -213,30 +213,31 @@ enum { TS__CAP_HASHES_MAX = 4096 };
 typedef struct ts__cap_range { // an allocation
     uint64_t address, size, version;
     uint32_t device, image;
-    uint64_t offset;   // of a global in its image
-    uint64_t *hashes;  // 2 of each chunk, NULL: never looked at
-    uint8_t *state;    // of each chunk: TS__CAP_...
-    uint64_t list[2];  // blob of the hashes, as far as `listed`
-    uint64_t seen;     // order of the operation that found it last
+    uint64_t offset;   // for globals: offset in the image
+    uint64_t *hashes;  // two words per chunk, NULL: never hashed
+    uint8_t *state;    // TS__CAP_... of each chunk
+    uint64_t list[2];  // the blob of the hashes, valid if `listed`
+    uint64_t seen;     // order of the last operation that includes it
     bool listed, dead; // dead: freed
 } ts__cap_range;
 
-// What is known of a device library's memory. All zeros at first; the backend
-// sets `vendor` and `user`.
+// The state of a device library's memory. Initially all zeros; the backend sets
+// `vendor` and `user`.
 typedef struct ts_capture_memory {
     const ts_capture_vendor *vendor;
-    void *user; // for the functions of vendor
+    void *user; // passed to the vendor's functions
     // Private.
-    ts__cap_range *ranges; // in order of address
+    ts__cap_range *ranges; // sorted by address
     size_t count, capacity;
-    uint64_t low, high; // nothing lies outside
+    uint64_t low, high; // bounds of all ranges
     uint32_t capture;   // number of the capture that the ranges belong to
     uint32_t session;
-    uint64_t freed[64][2]; // the last ones: address, size
+    uint64_t freed[64][2]; // the latest frees: address, size
     uint32_t freed_at;
     uint8_t *scratch;
-    uint64_t *reported; // hashes by the device, NULL: it does not hash
-    bool device_wrong;  // it did so wrongly
+    // Hashes from the device, NULL: the device does not hash.
+    uint64_t *reported;
+    bool device_wrong; // the device has returned a wrong hash
 } ts_capture_memory;
 
 // An operation, all zeros at first. The backend fills in `head` (all but counts
@@ -244,15 +245,15 @@ typedef struct ts_capture_memory {
 // ts_capture_requested also parameters, attributes and nodes.
 struct ts_capture_op {
     ts_capture_operation head;
-    const char *name;         // of a kernel
-    const char *const *names; // of those of a graph
+    const char *name;         // the kernel's name
+    const char *const *names; // names of a graph's kernels
     size_t name_count;
     const void *args;
     // Private.
     ts_capture_param *params;
     ts_capture_region *regions;
     size_t param_capacity, capacity;
-    uint8_t *copy; // of the arguments
+    uint8_t *copy; // copy of the arguments
     uint8_t *attributes;
     size_t attributes_size;
     bool all_kept, failed, unseen;
@@ -260,19 +261,19 @@ struct ts_capture_op {
 
 typedef struct ts__cap_state {
     uint32_t on;    // number of the capture, 0: none
-    uint32_t waits; // it begins with the next frame
+    uint32_t waits; // a capture begins at the next frame
     uint32_t captures, frames_left, images;
     bool armed;
     pthread_mutex_t lock;
     ts_capture_desc desc;
     char kernels[TS_FILTER_NAMES_MAX], zone[256], frame[256];
-    ts_capture_figures figures, sums; // sums: of the session
-    uint32_t ended;                   // captures of the session
+    ts_capture_figures figures, sums; // sums: of all captures of the session
+    uint32_t ended;                   // captures that ended in the session
     uint64_t admitted;
     uint64_t order;
-    uint32_t *launches; // by name: how often
+    uint32_t *launches; // number of launches of each name
     size_t launch_room;
-    bool hooked; // sessions and forks are known
+    bool hooked; // handlers of sessions and forks are registered
 } ts__cap_state;
 #ifdef __cplusplus
 extern "C" ts__cap_state ts__cap_now;
@@ -282,14 +283,14 @@ static ts__cap_state ts__cap_now = { .lock = PTHREAD_MUTEX_INITIALIZER };
 extern ts__cap_state ts__cap_now;
 #endif
 
-// Whether a capture is on: one load. Threads: any.
+// Returns whether a capture is on: one load. Threads: any.
 static inline bool ts_capture_on(void)
 {
     return TS__UNLESS_DISABLED(TS__LOAD(&ts__cap_now.on) != 0);
 }
 
 #ifdef CLOCK_MONOTONIC // not in strict ISO C, which is for no backend
-// A point in time, `ms` milliseconds from now, of CLOCK_MONOTONIC.
+// Returns the time of CLOCK_MONOTONIC `ms` milliseconds from now.
 static inline struct timespec ts_capture_deadline(uint32_t ms)
 {
     struct timespec at;
@@ -301,7 +302,7 @@ static inline struct timespec ts_capture_deadline(uint32_t ms)
     return at;
 }
 
-// Whether that point in time has passed.
+// Returns whether that time has passed.
 static inline bool ts_capture_late(const struct timespec *deadline)
 {
     struct timespec now;
@@ -312,42 +313,44 @@ static inline bool ts_capture_late(const struct timespec *deadline)
 #endif
 
 /*
-    Memory. The backend reports what is allocated. Calls for one
-    ts_capture_memory must not overlap: a backend holds its own lock.
+    Memory. The backend reports its allocations. Calls for one
+    ts_capture_memory must not overlap: the backend holds a lock of its own.
 
-    ts_capture_fresh: whether this memory knows nothing of the present capture.
-    Then it was emptied, and the backend reports every allocation that there is.
+    ts_capture_fresh: returns true if a capture has begun since the last call.
+    Then `memory` was emptied, and the backend must add all live allocations.
 */
 TS__WEAK_API bool ts_capture_fresh(ts_capture_memory *memory);
 
-// An allocation of `size` bytes; device: the track of its device. Without
-// memory of the host it is not kept: operations that use it are not whole.
+// Adds an allocation of `size` bytes; device: the track of its device. If host
+// memory is short, it is not added, and operations that use it are incomplete.
 TS__WEAK_API void ts_capture_alloc(ts_capture_memory *memory, uint64_t address,
                                    uint64_t size, uint32_t device);
 
-// A variable of an image (ts_capture_image_add), `offset` bytes from its begin.
+// Adds a variable at `offset` bytes from the begin of an image
+// (ts_capture_image_add).
 TS__WEAK_API void ts_capture_global(ts_capture_memory *memory, uint64_t address,
                                     uint64_t size, uint32_t device,
                                     uint32_t image, uint64_t offset);
 
-// The allocation that begins at `address` is gone. Others are ignored.
+// Removes the allocation that begins at `address`, if there is one.
 TS__WEAK_API void ts_capture_free(ts_capture_memory *memory, uint64_t address);
 
-// The allocation that begins at `address` has grown to `size` bytes at its end;
-// its contents are unchanged. Smaller sizes are ignored.
+// Sets the size of the allocation that begins at `address`, which has grown at
+// its end. Its contents are unchanged. Smaller sizes are ignored.
 TS__WEAK_API void ts_capture_grow(ts_capture_memory *memory, uint64_t address,
                                   uint64_t size);
 
-// The bytes of the allocation that begins at `address`; 0: it is not known.
+// Returns the size of the allocation that begins at `address`; 0: unknown.
 TS__WEAK_API uint64_t ts_capture_size(const ts_capture_memory *memory,
                                       uint64_t address);
 
-// Frees what is known of all allocations. It can be used again.
+// Frees the state of all allocations. `memory` can be used again.
 TS__WEAK_API void ts_capture_close(ts_capture_memory *memory);
 
 /*
-    Whether an operation is to be captured, by the options and `head.kind`,
-    `head.name` and `name` or `names` of *op; then `head.order` is set, and
+    Returns whether an operation is to be captured, by the options and
+    `head.kind`, `head.name` and `name` or `names` of *op. If so, `head.order`
+    is set, and
     ts_capture_begin or ts_capture_drop must follow. For other operations the
     backend calls ts_capture_touch for all that they may write.
 
@@ -355,39 +358,39 @@ TS__WEAK_API void ts_capture_close(ts_capture_memory *memory);
 */
 TS__WEAK_API bool ts_capture_requested(ts_capture_op *op);
 
-// `size` bytes may have been written, from `address` on within one allocation;
-// size 0: all of the allocation.
+// Marks `size` bytes from `address` on, within one allocation, as possibly
+// written; size 0: the whole allocation.
 TS__WEAK_API void ts_capture_touch(ts_capture_memory *memory, uint64_t address,
                                    uint64_t size);
 
 /*
-    Describes an operation, before ts_capture_begin. Without memory the
-    operation is declined (TS_REASON_NO_MEMORY).
+    Functions that describe an operation, before ts_capture_begin. If memory is
+    short, they decline the operation (TS_REASON_NO_MEMORY).
 
-    ts_capture_param_add: a parameter, `size` bytes at `offset` of the
+    ts_capture_param_add: adds a parameter, `size` bytes at `offset` of the
     arguments, in any order.
 */
 TS__WEAK_API void ts_capture_param_add(ts_capture_op *op, uint32_t offset,
                                        uint32_t size,
                                        ts_capture_param_type type);
 
-// An attribute of `size` bytes, which are copied. docs/sbt-format.md says what
-// each id holds.
+// Adds an attribute of `size` bytes, which are copied. docs/sbt-format.md
+// describes the ids.
 TS__WEAK_API void ts_capture_attribute_add(ts_capture_op *op, uint32_t id,
                                            const void *bytes, size_t size);
 
 /*
-    A node of a launch of a graph (TS_EVENT_GRAPH_LAUNCH). after: the positions
-    of the `count` nodes that it waits for, all added before it. Attributes that
-    are added next are the node's. Its arguments are a part of the operation's,
-    at a multiple of TS_CAPTURE_NODE_ALIGNED.
+    Adds a node of a graph launch (TS_EVENT_GRAPH_LAUNCH). after: positions of
+    the `count` nodes that it waits for, all added before it. Attributes that
+    are added next belong to the node. Its arguments are a part of the
+    operation's, at a multiple of TS_CAPTURE_NODE_ALIGNED.
 */
 TS__WEAK_API void ts_capture_node_add(ts_capture_op *op,
                                       const ts_capture_operation *node,
                                       const uint32_t *after, uint32_t count);
 
-// The operation can reach the allocation around `address`. For `hidden` of
-// ts_capture_vendor, which passes `found` and `from` on.
+// Adds the allocation around `address` to those that the operation can reach.
+// For `hidden` of ts_capture_vendor, which passes `found` and `from` on.
 TS__WEAK_API void ts_capture_reach(const ts_capture_memory *memory,
                                    ts_capture_op *op, uint64_t address,
                                    ts_capture_found found, uint32_t from);
@@ -402,25 +405,25 @@ TS__WEAK_API void ts_capture_begin(ts_capture_memory *memory,
                                    ts_capture_op *op);
 TS__WEAK_API void ts_capture_end(ts_capture_memory *memory, ts_capture_op *op);
 
-// In place of ts_capture_end: the operation did not run. Free for one that was
-// not begun, too.
+// Call it instead of ts_capture_end if the operation did not run, whether or
+// not it was begun. Frees what *op holds.
 TS__WEAK_API void ts_capture_drop(ts_capture_op *op);
 
-// The operation cannot be run again, for this reason: it is recorded without
-// contents. At any time before ts_capture_end.
+// Declines the operation: it is recorded without contents and cannot be run
+// again, for this reason. Call it before ts_capture_end.
 TS__WEAK_API void ts_capture_decline(ts_capture_op *op, ts_reason reason);
 
 typedef struct ts_capture_code {
-    const char *vendor, *path;             // path: for people
+    const char *vendor, *path;             // path: for display
     const void *bytes, *build_id;          // build_id: NULL: none
     uint64_t size, build_id_size, address; // address: where it is loaded
     uint32_t form;                         // ts_capture_form
-    const char *options;                   // of its build; NULL: none
+    const char *options;                   // build options, NULL: none
 } ts_capture_code;
 
 /*
-    Puts code into the trace, once for each capture. Returns the number by which
-    operations name it (head.image); 0: the trace does not take it.
+    Stores code in the trace; call it once per capture. Returns the number by
+    which operations refer to it (head.image); 0: it was not stored.
 
     Threads: any.
 */

@@ -38,24 +38,24 @@ enum {
     TS_CUDA_LAUNCH_COOPERATIVE = 2 // a CUlaunchAttributeID
 };
 
-// Launch attributes that can be given again as they were.
+// Launch attributes that can be set again as recorded.
 #define TS_CUDA_LAUNCH_ATTRIBUTES \
     (1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 8 | 1u << 9 | \
      1u << 10 | 1u << 11 | 1u << 14 | 1u << 16)
-// Launch attributes that only let work begin earlier, or record an event.
+// Launch attributes that only let work begin earlier or record an event.
 #define TS_CUDA_LAUNCH_ORDER (1u << 0 | 1u << 6 | 1u << 7 | 1u << 12)
 
 /* ==== 2. Code ============================================================ */
 
-// A cubin, opened. Every offset in it is checked before it is used.
+// An open cubin. Every offset in it is checked before it is used.
 typedef struct ts_cuda_code {
     const uint8_t *bytes;
     uint64_t size;
-    const Elf64_Shdr *sections; // NULL: it is no such file
+    const Elf64_Shdr *sections; // NULL: not a valid file
     uint32_t section_count;
     const Elf64_Sym *symbols;
     uint32_t symbol_count;
-    const char *names; // of symbols
+    const char *names; // names of symbols
     uint64_t names_size;
 } ts_cuda_code;
 
@@ -65,7 +65,7 @@ static inline bool ts__cuda_inside(const ts_cuda_code *c, uint64_t at,
     return at <= c->size && size <= c->size - at;
 }
 
-// UINT64_MAX: further than there are addresses.
+// Returns UINT64_MAX on overflow.
 static inline uint64_t ts__cuda_end_of(uint64_t at, uint64_t size)
 {
     uint64_t end;
@@ -127,7 +127,7 @@ static inline bool ts_cuda_code_open(ts_cuda_code *c, const void *bytes,
     return c->symbols != NULL;
 }
 
-// The name of a symbol, by its number; "": there is none.
+// Returns the name of a symbol by its number; "": none.
 static inline const char *ts_cuda_code_symbol(const ts_cuda_code *c,
                                               uint64_t number)
 {
@@ -136,7 +136,7 @@ static inline const char *ts_cuda_code_symbol(const ts_cuda_code *c,
     return at < c->names_size ? c->names + at : "";
 }
 
-// Whether a symbol of this name and type (STT_...) is defined in it.
+// Returns whether it defines a symbol of this name and type (STT_...).
 static inline bool ts_cuda_code_defines(const ts_cuda_code *c, const char *name,
                                         int type)
 {
@@ -148,7 +148,7 @@ static inline bool ts_cuda_code_defines(const ts_cuda_code *c, const char *name,
     return false;
 }
 
-// The name of a section, by its number; "": there is none.
+// Returns the name of a section by its number; "": none.
 static inline const char *ts_cuda_code_section(const ts_cuda_code *c,
                                                uint32_t section)
 {
@@ -163,16 +163,16 @@ static inline const char *ts_cuda_code_section(const ts_cuda_code *c,
     return (const char *)c->bytes + names->sh_offset + at;
 }
 
-typedef struct ts__cuda_takes { // who receives the parameters
+typedef struct ts__cuda_takes { // receives the parameters
     void (*each)(void *user, uint32_t offset, uint32_t size);
     void *user;
-    uint32_t count, last; // how many so far, and the last one's position
-    uint32_t end;         // where the last one ends
-    uint32_t expected; // all of them, as the file says; UINT32_MAX: it does not
+    uint32_t count, last; // number so far, and the position of the last one
+    uint32_t end;         // end of the last one
+    uint32_t expected;    // size of all, from the file; UINT32_MAX: unknown
 } ts__cuda_takes;
 
-// One record of .nv.info: a format (4: so many bytes follow, else the value is
-// in place of their number), an attribute, that number, bytes.
+// Reads a record of .nv.info: format, attribute, size, bytes. With format 4
+// `size` bytes follow; with others the value takes the place of the size.
 static inline void ts__cuda_parameter(ts__cuda_takes *t, const uint8_t *p,
                                       uint16_t size)
 {
@@ -180,7 +180,7 @@ static inline void ts__cuda_parameter(ts__cuda_takes *t, const uint8_t *p,
     uint32_t flags;
     if (p[0] != 4 && p[1] == ALL) t->expected = size;
     if (p[0] != 4 || size != 12 || (p[1] != PARAMETER && p[1] != LARGE)) return;
-    // Number, position and offset are the same in both.
+    // Index, position and offset are the same in both layouts.
     const uint32_t position = (uint32_t)(p[8] | p[9] << 8);
     const uint32_t offset = (uint32_t)(p[10] | p[11] << 8);
     memcpy(&flags, p + 12, sizeof flags);

@@ -94,7 +94,7 @@ TS__WEAK_API uint64_t ts_filter_kinds(const char *list);
 
 /* ==== 2. For backends ==================================================== */
 
-// With TRACESMITH_DISABLE nothing passes.
+// With TRACESMITH_DISABLE every event is filtered out.
 #ifdef TRACESMITH_DISABLE
 #define TS__UNLESS_DISABLED(value) false
 #define TS__FILTER_DEPTH()         0
@@ -104,9 +104,9 @@ TS__WEAK_API uint64_t ts_filter_kinds(const char *list);
 #endif
 
 typedef struct ts__filter_state { // private
-    uint64_t left_out;            // bits of kinds
+    uint64_t left_out;            // bits of the excluded kinds
     uint32_t stack_depth;
-    uint32_t filtered; // names has patterns
+    uint32_t filtered; // `names` has patterns
     char names[TS_FILTER_NAMES_MAX];
 } ts__filter_state;
 #ifdef TS__STATIC
@@ -119,24 +119,24 @@ extern ts__filter_state ts__filter;
 
 TS__WEAK_API bool ts__filter_name_slow(const char *text, size_t size);
 
-// Whether events of this kind are recorded: one load.
-// Threads: any, at any moment.
+// Returns whether events of this kind are recorded: one load. Threads: any, at
+// any time.
 static inline bool ts_filter_kind(ts_event_kind kind)
 {
     (void)kind;
     return TS__UNLESS_DISABLED(!(TS__LOAD(&ts__filter.left_out) >> kind & 1));
 }
 
-// Whether anything is recorded that is a kernel to a device. Threads: any.
+// Returns whether kernels or collectives are recorded. Threads: any.
 static inline bool ts_filter_kernels(void)
 {
     return ts_filter_kind(TS_EVENT_KERNEL) ||
            ts_filter_kind(TS_EVENT_COLLECTIVE);
 }
 
-// Whether an event of this name (a zone, a mark, a kernel) is recorded. `size`
-// counts bytes. Without patterns it costs one load, else time in proportion to
-// the sizes of the name and the patterns. Threads: any.
+// Returns whether an event of this name (a zone, a mark, a kernel) is recorded.
+// `size` is in bytes. Takes one load without patterns, otherwise time
+// proportional to the sizes of the name and the patterns. Threads: any.
 static inline bool ts_filter_name(const char *text, size_t size)
 {
     (void)text;
@@ -145,8 +145,8 @@ static inline bool ts_filter_name(const char *text, size_t size)
                                ts__filter_name_slow(text, size));
 }
 
-// The depth of the stack that is recorded with each launch, in frames; 0: none.
-// Threads: any.
+// Returns the depth in frames of the stack that is recorded with each launch;
+// 0: none. Threads: any.
 static inline uint32_t ts_filter_stack_depth(void)
 {
     return TS__FILTER_DEPTH();
@@ -163,7 +163,8 @@ static inline uint32_t ts_filter_stack_depth(void)
 __attribute__((weak)) ts__filter_state ts__filter;
 #endif
 
-// The item of a list at *at, which moves behind it; its size is in *size.
+// Returns the item of a list at *at, with its length in *size, and moves *at
+// past it.
 static inline const char *ts__filter_item(const char **at, size_t *size)
 {
     const char *const item = *at;
@@ -231,8 +232,8 @@ TS__WEAK_API ts_result ts_filter_set(const ts_filter_desc *desc)
     return TS_OK;
 }
 
-// Whether a pattern matches all of a text. In time of their sizes' product:
-// only the last * is ever tried again.
+// Returns whether a pattern matches all of a text. Takes time proportional to
+// the product of their sizes, because only the last * is tried again.
 static inline bool ts__filter_match(const char *pattern, const char *end,
                                     const char *text, size_t size)
 {
@@ -260,8 +261,9 @@ static inline bool ts__filter_match(const char *pattern, const char *end,
     return pattern == end;
 }
 
-// Whether a list of patterns selects a text: one of them matches it and none
-// with - in front does. A list of exclusions alone selects all others.
+// Returns whether a list of patterns selects a text: some pattern matches it
+// and none with a leading - does. A list of exclusions alone selects all other
+// texts.
 static inline bool ts__filter_selects(const char *list, const char *text,
                                       size_t size)
 {

@@ -33,12 +33,12 @@
 
 /* ==== 1. Session ========================================================= */
 
-// Open for as long as the process, as children of it may be where it cannot
-// be opened; unless the program closes what it does not know.
+// The log file, open until the process ends, because a child may be unable to
+// open it. A program may close it with descriptors that it does not know.
 static ts__file log_file = { .fd = -1 };
 
-// A folder of this user's, where ts-record looks as well: "" unless its own
-// cannot be reached.
+// The folder of this user that ts-record also searches; "" if the process can
+// reach ts-record's own folder.
 static char spool[TS__PATH_MAX];
 
 static void log_open(void)
@@ -51,7 +51,7 @@ static void log_open(void)
         ts__file_open(&log_file, path, O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
 
-// One line, written at once: processes share the file.
+// Writes one line with a single call, because processes share the file.
 static void say(const char *what, const char *why)
 {
     struct stat about;
@@ -60,7 +60,8 @@ static void say(const char *what, const char *why)
     if (!ts__file_is(&log_file, fd) || fstat(fd, &about) != 0) return;
     snprintf(line, sizeof line, "%s %ld: %.4300s\n", what, (long)getpid(), why);
     const size_t size = strlen(line);
-    // A write beyond the limit of the process would end the program.
+    // Writing beyond the process's file size limit would end the program
+    // (SIGXFSZ).
     if (ts__file_may_grow((uint64_t)about.st_size + size) &&
         write(fd, line, size) < 0)
         ts__file_close(&log_file);
@@ -72,7 +73,7 @@ static uint64_t number_of(const char *variable)
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
-// Where "%p" stands; NULL: nowhere.
+// Returns the position of "%p" in a pattern; NULL: none.
 static const char *number_place(const char *pattern)
 {
     for (const char *p = pattern; *p; p++)
@@ -83,7 +84,7 @@ static const char *number_place(const char *pattern)
     return NULL;
 }
 
-// When this process began, also if it has called exec since; Unix time.
+// Returns when this process began (Unix time), which exec does not change.
 static uint64_t began_ns(void)
 {
     ts__process_stat own = { .began = 0 };
@@ -93,13 +94,13 @@ static uint64_t began_ns(void)
            own.began * (1000000000 / (hz ? hz : 100));
 }
 
-// Whether a trace is there that this process made before it called exec. With
-// its number in the name any other of that name is spared as well.
+// Returns whether a trace exists that this process wrote before it called exec.
+// A name that contains the process number counts as taken if any file has it.
 static bool is_taken(const char *path, bool numbered)
 {
     ts_file_header header = { .process = 0 };
     if (numbered) return access(path, F_OK) == 0;
-    // A pipe without a writer would be waited for.
+    // O_NONBLOCK: opening a pipe without a writer would block.
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const bool read_it =
         fd >= 0 && read(fd, &header, sizeof header) == sizeof header;
@@ -108,12 +109,10 @@ static bool is_taken(const char *path, bool numbered)
            header.start_realtime_ns >= began_ns();
 }
 
-/*
-    A program that calls exec keeps its number: its next image must not replace
-    the trace of the one before, so "%p" becomes "%p-1", "%p-2", ..., and where
-    there is none "run.sbt" becomes "run-1.sbt". Returns where to record, with
-    %p in it still, for children made by fork.
-*/
+// A program that calls exec keeps its process number, and its next image must
+// not replace the earlier trace. So "%p" becomes "%p-1", "%p-2", ..., and
+// without it "run.sbt" becomes "run-1.sbt". Returns the pattern to record to,
+// which still contains %p for children after fork().
 static const char *unused_path(const char *pattern)
 {
     static char path[TS__PATH_MAX];
@@ -143,11 +142,10 @@ static bool is_writable(const char *pattern)
     return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/*
-    Where to record, by TRACESMITH_OUT. A process that gave its user up, or has
-    other mounts, may not reach that: a name that only processes of ts-record
-    know, with the user behind, is a folder that it can.
-*/
+// Returns the pattern to record to, from TRACESMITH_OUT. A process that changed
+// its user or has other mounts may be unable to reach that folder. Then it uses
+// one that it can reach, whose name only processes of ts-record know, followed
+// by the user id.
 static const char *spool_open(const char *out)
 {
     static char pattern[TS__PATH_MAX + 8];
@@ -168,12 +166,13 @@ static const char *spool_open(const char *out)
     return pattern;
 }
 
-// What operations are kept with all that they need: TRACESMITH_CAPTURE.
+// Which operations are captured: TRACESMITH_CAPTURE.
 static struct {
     bool requested;
-    bool on_trigger; // TRACESMITH_CAPTURE_ON: when ts-record says so
+    // TRACESMITH_CAPTURE_ON: captures begin when ts-record requests it.
+    bool on_trigger;
     ts_capture_desc what;
-    char room[8192]; // of its texts
+    char room[8192]; // storage of the texts in `what`
 } keep;
 
 static void keep_begin(void)
@@ -187,29 +186,27 @@ static void keep_begin(void)
 
 /* ==== 2. Watch =========================================================== */
 
-/*
-    A thread of ours that begins to record when the delay is over, ends it
-    when the time or the size is, writes what the rings hold when ts-record
-    asks for it, and gives figures. There is none unless something of this is
-    wanted.
-*/
+// A thread that begins to record after the delay, ends it at the limit of time
+// or size, writes the contents of the rings when ts-record requests it, and
+// publishes figures. It is started only if some of this is requested.
 static struct {
     ts_inject_control *shared; // NULL: without ts-record
-    ts_inject_process *mine;   // NULL: too many
+    ts_inject_process *mine;   // NULL: the table is full
     uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0: at once, never
-    uint64_t size_limit;       // bytes; 0: none
+    uint64_t size_limit;       // in bytes; 0: none
     uint32_t state;            // ts_inject_state
-    uint32_t capture;          // the last trigger that was obeyed
+    uint32_t capture;          // number of triggers handled so far
 } watch;
 
 static bool control_open(void)
 {
     const char *const path = secure_getenv("TRACESMITH_CONTROL");
-    // Without it the times are those of this process, and nothing is asked.
+    // Without the file the times are those of this process, and there are no
+    // requests from ts-record.
     if (!path || !*path || *spool) return true;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     struct stat about;
-    // Beyond the end of a file there is SIGBUS.
+    // Accessing a mapping beyond the end of its file raises SIGBUS.
     void *const map = fd < 0 || fstat(fd, &about) != 0 ||
                               about.st_size < (off_t)sizeof *watch.shared
                           ? MAP_FAILED
@@ -221,7 +218,7 @@ static bool control_open(void)
     return watch.shared->layout == sizeof *watch.shared;
 }
 
-// A place in the table, for a process that begins.
+// Takes an entry of the table for a process that begins.
 static void control_enter(void)
 {
     watch.mine = NULL;
@@ -278,7 +275,8 @@ static void watch_end(const char *why)
     give_figures();
 }
 
-// Whether there is more to do, and when: the next time to look.
+// Does what is due. Returns whether to continue, and the time until the next
+// look.
 static bool watch_look(uint64_t *next_ns)
 {
     const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
@@ -304,7 +302,8 @@ static bool watch_look(uint64_t *next_ns)
     if (watch.state == TS_INJECT_WAITS) next = watch.begin_ns;
     if (live_ms && now + live_ms * 1000000 < next)
         next = now + live_ms * 1000000;
-    // What is written until the next look goes beyond the limit.
+    // Looks more often near the size limit, because data written until the next
+    // look exceeds it.
     if (watch.size_limit && now + 10000000 < next) next = now + 10000000;
     *next_ns = next == UINT64_MAX ? UINT64_MAX : next - now;
     return true;
@@ -315,12 +314,12 @@ static void watch_obey(void)
     if (!watch.shared) return;
     const uint32_t capture = TS__LOAD(&watch.shared->capture);
     const uint32_t write = TS__LOAD(&watch.shared->write);
-    // Two that came at once are one: a trigger and its end say nothing.
+    // Two triggers since the last look cancel each other: a begin and an end.
     if ((capture - watch.capture) % 2) ts_capture_trigger();
     watch.capture = capture;
     if (!watch.mine || TS__LOAD(&watch.mine->written) == write) return;
     ts_session_snapshot(NULL);
-    // release: what was written is there
+    // release: the snapshot was written before this is visible
     __atomic_store_n(&watch.mine->written, write, __ATOMIC_RELEASE);
 }
 
@@ -334,7 +333,8 @@ static void *watch_main(void *unused)
         watch_obey();
         const struct timespec wait = { (time_t)(wait_ns / 1000000000),
                                        (long)(wait_ns % 1000000000) };
-        // Not FUTEX_WAIT_PRIVATE: ts-record wakes it.
+        // Not FUTEX_WAIT_PRIVATE, because ts-record wakes it from another
+        // process.
         syscall(SYS_futex, word, FUTEX_WAIT, command,
                 wait_ns == UINT64_MAX ? NULL : &wait, NULL, 0);
     }
@@ -361,7 +361,7 @@ static void watch_start(void)
     if (!is_watched()) return;
     control_enter();
     give_figures();
-    // Inherited: it takes no signals.
+    // The new thread inherits this mask and takes no signals.
     ts__signals_set(SIG_SETMASK, TS__SIGNALS_ALL, &old);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -374,7 +374,7 @@ static void watch_start(void)
     }
 }
 
-// False: the process came after the end.
+// Returns false if the process began after the end of the recording.
 static bool watch_prepare(void)
 {
     const uint64_t delay_ms = number_of("TRACESMITH_DELAY");
@@ -390,18 +390,19 @@ static bool watch_prepare(void)
 
 /* ==== 3. Start =========================================================== */
 
-// Where to record, as it was asked for.
+// The pattern that was requested.
 static char out_pattern[TS__PATH_MAX];
 
-// In a child, before the session's own handler opens its trace: the system
-// may have given it the number of a process whose trace is there.
+// Runs in a child before the session's own handler opens its trace. The system
+// may have given the child the number of an earlier process whose trace exists.
 static void child_path(void)
 {
     ts__copy_text(ts__c.path_pattern, sizeof ts__c.path_pattern,
                   unused_path(spool_open(out_pattern)));
 }
 
-// A child that follows, and cannot: it may have another root or user.
+// Runs in a child that is to be recorded but may be unable to, because it has
+// another root or user.
 static void child_began(void)
 {
     ts_stats stats;
@@ -412,7 +413,8 @@ static void child_began(void)
         watch_start();
 }
 
-// False, and said where, if what is to be captured makes no sense.
+// Sets filter and capture options. Returns false, and logs it, if they are
+// invalid.
 static bool set_capture(void)
 {
     ts_filter_desc desc = { .kinds = secure_getenv("TRACESMITH_KINDS") };
@@ -439,7 +441,8 @@ static bool set_keep(void)
     return false;
 }
 
-// The last moments only, in memory, until they are asked for.
+// Sets up the flight recorder, which keeps only the last moments in memory
+// until a dump is requested.
 static void set_flight(ts_session_desc *desc)
 {
     static char path[4096];
@@ -457,7 +460,7 @@ static void set_flight(ts_session_desc *desc)
     desc->snapshot_path = path;
 }
 
-// What was left out on purpose is said in the trace.
+// Records in the trace which events were left out by options.
 static void note_options(void)
 {
     static const char *const wishes[][2] = {
@@ -477,7 +480,8 @@ static void note_options(void)
                         (int64_t)number_of("TRACESMITH_DELAY"));
 }
 
-// Names of streams: NVTX hears them, CUPTI knows what they lie on.
+// Passes names of streams on: NVTX reports the names, CUPTI knows the streams'
+// contexts.
 static void take_name(ts_nvtx_kind kind, uint64_t handle, const char *name)
 {
     void *stream;
@@ -486,8 +490,8 @@ static void take_name(ts_nvtx_kind kind, uint64_t handle, const char *name)
         ts_cupti_stream_name(stream, name);
 }
 
-// Whatever library comes in first: the session is started once. Without
-// TRACESMITH_OUT nothing is, and each entry costs one call.
+// Starts the session once, whichever library calls first. Without
+// TRACESMITH_OUT nothing is started, and each entry costs one call.
 static void start_once(void)
 {
     ts_session_desc desc;
@@ -504,14 +508,14 @@ static void start_once(void)
     if (!watch_prepare()) return;
     uint32_t world;
     ts_inject_rank(secure_getenv, &desc.rank, &world);
-    ts__c.desc.rank = desc.rank; // of %r
+    ts__c.desc.rank = desc.rank; // for %r in the pattern
     desc.path = unused_path(out);
     const bool follow = number_place(desc.path) != NULL;
     desc.fork = follow ? TS_FORK_FOLLOW : TS_FORK_QUIET;
     set_flight(&desc);
     ts_nvtx_named = take_name;
     ts_backend_add(&ts_nvtx_backend);
-    // Handlers in a child run in the order in which they were registered.
+    // Handlers run in a child in the order in which they were registered.
     if (follow && ts__copy_text(out_pattern, sizeof out_pattern, requested))
         pthread_atfork(NULL, NULL, child_path);
     const ts_result result = ts_session_start(&desc);
@@ -521,11 +525,11 @@ static void start_once(void)
     }
     say("recorded", desc.path);
     note_options();
-    // Now, though a delay may put off the captures: what a child does here
-    // comes after their own handler, which gives their lock back.
+    // Registered now even if a delay postpones captures: child_began must run
+    // after the captures' own fork handler, which releases their lock.
     if (keep.requested) ts__cap_hook(&ts__cap_now);
     watch_start();
-    // After the session's own, which starts the child's.
+    // Registered after the session's handler, which starts the child's session.
     if (follow) pthread_atfork(NULL, NULL, child_began);
 }
 
@@ -535,10 +539,9 @@ static void start(void)
     pthread_once(&once, start_once);
 }
 
-/*
-    The function of that name in the library that the user had named where we
-    are named now: its path is in a variable TRACESMITH_CHAIN_... NULL: none.
-*/
+// Finds a function in the library that the user had set in the variable that
+// now names this library. Its path is in a variable TRACESMITH_CHAIN_... NULL:
+// none.
 static void *chained(const char *variable, const char *function)
 {
     const char *const path = secure_getenv(variable);

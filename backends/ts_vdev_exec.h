@@ -87,8 +87,8 @@ typedef struct ts__vx_kernel {
 
 typedef struct ts__vx {
     ts_vdev *vdev;
-    bool placed;      // memory is where it was
-    ts_reason reason; // of a failure
+    bool placed;      // memory is at its recorded addresses
+    ts_reason reason; // why the last call failed
     void *modules[TS__VX_MODULES];
     size_t module_count;
     ts__vx_kernel kernels[TS__VX_KERNELS];
@@ -97,13 +97,11 @@ typedef struct ts__vx {
     size_t stream_count;
 } ts__vx;
 
-/*
-    Addresses that cannot be had (a file may contain any) must not cost the
-    others theirs: of each device as many ranges as get their place in one
-    piece.
-*/
+// Some addresses may be unavailable, because a file may contain any. That must
+// not cost the other ranges theirs: on each device as many ranges as possible
+// are placed in one contiguous part.
 typedef struct ts__vx_part {
-    size_t first, end; // of the ranges, in order of address
+    size_t first, end; // indices of ranges, sorted by address
 } ts__vx_part;
 
 static void ts__vx_parts(const ts_executor_range *ranges, size_t count,
@@ -117,7 +115,7 @@ static void ts__vx_parts(const ts_executor_range *ranges, size_t count,
     }
 }
 
-// Where the memory of each device begins, and how much of it there must be.
+// Computes where each device's memory begins, and returns the required size.
 static uint64_t ts__vx_places(const ts_executor_range *ranges,
                               const ts__vx_part *parts, uint64_t *at)
 {
@@ -131,7 +129,7 @@ static uint64_t ts__vx_places(const ts_executor_range *ranges,
         }
     }
     most = (most + 4095) & ~UINT64_C(4095);
-    // One that would run into the next begins earlier.
+    // A device whose memory would overlap the next one begins earlier.
     for (int i = 0; i < TS__VX_DEVICES; i++)
         for (int j = 0; j < TS__VX_DEVICES; j++)
             if (at[j] > at[i] && at[j] - at[i] < most && at[j] > most)
@@ -139,7 +137,8 @@ static uint64_t ts__vx_places(const ts_executor_range *ranges,
     return most;
 }
 
-// Leaves one of several devices out, that with the fewest ranges.
+// Drops one of several devices: that with the fewest ranges. Returns false if
+// there is only one.
 static bool ts__vx_leave(ts__vx_part *parts)
 {
     int least = -1, devices = 0;
@@ -155,15 +154,16 @@ static bool ts__vx_leave(ts__vx_part *parts)
     return true;
 }
 
-// Leaves out what is on the far side of the widest gap: fewer ranges. If none
-// is wider than memory of one program ever is, a device; false: there is one.
+// Drops the ranges on the smaller side of the widest gap. If no gap is wider
+// than the memory of any program, drops a device. Returns false if there is
+// only one.
 static bool ts__vx_split(const ts_executor_range *ranges, ts__vx_part *parts)
 {
     uint64_t widest = UINT64_C(1) << 38;
     size_t at = 0;
     int device = -1;
     for (int d = 0; d < TS__VX_DEVICES; d++) {
-        uint64_t end = UINT64_MAX; // of what lies before
+        uint64_t end = UINT64_MAX; // end of the previous range
         for (size_t i = parts[d].first; i < parts[d].end; i++) {
             const ts_executor_range *const r = &ranges[i];
             if (i > parts[d].first && r->address > end &&
@@ -215,7 +215,7 @@ static ts_result ts__vx_open_placed(ts__vx *x, ts_vdev_desc desc,
     return result;
 }
 
-// Elsewhere is better than not at all, and less of it than nothing.
+// Other addresses are better than none, and less memory is better than none.
 static ts_result ts__vx_open_anywhere(ts__vx *x, ts_vdev_desc desc,
                                       const ts_executor_range *ranges,
                                       size_t count)
@@ -286,7 +286,7 @@ static ts_result ts__vx_allocate(void *state, uint32_t device,
     void *memory = (void *)(uintptr_t)*address;
     if (x->placed && ts_vdev_malloc_at(memory, x->vdev, device, size) == TS_OK)
         return TS_OK;
-    // What has no place there is not to take one of others.
+    // A range that has no place must not take that of another range.
     if (x->placed && ts__vd_owner(x->vdev, memory) == NULL) {
         x->reason = TS_REASON_VA_UNAVAILABLE;
         return TS_ERR_UNSUPPORTED;
@@ -301,7 +301,7 @@ static ts_result ts__vx_release(void *state, uint64_t address)
     return ts_vdev_free(((ts__vx *)state)->vdev, (void *)(uintptr_t)address);
 }
 
-// Nothing runs meanwhile, and the memory is the process's own.
+// Nothing runs meanwhile, and device memory is the process's own.
 static ts_result ts__vx_write(void *state, uint64_t address, const void *bytes,
                               uint64_t size)
 {
@@ -318,8 +318,8 @@ static ts_result ts__vx_read(void *state, void *bytes, uint64_t address,
     return TS_OK;
 }
 
-// The loader refuses a file that says that it is a program; nothing else keeps
-// it from being loaded as a library.
+// Dlopen refuses a file that is marked as a program (DF_1_PIE); otherwise it
+// can be loaded like a library.
 ts_result ts_vdev_exec_library(uint8_t *bytes, uint64_t size)
 {
     Elf64_Ehdr own, *const e = (void *)bytes;
@@ -359,7 +359,8 @@ static bool ts__vx_write_all(int fd, const uint8_t *bytes, uint64_t size)
     return true;
 }
 
-// A file of our own with these bytes, loaded; it needs no name afterwards.
+// Writes the bytes to a temporary file and loads it; the name is removed
+// afterwards.
 static void *ts__vx_dlopen(const uint8_t *bytes, uint64_t size)
 {
     const char *const folders[] = { getenv("TMPDIR"), "/dev/shm", "/tmp", "." };
@@ -378,7 +379,7 @@ static void *ts__vx_dlopen(const uint8_t *bytes, uint64_t size)
     return handle;
 }
 
-// The bytes of the file where it was, if it is still the same one.
+// Returns the bytes of the file at its recorded path, if it is unchanged.
 static uint8_t *ts__vx_file(const ts_executor_code *code)
 {
     uint8_t *bytes = NULL;
@@ -431,7 +432,7 @@ static ts_result ts__vx_global(void *state, uint64_t module, uint32_t device,
                                uint64_t *address)
 {
     (void)state;
-    (void)device; // all have the process's
+    (void)device; // all devices use the process's functions and variables
     (void)size;
     *address = module + offset;
     return TS_OK;

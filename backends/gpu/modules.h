@@ -57,7 +57,7 @@ typedef struct ts__cs_code {
     pthread_mutex_t lock; // protects the list of modules
     ts__cs_module **modules;
     size_t module_count, module_capacity;
-    uint64_t bytes;         // of all modules that are kept
+    uint64_t bytes;         // bytes of all modules that are kept
     uint32_t captures;      // captures begun so far; under ts__cs.memory_lock
     uint32_t session;       // the last session that began
     ts__cs_addresses stale; // addresses of variables of unloaded modules

@@ -387,7 +387,8 @@ static bool ts__hip_api_define(uint32_t number, const char *name)
 
 /* ==== 3. Calls =========================================================== */
 
-// What the records of a call need. With its head it fills one cache line.
+// The data that the records of a call need. With its head it fills one cache
+// line.
 typedef struct ts__hip_note {
     uint64_t stream;
     uint64_t tick; // when the call began

@@ -6,13 +6,13 @@
                     tests/fuzz/hip_code.c. November 2026. Not with code of a
                     compiler for GPUs.
 
-    Finds in a code object, an ELF file, what its note says of kernels:
-    where each argument lies. Finds the code object of one device in a
-    bundle for many. All of it is input: nothing in it is trusted.
+    Reads the layout of a kernel's arguments from the note of a code object,
+    an ELF file. Finds the code object of one device in a bundle for many.
+    All of it is input: nothing in it is trusted.
     Compressed bundles: bundle.h.
 
     Source: LLVM's user guide for the AMDGPU backend, code object metadata;
-    its documents of clang-offload-bundler; the specification of
+    its documents of clang-offload-bundler; the specification of MessagePack.
 
     CONTENTS                            search for "==== 2." to jump
         1. MessagePack
