@@ -110,7 +110,7 @@ typedef struct ts__cs_job {
     bool recording;     // some stream may be recorded now
     bool recorded;      // some stream is recorded, so it cannot be waited for
     void *found;        // the result of `own`
-    // frees `found` if nobody fetches it; NULL: not needed
+    // Frees `found` if nobody fetches it; NULL: not needed.
     void (*drop)(void *found);
 } ts__cs_job;
 
@@ -119,7 +119,7 @@ typedef struct ts__cs_stream {
     int32_t priority;
     uint32_t flags;   // TS_STREAM_...
     bool quiet;       // the stream was idle when its recording began
-    uint32_t session; // the session that saw the stream last
+    uint32_t session; // the session that added the stream
 } ts__cs_stream;
 
 typedef struct ts__cs_own { // TraceSmith's objects in a context
@@ -155,8 +155,8 @@ typedef struct ts__cs_driver {
     bool taken; // a thread waits for `job` or has not fetched its result
     bool same;  // requests are made on the requesting thread
     uint32_t per_thread; // threads use default streams of their own
-    // counts the times that streams which cannot be queried may have got work:
-    // streams of before the session, or destroyed since
+    // Counts the times that streams which cannot be queried may have got work:
+    // streams from before the session, or destroyed since.
     uint32_t left;
     uint32_t session;
     ts__cs_going *going;
@@ -172,7 +172,7 @@ typedef struct ts__cs_driver {
 } ts__cs_driver;
 
 static TS__TLS bool ts__cs_mine; // this thread is the one that calls the driver
-// its address identifies the calling thread
+// Its address identifies the calling thread.
 static TS__TLS char ts__cs_here_too;
 
 static struct timespec ts__cs_time(uint64_t ns)

@@ -174,8 +174,7 @@ static inline void ts__cs_variables_go(ts__cs_code *c,
     pthread_mutex_unlock(&c->lock);
 }
 
-// Gives the handle to the module that thread `loader` loaded last and whose
-// handle is unknown.
+// Sets the handle of the module that thread `loader` has just loaded.
 static void ts__cs_module_named(ts__cs_code *c, void *module,
                                 const void *loader)
 {

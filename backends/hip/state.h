@@ -62,7 +62,7 @@ static struct {
     uint32_t session; // number of sessions so far
     uint32_t indices; // the interface identifies devices by index
     const char *lack; // what the interface in use lacks, NULL: nothing
-    // The runtime that is loaded has not called rocprofiler-sdk.
+    // A runtime without rocprofiler-sdk has called OnLoad.
     uint32_t loaded;
     uint32_t captures; // stream captures in progress
     uint64_t launches, kernels, without_launch, before_launch, dropped;
