@@ -56,7 +56,7 @@
         6. Kernels, copies, host functions
         7. Implementation               private
 */
-// A file compiled with -std=c11 gets POSIX only if it asks for it.
+// With -std=c11 POSIX functions are declared only on request.
 #if defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE) && \
     !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE)
 #define _POSIX_C_SOURCE 200809L
@@ -71,16 +71,16 @@
 
 /*
     TRACESMITH_VDEV_IMPLEMENTATION  in one C11 file: the functions
-    TRACESMITH_VDEV                 the same, beside TRACESMITH_IMPLEMENTATION
+    TRACESMITH_VDEV                 the same, with TRACESMITH_IMPLEMENTATION
 
-    They need those of tracesmith.h, whether or not a session runs. Without
-    one they record nothing; one may start and stop at any time.
+    They need the functions of tracesmith.h, even without a session. They record
+    only during sessions, which may start and stop at any time.
 
     Threads: every function may be called from any thread at any time, except
              by kernels and host functions of the same vdev (TS_ERR_STATE).
-    Errors:  of every function: TS_ERR_USAGE for a handle that is not, or no
-             longer, alive or of another kind, and for a NULL output. A call
-             that fails has done nothing.
+    Errors:  every function returns TS_ERR_USAGE for a handle that is invalid,
+             destroyed or of another kind, and for a NULL output. A call that
+             fails has no effect.
 */
 
 /* ==== 2. Devices ========================================================= */
@@ -94,22 +94,22 @@ typedef uint64_t ts_vdev_kernel;
 
 typedef struct ts_vdev_desc {
     uint32_t device_count TS__UNSET; // at most 64 (1)
-    // threads of a device that run kernels (2)
+    // threads per device that run kernels (2)
     uint32_t compute_units TS__UNSET;
-    // threads of a device that copy and set (1)
+    // threads per device that run copies and memsets (1)
     uint32_t copy_engines TS__UNSET;
-    // a stream holds so many; a call that adds one more waits (1024)
+    // operations that a stream holds; a call that adds another one waits (1024)
     uint32_t queue_ops TS__UNSET;
-    uint64_t memory_bytes TS__UNSET; // of a device (256 MiB)
+    uint64_t memory_bytes TS__UNSET; // per device (256 MiB)
     uint32_t shared_bytes TS__UNSET; // most shared memory of a block (65536)
     const char *name TS__UNSET;      // of the devices, copied ("vdev")
-    // addresses at which the devices' memory begins, pages of which
-    // ts_vdev_malloc_at makes usable (NULL: anywhere)
+    // addresses at which the devices' memory begins; ts_vdev_malloc_at makes
+    // its pages accessible (NULL: anywhere)
     const uint64_t *memory_at TS__UNSET;
 } ts_vdev_desc;
 
 /*
-    Makes devices, each with one context, and starts their threads. *vdev is
+    Creates devices, each with one context, and starts their threads. *vdev is
     NULL on failure.
 
     desc: NULL is all zeros.
@@ -127,8 +127,8 @@ TS_API ts_result ts_vdev_device_synchronize(ts_vdev *vdev, uint32_t device);
 /* ==== 3. Memory ========================================================== */
 
 /*
-    Takes memory of a device, aligned to 256 bytes and not initialised. Only
-    kernels and copies should touch it, but the host can. *ptr is NULL on
+    Allocates memory of a device, aligned to 256 bytes and not initialised. Only
+    kernels and copies should access it, but the host can. *ptr is NULL on
     failure; 0 bytes are refused.
 
     Errors: TS_ERR_MEMORY. Free: ts_vdev_free, or ts_vdev_close.
@@ -136,23 +136,23 @@ TS_API ts_result ts_vdev_device_synchronize(ts_vdev *vdev, uint32_t device);
 TS_API ts_result ts_vdev_malloc(void **ptr, ts_vdev *vdev, uint32_t device,
                                 uint64_t size);
 
-// The same at an address, for replays. Errors: TS_ERR_MEMORY when it is taken
-// or is not in the device's memory.
+// Allocates memory at an address, for replays. Errors: TS_ERR_MEMORY if it is
+// in use or outside the device's memory.
 TS_API ts_result ts_vdev_malloc_at(void *ptr, ts_vdev *vdev, uint32_t device,
                                    uint64_t size);
 
 /*
-    Says that kernels use a variable of the program, as a device has variables
-    of its own. Nothing needs it but captures (ts_capture.h), which take it to
-    be an input and output of every kernel of the same module.
+    Declares that kernels use a variable of the program, as they use a device's
+    own variables. Only captures (ts_capture.h) need this: they treat it as an
+    input and output of every kernel of the same module.
 */
 TS_API ts_result ts_vdev_global_register(ts_vdev *vdev, uint32_t device,
                                          void *ptr, uint64_t size);
 
-// Waits for all work of the device first. NULL is allowed.
+// Frees memory after all work of the device is complete. NULL is allowed.
 TS_API ts_result ts_vdev_free(ts_vdev *vdev, void *ptr);
 
-// The device in whose memory ptr lies, -1 if it is host memory.
+// Returns the device whose memory contains ptr; -1: host memory.
 TS_API int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr);
 
 /* ==== 4. Streams ========================================================= */
@@ -160,8 +160,8 @@ TS_API int32_t ts_vdev_pointer_device(const ts_vdev *vdev, const void *ptr);
 /*
     A stream runs its operations one after another; streams run concurrently
     with each other, with two exceptions. An operation on a device's legacy
-    default stream waits for what was submitted before it to the device's
-    blocking streams; and what is submitted to those after it waits for it.
+    default stream waits for the operations submitted before it to the device's
+    blocking streams, and operations submitted to those after it wait for it.
 */
 typedef struct ts_vdev_stream_desc {
     uint32_t device TS__UNSET; // (0)
@@ -171,36 +171,38 @@ typedef struct ts_vdev_stream_desc {
     const char *name TS__UNSET; // copied ("stream NUMBER")
 } ts_vdev_stream_desc;
 
-// desc: NULL is all zeros. Streams are numbered from 1, over all devices.
+// Creates a stream. desc: NULL is all zeros. Streams of all devices are
+// numbered together, from 1.
 TS_API ts_result ts_vdev_stream_create(ts_vdev_stream *stream, ts_vdev *vdev,
                                        const ts_vdev_stream_desc *desc);
-// Returns at once; work in flight is finished. The legacy default
-// stream cannot be destroyed.
+// Destroys a stream. Returns at once; work in flight is completed. The legacy
+// default stream cannot be destroyed.
 TS_API ts_result ts_vdev_stream_destroy(ts_vdev *vdev, ts_vdev_stream stream);
-// The device's legacy default stream.
+// Gets the device's legacy default stream.
 TS_API ts_result ts_vdev_stream_default(ts_vdev_stream *stream, ts_vdev *vdev,
                                         uint32_t device);
-// Waits for what was submitted to the stream before the call.
+// Waits for the operations submitted to the stream before the call.
 TS_API ts_result ts_vdev_stream_synchronize(ts_vdev *vdev,
                                             ts_vdev_stream stream);
-// done: whether a synchronize would return at once.
+// *done: whether ts_vdev_stream_synchronize would return at once.
 TS_API ts_result ts_vdev_stream_query(bool *done, ts_vdev *vdev,
                                       ts_vdev_stream stream);
 
 /* ==== 5. Events ========================================================== */
 
 /*
-    An event is reached when its most recent record is. A wait, on a stream
-    of any device or on the host, is for the record that is the most recent
-    at the time of the call: a later record does not move it, and there is
-    nothing to wait for before the first one.
+    An event is reached when its most recent record is. A wait, on a stream of
+    any device or on the host, waits for the record that is the most recent at
+    the time of the call. A later record does not change that, and before the
+    first record a wait has no effect.
 */
 TS_API ts_result ts_vdev_event_create(ts_vdev_event *event, ts_vdev *vdev);
-// Returns at once; waits in flight keep their meaning.
+// Destroys an event. Returns at once; waits in flight are not affected.
 TS_API ts_result ts_vdev_event_destroy(ts_vdev *vdev, ts_vdev_event event);
 TS_API ts_result ts_vdev_event_record(ts_vdev *vdev, ts_vdev_event event,
                                       ts_vdev_stream stream);
-// What is submitted to the stream after this call waits; the host does not.
+// Operations submitted to the stream after this call wait for the event; the
+// host does not.
 TS_API ts_result ts_vdev_event_wait(ts_vdev *vdev, ts_vdev_event event,
                                     ts_vdev_stream stream);
 TS_API ts_result ts_vdev_event_synchronize(ts_vdev *vdev, ts_vdev_event event);
@@ -209,7 +211,7 @@ TS_API ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev,
 
 /* ==== 6. Kernels, copies, host functions ================================= */
 
-// The block that a kernel is to compute.
+// The block that a call of a kernel computes.
 typedef struct ts_vdev_block {
     uint32_t index[3]; // below `grid`
     uint32_t grid[3];  // blocks
@@ -221,7 +223,7 @@ typedef struct ts_vdev_block {
 // args: the copy of the argument block that was made at the launch.
 typedef void (*ts_vdev_function)(const void *args, const ts_vdev_block *block);
 
-// A pointer in the argument block and what a launch does behind it.
+// A pointer in the argument block and how a launch accesses its memory.
 typedef struct ts_vdev_role {
     uint32_t offset TS__UNSET; // in the argument block
     uint32_t mode TS__UNSET;   // TS_ACCESS_READ, TS_ACCESS_WRITE or both
@@ -232,7 +234,7 @@ typedef struct ts_vdev_role {
 
 typedef struct ts_vdev_kernel_desc {
     const char *name TS__UNSET; // copied
-    // blocks of a grid call it side by side
+    // called concurrently for the blocks of a grid
     ts_vdev_function function TS__UNSET;
     size_t args_size TS__UNSET;          // of the argument block, up to 4096
     uint32_t static_shared TS__UNSET;    // bytes that each block needs
@@ -244,7 +246,7 @@ typedef struct ts_vdev_kernel_desc {
 TS_API ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
                                          const ts_vdev_kernel_desc *desc);
 
-// What a launch touches, for the trace.
+// Memory that a launch accesses, for the trace.
 typedef struct ts_vdev_access {
     const void *ptr TS__UNSET;
     uint64_t size TS__UNSET;
@@ -281,12 +283,13 @@ TS_API ts_result ts_vdev_memcpy(ts_vdev *vdev, ts_vdev_stream stream,
 TS_API ts_result ts_vdev_memcpy_async(ts_vdev *vdev, ts_vdev_stream stream,
                                       void *destination, const void *source,
                                       uint64_t size);
-// Sets each byte. Errors: as above; destination must be device memory.
+// Sets each byte. Errors: as for ts_vdev_memcpy; destination must be device
+// memory.
 TS_API ts_result ts_vdev_memset_async(ts_vdev *vdev, ts_vdev_stream stream,
                                       void *destination, uint8_t value,
                                       uint64_t size);
 
-// Calls function(user) on a thread of the device when the stream gets there.
+// Calls function(user) on a thread of the device when the stream reaches it.
 // name: for the trace, copied (NULL: none).
 TS_API ts_result ts_vdev_host_function(ts_vdev *vdev, ts_vdev_stream stream,
                                        const char *name,
