@@ -1,9 +1,9 @@
 /*
-    accuracy.c - how close a model of a trace comes to its record
+    accuracy.c - measures how well a model reproduces the recorded times
 
         accuracy [--classes] [--worst] [--jumps] [--path] FILE [FILE...]
 
-    Several files are replayed jointly. Prints one line of figures, separated
+    Several files are replayed as one job. Prints one line of figures, separated
     by tabs: operations, recorded makespan, exact: largest error, model: error
     of the makespan in millionths, start error p50, p95, max, edges, inferred
     edges, unexplained nodes, unexplained ns, critical path by cost.
@@ -58,7 +58,8 @@ static const char *label_of(const ts_replay *replay, const ts_operation *o)
     return text;
 }
 
-// Operations whose error differs from that of the one before them by most.
+// Prints the operations with the largest error; with `jumps`, those whose error
+// differs most from that of the operation before.
 static void print_worst(const ts_replay *replay, bool jumps)
 {
     ts_operation o;
@@ -75,7 +76,7 @@ static void print_worst(const ts_replay *replay, bool jumps)
     }
 }
 
-// The longest parts of the critical path.
+// Prints the longest parts of the critical path.
 static void print_path(ts_replay *replay)
 {
     ts_path path;

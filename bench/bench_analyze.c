@@ -1,8 +1,8 @@
 /*
-    bench_analyze.c - what the summary of a long trace takes
+    bench_analyze.c - time and memory of ts-analyze for a long trace
 
     Makes its traces with gen_trace. Time is wall time of the tool, which uses
-    all cores; memory is the most that it held, the mapped trace included.
+    all cores; memory is its maximum resident size, including the mapped trace.
 */
 #include "bench/bench.h" // first: it asks for GNU interfaces
 #include <fcntl.h>
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
                                .unit = "MB",
                                .limit = (double)bench_file_bytes(trace) / 1e6,
                                .yardstick = "size of the trace",
-                               // Windows are of one size for any trace.
+                               // Windows have the same size for any trace.
                                .rule =
                                    bench.quick ? BENCH_INFO : BENCH_RATIO_MAX,
                                .budget = 2 };

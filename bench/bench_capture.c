@@ -1,10 +1,11 @@
 /*
-    bench_capture.c - what it costs to keep what operations need to run again
+    bench_capture.c - the cost of capturing operations
 
-    A kernel that touches one word of an allocation of 1 MiB is launched and
-    waited for. Off: with no capture, and after one that was stopped. Hashes:
-    all reachable memory is looked at before and after, nothing is kept. Full:
-    the same, and all of it has changed since the last launch.
+    Launches a kernel that writes one word of an allocation of 1 MiB, and waits
+    for it. Off: without a capture, and after one was stopped. Hashes: all
+    reachable memory is hashed before and after the launch, and not stored.
+    Full: memory is stored, too, and all of it has changed since the last
+    launch.
 */
 #include "bench/bench.h"
 #define TRACESMITH_VDEV_IMPLEMENTATION
@@ -30,7 +31,7 @@ static void launch(void)
     bench_need(ts_vdev_stream_synchronize(vdev, 0), "wait");
 }
 
-// The least CPU time of the process for a launch, of several rounds.
+// The least CPU time of the process for a launch, over several rounds.
 static double launches(int rounds, int count, void (*before)(void))
 {
     double least = INFINITY;
@@ -55,7 +56,7 @@ static void change_all(void)
         values[i] = bench_next(&noise);
 }
 
-// Hashing what a launch looks at, before and after.
+// Yardstick: hashes the memory of a launch, before and after.
 static double hashing(int rounds)
 {
     double least = INFINITY;
@@ -70,7 +71,7 @@ static double hashing(int rounds)
     return least;
 }
 
-// Writing as many bytes to a file as a launch keeps.
+// Yardstick: writes as many bytes to a file as a launch stores.
 static double writing(int rounds)
 {
     double least = INFINITY;
@@ -98,7 +99,7 @@ static void open_all(void)
     change_all();
 }
 
-// Looking for pointers in 1 MiB of noise.
+// Searches 1 MiB of random bytes for pointers.
 static double scanning(int rounds)
 {
     static const ts_capture_vendor vendor = { .name = "none" };
@@ -138,7 +139,7 @@ int main(int argc, char **argv)
     bench_need(ts_session_start(&session), "session");
     const double never = launches(rounds, 200, NULL);
     bench_need(ts_capture_start(&hashes), "capture");
-    launch(); // code is kept with the first
+    launch(); // the first launch stores the code
     const double known = launches(rounds, 20, NULL);
     ts_capture_stop();
     const double off = launches(rounds, 200, NULL);

@@ -1,11 +1,11 @@
 /*
-    bench_cupti.c - what a record and a call of CUPTI's cost
+    bench_cupti.c - the cost of a record and of a call of CUPTI
 
-    A buffer of kernels as CUDA 13.1 lays them out is decoded on this thread,
-    as the backend's worker does, and moved to the file as the drain thread
-    does (TS_DRAIN_MANUAL). The double of CUPTI only stands by; the walk from
-    record to record, which is CUPTI's, takes a nanosecond here. A call is the
-    two callbacks around a launch, on the program's thread.
+    A buffer of kernel records in the layout of CUDA 13.1 is decoded on this
+    thread, like in the backend's worker, and moved to the file, like in the
+    drain thread (TS_DRAIN_MANUAL). CUPTI is replaced by a test double, in which
+    stepping from record to record takes a nanosecond. A call is the two
+    callbacks around a launch, on the program's thread.
 */
 #define TRACESMITH_CUPTI_IMPLEMENTATION
 #include "bench/bench.h"
@@ -16,7 +16,7 @@
 enum { RECORDS = 8000, SHAPES = 12, STREAMS = 4, SIZE = 224 };
 #define ENGINE (&ts__cupti)
 
-static size_t filled; // bytes of the buffer that is decoded again and again
+static size_t filled; // bytes in the buffer, which is decoded repeatedly
 
 static void load(void)
 {
@@ -30,11 +30,11 @@ static void load(void)
         exit(1);
     }
     memcpy(&set, &symbol, sizeof set);
-    set("version", 130100); // its clock may be ours
+    set("version", 130100); // a version that lets us set its clock
 }
 
-// One buffer of records as a training loop makes them: some kernels over and
-// over, on some streams, about ten microseconds apart.
+// Fills the buffer with records like those of a training loop: a few kernels,
+// repeated on a few streams, about ten microseconds apart.
 static void fill(void)
 {
     static double_kernel k;
@@ -63,7 +63,8 @@ static void fill(void)
     filled = RECORDS * SIZE;
 }
 
-// A call that launches: what the program's thread pays, begin and return.
+// The callbacks at begin and return of a launch, which the program's thread
+// pays.
 static void calls(uint64_t count)
 {
     int result = 0;
@@ -77,7 +78,7 @@ static void calls(uint64_t count)
     }
 }
 
-// CUPTI's part: from one record to the next.
+// CUPTI's part: steps to the next record.
 static int next_record(uint8_t *bytes, size_t valid, uint8_t **record)
 {
     uint8_t *const next = *record ? *record + SIZE : bytes;
@@ -101,7 +102,7 @@ static double call_ns(void)
     return (bench_cpu_ns() - start) / RECORDS;
 }
 
-// The drain of what was recorded last, in this thread.
+// The time to drain the latest records, in this thread.
 static double drain_ns(void)
 {
     const double start = bench_cpu_ns();
@@ -123,7 +124,7 @@ static const char *begin(const char *kinds)
     fill();
     calls(RECORDS);
     bench_need(ts_session_flush(), "flush");
-    TS__STORE(&ENGINE->worker.number, 0); // flushes are this thread's alone now
+    TS__STORE(&ENGINE->worker.number, 0); // only this thread flushes now
     return path;
 }
 
@@ -174,5 +175,5 @@ int main(int argc, char **argv)
                              .unit = "ns" };
     bench_print(&call);
     fflush(stdout);
-    _exit(0); // the worker sleeps on
+    _exit(0); // the worker still sleeps
 }

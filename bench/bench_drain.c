@@ -1,5 +1,5 @@
 /*
-    bench_drain.c - whether the rings are emptied as fast as they are filled
+    bench_drain.c - whether the drain keeps up with the producers
 */
 #include "bench/bench.h"
 
@@ -10,12 +10,12 @@ typedef struct drain_run {
     int producers;
     uint64_t count; // zones of each producer
     // Results.
-    double producer_ns; // thread CPU for a zone, everything included
+    double producer_ns; // thread CPU for a zone, all included
     double drain_ns;    // CPU of the rest of the process for a zone
     double stall;       // share of the producers' wall time spent helping
-    uint64_t missing;   // zones that the file does not hold
-    uint64_t counted;   // losses that the trace itself tells
-    double bytes;       // of file for a zone
+    uint64_t missing;   // zones that are not in the file
+    uint64_t counted;   // losses in the trace's loss ledger
+    double bytes;       // file bytes for a zone
 } drain_run;
 
 static void *produce(void *user)
@@ -106,9 +106,9 @@ static void report_ns(const char *key, const char *what, double ns,
     bench_print(&row);
 }
 
-// Refusing instead of helping shows whether the drain thread alone keeps up.
-// The ring holds 20 ms of zones: other programs may take the second processor
-// away for as long.
+// With `drop` instead of `help` losses show whether the drain thread alone
+// keeps up. The ring has room for 20 ms of zones, as other programs may occupy
+// the second processor for that long.
 static void measure_keeping_up(uint64_t count)
 {
     drain_run run = { .desc = { .policy = TS_POLICY_DROP,

@@ -1,11 +1,11 @@
 /*
-    bench_hip.c - what a record and a call of HIP's cost
+    bench_hip.c - the cost of a record and of a call of HIP
 
-    Records of kernels as roctracer lays them out are decoded on this thread,
-    as on the library's, and moved to the file as the drain thread does
-    (TS_DRAIN_MANUAL). A call is what is done when a launch begins and when it
-    returns, on the program's thread, by the arguments that roctracer hands
-    over. None of AMD's libraries is there.
+    Kernel records in roctracer's layout are decoded on this thread, like on the
+    library's, and moved to the file, like in the drain thread
+    (TS_DRAIN_MANUAL). A call is the two callbacks at the begin and the return
+    of a launch, on the program's thread, with arguments as roctracer passes
+    them. None of AMD's libraries is used.
 */
 #define TRACESMITH_HIP_IMPLEMENTATION
 #include "bench/bench.h"
@@ -27,8 +27,8 @@ static const ts__hip_way way = {
     .name = "bench", .gone = gone, .now_ns = now_ns, .operations = true
 };
 
-// hip_api_data_t: correlation, phase, then the arguments of hipLaunchKernel
-// with what its pointer to arguments points to.
+// Makes a hip_api_data_t: correlation, phase, the arguments of hipLaunchKernel,
+// and the kernel's arguments.
 static void call(uint64_t correlation)
 {
     char data[96] = { 0 };

@@ -1,8 +1,8 @@
 /*
-    bench_hot.c - what an instrumented line costs
+    bench_hot.c - the cost of an instrumented line
 
-    Rings are emptied by hand between turns (TS_DRAIN_MANUAL), so a turn is the
-    hot path and nothing else; bench_drain.c measures the rest.
+    Rings are drained between rounds (TS_DRAIN_MANUAL), so a round contains only
+    the hot path; bench_drain.c measures the rest.
 
     bench_hot --count NAME N DIR runs one loop of N iterations and ends, for
     bench/run.sh to count its instructions under valgrind.
@@ -14,9 +14,9 @@ enum { TURN = 8000 }; // iterations; 128 KiB of records
 /* ==== 1. Yardsticks ====================================================== */
 
 /*
-    What nobody can go below: read the tick, store 16 bytes into a warm ring
-    of the size that a thread's ring has by default, tell the consumer. No
-    switch, no check for room, no safety against signals.
+    The lower limit of any recorder: read the tick, store 16 bytes into a warm
+    ring of the default size, publish the head to the consumer. Without a
+    switch, a check for room or safety against signals.
 */
 typedef struct yard_slot {
     uint64_t a, b;
@@ -55,7 +55,7 @@ static inline void yard_put(uint64_t a, uint64_t b)
 {
     const uint64_t head = yard.head;
     yard.slots[head & yard.mask] = (yard_slot){ a, b };
-    // release: what the consumer of a real ring would pair with
+    // release: pairs with the acquire of a real consumer
     __atomic_store_n(&yard.head, head + 1, __ATOMIC_RELEASE);
 }
 
@@ -110,7 +110,7 @@ static void zone(uint64_t count)
     }
 }
 
-// The same by hand, nested: what a zone costs inside others.
+// Explicit begin and end: the cost of a zone inside others.
 static void zone_nested(uint64_t count)
 {
     for (uint64_t i = 0; i < count; i += 4) {
@@ -244,11 +244,11 @@ static void gpu_prepare(void)
 
 /* ==== 3. Running ========================================================= */
 
-static bool counting = false; // instructions, not time
+static bool counting = false; // true: instructions are counted, not time
 
 static void start(void)
 {
-    // The rings lie there too: a run that is counted leaves them behind.
+    // The sidecar lies there, too: a counted run leaves it behind.
     const ts_session_desc desc = { .path = bench_path("hot.sbt"),
                                    .drain = TS_DRAIN_MANUAL,
                                    .sidecar_dir = counting ? bench.dir : NULL };
@@ -380,7 +380,7 @@ static void *pair_thread(void *user)
     return NULL;
 }
 
-// Both record at the same moment; the slower of the two counts.
+// Both threads record concurrently; the slower one counts.
 static void measure_pair(int rounds)
 {
     pthread_t threads[THREADS];
@@ -417,7 +417,7 @@ static int count_one(const char *name, uint64_t count)
         if (!loops[i].off) start();
         gpu_prepare();
         loops[i].body(count);
-        _exit(0); // writing the trace is not what is counted
+        _exit(0); // writing the trace must not be counted
     }
     fprintf(stderr, "bench_hot: %s: no such loop\n", name);
     return 2;

@@ -2,7 +2,7 @@
     bench_import.c - ts-import of a gigabyte of JSON, as a process
 
     Needs kineto.json and kernels.json of gen_kineto in the directory for files;
-    bench/run.sh makes them where there is a trace to repeat.
+    bench/run.sh makes them if there is a trace to repeat.
 */
 #include "bench/bench.h" // first: it asks for GNU interfaces
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static cost import_once(const char *source, const char *output)
     return result;
 }
 
-// Reading the file, nothing computed.
+// Yardstick: only reads the file.
 static double read_ns(const char *path)
 {
     static char block[1 << 20];
@@ -58,7 +58,7 @@ static double read_ns(const char *path)
     return bench_wall_ns() - begin;
 }
 
-// The least of so many runs.
+// The least cost of several runs.
 static cost import_least(const char *name, const char *output, int rounds)
 {
     char source[512];
@@ -108,7 +108,7 @@ static void mixed(const char *output)
     bench_print(&memory);
 }
 
-// Buffers and the program itself take as much whatever is imported.
+// Memory of buffers and of the program, independent of the input.
 #define FIXED_BYTES (8 << 20)
 
 static void kernels(const char *output)

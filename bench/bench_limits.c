@@ -1,7 +1,7 @@
 /*
-    bench_limits.c - what the machine itself costs
+    bench_limits.c - the cost of the machine's own operations
 
-    The choices of section 6 of tracesmith.h rest on these rows; they have no
+    The design of section 6 of tracesmith.h is based on these rows; they have no
     budget. See "Raw limits" in bench/README.md.
 */
 #include "bench/bench.h"

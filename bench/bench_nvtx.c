@@ -1,9 +1,9 @@
 /*
-    bench_nvtx.c - what an unmodified program pays for being recorded
+    bench_nvtx.c - the cost of recording an unmodified program
 
-    A range of NVTX beside a zone of the program's own, in turns; and a whole
-    program that has one range, from start to end, with ts-record and alone.
-    That program is this one, told to be it.
+    Compares a range of NVTX with a zone; and the run of a whole program with
+    one range, with and without ts-record. That program is this one with an
+    option.
 */
 #define TRACESMITH_NVTX_IMPLEMENTATION
 #include "bench/bench.h"
@@ -59,7 +59,7 @@ static void measure_ranges(void)
     bench_print(&row);
 }
 
-// The program that is recorded, which asks for a handler as NVTX does.
+// The recorded program; it looks for a handler like NVTX does.
 static int client(void)
 {
     const char *const path = getenv("NVTX_INJECTION64_PATH");

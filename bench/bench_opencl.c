@@ -1,18 +1,17 @@
 /*
-    bench_opencl.c - what the layer adds to a kernel that OpenCL enqueues
+    bench_opencl.c - the cost that the layer adds to an OpenCL kernel
 
-    A child without the layer and one with it, each several times in turns,
-    enqueue kernels of one work-item on PoCL, or whatever the first device is,
-    and wait for each 1,000. Children in which kernels are kept to be run again
-    (hashes alone, and all) do it with one that changes 1 MiB, beside one with
-    the layer alone; without capture that is what the first rows show. Nothing
-    is linked: where there is no OpenCL there are no rows.
+    Child processes without and with the layer alternate. Each enqueues kernels
+    of one work-item on PoCL, or whatever the first device is, and waits after
+    every 1,000. For captures (hashes only, and full) the kernel changes 1 MiB,
+    and the yardstick is a child with the layer but without a capture. OpenCL is
+    loaded at run time: without it there are no rows.
 */
 #include "bench/bench.h"
 #include <dlfcn.h>
 #include <sys/wait.h>
 
-#define TS__OPENCL_IMPLEMENTED // its types alone
+#define TS__OPENCL_IMPLEMENTED // only its types
 #include "backends/opencl/abi.h"
 
 enum { BATCH = 1000, TURNS = 5, WORDS = 1 << 18 };
@@ -48,7 +47,7 @@ static bool load(void)
     return get_platforms && get_devices && cl.clFinish;
 }
 
-// Kernels of a queue that the program did not ask to time.
+// Makes a queue without profiling, and a kernel.
 static bool prepare(bool changes, ts__cl_handle *queue, ts__cl_handle *kernel)
 {
     const char *source = "__kernel void nothing(__global int *a, int b) "
@@ -73,7 +72,7 @@ static bool prepare(bool changes, ts__cl_handle *queue, ts__cl_handle *kernel)
            !cl.clSetKernelArg(*kernel, 1, sizeof by, &by);
 }
 
-// Enqueues kernels, as many as fit a round. What is kept is waited for.
+// Enqueues the kernels of a round. With a capture each is waited for.
 static bool enqueue(ts__cl_handle queue, ts__cl_handle kernel, bool changes,
                     int count)
 {
@@ -103,7 +102,8 @@ static bool measure(bool changes, cost *c)
     return true;
 }
 
-// The variables are read when the library is loaded: a process each.
+// The library reads the variables when it is loaded, so each mode needs a
+// process.
 static bool run(mode how, cost *c)
 {
     int ends[2];

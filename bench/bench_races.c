@@ -1,9 +1,9 @@
 /*
     bench_races.c - how long the search for races takes
 
-    Each step of a stream copies into its buffer, waits for the stream before
-    it, and runs a kernel that reads that one's buffer, a range that all
-    share, and writes its own. One wait in 1,000 is forgotten.
+    In each step a stream copies into its buffer, waits for the stream before
+    it, and runs a kernel that reads that stream's buffer and a shared range,
+    and writes its own buffer. One wait in 1,000 is missing.
 */
 #define TRACESMITH_WRITER
 #include "bench/bench.h"
@@ -14,7 +14,7 @@ typedef struct making {
     ts_writer *w;
     uint32_t streams, launch;
     uint64_t correlation;
-    int64_t host; // where the launching thread is
+    int64_t host; // time of the launching thread
 } making;
 
 static void put(making *m, ts_event_kind kind, uint32_t stream, int64_t start,
@@ -44,7 +44,7 @@ static uint64_t buffer(uint32_t stream)
     return UINT64_C(0x100000) + (uint64_t)stream * BUFFER;
 }
 
-// Five operations of one stream.
+// Makes the five operations of one step.
 static void step(making *m, uint64_t n)
 {
     const uint32_t stream = (uint32_t)(n % m->streams);

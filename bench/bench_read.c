@@ -33,7 +33,7 @@ static mapping map_file(const char *path)
     return map;
 }
 
-// Adds up the bytes as words: what reading memory costs at least.
+// Yardstick: sums the file as words, the least cost of reading it.
 static double sum_ns(const mapping *map)
 {
     double least = INFINITY;
@@ -53,7 +53,7 @@ static double sum_ns(const mapping *map)
 
 /* ==== 1. A missing index ================================================= */
 
-// Without its last 64 bytes, the end chunk, a trace has no index to trust.
+// Without the last 64 bytes, the end chunk, the index has to be rebuilt.
 static void measure_rebuild(void)
 {
     const mapping map = map_file(bench_path("big.sbt"));
@@ -98,7 +98,7 @@ static void add_chunk(const ts_columns *columns, uint32_t thread, void *user)
     sums->zones += columns->count;
 }
 
-// The same additions with all columns in memory and nothing to decode.
+// Yardstick: the same additions over decoded columns in memory.
 static double plain_sum_ns(uint64_t count)
 {
     static uint64_t sites[1 << 14];
@@ -149,7 +149,7 @@ static void measure_scan(ts_reader *reader)
 
 /* ==== 3. Cursor ========================================================== */
 
-// Returns how long reading all events took.
+// Returns the time to read all events.
 static double measure_cursor(ts_reader *reader)
 {
     double least = INFINITY;
@@ -180,7 +180,7 @@ static double measure_cursor(ts_reader *reader)
     return least;
 }
 
-// Opening included: the index leads to the last chunks.
+// Measures reading the last events, including opening: the index leads to them.
 static void measure_last(const char *path, double all_ns)
 {
     double least = INFINITY;

@@ -1,9 +1,9 @@
 /*
-    bench_replay.c - how fast the replay runs, and how that grows
+    bench_replay.c - the speed of the replay, and how its time grows
 
     Makes its traces with gen_trace. Times are CPU time of one thread: a run
-    after the loading, with gaps, loop, figures and digest; growth in ns for
-    each operation, over the smallest trace.
+    after loading, with gaps, loop, figures and digest. Growth is the time for
+    each operation relative to the smallest trace.
 */
 #include "bench/bench.h" // first: it asks for GNU interfaces
 
@@ -18,7 +18,7 @@ static const char *make_trace(uint32_t streams, uint64_t count)
     return path;
 }
 
-// ns of one run for each operation, the least of `rounds`.
+// Nanoseconds for each operation of a run, the least of `rounds`.
 static double run_ns(uint32_t streams, uint64_t count, uint32_t mode,
                      int rounds)
 {

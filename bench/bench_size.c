@@ -1,8 +1,8 @@
 /*
-    bench_size.c - bytes on the disk
+    bench_size.c - bytes on disk for each event
 
-    Everything in the file counts: headers, dictionaries, clock samples, index.
-    Traces that lack a record are reported as failed.
+    The whole file counts: headers, dictionaries, clock samples, index. A trace
+    that lacks a record counts as a failure.
 */
 #include "bench/workload.h"
 
@@ -11,7 +11,7 @@ typedef struct size_case {
     ts_event_kind kind;
     int variant; // workload_shape or workload_order
     uint32_t compress;
-    double budget; // 0 none
+    double budget; // 0: none
     double limit;
     const char *yardstick;
 } size_case;
@@ -42,7 +42,7 @@ static const size_case cases[] = {
       WORKLOAD_RANDOM, 3, 0, 0, NULL },
 };
 
-// NaN when the trace does not hold what was recorded.
+// NaN if the trace lacks a record.
 static double bytes_per_event(const char *path, ts_event_kind kind,
                               uint64_t count)
 {
@@ -62,8 +62,8 @@ static double bytes_per_event(const char *path, ts_event_kind kind,
 
 static double measure(const size_case *size, uint64_t count)
 {
-    // A producer that helps does not compress, and kernels are recorded here
-    // faster than any app launches them: let it wait instead.
+    // Kernels are recorded here faster than any application launches them. A
+    // helping producer would write uncompressed chunks, so it waits instead.
     const ts_session_desc desc = { .path = bench_path("size.sbt"),
                                    .policy = TS_POLICY_BLOCK,
                                    .compress = size->compress };

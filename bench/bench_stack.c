@@ -1,5 +1,5 @@
 /*
-    bench_stack.c - call stacks: ours, and what others take for the same
+    bench_stack.c - the cost of call stacks, compared with other unwinders
 */
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #include "bench/bench.h"
@@ -69,7 +69,7 @@ static __attribute__((noinline)) void down(uint32_t depth, bench_turn *turns,
     BENCH_BARRIER();
 }
 
-// The same in functions that must keep a frame pointer.
+// The same in functions compiled with frame pointers.
 static __attribute__((noinline)) void
 down_pointers(uint32_t depth, bench_turn *turns, size_t turn_count)
 {
@@ -129,7 +129,7 @@ static __attribute__((noinline)) void aside(uint32_t bits, uint32_t level)
     BENCH_BARRIER();
 }
 
-// The bits say which way each of the levels is called.
+// Recursion; each bit selects the call site of one level.
 static void climb(uint32_t bits, uint32_t level)
 {
     if (!level)
@@ -141,7 +141,7 @@ static void climb(uint32_t bits, uint32_t level)
     BENCH_BARRIER();
 }
 
-// Two bits say which way: four places that call.
+// Recursion; two bits select one of four call sites.
 static void hop(uint32_t bits, uint32_t level)
 {
     if (!level) {
@@ -160,7 +160,7 @@ static void hop(uint32_t bits, uint32_t level)
 
 typedef void way(uint32_t bits, uint32_t level);
 
-// CPU time of so many launches, in ms; `different`: all their stacks are.
+// CPU time of the launches in ms. different: each has another stack.
 static double launches_ms(way *go, uint32_t levels, bool different)
 {
     const double begin = bench_cpu_ns();
@@ -180,7 +180,7 @@ static void measure_launches(void)
         bench_keep_min(&same, launches_ms(climb, LEVELS, false));
         ts_session_flush();
     }
-    // Stacks can be new only once: there is one turn of each.
+    // A stack is new only once, so there is a single round of each.
     const double of_10 = launches_ms(hop, LEVELS / 2, true);
     ts_session_flush();
     ts_stack_launches(2 * LEVELS);

@@ -1,5 +1,5 @@
 /*
-    bench_thread.c - threads that come and go; start and stop
+    bench_thread.c - short-lived threads; start and stop of a session
 */
 #include "bench/bench.h"
 
@@ -31,7 +31,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The middle one: creating a thread has no meaningful minimum.
+// The median: the minimum for creating a thread is not meaningful.
 static double median(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, by_value);
@@ -61,7 +61,7 @@ static void start(void)
     bench_need(ts_session_start(&desc), "start");
 }
 
-// Also the time: what one thread with a zone takes beyond a bare one.
+// Measures also the extra time of a thread with one zone over one without.
 static void measure_short(int rounds)
 {
     double *const none = malloc((size_t)rounds * sizeof *none);
@@ -133,7 +133,7 @@ static void *wait_with_ring(void *user)
     return user;
 }
 
-// Threads that live at the same time, with one zone each.
+// Measures concurrent threads with one zone each.
 static void measure_live(void)
 {
     pthread_t threads[LIVE];
@@ -193,7 +193,7 @@ static void measure_start(int rounds)
 int main(int argc, char **argv)
 {
     bench_parse(argc, argv);
-    // First, so that the first start of the process counts too.
+    // First, so that it includes the first start in the process.
     measure_start(bench.quick ? 9 : 31);
     measure_short(bench.quick ? 300 : 1000);
     measure_live();

@@ -1,13 +1,12 @@
 /*
-    bench_timeline.c - how fast graph and timeline are, and how that grows
+    bench_timeline.c - the speed of graph and timeline, and how time grows
 
-    Makes its traces with gen_trace. Times are CPU time of one thread: opening
-    a replay, which builds the graph, opening its timeline, and going through
-    the states of all streams. Growth is told in the time that passes, with as
-    many threads as tools take, in CPU time, and in that without the system's
-    share: where traces get large that is mostly pages, which systems hand out
-    at very different speeds. All are of processes that have done nothing
-    before. Surveys run on two threads.
+    Makes its traces with gen_trace. Times are CPU time of one thread: opening a
+    replay, which builds the graph; opening its timeline; and reading the states
+    of all streams. Growth is measured as wall time (with as many threads as the
+    tools use), as CPU time, and as user CPU time: for large traces the system's
+    share is mostly page faults, whose cost differs much between systems. Each
+    is measured in a new process. The overview runs on two threads.
 */
 #include "bench/bench.h"
 #include <sys/resource.h>
@@ -31,7 +30,7 @@ typedef struct parts { // seconds for a million operations
     double graph, timeline, states;
 } parts;
 
-// threads: 0 as many as tools take.
+// threads: 0 for as many as the tools use.
 static void measure_once(ts_reader *reader, uint32_t threads, parts *least)
 {
     ts_replay *replay = NULL;
@@ -73,8 +72,7 @@ static double sum(const parts *p)
     return p->graph + p->timeline + p->states;
 }
 
-// Seconds of a new process for a trace: as they pass, of processors, and of
-// these those of its own code.
+// Seconds of a new process for a trace: wall time, CPU time, user CPU time.
 typedef struct cost {
     double wall, cpu, user;
 } cost;
@@ -147,7 +145,7 @@ static void print(const char *kind, const char *with, uint32_t streams)
     bench_print(&own);
 }
 
-// Ten times the operations may take ten times as long as the budget of one.
+// Ten times the operations may take ten times the budget of one.
 static void growth_of_operations(const char *kind, const char *with,
                                  uint32_t streams)
 {
@@ -210,7 +208,7 @@ static void growth_of_streams(void)
     }
 }
 
-// A trace as long as any, window by window.
+// Measures the overview of a long trace, window after window.
 static void survey(void)
 {
     const uint64_t count = bench.quick ? 1000000 : 10000000;

@@ -1,5 +1,5 @@
 /*
-    bench_tools.c - what the tools take for big traces, as processes
+    bench_tools.c - the time of the tools for big traces, as processes
 
     Needs the traces of gen_trace in the directory for files; bench/run.sh
     lists them.
@@ -112,7 +112,7 @@ static void measure_open(void)
 
 /* ==== 3. ts-export ======================================================= */
 
-// Writing a file of that size, nothing computed.
+// Yardstick: only writes a file of that size.
 static double write_ns(uint64_t size)
 {
     static char block[1 << 20];
@@ -131,9 +131,9 @@ static double write_ns(uint64_t size)
 
 typedef struct export_case {
     const char *key, *trace, *out, *what;
-    double speed;     // budget, M events/s; 0 none
-    double bytes;     // budget for an event; 0 none
-    double old_bytes; // the predecessor's; 0 not known
+    double speed;     // budget, M events/s; 0: none
+    double bytes;     // budget for an event; 0: none
+    double old_bytes; // the predecessor's; 0: unknown
 } export_case;
 
 static void measure_export(const export_case *export)
@@ -194,7 +194,7 @@ static void measure_replay(const char *key, const char *name, const char *what)
 
 /* ==== 5. ts-cut, ts-merge ================================================ */
 
-// CPU time: they use one thread.
+// CPU time, as these tools use one thread.
 static void measure_copy(const char *key, const char *const *arguments,
                          const char *tool, double events, const char *what)
 {
@@ -231,7 +231,7 @@ static void measure_copies(void)
 
 /* ==== 6. ts-query ======================================================== */
 
-// CPU seconds of a query over all zones, as if they were ten million.
+// CPU seconds of a query over all zones, scaled to ten million zones.
 static double query_seconds(const char *sql, int rounds)
 {
     char tool[512];

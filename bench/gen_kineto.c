@@ -1,11 +1,11 @@
 /*
-    gen_kineto.c - a long PyTorch trace out of a short one
+    gen_kineto.c - makes a long PyTorch trace from a short one
 
         gen_kineto [--only CATEGORY] TRACE.json MEGABYTES OUT.json
 
-    Repeats the events of a JSON trace, each time later and with correlations
-    of their own, until the file is that long: all of them, or those of one
-    category. What stands before and behind the events is kept.
+    Repeats the events of a JSON trace (all, or those of one category), each
+    time later and with new correlation ids, until the file has the given size.
+    The text before and after the events is kept.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 
 typedef struct key {
     const char *text;
-    uint64_t step; // from one repetition to the next
+    uint64_t step; // added in each repetition
     bool is_time;
 } key;
 
@@ -43,8 +43,8 @@ static char *read_file(const char *path, size_t *size)
     return text;
 }
 
-// The end of the array that begins at `at`, which is not always the last one
-// of the file; NULL: it has none.
+// Finds the end of the array that begins at `at`, which may not be the last
+// array of the file. NULL if it has none.
 static char *find_end(char *at)
 {
     int depth = 0;
@@ -62,7 +62,7 @@ static char *find_end(char *at)
     return NULL;
 }
 
-// The next key that is followed by a digit, from `at` on; NULL: none.
+// Finds the next key with a number as its value, from `at` on. NULL: none.
 static key *find_key(const char **at)
 {
     for (const char *p = *at; (p = strchr(p, '"')); p++) {
@@ -79,7 +79,7 @@ static key *find_key(const char **at)
     return NULL;
 }
 
-// How far each repetition must be from the one before.
+// Computes the steps between repetitions: more than the range of the values.
 static void find_steps(const char *events)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -95,7 +95,7 @@ static void find_steps(const char *events)
         if (value > last) last = value;
     }
     keys[0].step = last - first + 1000;
-    // All numbers of calls and operations are of one kind.
+    // Correlation ids of calls and operations share one range.
     uint64_t most = 0;
     for (int i = 1; i < KEYS; i++)
         if (keys[i].step > most) most = keys[i].step;
@@ -103,7 +103,7 @@ static void find_steps(const char *events)
         keys[i].step = most + 1;
 }
 
-// Where the value ends that begins at `at`.
+// Finds the end of the value that begins at `at`.
 static char *find_comma(char *at)
 {
     int depth = 0;
@@ -130,7 +130,7 @@ static bool has_category(const char *event, const char *end,
     return !strncmp(at, category, size) && at[size] == '"';
 }
 
-// Leaves the events of a category, with commas between.
+// Removes all events but those of a category.
 static void keep_only(char *events, const char *category)
 {
     char *to = events;
@@ -151,7 +151,7 @@ static void put_events(const char *events, uint64_t repetition, FILE *out)
         char *end;
         const uint64_t value = strtoull(at, &end, 10);
         fwrite(from, 1, (size_t)(at - from), out);
-        // 0 is no correlation, and stays none.
+        // 0 means no correlation and is kept.
         fprintf(out, "%" PRIu64,
                 value || k->is_time ? value + repetition * k->step : 0);
         from = at = end;

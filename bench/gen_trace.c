@@ -1,5 +1,5 @@
 /*
-    gen_trace.c - make a big trace
+    gen_trace.c - makes a big trace
 
         gen_trace KIND COUNT PATH
 
@@ -11,8 +11,8 @@
 
 static void record_big(const char *path, uint64_t megabytes)
 {
-    // Half of the file each; both kinds are recorded in shares so that the
-    // file ends soon after it is large enough.
+    // Zones and kernels take half of the file each. They are recorded in small
+    // portions, so that the file is hardly larger than requested.
     workload_gpu gpu;
     workload_gpu_open(&gpu, 16);
     const uint64_t size = megabytes * 1000000;
