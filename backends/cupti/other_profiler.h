@@ -94,8 +94,8 @@ typedef struct ts__ca_dim3 { // passed by value as CUDA's dim3
 // Programs compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM call the second
 // name.
 #define TS__CA_TWICE(X, name, own, ...) X(name, __VA_ARGS__) X(own, __VA_ARGS__)
-// Columns: name, rule, parameters, arguments of the call. Source: the headers
-// of CUDA 13.0.
+// Columns: name, rule, parameters, arguments of the call.
+// Source: the headers of CUDA 13.0.
 #define TS__CA_FUNCTIONS(X) \
     TS__CA_LAUNCH(X, cudaLaunchKernel) \
     TS__CA_LAUNCH(X, cudaLaunchKernel_ptsz) \
@@ -342,8 +342,8 @@ static void ts__ca_instead(void **found)
 }
 
 // All lookup functions take the name and the result pointer first. Up to three
-// more arguments are passed in registers; some functions have fewer. Source:
-// cuda.h and cuda_runtime_api.h of CUDA 13.0.
+// more arguments are passed in registers; some functions have fewer.
+// Source: cuda.h and cuda_runtime_api.h of CUDA 13.0.
 static int ts__ca_look_up(uint32_t number, const char *name, void **found,
                           uintptr_t a, uintptr_t b, uintptr_t c)
 {

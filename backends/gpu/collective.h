@@ -167,11 +167,11 @@ TS__COLLECTIVE const char *ts_collective_kind(const char *name, size_t size)
 /*
     Returns whether a kernel of this name belongs to a communication library.
 
-    Words are written without underscores. Source: the sources of NCCL, RCCL,
-    MSCCL, NVSHMEM and rocSHMEM, of PyTorch's symmetric memory
-    ("multimem_all_reduce_kernel", "two_shot_all_reduce"), vLLM, SGLang and
-    AITER ("cross_device_reduce_1stage"), TensorRT-LLM and FlashInfer
-    ("allreduce_fusion_kernel_oneshot_lamport"), Transformer Engine
+    Words are written without underscores.
+    Source: the sources of NCCL, RCCL, MSCCL, NVSHMEM and rocSHMEM, of PyTorch's
+    symmetric memory ("multimem_all_reduce_kernel", "two_shot_all_reduce"),
+    vLLM, SGLang and AITER ("cross_device_reduce_1stage"), TensorRT-LLM and
+    FlashInfer ("allreduce_fusion_kernel_oneshot_lamport"), Transformer Engine
     ("userbuffers_fp16_sum_inplace_gpu"), DeepEP, oneCCL and HCCL.
 */
 TS__COLLECTIVE bool ts_collective_is_kernel(const char *name, size_t size)

@@ -160,7 +160,8 @@ static bool ts__cs_all_over(ts__cs_driver *d, ts__cs_own *own,
 
 // Waits for streams that cannot be queried; done once until more such streams
 // appear. Not done while any stream is recorded, because synchronizing a
-// context ends each recording in it. Source: cuda.h, cuCtxRecordEvent.
+// context ends each recording in it.
+// Source: cuda.h, cuCtxRecordEvent.
 static bool ts__cs_wait_left(ts__cs_driver *d, ts__cs_job *job, bool recorded)
 {
     ts__cs_own *const own = ts__cs_own_of(d, job->context);

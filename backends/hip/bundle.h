@@ -137,7 +137,8 @@ static inline bool ts__amd_inflate(ts__amd_stream *s)
     return result == 1 && !s->room; // Z_STREAM_END
 }
 
-// The same with zstd. Source: zstd.h of zstd 1.4.
+// The same with zstd.
+// Source: zstd.h of zstd 1.4.
 static inline bool ts__amd_zstd(ts__amd_stream *s)
 {
     static const char *const names[] = { "ZSTD_createDStream",

@@ -65,7 +65,8 @@ typedef enum ts__hip_role {
 
     Arguments after the last letter are not read. unit: bytes of an element; for
     copies without k, their kind; for launches, whether the arguments are in a
-    structure or were set by earlier calls. Source: hip/hip_runtime_api.h.
+    structure or were set by earlier calls.
+    Source: hip/hip_runtime_api.h.
 */
 enum { TS__HIP_CONFIG = 1, TS__HIP_BEFORE = 2 };
 

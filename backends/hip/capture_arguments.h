@@ -235,7 +235,8 @@ static bool ts__hs_by_pointer(ts__hs_arguments *a, const char *from,
 
 /* ==== 3. Nodes of graphs ================================================= */
 
-// Parameters of graph nodes. Source: hip/hip_runtime_api.h of HIP 5.2 to 6.2.
+// Parameters of graph nodes.
+// Source: hip/hip_runtime_api.h of HIP 5.2 to 6.2.
 typedef struct ts__hs_kernel_node { // hipKernelNodeParams
     uint32_t block[3], unused;
     void **more;

@@ -53,8 +53,8 @@ static int ts__hs_device_id(void *context, uint64_t *id)
 }
 
 // Gets the type of memory in CUDA's numbering, from which HIP's differed before
-// HIP 6. Runs on the thread that calls HIP, as all these functions do. Source:
-// hipMemoryType of HIP 5 and 6.
+// HIP 6. Runs on the thread that calls HIP, as all these functions do.
+// Source: hipMemoryType of HIP 5 and 6.
 static int ts__hs_about(void *type, int what, uint64_t address)
 {
     static const uint32_t types[2][5] = {

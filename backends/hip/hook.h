@@ -59,8 +59,8 @@ static struct {
 
     The place of the functions depends on the size of the first part, which
     grew. It is known for the versions with these numbers of functions. For
-    other versions calls are refused, and operations have no launch. Source:
-    hip/amd_detail/hip_prof_str.h of HIP 5.5 to 6.2.
+    other versions calls are refused, and operations have no launch.
+    Source: hip/amd_detail/hip_prof_str.h of HIP 5.5 to 6.2.
 */
 static const struct {
     uint16_t functions, size;
@@ -128,8 +128,8 @@ static void ts__hook_new_start(uint32_t functions)
     For a call, the activity callback returns the place for its data, the API
     callback is called at the begin and at the end, then the activity callback
     again with its argument. For an operation, its number is reported on the
-    launching thread, and a record with that number comes later. Source:
-    hip_prof_api.h of hipamd 5.2.3, roctracer 5.2.3.
+    launching thread, and a record with that number comes later.
+    Source: hip_prof_api.h of hipamd 5.2.3, roctracer 5.2.3.
 */
 enum { TS__HOOK_DATA = 2048, TS__HOOK_DEPTH = 4 };
 #define TS__HOOK_NUMBER (UINT64_C(1) << 63) // set in no correlation

@@ -426,8 +426,8 @@ static void ts__rp_copy(ts__hip_taker *t, const char *r)
     ts__hip_op_end(&op);
 }
 
-// Offsets in records of scratch memory. Source:
-// rocprofiler-sdk/buffer_tracing.h of 0.5.0 and 1.0.0.
+// Offsets in records of scratch memory.
+// Source: rocprofiler-sdk/buffer_tracing.h of 0.5.0 and 1.0.0.
 typedef struct ts__rp_scratch_layout {
     uint16_t all; // size of the record in bytes
     uint16_t correlation, agent, queue, start, end;

@@ -109,7 +109,8 @@ static void ts__activity_devices(bool by_node)
 
 /* ==== 2. Activity records ================================================ */
 
-// activity_record_t. Source: ext/prof_protocol.h of roctracer.
+// activity_record_t.
+// Source: ext/prof_protocol.h of roctracer.
 enum {
     TS__ACTIVITY_DOMAIN = 0,
     TS__ACTIVITY_KIND = 4, // kind of a command, as in OpenCL

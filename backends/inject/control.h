@@ -58,8 +58,9 @@ typedef struct ts_inject_control {
 
 // Gets the rank of this process and the number of processes of its job from the
 // environment: the user's variable first, then those of launchers. get: getenv
-// or a substitute. *world: 0 if unknown. Source: the manuals of torchrun, Open
-// MPI, MPICH's Hydra, PMIx, MVAPICH and Slurm.
+// or a substitute. *world: 0 if unknown.
+// Source: the manuals of torchrun, Open MPI, MPICH's Hydra, PMIx, MVAPICH and
+// Slurm.
 static inline int ts_inject_rank(char *(*get)(const char *), uint32_t *rank,
                                  uint32_t *world)
 {

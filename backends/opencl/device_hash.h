@@ -208,7 +208,8 @@ static bool ts__cl_hash_tried(const ts__cl_hasher *h, ts__cl_handle context,
     return ran && !memcmp(reported, right, sizeof reported);
 }
 
-// Queries a device once. Source: CL/cl.h of OpenCL 3.0.
+// Queries a device once.
+// Source: CL/cl.h of OpenCL 3.0.
 static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
                               ts__cl_handle device, ts__cl_handle queue)
 {

@@ -46,8 +46,8 @@ static ts_result ts__ox_noted(ts__ox *x, ts__ox_queue *q, int32_t error)
                            x->cl.clEnqueue##name(q->queue, __VA_ARGS__, 0, \
                                                  NULL, &x->event)))
 
-// Functions since 0.9.5 have one more parameter and are not used. Source:
-// revision history of cl_khr_command_buffer; CL_MAKE_VERSION.
+// Functions since 0.9.5 have one more parameter and are not used.
+// Source: revision history of cl_khr_command_buffer; CL_MAKE_VERSION.
 static bool ts__ox_graph_version(const ts__ox *x)
 {
     const uint32_t least = 9 << 12, beyond = least + 5; // 0.9.0, 0.9.5

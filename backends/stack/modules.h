@@ -46,8 +46,8 @@ typedef struct ts__stack_object { // the loader's answer for an address
 } ts__stack_object;
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35) && !defined(TS__STACK_OLD)
-// Finds the module of an address without a lock. Source: glibc manual, "Dynamic
-// Linker Introspection".
+// Finds the module of an address without a lock.
+// Source: glibc manual, "Dynamic Linker Introspection".
 static bool ts__stack_find(uint64_t pc, ts__stack_object *object)
 {
     struct dl_find_object found;
