@@ -158,7 +158,8 @@ static bool ordered_by_start(const query_plan *plan)
            !plan->orders[0].desc;
 }
 
-// Returns the number of next chunks, sorted by start, that overlap each other.
+// Returns the end index of the run of overlapping chunks that begins at
+// c->next.
 static size_t overlapping(const cursor *c)
 {
     int64_t last = c->chunks[c->next]->last_ns;

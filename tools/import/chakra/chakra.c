@@ -1,10 +1,9 @@
 /*
-    chakra.c - Chakra execution traces (MLCommons): what becomes of their nodes
+    chakra.c - Chakra execution traces (MLCommons): nodes to events
 
-    Nodes of the host become calls on their threads, the others operations on
-    their streams. Calls and operations have the number of their node, plus 1,
-    as correlation, and each of their dependencies becomes an event of kind
-    dependency that names two of them.
+    Host nodes become calls on their threads, other nodes operations on their
+    streams. Their correlation id is the index of their node + 1. Each
+    dependency becomes an event of kind dependency between two of these ids.
 */
 #include "tools/import/chakra/chakra.h"
 
@@ -15,7 +14,7 @@ static bool recognise(import_source *source)
     return chakra_is(head, size);
 }
 
-// "PREFIX.3.et" is what rank 3 did, by the convention of these files.
+// Returns the rank in a file name: by convention, "PREFIX.3.et" is rank 3.
 static int64_t rank_of(const char *name)
 {
     const size_t size = strlen(name);
@@ -60,7 +59,7 @@ static void put_communication(chakra *c, const chakra_node *node,
     if (node->type != CHAKRA_COLLECTIVE && node->peer >= 0 &&
         node->peer < UINT32_MAX)
         facts.peer = (uint32_t)node->peer + 1;
-    // Pairs of one tag are a line of their own.
+    // Sends and receives with the same tag form a sequence of their own.
     const int64_t line[] = { (int64_t)node->group, node->tag };
     if (node->type != CHAKRA_COLLECTIVE && node->tag != IMPORT_NONE)
         facts.communicator =
@@ -86,7 +85,7 @@ static void put_operation(chakra *c, chakra_node *node)
         op.kind = TS_EVENT_KERNEL;
         op.launch = import_launch(c->job, &launch);
         import_gpu(c->job, &op);
-    } else { // the schema does not tell from where to where
+    } else { // the schema does not have the direction of a copy
         op.kind = TS_EVENT_MEMCPY;
         op.size = node->size;
         import_gpu(c->job, &op);
@@ -116,7 +115,8 @@ static bool is_work(const chakra_node *node)
 
 static void put_nodes(chakra *c)
 {
-    for (size_t i = 0; i < c->count; i++) { // tracks first: launchers have one
+    for (size_t i = 0; i < c->count;
+         i++) { // tracks first: launchers need theirs
         chakra_node *const node = &c->nodes[i];
         if (!is_work(node)) continue;
         node->track =

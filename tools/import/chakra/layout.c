@@ -1,15 +1,14 @@
 /*
-    layout.c - Chakra execution traces: times for nodes without one
+    layout.c - Chakra execution traces: estimates times of nodes
 
-    Most files tell how long a node took and what it waited for, but not when
-    it began. Then every node begins when the nodes that it depends on have
-    ended and its thread or stream is free; of those that are ready, the one
-    that was ready first goes first, then the one with the smaller id. Nodes
-    that tell their start keep it.
+    Most files have the duration and the dependencies of a node, but no start
+    time. Then a node begins when its dependencies have ended and its thread or
+    stream is free. Among ready nodes, the one that was ready first begins
+    first, then the one with the smaller id. Recorded start times are kept.
 */
 #include "tools/import/chakra/chakra.h"
 
-// Nothing ends later: a duration still fits behind it.
+// The latest end of a node; adding a duration does not overflow.
 #define END_NS (INT64_C(1) << 60)
 
 typedef struct ready {
@@ -20,15 +19,16 @@ typedef struct ready {
 
 typedef struct layout {
     chakra *c;
-    uint32_t *waits;        // of each node: dependencies that have not ended
-    uint32_t *first, *next; // by node: its dependents, as indices of deps
-    uint32_t *owner;        // by dependency: the node that has it
-    int64_t *ready_ns;      // of each node: end of what it waited for
+    uint32_t *waits; // of each node: number of dependencies that have not ended
+    uint32_t *first,
+        *next;         // by node: list of its dependents, as indexes of deps
+    uint32_t *owner;   // by dependency: the node that depends
+    int64_t *ready_ns; // of each node: latest end of its dependencies
     bool *done;
     uint32_t *seen, *low, *path, *stack; // see find_cycles
     ready *heap;
     size_t heap_size;
-    cli_map free_ns; // by thread or stream
+    cli_map free_ns; // by thread or stream: when it is free
 } layout;
 
 /* ---- A heap of what is ready -------------------------------------------- */
@@ -66,7 +66,7 @@ static uint32_t pop(layout *l)
 
 /* ---- Dependencies ------------------------------------------------------- */
 
-// Which node each dependency means; some name nodes that were left out.
+// Finds the node of each dependency; some refer to nodes that the file lacks.
 static bool resolve(chakra *c)
 {
     cli_map index = { 0 };
@@ -89,7 +89,7 @@ static bool resolve(chakra *c)
     return fits;
 }
 
-// Lists the dependents of each node and counts what each waits for.
+// Lists the dependents of each node and counts its dependencies.
 static void link_nodes(layout *l)
 {
     chakra *const c = l->c;
@@ -110,10 +110,10 @@ static void link_nodes(layout *l)
 }
 
 /*
-    Sets low of every node to a number that nodes share that depend on each
-    other in a cycle. Source: Tarjan, Depth-first search and linear graph
-    algorithms, without the recursion: `path` is the way to the node looked at,
-    first[] moves on from dependent to dependent.
+    Finds strongly connected components: nodes that depend on each other in a
+    cycle get the same low[]. Source: Tarjan, Depth-first search and linear
+    graph algorithms. Not recursive: `path` is the path to the current node,
+    first[] iterates over its dependents.
 */
 static void find_cycles(layout *l)
 {
@@ -131,7 +131,7 @@ static void find_cycles(layout *l)
             const uint32_t to = d == UINT32_MAX ? node : l->owner[d];
             if (d != UINT32_MAX && !l->seen[to]) {
                 l->path[depth++] = to;
-                continue; // and look at this edge again
+                continue; // then visit this edge again
             }
             if (d != UINT32_MAX) {
                 if (!l->done[to] && l->low[to] < l->low[node])
@@ -157,7 +157,7 @@ static bool is_before(const chakra *c, uint32_t a, uint32_t b)
                                             : a < b;
 }
 
-// In a cycle, nodes depend on those with smaller ids and on no others.
+// Breaks cycles: within one, only dependencies on smaller ids are kept.
 static void break_cycles(layout *l)
 {
     chakra *const c = l->c;
@@ -214,8 +214,8 @@ static void run(layout *l)
         place(l, pop(l));
 }
 
-// An operation was launched by the host node among its dependencies that
-// ended last.
+// Sets the launcher of each operation: the host node among its dependencies
+// that ended last.
 static void find_launchers(chakra *c)
 {
     for (size_t i = 0; i < c->count; i++) {

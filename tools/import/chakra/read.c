@@ -1,7 +1,7 @@
 /*
-    read.c - Chakra execution traces: protobuf to nodes
+    read.c - Chakra execution traces: decodes protobuf to nodes
 
-    A file is a row of messages, each after its size as a varint: one of
+    A file is a sequence of messages, each preceded by its size as a varint: one
     GlobalMetadata, then nodes. Source: schema/protobuf/et_def.proto of
     mlcommons/chakra, versions 0.0.4 to 1.0; encoding: protobuf.dev.
 */
@@ -17,7 +17,7 @@ typedef struct wire {
 } wire;
 
 typedef struct field {
-    uint64_t number, value; // value: of a varint or a fixed one
+    uint64_t number, value; // value: of a varint or fixed-size field
     wire bytes;
     uint8_t type;
 } field;
@@ -53,8 +53,8 @@ static bool take_bytes(wire *w, wire *bytes)
     return true;
 }
 
-// The next field; false at the end, and where the bytes make no sense: then
-// w->at stays before w->end.
+// Reads the next field; false at the end, or if the bytes are malformed: then
+// w->at < w->end.
 static bool take_field(wire *w, field *f)
 {
     wire rest = *w;
@@ -80,11 +80,11 @@ static int64_t unzigzag(uint64_t value)
 /* ---- Attributes --------------------------------------------------------- */
 
 typedef struct attribute {
-    ts_text name, text; // text: of a string or bytes, else NULL
-    int64_t number;     // IMPORT_NONE: it is none
+    ts_text name, text; // text: if it is a string or bytes, else NULL
+    int64_t number;     // IMPORT_NONE: it is no number
 } attribute;
 
-// The numbers of the fields of AttributeProto's oneof.
+// Case labels are field numbers of AttributeProto's oneof.
 static void take_value(attribute *a, const field *f)
 {
     switch (f->number) {
@@ -149,7 +149,7 @@ static bool is_metadata(wire w)
     return any && w.at == w.end;
 }
 
-// Only the beginning of a node may be here.
+// The buffer may contain only the beginning of a node.
 static bool is_node(wire w)
 {
     static const uint8_t types[] = { 0,     VARINT, BYTES,  VARINT,
@@ -193,7 +193,7 @@ static void take_dep(chakra *c, uint64_t id, bool is_data)
     c->deps[c->dep_count++] = (chakra_dep){ id, UINT32_MAX, is_data };
 }
 
-// Packed, as proto3 writes them, or one by one.
+// Reads dependencies, packed (as proto3 writes them) or one by one.
 static bool take_deps(chakra *c, field *f)
 {
     const bool is_data = f->number == 5;
@@ -207,7 +207,7 @@ static bool take_deps(chakra *c, field *f)
     return true;
 }
 
-// Microseconds; what is too large for nanoseconds is no time.
+// Converts microseconds; IMPORT_NONE if the result does not fit.
 static int64_t to_ns(uint64_t us)
 {
     return us > (uint64_t)INT64_MAX / 4000 ? IMPORT_NONE : (int64_t)(us * 1000);
@@ -309,7 +309,8 @@ static void take_node(chakra *c, wire w)
     c->nodes[c->count++] = node;
 }
 
-// Facts about the session; those without a text or number are lists.
+// Reads facts about the session; skips lists, which are neither text nor
+// number.
 static void take_metadata(chakra *c, wire w)
 {
     field f;
@@ -339,7 +340,8 @@ static void take_metadata(chakra *c, wire w)
 
 /* ---- Messages ----------------------------------------------------------- */
 
-// The size before a message; false at the end. *broken: and not a clean one.
+// Reads the size of a message; false at the end. *broken: it is truncated or
+// too large.
 static bool read_size(import_source *source, uint64_t *size, bool *broken)
 {
     uint8_t bytes[10];
@@ -383,8 +385,8 @@ bool chakra_read(chakra *c)
         if (!first && !(++c->job->rows % 4096)) import_progress(c->job);
         first = false;
     }
-    // What comes after a size that cannot be is lost: nothing says where the
-    // next message begins.
+    // After an invalid size the rest is lost, because the next message cannot
+    // be found.
     if (broken) import_bad(c->job, "broken_message", IMPORT_NONE);
     c->job->is_cut = broken;
     free(bytes);

@@ -1,10 +1,10 @@
 /*
-    blocks.c - a JSON file, block after block, past what is broken
+    blocks.c - feeds a JSON file to yajl and recovers from errors
 
-    yajl parses block after block. Where it gives up, the row around the place
-    is mended if what is wrong is known from profilers in the wild (escapes
-    that do not exist, control characters, NaN and inf), else left out and
-    counted; parsing goes on at what looks like the next row.
+    yajl parses the file block by block. After an error, the row around it is
+    repaired if the error is one that profilers are known to make (invalid
+    escapes, control characters, NaN and inf); otherwise the row is left out and
+    counted. Parsing resumes at the next position that looks like a row.
 
         block: | parsed | row that is open ...         | read, not parsed |
                0        row_at                         at              size
@@ -15,7 +15,7 @@
 
 /* ---- Repair ------------------------------------------------------------- */
 
-// Parses a broken row once more, by a parser that is of no further use.
+// Parses a repaired row again, with a parser that is used for it alone.
 static bool parse_mended(kineto_parser *p, const uint8_t *row, size_t size)
 {
     uint8_t *const copy = malloc(2 * size + 8);
@@ -32,8 +32,8 @@ static bool parse_mended(kineto_parser *p, const uint8_t *row, size_t size)
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-// Reads on; what lies before `from` is given up. Returns how far the rest
-// moved to the front, or SIZE_MAX at the end of the file.
+// Discards the bytes before `from` and reads more. Returns how far the rest
+// moved to the front; SIZE_MAX at the end of the file.
 static size_t read_more(kineto_parser *p, size_t from)
 {
     memmove(p->block, p->block + from, p->size - from);
@@ -47,7 +47,8 @@ static size_t read_more(kineto_parser *p, size_t from)
     return got ? from : SIZE_MAX;
 }
 
-// What is to be kept: an open row, while there is room, else from `at` on.
+// Returns the first byte to keep: the start of the open row if there is room,
+// else `at`.
 static size_t first_kept(kineto_parser *p, size_t at)
 {
     if (!p->row_open || p->row_lost) return at;
@@ -55,7 +56,8 @@ static size_t first_kept(kineto_parser *p, size_t at)
     return p->row_lost ? at : p->row_at;
 }
 
-// Moves *at to what the finder finds; false: the file ends before it.
+// Moves *at to the position that the finder finds; false at the end of the
+// file.
 static bool seek(kineto_parser *p, size_t *at, kineto_finder *find)
 {
     for (;;) {
@@ -64,7 +66,7 @@ static bool seek(kineto_parser *p, size_t *at, kineto_finder *find)
             *at = found;
             return true;
         }
-        // It may begin in the last bytes already.
+        // The match may begin in the last bytes.
         const size_t tail =
             p->size > *at + KINETO_LOOK ? p->size - KINETO_LOOK : *at;
         const size_t moved = read_more(p, first_kept(p, tail));
@@ -77,8 +79,8 @@ static bool seek(kineto_parser *p, size_t *at, kineto_finder *find)
 }
 
 /*
-    yajl gave up. Sets the open row aside or mends it, and goes on at the next
-    one. False: there is no more.
+    Recovers from an error of yajl: repairs or drops the open row and resumes at
+    the next one. False at the end of the file.
 */
 static bool recover_row(kineto_parser *p, size_t at)
 {
@@ -115,8 +117,8 @@ static bool recover(kineto_parser *p)
     return found && kineto_parser_start_in_events(p);
 }
 
-// Blanks between rows, of which there may be any number: the parser would be
-// silent over many, as it is in a text that never ends.
+// Skips whitespace between rows. Much of it would otherwise reach SILENT, the
+// limit for bytes without a value, which detects a text that never ends.
 static void skip_blanks(kineto_parser *p)
 {
     while (p->place == IN_EVENTS && !p->row_open && p->at < p->size &&
@@ -124,7 +126,7 @@ static void skip_blanks(kineto_parser *p)
         p->at++;
 }
 
-// False: there is no more.
+// Parses the next piece; false at the end.
 static bool parse_piece(kineto_parser *p)
 {
     skip_blanks(p);
@@ -136,7 +138,7 @@ static bool parse_piece(kineto_parser *p)
         return recover(p);
     p->at = p->size;
     if (read_more(p, first_kept(p, p->at)) != SIZE_MAX) return true;
-    // Profilers that die leave the list of events open: that is allowed.
+    // Profilers that crash leave the array of events open, which is allowed.
     p->is_cut |= !p->is_array || p->place != IN_EVENTS;
     if (p->row_open) {
         kineto_note(p->flow, KINETO_BAD, "truncated_row");
@@ -152,7 +154,7 @@ static void parse(void *user, kineto_flow *flow)
     p->row = kineto_flow_row(flow);
     p->text = kineto_flow_text(flow);
     if (read_more(p, 0) == SIZE_MAX) return;
-    // A mark of UTF-8 may come first.
+    // Skip the byte order mark of UTF-8.
     if (p->size > 3 && !memcmp(p->block, "\xEF\xBB\xBF", 3)) p->at = 3;
     while (parse_piece(p))
         ;

@@ -1,14 +1,14 @@
 /*
-    flow.c - rows on their way from the parser to the importer
+    flow.c - the queue of rows between parser and importer
 */
 #include "tools/import/kineto/flow.h"
 #include <pthread.h>
 #include <signal.h>
 
 /*
-    A batch is full when it might not hold a further row. It is meant to stay
-    in a cache, but has room for one row of any size; pages that no row needs
-    are never touched.
+    A batch is full when a further row might not fit. Its usual size fits a CPU
+    cache, but it has room for one row of the maximum size; pages that no row
+    needs are never touched.
 */
 enum {
     BATCHES = 4,
@@ -16,19 +16,19 @@ enum {
     ARGS = 16 * ROWS,
     TEXT = 64 << 10,
     NOTES = 2 * ROWS,
-    CAUSES = 16 // more than the parser has: notes between two rows
+    CAUSES = 16 // more than the parser's kinds of notes between two rows
 };
 
 typedef struct note {
     const char *text;
     uint64_t count;
-    uint32_t row; // comes before that row of the batch
+    uint32_t row; // index of the batch's row that follows the note
     kineto_note_kind kind;
 } note;
 
 typedef struct batch {
     size_t row_count, arg_count, text_size, note_count;
-    uint64_t done, total; // of the source; total 0: not known
+    uint64_t done, total; // of the source; total 0: unknown
     kineto_row rows[ROWS];
     kineto_arg args[ARGS];
     note notes[NOTES];
@@ -39,13 +39,13 @@ struct kineto_flow {
     kineto *k;
     void (*parse)(void *user, kineto_flow *flow);
     void *user;
-    batch *batches[BATCHES]; // in use: taken to given, both modulo BATCHES
-    batch *open;             // that the parser fills
-    bool is_alone;           // no second thread
-    pthread_mutex_t lock;    // of the following
+    batch *batches[BATCHES]; // in use: [taken, given), modulo BATCHES
+    batch *open;             // the one that the parser fills
+    bool is_alone;           // there is no second thread
+    pthread_mutex_t lock;    // guards the following
     pthread_cond_t changed;
     uint64_t given, taken;
-    bool is_done; // nothing more is given
+    bool is_done; // the parser is done
 };
 
 /* ---- The importer's side ------------------------------------------------ */
@@ -109,7 +109,7 @@ static void open_batch(kineto_flow *flow)
     begin_row(flow);
 }
 
-// Gives the open batch away and waits until there is an empty one.
+// Queues the open batch and waits for an empty one.
 static void hand_over(kineto_flow *flow, bool is_last)
 {
     if (flow->is_alone) {
@@ -179,7 +179,8 @@ static void *parse_all(void *user)
 
 /* ---- Both --------------------------------------------------------------- */
 
-// Signals are for the main thread, which removes what is not complete.
+// Starts a thread with all signals blocked: the main thread handles them and
+// removes partial files.
 static bool start(kineto_flow *flow, pthread_t *thread)
 {
     sigset_t all, before;

@@ -1,11 +1,12 @@
 /*
-    gpu.c - rows of what a device did
+    gpu.c - rows of GPU operations
 */
 #include "tools/import/kineto/kineto.h"
 
 /* ---- Where -------------------------------------------------------------- */
 
-// Numbers of a row's stream; IMPORT_NONE: it has none.
+// Returns an integer argument of the row, such as its stream; IMPORT_NONE:
+// none.
 static int64_t argument(const kineto *k, const char *key, kineto_field field)
 {
     int64_t number;
@@ -15,7 +16,7 @@ static int64_t argument(const kineto *k, const char *key, kineto_field field)
     return IMPORT_NONE;
 }
 
-// Remembers the stream for its name and flags, which come at the end.
+// Finds or adds a stream; its name and flags are written at the end.
 static kineto_stream *find_stream(kineto *k, int64_t device, int64_t context,
                                   int64_t stream)
 {
@@ -27,7 +28,7 @@ static kineto_stream *find_stream(kineto *k, int64_t device, int64_t context,
                   sizeof *k->streams))
         return NULL;
     kineto_stream *const s = &k->streams[k->stream_count++];
-    *index = (int64_t)k->stream_count; // from 1
+    *index = (int64_t)k->stream_count; // index + 1
     s->device = device;
     s->context = context;
     s->stream = stream;
@@ -36,7 +37,7 @@ static kineto_stream *find_stream(kineto *k, int64_t device, int64_t context,
     return s;
 }
 
-// The stream of that number beside the row's own.
+// Returns the track of the stream with this number in the row's context.
 static uint32_t stream_track(kineto *k, int64_t stream)
 {
     const int64_t device = argument(k, "device", KINETO_PID);
@@ -46,7 +47,7 @@ static uint32_t stream_track(kineto *k, int64_t stream)
     return s ? s->track : 0;
 }
 
-// The track of the row; 0: the source does not say which stream.
+// Returns the track of the row; 0: the row has no stream.
 static uint32_t own_stream(kineto *k)
 {
     const int64_t stream = argument(k, "stream", KINETO_TID);
@@ -79,7 +80,7 @@ static uint64_t positive(const kineto *k, const char *key)
 
 /* ---- Collectives -------------------------------------------------------- */
 
-// "nccl:send 0->3", "nccl:recv 0<-3": the rank behind the arrow, plus 1.
+// Returns the rank after the arrow + 1: "nccl:send 0->3", "nccl:recv 0<-3".
 static uint32_t peer_in(kineto_value name)
 {
     for (size_t i = 0; i + 2 < name.size; i++) {
@@ -102,7 +103,8 @@ static uint64_t product(uint64_t count, uint32_t element)
                : size;
 }
 
-// What an annotation such as "nccl:all_reduce" knows: its first input.
+// Sets the size from the first input of an annotation such as
+// "nccl:all_reduce".
 static void annotated_size(const kineto *k, import_facts *facts)
 {
     const kineto_value types = kineto_find(k->row, "Input type");
@@ -115,7 +117,7 @@ static void annotated_size(const kineto *k, import_facts *facts)
     if (!quote || types.text[1] != '"') return;
     facts->type =
         ts_collective_element(types.text + 2, (size_t)(quote - types.text) - 2);
-    // "[[1,25136]]", or deeper where a list of tensors is the input.
+    // "[[1,25136]]", nested deeper if the input is a list of tensors.
     const char *from = dims.text;
     while (from + 1 < dims.text + dims.size && from[1] == '[')
         from++;
@@ -136,7 +138,7 @@ static uint64_t communicator(const kineto *k)
     const kineto_value ranks = kineto_find(k->row, "Process Group Ranks");
     char both[1024];
     if (name.type == KINETO_NONE && ranks.type == KINETO_NONE) return 0;
-    // Groups of one name but of other ranks are different ones.
+    // Groups with the same name but other ranks are distinct.
     const int size = snprintf(both, sizeof both, "%.*s|%.*s",
                               name.size > 400 ? 400 : (int)name.size,
                               name.type == KINETO_NONE ? "" : name.text,
@@ -202,7 +204,7 @@ static uint32_t small(const kineto *k, const char *key)
     return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-// Of shared memory the source knows the sum only; it stands as dynamic.
+// The source has only the total of shared memory; it is stored as dynamic.
 static uint32_t launch(kineto *k, kineto_value name)
 {
     ts_launch_entry entry = { 0 };
@@ -257,8 +259,8 @@ static void take_kernel(kineto *k, import_operation *o)
         import_gpu(k->job, o);
         return;
     }
-    // A kernel that sends and receives may be part of any collective: the
-    // annotation around its call knows better, if there is one.
+    // A kernel that sends and receives may be part of any collective; an
+    // annotation around its call has the kind, if there is one.
     const char *const kind = ts_collective_kind(name.text, name.size);
     const char *const open = memchr(name.text, '(', name.size);
     const uint32_t number =
@@ -309,7 +311,7 @@ static uint8_t memory_kind(const char *text, size_t size)
     return 0;
 }
 
-// "(Pageable -> Device)" as the column `memory`.
+// Converts "(Pageable -> Device)" to the column `memory`.
 static uint8_t memory_kinds(kineto_value name)
 {
     const char *const open = memchr(name.text, '(', name.size);
@@ -426,7 +428,7 @@ void kineto_take_sync(kineto *k)
     import_gpu(k->job, &o);
 }
 
-// An event record with a time of the device.
+// Imports an event record that has a device time.
 void kineto_take_record(kineto *k)
 {
     static const char *const known[] = { "device",   "context",

@@ -1,5 +1,5 @@
 /*
-    host.c - rows of what the host did
+    host.c - rows of the host: calls, zones, instants, counters
 */
 #include "tools/import/kineto/kineto.h"
 
@@ -67,7 +67,7 @@ static void put_zone(kineto *k, uint32_t track)
     const uint32_t site =
         import_zone(k->job, track, time.start_ns, time.duration_ns, number,
                     kineto_category(k), told ? &facts : NULL);
-    // What is wrong with the zone would be wrong with its arguments too.
+    // If the zone is bad, its arguments are not counted as bad again.
     if (k->job->bad.total != before) return;
     for (size_t i = 0; i < k->row->arg_count; i++)
         add_argument(k, track, time.start_ns, site, &k->row->args[i]);
@@ -78,8 +78,8 @@ void kineto_take_zone(kineto *k)
     put_zone(k, kineto_thread(k));
 }
 
-// Annotations as a device saw them: they overlap its operations, and so have
-// a track of their own.
+// Annotations with times of the device overlap its operations, so they get a
+// track of their own.
 void kineto_take_gpu_zone(kineto *k)
 {
     int64_t device, stream;
@@ -100,7 +100,7 @@ void kineto_take_overhead(kineto *k)
     put_zone(k, import_lane(k->job, 0, "profiler overhead", 17));
 }
 
-// How long the profiler recorded: no thread was in it.
+// The time that the profiler recorded; it belongs to no thread.
 void kineto_take_span(kineto *k)
 {
     put_zone(k, import_lane(k->job, 0, "profiler spans", 14));
@@ -108,7 +108,8 @@ void kineto_take_span(kineto *k)
 
 /* ---- Instants ----------------------------------------------------------- */
 
-// The pool of c10's device type and number: "cpu", "cuda:1".
+// Returns the name of the pool by c10's device type and number: "cpu",
+// "cuda:1".
 static uint32_t pool(kineto *k, int64_t type, int64_t device)
 {
     static const char *const names[] = { "cpu",    "cuda",  "mkldnn", "opengl",
@@ -137,7 +138,7 @@ static void put_total(kineto *k, uint32_t parent, int64_t now_ns,
     import_event(k->job, TS_EVENT_COUNTER, track, now_ns, 0, values, 2);
 }
 
-// What the allocator did: positive bytes are taken, negative ones given back.
+// Imports an allocation (positive bytes) or a release (negative bytes).
 static void take_memory(kineto *k, int64_t now_ns)
 {
     static const char *const known[] = {

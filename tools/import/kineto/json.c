@@ -1,5 +1,5 @@
 /*
-    json.c - rows of what yajl finds in a JSON file
+    json.c - makes rows of yajl's callbacks
 */
 #include "tools/import/kineto/kineto.h"
 
@@ -25,7 +25,7 @@ static const char *keep(kineto_parser *p, const void *bytes, size_t size)
     return at;
 }
 
-// A part of a nested value, if anyone wants it.
+// Appends a part of a nested value, if the value is kept.
 static void put(kineto_parser *p, const void *bytes, size_t size)
 {
     kineto_value *const into = p->into;
@@ -35,7 +35,7 @@ static void put(kineto_parser *p, const void *bytes, size_t size)
     into->size += p->text_size - before;
 }
 
-// A JSON string with what must be escaped; the rest is as it was.
+// Appends a JSON string, escaping only what must be.
 static void put_string(kineto_parser *p, const uint8_t *bytes, size_t size)
 {
     size_t from = 0;
@@ -53,7 +53,7 @@ static void put_string(kineto_parser *p, const uint8_t *bytes, size_t size)
     put(p, "\"", 1);
 }
 
-// The row is complete: on to the next one.
+// Queues the completed row and starts the next one.
 static void give(kineto_parser *p)
 {
     kineto_flow_give(p->flow, p->text_size);
@@ -74,7 +74,7 @@ static void begin_row(kineto_parser *p, kineto_place kind)
     p->into = NULL;
     p->field = -1;
     p->row_open = kind == KINETO_EVENT;
-    // The bracket has been consumed.
+    // The bracket is already consumed.
     p->row_at = p->at + yajl_get_bytes_consumed(p->yajl) - 1;
     p->row_lost = false;
 }
@@ -104,7 +104,7 @@ static void set(kineto_parser *p, kineto_value *into, kineto_type type,
     into->type = type;
 }
 
-// Where a value beside the events goes.
+// Returns where to store a value outside traceEvents.
 static kineto_value *beside(kineto_parser *p)
 {
     kineto_arg *const arg = &p->row->args[0];
@@ -115,7 +115,7 @@ static kineto_value *beside(kineto_parser *p)
     return &arg->value;
 }
 
-// A value that is no array or object. False: it does not belong there.
+// Handles a value that is no array or object. False: it is not allowed there.
 static int value(kineto_parser *p, kineto_type type, const void *bytes,
                  size_t size)
 {
@@ -324,7 +324,7 @@ bool kineto_parser_start(kineto_parser *p)
     if (p->yajl) yajl_free(p->yajl);
     p->yajl = yajl_alloc(&callbacks, NULL, p);
     if (!p->yajl) return false;
-    // Names may hold any bytes; what follows the end is of no interest.
+    // Names may contain any bytes; bytes after the end are ignored.
     yajl_config(p->yajl, yajl_dont_validate_strings, 1);
     yajl_config(p->yajl, yajl_allow_trailing_garbage, 1);
     p->place = AT_START;
@@ -334,7 +334,7 @@ bool kineto_parser_start(kineto_parser *p)
     return true;
 }
 
-// A parser that is inside the array of events.
+// The same, but inside the array of events.
 bool kineto_parser_start_in_events(kineto_parser *p)
 {
     static const char head[] = "{\"traceEvents\":[";

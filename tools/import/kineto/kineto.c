@@ -20,8 +20,8 @@ static bool has(const uint8_t *text, size_t size, const char *word)
     return false;
 }
 
-// An object with events in it, or with what stands before them in such files;
-// or an array of objects with a phase.
+// Recognises an object with traceEvents, or with keys that precede it in such
+// files, or an array of objects with a phase.
 static bool recognise(import_source *source)
 {
     static const char *const marks[] = { "\"traceEvents\"",
@@ -43,9 +43,9 @@ static bool recognise(import_source *source)
 /* ---- Common parts of rows ----------------------------------------------- */
 
 /*
-    Times are microseconds with up to three decimals. Some files hold
-    nanoseconds: Unix times in microseconds stay below 10^17 until the year
-    5138, and those in nanoseconds are above it since 1973.
+    Times are microseconds with up to three decimals, but some files have
+    nanoseconds. Unix times in microseconds are below 10^17 until the year 5138;
+    those in nanoseconds are above it since 1973.
 */
 static bool time_value(kineto_value value, bool *is_ns, int64_t *ns)
 {
@@ -126,7 +126,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The number behind a key; *at moves behind it.
+// Returns the number after a key and moves *at past it.
 static kineto_value number_at(const uint8_t *head, size_t *at, size_t size)
 {
     while (*at < size && strchr(" :\"\n", head[*at]) && head[*at])
@@ -139,8 +139,8 @@ static kineto_value number_at(const uint8_t *head, size_t *at, size_t size)
 }
 
 /*
-    Of the times at the beginning of the file the one in the middle: a first
-    row whose time is broken does not make all others so.
+    Sets the reference time to the median of the first times in the file, so
+    that a bad time in the first row does not make all other rows bad.
 */
 static void find_near_time(kineto *k)
 {
@@ -199,7 +199,7 @@ void kineto_no_place_but(kineto *k, const char *const *known)
 /* ---- Rows by kind ------------------------------------------------------- */
 
 typedef enum category {
-    CAT_ZONE, // whatever is not known is work on the host
+    CAT_ZONE, // unknown categories are zones of the host
     CAT_KERNEL,
     CAT_MEMCPY,
     CAT_MEMSET,
@@ -211,7 +211,7 @@ typedef enum category {
     CAT_SPAN
 } category;
 
-// Categories changed their case and their blanks over the years.
+// Compares categories, ignoring case and blanks, which differ between versions.
 static bool same(kineto_value cat, const char *name)
 {
     if (cat.size != strlen(name)) return false;

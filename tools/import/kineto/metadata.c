@@ -1,12 +1,13 @@
 /*
-    metadata.c - what the file says about processes, devices and itself
+    metadata.c - labels of processes and threads, devices, the session
 */
 #include "tools/import/kineto/kineto.h"
 #include <ctype.h>
 
 /* ---- Values beside the events ------------------------------------------- */
 
-// "totalGlobalMem" as "total_global_mem"; other marks become underscores.
+// Converts "totalGlobalMem" to "total_global_mem"; other characters become
+// underscores.
 static void snake(char *to, size_t room, const char *prefix, const char *key,
                   size_t size)
 {
@@ -147,7 +148,7 @@ void kineto_take_label(kineto *k)
     while (i < 5 && !kineto_is(name, kinds[i].row))
         i++;
     const kineto_value value = kineto_find(k->row, i < 5 ? kinds[i].key : "");
-    // Rows of "Spans" and the like name nothing else than themselves.
+    // Labels of rows such as "Spans" apply only to these rows.
     if (i == 5 || k->label_count == KINETO_LABELS ||
         !kineto_int(k->row->fields[KINETO_PID], &label.pid) ||
         (kinds[i].of_thread &&
@@ -168,8 +169,8 @@ void kineto_take_label(kineto *k)
     if (k->labels) k->labels[k->label_count++] = label;
 }
 
-// Labels tell devices ("GPU 0") from processes ("CPU"). Files without labels:
-// what has streams is a device.
+// Returns whether a pid stands for a device: its label is "GPU 0", not "CPU".
+// In files without labels, if it has streams.
 static bool is_device(const kineto *k, int64_t pid)
 {
     for (size_t i = 0; i < k->label_count; i++) {
@@ -196,7 +197,7 @@ static void label_device(kineto *k, const kineto_label *l)
 {
     if (l->tid == IMPORT_NONE) {
         const uint32_t device = import_known_device(k->job, l->pid);
-        // The name is that of the process; the device has its own.
+        // The name is that of the process; devices have names of their own.
         if (device && l->kind != 'n') put_label(k, device, l);
         return;
     }
@@ -205,7 +206,7 @@ static void label_device(kineto *k, const kineto_label *l)
             put_label(k, k->streams[i].track, l);
 }
 
-// CUPTI numbers the default stream of every context 7, ROCm 0.
+// Flags default streams: CUPTI numbers that of every context 7, ROCm 0.
 static void flag_streams(kineto *k)
 {
     for (size_t i = 0; i < k->stream_count; i++) {
@@ -233,7 +234,7 @@ void kineto_end(kineto *k)
         if (k->unused[i].count)
             import_unowned_many(k->job, k->unused[i].text,
                                 strlen(k->unused[i].text), k->unused[i].count);
-    // Without a base the times are Unix times, if they look like it.
+    // Without a base, times are Unix times if they are large enough.
     if (!k->job->has_unix_offset && k->job->first_ns <= k->job->last_ns)
         k->job->has_unix_offset = k->job->first_ns >= KINETO_UNIX_FROM;
 }

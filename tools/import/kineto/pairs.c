@@ -1,9 +1,9 @@
 /*
-    pairs.c - rows that tell the beginning and the end of something
+    pairs.c - pairs of rows for the begin and the end of a zone or span
 
-    Rows of the phases B and E belong together as brackets do, on each thread;
-    b and e by their category and id, whatever the thread. A row of phase B is
-    kept until its end comes: the two are one complete row.
+    Rows of the phases B and E are paired like brackets on each thread; b and e
+    by category and id, on any thread. A row of phase B is kept until its end;
+    the two become one row of phase X.
 */
 #include "tools/import/kineto/kineto.h"
 
@@ -11,17 +11,17 @@
 #include <xxhash.h>
 
 enum {
-    DEPTH = 4096,    // of what is open on a thread
-    ROOM = 64 << 20, // for all that is open
-    NUMBER = 40      // of a duration as text
+    DEPTH = 4096,    // open rows on a thread
+    ROOM = 64 << 20, // bytes for all open rows
+    NUMBER = 40      // characters of a duration
 };
 
-// What has begun. Of a zone a copy of its row, with the texts behind it.
+// An open row. For a zone, a copy of its row, followed by its texts.
 typedef struct open_row {
-    struct open_row *below; // that was open before, of the same key
+    struct open_row *below; // the previous open row with the same key
     struct open_row *previous, *next;
     int64_t start_ns;
-    uint64_t span; // id; 0: a row of phase B
+    uint64_t span; // span id; 0: a row of phase B
     uint32_t thread, depth;
     size_t size;
     kineto_row row;
@@ -85,7 +85,7 @@ static open_row *top(const kineto_pairs *p, int64_t key)
     return at ? (open_row *)(intptr_t)*at : NULL;
 }
 
-// False: there is no room; then it has not begun.
+// Pushes an open row; false if there is no room: then it is ignored.
 static bool push(kineto_pairs *p, int64_t key, open_row *o)
 {
     int64_t *const at = o ? import_map_put(&p->tops, key, NULL) : NULL;
@@ -132,7 +132,7 @@ static void begin(kineto *k, int64_t key, int64_t start_ns, uint32_t thread,
 
 /* ---- B, E --------------------------------------------------------------- */
 
-// Microseconds, or nanoseconds where the times are (see kineto_time_of).
+// Formats a duration in the unit of the file's times (see kineto_time_of).
 static kineto_value duration(const open_row *o, int64_t end_ns, char *text)
 {
     int64_t ns = 0;
@@ -141,7 +141,7 @@ static kineto_value duration(const open_row *o, int64_t end_ns, char *text)
     const size_t digits = point ? (size_t)(point - ts.text) : ts.size;
     const bool reversed = end_ns < o->start_ns;
     if (__builtin_sub_overflow(end_ns, o->start_ns, &ns)) ns = INT64_MAX;
-    if (reversed) ns = -1; // counted as such, however much
+    if (reversed) ns = -1; // counted as reversed, whatever the amount
     const int size =
         digits >= KINETO_NS_DIGITS
             ? snprintf(text, NUMBER, "%" PRId64, ns)
@@ -151,7 +151,7 @@ static kineto_value duration(const open_row *o, int64_t end_ns, char *text)
     return (kineto_value){ KINETO_NUMBER, text, (size_t)size };
 }
 
-// What the end tells is added, what the beginning tells stays.
+// Adds arguments of the end that the begin lacks.
 static void add_arguments(kineto *k, open_row *o)
 {
     for (size_t i = 0; i < k->row->arg_count; i++) {
@@ -191,7 +191,7 @@ void kineto_take_end(kineto *k)
 
 /* ---- b, e --------------------------------------------------------------- */
 
-// Never the number of a track.
+// A key that differs from all track numbers.
 static int64_t span_key(const kineto *k)
 {
     const kineto_value cat = k->row->fields[KINETO_CAT];
@@ -250,7 +250,8 @@ void kineto_take_span_end(kineto *k)
 
 /* ---- What never ended --------------------------------------------------- */
 
-// A zone stays open; what a device began without an end is no operation.
+// Writes a zone without an end as open; a device's row without an end is no
+// operation.
 static void write_open(kineto *k, open_row *o)
 {
     k->row = &o->row;

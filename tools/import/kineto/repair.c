@@ -1,5 +1,5 @@
 /*
-    repair.c - what is wrong with broken JSON, where it is right again
+    repair.c - repairs rows of invalid JSON, finds where to resume
 */
 #include "tools/import/kineto/kineto.h"
 #include <ctype.h>
@@ -24,7 +24,7 @@ static size_t word_size(const uint8_t *at, size_t size)
     return n;
 }
 
-// "\\u" and four hexadecimal digits.
+// Returns whether a text begins with "\\u" and four hexadecimal digits.
 static bool is_code(const uint8_t *at, size_t size)
 {
     if (size < 6 || at[1] != 'u') return false;
@@ -33,7 +33,7 @@ static bool is_code(const uint8_t *at, size_t size)
     return true;
 }
 
-// Copies what stands in quotes; returns where it ends.
+// Copies a string in quotes with valid escapes; returns its size in `from`.
 static size_t mend_string(const uint8_t *from, size_t size, uint8_t **to)
 {
     size_t i = 1;
@@ -66,7 +66,7 @@ size_t kineto_mend(const uint8_t *from, size_t size, uint8_t *mended)
                                               !memcmp(from + i, "null", 4))) ||
                                (word == 5 && !memcmp(from + i, "false", 5)) ||
                                word == 1;
-            // A sign before it, if any, goes.
+            // Remove a sign before it.
             if (!known && to > mended && (to[-1] == '-' || to[-1] == '+')) to--;
             memcpy(to, known ? from + i : (const uint8_t *)"null",
                    known ? word : 4);
@@ -93,7 +93,7 @@ static size_t skip_blanks(const uint8_t *text, size_t at, size_t size)
     return at;
 }
 
-// Whether a row begins at the bracket: its first key is one of a row's.
+// Returns whether a row begins at the bracket, judging by its first key.
 static bool begins_row(const uint8_t *text, size_t at, size_t size)
 {
     at = skip_blanks(text, at + 1, size);
@@ -105,7 +105,7 @@ static bool begins_row(const uint8_t *text, size_t at, size_t size)
     return colon < size && text[colon] == ':';
 }
 
-// Whether the array of events ends at the bracket.
+// Returns whether the array of events ends at the bracket.
 static bool ends_events(const uint8_t *text, size_t at, size_t size)
 {
     at = skip_blanks(text, at + 1, size);
@@ -115,10 +115,10 @@ static bool ends_events(const uint8_t *text, size_t at, size_t size)
     return at < size && text[at] == '"';
 }
 
-// At the next row, or at the bracket that ends them all.
+// Finds the next row, or the bracket that ends the array of events.
 size_t kineto_find_row(const uint8_t *text, size_t from, size_t size)
 {
-    uint8_t before = 0; // the last byte that was no blank; 0: not known
+    uint8_t before = 0; // last byte that is no blank; 0: unknown
     for (size_t i = from; i < size; i++) {
         const uint8_t c = text[i];
         const bool apart =
@@ -130,7 +130,7 @@ size_t kineto_find_row(const uint8_t *text, size_t from, size_t size)
     return size;
 }
 
-// Behind the bracket that begins the events.
+// Finds the position after the bracket that begins the array of events.
 size_t kineto_find_events(const uint8_t *text, size_t from, size_t size)
 {
     static const char key[] = "\"traceEvents\"";

@@ -1,5 +1,5 @@
 /*
-    values.c - the values of a row
+    values.c - converts the values of a row
 */
 #include "tools/import/kineto/kineto.h"
 
@@ -30,7 +30,7 @@ bool kineto_is_real(kineto_value value)
             memchr(value.text, 'E', value.size));
 }
 
-// What stands behind the "e". False: it is no exponent of a usual size.
+// Parses the exponent after the "e"; false if it is none or too large.
 static bool exponent(const char *text, size_t size, int *number)
 {
     size_t i = size && (text[0] == '-' || text[0] == '+');
@@ -54,14 +54,14 @@ static uint64_t shorten(uint64_t number, int zeros)
 }
 
 /*
-    The first 19 digits that count and a power of ten. Doubles would lose the
-    nanoseconds of Unix times in microseconds.
+    Uses the first 19 significant digits and a power of ten. A double would lose
+    the nanoseconds of Unix times in microseconds.
 */
 bool kineto_decimal(const char *text, size_t size, int scale, int64_t *number)
 {
     const bool negative = size && text[0] == '-';
     uint64_t sum = 0;
-    // Most numbers are a few digits and nothing else.
+    // Fast path: most numbers are a few digits.
     size_t digits = 0;
     for (; digits < size && digits < 16 && text[digits] >= '0' &&
            text[digits] <= '9';
@@ -120,7 +120,7 @@ bool kineto_int(kineto_value value, int64_t *number)
     while (size && text[size - 1] == ' ')
         size--;
     if (kineto_decimal(text, size, 0, number)) return true;
-    // Addresses reach beyond the signed numbers.
+    // Addresses can exceed the range of signed numbers.
     char *end, copy[24];
     if (!size || size >= sizeof copy || text[0] == '-') return false;
     memcpy(copy, text, size);

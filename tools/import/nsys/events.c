@@ -1,18 +1,18 @@
 /*
-    events.c - Nsight Systems: which call recorded what a wait waits for
+    events.c - Nsight Systems: finds the event record of each wait
 
-    Waits and syncs name their record by a number, eventSyncId, of which the
-    table of event records tells the call. Without that table (it is there if
-    events were traced) the numbers still count the records of a process: the
-    calls, in order, have those from some first one on. The first one is the
-    least for which no wait comes before its record; it is believed if half of
-    the waits then wait for the record just before them, as programs do.
+    Waits and syncs refer to their record by a number, eventSyncId. The table of
+    event records has the call of each number, but exists only if events were
+    traced. Without it, the numbers count the records of a process: its record
+    calls, in order, have consecutive numbers. The first number is chosen as the
+    least one for which no wait precedes its record. It is accepted if at least
+    half of the waits then wait for the record just before them, as is usual.
 */
 #include "tools/import/nsys/nsys.h"
 
-typedef struct point { // a call that records, or a wait
+typedef struct point { // a call that records an event, or a wait
     int64_t process, time_ns, end_ns, thread;
-    int64_t number; // correlation, or eventSyncId
+    int64_t number; // correlation id, or eventSyncId
 } point;
 
 typedef struct points {
@@ -80,7 +80,7 @@ static void read_waits(nsys *n, points *waits)
     }
 }
 
-// A driver's function within the runtime's is the same record.
+// Drops calls of the driver within a call of the runtime: they are one record.
 static void drop_nested(points *p)
 {
     size_t kept = 0;
@@ -93,7 +93,7 @@ static void drop_nested(points *p)
     if (p->count) p->count = kept + 1;
 }
 
-// How many of the records come before the time.
+// Returns how many records precede a time.
 static size_t before(const point *records, size_t count, int64_t time_ns)
 {
     size_t low = 0, high = count;
@@ -107,7 +107,7 @@ static size_t before(const point *records, size_t count, int64_t time_ns)
     return low;
 }
 
-// The number of the first record; false: the waits do not tell.
+// Finds the number of the first record; false if the waits do not determine it.
 static bool find_first(const point *records, size_t record_count,
                        const point *waits, size_t wait_count, int64_t *first)
 {

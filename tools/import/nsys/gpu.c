@@ -1,15 +1,16 @@
-// gpu.c - Nsight Systems: what ran on devices
+// gpu.c - Nsight Systems: operations of devices
 #include "tools/import/nsys/nsys.h"
 
 #define BIT(column) (UINT64_C(1) << (column))
 
-// What every table of device work begins with.
+// The first columns of all tables of device work.
 #define COMMON \
     "start", "end", "deviceId", "contextId", "streamId", "correlationId", \
         "globalPid"
 enum { START, END, DEVICE, CONTEXT, STREAM, CORRELATION, PROCESS, FIRST };
 
-// Fills what is common; false: the row is bad, and counted.
+// Sets the common fields of an operation; false if the row is bad, which is
+// counted.
 static bool begin(nsys *n, import_rows *rows, ts_event_kind kind,
                   import_operation *op)
 {
@@ -85,7 +86,7 @@ static uint32_t launch_of(nsys *n, import_rows *rows, uint32_t name)
     return import_launch(n->job, &launch);
 }
 
-// The full name, else the short one, else the mangled one.
+// Returns the full name, else the short one, else the mangled one.
 static int64_t name_of(const nsys *n, const int64_t *values)
 {
     for (size_t i = NAME; i <= MANGLED; i++)
@@ -119,9 +120,9 @@ uint8_t nsys_memory(int64_t kind)
 }
 
 /*
-    Copies have types, memory has kinds. The file's own ENUM_ tables, where it
-    has them, are the ones that the numbers above and below stand in.
-    UM migrations (11 to 13) are copies like others.
+    Converts a copyKind to a type of copy. Source of the numbers here and above:
+    the ENUM_ tables of exports. Unified-memory migrations (11 to 13) become
+    ordinary copies.
 */
 static uint8_t copy_type(int64_t kind)
 {
@@ -184,7 +185,7 @@ static void read_sets(nsys *n)
 
 /* ---- Events, synchronisation -------------------------------------------- */
 
-// Keeps an operation whose time its API call will tell.
+// Keeps an operation whose time is taken from its API call.
 static void keep_event(nsys *n, const import_operation *op)
 {
     if (!(n->event_count & (n->event_count + 1))) {
@@ -258,7 +259,7 @@ static void take_sync(nsys *n, import_rows *rows, size_t type, size_t event,
             &n->records, (int64_t)nsys_id(n, v[PROCESS], v[sync]));
         op.id = nsys_id(n, v[PROCESS], v[event]);
         op.is_call_time = op.kind == TS_EVENT_EVENT_WAIT;
-        if (op.is_call_time) { // kept: where it waits is found out later
+        if (op.is_call_time) { // kept: its record is found later
             op.queued_ns = op.start_ns;
             op.submitted_ns = op.start_ns += op.duration_ns;
             op.duration_ns = 0;
@@ -285,7 +286,8 @@ static void read_syncs(nsys *n)
 
 /* ---- Graphs, memory ----------------------------------------------------- */
 
-// With --cuda-graph-trace=graph a launch is one row, its nodes are none.
+// With --cuda-graph-trace=graph, a graph launch is one row, without rows for
+// its nodes.
 static void read_graphs(nsys *n)
 {
     enum { GRAPH_ID = FIRST, COLUMNS };
@@ -322,7 +324,7 @@ static void read_memory(nsys *n)
             import_bad(n->job, "unknown_memory_operation", op.start_ns);
             continue;
         }
-        // Addresses are bits: negative ones are large.
+        // Addresses are unsigned, stored as signed integers.
         op.address = rows.values[ADDRESS] == IMPORT_NONE
                          ? 0
                          : (uint64_t)rows.values[ADDRESS];
@@ -339,7 +341,7 @@ void nsys_read_gpu(nsys *n)
     read_kernels(n, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL");
     read_copies(n);
     read_sets(n);
-    read_records(n); // before what waits for them
+    read_records(n); // before the waits
     if (!n->records.count) nsys_guess_records(n);
     read_syncs(n);
     read_graphs(n);

@@ -1,10 +1,10 @@
-// host.c - Nsight Systems: calls of functions, samples of counters
+// host.c - Nsight Systems: API calls, samples of counters
 #include "tools/import/nsys/nsys.h"
 
 /* ---- Calls of the CUDA interfaces --------------------------------------- */
 
-// "cudaLaunchKernel_v7000" is cudaLaunchKernel; the _v2 of cuMemAlloc_v2 is
-// part of its name.
+// Returns the size of a function's name without its version: that of
+// cudaLaunchKernel_v7000 is cudaLaunchKernel, but _v2 of cuMemAlloc_v2 is kept.
 static size_t plain_size(ts_text name)
 {
     size_t at = name.size;
@@ -27,7 +27,7 @@ static uint32_t call_name(nsys *n, int64_t id)
     return (uint32_t)*name;
 }
 
-// Records whose time the file does not tell happen by their calls.
+// Adds an event record without a recorded time, to be estimated from its call.
 static void report_record(nsys *n, uint64_t correlation, int64_t start_ns)
 {
     const int64_t *const late =
@@ -81,10 +81,10 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-// Where the columns of a table of ranges on threads stand.
+// The columns of a table of ranges on threads.
 typedef struct ranges {
     size_t start, end, thread, name;
-    uint64_t arguments; // bits of the other columns that hold facts
+    uint64_t arguments; // bit set of the other columns, which become arguments
 } ranges;
 
 static bool find_columns(const import_rows *rows, ranges *at)
@@ -129,10 +129,10 @@ static void take_range(nsys *n, import_rows *rows, const ranges *at,
 }
 
 /*
-    Whatever has a start, an end, a thread and a name: OS runtime, cuBLAS,
-    cuDNN, MPI, OpenACC, OpenMP, system calls, and what future versions trace.
-    They nest with the ranges of the program, so they are zones; their category
-    is the table.
+    Reads all tables with a start, an end, a thread and a name: OS runtime,
+    cuBLAS, cuDNN, MPI, OpenACC, OpenMP, system calls, and those of later
+    versions. Their rows nest with the ranges of the program, so they become
+    zones, with the table as category.
 */
 static void read_ranges(nsys *n)
 {
@@ -208,7 +208,7 @@ static void read_diagnostics(nsys *n)
 
 /* ---- GPU metrics -------------------------------------------------------- */
 
-// typeId and metricId in one key; false: out of range.
+// Combines typeId and metricId to one key; false if they are out of range.
 static bool metric_key(int64_t type, int64_t metric, int64_t *key)
 {
     *key = (int64_t)((uint64_t)type << 16 | (uint64_t)metric);
@@ -216,7 +216,8 @@ static bool metric_key(int64_t type, int64_t metric, int64_t *key)
            metric < 1 << 16;
 }
 
-// "SMs Active [Throughput %]": what stands in brackets is the unit.
+// Returns the counter track of a metric; the unit is in brackets: "SMs Active
+// [Throughput %]".
 static uint32_t metric_track(nsys *n, int64_t type, const char *name,
                              size_t size)
 {
@@ -294,5 +295,5 @@ void nsys_read_host(nsys *n)
     read_overhead(n, "CUPTI_ACTIVITY_KIND_OVERHEAD");
     read_diagnostics(n);
     read_metrics(n);
-    read_ranges(n); // of what no other function has read
+    read_ranges(n); // the tables that no other function has read
 }

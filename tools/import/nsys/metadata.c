@@ -1,9 +1,9 @@
-// metadata.c - Nsight Systems: what the file says about itself
+// metadata.c - Nsight Systems: the session, the machine, its GPUs
 #include "tools/import/nsys/nsys.h"
 
 #include <ctype.h>
 
-// "maxWarpsPerSm" as a key: max_warps_per_sm.
+// Converts "maxWarpsPerSm" to a key: max_warps_per_sm.
 static void make_key(char *key, size_t room, const char *name)
 {
     size_t at = 0;
@@ -30,9 +30,9 @@ static const char *key_of(const fact *facts, const char *name)
 }
 
 /*
-    A table of names and values, some of which are about the session. The
-    others are settings of the profiler, and the environment of the program,
-    which is nobody's business.
+    Reads the facts about the session from a table of names and values. The rest
+    are settings of the profiler and the program's environment, which may have
+    secrets and is not imported.
 */
 static void read_pairs(nsys *n, const char *table, const fact *facts)
 {
@@ -55,7 +55,8 @@ static void read_pairs(nsys *n, const char *table, const fact *facts)
     }
 }
 
-// Properties of GPUs, each column of the table a fact, some by our own name.
+// Reads the properties of GPUs: each column becomes metadata, some with a name
+// of ours.
 static void read_gpus(nsys *n)
 {
     static const char *const known[][2] = {
@@ -95,7 +96,7 @@ static void read_gpus(nsys *n)
     }
 }
 
-// Which GPU is which device of which process.
+// Reads which GPU each process uses as which device.
 static void read_devices(nsys *n)
 {
     enum { GPU, CUDA, PROCESS };
@@ -134,7 +135,7 @@ static int64_t first_value(nsys *n, const char *table, const char *column)
     return value;
 }
 
-// Times are of the system's clock, or of the capture's start.
+// Reads the start: times are of the system's clock, or relative to the start.
 static void read_start(nsys *n)
 {
     static const char table[] = "TARGET_INFO_SESSION_START_TIME";

@@ -1,13 +1,13 @@
 /*
-    nsys.c - SQLite exports of Nsight Systems: who is who
+    nsys.c - SQLite exports of Nsight Systems: processes, devices, streams
 
     Source: "nsys export --type sqlite", whose schema changes from version to
-    version; the tables as they stand in the files of 2020 to 2026.
+    version; checked with files of 2020 to 2026.
 
-    A globalTid is 8 bits of hardware, 8 of a virtual machine, 24 of a process
-    and 24 of a thread. Contexts, correlations and events are numbered by each
-    process for itself; those of the second process and further ones get the
-    index of the process into their upper half.
+    A globalTid is 8 bits of hardware id, 8 of virtual machine, 24 of process
+    and 24 of thread. Contexts, correlation ids and events are unique only
+    within a process; those of the second and further processes get the index of
+    the process in their upper half.
 */
 #include "tools/import/nsys/nsys.h"
 
@@ -42,7 +42,7 @@ uint32_t nsys_thread(nsys *n, int64_t global, int64_t time_ns)
     int64_t *const track = import_map_put(&n->threads, global, NULL);
     if (!track) n->out_of_memory = true;
     if (!track) return 0;
-    if (!*track) nsys_process(n, global); // it has a number from here on
+    if (!*track) nsys_process(n, global); // assigns the process an index
     if (!*track)
         *track = import_thread(n->job, nsys_pid(global), global & 0xFFFFFF);
     return (uint32_t)*track;
@@ -59,7 +59,7 @@ static bool is_small(int64_t id)
     return id >= 0 && id <= UINT32_MAX;
 }
 
-// The number of a context: its own, unless a process before has that one.
+// Returns the number of a context: its own, unless an earlier process uses it.
 static int64_t context_number(nsys *n, int64_t process, int64_t device,
                               int64_t context)
 {
@@ -72,7 +72,8 @@ static int64_t context_number(nsys *n, int64_t process, int64_t device,
     return *owner == process + 1 ? context : context | process << 32;
 }
 
-// What a process calls device 0 may be another's device 1.
+// Returns the GPU of a process's device number; the numbers differ between
+// processes.
 static int64_t gpu_number(const nsys *n, int64_t process, int64_t device)
 {
     for (size_t i = 0; i < n->gpu_count; i++)
@@ -81,7 +82,7 @@ static int64_t gpu_number(const nsys *n, int64_t process, int64_t device)
     return device;
 }
 
-// Keeps a stream, whose flags are known when all of them are.
+// Stores a stream; its flags are set when all streams are known.
 static void add_lane(nsys *n, const nsys_lane *lane)
 {
     bool fresh;
@@ -158,7 +159,7 @@ uint32_t nsys_stream(nsys *n, int64_t global, int64_t device, int64_t context,
 
 /* ---- Flags of streams --------------------------------------------------- */
 
-// By process, context and stream, as TARGET_INFO_CUDA_STREAM names them.
+// Sorts by process, context and stream, as in TARGET_INFO_CUDA_STREAM.
 static int compare_lanes(const void *one, const void *two)
 {
     const nsys_lane *const a = one, *const b = two;
@@ -179,7 +180,8 @@ static nsys_lane *find_lane(nsys *n, int64_t process, int64_t context,
     return bsearch(&key, n->lanes, n->lane_count, sizeof key, compare_lanes);
 }
 
-// TARGET_INFO_CUDA_STREAM: 1 default flags, 2 non-blocking, 3 the null stream.
+// Reads TARGET_INFO_CUDA_STREAM: 1 default flags, 2 non-blocking, 3 the null
+// stream.
 static void read_stream_flags(nsys *n)
 {
     enum { STREAM, PROCESS, CONTEXT, PRIORITY, FLAG };
@@ -206,7 +208,8 @@ static void read_stream_flags(nsys *n)
     }
 }
 
-// TARGET_INFO_CUDA_CONTEXT_INFO names the null stream of each context.
+// Reads TARGET_INFO_CUDA_CONTEXT_INFO, which has the null stream of each
+// context.
 static void read_null_streams(nsys *n)
 {
     enum { STREAM, PROCESS, CONTEXT };
@@ -226,9 +229,9 @@ static void read_null_streams(nsys *n)
 }
 
 /*
-    Where no table names the null stream: it is the only one of its context
-    that nobody created, if created ones are listed, else stream 7, the number
-    that CUPTI gives to that of a first context.
+    Guesses the null stream if no table has it. If created streams are listed,
+    it is the only one of its context that is not; else stream 7, CUPTI's number
+    for the null stream of the first context.
 */
 static void guess_null_stream(nsys *n, size_t from, size_t to)
 {
@@ -323,7 +326,7 @@ static bool recognise(import_source *source)
     return import_db_recognise(source, tables, sizeof tables / sizeof *tables);
 }
 
-// The meaning of numbers of the source: nothing that happened.
+// Passes the ENUM_ tables: they explain numbers and have no events.
 static void pass_enumerations(import_db *db)
 {
     bool read;

@@ -1,9 +1,9 @@
 /*
-    nvtx.c - Nsight Systems: ranges and marks that programs make (NVTX)
+    nvtx.c - Nsight Systems: NVTX ranges and marks
 
-    Pushed and popped ranges are zones, those from start to end spans, because
-    they may overlap and end in another thread. Categories and domains are
-    names, given by rows of their own: these are read before.
+    Push/pop ranges become zones; start/end ranges become spans, because they
+    may overlap and end on another thread. Names of categories and domains are
+    in rows of their own, which are read first.
 */
 #include "tools/import/nsys/nsys.h"
 
@@ -49,7 +49,7 @@ enum { // eventType
     DOMAIN_DESTROY = 76
 };
 
-typedef struct nvtx_open { // pushed, never popped
+typedef struct nvtx_open { // a range that was pushed but not popped
     int64_t start_ns;
     uint32_t thread, site;
 } nvtx_open;
@@ -57,12 +57,12 @@ typedef struct nvtx_open { // pushed, never popped
 typedef struct nvtx {
     nsys *n;
     cli_map domains;    // by process and domain: name
-    cli_map nccl;       // domains of that name
+    cli_map nccl;       // domains named NCCL
     cli_map categories; // by process, domain and category: name
     nvtx_open *open;
     size_t open_count, open_room;
     uint64_t spans;                 // ids given to ranges without one
-    nsys_value values[NSYS_VALUES]; // of the row's binary payload
+    nsys_value values[NSYS_VALUES]; // values of the row's binary payload
     size_t value_count;
 } nvtx;
 
@@ -128,7 +128,7 @@ static void read_names(nvtx *x)
         if (is_naming(rows.values[TYPE])) take_name(x, &rows);
 }
 
-// The category's name, else the domain's; 0 without either.
+// Returns the name of the category, else of the domain; 0: neither.
 static uint32_t category_of(nvtx *x, const int64_t *v)
 {
     const int64_t *name = NULL;
@@ -171,7 +171,7 @@ static void take_payload(nvtx *x, import_rows *rows, uint32_t thread,
                             (int64_t)x->values[i].bits);
 }
 
-// The values of a row's binary payload, if it has one.
+// Decodes a row's binary payload, if it has one.
 static void read_binary(nvtx *x, import_rows *rows)
 {
     size_t size;
@@ -181,7 +181,7 @@ static void read_binary(nvtx *x, import_rows *rows)
         import_unowned(x->n->job, "NVTX_EVENTS: unknown binary payloads", 36);
 }
 
-// The digits behind "KEY": in a JSON object; size 0: none.
+// Returns the digits after "KEY": in a JSON object; size 0: none.
 static ts_text json_digits(ts_text json, const char *key)
 {
     const size_t size = strlen(key);
@@ -201,7 +201,8 @@ static ts_text json_digits(ts_text json, const char *key)
     return (ts_text){ "", 0 };
 }
 
-// A communicator is known by its digits, whatever the form.
+// Sets a fact from a value. A communicator is identified by its decimal digits,
+// as in JSON payloads.
 static void take_fact(const nsys_value *value, import_facts *facts)
 {
     const cli_text digits = cli_format("%" PRIu64, value->bits);
@@ -215,9 +216,9 @@ static void take_fact(const nsys_value *value, import_facts *facts)
 }
 
 /*
-    NCCL names its calls in a domain of its own and tells their communicator,
-    size and peer as a payload, as JSON or in binary form. False: this is no
-    collective of it.
+    Reads the facts of a collective. NCCL has ranges for its calls in a domain
+    of its own, with communicator, size and peer in a JSON or binary payload.
+    False if the row is no collective of NCCL.
 */
 static bool nccl_facts(nvtx *x, import_rows *rows, ts_text name,
                        import_facts *facts)
@@ -249,10 +250,10 @@ static bool nccl_facts(nvtx *x, import_rows *rows, ts_text name,
 }
 
 /*
-    PyTorch's emit_nvtx makes one text of the operator and what it is called
-    with: "aten::mm, seq = 5, op_id = 7, sizes = [[1, 2]], input_op_ids =
-    [(3,0)]". The operator alone is the name of the zone, so that all calls of
-    it are one; what follows becomes arguments.
+    PyTorch's emit_nvtx puts the operator and its arguments into one text:
+    "aten::mm, seq = 5, op_id = 7, sizes = [[1, 2]], input_op_ids = [(3,0)]".
+    Only the operator becomes the name of the zone, so that all its calls have
+    one name; the rest becomes arguments.
 */
 enum { TORCH_FACTS = 4 };
 typedef struct torch_facts {
@@ -262,7 +263,7 @@ typedef struct torch_facts {
 static const char *const torch_keys[TORCH_FACTS] = { "seq", "op_id", "sizes",
                                                      "input_op_ids" };
 
-// The key that begins at `text` as ", KEY = "; its size then, else 0.
+// Returns the size of ", KEY = " if `text` begins with one, and which; else 0.
 static size_t torch_key(ts_text text, size_t *key)
 {
     for (size_t i = 0; i < TORCH_FACTS; i++) {
@@ -277,7 +278,7 @@ static size_t torch_key(ts_text text, size_t *key)
     return 0;
 }
 
-// Finds them; returns how much of the text is the name.
+// Finds the facts; returns the size of the name.
 static size_t split_torch(ts_text text, torch_facts *facts)
 {
     size_t name_size = text.size;
@@ -335,7 +336,7 @@ static int compare_open(const void *one, const void *two)
     return a->site < b->site ? -1 : a->site > b->site;
 }
 
-// Those that are open when the trace ends contain each other.
+// Writes the ranges that are open at the end of the trace, which are nested.
 static void write_open(nvtx *x)
 {
     uint32_t depth = 0;
@@ -382,7 +383,7 @@ static void take_zone(nvtx *x, import_rows *rows, ts_text name)
     take_payload(x, rows, thread, start_ns, site);
 }
 
-// One that starts and ends anywhere; without an end it stays open.
+// Writes a start/end range as a span; without an end it is open.
 static void take_span(nvtx *x, import_rows *rows, ts_text name)
 {
     const int64_t *const v = rows->values;
@@ -396,7 +397,7 @@ static void take_span(nvtx *x, import_rows *rows, ts_text name)
         v[END_THREAD] == IMPORT_NONE || !v[END_THREAD]
             ? thread
             : nsys_thread(x->n, v[END_THREAD], start_ns);
-    // Range ids come again; a number of our own keeps spans apart.
+    // Range ids are reused, so spans get unique ids.
     ts_writer_value values[] = { { TS_COLUMN_ID, ++x->spans },
                                  { TS_COLUMN_PHASE, TS_PHASE_START },
                                  { TS_COLUMN_SITE, site_of(x, rows, name) } };

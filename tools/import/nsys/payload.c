@@ -1,15 +1,15 @@
 /*
-    payload.c - Nsight Systems: what NVTX ranges carry in binary form
+    payload.c - Nsight Systems: binary payloads of NVTX ranges
 
-    Two tables tell the layouts (schemas) by domain and number. A payload is
-    one or several parts, each with a head of eight 32-bit words, little-endian:
+    Two tables have the layouts (schemas) by domain and number. A payload has
+    one or more parts, each with a head of eight little-endian 32-bit words:
 
         domain, 0, schema, 0, size of the data (64 bits), size of the whole
         part (64 bits), data ...
 
     Source: exports of versions from 2024 on, and the types of entries in
-    NVIDIA's nvToolsExtPayload.h. Arrays, strings and layouts in layouts are
-    left out and counted.
+    NVIDIA's nvToolsExtPayload.h. Arrays, strings and nested layouts are left
+    out and counted.
 */
 #include "tools/import/nsys/nsys.h"
 
@@ -17,11 +17,11 @@ enum { HEAD = 32, FIELDS_MOST = 1 << 16 };
 
 struct nsys_field {
     int64_t domain, schema, index, type, offset;
-    uint32_t name; // of SBT; 0: none
+    uint32_t name; // number in the trace; 0: none
     nsys_meaning meaning;
 };
 
-// NVTX_PAYLOAD_ENTRY_TYPE_...: how many bytes, and what they are.
+// Size and kind of a NVTX_PAYLOAD_ENTRY_TYPE_...
 typedef struct payload_type {
     uint8_t size;
     char kind; // 's' signed, 'u' unsigned, 'f' floating point
@@ -56,7 +56,7 @@ static bool is(ts_text text, const char *word)
     return text.size == strlen(word) && !memcmp(text.text, word, text.size);
 }
 
-// What NCCL calls the facts of its calls.
+// Returns the meaning of a field by NCCL's name for it.
 static nsys_meaning meaning_of(ts_text name)
 {
     return is(name, "NCCL communicator ID")   ? NSYS_COMMUNICATOR
@@ -76,7 +76,7 @@ static struct nsys_field *more_room(nsys *n)
     return &n->fields[n->field_count++];
 }
 
-// Each process tells the layouts once more: the first ones count.
+// Keeps the first of equal layouts: each process repeats them.
 static void drop_repeated(nsys *n)
 {
     size_t kept = 0;
@@ -110,7 +110,7 @@ void nsys_read_payloads(nsys *n)
                                   v[OFFSET] == IMPORT_NONE ? 0 : v[OFFSET],
                                   0,
                                   NSYS_ANYTHING };
-        // Flags say that it is an array, a pointer or the like.
+        // These flags mean an array, a pointer or the like, which is left out.
         if (v[FLAGS] != IMPORT_NONE && v[FLAGS] & 0x7E) f->type = 0;
         if (!name.size) continue;
         f->name = import_name(n->job, name.text, name.size);
@@ -160,7 +160,7 @@ static const struct nsys_field *first_field(const nsys *n, int64_t domain,
                                             int64_t schema)
 {
     size_t low = 0, high = n->field_count;
-    while (low < high) { // the first that does not come before
+    while (low < high) { // find the first that is not less
         const size_t middle = low + (high - low) / 2;
         const struct nsys_field *const f = &n->fields[middle];
         if (f->domain < domain || (f->domain == domain && f->schema < schema))

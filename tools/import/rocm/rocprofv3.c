@@ -1,13 +1,13 @@
 /*
     rocprofv3.c - databases of ROCm's rocprofv3 (rocpd): SQLite
 
-    The name of each table ends in an identifier, one for each process whose
-    rows are in the file: "rocpd_region_0000a1b2_...". An event has the number
-    of the call that led to it (stack_id); the calls of a runtime, the kernels
-    and the copies are its rows by way of their event_id. Grids count threads.
+    Table names end in an identifier, one for each process in the file:
+    "rocpd_region_0000a1b2_...". Rows of calls, kernels and copies refer to an
+    event by event_id; the event has the id of the call that led to it
+    (stack_id). Grid sizes are in threads.
 
-    Source: the schema, version 3, and the writer of ROCm/rocprofiler-sdk. It
-    has been tried on databases made by that schema, not on one of a device.
+    Source: the schema, version 3, and the writer of ROCm/rocprofiler-sdk.
+    Tested with databases made by that schema, not with one from a device.
 */
 #include "tools/import/map.h"
 #include "tools/import/sqlite.h"
@@ -18,15 +18,15 @@ typedef struct rocpd {
     import_job *job;
     import_db *db;
     import_strings *strings;
-    const char *suffix; // of the tables
-    uint64_t process;   // its index: the upper bits of correlations
+    const char *suffix; // of the table names
+    uint64_t process;   // its index: the upper bits of correlation ids
     bool out_of_memory;
-    cli_map pids;            // by process: its number for the system
+    cli_map pids;            // by process: its process id
     cli_map threads;         // by thread: track
-    cli_map devices;         // by agent: number of the GPU + 1; 0: a CPU
+    cli_map devices;         // by agent: index of the GPU + 1; 0: a CPU
     cli_map calls;           // by event: stack_id
     cli_map categories;      // by event: category
-    import_strings *kernels; // names
+    import_strings *kernels; // names of kernels
     cli_map registers;       // by kernel
 } rocpd;
 
@@ -148,7 +148,7 @@ static void read_events(rocpd *r)
     }
 }
 
-// 0: no call is known.
+// Returns the correlation id of an event; 0: its call is unknown.
 static uint64_t correlation(const rocpd *r, int64_t event)
 {
     const int64_t call = get(&r->calls, event);
@@ -157,8 +157,8 @@ static uint64_t correlation(const rocpd *r, int64_t event)
 
 /* ---- Host --------------------------------------------------------------- */
 
-// "HIP_RUNTIME_API", "HSA_CORE_API": functions of a library. Others are what
-// the program marked.
+// Returns whether a category is that of a library's functions, such as
+// "HIP_RUNTIME_API" or "HSA_CORE_API". Others are markers of the program.
 static bool is_call(ts_text category)
 {
     static const char *const starts[] = { "HIP", "HSA", "RCCL", "ROC" };
@@ -239,7 +239,7 @@ static void read_allocations(rocpd *r)
 
 /* ---- Devices ------------------------------------------------------------ */
 
-// A stream of HIP, else the queue it ran on.
+// Returns the track of a HIP stream; without one, of the queue.
 static uint32_t stream(rocpd *r, int64_t gpu, int64_t stream, int64_t queue)
 {
     return import_stream(r->job, gpu, IMPORT_NONE,
@@ -314,7 +314,8 @@ static void read_dispatches(rocpd *r)
     }
 }
 
-// "MEMORY_COPY_HOST_TO_DEVICE" and by the agents, if it says nothing.
+// Returns the type of a copy by its name ("MEMORY_COPY_HOST_TO_DEVICE"), else
+// by its agents.
 static uint8_t copy_type(ts_text name, int64_t to, int64_t from)
 {
     static const struct {
@@ -408,7 +409,7 @@ static void read_process(rocpd *r)
         cli_map_close(maps[i]);
 }
 
-// Of each process the part of the names that is its own.
+// Lists the suffix of the table names for each process.
 static size_t list_suffixes(import_db *db, char suffixes[PROCESSES][NAME])
 {
     static const char start[] = "rocpd_region";
@@ -422,7 +423,7 @@ static size_t list_suffixes(import_db *db, char suffixes[PROCESSES][NAME])
     return count;
 }
 
-// Version 4 keeps times in a table of their own.
+// Checks the schema's version: 4 has times in a separate table.
 static bool is_known(const rocpd *r)
 {
     static const char *const start[] = { "start" };

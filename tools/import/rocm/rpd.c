@@ -1,36 +1,36 @@
 /*
     rpd.c - RPD files of ROCm (rocmProfileData): SQLite, often gzipped
 
-    Operations of a GPU lie on its queues; a row of rocpd_api_ops says which
-    call launched which operation, so the number of the call is the
-    correlation. All operations of one graph launch share it. Markers of the
-    program (roctx, autograd) are rows of rocpd_api by the name "UserMarker",
-    whose arguments are their text.
+    Operations run on queues of a GPU. Rows of rocpd_api_ops link a call to each
+    operation that it launched, so the id of the call is the correlation id; all
+    operations of a graph launch share it. Markers of the program (roctx,
+    autograd) are rows of rocpd_api named "UserMarker", with their text as
+    arguments.
 
-    Source: the schema and the tracers of ROCm/rocmProfileData. Grids are
-    counted in blocks, except those of hipExtModuleLaunchKernel and of its
-    older name, which counts threads.
+    Source: the schema and the tracers of ROCm/rocmProfileData. Grid sizes are
+    in blocks, except for hipExtModuleLaunchKernel and its older name, where
+    they are in threads.
 */
 #include "tools/import/map.h"
 #include "tools/import/sqlite.h"
 
-typedef struct launch { // what rocpd_kernelapi knows of a call
+typedef struct launch { // a call's row in rocpd_kernelapi
     ts_launch_entry entry;
-    int64_t name; // rocpd_string
+    int64_t name; // id in rocpd_string
 } launch;
 
-typedef struct copy { // and rocpd_copyapi
+typedef struct copy { // a call's row in rocpd_copyapi
     uint64_t size, source, address;
     int64_t kind, from, to;
     bool pinned;
 } copy;
 
-typedef struct zone { // of a marker
+typedef struct zone { // the zone of a marker
     int64_t start_ns;
     uint32_t thread, site;
 } zone;
 
-typedef struct list { // of elements of `width` bytes, numbered from 1
+typedef struct list { // an array of elements of `width` bytes, numbered from 1
     void *items;
     size_t count, room, width;
 } list;
@@ -43,11 +43,11 @@ typedef struct rpd {
     cli_map calls;   // by operation: its call
     cli_map kernels; // by call: index of a launch
     cli_map copies;  // by call: index of a copy
-    cli_map marks;   // by call: index of a zone; 0: of autograd, not met
+    cli_map marks;   // by call: index of a zone; 0: of autograd, not read yet
     list launches, copied, zones;
 } rpd;
 
-// The next element, all zeros; its number goes to *index. NULL: no memory.
+// Adds an element of zeros; *index gets its number. NULL: no memory.
 static void *add(rpd *r, list *l, int64_t *index)
 {
     if (l->count == l->room) {
@@ -70,7 +70,7 @@ static void *find(const list *l, const cli_map *map, int64_t key)
                            : NULL;
 }
 
-// "0x7f59c1260000"; 0: none.
+// Parses an address such as "0x7f59c1260000"; 0: none.
 static uint64_t address_of(import_rows *rows, size_t column)
 {
     size_t size;
@@ -181,7 +181,8 @@ static bool has(ts_text text, const char *part)
     return false;
 }
 
-// hipMemcpyKind: host to host, to device, device to host, to device, default.
+// Converts a hipMemcpyKind: host to host, host to device, device to host,
+// device to device, default.
 static uint8_t copy_type(ts_text name, int64_t kind)
 {
     static const uint8_t ours[] = { 4, 1, 2, 3, 0 };
@@ -206,7 +207,7 @@ static void take_copy(rpd *r, import_operation *op, int64_t gpu, ts_text type,
         op->address = known->address;
         op->source = known->source;
     }
-    // Both are 0 where the tracer did not look.
+    // Both are 0 if the tracer did not record them.
     if (op->type != 3 || !known || known->from == known->to) return;
     const int64_t peer = known->from == gpu ? known->to : known->from;
     if (peer < 0 || peer == gpu) return;
@@ -221,7 +222,7 @@ static void take_kernel(rpd *r, import_operation *op, int64_t description,
     int64_t name = description;
     if (known && !import_strings_text(r->strings, name).size)
         name = known->name;
-    // The launch of a graph is not that of its kernels.
+    // The configuration in a graph launch is not that of its kernels.
     if (known && known->name == name) entry = known->entry;
     const ts_text text = import_strings_text(r->strings, name);
     entry.name = text.size ? import_strings_name(r->strings, name)
@@ -256,7 +257,8 @@ static void read_operations(rpd *r)
         else if (has(type, "Fill") || has(type, "Memset"))
             op.kind = TS_EVENT_MEMSET;
         else if (has(type, "Barrier") || has(type, "Marker"))
-            op.kind = TS_EVENT_EVENT_RECORD; // of all that is before it
+            op.kind =
+                TS_EVENT_EVENT_RECORD; // a record of all earlier operations
         if (op.kind == TS_EVENT_EVENT_RECORD) op.id = (uint64_t)v[ID];
         if (op.kind)
             import_gpu(r->job, &op);
@@ -268,7 +270,8 @@ static void read_operations(rpd *r)
 
 /* ---- Calls, markers ----------------------------------------------------- */
 
-// Calls of a runtime; what else stands among them is the profiler's own work.
+// Returns whether a name is a runtime function; other rows are work of the
+// profiler.
 static bool is_call(ts_text name)
 {
     static const char *const starts[] = { "hip", "hsa", "cu", "roc" };
@@ -279,7 +282,7 @@ static bool is_call(ts_text name)
     return false;
 }
 
-// A marker's text; one of no duration is a point.
+// Imports a marker: a zone, or a mark if it has no duration.
 static void take_marker(rpd *r, int64_t id, int64_t args, uint32_t thread,
                         int64_t start_ns, int64_t ns)
 {
@@ -300,7 +303,7 @@ static void take_marker(rpd *r, int64_t id, int64_t args, uint32_t thread,
     if (z) *z = (zone){ start_ns, thread, site };
 }
 
-// Grids that count threads become those that count blocks.
+// Converts a grid in threads to one in blocks.
 static void count_blocks(rpd *r, int64_t id, ts_text name)
 {
     launch *const l = find(&r->launches, &r->kernels, id);
@@ -355,7 +358,7 @@ static void read_calls(rpd *r)
 static const char *const autograd_columns[] = { "api_ptr_id", "seq", "sizes",
                                                 "input_op_ids", "op_id" };
 
-// Which markers are autograd's; what they carry comes after they did.
+// Finds the markers of autograd; their arguments come in later rows.
 static void find_autograd(rpd *r)
 {
     import_rows rows;
@@ -395,7 +398,7 @@ static void read_autograd(rpd *r)
 
 /* ---- The rest ----------------------------------------------------------- */
 
-// Samples of clocks and the like: a value from start to end.
+// Reads samples of clocks and the like: values that hold from start to end.
 static void read_monitor(rpd *r)
 {
     enum { ID, START, TYPE, KIND, VALUE, COLUMNS };
@@ -461,7 +464,7 @@ static void read_all(rpd *r)
     read_launches(r);
     read_copies(r);
     find_autograd(r);
-    read_calls(r); // before the operations: they tell what grids count
+    read_calls(r); // before the operations: they determine the unit of grids
     read_operations(r);
     read_autograd(r);
     read_monitor(r);
