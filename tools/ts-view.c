@@ -406,7 +406,7 @@ static bool check_selected(view *v)
     return any;
 }
 
-// Shows the trace; says what was damaged. False: some was, or it failed.
+// Shows the trace and reports damage. False if there was any, or on failure.
 static bool view_all(view *v)
 {
     const size_t known = ts_reader_damage_count(v->trace.reader);

@@ -1,8 +1,8 @@
 /*
-    file_kinds.c - what a file is, so that no output replaces another kind
+    file_kinds.c - detects file types, so that no output replaces another type
 
-    An option whose value was forgotten takes the next word, which may be a
-    trace. What an option writes replaces nothing but a file of the same kind.
+    If the value of an option is forgotten, the next word is taken for it, which
+    may be a trace. So an output may replace only a file of the same kind.
 */
 #include "tools/cli/cli.h"
 #include <ctype.h>
@@ -16,7 +16,7 @@
 enum { HEAD = 4096 };
 
 typedef struct head {
-    char bytes[HEAD + 1]; // and a zero
+    char bytes[HEAD + 1]; // ends with a zero
     size_t size;
 } head;
 
@@ -26,7 +26,7 @@ static bool starts(const head *h, const char *text)
     return h->size >= size && !memcmp(h->bytes, text, size);
 }
 
-// Text behind blanks, in letters of any case.
+// Whether a file begins with a text, after blanks and in any case.
 static bool opens(const head *h, const char *text)
 {
     const char *at = h->bytes;
@@ -63,8 +63,8 @@ static bool is_junit(const head *h)
            (opens(h, "<?xml") && strstr(h->bytes, "<testsuite"));
 }
 
-// As ts-export begins it: the profilers that write such files begin otherwise,
-// and theirs may be the only copy of what was measured.
+// Whether a file begins as ts-export writes it. Files of profilers begin
+// differently, and may be the only copy of a measurement.
 static bool is_chrome(const head *h)
 {
     return starts(h, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
@@ -80,14 +80,14 @@ static bool is_dot(const head *h)
     return opens(h, "digraph") || opens(h, "strict digraph");
 }
 
-// protobuf: `Trace.packet`, field 1, of a known length.
+// Protobuf: `Trace.packet` is field 1, with a length.
 static bool is_perfetto(const head *h)
 {
     return starts(h, "\x0A") && h->size > 1 && h->bytes[1] != '\n';
 }
 
 #ifdef TRACESMITH_ZLIB
-// How what was compressed begins.
+// Decompresses the start of a file.
 static void unpack(const head *packed, head *h)
 {
     enum { OF_GZIP = 16 }; // zlib.h, inflateInit2: added to the window
@@ -104,14 +104,16 @@ static void unpack(const head *packed, head *h)
     h->bytes[h->size] = 0;
 }
 #else
-static void unpack(const head *packed, head *h) // none is ours, then
+static void unpack(const head *packed,
+                   head *h) // without zlib no output is compressed
 {
     (void)packed;
     h->bytes[h->size = 0] = 0;
 }
 #endif
 
-// What profilers write is compressed as well.
+// Whether a compressed file is an output of ours: profilers write such files,
+// too.
 static bool is_gzip(const head *h)
 {
     head inside;
@@ -125,7 +127,7 @@ static bool is_markdown(const head *h)
     return opens(h, "#") || opens(h, "|");
 }
 
-// Lines of a stack, a blank and a number; the last one may be cut.
+// Folded stacks: lines of a stack, a blank and a number; the last may be cut.
 static bool is_folded(const head *h)
 {
     const char *line = h->bytes;
@@ -173,7 +175,7 @@ static cli_kind kind_of(const head *h)
     return CLI_ANY;
 }
 
-// False: there is nothing that could be lost.
+// Reads the start of a file. False if there is no file that could be lost.
 static bool read_head(head *h, const char *path)
 {
     struct stat st;

@@ -1,15 +1,15 @@
 /*
-    warp.c - the times of a host whose calls moved
+    warp.c - new times of host events when calls moved
 */
 #include "tools/replay/write.h"
 
-typedef struct anchor { // beginning or end of a call
+typedef struct anchor { // the beginning or end of a call
     uint32_t file, track;
     int64_t recorded_ns, ns;
 } anchor;
 
 struct warp {
-    anchor *anchors; // by thread and recorded time; `ns` never falls
+    anchor *anchors; // sorted by thread and recorded time; `ns` never decreases
     size_t count;
 };
 
@@ -79,7 +79,7 @@ int64_t warp_time(const warp *w, uint32_t file, uint32_t track, int64_t time_ns)
 {
     const anchor key = { file, track, time_ns, INT64_MAX };
     size_t low = 0, high = w ? w->count : 0;
-    while (low < high) { // the first anchor behind it
+    while (low < high) { // finds the first later anchor
         const size_t middle = low + (high - low) / 2;
         if (by_time(&w->anchors[middle], &key) <= 0)
             low = middle + 1;

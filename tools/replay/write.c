@@ -7,18 +7,18 @@ typedef struct writing {
     const replay_job *job;
     ts_writer *writer;
     warp *warp;
-    copy copy;          // of the file at hand
+    copy copy;          // of the current file
     copy_merge merge;   // if there are several
-    uint32_t file;      // at hand
-    uint32_t *index_of; // of its GPU operations by row, TS_NODE_NONE
+    uint32_t file;      // the current file
+    uint32_t *index_of; // operation by row of its GPU events, or TS_NODE_NONE
     uint32_t row_count;
     uint64_t undefined, left_out, unknown;
-    whatif_changes changes; // those that move operations matter here
+    whatif_changes changes; // only moves to other streams matter here
 } writing;
 
 /* ---- Operations ---------------------------------------------------------- */
 
-// Numbers of operations by their row in a file.
+// Fills index_of for a file.
 static bool find_operations(writing *w, uint32_t file)
 {
     ts_reader *const reader = replay_reader(w->job, file);
@@ -40,7 +40,7 @@ static bool find_operations(writing *w, uint32_t file)
     return true;
 }
 
-// The stream on which a what-if put an operation; 0: its own.
+// The stream to which a what-if moved an operation; 0: not moved.
 static uint32_t moved_to(const writing *w, uint32_t index)
 {
     uint32_t track = 0;
@@ -53,8 +53,8 @@ static uint32_t moved_to(const writing *w, uint32_t index)
     return track;
 }
 
-// Whether an operation stands in the trace, where and when. What was not
-// selected is there as it was recorded if the replay saw it so.
+// Whether an operation is in the new trace, with its track and times.
+// Unselected ones are kept as recorded if the replay used their times.
 static bool place_operation(writing *w, uint32_t row, uint32_t *track,
                             int64_t *start_ns, int64_t *duration_ns)
 {
@@ -82,7 +82,7 @@ static int64_t host_time(void *user, uint32_t thread, int64_t then_ns)
     return warp_time(w->warp, w->file, thread, then_ns);
 }
 
-// When each event is, and whether.
+// Sets the new time of each event, or drops it.
 static bool place_events(void *user, copy_batch *batch)
 {
     writing *const w = user;
@@ -103,7 +103,7 @@ static bool place_events(void *user, copy_batch *batch)
     return true;
 }
 
-// What a what-if put in: kernels that nobody launched.
+// Writes the operations that a what-if inserted: kernels without a launch.
 static void write_inserted(writing *w)
 {
     const char *const name = "inserted";
@@ -158,7 +158,7 @@ static ts_result write_file(writing *w, uint32_t file, cli_progress *progress)
     return result;
 }
 
-// How the trace was made, for whoever finds it.
+// Writes metadata about how the trace was made.
 static void note_all(writing *w)
 {
     const replay_job *const job = w->job;
@@ -186,7 +186,7 @@ static void note_all(writing *w)
                      s->recorded_end_ns - s->recorded_start_ns);
 }
 
-// Another trace than the recorded one, but always the same for one schedule.
+// A session id that differs from the record's and is the same for one schedule.
 static void name_session(const replay_job *job, ts_writer_desc *desc)
 {
     const ts_info *const info = job->files[0].trace.info;
@@ -198,7 +198,7 @@ static void name_session(const replay_job *job, ts_writer_desc *desc)
                    &desc->start_boottime_ns);
 }
 
-// What all files have in common is said once.
+// Writes once what all files share.
 static bool write_common(writing *w)
 {
     const uint32_t count = w->job->file_count;
@@ -222,7 +222,7 @@ static void say_undefined(const writing *w, const char *path)
               cli_count(w->undefined).s);
 }
 
-// What the what-ifs of the schedule mean; they were understood before.
+// Computes the changes of the what-ifs again; they were valid before.
 static bool find_changes(writing *w)
 {
     const replay_job *const job = w->job;
@@ -239,7 +239,7 @@ bool replay_write(const replay_job *job, const char *path)
     ts_writer_desc desc = { .path = path };
     cli_progress progress = { .what = "writing" };
     name_session(job, &desc);
-    errno = 0; // from here on it is the system's reason
+    errno = 0; // from here on errno is the reason of a failure
     ts_result result = ts_writer_open(&w.writer, &desc);
     int failed = w.writer ? 0 : errno;
     if (result == TS_OK) {

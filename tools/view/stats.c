@@ -435,8 +435,8 @@ static cli_text figure_text(const view *v, duration_stat *stat, figure which)
     return cli_short_time(ns);
 }
 
-// The figures that fit beside a name; that of zones alone is the last to find
-// room.
+// Chooses the figures that fit next to a name; the one that only zones have is
+// left out first.
 static uint32_t figures_fitting(const view *v, figure *fitting, uint32_t *used)
 {
     uint32_t count = 0;
@@ -527,7 +527,7 @@ static cli_text value_text(double value, ts_text unit)
     return cli_format("%.5g", value);
 }
 
-// What stands behind the figures of a value: a unit, a speed.
+// Prints what follows the figures of a value: a unit, a speed.
 static void print_unit(const value_stat *stat)
 {
     if (stat->kind == TS_EVENT_COUNTER && stat->unit.size &&

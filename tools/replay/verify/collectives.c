@@ -1,13 +1,14 @@
 /*
     collectives.c - whether collectives are on the same communicators
 
-    Every run numbers its communicators anew. Those of the two traces that
-    most operations in the same places are on correspond; a collective on
-    another one is a difference.
+    Every run numbers its communicators anew. Two communicators correspond if
+    they share the most matched operations; a matched collective on another
+    communicator is a difference.
 */
 #include "tools/replay/verify/verify.h"
 
-typedef struct communicator_pair { // how often two communicators met
+typedef struct
+    communicator_pair { // number of matched operations of two communicators
     uint32_t a, b;
     uint64_t count;
 } communicator_pair;
@@ -31,7 +32,7 @@ static int by_pair(const void *left, const void *right)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-// Those that met most often first; then what comes first in its file.
+// Order: most matched operations first, then order of the file.
 static int by_count(const void *left, const void *right)
 {
     const communicator_pair *const x = left, *const y = right;
@@ -73,7 +74,7 @@ static uint32_t most(const verify_side *side)
     return number;
 }
 
-// Those of B get the numbers of A's that they correspond to, or further ones.
+// Gives communicators of B the numbers of those of A; others get new numbers.
 static bool rename_those_of_b(verify_report *r, const communicator_pairs *m)
 {
     verify_side *const side = &r->side[1];

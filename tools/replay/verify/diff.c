@@ -2,20 +2,19 @@
     diff.c - which elements of two sequences correspond
 
     Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section
-    4b: a point in the middle of a shortest path is found from both ends at
-    once, which needs linear space, and splits the problem. Where the
-    sequences are so different that this takes long, the split is at the best
-    point reached so far: still a correct answer, only perhaps not the
-    shortest.
+    4b: a search from both ends finds a point in the middle of a shortest path,
+    which takes linear space, and splits the problem there. If the sequences
+    differ so much that this takes long, the split is at the best point reached
+    so far: the result is still correct, but perhaps not the shortest.
 */
 #include "tools/replay/verify/verify.h"
 
-// Differences to look for at one go; the work of a split is its square.
+// The most differences in one search; its time grows with the square.
 enum { BOUND_SHORT = 2048, BOUND_LONG = 256, SHORT = 65536 };
 
 typedef struct diff {
-    const uint32_t *a, *b;       // without what the other does not have
-    const uint32_t *a_at, *b_at; // where each was
+    const uint32_t *a, *b;       // without elements that the other lacks
+    const uint32_t *a_at, *b_at; // original positions
     bool *only_a, *only_b;
     // The furthest x on each diagonal x - y, from the start and from the end;
     // indexed by the diagonal, which may be negative.
@@ -35,8 +34,8 @@ typedef struct diff_band { // diagonals under search, every second one
     int64_t low, high;
 } diff_band;
 
-// Widens a band by one on both sides, but not out of the box: there it
-// shrinks instead. What lies beside it gets a value that never wins.
+// Widens a band by one on both sides; outside of the box it shrinks instead.
+// Neighbours of the band get a value that is never chosen.
 static void widen(diff_band *band, int64_t *furthest, const diff_box *box,
                   int64_t loser)
 {
@@ -50,7 +49,8 @@ static void widen(diff_band *band, int64_t *furthest, const diff_box *box,
         band->high--;
 }
 
-// One more difference from the start. True where the searches meet.
+// Extends the search from the start by one difference. True if the two searches
+// overlap.
 static bool step_ahead(const diff *d, const diff_box *box,
                        const diff_band *mine, const diff_band *other, bool odd,
                        point *meet)
@@ -88,7 +88,7 @@ static bool step_back(const diff *d, const diff_box *box, const diff_band *mine,
     return false;
 }
 
-// Of both searches the point that is furthest from where it began.
+// The point of both searches that is furthest from its start.
 static point best_so_far(const diff *d, const diff_box *box,
                          const diff_band *ahead, const diff_band *back)
 {
@@ -110,7 +110,7 @@ static point best_so_far(const diff *d, const diff_box *box,
     return done >= left ? from_start : from_end;
 }
 
-// A point inside the box that a shortest path goes through, or a good one.
+// A point of a shortest path within the box, or of a nearly shortest one.
 static point split(const diff *d, const diff_box *box)
 {
     const int64_t first = box->a0 - box->b0, last = box->a1 - box->b1;
@@ -128,7 +128,8 @@ static point split(const diff *d, const diff_box *box)
     return best_so_far(d, box, &ahead, &back);
 }
 
-// The larger part is done in the loop, so that the recursion stays shallow.
+// Recurses into the smaller part and loops over the larger one, so that the
+// recursion is shallow.
 static void compare(const diff *d, diff_box box)
 {
     for (;;) {
@@ -155,9 +156,9 @@ static void compare(const diff *d, diff_box box)
 }
 
 /*
-    Leaves out what the other side does not have at all: no subsequence in
-    common has it, and a trace that is quite another one becomes cheap.
-    `values` has room for count, as `at` has. Returns what is left.
+    Removes elements that the other side does not have at all: no common
+    subsequence has them, and very different traces become cheap. `values` and
+    `at` have room for `count` elements. Returns the number of the others.
 */
 static int64_t keep_common(const uint32_t *from, uint32_t count,
                            const uint8_t *sides, uint32_t *values, uint32_t *at,

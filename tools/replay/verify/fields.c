@@ -1,5 +1,5 @@
 /*
-    fields.c - what the comparison of two operations looks at
+    fields.c - the fields that the comparison of operations uses
 */
 #include "tools/replay/verify/verify.h"
 

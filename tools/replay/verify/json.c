@@ -3,7 +3,7 @@
 */
 #include "tools/replay/verify/verify.h"
 
-enum { LISTED = 1000 }; // differences; the counts tell how many there are
+enum { LISTED = 1000 }; // differences listed at most; the counts are complete
 
 static void put_pair(cli_json *json, const char *key, int64_t a, int64_t b)
 {
@@ -22,7 +22,7 @@ static void put_spread(cli_json *json, const char *key, const verify_spread *s)
     cli_json_close(json, '}');
 }
 
-// One side of a difference.
+// Writes one side of a difference.
 static void put_op(cli_json *json, const char *key, verify_side *side,
                    uint32_t op)
 {

@@ -1,14 +1,14 @@
 /*
-    load.c - the operations of two traces, their contents numbered
+    load.c - reads the operations of two traces and numbers their contents
 */
 #include "tools/replay/verify/verify.h"
 
 /* ---- Numbers for contents ----------------------------------------------- */
 
 /*
-    What an operation is, for the comparison: equal words, equal operation.
-    Times are not in it, nor what another run of the same program gives other
-    numbers: correlations, addresses, handles of events, graphs and stacks.
+    The content of an operation: operations with equal words are equal. It has
+    no times, and nothing that differs between runs of one program: correlation
+    ids, addresses, handles of events, graphs and stacks.
 */
 enum { WORDS = 18 };
 typedef struct content {
@@ -35,7 +35,7 @@ static uint64_t hash_of(const content *c)
     return mix(hash, hash >> 32);
 }
 
-// The number of a content; VERIFY_NONE without memory.
+// Returns the number of a content, new or known. VERIFY_NONE without memory.
 static uint32_t number_of(verify_contents *all, const content *c)
 {
     const uint64_t hash = hash_of(c);
@@ -53,8 +53,8 @@ static uint32_t number_of(verify_contents *all, const content *c)
 
 /* ---- Texts, by number, the same in both traces -------------------------- */
 
-// A text enters as pieces of a content each, chained; so contents and texts
-// share one table, and equal numbers mean equal bytes.
+// A text is stored as a chain of contents, so contents and texts share one
+// table, and equal numbers mean equal bytes.
 static uint32_t text_number(verify_contents *all, ts_text text)
 {
     uint32_t number = 0;
@@ -73,7 +73,7 @@ static uint32_t text_number(verify_contents *all, ts_text text)
 typedef struct loader {
     verify_side *side;
     verify_contents *all;
-    uint32_t *name_numbers; // of the file's names, + 1
+    uint32_t *name_numbers; // number + 1 of each name of the file
     uint32_t name_count;
     size_t room;       // of side->ops
     cli_map stream_of; // track and whether it synchronises, to stream
@@ -89,7 +89,7 @@ static uint32_t name_number(loader *l, uint32_t name)
         const uint32_t count = name < (1u << 20) ? 2 * name + 64 : 0;
         uint32_t *const more =
             count ? realloc(l->name_numbers, count * sizeof *more) : NULL;
-        if (!more) // a number out of all proportion: looked up each time
+        if (!more) // a huge name number: looked up each time
             return text_number(l->all,
                                ts_reader_name(l->side->trace.reader, name));
         memset(more + l->name_count, 0, (count - l->name_count) * sizeof *more);
@@ -111,7 +111,7 @@ static uint64_t device_number(const loader *l, uint64_t track)
                : 0;
 }
 
-// Word 0 and 1: kind and name, which are compared first.
+// Words 0 and 1 are kind and name, which are compared first.
 static void put_launch(loader *l, content *c, uint32_t id)
 {
     const ts_launch_entry *const launch =
@@ -129,10 +129,11 @@ static void put_launch(loader *l, content *c, uint32_t id)
     c->word[16] = launch->local;
 }
 
-// Few, and mostly the one seen last: a scan from the end finds it.
+// There are few communicators, and most often it is the latest: searches from
+// the end.
 static uint32_t communicator_of(loader *l, const ts_event *event)
 {
-    enum { MOST = 4096 }; // beyond that they are not told apart
+    enum { MOST = 4096 }; // further ones are not distinguished
     const uint64_t id = event->kind == TS_EVENT_COLLECTIVE
                             ? ts_event_value(event, TS_COLUMN_COMMUNICATOR)
                             : 0;
@@ -191,7 +192,7 @@ static void describe(const loader *l, verify_stream *stream, uint32_t id)
     stream->track.id = id;
     if (!ts_reader_track(reader, id, &track)) return;
     stream->track = track;
-    // Parents of a hostile trace may form a cycle.
+    // In a hostile trace parents may form a cycle.
     for (int depth = 0; depth < 8; depth++) {
         if (track.type == TS_TRACK_CONTEXT) stream->context = track.number;
         if (track.type == TS_TRACK_DEVICE) stream->device = track.number;
@@ -199,7 +200,7 @@ static void describe(const loader *l, verify_stream *stream, uint32_t id)
     }
 }
 
-// The stream of a track; VERIFY_NONE without memory.
+// Returns the stream of a track. VERIFY_NONE without memory.
 static uint32_t stream_of(loader *l, uint32_t track, bool syncs)
 {
     verify_side *const side = l->side;
@@ -254,7 +255,8 @@ static bool take_rows(loader *l, const ts_columns *columns)
     return true;
 }
 
-// In the order of the file. Damaged chunks are left out; the reader says so.
+// Reads operations in the order of the file. Damaged chunks are left out; the
+// reader reports them.
 static bool take_all(loader *l)
 {
     ts_reader *const reader = l->side->trace.reader;
@@ -292,8 +294,7 @@ static int by_place(const void *left, const void *right)
     return 0;
 }
 
-// As replay does: what starts first; of those what ends first; then as in
-// the file.
+// The order of the replay: by start, then end, then position in the file.
 static int by_time(const void *left, const void *right)
 {
     const verify_op *const a = left, *const b = right;
@@ -311,7 +312,7 @@ static bool sort_all(verify_side *side)
     uint32_t *const place = malloc((side->stream_count + 1) * sizeof *place);
     if (!place) return false;
     for (uint32_t i = 0; i < side->stream_count; i++)
-        side->streams[i].first = i; // its number so far
+        side->streams[i].first = i; // its number before sorting
     qsort(side->streams, side->stream_count, sizeof *side->streams, by_place);
     for (uint32_t i = 0; i < side->stream_count; i++)
         place[side->streams[i].first] = i;

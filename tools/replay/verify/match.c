@@ -1,5 +1,5 @@
 /*
-    match.c - what the differences of two traces are
+    match.c - finds the differences of two traces
 */
 #include "tools/replay/verify/verify.h"
 
@@ -59,8 +59,8 @@ static size_t list_unpaired(const verify_side *side, bool on_device,
     return n;
 }
 
-// Pairs what is left in the order of first use: streams with streams, on
-// devices of one number first.
+// Pairs remaining streams in order of first use; first those whose devices have
+// the same number.
 static bool pair_by_use(verify_side side[2], bool on_device)
 {
     unpaired *const a = malloc((side[0].stream_count + 1) * sizeof *a);
@@ -100,7 +100,7 @@ static bool pair_streams(verify_side side[2])
 typedef struct matcher {
     verify_report *report;
     bool *only[2];    // by operation
-    uint32_t *values; // contents of both streams under comparison
+    uint32_t *values; // contents of the two compared streams
     size_t room;      // of report->differences
     bool failed;
 } matcher;
@@ -149,7 +149,7 @@ static size_t collect(const verify_side *side, const bool *only, uint32_t first,
     return n;
 }
 
-// Equal operations that are left on both sides: the same at another place.
+// Pairs equal operations left on both sides: moved to another place.
 static void pair_equal(matcher *m, verify_what what, const uint32_t first[2],
                        const uint32_t count[2])
 {
@@ -176,8 +176,8 @@ static void pair_equal(matcher *m, verify_what what, const uint32_t first[2],
     free(b);
 }
 
-// Within a gap of both sequences: an operation of the same kind and name
-// stands for the other one; then, if as many are left, one for another.
+// Pairs operations between two common parts: first those of the same kind and
+// name; then, if as many are left on both sides, in order.
 static void pair_gap(matcher *m, const uint32_t from[2], const uint32_t to[2])
 {
     enum { NEAR = 64 };
@@ -206,7 +206,7 @@ static void pair_gap(matcher *m, const uint32_t from[2], const uint32_t to[2])
     }
 }
 
-// Goes along both sequences, from one gap between common parts to the next.
+// Visits the gaps between the common parts of both sequences.
 static void walk_gaps(matcher *m, const verify_stream *sa,
                       const verify_stream *sb, const bool *only_a,
                       const bool *only_b)
@@ -255,7 +255,7 @@ static void compare_streams(matcher *m, const verify_stream *sa,
     free(marks);
 }
 
-// The same collective, but among others.
+// Finds equal collectives on different communicators.
 static void compare_communicators(matcher *m)
 {
     verify_report *const r = m->report;

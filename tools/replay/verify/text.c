@@ -26,8 +26,8 @@ static void put_stream(const verify_stream *s)
     putchar(')');
 }
 
-// "kernel saxpy grid 64,1,1 block 256,1,1": what is not zero or usual. Of a
-// long name the function alone.
+// Prints an operation as "kernel saxpy grid 64,1,1 block 256,1,1", without
+// zeros and defaults; of a long name only the function.
 static void put_op(verify_side *side, uint32_t op)
 {
     enum { LONG = 60 };
@@ -71,7 +71,7 @@ static void put_change(const char *key, const ts_text *a, const ts_text *b)
     cli_put_text(stdout, b->text, b->size);
 }
 
-// "grid 64,1,1 -> 32,1,1, registers 32 -> 40"
+// Prints "grid 64,1,1 -> 32,1,1, registers 32 -> 40".
 static void put_changes(verify_report *r, const verify_difference *d)
 {
     verify_field a[VERIFY_FIELDS], b[VERIFY_FIELDS];
@@ -110,7 +110,7 @@ static void put_place(const verify_report *r, int s, uint32_t op)
     put_stream(stream);
 }
 
-// The same function with other arguments, or something else altogether.
+// Prints a difference in content: other arguments, or another operation.
 static void put_content(verify_report *r, const verify_difference *d)
 {
     const bool same = r->side[0].ops[d->a].name == r->side[1].ops[d->b].name;
@@ -139,7 +139,7 @@ static void put_difference(verify_report *r, const verify_difference *d)
     }
 }
 
-/* ---- The first, with what is around it ---------------------------------- */
+/* ---- The first difference in context ------------------------------------ */
 
 // A place between the operations of two streams.
 typedef struct cut {
@@ -153,7 +153,7 @@ static bool is_same(const cut *c, int s, uint32_t at)
     return c->report->side[s].ops[c->stream[s]->first + at].what == VERIFY_SAME;
 }
 
-// Whether the next operation of a side has none in its place on the other.
+// Whether the next operation of a side has no counterpart.
 static bool alone(const cut *c, int s)
 {
     return c->stream[s] && c->at[s] < c->stream[s]->count &&
@@ -209,8 +209,8 @@ static bool step(cut *c)
     return true;
 }
 
-// Where the other side is when this one is at an operation: behind the
-// counterpart of the nearest one before it that has one.
+// The position on the other side that corresponds to an operation: after the
+// counterpart of the nearest earlier operation that has one.
 static uint32_t place_on_other(const verify_report *r, int s, uint32_t op)
 {
     const verify_side *const side = &r->side[s];

@@ -22,7 +22,7 @@ static int compare(const cli_tool *tool, verify_report *report, bool json)
         cli_out_of_memory(tool);
         return REPLAY_BAD;
     }
-    // Nothing compared is never a success.
+    // A comparison without operations is a failure.
     for (int i = 0; i < 2; i++) {
         if (report->side[i].op_count) continue;
         cli_error(tool, report->side[i].path,

@@ -9,7 +9,7 @@ static bool works(ts_event_kind kind)
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_COLLECTIVE;
 }
 
-// One more change, which means nothing yet.
+// Appends a change that matches no operation yet.
 static ts_change *add_change(const ts_replay *replay, whatif_changes *changes,
                              ts_change_type type)
 {
@@ -43,13 +43,13 @@ static void mean(whatif_changes *changes, ts_change *change, uint32_t op)
     changes->meant++;
 }
 
-// Names repeat: the answer for each label is kept.
+// Caches the result of matching for each label, as names repeat.
 typedef struct label_cache {
     uint8_t *answer; // by label: 0 unknown, 1 no, 2 yes
     size_t count;
 } label_cache;
 
-// Records, waits and syncs are asked for by kind only.
+// Event records, waits and syncs match only if their kind is given.
 bool whatif_asks_for(const whatif *w, ts_event_kind kind)
 {
     return w->kind ? w->kind == (uint32_t)kind
@@ -71,7 +71,7 @@ static bool operation_matches(const whatif *w, const ts_replay *replay,
     return yes;
 }
 
-// A collective goes by what it does, and by the name of its kernel, too.
+// A collective matches by its operation and by the name of its kernel.
 static bool kernel_matches(const whatif *w, const ts_replay *replay,
                            const ts_operation *o, uint64_t number)
 {
@@ -121,7 +121,7 @@ static int64_t time_of(const ts_replay *replay, const ts_change *change)
     return sum;
 }
 
-// What takes part of the time: copies and collectives have a latency, too.
+// Changes bandwidth and latency of copies or collectives.
 static bool apply_link(const whatif *w, const ts_replay *replay,
                        whatif_changes *changes)
 {
@@ -142,7 +142,7 @@ static bool apply_link(const whatif *w, const ts_replay *replay,
     return change->sizes;
 }
 
-// The part of a rank, as its metadata has it, else by number.
+// Finds the file of a rank: by its metadata, else by its number.
 static uint32_t part_of_rank(const ts_replay *replay, uint32_t rank)
 {
     ts_replay_part part;
@@ -198,7 +198,7 @@ static bool is_stream(const ts_replay *replay, const ts_lane *lane,
             !memcmp(stream.name.text, word, stream.name.size));
 }
 
-// Operations go to the stream of that name on their own device.
+// Moves operations to the stream of the given name on their own device.
 static bool apply_streams(const whatif *w, const ts_replay *replay,
                           whatif_changes *changes, const char **why)
 {
@@ -234,7 +234,7 @@ static bool apply_matching(const whatif *w, const ts_replay *replay,
     return mean_matching(w, replay, changes, change);
 }
 
-// For all operations there are.
+// Applies a change to all operations.
 static bool apply_all(const whatif *w, const ts_replay *replay,
                       whatif_changes *changes, ts_change_type type)
 {

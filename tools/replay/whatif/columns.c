@@ -1,12 +1,12 @@
 /*
-    columns.c - what the rows of operations say besides
+    columns.c - reads further columns of operations
 */
 #include "tools/replay/whatif/whatif.h"
 
 typedef struct filling {
     ts_column column;
     uint64_t *first;  // row of the first GPU operation of each chunk
-    uint64_t *values; // of each row
+    uint64_t *values; // by row
 } filling;
 
 static uint64_t count_rows(ts_reader *reader, uint64_t *first)
@@ -35,7 +35,7 @@ static void fill(const ts_columns *columns, uint32_t thread, void *user)
                columns->count * sizeof *values);
 }
 
-// Of one file. False without memory.
+// Reads one file. False without memory.
 static bool add_file(const ts_replay *replay, uint32_t file, ts_column column,
                      uint64_t kinds, uint64_t *values)
 {

@@ -1,5 +1,5 @@
 /*
-    near.c - names that an expression without a match may have meant
+    near.c - suggests names for a pattern without a match
 */
 #include "tools/replay/whatif/whatif.h"
 #include <ctype.h>
@@ -9,10 +9,10 @@ enum { NEAREST = 3, WORD = 40 };
 
 typedef struct near_name {
     char *name;
-    size_t far; // how many letters differ
+    size_t far; // number of differing letters
 } near_name;
 
-// The longest part of an expression that stands for itself.
+// The longest literal part of a regular expression.
 static cli_text word_of(const whatif *w)
 {
     size_t best = 0, longest = 0;
@@ -36,7 +36,7 @@ static bool has(const char *name, const char *word)
     return false;
 }
 
-// Keeps the nearest, the nearest first; takes `name`.
+// Inserts a name into the list of the most similar ones; owns `name`.
 static void keep(near_name *list, char *name, size_t far)
 {
     for (size_t i = 0; i < NEAREST; i++)

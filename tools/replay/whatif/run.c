@@ -1,6 +1,5 @@
 /*
-    run.c - run what-ifs, one by one and all together, and say what
-    came of them
+    run.c - runs what-ifs, alone and combined, and reports the results
 */
 #include "tools/replay/whatif/whatif.h"
 #include <limits.h>
@@ -27,7 +26,7 @@ static ts_result keep_steps(ts_replay *replay, whatif_report *report,
     return TS_OK;
 }
 
-// What only a run that got to its end has.
+// Stores the figures that exist only if all operations ran.
 static ts_result keep_times(ts_replay *replay, whatif_report *report,
                             whatif_figures *figures)
 {
@@ -95,7 +94,8 @@ static int by_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// Which calls launched work (NULL: no memory), and their names, sorted.
+// Finds the calls that launched work, and their names, sorted. NULL without
+// memory.
 static bool *find_launches(const ts_replay *replay, uint64_t *names,
                            size_t *count)
 {
@@ -115,8 +115,8 @@ static bool *find_launches(const ts_replay *replay, uint64_t *names,
     return launched;
 }
 
-// Launches whose work lies behind the record: after a move it might come
-// between what is in it. 0 without memory, too.
+// Counts launches whose operation is after the end of the record: with a change
+// it might run before recorded ones. 0 also without memory.
 static uint64_t count_beyond(const ts_replay *replay)
 {
     const ts_graph graph = ts_replay_graph(replay);
@@ -137,7 +137,7 @@ static uint64_t count_beyond(const ts_replay *replay)
     return beyond;
 }
 
-// What is said of a change may rest on less than the model does.
+// Rates the confidence of a what-if, which may be lower than the model's.
 static void judge_what_if(const whatif_report *report,
                           const whatif_changes *changes,
                           const ts_replay *replay, whatif_figures *f)
@@ -189,8 +189,7 @@ static ts_result run_changes(ts_replay *replay, const whatif *list,
     return result;
 }
 
-// Work that was launched before the record, or by what it lacks: when that
-// begins does not change.
+// Counts operations whose launch is not in the record: no change moves them.
 static uint64_t count_queued(const ts_replay *replay)
 {
     uint64_t count = 0;
@@ -202,8 +201,8 @@ static uint64_t count_queued(const ts_replay *replay)
     return count;
 }
 
-// What a model is worth that was run unchanged. tests/checks/truth.sh measures
-// how often what is said with each confidence is right.
+// Rates the confidence of the unchanged model. tests/checks/truth.sh measures
+// how often statements of each confidence are right.
 static void judge(whatif_report *report, const ts_replay *replay)
 {
     const ts_replay_stats *const s = ts_replay_result(replay);
@@ -227,7 +226,7 @@ static void judge(whatif_report *report, const ts_replay *replay)
         distrust(&report->trust, "low", "%s lost",
                  cli_counted(s->lost, "record was", "records were").s);
     else if (s->rendezvous_partial)
-        // They wait as long as they did, whatever is changed.
+        // Their recorded waiting time is kept in any what-if.
         distrust(&report->trust,
                  report->figures[0].cost_ns[TS_COST_COMMUNICATION] >
                          report->recorded_ns / 50
@@ -299,7 +298,7 @@ static cli_text change_of(int64_t change, int64_t before)
                       cli_change(share, 2).s);
 }
 
-// What shows as 0.0 % is left out.
+// Shares that round to 0.0 % are left out.
 static bool is_shown(const whatif_figures *f, uint32_t cost)
 {
     return f->cost_ns[cost] && f->cost_ns[cost] >= f->makespan_ns / 2000;
@@ -308,7 +307,7 @@ static bool is_shown(const whatif_figures *f, uint32_t cost)
 static void put_bound(FILE *out, const whatif_figures *f)
 {
     const int columns = cli_is_narrow() ? INT_MAX : 80;
-    if (!f->makespan_ns) return; // nothing took any time
+    if (!f->makespan_ns) return; // no operation has a duration
     int at = fprintf(out, "    bound by %s:", ts_cost_name(f->bound));
     const char *comma = "";
     for (uint32_t i = 0; i < TS_COST_LIMIT; i++) {
@@ -325,7 +324,7 @@ static void put_bound(FILE *out, const whatif_figures *f)
     fputc('\n', out);
 }
 
-// Less than this is within what a model can tell.
+// Whether a gain is larger than the error of the model.
 static bool is_gain(const whatif_figures *f, const whatif_figures *base)
 {
     const int64_t change = f->change_ns < 0 ? -f->change_ns : f->change_ns;
@@ -358,7 +357,7 @@ static cli_text deadlock_of(const whatif_figures *f)
                       cli_count(f->never_ran + f->operations + f->removed).s);
 }
 
-// "confidence low: why", in lines that fit.
+// Prints "confidence low: why", wrapped.
 static void put_trust(FILE *out, const whatif_trust *trust)
 {
     const int columns = cli_is_narrow() ? INT_MAX : 80;

@@ -1,5 +1,5 @@
 /*
-    whatif.c - what the texts of --what-if mean
+    whatif.c - parses the texts of --what-if
 */
 #include "tools/replay/whatif/whatif.h"
 #include <ctype.h>
@@ -7,7 +7,7 @@
 static const struct {
     const char *name;
     whatif_verb verb;
-    const char *form; // of what follows; NULL: nothing does
+    const char *form; // syntax of the rest; NULL: none
 } verbs[] = {
     { "scale", WHATIF_SCALE, "REGEX=FACTOR" },
     { "remove", WHATIF_REMOVE, "REGEX" },
@@ -26,13 +26,13 @@ static const struct {
     { "ideal-overlap", WHATIF_OVERLAP, NULL },
 };
 
-// The text being read, and what is wrong with it once that is said.
+// The parsed text, and whether an error was reported.
 typedef struct reading {
     const cli_tool *tool;
     whatif *w;
 } reading;
 
-// "--what-if 'TEXT': 'PART' is WHY"; returns false.
+// Reports "--what-if 'TEXT': 'PART' is WHY". Returns false.
 static bool refuse(const reading *r, const char *part, size_t size,
                    const char *why)
 {
@@ -50,7 +50,7 @@ static bool is(const char *text, size_t size, const char *word)
     return strlen(word) == size && !memcmp(text, word, size);
 }
 
-// Digits with at most one point as a whole number of tenths, hundredths, ...
+// Parses a decimal number into a numerator and a power of ten.
 static size_t decimal(const char *text, size_t size, uint64_t *num,
                       uint64_t *den)
 {
@@ -100,7 +100,8 @@ bool whatif_ratio(const char *text, size_t size, ts_ratio *ratio)
     return true;
 }
 
-// Factors are of time. "2x" alone may be meant as speed: it goes with bw=.
+// Factors apply to times. "2x" is refused except after bw=, as it could mean a
+// speed.
 static bool take_factor(const reading *r, const char *text, size_t size)
 {
     if (size > 1 && text[size - 1] == 'x')
@@ -147,11 +148,11 @@ static uint32_t kind_of(const char *text, size_t size)
     return 0;
 }
 
-// What stands before a ~ is a kind if it is one word. *size: up to behind it.
+// Parses the KIND of "KIND~REGEX": one word before a ~. *size: its size with ~.
 static bool take_kind(const reading *r, const char *text, size_t *size)
 {
     const char *const tilde = memchr(text, '~', *size);
-    size_t name = 0; // destructors have :: before their ~
+    size_t name = 0; // destructors have a ~ after ::
     while (name < *size && (isalnum((unsigned char)text[name]) ||
                             text[name] == '_' || text[name] == '-'))
         name++;
@@ -165,7 +166,7 @@ static bool take_kind(const reading *r, const char *text, size_t *size)
                   "collective");
 }
 
-// "REGEX" or "KIND~REGEX". An empty one would mean everything, by accident.
+// Parses "REGEX" or "KIND~REGEX". An empty one is refused: it would match all.
 static bool take_regex(const reading *r, const char *text, size_t size)
 {
     size_t kind = size;
@@ -182,7 +183,7 @@ static bool take_regex(const reading *r, const char *text, size_t size)
     return refuse(r, text + kind, size - kind, said.s);
 }
 
-// The verb's form, where a mark of it is missing.
+// Reports the syntax of the verb if a separator is missing.
 static bool misses(const reading *r, const char *rest, const char *what)
 {
     if (!r->w->said)
@@ -192,7 +193,7 @@ static bool misses(const reading *r, const char *rest, const char *what)
     return false;
 }
 
-// "REGEX=VALUE": the last = counts, since expressions may hold some.
+// Parses "REGEX=VALUE" at the last =, as expressions may contain =.
 static bool read_pair(const reading *r, const char *rest)
 {
     const bool streams = r->w->verb == WHATIF_STREAMS;
