@@ -10,7 +10,7 @@ typedef struct stay {
 } stay;
 
 typedef struct file_zones {
-    stay *stays; // sorted by thread and time; disjoint in each thread
+    stay *stays; // sorted by thread and time; disjoint
     size_t count, room;
     uint8_t *sites; // bits of the selected sites
     size_t site_bytes;

@@ -54,7 +54,7 @@ static uint32_t moved_to(const writing *w, uint32_t index)
 }
 
 // Whether an operation is in the new trace, with its track and times.
-// Unselected ones are kept as recorded if the replay used their times.
+// Unselected ones are kept, as recorded, only with frozen dependencies.
 static bool place_operation(writing *w, uint32_t row, uint32_t *track,
                             int64_t *start_ns, int64_t *duration_ns)
 {
