@@ -60,7 +60,7 @@ void export_add_address(export_args *a, export_arg_name name, uint64_t value)
     export_add(a, name, EXPORT_ADDRESS)->u.uint = value;
 }
 
-// text: lives as long as the trace or the group. Empty ones are left out.
+// text: must live as long as the trace or the group. Empty texts are left out.
 void export_add_text(export_args *a, export_arg_name name, ts_text text)
 {
     if (text.size) export_add(a, name, EXPORT_TEXT)->u.text = text;
@@ -123,7 +123,7 @@ static void add_launch(export_args *a, uint64_t id)
         export_add_uint(a, EXPORT_ARG_LOCAL_BYTES, launch->local);
 }
 
-// How long before its start an operation was queued or submitted.
+// Adds how long before its start an operation was queued or submitted.
 static void add_delay(export_args *a, export_arg_name name,
                       const ts_event *event, ts_column column)
 {
@@ -164,8 +164,8 @@ static void add_kind_args(export_args *a, const ts_event *event)
     }
 }
 
-// Columns that become arguments as they are. Zero is "unknown" for all but
-// sizes, which are shown when the kind has them.
+// Columns that become arguments unchanged. Zero means unknown and is not shown,
+// except for sizes.
 static const struct {
     uint8_t column;
     bool is_address, keep_zero;
@@ -183,7 +183,7 @@ static const struct {
     { TS_COLUMN_RANKS, false, false, EXPORT_ARG_RANKS },
 };
 
-// Those that a kind of event has, as bits.
+// Returns the bit set of these columns that a kind has.
 static uint32_t plain_args_of(export_args *a, ts_event_kind kind)
 {
     uint32_t *const used = &a->plain[kind % TS_EVENT_LIMIT];
@@ -197,7 +197,8 @@ static uint32_t plain_args_of(export_args *a, ts_event_kind kind)
 
 void export_add_operation(export_args *a, const ts_event *event)
 {
-    // What differs each time first, so that the rest repeats as a whole.
+    // Arguments that differ each time come first, so that the rest repeats as a
+    // whole and compresses well.
     const uint64_t correlation = ts_event_value(event, TS_COLUMN_CORRELATION);
     if (correlation) export_add_uint(a, EXPORT_ARG_CORRELATION, correlation);
     add_delay(a, EXPORT_ARG_QUEUED_NS, event, TS_COLUMN_QUEUED);

@@ -1,12 +1,12 @@
 /*
-    chrome.c - Chrome's JSON, for chrome://tracing and whatever else reads it
+    chrome.c - Chrome's JSON, for chrome://tracing and other viewers
 
-    Complete events ("X") where the end is known when a slice begins, which is
-    everywhere but for spans ("b", "e"). Times are microseconds with three
-    decimals, printed from integers. Each lane is a thread: viewers of this
-    format drop slices that overlap on one. A device is a process of its own,
-    because the format has no level between the two. Arrows use bind_id, which
-    names a slice instead of guessing one from a time.
+    Slices are complete events ("X"), except spans ("b", "e"), whose end is
+    unknown when they begin. Times are microseconds with three decimals, printed
+    from integers. Each lane is a thread, because viewers of this format drop
+    overlapping slices of a thread. A device is a process, because the format
+    has no level between process and thread. Arrows use bind_id, which refers to
+    a slice; other arrows bind to whatever slice is there at their time.
 
     Source: "Trace Event Format", Google, 2016; catapult's color_scheme.html.
 */
@@ -17,10 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Numbers of made-up threads and processes; real ones are below 2^22.
+// Ids of invented threads and processes start here; real ones are below 2^22.
 #define MADE_UP 1000000000u
 
-typedef struct place { // of a lane
+typedef struct place { // the place of a lane
     uint64_t process, thread;
 } place;
 
@@ -29,9 +29,9 @@ typedef struct chrome {
     ts_reader *reader;
     export_out *out;
     export_buffer block;
-    bool filled; // a first event was written
+    bool filled; // at least one event was written
     bool no_args;
-    export_map threads; // process and thread -> taken
+    export_map threads; // process and thread -> in use
     export_map sites;   // site -> index + 1 of its text
     export_buffer *site_texts;
     size_t site_count, site_capacity;
@@ -44,7 +44,8 @@ static void put(chrome *c, const char *text)
     export_put(&c->block, text, strlen(text));
 }
 
-// A string's contents: valid UTF-8, escaped. RFC 8259, section 7.
+// Appends a string's contents as valid UTF-8, escaped. Source: RFC 8259,
+// section 7.
 static void put_escaped(export_buffer *b, ts_text text)
 {
     for (size_t i = 0; i < text.size;) {
@@ -99,8 +100,8 @@ static void put_int(export_buffer *b, int64_t number)
     put_uint(b, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
-// Shortest text that reads back as the same number; JSON has no others than
-// finite ones, the rest become strings.
+// Appends the shortest text that reads back as the same number. NaN and
+// infinities become strings, because JSON lacks them.
 static void put_double(export_buffer *b, double number)
 {
     char text[40];
@@ -118,7 +119,7 @@ static void put_double(export_buffer *b, double number)
     }
 }
 
-// Nanoseconds as microseconds, exactly.
+// Appends nanoseconds as microseconds, exactly.
 static void put_us(export_buffer *b, uint64_t ns)
 {
     put_uint(b, ns / 1000);
@@ -133,7 +134,7 @@ static void put_us(export_buffer *b, uint64_t ns)
 
 /* ---- Events ------------------------------------------------------------- */
 
-// {"ph":"X","pid":1,"tid":2,"ts":3.000
+// Appends {"ph":"X","pid":1,"tid":2,"ts":3.000
 static void event_begin(chrome *c, const char *phase, const export_lane *lane,
                         int64_t time_ns)
 {
@@ -156,7 +157,7 @@ static void event_end(chrome *c)
         export_out_block(c->out, &c->block);
 }
 
-// The reserved colour name that comes closest. Only catapult looks at it.
+// Returns the reserved colour name closest to a colour. Only catapult uses it.
 static const char *color_name(uint32_t color)
 {
     static const struct {
@@ -195,8 +196,8 @@ static const char *color_name(uint32_t color)
     return colors[best].name;
 }
 
-// What all events of a site share: ,"name":..,"cat":..,"cname":..
-// and the start of its arguments. Made once.
+// Returns the text that all events of a site share, made once:
+// ,"name":..,"cat":..,"cname":.. and the start of its arguments.
 static const export_buffer *site_text(chrome *c, uint32_t id)
 {
     uint64_t *const index = export_map_at(&c->sites, id);
@@ -247,7 +248,7 @@ static void put_value(chrome *c, const export_arg *arg)
     case EXPORT_UINT: put_uint(b, arg->u.uint); break;
     case EXPORT_DOUBLE: put_double(b, arg->u.real); break;
     case EXPORT_TEXT: put_string(b, arg->u.text); break;
-    case EXPORT_ADDRESS: // as text: readers keep 53 bits of a number
+    case EXPORT_ADDRESS: // as text: JSON readers keep only 53 bits of a number
         export_put(b, "\"", 1);
         export_put_hex(b, arg->u.uint);
         export_put(b, "\"", 1);
@@ -305,7 +306,7 @@ static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
     }
 }
 
-// "work;libx.so+0x1f20;app+0x400" with the innermost function first.
+// Appends a stack, innermost function first: "work;libx.so+0x1f20;app+0x400".
 static void put_stack(chrome *c, bool *filled, uint32_t stack)
 {
     const ts_frame_entry *frames;
@@ -347,11 +348,11 @@ static void put_args(chrome *c, const export_item *item, const char *category)
     if (filled) put(c, "}");
 }
 
-// In place of an arrow's number. Trace processors count other arrows from 0,
-// and take both for one if the numbers meet.
+// Offset of the arrow ids used with bind_id. Trace processors number other
+// arrows from 0 and would merge arrows with equal numbers.
 enum { BOUND = 1 << 30 };
 
-// One number for all arrows of a launch: any number of slices may take it in.
+// All arrows of a launch share one id: any number of slices may receive it.
 static void put_arrows(chrome *c, const export_arrows *arrows)
 {
     const uint64_t target = arrows->is_late ? 0 : arrows->target;
@@ -370,8 +371,8 @@ static void put_arrows(chrome *c, const export_arrows *arrows)
     if (out) put(c, ",\"flow_out\":true");
 }
 
-// Arrows with ends of their own, "s" and "f": for launches that begin after
-// what they launch, as clocks that disagree have it.
+// Writes an arrow as two events, "s" and "f": for operations that seem to begin
+// before their launch, because clocks disagree.
 static void put_late_arrow(chrome *c, const export_lane *lane,
                            const char *phase, int64_t time_ns, uint64_t number)
 {
@@ -428,7 +429,7 @@ static void chrome_end(void *self, export_lane *lane, const export_open *slice)
     event_end(c);
 }
 
-// Arrows need slices: the moments of a flow are such without a duration.
+// Arrows need slices, so the points of a flow become slices without duration.
 static void chrome_instant(void *self, export_lane *lane,
                            const export_item *item)
 {
@@ -443,7 +444,8 @@ static void chrome_instant(void *self, export_lane *lane,
 
 /* ---- Lanes -------------------------------------------------------------- */
 
-// "Memory: heap: live bytes": all above that is no process of its own.
+// Appends a lane's name with those of its parents below the process: "Memory:
+// heap: live bytes".
 static void put_lane_name(export_buffer *b, const export_lane *lane)
 {
     const export_lane *const parent = lane->parent;
@@ -455,7 +457,7 @@ static void put_lane_name(export_buffer *b, const export_lane *lane)
     put_escaped(b, lane->name);
 }
 
-// A counter cannot show what is no number; an instant can.
+// A counter cannot show NaN and infinities; an instant can.
 static void chrome_sample(void *self, export_lane *lane, int64_t time_ns,
                           ts_value_type type, uint64_t bits)
 {
@@ -506,7 +508,7 @@ static void put_meta(chrome *c, const place *at, const char *what,
     put(c, "}}");
 }
 
-// The thread's own number, unless another lane has it already.
+// Returns the thread's own id, unless another lane uses it already.
 static uint64_t thread_number(chrome *c, const place *at,
                               const export_lane *lane)
 {

@@ -1,8 +1,8 @@
 /*
-    dot.c - a graph in the language of Graphviz
+    dot.c - writes a graph in Graphviz's language
 
-    Time goes from left to right. Each device is a box with its streams, each
-    process one with its threads. Source: Graphviz, "The DOT Language".
+    Time runs from left to right. Each device is a box with its streams, each
+    process a box with its threads. Source: Graphviz, "The DOT Language".
 */
 #include "tools/export/dot.h"
 #include "tools/cli/cli.h"
@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NEAT 150 // nodes
+#define NEAT 150 // most nodes for a neat layout
 
 typedef struct dot {
     dot_graph graph;
     export_out *out;
     export_buffer block;
     uint32_t clusters;
-    uint16_t kinds; // bits 1 << ts_edge_kind: those in use
+    uint16_t kinds; // bit set of the ts_edge_kind in use
     bool inferred;
 } dot;
 
@@ -37,8 +37,8 @@ __attribute__((format(printf, 2, 3))) static void put(dot *d,
         export_out_block(d->out, &d->block);
 }
 
-// The contents of a quoted string. Graphviz takes \N and &amp; for more than
-// what they are.
+// Appends the contents of a quoted string; escapes \N and &amp;, which Graphviz
+// would interpret.
 static void put_quoted(dot *d, ts_text text)
 {
     for (size_t i = 0; i < text.size;) {
@@ -63,8 +63,8 @@ static void put_time(dot *d, int64_t ns)
 }
 
 /*
-    The name of a function without its result, arguments and template, and
-    without the outer ones of its namespaces; at most 28 characters of it.
+    Appends a function's name without result, arguments, template and outer
+    namespaces, at most 28 characters.
 */
 static void put_brief(dot *d, ts_text name)
 {
@@ -122,7 +122,7 @@ typedef struct tally {
     int64_t ns;
 } tally;
 
-// The longest first, then the more frequent ones.
+// Sorts by time, longest first, then by frequency.
 static int compare_tallies(const void *left, const void *right)
 {
     const tally *const a = left, *const b = right;
@@ -138,8 +138,8 @@ static int compare_tallies(const void *left, const void *right)
 
 enum { NAMES = 256, SHOWN = 4 };
 
-// The names of a run in order of their first, up to NAMES; *others: members
-// with further ones.
+// Lists the names of a run in order of occurrence, up to NAMES. *others: number
+// of members with other names.
 static size_t tally_run(const dot *d, uint32_t leader, tally *names,
                         uint32_t *others)
 {
@@ -163,7 +163,8 @@ static size_t tally_run(const dot *d, uint32_t leader, tally *names,
     return count;
 }
 
-// Where there are more names than fit, those that take most of the time.
+// If there are more names than fit, the label has those that take the most
+// time.
 static void put_label(dot *d, uint32_t leader, const ts_node *n, int64_t end_ns)
 {
     tally names[NAMES];
@@ -189,7 +190,7 @@ static bool is_work(ts_event_kind kind)
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_COLLECTIVE;
 }
 
-// Shape and colour by kind: that of the first work of a run.
+// Returns shape and colour, by the kind of the first work in a run.
 static const char *look_of(const dot *d, uint32_t leader)
 {
     ts_operation op;
@@ -262,7 +263,7 @@ static void open_cluster(dot *d, const char *color)
 }
 
 typedef struct place { // where a node is drawn
-    uint64_t device;   // its place among the devices; threads come first
+    uint64_t device;   // its index among the devices; threads come first
     uint64_t track;    // file << 32 | track
     uint32_t node;
 } place;
@@ -275,7 +276,7 @@ static int compare_places(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-// The device of each stream as one more than its place.
+// Maps each stream to the index of its device + 1.
 static void map_devices(const dot *d, export_map *devices)
 {
     ts_lane lane, device;
@@ -302,7 +303,7 @@ static place *list_places(const dot *d, size_t *count)
         const uint64_t track = (uint64_t)n.file << 32 | n.track;
         const uint64_t *const device = export_map_find(&devices, track);
         const bool host = n.type == TS_NODE_CALL || !device;
-        // Joins are nowhere, that is, behind everything.
+        // Joins have no place and are sorted last.
         places[(*count)++] = (place){ n.type == TS_NODE_JOIN ? UINT64_MAX
                                       : host                 ? 0
                                                              : *device,
@@ -382,20 +383,22 @@ static void put_edge(dot *d, const dot_edge *edge)
     d->inferred |= inferred;
     put(d, "  n%" PRIu32 " -> n%" PRIu32 " [color=\"%s\",style=%s", edge->from,
         edge->to, look.color, inferred ? "dashed" : look.style);
-    // What goes back in time, as it may among coarse nodes, moves nothing.
+    // Edges back in time, which coarse nodes can have, do not affect the
+    // layout.
     ts_node from, to;
     ts_replay_node(d->graph.replay, edge->from, &from);
     ts_replay_node(d->graph.replay, edge->to, &to);
     if (d->graph.options->nodes && from.recorded_ns > to.recorded_ns)
         put(d, ",constraint=false");
-    // Streams and threads are straight, the rest gives way.
+    // A high weight keeps streams and threads straight.
     if (kind == TS_EDGE_STREAM_ORDER || kind == TS_EDGE_HOST_ORDER)
         put(d, ",weight=10");
     if (look.named || inferred) {
         put(d, ",fontcolor=\"%s\",label=\"%s", look.color, ts_edge_name(kind));
         if (edge->count > 1) put(d, " x %" PRIu32, edge->count);
         if (inferred) {
-            // How far apart they are is all that an inferred edge rests on.
+            // Show the time between them, the only evidence of an inferred
+            // edge.
             put(d, "\\ninferred: ");
             put_time(d, edge->lag_ns);
             put(d, " apart");
@@ -446,8 +449,7 @@ static void write_all(dot *d)
         "fontsize=9,height=0.3,margin=\"0.08,0.04\"];\n"
         "  edge [fontname=\"Helvetica\",fontsize=8,arrowsize=0.6];\n";
     export_put(&d->block, head, sizeof head - 1);
-    // Graphviz would rather be neat than done: beyond what it lays out well,
-    // it is told to be quick.
+    // Graphviz takes very long for large graphs; these settings make it faster.
     put(d, "  %s\n",
         d->graph.counts.nodes <= NEAT
             ? "newrank=true;"

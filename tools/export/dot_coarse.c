@@ -1,32 +1,33 @@
 /*
-    dot_coarse.c - a graph drawn with so many nodes and no more
+    dot_coarse.c - reduces a graph to a given number of nodes
 
-    Each stream is cut where it idled longest; what lies between two cuts is
-    one node. The calls of a thread are cut where they begin to launch into a
-    node that no call before them launched into. The number of cuts is the
-    largest that gives no more nodes than wanted.
+    Each stream is cut at its longest idle times; the operations between two
+    cuts become one node. The calls of a thread are cut where one launches into
+    a node that no earlier call launched into. The number of cuts is the largest
+    that gives no more nodes than requested.
 */
 #include "tools/export/dot.h"
 #include <stdlib.h>
 
-typedef struct item { // something drawn
+typedef struct item { // an operation or call that is drawn
     bool is_call;
     uint64_t track; // file << 32 | track
     int64_t start_ns, end_ns;
     uint32_t node;
-    uint32_t rank; // of an operation: there are so many longer gaps
+    uint32_t
+        rank; // of an operation: number of longer gaps than the one before it
 } item;
 
 typedef struct gap {
-    int64_t ns; // before an item
+    int64_t ns; // length of the gap before an item
     size_t item;
 } gap;
 
 typedef struct coarse {
     dot_graph *g;
-    item *items; // by track, then time; operations first
+    item *items; // sorted by track, then time; operations first
     size_t count, operations;
-    uint32_t tracks;    // of operations
+    uint32_t tracks;    // tracks with operations
     uint32_t *launched; // of each call: its last operation, or DOT_NONE
 } coarse;
 
@@ -73,7 +74,7 @@ static bool begins_track(const coarse *c, size_t i)
            c->items[i].track != c->items[i - 1].track;
 }
 
-// The beginning of a stream counts as the longest gap of all.
+// Ranks gaps by length; the beginning of a stream counts as the longest.
 static void rank_gaps(coarse *c)
 {
     gap *const gaps = export_resize(NULL, (c->operations + 1) * sizeof *gaps);
@@ -106,7 +107,7 @@ static void list_launched(coarse *c)
     }
 }
 
-// Puts an item into the node of the one before it, or begins another.
+// Adds an item to the node of the previous one, or begins a new node.
 static void put_item(coarse *c, size_t i, bool begins)
 {
     dot_graph *const g = c->g;
@@ -116,7 +117,7 @@ static void put_item(coarse *c, size_t i, bool begins)
     if (!begins) g->next[c->items[i - 1].node] = node;
 }
 
-// Whether a call launches into a node that is later than all before.
+// Returns whether a call launches into a later node than all earlier calls.
 static bool opens(const coarse *c, size_t i, uint32_t *latest)
 {
     const uint32_t op =
@@ -127,11 +128,11 @@ static bool opens(const coarse *c, size_t i, uint32_t *latest)
     if (op == DOT_NONE) return first;
     const uint32_t into = c->g->leader[op];
     if (*latest == DOT_NONE || into > *latest) *latest = into;
-    // Calls that launch nothing go with the first that does.
+    // Calls that launch nothing join the node of the first that does.
     return first || (before != DOT_NONE && *latest != before);
 }
 
-// Cuts streams into `cuts` nodes. Returns how many nodes there are in all.
+// Cuts streams into `cuts` nodes. Returns the total number of nodes.
 static uint64_t cut(coarse *c, uint32_t cuts)
 {
     uint64_t nodes = 0;
@@ -145,7 +146,7 @@ static uint64_t cut(coarse *c, uint32_t cuts)
     return nodes;
 }
 
-// A join, "all work so far", is drawn as the last work that it waits for.
+// Draws a join, "all work so far", as the last work that it waits for.
 static void place_joins(dot_graph *g)
 {
     const ts_graph *const graph = &g->graph;
@@ -172,7 +173,7 @@ void dot_graph_coarsen(dot_graph *g)
     rank_gaps(&c);
     list_launched(&c);
     uint32_t few = c.tracks, many = (uint32_t)c.operations + 1;
-    while (many - few > 1) { // `few` is not too much, `many` is
+    while (many - few > 1) { // binary search: `few` fits, `many` does not
         const uint32_t middle = few + (many - few) / 2;
         *(cut(&c, middle) > g->options->nodes ? &many : &few) = middle;
     }
@@ -184,13 +185,14 @@ void dot_graph_coarsen(dot_graph *g)
 
 /* ---- Edges -------------------------------------------------------------- */
 
-typedef struct path { // an edge and between which tracks it leads
+typedef struct path { // an edge and its two tracks
     dot_edge edge;
     uint64_t from, to;
-    bool from_ordered, to_ordered; // these tracks are, from node to node
+    bool from_ordered,
+        to_ordered; // edges lead from each node of these tracks to the next
 } path;
 
-// To one node from one track: the latest comes first.
+// Sorts edges to one node from one track, latest source first.
 static int compare_sources(const void *left, const void *right)
 {
     const path *const a = left, *const b = right;
@@ -201,7 +203,7 @@ static int compare_sources(const void *left, const void *right)
     return (a->edge.from < b->edge.from) - (a->edge.from > b->edge.from);
 }
 
-// From one node to one track: the earliest comes first.
+// Sorts edges from one node to one track, earliest target first.
 static int compare_targets(const void *left, const void *right)
 {
     const path *const a = left, *const b = right;
@@ -236,7 +238,7 @@ static bool has_order(const dot_edge *edges, size_t count, uint32_t from,
                       uint32_t to)
 {
     size_t low = 0, high = count;
-    while (low < high) { // the first that does not come before
+    while (low < high) { // find the first that is not less
         const size_t middle = low + (high - low) / 2;
         const dot_edge *const e = &edges[middle];
         if (e->from < from || (e->from == from && e->to < to))
@@ -251,11 +253,11 @@ static bool has_order(const dot_edge *edges, size_t count, uint32_t from,
     return false;
 }
 
-// The tracks on which the order does not lead from each node to the next.
+// Finds the tracks on which edges do not lead from each node to the next.
 static void find_gaps(const dot_graph *g, const dot_edge *edges, size_t count,
                       export_map *loose)
 {
-    export_map last = { 0 }; // of each track: its last node + 1
+    export_map last = { 0 }; // track -> its last node + 1
     for (uint32_t i = 0; i < g->graph.node_count; i++) {
         if (g->leader[i] != i) continue;
         const uint64_t track = track_of(g, i);
@@ -267,7 +269,7 @@ static void find_gaps(const dot_graph *g, const dot_edge *edges, size_t count,
     export_map_free(&last);
 }
 
-// Keeps the first of those that are alike.
+// Keeps the first of equal paths.
 static size_t keep_first(path *paths, size_t count,
                          int (*compare)(const void *, const void *),
                          bool (*alike)(const path *, const path *))
@@ -283,10 +285,10 @@ static size_t keep_first(path *paths, size_t count,
 }
 
 /*
-    What waits for a node of a track waits for those before it as well, and
-    what a node holds up it does by the first of a track: the other edges say
-    nothing more. That holds where the order of a
-    stream or thread leads from each of its nodes to the next.
+    A node that waits for a node of a track also waits for all earlier ones, and
+    a node that delays a node of a track also delays all later ones; such
+    further edges are redundant. This holds only if edges lead from each node of
+    the stream or thread to the next.
 */
 size_t dot_edges_thin(const dot_graph *g, dot_edge *edges, size_t count)
 {

@@ -1,10 +1,10 @@
 /*
-    dot_graph.c - which nodes of a graph are drawn, and as one with which
+    dot_graph.c - chooses the nodes to draw and combines them to runs
 */
 #include "tools/export/dot.h"
 #include <stdlib.h>
 
-// The node that a helper belongs to.
+// Returns the node that a helper node belongs to.
 static uint32_t owner_of(const dot_graph *g, uint32_t node)
 {
     ts_node n;
@@ -28,8 +28,8 @@ static bool touches(const dot_options *o, const ts_node *n)
            (end > o->from_ns || n->recorded_ns >= o->from_ns);
 }
 
-// Operations that touch the range and the calls that launched them, and calls
-// that touch it too. Nodes drawn are their own leaders.
+// Chooses operations and calls that overlap the range, and the calls that
+// launched these operations. A chosen node is its own leader.
 static void choose(dot_graph *g)
 {
     const uint32_t ops = g->graph.operation_count;
@@ -51,8 +51,8 @@ static void choose(dot_graph *g)
     }
 }
 
-// Joins with something drawn on either side. They come after all other nodes
-// and lead to later joins only.
+// Chooses joins with drawn nodes on both sides. They follow all other nodes and
+// have edges to later joins only.
 static void choose_joins(dot_graph *g)
 {
     const ts_graph *const graph = &g->graph;
@@ -81,12 +81,12 @@ static void choose_joins(dot_graph *g)
 enum { HOLDS_IN = 1, HOLDS_OUT = 2, SPREADS = 4 };
 
 typedef struct runs {
-    uint8_t *ties;    // of each node
-    uint32_t *before; // of each node: that just before it on stream or thread
+    uint8_t *ties;    // HOLDS_... and SPREADS of each node
+    uint32_t *before; // of each node: the previous one on its stream or thread
 } runs;
 
-// Which nodes depend on something, or have something depend on them, in a way
-// that must be seen: by all but launches and the order of stream and thread.
+// Finds nodes with dependencies that must stay visible: all except launches and
+// the order of a stream or thread.
 static void find_ties(const dot_graph *g, runs *r)
 {
     const ts_graph *const graph = &g->graph;
@@ -125,7 +125,7 @@ static void join_operations(dot_graph *g, const runs *r)
     }
 }
 
-// What a call launched into: DOT_NONE nothing that is drawn.
+// Lists for each call the node that it launched into; DOT_NONE: nothing drawn.
 static uint32_t *list_launched(const dot_graph *g, uint8_t *ties)
 {
     const uint32_t ops = g->graph.operation_count;
@@ -213,7 +213,7 @@ static int64_t lag_of(const dot_graph *g, uint32_t from, uint32_t edge)
     return target.recorded_ns - at;
 }
 
-// Each edge as it is, between leaders.
+// Lists all edges between leaders, without combining them.
 static dot_edge *list_edges(dot_graph *g, size_t *count)
 {
     dot_edge *edges = NULL;

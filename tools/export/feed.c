@@ -5,9 +5,9 @@
 
 struct export_feed {
     ts_cursor *cursor;
-    ts_event event;        // the cursor's present one
-    bool has_event, given; // given: the caller has it, and its columns
-    // The open zones, as if they were one decoded chunk.
+    ts_event event;        // the cursor's current event
+    bool has_event, given; // given: the caller uses it and its columns
+    // The open zones, as one decoded chunk.
     ts_columns zones;
     int64_t *start_ns, *duration_ns;
     uint64_t *ticks, *sites;
@@ -35,8 +35,8 @@ static void feed_keep(export_feed *feed, const ts_event *event, int64_t end_ns)
     feed->tracks[i] = event->track;
 }
 
-// Open zones reach to the end of the trace, so all that begin before the end
-// of the range touch it.
+// Open zones last until the end of the trace, so all that begin before the end
+// of the range overlap it.
 static ts_result feed_zones(export_feed *feed, ts_reader *reader,
                             const ts_filter *filter, int64_t end_ns)
 {
@@ -90,7 +90,7 @@ ts_result export_feed_open(export_feed **feed, ts_reader *reader,
     if (!rest.kinds) rest.kinds = ~UINT64_C(0);
     int64_t end_ns = ts_reader_info(reader)->last_ns;
     if (rest.to_ns != rest.from_ns && rest.to_ns < end_ns) end_ns = rest.to_ns;
-    // Damage is met again by the main cursor or stays in the reader's list.
+    // Damage is reported by the main cursor again, or is in the reader's list.
     if (rest.kinds & TS_FILTER(ZONE_OPEN))
         feed_zones(made, reader, &rest, end_ns);
     rest.kinds &= ~TS_FILTER(ZONE_OPEN);
@@ -98,7 +98,7 @@ ts_result export_feed_open(export_feed **feed, ts_reader *reader,
     return export_cursor_open(&made->cursor, reader, &rest);
 }
 
-// Whether open zone i comes before the cursor's event.
+// Returns whether open zone i precedes the cursor's event.
 static bool zone_is_first(const export_feed *feed, uint32_t i)
 {
     if (i >= feed->zones.count) return false;

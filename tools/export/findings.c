@@ -1,5 +1,5 @@
 /*
-    findings.c - what a trace lost, and where it is damaged
+    findings.c - losses and damage of a trace as items
 */
 #include "tools/export/findings.h"
 #include <stdlib.h>
@@ -70,9 +70,9 @@ void export_show_losses(export_rows *rows, export_args *args,
 
 /* ---- Damage ------------------------------------------------------------- */
 
-// Damage has a place in the file; when that was is known from the chunks
+// Damage has an offset in the file; its time is estimated from the chunks
 // before it.
-typedef struct reached { // by the chunk at `offset` the trace had come to ...
+typedef struct reached { // the time reached by the chunk at `offset`
     uint64_t offset;
     int64_t time_ns;
 } reached;
@@ -95,7 +95,7 @@ static reached *find_reached(const export_rows *rows, size_t *count)
 
 static int64_t damage_time(const reached *all, size_t count, uint64_t offset)
 {
-    size_t low = 0, high = count; // all[low] is before it
+    size_t low = 0, high = count; // all[low] precedes it
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
         if (all[middle].offset < offset)
@@ -110,7 +110,8 @@ static void show_damage(export_rows *rows, export_args *args,
                         const ts_damage *damage, int64_t time_ns)
 {
     export_row *const row = export_rows_damage(rows);
-    // They come as they were found, and times on a row do not fall.
+    // Damage is listed in the order of its discovery, but times on a row must
+    // not decrease.
     if (time_ns > row->last_ns) row->last_ns = time_ns;
     export_item item = { .start_ns = row->last_ns,
                          .end_ns = row->last_ns,

@@ -1,36 +1,36 @@
 /*
-    links.c - which API call or zone launched which GPU operation
+    links.c - finds the API call or zone that launched a GPU operation
 
-    Two passes before the walk. The first looks at API calls, in order, and at
-    operations, chunk by chunk on all processors. What it cannot link by
-    correlation was launched by a zone, and the second pass follows the zones
-    of the threads that launched. In the walk an operation is known again by
-    its chunk and row, a zone by its number on its thread.
+    There are two passes before the walk. The first reads API calls in order,
+    and operations chunk by chunk on all processors. Operations that it cannot
+    link by correlation id were launched by a zone; the second pass reads the
+    zones of their threads. In the walk an operation is identified by its chunk
+    and row, a zone by its number on its thread.
 */
 #include "tools/export/export.h"
 
-typedef struct source {   // where arrows come from
-    uint64_t correlation; // API calls
+typedef struct source {   // a call or zone where arrows begin
+    uint64_t correlation; // of an API call
     uint32_t thread;
     uint32_t fan_out;
     int64_t start_ns;
-    bool taken;    // an API call was found in the walk already
-    bool has_late; // an operation that begins before it
-    bool has_work; // an operation that is no event record
+    bool taken;    // of an API call: the walk has passed it
+    bool has_late; // an operation seems to begin before it
+    bool has_work; // launched an operation other than an event record
 } source;
 
 typedef struct launch { // an operation
     union {
         uint64_t correlation; // until it is linked
-        uint64_t source;      // index + 1, 0 none
+        uint64_t source;      // index + 1; 0: none
     } u;
     int64_t start_ns, queued_ns;
     uint32_t thread;
     uint32_t arrow;
-    bool is_record; // of an event
+    bool is_record; // an event record
 } launch;
 
-typedef struct launches { // a chunk's operations, by their rows
+typedef struct launches { // the operations of a chunk, by row
     launch *of;
     uint32_t count;
 } launches;
@@ -42,15 +42,15 @@ struct export_links {
     ts_filter filter;
     launches *chunks;
     size_t chunk_count;
-    export_map calls;           // key of correlation and thread -> source + 1
-    export_map any_calls;       // correlation -> source + 1
-    export_map zones;           // thread << 32 | number -> source + 1
-    export_map numbers;         // thread -> zones so far
-    _Atomic bool out_of_memory; // of the threads of the first pass
+    export_map calls;     // key of correlation id and thread -> source + 1
+    export_map any_calls; // correlation id -> source + 1
+    export_map zones;     // thread << 32 | number -> source + 1
+    export_map numbers;   // thread -> number of zones so far
+    _Atomic bool out_of_memory; // set by threads of the first pass
 };
 
-// Correlations may be any number: where two calls share a key, the source
-// tells that the second one is not meant, and it is not linked.
+// Hashes correlation id and thread to a key. If two calls collide, a comparison
+// with the source shows it, and the second one is not linked.
 static uint64_t call_key(uint64_t correlation, uint32_t thread)
 {
     return (correlation ^ (uint64_t)thread << 40) & INT64_MAX;
@@ -103,7 +103,7 @@ static bool any_without_thread(const export_links *links)
     return false;
 }
 
-// For operations that do not say which thread launched them.
+// Builds the index for operations without a thread.
 static void index_any_calls(export_links *links)
 {
     const bool wanted = links->source_count && any_without_thread(links);
@@ -114,7 +114,7 @@ static void index_any_calls(export_links *links)
     }
 }
 
-// When the host asked for an operation; INT64_MIN if nobody wrote it down.
+// Returns when the host queued an operation; INT64_MIN: not recorded.
 static int64_t queue_time(const ts_reader *reader, const ts_columns *columns,
                           uint32_t row)
 {
@@ -127,7 +127,7 @@ static int64_t queue_time(const ts_reader *reader, const ts_columns *columns,
                              columns->start_ticks[row] - (before - 1));
 }
 
-// Whether the walk meets a row.
+// Returns whether the walk includes a row.
 static bool is_walked(const ts_filter *filter, const ts_columns *columns,
                       uint32_t row)
 {
@@ -172,7 +172,7 @@ static void first_pass(export_links *links)
     links->chunk_count = ts_reader_chunk_count(links->reader);
     links->chunks =
         export_zeroed(links->chunk_count + 1, sizeof *links->chunks);
-    // Damage is met again in the walk.
+    // Damage is reported in the walk.
     ts_reader_scan(links->reader, &operations, 0, take_chunk, links);
     for (size_t i = 0; i < links->chunk_count; i++)
         export_adopt(links->chunks[i].of);
@@ -209,9 +209,9 @@ static void find_work(export_links *links, const launches *chunk)
     }
 }
 
-// Links by correlation; what is left goes into the list. The record of an event
-// that was made for a wait has the call of what was waited for, which did not
-// launch it.
+// Links operations by correlation id and lists the rest. An event record that
+// was made up for a wait has the call of the operation waited for, which did
+// not launch it.
 static void link_calls(export_links *links, launches *chunk, launch_list *left)
 {
     for (uint32_t i = 0; i < chunk->count; i++) {
@@ -233,21 +233,21 @@ static void link_calls(export_links *links, launches *chunk, launch_list *left)
 
 /* ---- Second pass: zones ------------------------------------------------- */
 
-typedef struct zone { // a zone that has begun
+typedef struct zone { // an open zone
     int64_t start_ns, end_ns;
     uint64_t number;
 } zone;
 
-typedef struct thread { // one that launched
+typedef struct thread { // a thread that launched operations
     uint32_t id;
-    size_t first, last; // its launches among `left`
+    size_t first, last; // range of its launches in `left`
     zone *open;
     size_t depth, capacity;
-    uint64_t zones; // so far
+    uint64_t zones; // zones so far
 } thread;
 
-// By the time they were queued. They come in the order of their records, which
-// is nearly the same, so each moves only a little; if not, merging is quicker.
+// Insertion sort by queued time. Launches are nearly sorted already; if they
+// are not, it gives up, because merging is faster then.
 static bool insert_all(launch **list, size_t count)
 {
     size_t moves = 0;
@@ -282,8 +282,7 @@ static void sort_launches(launch **list, launch **spare, size_t count)
     merge(spare, middle, count, list);
 }
 
-// Links the thread's launches that came before time_ns to the zones that
-// hold them.
+// Links the thread's launches before time_ns to the zones that enclose them.
 static void link_until(export_links *links, thread *t, launch **left,
                        int64_t time_ns)
 {
@@ -336,7 +335,7 @@ static void follow_zones(export_links *links, thread *threads,
     export_map_free(&index);
 }
 
-// The number of the thread, from 0 on, in the order in which they come first.
+// Returns the index of a thread, in order of occurrence.
 static size_t thread_number(export_map *index, thread **threads, size_t *count,
                             size_t *capacity, uint32_t id)
 {
@@ -349,7 +348,8 @@ static size_t thread_number(export_map *index, thread **threads, size_t *count,
     return *at - 1;
 }
 
-// The threads that launched what is left, each with its part of `sorted`.
+// Lists the threads that launched the remaining operations, each with its part
+// of `sorted`.
 static thread *divide(const launch_list *left, launch **sorted,
                       size_t *thread_count)
 {

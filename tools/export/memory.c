@@ -8,7 +8,8 @@
 
 /* ---- Scopes ------------------------------------------------------------- */
 
-// In front of each allocation: a ring of those of a scope, or of itself alone.
+// The header of each allocation: a ring of the scope's allocations, or of
+// itself alone.
 typedef struct block {
     struct block *next, *previous;
 } block;
@@ -103,7 +104,7 @@ void export_pop(void)
 
 void export_give_up(void)
 {
-    if (!scope) abort(); // a bug: memory is taken in a scope
+    if (!scope) abort(); // a bug: allocations need a scope
     longjmp(scope->give_up, 1);
 }
 
@@ -164,8 +165,8 @@ void export_buffer_grow(export_buffer *buffer, size_t more)
     buffer->data = export_resize(buffer->data, buffer->capacity);
 }
 
-// Source: RFC 3629, section 4: no overlong forms, no surrogates, no more
-// than U+10FFFF.
+// Source: RFC 3629, section 4: no overlong forms, no surrogates, nothing above
+// U+10FFFF.
 size_t export_utf8_size(const char *text, size_t size)
 {
     const uint8_t *const b = (const uint8_t *)text;
@@ -181,7 +182,7 @@ size_t export_utf8_size(const char *text, size_t size)
     return bad ? 0 : want;
 }
 
-// Whether each of eight bytes is 1 to 127.
+// Returns whether each of eight bytes is 1 to 127.
 static bool is_plain(uint64_t eight)
 {
     const uint64_t high = UINT64_C(0x8080808080808080);
@@ -192,7 +193,7 @@ void export_put_utf8(export_buffer *buffer, const char *text, size_t size)
 {
     uint8_t *to = export_room(buffer, size * 3 + 8); // U+FFFD takes 3 bytes
     for (size_t i = 0; i < size;) {
-        uint64_t eight; // plain ASCII goes in strides
+        uint64_t eight; // copy plain ASCII eight bytes at a time
         if (size - i >= 8 && (memcpy(&eight, text + i, 8), is_plain(eight))) {
             memcpy(to, &eight, 8), to += 8, i += 8;
             continue;
@@ -249,8 +250,8 @@ uint64_t *export_map_at(export_map *map, uint64_t key)
     return &map->slots[at].value;
 }
 
-// Closes the gap by moving back what was pushed over it, so that no mark of
-// a removed key is needed.
+// Removes a key by moving later entries of its probe sequence back into the
+// gap, so that no tombstones are needed.
 bool export_map_remove(export_map *map, uint64_t key)
 {
     uint64_t *const value = export_map_find(map, key);
@@ -260,7 +261,7 @@ bool export_map_remove(export_map *map, uint64_t key)
         const export_slot slot = map->slots[i];
         if (slot.key == EXPORT_NO_KEY) break;
         const size_t home = export_hash(slot.key) & map->mask;
-        // Movable if its home is not between the gap and itself.
+        // An entry can move unless its home slot is between the gap and itself.
         if (((i - home) & map->mask) < ((i - gap) & map->mask)) continue;
         map->slots[gap] = slot;
         gap = i;

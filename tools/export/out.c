@@ -1,8 +1,8 @@
 /*
-    out.c - the output file: packing and writing on a thread of its own
+    out.c - the output file: packs and writes on a separate thread
 
-    A regular file is written under a temporary name beside its own and
-    renamed at the end. The temporary file goes away when the process fails,
+    A regular file is written under a temporary name in the same folder and
+    renamed at the end. The temporary file is removed if the process fails,
     exits early, or is interrupted.
 */
 #define _POSIX_C_SOURCE 200809L
@@ -21,7 +21,7 @@
 
 struct export_out {
     const ts_output *output;
-    int fd; // -1: it is a stream or a callback
+    int fd; // -1: the output is a stream or a callback
     export_packing packing;
     char *path, *partial; // partial: NULL if written under its own name
     pthread_t thread;
@@ -31,8 +31,8 @@ struct export_out {
     size_t first, count; // filled blocks: queue[first], ...
     bool done;
     int error; // errno of the first failure
-    // The thread's own.
-    export_packer *packer; // NULL: plain
+    // Used only by the thread.
+    export_packer *packer; // NULL: no compression
     export_buffer packed;
 };
 
@@ -172,7 +172,8 @@ static void take_blocks(void *user)
     if (out->packing == EXPORT_GZIP && !failed) write_gzip(out, &none, true);
 }
 
-// Memory ends between blocks: the mutex is not held.
+// Called if memory runs out, which happens between blocks: the mutex is not
+// held.
 static void drop_packed(void *user)
 {
     export_out *const out = user;
@@ -220,14 +221,15 @@ static char *partial_name(const char *path)
     return name;
 }
 
-// A device or a pipe is written as it is; so is a file behind a link.
+// Returns false for a device, a pipe or a symbolic link, which are written
+// directly.
 static bool is_own_file(const char *path)
 {
     struct stat status;
     return lstat(path, &status) != 0 || S_ISREG(status.st_mode);
 }
 
-// -1 and errno on failure.
+// Opens the file; -1 with errno on failure.
 static int open_file(export_out *out, const char *path)
 {
     if (!strcmp(path, "-")) return dup(STDOUT_FILENO);

@@ -1,10 +1,10 @@
 /*
-    pack.c - compressed blocks, by zlib and libdeflate
+    pack.c - compresses blocks with zlib and libdeflate
 
-    Packets of a Perfetto trace are zlib streams of their own: libdeflate makes
-    them in half of zlib's time. A gzip file is one stream, which libdeflate
-    cannot write in parts: zlib does. Level 1 of both, because a trace that is
-    exported is looked at once and higher levels save a tenth at most.
+    Each block of a Perfetto trace is a zlib stream of its own, which libdeflate
+    writes in half of zlib's time. A gzip file is one stream; libdeflate cannot
+    write it in parts, so zlib does. Both use level 1, because an export is
+    usually read once and higher levels save at most a tenth.
 
     Source: RFC 1950 (zlib streams), RFC 1952 (gzip).
 */

@@ -1,12 +1,11 @@
 /*
-    perfetto.c - Perfetto's protobuf trace
+    perfetto.c - writes Perfetto's protobuf traces
 
-    Every lane is a packet sequence of its own: its track is the sequence's
-    default, its times are differences to the packet before, its names are
-    numbers. A begin then takes 12 to 14 bytes and an end 11, before packing.
-    What a sequence uses for the first time is defined in the same packet.
-    Names have the same numbers on every lane, so that what a kernel always
-    has is the same bytes on each of them.
+    Every lane is a packet sequence: its track is the sequence's default, times
+    are differences to the previous packet, names are numbers. So a begin takes
+    12 to 14 bytes and an end 11, before compression. A number is defined in the
+    packet that first uses it on a sequence. Names have the same numbers on all
+    lanes, so that the bytes of a kernel repeat on each of them.
 */
 #include "tools/export/perfetto.h"
 #include <stdio.h>
@@ -21,14 +20,14 @@ void perfetto_flush_lane(perfetto *p, sequence *s)
     perfetto_flush(p);
 }
 
-// The first packet of a sequence: its clock and its track.
+// Writes the first packet of a sequence: its clock and its track.
 static void sequence_begin(perfetto *p, sequence *s, const export_lane *lane,
                            int64_t time_ns)
 {
     export_buffer *const b = &s->packets;
     const size_t packet = proto_begin(b, PACKET);
     proto_uint(b, PACKET_SEQUENCE, s->id);
-    proto_uint(b, PACKET_FLAGS, 1); // a new state
+    proto_uint(b, PACKET_FLAGS, 1); // start of a new state
     const size_t clocks = proto_begin(b, PACKET_CLOCKS);
     perfetto_put_clock(b, CLOCK_OURS, 0);
     perfetto_put_clock(b, CLOCK_BOOT, perfetto_time(p, time_ns));
@@ -44,8 +43,8 @@ static void sequence_begin(perfetto *p, sequence *s, const export_lane *lane,
     s->last_ns = time_ns;
 }
 
-// The event that was made, as a packet at a time that never falls, with what
-// it defines.
+// Writes the event in progress as a packet, with the definitions that it needs.
+// Times never decrease.
 static void put_packet(perfetto *p, sequence *s, int64_t time_ns)
 {
     const uint64_t passed = (uint64_t)time_ns - (uint64_t)s->last_ns;
@@ -76,7 +75,7 @@ static void put_packet(perfetto *p, sequence *s, int64_t time_ns)
     perfetto_packet_added(p, s);
 }
 
-// Begins an event of the lane; the sequence's first packets come before it.
+// Begins an event of the lane, after the sequence's first packets if needed.
 static export_buffer *event_begin(perfetto *p, const export_lane *lane,
                                   int64_t time_ns, uint32_t type)
 {
@@ -110,7 +109,7 @@ static void put_value(export_buffer *b, const export_arg *arg)
     }
 }
 
-// Our own names have fixed numbers, the program's follow them.
+// The exporter's own names have fixed numbers; those of the program follow.
 static uint32_t intern_arg_name(perfetto *p, sequence *s, const export_arg *arg)
 {
     if (!arg->known) return perfetto_intern(p, s, INTERNED_ARG_NAME, arg->name);
@@ -129,7 +128,7 @@ static void put_arg_name(export_buffer *b, const export_arg *arg)
     export_resize(name.data, 0);
 }
 
-// A number with one of our names, without the detours of the others.
+// A fast path for numbers with one of the exporter's own names.
 static void put_number(export_buffer *b, const export_arg *arg)
 {
     uint8_t *const begin = export_room(b, 20), *to = begin + 2;
@@ -159,12 +158,12 @@ static void put_arg(perfetto *p, sequence *s, const export_arg *arg)
     proto_end(b, annotation);
 }
 
-// Most forms get one size, and with it the packets that they stand in: more
-// bytes for the number that ends at `at` do it.
+// Pads a form, so that most forms and their packets have the same size: the
+// number that ends at `at` is encoded in more bytes.
 static void form_pad(export_buffer *b, size_t at)
 {
     const size_t more = (0 - b->size) % 8, rest = b->size - at;
-    if (!more || at > 4) return; // a number has ten bytes at most
+    if (!more || at > 4) return; // a varint has at most ten bytes
     export_room(b, more);
     uint8_t *const end = b->data + at;
     memmove(end + more, end, rest);
@@ -198,7 +197,7 @@ static void form_make(perfetto *p, shared_form *form, const export_item *item)
     if (name_end) form_pad(b, name_end);
 }
 
-// Defines what a form uses, on its first use on a lane.
+// Defines the numbers of a form at its first use on a lane.
 static void form_define(perfetto *p, sequence *s, const shared_form *form)
 {
     perfetto_intern(p, s, INTERNED_NAME, form->name);
@@ -212,7 +211,7 @@ static void form_define(perfetto *p, sequence *s, const shared_form *form)
     s->arg_names |= form->arg_names;
 }
 
-// Adds what all kernels of this name and launch share.
+// Adds the bytes that all kernels of this name and launch share.
 static void put_form(perfetto *p, sequence *s, const export_item *item)
 {
     const uint32_t number = item->shared->id * 2 + item->name_shared;
@@ -248,13 +247,13 @@ static void put_arrows(export_buffer *b, const export_arrows *arrows)
     if (arrows->target && !arrows->is_late)
         proto_fixed64(b, EVENT_LAST_FLOW,
                       export_launch_number(arrows->target, arrows->arrow));
-    // A flow may end several times: its number is no other's, so that nothing
-    // need say that it is over.
+    // A flow may end several times. Its number is unique, so that it need not
+    // be terminated.
     if (arrows->phase)
         proto_fixed64(b, EVENT_FLOW, export_flow_number(arrows->flow));
 }
 
-// The text of a message is in the log too, with its place in the source.
+// Adds a message to the log as well, with its place in the source.
 static void put_log(perfetto *p, sequence *s, ts_text text, uint32_t place)
 {
     export_buffer *const b = &p->event;
@@ -265,8 +264,8 @@ static void put_log(perfetto *p, sequence *s, ts_text text, uint32_t place)
     proto_end(b, log);
 }
 
-// Name, category and place, where the item's form does not have them. Returns
-// the place's number.
+// Adds name, category and place, unless the item's form has them. Returns the
+// place's number.
 static uint32_t put_names(perfetto *p, sequence *s, const export_item *item)
 {
     export_buffer *const b = &p->event;
@@ -354,8 +353,9 @@ static void *perfetto_open(const export_target *target)
     p->out = target->out;
     p->no_args = target->options->no_args;
     p->forms = export_zeroed(2, sizeof *p->forms);
-    p->form_count = p->form_capacity = 2;                // those of stencils
-    p->counts[INTERNED_ARG_NAME] = EXPORT_ARG_LIMIT - 1; // ours come first
+    p->form_count = p->form_capacity = 2; // those of stencils
+    p->counts[INTERNED_ARG_NAME] =
+        EXPORT_ARG_LIMIT - 1; // the exporter's own come first
     perfetto_head(p);
     return p;
 }

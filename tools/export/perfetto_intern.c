@@ -1,11 +1,11 @@
 /*
     perfetto_intern.c - numbers for texts, places and stacks, and their
-    definitions, which go out with the packet that uses them first
+    definitions, which are written in the packet that first uses them
 */
 #include "tools/export/perfetto.h"
 #include "tools/common/symbolize/symbolize.h"
 
-// Adds a number; false if it was there.
+// Adds a number; false if the set had it.
 bool perfetto_bit_set_add(bit_set *set, uint32_t number)
 {
     const size_t at = number / 64;
@@ -30,14 +30,15 @@ void perfetto_define_as(perfetto *p, uint32_t kind, uint32_t number,
     proto_end(&p->interned, entry);
 }
 
-// A new number for a text; its definition goes out with the packet.
+// Returns a new number for a text and defines it in the packet in progress.
 uint32_t perfetto_define(perfetto *p, sequence *s, uint32_t kind, ts_text text)
 {
     perfetto_define_as(p, kind, ++s->counts[kind], text);
     return s->counts[kind];
 }
 
-// The number of a text that lives as long as the trace, 0 for an empty one.
+// Returns the number of a text that lives as long as the trace; 0 if it is
+// empty.
 uint32_t perfetto_number_of(perfetto *p, uint32_t kind, ts_text text)
 {
     if (!text.size) return 0;
@@ -47,7 +48,7 @@ uint32_t perfetto_number_of(perfetto *p, uint32_t kind, ts_text text)
     return (uint32_t)*number;
 }
 
-// The same for use on a lane, where it is defined by its first use.
+// The same for a lane: defines the text at its first use there.
 uint32_t perfetto_intern(perfetto *p, sequence *s, uint32_t kind, ts_text text)
 {
     const uint32_t number = perfetto_number_of(p, kind, text);
@@ -56,7 +57,7 @@ uint32_t perfetto_intern(perfetto *p, sequence *s, uint32_t kind, ts_text text)
     return number;
 }
 
-// One lane has few categories; most often the one of before.
+// A lane has few categories, mostly the previous one, which is cached.
 uint32_t perfetto_intern_category(perfetto *p, sequence *s, ts_text text)
 {
     if (s->category != text.text) {
@@ -117,8 +118,8 @@ static void define_frame(perfetto *p, sequence *s, const ts_frame_entry *frame,
     proto_end(b, begun);
 }
 
-// A stack and its frames, outermost first. Frames are not looked up: stacks
-// are few, and a frame is small.
+// Defines a stack and its frames, outermost first. Frames are not shared
+// between stacks: there are few stacks, and frames are small.
 static uint32_t define_stack(perfetto *p, sequence *s, uint32_t stack)
 {
     export_buffer *const b = &p->interned;

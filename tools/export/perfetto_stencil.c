@@ -1,9 +1,9 @@
 /*
     perfetto_stencil.c - kernels as copies of a lane's stencil
 
-    Most of a big trace are kernels that differ in a few numbers. Their packets
-    are pieces that stay the same, with numbers in between, and a form. Where
-    the pieces stand is told to the packer, which need not search.
+    Most events of a large trace are kernels that differ in a few numbers. Their
+    packets consist of constant pieces with numbers in between, and a form.
+    Where the pieces stand is told to the packer, which need not search.
 */
 #include "tools/export/perfetto.h"
 
@@ -11,13 +11,13 @@
 
 enum { WIDTH_MAX = 8 };
 
-// The largest number of `width` bytes.
+// Returns the largest number that fits in `width` bytes.
 static uint64_t most_of(uint32_t width)
 {
     return (UINT64_C(1) << 7 * width) - 1;
 }
 
-// Writes 8 bytes, of which `width` are the number; it has to fit.
+// Writes 8 bytes, of which `width` are the number, which must fit.
 static inline uint8_t *put_wide(uint8_t *to, uint64_t number, uint32_t width)
 {
     const uint64_t high = UINT64_C(0x8080808080808080); // "more bytes follow"
@@ -38,7 +38,7 @@ static inline uint8_t *put_piece(uint8_t *to, const struct stencil_piece *piece)
     return to + piece->size;
 }
 
-// A size in two bytes, whatever it is.
+// Writes a size in exactly two bytes.
 static void put_size(uint8_t *to, size_t size)
 {
     to[0] = (uint8_t)(size | 0x80);
@@ -67,7 +67,7 @@ static bool widen(uint8_t *width, uint64_t number)
     return true;
 }
 
-// Whether all arguments are numbers with names that the lane knows.
+// Returns whether all arguments are numbers whose names the lane has defined.
 static bool args_suit(const sequence *s, const export_item *item)
 {
     if (item->arg_count > STENCIL_ARGS) return false;
@@ -107,7 +107,7 @@ static void add_arg(stencil *st, struct stencil_piece *piece, uint32_t i,
 static bool stencil_make(sequence *s, const export_item *item, uint64_t passed)
 {
     stencil *const st = &s->stencil;
-    st->size = 0; // none, until it is made
+    st->size = 0; // no stencil until it is complete
     if (!args_suit(s, item) || !widen_all(st, item, passed)) return false;
     st->arg_count = item->arg_count;
     st->has_arrow = item->arrows.target != 0;
@@ -172,7 +172,7 @@ static bool stencil_fits(const stencil *st, const export_item *item,
     return true;
 }
 
-// The packet up to the form.
+// Writes the packet up to the form.
 static uint8_t *put_head(uint8_t *to, const stencil *st,
                          const export_item *item, uint64_t passed)
 {
@@ -204,7 +204,7 @@ bool perfetto_stencil_slice(perfetto *p, sequence *s, const export_item *item)
         return false;
     const shared_form *const form = &p->forms[number];
     const size_t size = st->size + form->bytes.size;
-    if (size > most_of(2)) return false; // as long as a page of names
+    if (size > most_of(2)) return false; // the names are very long
     uint8_t *const begin =
         export_room(&s->packets, size + sizeof st->pieces[0].bytes);
     uint8_t *const to = put_head(begin, st, item, passed);

@@ -87,8 +87,8 @@ static void put_counter(perfetto *p, const export_lane *lane)
     proto_end(b, counter);
 }
 
-// Further lanes of a thread hang below it; those of another row are its
-// siblings and are shown as one with it, which `merge` makes sure of.
+// Further lanes of a thread are its children. Further lanes of any other row
+// are siblings, which viewers merge because of the `merge` setting.
 void perfetto_lane(void *self, export_lane *lane)
 {
     perfetto *const p = self;
@@ -125,9 +125,9 @@ void perfetto_lane(void *self, export_lane *lane)
 
 /* ---- Head --------------------------------------------------------------- */
 
-enum { HEAD_SEQUENCE = 0xFFFFFF }; // no lane's
+enum { HEAD_SEQUENCE = 0xFFFFFF }; // used by no lane
 
-// Trace time is shown as BOOTTIME; REALTIME at both ends gives it its date.
+// Trace time is shown as BOOTTIME; REALTIME at both ends gives it a date.
 static void put_clocks(perfetto *p, int64_t time_ns)
 {
     export_buffer *const b = &p->block;

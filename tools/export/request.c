@@ -1,5 +1,5 @@
 /*
-    request.c - which format is meant, and whether its output can be written
+    request.c - chooses the format, checks options and output
 */
 #include "tools/export/request.h"
 
@@ -9,7 +9,7 @@ static bool has_suffix(const char *name, const char *suffix)
     return size >= tail && !strcmp(name + size - tail, suffix);
 }
 
-// A graph is not made of slices.
+// dot has no export_format, because a graph is not made of slices.
 static const char *const dot_suffixes[] = { ".dot", ".gv", NULL };
 static const export_format graph = { .name = "dot", .suffixes = dot_suffixes };
 

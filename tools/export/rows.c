@@ -4,9 +4,9 @@
 #include "tools/export/rows.h"
 #include <stdio.h>
 
-#define SCAN_MAX    64   // lanes of a row that are tried for nesting
-#define PARENT_MAX  16   // levels of parents that are believed
-#define FAST_TRACKS 4096 // numbers of tracks that are found at once
+#define SCAN_MAX    64   // lanes of a row that are searched for nesting
+#define PARENT_MAX  16   // most levels of parents that are followed
+#define FAST_TRACKS 4096 // track numbers that are looked up in an array
 
 /* ---- Lanes -------------------------------------------------------------- */
 
@@ -40,8 +40,8 @@ static void lane_begin(export_rows *rows, export_lane *lane,
     };
 }
 
-// Ends what is over at time_ns. A slice without a duration stays until time
-// moves on: what belongs to it may still come.
+// Ends the slices that end by time_ns. A slice without a duration ends only
+// after its time, because items inside it may follow.
 static void lane_end_until(export_rows *rows, export_lane *lane,
                            int64_t time_ns)
 {
@@ -62,9 +62,8 @@ static bool lane_fits(const export_lane *lane, int64_t end_ns)
 }
 
 /*
-    Lanes beyond SCAN_MAX take one slice at a time and lie in a heap by the
-    end of that slice, so that any number of overlapping slices costs no more
-    than its logarithm each.
+    Lanes beyond SCAN_MAX have one slice at a time and are kept in a heap by the
+    end of that slice, so that n overlapping slices cost O(log n) each.
 */
 static int64_t heap_end(const export_row *row, size_t at)
 {
@@ -212,7 +211,7 @@ void export_put_track_name(export_buffer *buffer, const ts_track *track)
     export_put(buffer, text, (size_t)size);
 }
 
-// Keeps a made-up name until the rows are closed.
+// Stores a name that the exporter made until the rows are closed.
 static ts_text keep_name(export_rows *rows, export_buffer *name)
 {
     rows->names = export_grow(rows->names, &rows->name_capacity,
@@ -237,7 +236,7 @@ static export_row *row_keep(export_map *map, uint64_t key, export_row *row)
 
 static export_row *track_row(export_rows *rows, uint32_t id, int levels);
 
-// The lane that a track hangs below; the process if there is nothing better.
+// Returns the parent lane of a track; the process if there is no other.
 static const export_lane *parent_lane(export_rows *rows, const ts_track *track,
                                       int levels)
 {
@@ -251,7 +250,7 @@ static const export_lane *parent_lane(export_rows *rows, const ts_track *track,
     return can_have ? parent : rows->process->lanes[0];
 }
 
-// A device's only context is no level of its own.
+// Returns the parent lane of a stream; a device's only context is skipped.
 static const export_lane *stream_parent(export_rows *rows,
                                         const ts_track *track, int levels)
 {
@@ -307,7 +306,7 @@ static export_row *track_row(export_rows *rows, uint32_t id, int levels)
     ts_track track;
     if (!ts_reader_track(rows->reader, id, &track))
         track = (ts_track){ .id = id };
-    // A circle of parents ends here: the levels run out.
+    // A cycle of parents ends here, because `levels` runs out.
     export_row *const row = track_row_new(rows, &track, levels);
     export_row *const inner = row_found(&rows->tracks, id);
     return inner ? inner : row_keep(&rows->tracks, id, row);
@@ -323,7 +322,7 @@ export_row *export_rows_track(export_rows *rows, uint32_t track)
 
 /* ---- Other rows --------------------------------------------------------- */
 
-// Names come from a dictionary: one text, one address.
+// Uses a name's address as key: equal names of a dictionary have one address.
 static uint64_t name_key(ts_text name)
 {
     return (uintptr_t)name.text;
@@ -348,7 +347,7 @@ export_row *export_rows_frames(export_rows *rows, uint32_t thread, ts_text name)
                               name.size ? name : text_of("frame")));
 }
 
-// The device above a track, else the process.
+// Returns the lane of a track's device, else of the process.
 static const export_lane *device_of(export_rows *rows, uint32_t track)
 {
     const export_lane *lane = export_rows_track(rows, track)->lanes[0];
@@ -367,7 +366,8 @@ export_row *export_rows_pool(export_rows *rows, uint32_t track, uint32_t pool)
         device ? device : group(rows, &rows->memory_group, "Memory")->lanes[0];
     ts_text name = ts_reader_name(rows->reader, pool);
     if (!name.size) name = text_of(pool ? "unnamed pool" : "heap");
-    // A GPU's allocations are slices of its streams; only the total is here.
+    // A GPU's allocations are slices on its streams; this row has only the
+    // total.
     export_row *const row =
         row_under(rows, device ? EXPORT_GROUP : EXPORT_ROW, parent, name);
     const export_lane plan = { .kind = EXPORT_COUNTER,
@@ -426,7 +426,8 @@ void export_rows_span_free(export_lane *lane)
 
 /* ---- Open and close ----------------------------------------------------- */
 
-// All tracks appear, those without events too, in the order of their numbers.
+// Creates rows for all tracks, even those without events, in order of their
+// numbers.
 static void open_tracks(export_rows *rows)
 {
     ts_track track;

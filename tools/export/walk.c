@@ -1,19 +1,19 @@
 /*
-    walk.c - a trace's events as slices, instants and samples on lanes
+    walk.c - turns events into slices, instants and samples on lanes
 
-    Events of one track that begin in the same nanosecond are held back
-    together (the *group*), because the arguments of a zone follow it. Then
-    each is placed on a lane of its row; slices that are over are ended first.
+    Events of a track that begin in the same nanosecond are held back as a
+    *group*, because the arguments of a zone follow it. Then each is placed on a
+    lane of its row, after the slices that have ended by then are closed.
 */
 #include "tools/export/args.h"
 #include "tools/common/symbolize/symbolize.h"
 #include "tools/export/findings.h"
 
-#define GROUP_MAX    4096 // events held back
+#define GROUP_MAX    4096 // most events held back
 #define OWNER_SEARCH 256  // zones tried as the owner of an argument
-#define PROGRESS     8192 // events between two looks at clock and disk
+#define PROGRESS     8192 // events between two checks of progress and errors
 
-typedef struct held { // an event that waits for its group to be complete
+typedef struct held { // an event that is held back until its group is complete
     export_item item;
     export_row *row;
     uint64_t tick;
@@ -26,7 +26,7 @@ typedef struct walk {
     ts_reader *reader;
     const export_options *options;
     export_rows rows;
-    export_links *links; // NULL: no arrows wanted
+    export_links *links; // NULL: no arrows requested
     export_counts *counts;
     int64_t end_ns; // of the trace, where unfinished slices stop
 
@@ -35,10 +35,10 @@ typedef struct walk {
     held *held;
     size_t held_count, held_capacity;
     export_args args;       // of the group
-    export_buffer gathered; // arguments of one item, in a row
+    export_buffer gathered; // arguments of one item, contiguous
 
     export_map spans; // id -> lane of its open slices
-    export_map flows; // id -> number of the flow that began last with it
+    export_map flows; // id -> number of the last flow that began with it
     uint64_t flow_count;
     export_map live; // pool row and address -> size of a live allocation
     ts_text categories[TS_EVENT_LIMIT]; // of GPU operations
@@ -50,7 +50,7 @@ static const export_arg *gather_args(walk *w, const held *h, uint32_t *count)
 {
     *count = h->arg_count;
     if (!h->arg_count) return NULL;
-    if (h->last_arg - h->first_arg + 1 == h->arg_count) // in a row already
+    if (h->last_arg - h->first_arg + 1 == h->arg_count) // contiguous already
         return w->args.args + h->first_arg - 1;
     w->gathered.size = 0;
     for (uint32_t i = h->first_arg; i; i = w->args.args[i - 1].next)
@@ -89,7 +89,8 @@ static void enter_group(walk *w, const ts_event *event)
     w->group_track = event->track;
 }
 
-// A held event on its own track, as a slice or an instant, without arguments.
+// Holds back an event on its own track, as a slice or an instant, without
+// arguments.
 static held *hold(walk *w, const ts_event *event, bool is_slice)
 {
     w->held =
@@ -107,7 +108,7 @@ static held *hold(walk *w, const ts_event *event, bool is_slice)
     return h;
 }
 
-// Gives what was added to w->args since `from` to a held event.
+// Assigns the arguments added to w->args since `from` to a held event.
 static void own_args(walk *w, held *h, size_t from)
 {
     if (w->options->no_args) w->args.count = from;
@@ -158,8 +159,8 @@ static held *find_owner(walk *w, uint64_t site, uint64_t tick)
     return NULL;
 }
 
-// Viewers keep one argument of a name: the last one gets a number if others
-// of the item have its name.
+// Numbers the last argument if others of the item have its name, because
+// viewers keep only one argument with a name.
 static void number_arg(walk *w, const held *h)
 {
     export_arg *const args = w->args.args;
@@ -172,8 +173,8 @@ static void number_arg(walk *w, const held *h)
     }
 }
 
-// A named number or a text of a zone. One whose zone is not there (lost,
-// outside the range) is shown as an instant, not dropped.
+// Adds an argument to its zone. If the zone is missing (lost, or outside the
+// range), the argument is shown as an instant.
 static void take_zone_arg(walk *w, const ts_event *event)
 {
     const uint32_t stack = stack_of(w, event);
@@ -252,8 +253,8 @@ static void take_access(walk *w, const ts_event *event)
     own_args(w, h, from);
 }
 
-// The number of a flow: ids come again, and viewers would join what began anew
-// to what had ended. 0: where it began is not in the range.
+// Returns a unique number for a flow; 0: its begin is not in the range. Ids are
+// reused, and viewers would connect a new flow with an ended one.
 static uint64_t flow_of(walk *w, uint64_t id, uint64_t phase)
 {
     if (phase == TS_PHASE_START)
@@ -282,7 +283,7 @@ static void take_flow(walk *w, const ts_event *event)
 
 /* ---- Events with rows of their own -------------------------------------- */
 
-// Arguments since `from`, for an item that is not held.
+// Sets the arguments added since `from` for an item that is not held back.
 static void give_args(walk *w, export_item *item, size_t from)
 {
     if (w->options->no_args) w->args.count = from;
@@ -290,8 +291,8 @@ static void give_args(walk *w, export_item *item, size_t from)
     item->args = item->arg_count ? w->args.args + from : NULL;
 }
 
-// A frame lasts to the next mark of the same name on the same thread. A
-// frame's slice can be written only when that is known.
+// Writes a frame's slice. A frame lasts until the next frame event with the
+// same name on the same thread, so it is written only then.
 static void end_frame(walk *w, export_row *row, int64_t end_ns,
                       bool is_finished)
 {
@@ -316,7 +317,7 @@ static void take_frame(walk *w, const ts_event *event)
     row->has_frame = true;
 }
 
-// UINT64_MAX is a legal span and no legal key.
+// UINT64_MAX is a valid span id but no valid map key.
 static uint64_t span_key(uint64_t id)
 {
     return id == EXPORT_NO_KEY ? UINT64_C(0xA5C3F00D5EED0001) : id;
@@ -342,8 +343,8 @@ static void start_span(walk *w, const ts_event *event, uint64_t id)
     export_rows_begin(&w->rows, lane, &item);
 }
 
-// What neither starts nor ends one that is open: an end whose start was lost
-// or is before the range, or a phase of a later version.
+// Shows a span event that neither begins a span nor ends an open one: its begin
+// was lost or precedes the range, or its phase is from a later version.
 static void show_span(walk *w, const ts_event *event, uint64_t id,
                       const char *name)
 {
@@ -379,8 +380,8 @@ static void take_span(walk *w, const ts_event *event)
 
 /* ---- Memory ------------------------------------------------------------- */
 
-// Keeps the pool's running total. The address and the pool together are the
-// key; 2^64 / golden ratio spreads the few pools over the addresses.
+// Updates the pool's total. The key combines address and pool; 2^64 / golden
+// ratio spreads the few pools over the key space.
 static void count_memory(walk *w, export_row *pool, const ts_event *event,
                          bool is_alloc)
 {
@@ -389,7 +390,8 @@ static void count_memory(walk *w, export_row *pool, const ts_event *event,
     if (key == EXPORT_NO_KEY) key = 0;
     if (is_alloc) {
         uint64_t *const size = export_map_at(&w->live, key);
-        pool->live_bytes -= *size; // an address that was never given back
+        pool->live_bytes -=
+            *size; // the address was allocated again without a free
         *size = ts_event_value(event, TS_COLUMN_SIZE);
         pool->live_bytes += *size;
     } else {
@@ -415,7 +417,7 @@ static void sample_memory(walk *w, const ts_event *event)
 {
     export_row *const pool = pool_of(w, event);
     count_memory(w, pool, event, is_alloc(event));
-    // Those of a GPU take effect when they are done.
+    // Allocations of a GPU take effect at their end.
     export_rows_sample(&w->rows, pool->counter, export_end_ns(event),
                        TS_VALUE_INT, pool->live_bytes);
 }
@@ -449,7 +451,7 @@ static void take_memory(walk *w, const ts_event *event)
     sample_memory(w, event);
 }
 
-// With a range, the totals at its begin come from what was before.
+// With a range, computes the totals at its start from earlier events.
 static void count_memory_before(walk *w)
 {
     const ts_filter before = {
@@ -490,7 +492,7 @@ static void name_operation(walk *w, const ts_event *event, export_item *item)
     item->category = *category;
 }
 
-// Nothing that comes later belongs to an operation: it need not be held.
+// An operation need not be held back: no later event belongs to it.
 static void take_operation(walk *w, const ts_event *event)
 {
     export_item item = { .start_ns = event->start_ns,
@@ -535,7 +537,7 @@ static void take_event(walk *w, const ts_event *event)
     case TS_EVENT_FLOW: take_flow(w, event); break;
     case TS_EVENT_SPAN: take_span(w, event); break;
     case TS_EVENT_API_CALL: take_api_call(w, event); break;
-    case TS_EVENT_DEPENDENCY: break; // an edge of the graph, nothing to draw
+    case TS_EVENT_DEPENDENCY: break; // an edge of the graph; not shown
     case TS_EVENT_ACCESS: take_access(w, event); break;
     default: take_operation(w, event); break;
     }
@@ -553,7 +555,7 @@ static ts_result walk_events(walk *w, export_out *out, const ts_filter *filter)
         if (n % PROGRESS) continue;
         if (w->options->progress)
             w->options->progress(w->options->user, event.start_ns);
-        if (export_out_error(out)) break; // nothing more would be kept
+        if (export_out_error(out)) break; // further output would be discarded
     }
     if (result == TS_OK) result = export_feed_result(feed);
     export_feed_close(feed);
@@ -561,7 +563,7 @@ static ts_result walk_events(walk *w, export_out *out, const ts_filter *filter)
     return result;
 }
 
-// What is still open ends with the trace, marked.
+// Ends what is still open at the end of the trace, marked as unfinished.
 static void finish(walk *w)
 {
     for (export_row *row = w->rows.first; row; row = row->next)

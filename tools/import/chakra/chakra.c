@@ -2,7 +2,7 @@
     chakra.c - Chakra execution traces (MLCommons): nodes to events
 
     Host nodes become calls on their threads, other nodes operations on their
-    streams. Their correlation id is the index of their node + 1. Each
+    streams. Their correlation id is the id of their node + 1. Each
     dependency becomes an event of kind dependency between two of these ids.
 */
 #include "tools/import/chakra/chakra.h"
