@@ -151,7 +151,8 @@ static void set_range(view *v)
     if (clips && clip_to < to_ns) to_ns = clip_to;
     const bool cut_from = cut_at(v, "cut.from_ns", &from_ns) || clips;
     const bool cut_to = cut_at(v, "cut.to_ns", &to_ns);
-    // Of events the part is listed, with the calls of what is in the time.
+    // --events lists the whole cut trace, which includes the calls of
+    // operations in the window.
     const bool has_from = selected.has_from && !want_events && !want_stats;
     const bool has_to = selected.has_to && !want_events && !want_stats;
     v->zoomed = cut_from || cut_to || has_from || has_to;
@@ -180,8 +181,8 @@ static bool matches(search *s, uint64_t key)
     return known;
 }
 
-// With --nth the order counts, else the first of the longest is taken. False
-// when there is no need to go on.
+// Considers one match: with --nth takes the Nth in order, else the first of the
+// longest. False when the search is finished.
 static bool search_take(search *s, int64_t start_ns, int64_t end_ns)
 {
     s->found++;
@@ -202,8 +203,8 @@ static void search_interval(const view_interval *interval, void *user)
         search_take(s, interval->start_ns, interval->end_ns);
 }
 
-// On every track, whatever is shown: "what did the device do in this zone".
-// Events first; frames and spans, which are made of two, if none has the name.
+// Searches all tracks, including hidden ones: a zone of a thread may be the
+// window for a device. First events; if none matches, frames and spans.
 static void find_zone(search *s)
 {
     const ts_filter filter = {
@@ -234,7 +235,7 @@ static bool zoom_to_zone(view *v)
                   s.found ? " so many times" : "");
         return false;
     }
-    // A timeline shows a little of what is around it.
+    // A timeline also shows a little time before and after the zone.
     int64_t margin = (s.end_ns - s.start_ns) / 20;
     if (want_events || want_stats || want_states) margin = 0;
     v->from_ns = within_far(s.start_ns) - margin;
@@ -281,7 +282,7 @@ static void pause_ms(uint64_t ms)
     nanosleep(&time, NULL);
 }
 
-// Lists what is there, with --follow also what comes.
+// Lists the events; with --follow also later ones.
 static bool list(view *v)
 {
     view_tracks_load(v);
@@ -303,7 +304,7 @@ static bool list(view *v)
     return true;
 }
 
-// On a terminal each picture replaces the one before.
+// Draws repeatedly; on a terminal each picture replaces the one before.
 static bool follow(view *v)
 {
     const bool terminal = isatty(STDOUT_FILENO);
@@ -316,7 +317,7 @@ static bool follow(view *v)
         const uint64_t began = now_ms();
         if (!show(v)) return false;
         fflush(stdout);
-        // At most a quarter of the time goes into drawing.
+        // Drawing takes at most a quarter of the time.
         const uint64_t pause = 3 * (now_ms() - began);
         bool more = false;
         while (is_growing(v) && !more && !ferror(stdout)) {
@@ -347,8 +348,8 @@ static bool has_rank(view *v)
     return true;
 }
 
-// Whether the last file is of another process than those before, and of
-// which rank.
+// Checks that the last file is of another process than those before, and reads
+// its rank.
 static bool check_last(view *v)
 {
     view *const last = &v->more[v->more_count - 1];
@@ -386,7 +387,7 @@ static void close_one(view *v)
     cli_trace_close(&v->trace);
 }
 
-// Whether --tracks and the window leave anything of what is there.
+// Checks that --tracks and the window select anything.
 static bool check_selected(view *v)
 {
     bool any = !track_list;
@@ -415,7 +416,7 @@ static bool view_all(view *v)
                                      : show(v);
     fflush(stdout);
     size_t damage = ts_reader_damage_count(v->trace.reader);
-    if (want_follow) // what it came to
+    if (want_follow) // warnings of the finished trace
         cli_trace_warn(&v->trace, &tool, v->path);
     else
         damage = cli_trace_damage(&v->trace, &tool, v->path, known);

@@ -474,7 +474,7 @@ static void print_stat(const view *v, duration_stat *stat, uint32_t columns,
     putchar('\n');
 }
 
-// The first few names that stand for zones of several source files.
+// Prints the first names that zones of several source files share.
 static void print_shared_names(const stats *s)
 {
     enum { MOST = 3 };
@@ -539,7 +539,7 @@ static void print_unit(const value_stat *stat)
         printf(" %.2f GB/s", stat->sum / (double)stat->busy_ns);
 }
 
-// Below 80 columns only the figures that fit.
+// Prints the values; below 80 columns only the figures that fit.
 static void print_values(const stats *s)
 {
     const view *const v = s->v;
