@@ -79,7 +79,6 @@ static void ts__picture_count(ts__picture *picture, const uint64_t *start,
 }
 
 // Zones are coded relative to the zones inside them: docs/sbt-format.md, 8.1.
-
 static void ts__encode_zones(ts__encoder *e, uint32_t track, uint32_t count)
 {
     const uint64_t *const start = e->column[0];
