@@ -221,8 +221,10 @@ $(OUT)/libtracesmith-tools.o: $$(call modules,api) $$(call rooms,api)
 $(TOOLS_LIB): $(OUT)/libtracesmith-tools.o
 	rm -f $@ && $(AR) qcs $@ $^
 	$(TELL)
+# What a sanitizer's code needs is in the program that loads the library.
+DEFS = $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl,-z,defs)
 $(TOOLS_SHARED).$(VERSION): $(OUT)/libtracesmith-tools.o $(SHARED)
-	$(CC) -shared -pthread -Wl,-z,defs -Wl,--exclude-libs,ALL \
+	$(CC) -shared -pthread $(DEFS) -Wl,--exclude-libs,ALL \
 	    -Wl,-soname,libtracesmith-tools.so.$(SERIES) $(CFLAGS) $(LDFLAGS) \
 	    $^ -o $@ $(LIBS)
 $(TOOLS_SHARED): $(TOOLS_SHARED).$(VERSION)

@@ -20,7 +20,7 @@ static uint32_t module_count;
 
 typedef struct function {
     uint32_t module; // 0: it is none
-    char name[64];
+    const char *name;
     double_kernel_function body;
     const uint32_t *parameters;
     int attributes[32];
@@ -210,6 +210,21 @@ DRIVER(cuLibraryUnload, void *p)
     TRACED(DOUBLE_QUIET, cuLibraryUnload, unload, ON(0));
 }
 
+// A copy of a name that outlives its module, as those in CUPTI's records do.
+static const char *lasting_name(const char *name)
+{
+    static char names[FUNCTIONS][64];
+    static uint32_t count;
+    uint32_t at = 0;
+    while (at < count && strcmp(names[at], name))
+        at++;
+    if (at == FUNCTIONS) return "unknown";
+    if (at < count) return names[at];
+    snprintf(names[at], sizeof *names, "%s", name);
+    count = at + 1;
+    return names[at];
+}
+
 // The first number that is free.
 static function *new_function(uintptr_t *number)
 {
@@ -233,7 +248,7 @@ static int find_function(void **object, void *module, const char *name)
     function *const f = m ? new_function(&number) : NULL;
     if (!f) return INVALID;
     f->module = (uint32_t)(uintptr_t)module;
-    snprintf(f->name, sizeof f->name, "%s", name);
+    f->name = lasting_name(name);
     snprintf(parameters, sizeof parameters, "%s_params", name);
     memcpy(&f->body, &body, sizeof f->body);
     f->parameters = m->handle ? dlsym(m->handle, parameters) : NULL;
@@ -261,7 +276,7 @@ DRIVER(cuLibraryGetKernel, void **kernel, void *library, const char *name)
     if (!f) return INVALID;
     f->module = (uint32_t)(uintptr_t)library;
     f->is_kernel = true;
-    snprintf(f->name, sizeof f->name, "%s", name);
+    f->name = lasting_name(name);
     *kernel = (void *)(number | LAZY);
     return 0;
 }
