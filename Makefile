@@ -212,10 +212,12 @@ $(SHARED): $(SHARED).$(VERSION)
 	ln -sf $(<F) $@
 .SECONDEXPANSION:
 # One object with what the calls need of the rooms. Its only names are the
-# public ones: others could be those of a program.
+# public ones: others could be those of a program. A cross compiler's linker and
+# objcopy are called as its ar is.
 OBJCOPY = $(patsubst %ar,%objcopy,$(AR))
+LINKER = $(patsubst %ar,%ld,$(AR))
 $(OUT)/libtracesmith-tools.o: $$(call modules,api) $$(call rooms,api)
-	$(LD) -r $(call modules,api) --start-group $(filter %.a,$^) \
+	$(LINKER) -r $(call modules,api) --start-group $(filter %.a,$^) \
 	    --end-group -o $@.all
 	$(OBJCOPY) --localize-hidden $@.all $@ && rm $@.all
 $(TOOLS_LIB): $(OUT)/libtracesmith-tools.o
