@@ -1,8 +1,8 @@
 /*
     collect.c - rows of one side: device work
 */
-#include "tools/analyze/figures/work/flame.h"
-#include "tools/analyze/figures/work/launch.h"
+#include "tools/analyze/figures/operations/flame.h"
+#include "tools/analyze/figures/operations/launch.h"
 #include "tools/diff/diff.h"
 
 typedef struct collecting {

@@ -2,7 +2,7 @@
     test_analyze_launch.c - latencies, queues and tiny kernels by hand
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/figures/work/launch.h"
+#include "tools/analyze/figures/operations/launch.h"
 
 static const launch_function *function_of(const launch_result *r, const made *m,
                                           const char *name)

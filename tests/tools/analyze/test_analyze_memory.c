@@ -3,7 +3,7 @@
 */
 #include "tests/tools/analyze/story_analyze.h"
 #include "tools/analyze/job/private.h"
-#include "tools/analyze/figures/work/memory.h"
+#include "tools/analyze/figures/operations/memory.h"
 
 static memory computed(story *s)
 {

@@ -2,7 +2,7 @@
     test_analyze_occupancy.c - what fits on a multiprocessor, by hand
 */
 #include "tests/tools/analyze/story_analyze.h"
-#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/figures/operations/occupancy.h"
 #include "tools/analyze/report/parts.h"
 
 // An A100: compute capability 8.0.

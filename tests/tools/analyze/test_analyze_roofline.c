@@ -2,7 +2,7 @@
     test_analyze_roofline.c - what is computed, from rules and from shapes
 */
 #include "tests/tools/analyze/time_fixture.h"
-#include "tools/analyze/figures/work/roofline.h"
+#include "tools/analyze/figures/operations/roofline.h"
 
 static ts_text text_of(const char *string)
 {

@@ -2,10 +2,10 @@
     test_analyze_stats.c - kernels, copies, calls and zones, summed by hand
 */
 #include "tests/tools/analyze/story_analyze.h"
-#include "tools/analyze/figures/work/api.h"
-#include "tools/analyze/figures/work/copies.h"
-#include "tools/analyze/figures/work/kernels.h"
-#include "tools/analyze/figures/work/zones.h"
+#include "tools/analyze/figures/operations/api.h"
+#include "tools/analyze/figures/operations/copies.h"
+#include "tools/analyze/figures/operations/kernels.h"
+#include "tools/analyze/figures/operations/zones.h"
 
 typedef struct scene {
     story s;

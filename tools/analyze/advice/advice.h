@@ -14,7 +14,7 @@
 
 #include "tools/analyze/job/job.h"
 #include "tools/analyze/figures/base/call_class.h"
-#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/figures/operations/occupancy.h"
 
 /* ==== 1. The trace and its figures ======================================= */
 

@@ -2,7 +2,7 @@
     rule_kernel.c - advice: kernels that use their device poorly
 */
 #include "tools/analyze/figures/base/groups.h"
-#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/figures/operations/occupancy.h"
 #include "tools/analyze/advice/rule.h"
 
 // Kernels of one name on all ranks that a rule concerns.

@@ -1,7 +1,7 @@
 /*
     rule_launch.c - advice: many launches of little work
 */
-#include "tools/analyze/figures/work/launch.h"
+#include "tools/analyze/figures/operations/launch.h"
 #include "tools/analyze/figures/time/patterns.h"
 #include "tools/analyze/advice/rule.h"
 

@@ -1,7 +1,7 @@
 /*
     rule_memory.c - advice: memory shortage, and steps that vary
 */
-#include "tools/analyze/figures/work/memory.h"
+#include "tools/analyze/figures/operations/memory.h"
 #include "tools/analyze/figures/time/steps.h"
 #include "tools/analyze/advice/rule.h"
 

@@ -1,7 +1,7 @@
 /*
     rule_names.c - advice: kernels recognised by name and launch
 */
-#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/figures/operations/occupancy.h"
 #include "tools/analyze/advice/rule.h"
 
 static bool is_kernel(const advice *a, uint32_t op)

@@ -2,7 +2,7 @@
     api.c - the API calls that took the most time
 */
 #include "tools/analyze/figures/base/wording.h"
-#include "tools/analyze/figures/work/api.h"
+#include "tools/analyze/figures/operations/api.h"
 
 typedef struct api_ask {
     analyze_job *job;

@@ -2,7 +2,7 @@
     copies.c - copies: amount, speed, kind of memory
 */
 #include "tools/analyze/figures/base/wording.h"
-#include "tools/analyze/figures/work/copies.h"
+#include "tools/analyze/figures/operations/copies.h"
 
 typedef struct copies_ask {
     analyze_job *job;

@@ -5,7 +5,7 @@
 #define TS_TOOLS_ANALYZE_TOPICS_FLAME_H
 
 #include "tools/analyze/job/job.h"
-#include "tools/analyze/figures/work/flame.h"
+#include "tools/analyze/figures/operations/flame.h"
 
 // Writes a flame graph as folded text or, if `svg`, as a picture. `by` is "gpu"
 // (device work), "zones" (host time), or NULL for gpu if there is work. Returns

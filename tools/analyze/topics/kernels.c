@@ -2,8 +2,8 @@
     kernels.c - kernels by time, and how well they use the device
 */
 #include "tools/analyze/figures/base/wording.h"
-#include "tools/analyze/figures/work/kernels.h"
-#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/figures/operations/kernels.h"
+#include "tools/analyze/figures/operations/occupancy.h"
 
 static const char low_occupancy[] = "kernels.low-occupancy";
 

@@ -5,7 +5,7 @@
 #define TS_TOOLS_ANALYZE_TOPICS_MEMORY_H
 
 #include "tools/analyze/job/job.h"
-#include "tools/analyze/figures/work/memory.h"
+#include "tools/analyze/figures/operations/memory.h"
 
 typedef struct memory_job {
     analyze_job *job;

@@ -2,7 +2,7 @@
     roofline.c - achieved and attainable speed of computations
 */
 #include "tools/analyze/figures/base/wording.h"
-#include "tools/analyze/figures/work/roofline.h"
+#include "tools/analyze/figures/operations/roofline.h"
 
 typedef struct roofline_ask {
     analyze_job *job;

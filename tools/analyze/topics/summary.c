@@ -4,12 +4,12 @@
 #include "tools/analyze/topics/summary.h"
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/topics/tracks.h"
-#include "tools/analyze/figures/work/copies.h"
+#include "tools/analyze/figures/operations/copies.h"
 #include "tools/analyze/job/window.h"
 #include "tools/analyze/figures/time/bound.h"
-#include "tools/analyze/figures/work/kernels.h"
+#include "tools/analyze/figures/operations/kernels.h"
 #include "tools/analyze/figures/time/summary.h"
-#include "tools/analyze/figures/work/zones.h"
+#include "tools/analyze/figures/operations/zones.h"
 
 enum { TOP_KERNELS = 1000 };
 

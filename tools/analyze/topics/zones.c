@@ -2,7 +2,7 @@
     zones.c - host time by zone, and the work launched there
 */
 #include "tools/analyze/figures/base/wording.h"
-#include "tools/analyze/figures/work/zones.h"
+#include "tools/analyze/figures/operations/zones.h"
 
 typedef struct zones_ask {
     analyze_job *job;

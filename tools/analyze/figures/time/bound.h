@@ -7,7 +7,7 @@
 
 #include "tools/analyze/job/job.h"
 #include "tools/analyze/figures/time/idle.h"
-#include "tools/analyze/figures/work/launch.h"
+#include "tools/analyze/figures/operations/launch.h"
 
 // What bounds a run, measured by device time: see docs/analyze.md. A run is
 // bound by the largest cause if that makes up at least a fifth.

@@ -5,7 +5,7 @@
 #define TS_TOOLS_ANALYZE_FIGURES_TIME_IDLE_H
 
 #include "tools/analyze/figures/base/host_activity.h"
-#include "tools/analyze/figures/work/launch.h"
+#include "tools/analyze/figures/operations/launch.h"
 
 typedef struct idle_gap {
     size_t device; // index of ts_timeline_device

@@ -1,7 +1,7 @@
 /*
     memory_read.c - reads allocations and frees of a file
 */
-#include "tools/analyze/figures/work/memory_rows.h"
+#include "tools/analyze/figures/operations/memory_rows.h"
 
 static uint32_t device_of(const ts_reader *reader, uint32_t track)
 {

@@ -1,7 +1,7 @@
 /*
     flame.c - weighted trees of paths for flame graphs
 */
-#include "tools/analyze/figures/work/flame.h"
+#include "tools/analyze/figures/operations/flame.h"
 
 /* ---- Sums --------------------------------------------------------------- */
 

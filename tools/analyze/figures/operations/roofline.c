@@ -1,7 +1,7 @@
 /*
     roofline.c - FLOPs and achieved rates
 */
-#include "tools/analyze/figures/work/roofline.h"
+#include "tools/analyze/figures/operations/roofline.h"
 
 // A zone of an operator, and the kernels launched in it.
 typedef struct product_zone {

@@ -1,7 +1,7 @@
 /*
     api.c - API calls by function, thread and result
 */
-#include "tools/analyze/figures/work/api.h"
+#include "tools/analyze/figures/operations/api.h"
 
 static bool keys(const stats_event *e, stats_key *key, void *user)
 {

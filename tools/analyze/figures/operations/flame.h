@@ -1,8 +1,8 @@
 /*
     flame.h - weighted trees of paths for flame graphs
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_FLAME_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_FLAME_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_FLAME_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_FLAME_H
 
 #include "tools/analyze/job/job.h"
 #include "tools/analyze/figures/base/zone_paths.h"
@@ -70,4 +70,4 @@ bool flame_nodes(analyze_job *job, path_tree *p, bool stacks, flame_sums *sums,
 // Returns false if memory runs out.
 bool flame_of_zones(analyze_job *job, path_tree *p);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_FLAME_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_FLAME_H

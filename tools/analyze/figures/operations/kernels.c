@@ -1,7 +1,7 @@
 /*
     kernels.c - kernels by name, by launch configuration, by zone
 */
-#include "tools/analyze/figures/work/kernels.h"
+#include "tools/analyze/figures/operations/kernels.h"
 
 /*
     The key of a launch holds its number and the device. A collective without a

@@ -1,8 +1,8 @@
 /*
     launch.h - the cost of launches, and whether it matters
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_LAUNCH_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_LAUNCH_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_LAUNCH_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_LAUNCH_H
 
 #include "tools/analyze/figures/base/groups.h"
 #include "tools/analyze/job/sums.h"
@@ -62,4 +62,4 @@ void launch_close(launch_result *result);
 // Whether calls of a group of names launched work.
 bool launch_is_function(const launch_result *result, uint32_t group);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_LAUNCH_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_LAUNCH_H

@@ -1,7 +1,7 @@
 /*
     flame_sources.c - builds the path trees of a job: launches and zones
 */
-#include "tools/analyze/figures/work/flame.h"
+#include "tools/analyze/figures/operations/flame.h"
 #include "tools/common/symbolize/symbolize.h"
 
 typedef struct gather {

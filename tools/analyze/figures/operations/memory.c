@@ -1,7 +1,7 @@
 /*
     memory.c - turns events into blocks, and blocks into pools
 */
-#include "tools/analyze/figures/work/memory_rows.h"
+#include "tools/analyze/figures/operations/memory_rows.h"
 
 /* ---- Blocks ------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
     launch.c - the cost of launches, and whether it matters
 */
-#include "tools/analyze/figures/work/launch.h"
+#include "tools/analyze/figures/operations/launch.h"
 
 typedef struct launch_walk {
     launch_result *r;

@@ -1,8 +1,8 @@
 /*
     occupancy.h - estimated occupancy of kernels
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_OCCUPANCY_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_OCCUPANCY_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_OCCUPANCY_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_OCCUPANCY_H
 
 #include "tools/cli/cli.h"
 
@@ -57,4 +57,4 @@ bool occupancy_of(const occupancy_limits *limits, const ts_launch_entry *launch,
 // Returns ns * num / den, rounded half up; num <= den.
 int64_t calc_part_of(int64_t ns, uint64_t num, uint64_t den);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_OCCUPANCY_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_OCCUPANCY_H

@@ -5,8 +5,8 @@
     kernels launched within zones of PyTorch matrix products whose arguments are
     in the trace (aten::mm, addmm, bmm, baddbmm).
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_ROOFLINE_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_ROOFLINE_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_ROOFLINE_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_ROOFLINE_H
 
 #include "tools/analyze/figures/base/groups.h"
 #include <regex.h>
@@ -71,4 +71,4 @@ bool roofline_open(roofline_result *result, const ts_replay *replay,
                    size_t rule_count);
 void roofline_close(roofline_result *result);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_ROOFLINE_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_ROOFLINE_H

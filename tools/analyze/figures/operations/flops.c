@@ -1,7 +1,7 @@
 /*
     flops.c - parses the FLOPs of launches and matrix products
 */
-#include "tools/analyze/figures/work/roofline.h"
+#include "tools/analyze/figures/operations/roofline.h"
 
 /* ---- Rules --------------------------------------------------------------- */
 

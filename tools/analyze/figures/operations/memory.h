@@ -8,8 +8,8 @@
     happen at once: peaks are taken after all of them, and if a block is live at
     an address, a free there precedes an allocation of the same time.
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_MEMORY_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_MEMORY_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_H
 
 #include "tools/analyze/figures/base/zone_paths.h"
 
@@ -138,4 +138,4 @@ typedef struct memory_group {
 bool memory_groups(const memory *m, memory_key key, bool never_freed,
                    memory_group **groups, size_t *count);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_MEMORY_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_H

@@ -1,7 +1,7 @@
 /*
     zones.c - host and device time of zones by name
 */
-#include "tools/analyze/figures/work/zones.h"
+#include "tools/analyze/figures/operations/zones.h"
 #include "tools/analyze/figures/base/groups.h"
 
 /* ---- Single zones -------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
     memory_groups.c - holes between blocks, and groups of blocks
 */
-#include "tools/analyze/figures/work/memory.h"
+#include "tools/analyze/figures/operations/memory.h"
 
 /* ---- Holes -------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /*
     copies.h - copies and memsets by kind, memory and size
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_COPIES_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_COPIES_H
 
 #include "tools/analyze/figures/base/stats_rows.h"
 
@@ -38,4 +38,4 @@ ts_text copies_one_text(const copies *c, const copies_one *one);
 bool copies_open(copies *c, analyze_job *job, bool all);
 void copies_close(copies *c);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_COPIES_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_COPIES_H

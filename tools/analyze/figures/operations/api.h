@@ -1,8 +1,8 @@
 /*
     api.h - API calls by function, thread and result
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_API_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_API_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_API_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_API_H
 
 #include "tools/analyze/figures/base/stats_rows.h"
 
@@ -26,4 +26,4 @@ void api_close(api *a);
 */
 bool api_may_block(ts_text name);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_API_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_API_H

@@ -1,10 +1,10 @@
 /*
     memory_rows.h - private to memory.c: events before they become blocks
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_MEMORY_ROWS_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_MEMORY_ROWS_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_ROWS_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_ROWS_H
 
-#include "tools/analyze/figures/work/memory.h"
+#include "tools/analyze/figures/operations/memory.h"
 
 typedef struct memory_row {
     uint64_t address, size;
@@ -33,4 +33,4 @@ typedef struct memory_work {
 // Appends the events of a file. Returns false if memory runs out.
 bool memory_read(memory_work *w, const memory_file *file, uint32_t index);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_MEMORY_ROWS_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_ROWS_H

@@ -1,7 +1,7 @@
 /*
     occupancy.c - estimated occupancy of kernels
 */
-#include "tools/analyze/figures/work/occupancy.h"
+#include "tools/analyze/figures/operations/occupancy.h"
 
 enum { PARTITIONS = 4, WARP = 32, KIB = 1024, REGISTER_UNIT = 256 };
 

@@ -1,8 +1,8 @@
 /*
     kernels.h - kernels by name, by launch configuration, by zone
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_KERNELS_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_KERNELS_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_KERNELS_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_KERNELS_H
 
 #include "tools/analyze/figures/base/stats_rows.h"
 
@@ -34,4 +34,4 @@ const ts_launch_entry *kernels_launch(const kernels *k, const stats_group *g);
 bool kernels_collective(const stats_group *g);
 uint32_t kernels_device(const stats_group *g);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_KERNELS_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_KERNELS_H

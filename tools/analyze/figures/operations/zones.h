@@ -1,8 +1,8 @@
 /*
     zones.h - host and device time of zones by name
 */
-#ifndef TS_TOOLS_ANALYZE_FIGURES_WORK_ZONES_H
-#define TS_TOOLS_ANALYZE_FIGURES_WORK_ZONES_H
+#ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_ZONES_H
+#define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_ZONES_H
 
 #include "tools/analyze/figures/base/zone_paths.h"
 #include "tools/analyze/figures/base/stats_rows.h"
@@ -31,4 +31,4 @@ void zones_close(zones *z);
 // Returns the times of a row.
 const zone_times *zones_times(const zones *z, const stats_row *row);
 
-#endif // TS_TOOLS_ANALYZE_FIGURES_WORK_ZONES_H
+#endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_ZONES_H

@@ -1,7 +1,7 @@
 /*
     copies.c - copies and memsets by kind, memory and size
 */
-#include "tools/analyze/figures/work/copies.h"
+#include "tools/analyze/figures/operations/copies.h"
 
 // Copy types and kinds of memory: docs/sbt-format.md, section 8.
 enum { TYPE_HTOD = 1, TYPE_DTOH = 2, SET = 255, PAGEABLE = 1, PINNED = 2 };
