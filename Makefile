@@ -90,11 +90,15 @@ WITH_MODULES := $(patsubst %.c,$(OUT)/%,$(shell grep -l \
     '^$(HASH)include "tools/' $(TEST_SOURCES) 2>/dev/null))
 # A tool is linked with the rooms of tools/ that it includes from, with those
 # that these include from, and so on: `ts-view:view view:common/symbolize ...`.
+# Of the room api a tool calls one family, a file: `ts-export:api-export`.
 INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_/]*/' tools | \
+    sed -E 's,^tools/api/([a-z]*)[^:]*,api-\1,' | \
     sed -E 's,^tools/((common/)?[a-z-]*)[^:]*,\1,' | \
     sed -E 's,:.*"tools/((common/)?[a-z]*).*,:\1,' | sort -u) $(shell grep -l \
     '^$(HASH)include "tools/tracesmith_tools' tools/ts-*.c tools/shell/*.h | \
-    sed -E 's,tools/([a-z-]*).*,\1:api,')
+    sed -E 's,tools/([a-z-]*).*,\1:api-\1,; s,api-ts-,api-,; \
+    s,api-analyze,api-analysis,; s/api-(query|shell)/api-sql/')
+FAMILIES = $(patsubst tools/%.c,%,$(subst api/,api-,$(wildcard tools/api/*.c)))
 direct = $(foreach room,$(1),$(patsubst $(room):%,%,$(filter $(room):%, \
     $(INCLUDES))))
 reached = $(if $(filter-out $(1),$(call direct,$(1))),$(call reached, \
@@ -216,7 +220,8 @@ $(SHARED): $(SHARED).$(VERSION)
 # objcopy are called as its ar is.
 OBJCOPY = $(patsubst %ar,%objcopy,$(AR))
 LINKER = $(patsubst %ar,%ld,$(AR))
-$(OUT)/libtracesmith-tools.o: $$(call modules,api) $$(call rooms,api)
+$(OUT)/libtracesmith-tools.o: $$(call modules,api) \
+    $$(call rooms,api $$(FAMILIES))
 	$(LINKER) -r $(call modules,api) --start-group $(filter %.a,$^) \
 	    --end-group -o $@.all
 	$(OBJCOPY) --localize-hidden $@.all $@ && rm $@.all
