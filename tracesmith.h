@@ -75,12 +75,19 @@
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
     TRACESMITH_WRITER          beside it: section 11, ts_writer; libtracesmith
                                has it
+    TRACESMITH_NO_FILES        for systems without files, such as WebAssembly: as
+                               TRACESMITH_DISABLE; tracesmith_replay.h then
+                               reads traces in memory or through a function
     TRACESMITH_TICK()          another clock, for tests: an expression of type
                                uint64_t, nanoseconds, that never decreases
     TRACESMITH_STATIC          functions are static: for programs of one file,
                                whose compiler then drops unused functions
     TS_API                     how public functions are declared
 */
+#if defined(TRACESMITH_NO_FILES) && !defined(TRACESMITH_DISABLE)
+#define TRACESMITH_DISABLE
+#endif
+
 #define TS_VERSION_MAJOR 0
 #define TS_VERSION_MINOR 1
 #define TS_VERSION_PATCH 0
@@ -2095,16 +2102,19 @@ TS_API void ts_writer_abandon(ts_writer *writer);
     !defined(TS__SIDECAR_IMPLEMENTED)
 #define TS__SIDECAR_IMPLEMENTED
 
+#ifndef TRACESMITH_NO_FILES
 #include <sys/mman.h>
+#endif
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "traces are little-endian, this machine is not: TRACESMITH_DISABLE"
 #undef TRACESMITH_IMPLEMENTATION
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
-#elif defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE)
+#elif defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE) && \
+    !defined(TRACESMITH_NO_FILES)
 #error "include tracesmith.h before system headers, or define _GNU_SOURCE"
 #undef TRACESMITH_IMPLEMENTATION // one error is enough
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
-#else
+#elif !defined(TRACESMITH_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -2193,7 +2203,7 @@ static inline bool ts__unlink_open(const char *path, int fd)
     if (folder >= 0) close(folder);
     return done;
 }
-#endif // little-endian, headers included early enough
+#endif // files, little-endian, headers included early enough
 #endif // TS__SIDECAR_IMPLEMENTED
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TS__IMPLEMENTED)
@@ -8013,7 +8023,7 @@ TS__SMALL_END
 #if ((defined(TRACESMITH_IMPLEMENTATION) && defined(TRACESMITH_SALVAGE) && \
       !defined(TRACESMITH_DISABLE)) || \
      defined(TRACESMITH_REPLAY_IMPLEMENTATION)) && \
-    !defined(TS__LEFTOVER_IMPLEMENTED)
+    !defined(TRACESMITH_NO_FILES) && !defined(TS__LEFTOVER_IMPLEMENTED)
 #define TS__LEFTOVER_IMPLEMENTED
 
 typedef struct ts__leftover { // the sidecar of a trace

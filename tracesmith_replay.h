@@ -67,6 +67,12 @@
                               tracesmith.h. Define TRACESMITH_IMPLEMENTATION in
                               the same file; if it is defined in another file,
                               define TRACESMITH_SALVAGE there as well.
+    TRACESMITH_NO_THREADS     no threads and no locks: one thread at a time uses
+                              a reader and what is made from it
+    TRACESMITH_NO_FILES       no files and no sidecars: a trace is in memory or
+                              is read through a function (ts_reader_desc.read).
+                              With both, this header needs the C library alone,
+                              and compiles for WebAssembly (wasm32-wasi)
     TRACESMITH_ZSTD           reads compressed chunks (link with -lzstd)
 */
 
@@ -87,11 +93,12 @@ typedef struct ts_allocator {
     void *user;
 } ts_allocator;
 
-// What to open and how. Set `path` or `bytes`; zero is the default of the rest.
+// What to open and how. Set `path`, `bytes` or `read`; zero is the default of
+// the rest.
 typedef struct ts_reader_desc {
-    const char *path TS__UNSET;  // the trace, unless `bytes` is set
+    const char *path TS__UNSET;  // the trace, unless `bytes` or `read` is set
     const void *bytes TS__UNSET; // a trace in memory; must outlive the reader
-    size_t size TS__UNSET;       // of `bytes`
+    uint64_t size TS__UNSET;     // of `bytes`, or of what `read` reads
     // do not salvage the sidecar of a dead writer (false: move its records into
     // the trace, which changes the file)
     bool no_salvage TS__UNSET;
@@ -102,11 +109,21 @@ typedef struct ts_reader_desc {
     // decompressed capture chunks; a hostile file of a few bytes may claim
     // 4 GiB (1 GiB)
     uint64_t inflate_bytes TS__UNSET;
+    // Copies at most `size` bytes of the trace at `offset` to `to`, for a trace
+    // that is neither a file nor in memory. Returns how many it copied: fewer
+    // make the reader ask for the rest, 0 says that the trace ends there, a
+    // negative number that reading fails. Called on all threads of the reader.
+    int64_t (*read)(void *user, uint64_t offset, void *to,
+                    size_t size) TS__UNSET;
+    // returns the present size of what `read` reads, at the open and at each
+    // refresh (`size`: the trace does not grow)
+    uint64_t (*length)(void *user) TS__UNSET;
+    void *user TS__UNSET; // for `read` and `length`
 } ts_reader_desc;
 
 // A part of a file that cannot be read, and why.
 typedef struct ts_damage {
-    ts_result result; // TS_ERR_CORRUPT, _TRUNCATED, _UNSUPPORTED (zstd)...
+    ts_result result; // TS_ERR_CORRUPT, _TRUNCATED, _UNSUPPORTED (zstd), _IO...
     uint64_t offset;  // in the file
     uint64_t size;    // bytes skipped
     const char *text; // the cause, one clause; static
@@ -165,7 +182,8 @@ typedef struct ts_info {
              TS_ERR_VERSION   another major version of the format
              TS_ERR_TRUNCATED shorter than a file header
              TS_ERR_MEMORY
-             TS_ERR_USAGE     an argument or `path` and `bytes` are missing
+             TS_ERR_UNSUPPORTED `path` with TRACESMITH_NO_FILES
+             TS_ERR_USAGE     an argument, or what to read, is missing
     Free:    ts_reader_close.
 */
 TS_API ts_result ts_reader_open(ts_reader **reader, const ts_reader_desc *desc);
@@ -187,6 +205,7 @@ TS_API bool ts_reader_refresh(ts_reader *reader);
 // Lifetime: until refresh or close, like everything that a reader returns.
 TS_API const ts_info *ts_reader_info(const ts_reader *reader);
 
+#ifndef TRACESMITH_NO_FILES
 // A sidecar: the file in which a recorder keeps records that are not yet in
 // its trace.
 typedef struct ts_sidecar {
@@ -217,6 +236,7 @@ TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar);
     Errors:  TS_ERR_STATE its trace exists; others as for ts_sidecar_look.
 */
 TS_API ts_result ts_sidecar_remove(const char *path);
+#endif
 
 /*
     Gets damage number `index`, 0 <= index < ts_reader_damage_count, in the
@@ -2265,15 +2285,21 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
 #error "tracesmith_replay.h: the implementation is C11, compile it as C"
 #endif
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#ifndef TRACESMITH_NO_THREADS
+#include <pthread.h>
+#include <unistd.h> // sysconf
+#endif
+#ifndef TRACESMITH_NO_FILES
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
+#endif
 
 #include "tracesmith.h" // ts_salvage, if the recorder's functions are here
 
@@ -2358,6 +2384,7 @@ static void *ts__mem_more(const ts_allocator *allocator, void *items,
                           size_t *capacity, size_t count, size_t size)
 {
     if (count < *capacity) return items;
+    if (*capacity > SIZE_MAX / 2 / size) return NULL; // 32-bit systems
     const size_t grown = *capacity ? *capacity * 2 : 16;
     void *const bigger = allocator->resize(allocator->user, items,
                                            *capacity * size, grown * size);
@@ -2435,6 +2462,70 @@ static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
     }
 }
 
+#ifdef TRACESMITH_NO_THREADS
+typedef struct ts__mutex {
+    uint8_t unused;
+} ts__mutex;
+
+static void ts__mutex_open(ts__mutex *mutex)
+{
+    mutex->unused = 0;
+}
+
+static void ts__mutex_take(ts__mutex *mutex)
+{
+    (void)mutex;
+}
+
+static void ts__mutex_give(ts__mutex *mutex)
+{
+    (void)mutex;
+}
+
+static void ts__mutex_close(ts__mutex *mutex)
+{
+    (void)mutex;
+}
+#else
+typedef struct ts__mutex {
+    pthread_mutex_t lock;
+} ts__mutex;
+
+static void ts__mutex_open(ts__mutex *mutex)
+{
+    pthread_mutex_init(&mutex->lock, NULL);
+}
+
+static void ts__mutex_take(ts__mutex *mutex)
+{
+    pthread_mutex_lock(&mutex->lock);
+}
+
+static void ts__mutex_give(ts__mutex *mutex)
+{
+    pthread_mutex_unlock(&mutex->lock);
+}
+
+static void ts__mutex_close(ts__mutex *mutex)
+{
+    pthread_mutex_destroy(&mutex->lock);
+}
+#endif
+
+// Returns how many threads to use: `wanted`, or one for each processor if that
+// is 0, and at most `limit`.
+static uint32_t ts__thread_count(uint32_t wanted, uint32_t limit)
+{
+#ifdef TRACESMITH_NO_THREADS
+    (void)wanted;
+    (void)limit;
+    return 1;
+#else
+    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > (long)limit ? limit : (uint32_t)cores;
+#endif
+}
+
 // Work divided among threads: run(user, item, thread) for every item.
 typedef struct ts__crew {
     void (*run)(void *user, size_t item, uint32_t thread);
@@ -2461,15 +2552,19 @@ static void ts__crew_run(uint32_t threads, size_t count,
                          void (*run)(void *, size_t, uint32_t), void *user)
 {
     ts__crew crew = { run, user, count, 0, 0 };
+    if (threads > count) threads = (uint32_t)count;
+#ifdef TRACESMITH_NO_THREADS
+    ts__crew_work(&crew);
+#else
     pthread_t others[TS__THREADS_MAX];
     uint32_t made = 0;
-    if (threads > count) threads = (uint32_t)count;
     while (made + 1 < threads &&
            pthread_create(&others[made], NULL, ts__crew_work, &crew) == 0)
         made++;
     ts__crew_work(&crew);
     while (made > 0)
         pthread_join(others[--made], NULL);
+#endif
 }
 
 /* ---- 11.2 Reader: state ------------------------------------------------- */
@@ -2633,8 +2728,8 @@ struct ts_reader {
     ts_loss_row *losses;
     size_t loss_count, losses_size;
 
-    pthread_mutex_t blob_lock; // guards blobs, captures and images
-    ts__blob *blobs;           // sorted by hash
+    ts__mutex blob_lock; // guards blobs, captures and images
+    ts__blob *blobs;     // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
     ts__memory_block *copies;   // contents of blobs
     uint32_t copies_age;        // from 1, incremented when they are freed
@@ -2646,7 +2741,7 @@ struct ts_reader {
     ts__image_place *image_places; // by id, of the first `images_sorted`
     size_t images_sorted;
 
-    pthread_mutex_t lock; // guards the list of damages
+    ts__mutex lock; // guards the list of damages
     ts_damage *damages;
     size_t damage_count, damage_capacity;
 
@@ -2700,9 +2795,9 @@ static bool ts__damage_note(ts_reader *reader, ts__fault fault, uint64_t offset,
                             uint64_t size)
 {
     const ts_damage damage = { fault.result, offset, size, fault.text };
-    pthread_mutex_lock(&reader->lock);
+    ts__mutex_take(&reader->lock);
     const bool added = ts__damage_add(reader, damage);
-    pthread_mutex_unlock(&reader->lock);
+    ts__mutex_give(&reader->lock);
     return added;
 }
 
@@ -2720,38 +2815,42 @@ static ts_result ts__in_chunk_report(ts_reader *reader, ts__in_chunk *chunk,
         return fault.result;
     const ts_damage damage = { fault.result, chunk->offset,
                                ts__in_chunk_bytes(&chunk->header), fault.text };
-    pthread_mutex_lock(&reader->lock);
+    ts__mutex_take(&reader->lock);
     bool noted =
         __atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_REPORTED;
     if (!noted) noted = ts__damage_add(reader, damage);
     if (noted)
         __atomic_or_fetch(&chunk->state, TS__CHUNK_REPORTED, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&reader->lock);
+    ts__mutex_give(&reader->lock);
     return noted ? fault.result : TS_ERR_MEMORY;
 }
 
 TS_API size_t ts_reader_damage_count(const ts_reader *reader)
 {
-    pthread_mutex_t *const lock = (pthread_mutex_t *)&reader->lock;
-    pthread_mutex_lock(lock);
+    ts__mutex *const lock = (ts__mutex *)&reader->lock;
+    ts__mutex_take(lock);
     const size_t count = reader->damage_count;
-    pthread_mutex_unlock(lock);
+    ts__mutex_give(lock);
     return count;
 }
 
 TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
                              ts_damage *damage)
 {
-    pthread_mutex_t *const lock = (pthread_mutex_t *)&reader->lock;
-    pthread_mutex_lock(lock);
+    ts__mutex *const lock = (ts__mutex *)&reader->lock;
+    ts__mutex_take(lock);
     const bool there = index < reader->damage_count;
     if (there) *damage = reader->damages[index];
-    pthread_mutex_unlock(lock);
+    ts__mutex_give(lock);
     return there;
 }
 
 /* ---- 11.4 Reader: bytes of the trace ------------------------------------ */
 // src/replay/reader/bytes.h
+
+static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
+                                         "the file ends inside a chunk" };
+static const ts__fault ts__unreadable = { TS_ERR_IO, "reading fails" };
 
 /*
     A file is read into private memory and never mapped. Other processes may
@@ -2759,22 +2858,56 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
     would kill this process. Checks apply to the private copy, which cannot
     change.
 */
-static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
-                        size_t size)
+static ts__fault ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
+                             size_t size)
 {
     uint8_t *const bytes = to;
     if (reader->bytes) {
         memcpy(bytes, reader->bytes + offset, size);
-        return true;
+        return ts__no_fault;
     }
     for (size_t have = 0; have < size;) {
-        const ssize_t got = pread(reader->fd, bytes + have, size - have,
-                                  (off_t)(offset + have));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
+        const int64_t got = reader->desc.read(reader->desc.user, offset + have,
+                                              bytes + have, size - have);
+        if (got < 0 || (uint64_t)got > size - have) return ts__unreadable;
+        if (!got) return ts__truncated;
         have += (size_t)got;
     }
+    return ts__no_fault;
+}
+
+// Updates the size of the trace. False if it is unchanged, or smaller than what
+// was already read: chunks that were read are kept.
+static bool ts__reader_grow(ts_reader *reader)
+{
+    if (reader->bytes || !reader->desc.length) return false;
+    const uint64_t size = reader->desc.length(reader->desc.user);
+    if (size == reader->size || size < reader->resume) return false;
+    reader->size = size;
     return true;
+}
+
+/* ---- 11.5 Reader: files and sidecars ------------------------------------ */
+// src/replay/reader/files.h
+
+#ifndef TRACESMITH_NO_FILES
+
+static int64_t ts__path_read(void *user, uint64_t offset, void *to, size_t size)
+{
+    const ts_reader *const reader = user;
+    ssize_t got;
+    do
+        got = pread(reader->fd, to, size, (off_t)offset);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static uint64_t ts__path_length(void *user)
+{
+    const ts_reader *const reader = user;
+    struct stat file;
+    return fstat(reader->fd, &file) == 0 ? (uint64_t)file.st_size
+                                         : reader->size;
 }
 
 // Reads a pipe to its end and keeps the bytes, as they cannot be read twice.
@@ -2824,15 +2957,108 @@ static ts_result ts__path_open(ts_reader *reader)
     if (ts__is_shell_pipe(reader->fd, &file)) return ts__pipe_read(reader);
     if (!S_ISREG(file.st_mode)) return TS_ERR_NOT_FILE;
     if (file.st_size == 0) return TS_ERR_TRUNCATED;
+    reader->desc.read = ts__path_read;
+    reader->desc.length = ts__path_length;
+    reader->desc.user = reader;
     reader->size = (uint64_t)file.st_size;
     return TS_OK;
 }
 
-/* ---- 11.5 Reader: chunks ------------------------------------------------ */
-// src/replay/reader/chunks.h
+static void ts__path_close(const ts_reader *reader)
+{
+    if (reader->fd >= 0) close(reader->fd);
+}
 
-static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
-                                         "the file ends inside a chunk" };
+// Returns whether the recorder of a sidecar lives, by its lock. Locks belong to
+// the open file, so that the query disturbs no recorder, not even one in this
+// process. take: take the lock to keep others out.
+static bool ts__sidecar_locked(int fd, bool take)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    if (take) return fcntl(fd, F_OFD_SETLK, &lock) != 0;
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+// The state of a trace without an end: TS_ERR_BUSY if its writer lives,
+// TS_ERR_STATE if the writer left a sidecar, else the result of
+// ts__leftover_find.
+static ts_result ts__leftover_state(const ts_reader *reader)
+{
+    ts__leftover found;
+    if (reader->fd < 0) return TS_ERR_NOT_FOUND;
+    const ts_result result = ts__leftover_find(
+        &found, reader->path, reader->fd, reader->header.session, O_RDONLY);
+    if (result != TS_OK) return result;
+    const bool locked = ts__sidecar_locked(found.fd, false);
+    close(found.fd);
+    return locked ? TS_ERR_BUSY : TS_ERR_STATE;
+}
+
+static ts_result ts__sidecar_read(int fd, bool lock, ts_sidecar *sidecar)
+{
+    struct stat st;
+    ts__sidecar_head head;
+    if (!ts__sidecar_own(fd, geteuid())) return TS_ERR_UNTRUSTED;
+    if (fstat(fd, &st) == 0) sidecar->size = (uint64_t)st.st_blocks * 512;
+    const bool known = ts__sidecar_head_read(fd, &head);
+    if (known) {
+        memcpy(sidecar->trace, head.trace, sizeof sidecar->trace);
+        sidecar->process = head.header.process;
+        sidecar->start_realtime_ns = head.header.start_realtime_ns;
+    }
+    if (ts__sidecar_locked(fd, lock)) return TS_ERR_BUSY;
+    if (!known) return TS_ERR_VERSION;
+    return ts__sidecar_awaited(&head) ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar)
+{
+    memset(sidecar, 0, sizeof *sidecar);
+    const int fd = open(path, O_RDONLY | TS__OPEN_STRANGE);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? TS_ERR_IO
+                                                   : TS_ERR_UNTRUSTED;
+    const ts_result result = ts__sidecar_read(fd, false, sidecar);
+    close(fd);
+    return result;
+}
+
+TS_API ts_result ts_sidecar_remove(const char *path)
+{
+    ts_sidecar sidecar;
+    const int fd = open(path, O_RDWR | TS__OPEN_STRANGE);
+    if (fd < 0) return ts_sidecar_look(path, &sidecar);
+    ts_result result = ts__sidecar_read(fd, true, &sidecar);
+    if (result == TS_OK) result = TS_ERR_STATE;
+    if (result == TS_ERR_NOT_FOUND)
+        result = ts__unlink_open(path, fd) ? TS_OK : TS_ERR_IO;
+    close(fd);
+    return result;
+}
+
+#else
+
+static ts_result ts__path_open(const ts_reader *reader)
+{
+    (void)reader;
+    return TS_ERR_UNSUPPORTED;
+}
+
+static void ts__path_close(const ts_reader *reader)
+{
+    (void)reader;
+}
+
+static ts_result ts__leftover_state(const ts_reader *reader)
+{
+    (void)reader;
+    return TS_ERR_NOT_FOUND;
+}
+
+#endif // TRACESMITH_NO_FILES
+
+/* ---- 11.6 Reader: chunks ------------------------------------------------ */
+// src/replay/reader/chunks.h
 
 // Checks what can be checked of a header without the file. Returns the fault or
 // NULL.
@@ -2864,8 +3090,9 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     memset(chunk, 0, sizeof *chunk);
     chunk->offset = offset;
     if (left < sizeof *header) return ts__truncated;
-    if (!ts__read_at(reader, offset, &chunk->header, sizeof *header))
-        return ts__truncated;
+    const ts__fault fault =
+        ts__read_at(reader, offset, &chunk->header, sizeof *header);
+    if (fault.result != TS_OK) return fault;
     if (header->magic != TS_CHUNK_MAGIC)
         return ts__corrupt("no chunk begins here");
     if (reader->session_known && header->session != reader->session)
@@ -2881,17 +3108,19 @@ typedef struct ts__scratch {
     size_t size;
 } ts__scratch;
 
-// Grows a buffer to `size` bytes; keeps its contents.
+// Grows a buffer to `size` bytes; keeps its contents. A blob may be larger than
+// the memory of a 32-bit system.
 static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
-                            size_t size)
+                            uint64_t size)
 {
     const ts_allocator *const a = &reader->allocator;
     if (size <= scratch->size) return true;
+    if (size > SIZE_MAX / 2) return false;
     uint8_t *const bytes =
-        a->resize(a->user, scratch->bytes, scratch->size, size);
+        a->resize(a->user, scratch->bytes, scratch->size, (size_t)size);
     if (!bytes) return false;
     scratch->bytes = bytes;
-    scratch->size = size;
+    scratch->size = (size_t)size;
     return true;
 }
 
@@ -2936,20 +3165,23 @@ static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
 {
     uint8_t head[sizeof(ts_chunk_header)], block[16 << 10], padding[8];
     uint64_t left = chunk->header.stored_size, at = chunk->offset;
-    const size_t pad = ts__pad8((size_t)left) - (size_t)left;
+    const size_t pad = (size_t)(ts__pad8(left) - left);
     XXH3_state_t state;
-    if (!ts__read_at(reader, at, head, sizeof head)) return ts__truncated;
+    ts__fault fault = ts__read_at(reader, at, head, sizeof head);
+    if (fault.result != TS_OK) return fault;
     at += sizeof head;
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset_withSeed(&state, ts__in_chunk_seed(head));
     while (left) {
         const size_t size = left < sizeof block ? (size_t)left : sizeof block;
-        if (!ts__read_at(reader, at, block, size)) return ts__truncated;
+        fault = ts__read_at(reader, at, block, size);
+        if (fault.result != TS_OK) return fault;
         XXH3_64bits_update(&state, block, size);
         at += size;
         left -= size;
     }
-    if (!ts__read_at(reader, at, padding, pad)) return ts__truncated;
+    fault = ts__read_at(reader, at, padding, pad);
+    if (fault.result != TS_OK) return fault;
     return ts__in_chunk_verify(chunk, head, XXH3_64bits_digest(&state),
                                padding);
 }
@@ -2975,16 +3207,18 @@ static ts__fault ts__in_chunk_stored(const ts_reader *reader,
                                      ts__in_chunk *chunk, ts__scratch *scratch,
                                      const uint8_t **stored)
 {
-    const size_t size = (size_t)ts__in_chunk_bytes(&chunk->header);
+    const uint64_t size = ts__in_chunk_bytes(&chunk->header);
     if (reader->bytes) {
         *stored = reader->bytes + chunk->offset + sizeof chunk->header;
         return ts__in_chunk_verify_once(reader, chunk);
     }
     if (!ts__scratch_fit(reader, scratch, size)) return ts__no_memory;
     *stored = scratch->bytes + sizeof chunk->header;
-    return ts__read_at(reader, chunk->offset, scratch->bytes, size)
+    const ts__fault fault =
+        ts__read_at(reader, chunk->offset, scratch->bytes, (size_t)size);
+    return fault.result == TS_OK
                ? ts__in_chunk_verify_bytes(chunk, scratch->bytes)
-               : ts__truncated;
+               : fault;
 }
 
 #ifdef TRACESMITH_ZSTD
@@ -2998,12 +3232,12 @@ typedef struct ts__inflation {
 
 static bool ts__inflation_open(const ts_reader *reader,
                                const ts__in_chunk *chunk, ts__scratch *scratch,
-                               size_t room, ts__inflation *inflation)
+                               uint64_t room, ts__inflation *inflation)
 {
     const size_t work = ZSTD_estimateDCtxSize();
-    const size_t kept =
-        reader->bytes ? 0 : (size_t)ts__in_chunk_bytes(&chunk->header);
-    room = (size_t)ts__pad8(room);
+    const uint64_t kept =
+        reader->bytes ? 0 : ts__in_chunk_bytes(&chunk->header);
+    room = ts__pad8(room);
     if (!ts__scratch_fit(reader, scratch, kept + room + work)) return false;
     uint8_t *const to = scratch->bytes + kept;
     inflation->from =
@@ -3108,8 +3342,7 @@ static ts__fault ts__in_chunk_first(const ts_reader *reader,
     ts__scratch scratch = { NULL, 0 };
     const uint8_t *payload = NULL;
     if (!(chunk->header.flags & TS_CHUNK_ZSTD))
-        return ts__read_at(reader, offset, bytes, size) ? ts__no_fault
-                                                        : ts__truncated;
+        return ts__read_at(reader, offset, bytes, size);
 #ifdef TRACESMITH_ZSTD
     const ts__fault fault =
         ts__in_chunk_begin(reader, chunk, &scratch, size, &payload);
@@ -3141,7 +3374,7 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
     return &chunks[reader->chunk_count++];
 }
 
-/* ---- 11.6 Reader: walking from chunk to chunk --------------------------- */
+/* ---- 11.7 Reader: walking from chunk to chunk --------------------------- */
 // src/replay/reader/walk.h
 
 /*
@@ -3170,7 +3403,7 @@ static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
     while (offset + 8 <= reader->size) {
         const uint64_t left = (reader->size - offset) & ~UINT64_C(7);
         const size_t size = left < sizeof block ? (size_t)left : sizeof block;
-        if (!ts__read_at(reader, offset, block, size)) break;
+        if (ts__read_at(reader, offset, block, size).result != TS_OK) break;
         for (size_t i = 0; i < size; i += 8)
             if (ts__get32(block + i) == TS_CHUNK_MAGIC) return offset + i;
         offset += size;
@@ -3323,7 +3556,7 @@ static ts_result ts__walk_on(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 11.7 Reader: index ------------------------------------------------- */
+/* ---- 11.8 Reader: index ------------------------------------------------- */
 // src/replay/reader/index.h
 
 // Finds the end chunk, if the file has one in its place.
@@ -3535,7 +3768,7 @@ static ts_result ts__index_pictures(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 11.8 Reader: dictionaries ------------------------------------------ */
+/* ---- 11.9 Reader: dictionaries ------------------------------------------ */
 // src/replay/reader/dictionaries.h
 
 // The minimum size of an entry's body, by kind of chunk.
@@ -3984,7 +4217,7 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
     return true;
 }
 
-/* ---- 11.9 Reader: metadata ---------------------------------------------- */
+/* ---- 11.10 Reader: metadata --------------------------------------------- */
 // src/replay/reader/metadata.h
 
 static int ts__order_metadata(const void *a, const void *b)
@@ -4067,7 +4300,7 @@ static uint64_t ts__session_number(const ts_reader *reader, const char *key)
     return 0;
 }
 
-/* ---- 11.10 Reader: clocks ----------------------------------------------- */
+/* ---- 11.11 Reader: clocks ----------------------------------------------- */
 // src/replay/reader/clocks.h
 
 /*
@@ -4460,7 +4693,7 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
                                                  (uint64_t)points[low].raw);
 }
 
-/* ---- 11.11 Reader: losses ----------------------------------------------- */
+/* ---- 11.12 Reader: losses ----------------------------------------------- */
 // src/replay/reader/losses.h
 
 static int ts__order_loss(const void *a, const void *b)
@@ -4536,7 +4769,7 @@ TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 11.12 Reader: open, refresh, close --------------------------------- */
+/* ---- 11.13 Reader: open, refresh, close --------------------------------- */
 // src/replay/reader/open.h
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
@@ -4659,31 +4892,6 @@ static ts_result ts__reader_finish(ts_reader *reader)
     return result;
 }
 
-// Returns whether the recorder of a sidecar lives, by its lock. Locks belong to
-// the open file, so that the query disturbs no recorder, not even one in this
-// process. take: take the lock to keep others out.
-static bool ts__sidecar_locked(int fd, bool take)
-{
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    if (take) return fcntl(fd, F_OFD_SETLK, &lock) != 0;
-    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-// The state of a trace without an end: TS_ERR_BUSY if its writer lives,
-// TS_ERR_STATE if the writer left a sidecar, else the result of
-// ts__leftover_find.
-static ts_result ts__leftover_state(const ts_reader *reader)
-{
-    ts__leftover found;
-    if (reader->fd < 0) return TS_ERR_NOT_FOUND;
-    const ts_result result = ts__leftover_find(
-        &found, reader->path, reader->fd, reader->header.session, O_RDONLY);
-    if (result != TS_OK) return result;
-    const bool locked = ts__sidecar_locked(found.fd, false);
-    close(found.fd);
-    return locked ? TS_ERR_BUSY : TS_ERR_STATE;
-}
-
 // Salvages a trace whose writer is gone. Returns whether the file has changed.
 static bool ts__reader_salvage(ts_reader *reader)
 {
@@ -4705,25 +4913,14 @@ static bool ts__reader_salvage(ts_reader *reader)
     return info->salvage == TS_OK;
 }
 
-// Updates the size of the file. False if it is unchanged, or smaller than what
-// was already read: chunks that were read are kept.
-static bool ts__reader_grow(ts_reader *reader)
-{
-    struct stat file;
-    if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return false;
-    const uint64_t size = (uint64_t)file.st_size;
-    if (size == reader->size || size < reader->resume) return false;
-    reader->size = size;
-    return true;
-}
-
 static ts_result ts__header_read(ts_reader *reader)
 {
     ts_file_header *const header = &reader->header;
     const size_t checked = offsetof(ts_file_header, checksum);
     const size_t size =
         reader->size < sizeof *header ? (size_t)reader->size : sizeof *header;
-    if (!ts__read_at(reader, 0, header, size)) return TS_ERR_TRUNCATED;
+    const ts__fault read = ts__read_at(reader, 0, header, size);
+    if (read.result != TS_OK) return read.result;
     if (memcmp(header, TS_FILE_MAGIC, size < 8 ? size : 8) != 0)
         return TS_ERR_NOT_SBT;
     if (size < sizeof *header) return TS_ERR_TRUNCATED;
@@ -4776,15 +4973,14 @@ static ts_result ts__reader_load(ts_reader *reader)
 
 static bool ts__reader_defaults(ts_reader *reader)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    reader->threads = reader->desc.threads;
-    if (!reader->threads) reader->threads = cores > 0 ? (uint32_t)cores : 1;
-    if (reader->threads > TS__THREADS_MAX) reader->threads = TS__THREADS_MAX;
+    reader->threads = ts__thread_count(reader->desc.threads, TS__THREADS_MAX);
     if (!reader->desc.inflate_bytes) reader->desc.inflate_bytes = 1 << 30;
     reader->fd = -1;
-    if (reader->desc.bytes) {
-        reader->bytes = reader->desc.bytes;
-        reader->size = reader->desc.size;
+    reader->bytes = reader->desc.bytes;
+    reader->size = reader->desc.size;
+    if (reader->bytes) return true;
+    if (reader->desc.read) {
+        ts__reader_grow(reader);
         return true;
     }
     reader->path_size = strlen(reader->desc.path) + 1;
@@ -4797,7 +4993,8 @@ static bool ts__reader_defaults(ts_reader *reader)
 TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
 {
     if (out) *out = NULL;
-    if (!out || !desc || (!desc->path && !desc->bytes)) return TS_ERR_USAGE;
+    if (!out || !desc || (!desc->path && !desc->bytes && !desc->read))
+        return TS_ERR_USAGE;
     ts_allocator allocator = desc->allocator;
     if (!allocator.resize) allocator.resize = ts__mem_default;
     ts_reader *const reader = ts__mem_get(&allocator, sizeof *reader);
@@ -4806,8 +5003,8 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     reader->allocator = allocator;
     reader->desc = *desc;
     reader->copies_age = 1;
-    pthread_mutex_init(&reader->lock, NULL);
-    pthread_mutex_init(&reader->blob_lock, NULL);
+    ts__mutex_open(&reader->lock);
+    ts__mutex_open(&reader->blob_lock);
     ts_result result = TS_ERR_MEMORY;
     if (ts__reader_defaults(reader)) result = ts__reader_load(reader);
     if (result == TS_OK)
@@ -4844,7 +5041,7 @@ TS_API void ts_reader_close(ts_reader *reader)
     const ts_allocator allocator = reader->allocator;
     ts__mem_put(&reader->allocator, reader->piped, reader->piped_size);
     ts__reader_free_tables(reader);
-    if (reader->fd >= 0) close(reader->fd);
+    ts__path_close(reader);
     ts__mem_put(&allocator, reader->path, reader->path_size);
     ts__mem_put(&allocator, reader->chunks,
                 reader->chunk_capacity * sizeof *reader->chunks);
@@ -4867,8 +5064,8 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->images_sorted * sizeof *reader->image_places);
     ts__mem_put(&allocator, reader->images,
                 reader->image_capacity * sizeof *reader->images);
-    pthread_mutex_destroy(&reader->lock);
-    pthread_mutex_destroy(&reader->blob_lock);
+    ts__mutex_close(&reader->lock);
+    ts__mutex_close(&reader->blob_lock);
     ts__mem_put(&allocator, reader, sizeof *reader);
 }
 
@@ -4889,7 +5086,8 @@ static void ts__refresh_tail(ts_reader *reader)
 
 TS_API bool ts_reader_refresh(ts_reader *reader)
 {
-    if (reader->fd < 0 || reader->info.finished) return false;
+    if (reader->bytes || !reader->desc.length || reader->info.finished)
+        return false;
     const bool lived = reader->info.live;
     bool more = ts__reader_grow(reader);
     // If there is nothing new, the writer may be gone. It may have written more
@@ -4901,48 +5099,6 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
     if (!more && reader->loaded == reader->chunk_count) return false;
     ts__refresh_tail(reader);
     return ts__walk_on(reader) == TS_OK && ts__reader_finish(reader) == TS_OK;
-}
-
-static ts_result ts__sidecar_read(int fd, bool lock, ts_sidecar *sidecar)
-{
-    struct stat st;
-    ts__sidecar_head head;
-    if (!ts__sidecar_own(fd, geteuid())) return TS_ERR_UNTRUSTED;
-    if (fstat(fd, &st) == 0) sidecar->size = (uint64_t)st.st_blocks * 512;
-    const bool known = ts__sidecar_head_read(fd, &head);
-    if (known) {
-        memcpy(sidecar->trace, head.trace, sizeof sidecar->trace);
-        sidecar->process = head.header.process;
-        sidecar->start_realtime_ns = head.header.start_realtime_ns;
-    }
-    if (ts__sidecar_locked(fd, lock)) return TS_ERR_BUSY;
-    if (!known) return TS_ERR_VERSION;
-    return ts__sidecar_awaited(&head) ? TS_OK : TS_ERR_NOT_FOUND;
-}
-
-TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar)
-{
-    memset(sidecar, 0, sizeof *sidecar);
-    const int fd = open(path, O_RDONLY | TS__OPEN_STRANGE);
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? TS_ERR_IO
-                                                   : TS_ERR_UNTRUSTED;
-    const ts_result result = ts__sidecar_read(fd, false, sidecar);
-    close(fd);
-    return result;
-}
-
-TS_API ts_result ts_sidecar_remove(const char *path)
-{
-    ts_sidecar sidecar;
-    const int fd = open(path, O_RDWR | TS__OPEN_STRANGE);
-    if (fd < 0) return ts_sidecar_look(path, &sidecar);
-    ts_result result = ts__sidecar_read(fd, true, &sidecar);
-    if (result == TS_OK) result = TS_ERR_STATE;
-    if (result == TS_ERR_NOT_FOUND)
-        result = ts__unlink_open(path, fd) ? TS_OK : TS_ERR_IO;
-    close(fd);
-    return result;
 }
 
 TS_API const ts_info *ts_reader_info(const ts_reader *reader)
@@ -4963,7 +5119,7 @@ TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 11.13 Reader: columns ---------------------------------------------- */
+/* ---- 11.14 Reader: columns ---------------------------------------------- */
 // src/replay/reader/columns.h
 
 typedef struct ts__column {
@@ -5236,7 +5392,7 @@ static void ts__queued_decode(const ts__column *column, uint32_t count,
     }
 }
 
-/* ---- 11.14 Reader: events ----------------------------------------------- */
+/* ---- 11.15 Reader: events ----------------------------------------------- */
 // src/replay/reader/events.h
 
 /*
@@ -5513,7 +5669,7 @@ TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns)
     memset(columns, 0, sizeof *columns);
 }
 
-/* ---- 11.15 Reader: scan and verify -------------------------------------- */
+/* ---- 11.16 Reader: scan and verify -------------------------------------- */
 // src/replay/reader/scan.h
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
@@ -5610,8 +5766,8 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                              uint32_t thread, void *user),
                                 void *user)
 {
-    if (!threads) threads = reader->threads;
-    if (threads > TS__THREADS_MAX) threads = TS__THREADS_MAX;
+    threads =
+        ts__thread_count(threads ? threads : reader->threads, TS__THREADS_MAX);
     ts__scan scan = {
         .reader = reader, .threads = threads, .call = call, .user = user
     };
@@ -5682,7 +5838,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 11.16 Reader: blobs and pictures ----------------------------------- */
+/* ---- 11.17 Reader: blobs and pictures ----------------------------------- */
 // src/replay/reader/blobs.h
 
 static int ts__order_blob(const void *a, const void *b)
@@ -5810,11 +5966,11 @@ static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
 {
     *bytes = NULL;
     *size = 0;
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts_result result = ts__blobs_list(reader);
     if (result == TS_OK)
         result = ts__blob_find(reader, hash, limits, bytes, size);
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return result;
 }
 
@@ -5831,19 +5987,19 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
 
 TS_API void ts_reader_blobs_free(ts_reader *reader)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__memory_blocks_free(&reader->allocator, &reader->copies);
     reader->copies_age++;
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
 }
 
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index, uint64_t hash[2])
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     const bool there =
         ts__blobs_list(reader) == TS_OK && index < reader->blob_count;
     if (there) memcpy(hash, reader->blobs[index].hash, 16);
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }
 
@@ -5874,7 +6030,7 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
     return true;
 }
 
-/* ---- 11.17 Reader: cursor ----------------------------------------------- */
+/* ---- 11.18 Reader: cursor ----------------------------------------------- */
 // src/replay/reader/cursor.h
 
 /*
@@ -6339,7 +6495,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
     return text;
 }
 
-/* ---- 11.18 Graph: big blocks of memory ---------------------------------- */
+/* ---- 11.19 Graph: big blocks of memory ---------------------------------- */
 // src/replay/graph/arena.h
 
 #include <stdlib.h>
@@ -6369,7 +6525,7 @@ typedef struct ts__extent {
 } ts__extent;
 
 typedef struct ts__arena {
-    pthread_mutex_t lock;
+    ts__mutex lock;
     uint32_t users;
     size_t size; // sum of all regions
     ts__extent *extents;
@@ -6540,9 +6696,9 @@ static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
         free(ptr);
         return NULL;
     }
-    pthread_mutex_lock(&arena->lock);
+    ts__mutex_take(&arena->lock);
     void *const block = ts__arena_locked(arena, ptr, old_size, new_size);
-    pthread_mutex_unlock(&arena->lock);
+    ts__mutex_give(&arena->lock);
     return block;
 }
 
@@ -6558,15 +6714,15 @@ static ts_allocator ts__arena_open(const ts_allocator *wanted)
     ts__arena *arena = a.resize ? (ts__arena *)a.user : NULL;
     a.resize = ts__arena_resize;
     if (arena) {
-        pthread_mutex_lock(&arena->lock);
+        ts__mutex_take(&arena->lock);
         arena->users++;
-        pthread_mutex_unlock(&arena->lock);
+        ts__mutex_give(&arena->lock);
         return a;
     }
     a.user = arena = (ts__arena *)calloc(1, sizeof *arena);
     if (arena) {
         arena->users = 1;
-        pthread_mutex_init(&arena->lock, NULL);
+        ts__mutex_open(&arena->lock);
     }
     return a;
 }
@@ -6575,18 +6731,18 @@ static void ts__arena_close(const ts_allocator *a)
 {
     ts__arena *const arena = (ts__arena *)a->user;
     if (a->resize != ts__arena_resize || !arena) return;
-    pthread_mutex_lock(&arena->lock);
+    ts__mutex_take(&arena->lock);
     const bool last = --arena->users == 0;
-    pthread_mutex_unlock(&arena->lock);
+    ts__mutex_give(&arena->lock);
     if (!last) return;
     for (size_t i = 0; i < arena->count; i++)
         if (arena->extents[i].first) free(arena->extents[i].from);
-    pthread_mutex_destroy(&arena->lock);
+    ts__mutex_close(&arena->lock);
     free(arena->extents);
     free(arena);
 }
 
-/* ---- 11.19 Graph: vectors, maps, sorting -------------------------------- */
+/* ---- 11.20 Graph: vectors, maps, sorting -------------------------------- */
 // src/replay/graph/containers.h
 
 #ifndef XXH_INLINE_ALL
@@ -6595,7 +6751,6 @@ static void ts__arena_close(const ts_allocator *a)
 #include <xxhash.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // Recorded times lie within this limit and computed ones within four times of
 // it, so that neither a sum nor a difference of two overflows.
@@ -6906,7 +7061,7 @@ static void ts__offsets_sum(uint32_t *offsets, size_t groups)
     }
 }
 
-/* ---- 11.20 Graph: state ------------------------------------------------- */
+/* ---- 11.21 Graph: state ------------------------------------------------- */
 // src/replay/graph/state.h
 
 // An operation; its times are those of its node.
@@ -7121,7 +7276,7 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 11.21 Graph: operations -------------------------------------------- */
+/* ---- 11.22 Graph: operations -------------------------------------------- */
 // src/replay/graph/operations.h
 
 // The loaded times and places of an operation; its other columns are in a
@@ -7290,7 +7445,7 @@ static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     op->label = at;
 }
 
-/* ---- 11.22 Graph: windows ----------------------------------------------- */
+/* ---- 11.23 Graph: windows ----------------------------------------------- */
 // src/replay/graph/window.h
 
 // Returns whether a row is in the window. Impossible times are in no window.
@@ -7479,7 +7634,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-/* ---- 11.23 Graph: traces made of several -------------------------------- */
+/* ---- 11.24 Graph: traces made of several -------------------------------- */
 // src/replay/graph/parts.h
 
 #define TS__PARTS_MAX 32767
@@ -7551,7 +7706,7 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
     return first;
 }
 
-/* ---- 11.24 Graph: dependencies that the source names -------------------- */
+/* ---- 11.25 Graph: dependencies that the source names -------------------- */
 // src/replay/graph/dependencies.h
 
 // A dependency between correlations of one file.
@@ -7641,7 +7796,7 @@ static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
                    sizeof correlation, ts__dep_compare_number);
 }
 
-/* ---- 11.25 Graph: rows of host calls ------------------------------------ */
+/* ---- 11.26 Graph: rows of host calls ------------------------------------ */
 // src/replay/graph/call_rows.h
 
 static bool ts__text_has(ts_text text, const char *part)
@@ -7893,7 +8048,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
     return result;
 }
 
-/* ---- 11.26 Graph: host calls and their operations ----------------------- */
+/* ---- 11.27 Graph: host calls and their operations ----------------------- */
 // src/replay/graph/calls.h
 
 // The order of calls: by start, then by lane (by track while a file is loaded),
@@ -8161,7 +8316,7 @@ static void ts__loader_drop_calls(ts__loader *l)
     l->calls.count = kept;
 }
 
-/* ---- 11.27 Graph: lanes and nodes --------------------------------------- */
+/* ---- 11.28 Graph: lanes and nodes --------------------------------------- */
 // src/replay/graph/nodes.h
 
 // Returns the lane of a track of the file being loaded; adds it if needed.
@@ -8636,7 +8791,7 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
     return node < with_ends ? ((const uint32_t *)r->ends.data)[node] : node;
 }
 
-/* ---- 11.28 Graph: members of a collective ------------------------------- */
+/* ---- 11.29 Graph: members of a collective ------------------------------- */
 // src/replay/graph/rendezvous.h
 
 /*
@@ -8928,7 +9083,7 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
     return ok;
 }
 
-/* ---- 11.29 Graph: clocks of several files ------------------------------- */
+/* ---- 11.30 Graph: clocks of several files ------------------------------- */
 // src/replay/graph/file_clocks.h
 
 // The difference between the ends of two members of a rendezvous.
@@ -9141,7 +9296,7 @@ static bool ts__loader_rendezvous(ts__loader *l)
     return ok;
 }
 
-/* ---- 11.30 Graph: full launch queues ------------------------------------ */
+/* ---- 11.31 Graph: full launch queues ------------------------------------ */
 // src/replay/graph/launch_queue.h
 
 /*
@@ -9276,7 +9431,7 @@ static bool ts__replay_queue(ts_replay *r)
     return ok;
 }
 
-/* ---- 11.31 Graph: loading ----------------------------------------------- */
+/* ---- 11.32 Graph: loading ----------------------------------------------- */
 // src/replay/graph/load.h
 
 static void ts__loader_close(ts__loader *l)
@@ -9297,12 +9452,6 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->calls);
     ts__rsort_close(l->allocator, &l->sort);
     ts__rvec_close(l->allocator, &l->lanes.entries);
-}
-
-static uint32_t ts__replay_threads(uint32_t wanted)
-{
-    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
 }
 
 // Returns the offset to add to the times of a file, from the Unix times of the
@@ -9379,7 +9528,7 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
 
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
 {
-    const uint32_t threads = ts__replay_threads(wanted);
+    const uint32_t threads = ts__thread_count(wanted, 64);
     ts__loader l = { 0 };
     l.replay = r;
     l.allocator = &r->allocator;
@@ -9397,7 +9546,7 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
     return result;
 }
 
-/* ---- 11.32 Graph: edges under construction ------------------------------ */
+/* ---- 11.33 Graph: edges under construction ------------------------------ */
 // src/replay/graph/builder.h
 
 // An edge between two nodes.
@@ -9594,7 +9743,7 @@ static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
         ts__builder_wait(b, chain->longest, to, kind);
 }
 
-/* ---- 11.33 Graph: joins and synchronisation ----------------------------- */
+/* ---- 11.34 Graph: joins and synchronisation ----------------------------- */
 // src/replay/graph/sync_edges.h
 
 /*
@@ -9859,7 +10008,7 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
     return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
 }
 
-/* ---- 11.34 Graph: events without a name --------------------------------- */
+/* ---- 11.35 Graph: events without a name --------------------------------- */
 // src/replay/graph/unnamed_events.h
 
 /*
@@ -9984,7 +10133,7 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
         b->failed = true;
 }
 
-/* ---- 11.35 Graph: edges, one operation after another -------------------- */
+/* ---- 11.36 Graph: edges, one operation after another -------------------- */
 // src/replay/graph/edges.h
 
 // Notes a call that waits for something unknown; ts__builder_infer may find it.
@@ -10147,7 +10296,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         ts__builder_dirty(b, index, TS__SCOPE_BLOCKING);
 }
 
-/* ---- 11.36 Graph: the order in which edges are found -------------------- */
+/* ---- 11.37 Graph: the order in which edges are found -------------------- */
 // src/replay/graph/edge_order.h
 
 // Returns the group for a device or context of a part; adds it if needed.
@@ -10435,7 +10584,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     return ok;
 }
 
-/* ---- 11.37 Graph: collectives and point-to-point ------------------------ */
+/* ---- 11.38 Graph: collectives and point-to-point ------------------------ */
 // src/replay/graph/collectives.h
 
 // Lists the members of every rendezvous, in total order.
@@ -10567,7 +10716,7 @@ static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
     return (const ts__rendezvous *)r->rendezvous.data + entries[low].rendezvous;
 }
 
-/* ---- 11.38 Graph: edges that the source names --------------------------- */
+/* ---- 11.39 Graph: edges that the source names --------------------------- */
 // src/replay/graph/named_edges.h
 
 // A node and the correlation that refers to it.
@@ -10879,7 +11028,7 @@ static void ts__builder_users(ts__builder *b)
     ts__rvec_close(b->allocator, &many);
 }
 
-/* ---- 11.39 Graph: launches of graphs ------------------------------------ */
+/* ---- 11.40 Graph: launches of graphs ------------------------------------ */
 // src/replay/graph/graph_launches.h
 
 /*
@@ -11196,7 +11345,7 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
     }
 }
 
-/* ---- 11.40 Graph: edges inferred from times ----------------------------- */
+/* ---- 11.41 Graph: edges inferred from times ----------------------------- */
 // src/replay/graph/inferred.h
 
 /*
@@ -11463,7 +11612,7 @@ static void ts__builder_infer(ts__builder *b)
     ts__rvec_close(b->allocator, &f.delays);
 }
 
-/* ---- 11.41 Graph: threads that wait for each other ---------------------- */
+/* ---- 11.42 Graph: threads that wait for each other ---------------------- */
 // src/replay/graph/threads.h
 
 /*
@@ -11753,7 +11902,7 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
     return true;
 }
 
-/* ---- 11.42 Graph: cycles of the record ---------------------------------- */
+/* ---- 11.43 Graph: cycles of the record ---------------------------------- */
 // src/replay/graph/cycles.h
 
 /*
@@ -11953,7 +12102,7 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 11.43 Graph: selection --------------------------------------------- */
+/* ---- 11.44 Graph: selection --------------------------------------------- */
 // src/replay/graph/selection.h
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
@@ -12174,7 +12323,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 11.44 Graph: what a node waited for -------------------------------- */
+/* ---- 11.45 Graph: what a node waited for -------------------------------- */
 // src/replay/graph/waits.h
 
 // Lists the source node of each edge.
@@ -12230,7 +12379,7 @@ static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
     return true;
 }
 
-/* ---- 11.45 Model: plan of a run ----------------------------------------- */
+/* ---- 11.46 Model: plan of a run ----------------------------------------- */
 // src/replay/model/plan.h
 
 static void ts__plan_edges(ts_replay *r)
@@ -12461,7 +12610,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     ts__arena_close(&a);
 }
 
-/* ---- 11.46 Model: the run ----------------------------------------------- */
+/* ---- 11.47 Model: the run ----------------------------------------------- */
 // src/replay/model/run.h
 
 /*
@@ -12683,7 +12832,7 @@ static void ts__cycle_reverse(ts__rvec *cycle)
     }
 }
 
-/* ---- 11.47 Model: figures of a run -------------------------------------- */
+/* ---- 11.48 Model: figures of a run -------------------------------------- */
 // src/replay/model/figures.h
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
@@ -13069,7 +13218,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 11.48 Model: access to operations, edges, figures ------------------ */
+/* ---- 11.49 Model: access to operations, edges, figures ------------------ */
 // src/replay/model/access.h
 
 TS_API const char *ts_edge_name(uint32_t kind)
@@ -13270,7 +13419,7 @@ TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes)
     return replay->cycle.count;
 }
 
-/* ---- 11.49 Model: classes of delays ------------------------------------- */
+/* ---- 11.50 Model: classes of delays ------------------------------------- */
 // src/replay/model/classes.h
 
 // A class with fewer samples uses the delay of its coarser class.
@@ -13464,7 +13613,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     return index;
 }
 
-/* ---- 11.50 Model: calibration ------------------------------------------- */
+/* ---- 11.51 Model: calibration ------------------------------------------- */
 // src/replay/model/calibration.h
 
 typedef struct ts__calibration {
@@ -13728,7 +13877,7 @@ static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
     k->kept++;
 }
 
-/* ---- 11.51 Model: fitting delays ---------------------------------------- */
+/* ---- 11.52 Model: fitting delays ---------------------------------------- */
 // src/replay/model/fit.h
 
 // Returns how far apart delays of one class may be. A wider spread is not a
@@ -14035,7 +14184,7 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     return m->calibrated;
 }
 
-/* ---- 11.52 Model: changes ----------------------------------------------- */
+/* ---- 11.53 Model: changes ----------------------------------------------- */
 // src/replay/model/change.h
 
 enum {
@@ -14277,7 +14426,7 @@ static void ts__alter_rendezvous(const ts__alter *a)
     }
 }
 
-/* ---- 11.53 Model: changed times ----------------------------------------- */
+/* ---- 11.54 Model: changed times ----------------------------------------- */
 // src/replay/model/change_times.h
 
 typedef struct ts__alter_group { // of transfers between the same endpoints
@@ -14640,7 +14789,7 @@ static void ts__alter_unchain(const ts__alter *a)
     }
 }
 
-/* ---- 11.54 Model: changed orders and lanes ------------------------------ */
+/* ---- 11.55 Model: changed orders and lanes ------------------------------ */
 // src/replay/model/change_order.h
 
 typedef struct ts__alter_lane {
@@ -14973,7 +15122,7 @@ static bool ts__alter_pack(ts__alter *a)
     return true;
 }
 
-/* ---- 11.55 Model: applying changes -------------------------------------- */
+/* ---- 11.56 Model: applying changes -------------------------------------- */
 // src/replay/model/change_apply.h
 
 static bool ts__alter_open(ts__alter *a)
@@ -15085,7 +15234,7 @@ static bool ts__alter_all(ts__alter *a)
     return !a->edges.count || ts__alter_pack(a);
 }
 
-/* ---- 11.56 Model: limits on resources ----------------------------------- */
+/* ---- 11.57 Model: limits on resources ----------------------------------- */
 // src/replay/model/limits.h
 
 /*
@@ -15557,7 +15706,7 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
     return !t.failed;
 }
 
-/* ---- 11.57 Model: critical path ----------------------------------------- */
+/* ---- 11.58 Model: critical path ----------------------------------------- */
 // src/replay/model/path.h
 
 typedef struct ts__bound { // the edge that held a node back
@@ -15900,7 +16049,7 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
     return TS_OK;
 }
 
-/* ---- 11.58 Model: steps ------------------------------------------------- */
+/* ---- 11.59 Model: steps ------------------------------------------------- */
 // src/replay/model/steps.h
 
 typedef struct ts__step_zone {
@@ -16073,7 +16222,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     return TS_OK;
 }
 
-/* ---- 11.59 Model: the run of a model ------------------------------------ */
+/* ---- 11.60 Model: the run of a model ------------------------------------ */
 // src/replay/model/model_run.h
 
 static void ts__model_forget(ts_replay *r)
@@ -16275,7 +16424,7 @@ TS_API const char *ts_cost_name(uint32_t cost)
     }
 }
 
-/* ---- 11.60 Timeline: state ---------------------------------------------- */
+/* ---- 11.61 Timeline: state ---------------------------------------------- */
 // src/replay/timeline/state.h
 
 typedef struct ts__tl_device {
@@ -16474,7 +16623,7 @@ static bool ts__tl_order(ts_timeline *t)
     return !t->replayed || ts__tl_reorder(t);
 }
 
-/* ---- 11.61 Timeline: root causes of waits ------------------------------- */
+/* ---- 11.62 Timeline: root causes of waits ------------------------------- */
 // src/replay/timeline/waits.h
 
 // Returns the index of a node when calls are left out; calls have no bonds
@@ -16699,7 +16848,7 @@ static bool ts__tl_find_roots(ts_timeline *t)
     return ok;
 }
 
-/* ---- 11.62 Timeline: blocked threads ------------------------------------ */
+/* ---- 11.63 Timeline: blocked threads ------------------------------------ */
 // src/replay/timeline/threads.h
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
@@ -16845,7 +16994,7 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
     return sum;
 }
 
-/* ---- 11.63 Timeline: lists by device and stream ------------------------- */
+/* ---- 11.64 Timeline: lists by device and stream ------------------------- */
 // src/replay/timeline/lists.h
 
 // Whether a node waited for something other than its call and its predecessor
@@ -16971,7 +17120,7 @@ static bool ts__tl_lists(ts_timeline *t)
     return ok;
 }
 
-/* ---- 11.64 Timeline: busy, idle, concurrency ---------------------------- */
+/* ---- 11.65 Timeline: busy, idle, concurrency ---------------------------- */
 // src/replay/timeline/busy.h
 
 static ts_work ts__tl_work(uint8_t kind)
@@ -17139,7 +17288,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
     return ok;
 }
 
-/* ---- 11.65 Timeline: queues and launches -------------------------------- */
+/* ---- 11.66 Timeline: queues and launches -------------------------------- */
 // src/replay/timeline/queues.h
 
 // Returns the value at index `place` of the sorted values without sorting them:
@@ -17340,7 +17489,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
-/* ---- 11.66 Timeline: the cause of a gap --------------------------------- */
+/* ---- 11.67 Timeline: the cause of a gap --------------------------------- */
 // src/replay/timeline/causes.h
 
 // Whether work that was ready at `ready` began so late that something else must
@@ -17463,7 +17612,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
         f->explicit_ns += part;
 }
 
-/* ---- 11.67 Timeline: open and close ------------------------------------- */
+/* ---- 11.68 Timeline: open and close ------------------------------------- */
 // src/replay/timeline/open.h
 
 // Whether the busy and idle parts of a device add up to its span.
@@ -17611,7 +17760,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     ts__arena_close(&a);
 }
 
-/* ---- 11.68 Timeline: access to figures ---------------------------------- */
+/* ---- 11.69 Timeline: access to figures ---------------------------------- */
 // src/replay/timeline/access.h
 
 TS_API const char *ts_state_name(uint32_t state)
@@ -17737,7 +17886,7 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     return root->culprit;
 }
 
-/* ---- 11.69 Timeline: states of a stream --------------------------------- */
+/* ---- 11.70 Timeline: states of a stream --------------------------------- */
 // src/replay/timeline/stream_states.h
 
 // The operations of a stream are scattered in memory, so upcoming ones are
@@ -17901,7 +18050,7 @@ TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span)
     return spans->kept;
 }
 
-/* ---- 11.70 Timeline: windows -------------------------------------------- */
+/* ---- 11.71 Timeline: windows -------------------------------------------- */
 // src/replay/timeline/overview.h
 
 // The figures of one device in one window.
@@ -18208,7 +18357,7 @@ static bool ts__overview_before(ts_overview *s)
     return true;
 }
 
-/* ---- 11.71 Timeline: one window ----------------------------------------- */
+/* ---- 11.72 Timeline: one window ----------------------------------------- */
 // src/replay/timeline/overview_window.h
 
 // The longest gaps are kept in a heap whose root is the shortest of them.
@@ -18652,7 +18801,7 @@ TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
     return true;
 }
 
-/* ---- 11.72 Races: memory accesses --------------------------------------- */
+/* ---- 11.73 Races: memory accesses --------------------------------------- */
 // src/replay/races/access.h
 
 // An actor accesses memory at one point of the order: an operation, the call
@@ -18921,7 +19070,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     return actor;
 }
 
-/* ---- 11.73 Races: reading the rows -------------------------------------- */
+/* ---- 11.74 Races: reading the rows -------------------------------------- */
 // src/replay/races/rows.h
 
 // Calls `take` for every chunk of some kinds, in the order of the files.
@@ -19181,7 +19330,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     }
 }
 
-/* ---- 11.74 Races: host accesses ----------------------------------------- */
+/* ---- 11.75 Races: host accesses ----------------------------------------- */
 // src/replay/races/host.h
 
 // Ranges of memory that GPU work accesses: disjoint and ascending.
@@ -19360,7 +19509,7 @@ static void ts__gather_close(ts__gather *g)
     ts__rvec_close(a, &g->hosts);
 }
 
-/* ---- 11.75 Races: vector clocks ----------------------------------------- */
+/* ---- 11.76 Races: vector clocks ----------------------------------------- */
 // src/replay/races/vector_clocks.h
 
 /*
@@ -19539,7 +19688,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 11.76 Races: order of host accesses -------------------------------- */
+/* ---- 11.77 Races: order of host accesses -------------------------------- */
 // src/replay/races/host_order.h
 
 // One step of a thread: a node of the graph or an additional one.
@@ -19714,7 +19863,7 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 11.77 Races: happens-before order ---------------------------------- */
+/* ---- 11.78 Races: happens-before order ---------------------------------- */
 // src/replay/races/happens_before.h
 
 typedef struct ts__hb_item {
@@ -19982,7 +20131,7 @@ static ts_result ts__hb_run(ts__hb *o, uint32_t *left)
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-/* ---- 11.78 Races: shadow of memory -------------------------------------- */
+/* ---- 11.79 Races: shadow of memory -------------------------------------- */
 // src/replay/races/shadow.h
 
 /*
@@ -20201,7 +20350,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 11.79 Races: reporting --------------------------------------------- */
+/* ---- 11.80 Races: reporting --------------------------------------------- */
 // src/replay/races/found.h
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
@@ -20316,7 +20465,7 @@ static void ts__race_found(ts__shadow *s, const ts__race_span *first,
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
 }
 
-/* ---- 11.80 Races: lifetimes of allocations ------------------------------ */
+/* ---- 11.81 Races: lifetimes of allocations ------------------------------ */
 // src/replay/races/lifetimes.h
 
 static void ts__lifetime_set(ts__shadow *s, uint32_t node, uint32_t span,
@@ -20415,7 +20564,7 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
     return false;
 }
 
-/* ---- 11.81 Races: detection --------------------------------------------- */
+/* ---- 11.82 Races: detection --------------------------------------------- */
 // src/replay/races/detect.h
 
 typedef struct ts__check { // the access being checked
@@ -20587,7 +20736,7 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     return !s->failed;
 }
 
-/* ---- 11.82 Races: open and close ---------------------------------------- */
+/* ---- 11.83 Races: open and close ---------------------------------------- */
 // src/replay/races/open.h
 
 // Links the actors of each node. Actors without a node, or without memory, are
@@ -20722,7 +20871,7 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     return text;
 }
 
-/* ---- 11.83 Races: events and their predecessors ------------------------- */
+/* ---- 11.84 Races: events and their predecessors ------------------------- */
 // src/replay/races/predecessors.h
 
 // All memory accesses of one node of the order.
@@ -20864,7 +21013,7 @@ static ts_result ts__races_trace(ts_races *x)
     return result;
 }
 
-/* ---- 11.84 Races: symbolic memory --------------------------------------- */
+/* ---- 11.85 Races: symbolic memory --------------------------------------- */
 // src/replay/races/symbolic.h
 
 // The content of a cell: the bytes of the object `id` from `offset` on.
@@ -21084,7 +21233,7 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
     return digest;
 }
 
-/* ---- 11.85 Races: other orders ------------------------------------------ */
+/* ---- 11.86 Races: other orders ------------------------------------------ */
 // src/replay/races/orders.h
 
 static uint64_t ts__trial_random(ts__trial *t, uint64_t limit)
@@ -21247,7 +21396,7 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 11.86 Races: reducing an order ------------------------------------- */
+/* ---- 11.87 Races: reducing an order ------------------------------------- */
 // src/replay/races/pair.h
 
 // Sets `tried` to the first k steps of the order found, followed by all others
@@ -21379,7 +21528,7 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
     ts__trial_sides(t->races, tried[at + 1], tried[at], result);
 }
 
-/* ---- 11.87 Races: exploring orders -------------------------------------- */
+/* ---- 11.88 Races: exploring orders -------------------------------------- */
 // src/replay/races/explore.h
 
 // Returns the cells of the widest span, the most that a copy can move at once.
@@ -21551,7 +21700,7 @@ TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step)
     return step < races->events.count ? ts__races_event(races, step)->chain : 0;
 }
 
-/* ---- 11.88 Execution: captures ------------------------------------------ */
+/* ---- 11.89 Execution: captures ------------------------------------------ */
 // src/replay/execute/captures.h
 
 TS_API const char *ts_reason_name(uint32_t reason)
@@ -21840,32 +21989,32 @@ static void ts__captures_list(ts_reader *reader)
 
 TS_API size_t ts_reader_capture_count(ts_reader *reader)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     const size_t count = reader->capture_count;
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return count;
 }
 
 TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
                               ts_capture *capture)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     const bool there = index < reader->capture_count;
     if (there) *capture = reader->captures[index];
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }
 
 TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
                                ts_capture_image *image)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     const bool there = index < reader->image_count;
     if (there) *image = reader->images[index];
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }
 
@@ -21900,7 +22049,7 @@ static bool ts__images_sort(ts_reader *reader)
 TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
                             ts_capture_image *image)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     size_t low = 0;
     size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
@@ -21914,11 +22063,11 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     const bool there =
         low < reader->images_sorted && reader->image_places[low].id == id;
     if (there) *image = reader->images[reader->image_places[low].index];
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }
 
-/* ---- 11.89 Execution: state --------------------------------------------- */
+/* ---- 11.90 Execution: state --------------------------------------------- */
 // src/replay/execute/state.h
 
 // A range is an allocation of the record and its current memory. Each chunk has
@@ -22183,7 +22332,7 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-/* ---- 11.90 Execution: code and memory ----------------------------------- */
+/* ---- 11.91 Execution: code and memory ----------------------------------- */
 // src/replay/execute/memory.h
 
 // Finds the bytes of code, if the trace has them. Returns false if there is no
@@ -22446,7 +22595,7 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
     return reason;
 }
 
-/* ---- 11.91 Execution: contents ------------------------------------------ */
+/* ---- 11.92 Execution: contents ------------------------------------------ */
 // src/replay/execute/contents.h
 
 /*
@@ -22569,7 +22718,7 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.92 Execution: addresses ----------------------------------------- */
+/* ---- 11.93 Execution: addresses ----------------------------------------- */
 // src/replay/execute/addresses.h
 
 // Whether a range is at another address than in the record. Memory of the host
@@ -22763,7 +22912,7 @@ static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
     return false;
 }
 
-/* ---- 11.93 Execution: comparison ---------------------------------------- */
+/* ---- 11.94 Execution: comparison ---------------------------------------- */
 // src/replay/execute/compare.h
 
 // The layout of elements of a type. Floats have exponent and mantissa bits.
@@ -23092,7 +23241,7 @@ static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.94 Execution: submitting ---------------------------------------- */
+/* ---- 11.95 Execution: submitting ---------------------------------------- */
 // src/replay/execute/submit.h
 
 // Finds or makes the stream of a track. Returns NULL if out of memory, or if
@@ -23432,7 +23581,7 @@ static ts_result ts__ex_submit(ts_execution *e)
     return result;
 }
 
-/* ---- 11.95 Execution: operations ---------------------------------------- */
+/* ---- 11.96 Execution: operations ---------------------------------------- */
 // src/replay/execute/operations.h
 
 static uint64_t ts__ex_now(void)
@@ -23893,7 +24042,7 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e, sizeof *e);
 }
 
-/* ---- 11.96 Execution: plan of concurrent operations --------------------- */
+/* ---- 11.97 Execution: plan of concurrent operations --------------------- */
 // src/replay/execute/concurrent_plan.h
 
 // Recorded contents of a chunk that no replayed operation produces, put in
@@ -24234,7 +24383,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     return TS_OK;
 }
 
-/* ---- 11.97 Execution: concurrent operations ----------------------------- */
+/* ---- 11.98 Execution: concurrent operations ----------------------------- */
 // src/replay/execute/concurrent.h
 
 // Compares the contents that a patch replaced with the record.
@@ -24523,7 +24672,7 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
     return result;
 }
 
-/* ---- 11.98 Execution: dependencies between streams ---------------------- */
+/* ---- 11.99 Execution: dependencies between streams ---------------------- */
 // src/replay/execute/streams.h
 
 /*

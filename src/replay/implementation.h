@@ -8,15 +8,21 @@
 #error "tracesmith_replay.h: the implementation is C11, compile it as C"
 #endif
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#ifndef TRACESMITH_NO_THREADS
+#include <pthread.h>
+#include <unistd.h> // sysconf
+#endif
+#ifndef TRACESMITH_NO_FILES
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
+#endif
 
 #include "tracesmith.h" // ts_salvage, if the recorder's functions are here
 

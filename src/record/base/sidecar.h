@@ -5,16 +5,19 @@
     !defined(TS__SIDECAR_IMPLEMENTED)
 #define TS__SIDECAR_IMPLEMENTED
 
+#ifndef TRACESMITH_NO_FILES
 #include <sys/mman.h>
+#endif
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "traces are little-endian, this machine is not: TRACESMITH_DISABLE"
 #undef TRACESMITH_IMPLEMENTATION
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
-#elif defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE)
+#elif defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE) && \
+    !defined(TRACESMITH_NO_FILES)
 #error "include tracesmith.h before system headers, or define _GNU_SOURCE"
 #undef TRACESMITH_IMPLEMENTATION // one error is enough
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
-#else
+#elif !defined(TRACESMITH_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -103,5 +106,5 @@ static inline bool ts__unlink_open(const char *path, int fd)
     if (folder >= 0) close(folder);
     return done;
 }
-#endif // little-endian, headers included early enough
+#endif // files, little-endian, headers included early enough
 #endif // TS__SIDECAR_IMPLEMENTED

@@ -11,12 +11,19 @@
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
     TRACESMITH_WRITER          beside it: section 11, ts_writer; libtracesmith
                                has it
+    TRACESMITH_NO_FILES        for systems without files, such as WebAssembly: as
+                               TRACESMITH_DISABLE; tracesmith_replay.h then
+                               reads traces in memory or through a function
     TRACESMITH_TICK()          another clock, for tests: an expression of type
                                uint64_t, nanoseconds, that never decreases
     TRACESMITH_STATIC          functions are static: for programs of one file,
                                whose compiler then drops unused functions
     TS_API                     how public functions are declared
 */
+#if defined(TRACESMITH_NO_FILES) && !defined(TRACESMITH_DISABLE)
+#define TRACESMITH_DISABLE
+#endif
+
 #define TS_VERSION_MAJOR 0
 #define TS_VERSION_MINOR 1
 #define TS_VERSION_PATCH 0

@@ -3,7 +3,7 @@
 #if ((defined(TRACESMITH_IMPLEMENTATION) && defined(TRACESMITH_SALVAGE) && \
       !defined(TRACESMITH_DISABLE)) || \
      defined(TRACESMITH_REPLAY_IMPLEMENTATION)) && \
-    !defined(TS__LEFTOVER_IMPLEMENTED)
+    !defined(TRACESMITH_NO_FILES) && !defined(TS__LEFTOVER_IMPLEMENTED)
 #define TS__LEFTOVER_IMPLEMENTED
 
 typedef struct ts__leftover { // the sidecar of a trace

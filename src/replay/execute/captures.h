@@ -286,32 +286,32 @@ static void ts__captures_list(ts_reader *reader)
 
 TS_API size_t ts_reader_capture_count(ts_reader *reader)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     const size_t count = reader->capture_count;
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return count;
 }
 
 TS_API bool ts_reader_capture(ts_reader *reader, size_t index,
                               ts_capture *capture)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     const bool there = index < reader->capture_count;
     if (there) *capture = reader->captures[index];
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }
 
 TS_API bool ts_reader_image_at(ts_reader *reader, size_t index,
                                ts_capture_image *image)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     const bool there = index < reader->image_count;
     if (there) *image = reader->images[index];
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }
 
@@ -346,7 +346,7 @@ static bool ts__images_sort(ts_reader *reader)
 TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
                             ts_capture_image *image)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__captures_list(reader);
     size_t low = 0;
     size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
@@ -360,6 +360,6 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     const bool there =
         low < reader->images_sorted && reader->image_places[low].id == id;
     if (there) *image = reader->images[reader->image_places[low].index];
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }

@@ -27,7 +27,7 @@ typedef struct ts__extent {
 } ts__extent;
 
 typedef struct ts__arena {
-    pthread_mutex_t lock;
+    ts__mutex lock;
     uint32_t users;
     size_t size; // sum of all regions
     ts__extent *extents;
@@ -198,9 +198,9 @@ static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
         free(ptr);
         return NULL;
     }
-    pthread_mutex_lock(&arena->lock);
+    ts__mutex_take(&arena->lock);
     void *const block = ts__arena_locked(arena, ptr, old_size, new_size);
-    pthread_mutex_unlock(&arena->lock);
+    ts__mutex_give(&arena->lock);
     return block;
 }
 
@@ -216,15 +216,15 @@ static ts_allocator ts__arena_open(const ts_allocator *wanted)
     ts__arena *arena = a.resize ? (ts__arena *)a.user : NULL;
     a.resize = ts__arena_resize;
     if (arena) {
-        pthread_mutex_lock(&arena->lock);
+        ts__mutex_take(&arena->lock);
         arena->users++;
-        pthread_mutex_unlock(&arena->lock);
+        ts__mutex_give(&arena->lock);
         return a;
     }
     a.user = arena = (ts__arena *)calloc(1, sizeof *arena);
     if (arena) {
         arena->users = 1;
-        pthread_mutex_init(&arena->lock, NULL);
+        ts__mutex_open(&arena->lock);
     }
     return a;
 }
@@ -233,13 +233,13 @@ static void ts__arena_close(const ts_allocator *a)
 {
     ts__arena *const arena = (ts__arena *)a->user;
     if (a->resize != ts__arena_resize || !arena) return;
-    pthread_mutex_lock(&arena->lock);
+    ts__mutex_take(&arena->lock);
     const bool last = --arena->users == 0;
-    pthread_mutex_unlock(&arena->lock);
+    ts__mutex_give(&arena->lock);
     if (!last) return;
     for (size_t i = 0; i < arena->count; i++)
         if (arena->extents[i].first) free(arena->extents[i].from);
-    pthread_mutex_destroy(&arena->lock);
+    ts__mutex_close(&arena->lock);
     free(arena->extents);
     free(arena);
 }

@@ -6,7 +6,6 @@
 #include <xxhash.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // Recorded times lie within this limit and computed ones within four times of
 // it, so that neither a sum nor a difference of two overflows.

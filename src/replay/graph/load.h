@@ -20,12 +20,6 @@ static void ts__loader_close(ts__loader *l)
     ts__rvec_close(l->allocator, &l->lanes.entries);
 }
 
-static uint32_t ts__replay_threads(uint32_t wanted)
-{
-    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > 64 ? 64 : (uint32_t)cores;
-}
-
 // Returns the offset to add to the times of a file, from the Unix times of the
 // starts. Starts centuries apart count as unknown.
 static int64_t ts__replay_offset(const ts_replay *r, ts_replay_file *file)
@@ -100,7 +94,7 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
 
 static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
 {
-    const uint32_t threads = ts__replay_threads(wanted);
+    const uint32_t threads = ts__thread_count(wanted, 64);
     ts__loader l = { 0 };
     l.replay = r;
     l.allocator = &r->allocator;

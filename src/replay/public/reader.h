@@ -14,11 +14,12 @@ typedef struct ts_allocator {
     void *user;
 } ts_allocator;
 
-// What to open and how. Set `path` or `bytes`; zero is the default of the rest.
+// What to open and how. Set `path`, `bytes` or `read`; zero is the default of
+// the rest.
 typedef struct ts_reader_desc {
-    const char *path TS__UNSET;  // the trace, unless `bytes` is set
+    const char *path TS__UNSET;  // the trace, unless `bytes` or `read` is set
     const void *bytes TS__UNSET; // a trace in memory; must outlive the reader
-    size_t size TS__UNSET;       // of `bytes`
+    uint64_t size TS__UNSET;     // of `bytes`, or of what `read` reads
     // do not salvage the sidecar of a dead writer (false: move its records into
     // the trace, which changes the file)
     bool no_salvage TS__UNSET;
@@ -29,11 +30,21 @@ typedef struct ts_reader_desc {
     // decompressed capture chunks; a hostile file of a few bytes may claim
     // 4 GiB (1 GiB)
     uint64_t inflate_bytes TS__UNSET;
+    // Copies at most `size` bytes of the trace at `offset` to `to`, for a trace
+    // that is neither a file nor in memory. Returns how many it copied: fewer
+    // make the reader ask for the rest, 0 says that the trace ends there, a
+    // negative number that reading fails. Called on all threads of the reader.
+    int64_t (*read)(void *user, uint64_t offset, void *to,
+                    size_t size) TS__UNSET;
+    // returns the present size of what `read` reads, at the open and at each
+    // refresh (`size`: the trace does not grow)
+    uint64_t (*length)(void *user) TS__UNSET;
+    void *user TS__UNSET; // for `read` and `length`
 } ts_reader_desc;
 
 // A part of a file that cannot be read, and why.
 typedef struct ts_damage {
-    ts_result result; // TS_ERR_CORRUPT, _TRUNCATED, _UNSUPPORTED (zstd)...
+    ts_result result; // TS_ERR_CORRUPT, _TRUNCATED, _UNSUPPORTED (zstd), _IO...
     uint64_t offset;  // in the file
     uint64_t size;    // bytes skipped
     const char *text; // the cause, one clause; static
@@ -92,7 +103,8 @@ typedef struct ts_info {
              TS_ERR_VERSION   another major version of the format
              TS_ERR_TRUNCATED shorter than a file header
              TS_ERR_MEMORY
-             TS_ERR_USAGE     an argument or `path` and `bytes` are missing
+             TS_ERR_UNSUPPORTED `path` with TRACESMITH_NO_FILES
+             TS_ERR_USAGE     an argument, or what to read, is missing
     Free:    ts_reader_close.
 */
 TS_API ts_result ts_reader_open(ts_reader **reader, const ts_reader_desc *desc);
@@ -114,6 +126,7 @@ TS_API bool ts_reader_refresh(ts_reader *reader);
 // Lifetime: until refresh or close, like everything that a reader returns.
 TS_API const ts_info *ts_reader_info(const ts_reader *reader);
 
+#ifndef TRACESMITH_NO_FILES
 // A sidecar: the file in which a recorder keeps records that are not yet in
 // its trace.
 typedef struct ts_sidecar {
@@ -144,6 +157,7 @@ TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar);
     Errors:  TS_ERR_STATE its trace exists; others as for ts_sidecar_look.
 */
 TS_API ts_result ts_sidecar_remove(const char *path);
+#endif
 
 /*
     Gets damage number `index`, 0 <= index < ts_reader_damage_count, in the

@@ -125,11 +125,11 @@ static ts_result ts__reader_blob(ts_reader *reader, const uint64_t hash[2],
 {
     *bytes = NULL;
     *size = 0;
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts_result result = ts__blobs_list(reader);
     if (result == TS_OK)
         result = ts__blob_find(reader, hash, limits, bytes, size);
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return result;
 }
 
@@ -146,19 +146,19 @@ TS_API ts_result ts_reader_blob(ts_reader *reader, const uint64_t hash[2],
 
 TS_API void ts_reader_blobs_free(ts_reader *reader)
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     ts__memory_blocks_free(&reader->allocator, &reader->copies);
     reader->copies_age++;
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
 }
 
 TS_API bool ts_reader_blob_at(ts_reader *reader, size_t index, uint64_t hash[2])
 {
-    pthread_mutex_lock(&reader->blob_lock);
+    ts__mutex_take(&reader->blob_lock);
     const bool there =
         ts__blobs_list(reader) == TS_OK && index < reader->blob_count;
     if (there) memcpy(hash, reader->blobs[index].hash, 16);
-    pthread_mutex_unlock(&reader->blob_lock);
+    ts__mutex_give(&reader->blob_lock);
     return there;
 }
 

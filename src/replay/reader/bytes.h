@@ -1,76 +1,40 @@
 /* ---- Reader: bytes of the trace ----------------------------------------- */
 
+static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
+                                         "the file ends inside a chunk" };
+static const ts__fault ts__unreadable = { TS_ERR_IO, "reading fails" };
+
 /*
     A file is read into private memory and never mapped. Other processes may
     change or truncate it meanwhile; access to a truncated page of a mapping
     would kill this process. Checks apply to the private copy, which cannot
     change.
 */
-static bool ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
-                        size_t size)
+static ts__fault ts__read_at(const ts_reader *reader, uint64_t offset, void *to,
+                             size_t size)
 {
     uint8_t *const bytes = to;
     if (reader->bytes) {
         memcpy(bytes, reader->bytes + offset, size);
-        return true;
+        return ts__no_fault;
     }
     for (size_t have = 0; have < size;) {
-        const ssize_t got = pread(reader->fd, bytes + have, size - have,
-                                  (off_t)(offset + have));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
+        const int64_t got = reader->desc.read(reader->desc.user, offset + have,
+                                              bytes + have, size - have);
+        if (got < 0 || (uint64_t)got > size - have) return ts__unreadable;
+        if (!got) return ts__truncated;
         have += (size_t)got;
     }
+    return ts__no_fault;
+}
+
+// Updates the size of the trace. False if it is unchanged, or smaller than what
+// was already read: chunks that were read are kept.
+static bool ts__reader_grow(ts_reader *reader)
+{
+    if (reader->bytes || !reader->desc.length) return false;
+    const uint64_t size = reader->desc.length(reader->desc.user);
+    if (size == reader->size || size < reader->resume) return false;
+    reader->size = size;
     return true;
-}
-
-// Reads a pipe to its end and keeps the bytes, as they cannot be read twice.
-static ts_result ts__pipe_read(ts_reader *reader)
-{
-    uint8_t *bytes = NULL;
-    size_t count = 0, capacity = 0;
-    ts_result result = TS_OK;
-    for (;;) {
-        uint8_t *const more =
-            ts__mem_more(&reader->allocator, bytes, &capacity, count, 1);
-        if (!more) {
-            result = TS_ERR_MEMORY;
-            break;
-        }
-        bytes = more;
-        const ssize_t got = read(reader->fd, bytes + count, capacity - count);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) result = TS_ERR_IO;
-        if (got <= 0) break;
-        count += (size_t)got;
-    }
-    reader->bytes = reader->piped = bytes;
-    reader->piped_size = capacity;
-    reader->size = count;
-    close(reader->fd);
-    reader->fd = -1; // the pipe is at its end
-    return result;
-}
-
-// Returns whether a file is a pipe without a name, such as a shell's <(...),
-// which has a writer. A named pipe may never get one: reading would block.
-static bool ts__is_shell_pipe(int fd, const struct stat *file)
-{
-    struct statfs fs; // f_type: statfs(2)
-    return S_ISFIFO(file->st_mode) && fstatfs(fd, &fs) == 0 &&
-           fs.f_type == 0x50495045 /* PIPEFS_MAGIC */ &&
-           fcntl(fd, F_SETFL, 0) == 0; // blocking reads are safe
-}
-
-static ts_result ts__path_open(ts_reader *reader)
-{
-    struct stat file;
-    reader->fd =
-        open(reader->path, O_RDONLY | (TS__OPEN_STRANGE & ~O_NOFOLLOW));
-    if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return TS_ERR_IO;
-    if (ts__is_shell_pipe(reader->fd, &file)) return ts__pipe_read(reader);
-    if (!S_ISREG(file.st_mode)) return TS_ERR_NOT_FILE;
-    if (file.st_size == 0) return TS_ERR_TRUNCATED;
-    reader->size = (uint64_t)file.st_size;
-    return TS_OK;
 }

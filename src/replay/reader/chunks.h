@@ -1,8 +1,5 @@
 /* ---- Reader: chunks ----------------------------------------------------- */
 
-static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
-                                         "the file ends inside a chunk" };
-
 // Checks what can be checked of a header without the file. Returns the fault or
 // NULL.
 static const char *ts__header_check(const ts_chunk_header *header)
@@ -33,8 +30,9 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
     memset(chunk, 0, sizeof *chunk);
     chunk->offset = offset;
     if (left < sizeof *header) return ts__truncated;
-    if (!ts__read_at(reader, offset, &chunk->header, sizeof *header))
-        return ts__truncated;
+    const ts__fault fault =
+        ts__read_at(reader, offset, &chunk->header, sizeof *header);
+    if (fault.result != TS_OK) return fault;
     if (header->magic != TS_CHUNK_MAGIC)
         return ts__corrupt("no chunk begins here");
     if (reader->session_known && header->session != reader->session)
@@ -50,17 +48,19 @@ typedef struct ts__scratch {
     size_t size;
 } ts__scratch;
 
-// Grows a buffer to `size` bytes; keeps its contents.
+// Grows a buffer to `size` bytes; keeps its contents. A blob may be larger than
+// the memory of a 32-bit system.
 static bool ts__scratch_fit(const ts_reader *reader, ts__scratch *scratch,
-                            size_t size)
+                            uint64_t size)
 {
     const ts_allocator *const a = &reader->allocator;
     if (size <= scratch->size) return true;
+    if (size > SIZE_MAX / 2) return false;
     uint8_t *const bytes =
-        a->resize(a->user, scratch->bytes, scratch->size, size);
+        a->resize(a->user, scratch->bytes, scratch->size, (size_t)size);
     if (!bytes) return false;
     scratch->bytes = bytes;
-    scratch->size = size;
+    scratch->size = (size_t)size;
     return true;
 }
 
@@ -105,20 +105,23 @@ static ts__fault ts__in_chunk_verify_file(const ts_reader *reader,
 {
     uint8_t head[sizeof(ts_chunk_header)], block[16 << 10], padding[8];
     uint64_t left = chunk->header.stored_size, at = chunk->offset;
-    const size_t pad = ts__pad8((size_t)left) - (size_t)left;
+    const size_t pad = (size_t)(ts__pad8(left) - left);
     XXH3_state_t state;
-    if (!ts__read_at(reader, at, head, sizeof head)) return ts__truncated;
+    ts__fault fault = ts__read_at(reader, at, head, sizeof head);
+    if (fault.result != TS_OK) return fault;
     at += sizeof head;
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset_withSeed(&state, ts__in_chunk_seed(head));
     while (left) {
         const size_t size = left < sizeof block ? (size_t)left : sizeof block;
-        if (!ts__read_at(reader, at, block, size)) return ts__truncated;
+        fault = ts__read_at(reader, at, block, size);
+        if (fault.result != TS_OK) return fault;
         XXH3_64bits_update(&state, block, size);
         at += size;
         left -= size;
     }
-    if (!ts__read_at(reader, at, padding, pad)) return ts__truncated;
+    fault = ts__read_at(reader, at, padding, pad);
+    if (fault.result != TS_OK) return fault;
     return ts__in_chunk_verify(chunk, head, XXH3_64bits_digest(&state),
                                padding);
 }
@@ -144,16 +147,18 @@ static ts__fault ts__in_chunk_stored(const ts_reader *reader,
                                      ts__in_chunk *chunk, ts__scratch *scratch,
                                      const uint8_t **stored)
 {
-    const size_t size = (size_t)ts__in_chunk_bytes(&chunk->header);
+    const uint64_t size = ts__in_chunk_bytes(&chunk->header);
     if (reader->bytes) {
         *stored = reader->bytes + chunk->offset + sizeof chunk->header;
         return ts__in_chunk_verify_once(reader, chunk);
     }
     if (!ts__scratch_fit(reader, scratch, size)) return ts__no_memory;
     *stored = scratch->bytes + sizeof chunk->header;
-    return ts__read_at(reader, chunk->offset, scratch->bytes, size)
+    const ts__fault fault =
+        ts__read_at(reader, chunk->offset, scratch->bytes, (size_t)size);
+    return fault.result == TS_OK
                ? ts__in_chunk_verify_bytes(chunk, scratch->bytes)
-               : ts__truncated;
+               : fault;
 }
 
 #ifdef TRACESMITH_ZSTD
@@ -167,12 +172,12 @@ typedef struct ts__inflation {
 
 static bool ts__inflation_open(const ts_reader *reader,
                                const ts__in_chunk *chunk, ts__scratch *scratch,
-                               size_t room, ts__inflation *inflation)
+                               uint64_t room, ts__inflation *inflation)
 {
     const size_t work = ZSTD_estimateDCtxSize();
-    const size_t kept =
-        reader->bytes ? 0 : (size_t)ts__in_chunk_bytes(&chunk->header);
-    room = (size_t)ts__pad8(room);
+    const uint64_t kept =
+        reader->bytes ? 0 : ts__in_chunk_bytes(&chunk->header);
+    room = ts__pad8(room);
     if (!ts__scratch_fit(reader, scratch, kept + room + work)) return false;
     uint8_t *const to = scratch->bytes + kept;
     inflation->from =
@@ -277,8 +282,7 @@ static ts__fault ts__in_chunk_first(const ts_reader *reader,
     ts__scratch scratch = { NULL, 0 };
     const uint8_t *payload = NULL;
     if (!(chunk->header.flags & TS_CHUNK_ZSTD))
-        return ts__read_at(reader, offset, bytes, size) ? ts__no_fault
-                                                        : ts__truncated;
+        return ts__read_at(reader, offset, bytes, size);
 #ifdef TRACESMITH_ZSTD
     const ts__fault fault =
         ts__in_chunk_begin(reader, chunk, &scratch, size, &payload);

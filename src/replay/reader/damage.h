@@ -15,9 +15,9 @@ static bool ts__damage_note(ts_reader *reader, ts__fault fault, uint64_t offset,
                             uint64_t size)
 {
     const ts_damage damage = { fault.result, offset, size, fault.text };
-    pthread_mutex_lock(&reader->lock);
+    ts__mutex_take(&reader->lock);
     const bool added = ts__damage_add(reader, damage);
-    pthread_mutex_unlock(&reader->lock);
+    ts__mutex_give(&reader->lock);
     return added;
 }
 
@@ -35,32 +35,32 @@ static ts_result ts__in_chunk_report(ts_reader *reader, ts__in_chunk *chunk,
         return fault.result;
     const ts_damage damage = { fault.result, chunk->offset,
                                ts__in_chunk_bytes(&chunk->header), fault.text };
-    pthread_mutex_lock(&reader->lock);
+    ts__mutex_take(&reader->lock);
     bool noted =
         __atomic_load_n(&chunk->state, __ATOMIC_RELAXED) & TS__CHUNK_REPORTED;
     if (!noted) noted = ts__damage_add(reader, damage);
     if (noted)
         __atomic_or_fetch(&chunk->state, TS__CHUNK_REPORTED, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&reader->lock);
+    ts__mutex_give(&reader->lock);
     return noted ? fault.result : TS_ERR_MEMORY;
 }
 
 TS_API size_t ts_reader_damage_count(const ts_reader *reader)
 {
-    pthread_mutex_t *const lock = (pthread_mutex_t *)&reader->lock;
-    pthread_mutex_lock(lock);
+    ts__mutex *const lock = (ts__mutex *)&reader->lock;
+    ts__mutex_take(lock);
     const size_t count = reader->damage_count;
-    pthread_mutex_unlock(lock);
+    ts__mutex_give(lock);
     return count;
 }
 
 TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
                              ts_damage *damage)
 {
-    pthread_mutex_t *const lock = (pthread_mutex_t *)&reader->lock;
-    pthread_mutex_lock(lock);
+    ts__mutex *const lock = (ts__mutex *)&reader->lock;
+    ts__mutex_take(lock);
     const bool there = index < reader->damage_count;
     if (there) *damage = reader->damages[index];
-    pthread_mutex_unlock(lock);
+    ts__mutex_give(lock);
     return there;
 }

@@ -49,6 +49,7 @@ static void *ts__mem_more(const ts_allocator *allocator, void *items,
                           size_t *capacity, size_t count, size_t size)
 {
     if (count < *capacity) return items;
+    if (*capacity > SIZE_MAX / 2 / size) return NULL; // 32-bit systems
     const size_t grown = *capacity ? *capacity * 2 : 16;
     void *const bigger = allocator->resize(allocator->user, items,
                                            *capacity * size, grown * size);
@@ -126,6 +127,70 @@ static void ts__sort(void *items, size_t count, size_t size, ts__order *order)
     }
 }
 
+#ifdef TRACESMITH_NO_THREADS
+typedef struct ts__mutex {
+    uint8_t unused;
+} ts__mutex;
+
+static void ts__mutex_open(ts__mutex *mutex)
+{
+    mutex->unused = 0;
+}
+
+static void ts__mutex_take(ts__mutex *mutex)
+{
+    (void)mutex;
+}
+
+static void ts__mutex_give(ts__mutex *mutex)
+{
+    (void)mutex;
+}
+
+static void ts__mutex_close(ts__mutex *mutex)
+{
+    (void)mutex;
+}
+#else
+typedef struct ts__mutex {
+    pthread_mutex_t lock;
+} ts__mutex;
+
+static void ts__mutex_open(ts__mutex *mutex)
+{
+    pthread_mutex_init(&mutex->lock, NULL);
+}
+
+static void ts__mutex_take(ts__mutex *mutex)
+{
+    pthread_mutex_lock(&mutex->lock);
+}
+
+static void ts__mutex_give(ts__mutex *mutex)
+{
+    pthread_mutex_unlock(&mutex->lock);
+}
+
+static void ts__mutex_close(ts__mutex *mutex)
+{
+    pthread_mutex_destroy(&mutex->lock);
+}
+#endif
+
+// Returns how many threads to use: `wanted`, or one for each processor if that
+// is 0, and at most `limit`.
+static uint32_t ts__thread_count(uint32_t wanted, uint32_t limit)
+{
+#ifdef TRACESMITH_NO_THREADS
+    (void)wanted;
+    (void)limit;
+    return 1;
+#else
+    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > (long)limit ? limit : (uint32_t)cores;
+#endif
+}
+
 // Work divided among threads: run(user, item, thread) for every item.
 typedef struct ts__crew {
     void (*run)(void *user, size_t item, uint32_t thread);
@@ -152,13 +217,17 @@ static void ts__crew_run(uint32_t threads, size_t count,
                          void (*run)(void *, size_t, uint32_t), void *user)
 {
     ts__crew crew = { run, user, count, 0, 0 };
+    if (threads > count) threads = (uint32_t)count;
+#ifdef TRACESMITH_NO_THREADS
+    ts__crew_work(&crew);
+#else
     pthread_t others[TS__THREADS_MAX];
     uint32_t made = 0;
-    if (threads > count) threads = (uint32_t)count;
     while (made + 1 < threads &&
            pthread_create(&others[made], NULL, ts__crew_work, &crew) == 0)
         made++;
     ts__crew_work(&crew);
     while (made > 0)
         pthread_join(others[--made], NULL);
+#endif
 }

@@ -120,31 +120,6 @@ static ts_result ts__reader_finish(ts_reader *reader)
     return result;
 }
 
-// Returns whether the recorder of a sidecar lives, by its lock. Locks belong to
-// the open file, so that the query disturbs no recorder, not even one in this
-// process. take: take the lock to keep others out.
-static bool ts__sidecar_locked(int fd, bool take)
-{
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    if (take) return fcntl(fd, F_OFD_SETLK, &lock) != 0;
-    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-// The state of a trace without an end: TS_ERR_BUSY if its writer lives,
-// TS_ERR_STATE if the writer left a sidecar, else the result of
-// ts__leftover_find.
-static ts_result ts__leftover_state(const ts_reader *reader)
-{
-    ts__leftover found;
-    if (reader->fd < 0) return TS_ERR_NOT_FOUND;
-    const ts_result result = ts__leftover_find(
-        &found, reader->path, reader->fd, reader->header.session, O_RDONLY);
-    if (result != TS_OK) return result;
-    const bool locked = ts__sidecar_locked(found.fd, false);
-    close(found.fd);
-    return locked ? TS_ERR_BUSY : TS_ERR_STATE;
-}
-
 // Salvages a trace whose writer is gone. Returns whether the file has changed.
 static bool ts__reader_salvage(ts_reader *reader)
 {
@@ -166,25 +141,14 @@ static bool ts__reader_salvage(ts_reader *reader)
     return info->salvage == TS_OK;
 }
 
-// Updates the size of the file. False if it is unchanged, or smaller than what
-// was already read: chunks that were read are kept.
-static bool ts__reader_grow(ts_reader *reader)
-{
-    struct stat file;
-    if (reader->fd < 0 || fstat(reader->fd, &file) != 0) return false;
-    const uint64_t size = (uint64_t)file.st_size;
-    if (size == reader->size || size < reader->resume) return false;
-    reader->size = size;
-    return true;
-}
-
 static ts_result ts__header_read(ts_reader *reader)
 {
     ts_file_header *const header = &reader->header;
     const size_t checked = offsetof(ts_file_header, checksum);
     const size_t size =
         reader->size < sizeof *header ? (size_t)reader->size : sizeof *header;
-    if (!ts__read_at(reader, 0, header, size)) return TS_ERR_TRUNCATED;
+    const ts__fault read = ts__read_at(reader, 0, header, size);
+    if (read.result != TS_OK) return read.result;
     if (memcmp(header, TS_FILE_MAGIC, size < 8 ? size : 8) != 0)
         return TS_ERR_NOT_SBT;
     if (size < sizeof *header) return TS_ERR_TRUNCATED;
@@ -237,15 +201,14 @@ static ts_result ts__reader_load(ts_reader *reader)
 
 static bool ts__reader_defaults(ts_reader *reader)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    reader->threads = reader->desc.threads;
-    if (!reader->threads) reader->threads = cores > 0 ? (uint32_t)cores : 1;
-    if (reader->threads > TS__THREADS_MAX) reader->threads = TS__THREADS_MAX;
+    reader->threads = ts__thread_count(reader->desc.threads, TS__THREADS_MAX);
     if (!reader->desc.inflate_bytes) reader->desc.inflate_bytes = 1 << 30;
     reader->fd = -1;
-    if (reader->desc.bytes) {
-        reader->bytes = reader->desc.bytes;
-        reader->size = reader->desc.size;
+    reader->bytes = reader->desc.bytes;
+    reader->size = reader->desc.size;
+    if (reader->bytes) return true;
+    if (reader->desc.read) {
+        ts__reader_grow(reader);
         return true;
     }
     reader->path_size = strlen(reader->desc.path) + 1;
@@ -258,7 +221,8 @@ static bool ts__reader_defaults(ts_reader *reader)
 TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
 {
     if (out) *out = NULL;
-    if (!out || !desc || (!desc->path && !desc->bytes)) return TS_ERR_USAGE;
+    if (!out || !desc || (!desc->path && !desc->bytes && !desc->read))
+        return TS_ERR_USAGE;
     ts_allocator allocator = desc->allocator;
     if (!allocator.resize) allocator.resize = ts__mem_default;
     ts_reader *const reader = ts__mem_get(&allocator, sizeof *reader);
@@ -267,8 +231,8 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     reader->allocator = allocator;
     reader->desc = *desc;
     reader->copies_age = 1;
-    pthread_mutex_init(&reader->lock, NULL);
-    pthread_mutex_init(&reader->blob_lock, NULL);
+    ts__mutex_open(&reader->lock);
+    ts__mutex_open(&reader->blob_lock);
     ts_result result = TS_ERR_MEMORY;
     if (ts__reader_defaults(reader)) result = ts__reader_load(reader);
     if (result == TS_OK)
@@ -305,7 +269,7 @@ TS_API void ts_reader_close(ts_reader *reader)
     const ts_allocator allocator = reader->allocator;
     ts__mem_put(&reader->allocator, reader->piped, reader->piped_size);
     ts__reader_free_tables(reader);
-    if (reader->fd >= 0) close(reader->fd);
+    ts__path_close(reader);
     ts__mem_put(&allocator, reader->path, reader->path_size);
     ts__mem_put(&allocator, reader->chunks,
                 reader->chunk_capacity * sizeof *reader->chunks);
@@ -328,8 +292,8 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->images_sorted * sizeof *reader->image_places);
     ts__mem_put(&allocator, reader->images,
                 reader->image_capacity * sizeof *reader->images);
-    pthread_mutex_destroy(&reader->lock);
-    pthread_mutex_destroy(&reader->blob_lock);
+    ts__mutex_close(&reader->lock);
+    ts__mutex_close(&reader->blob_lock);
     ts__mem_put(&allocator, reader, sizeof *reader);
 }
 
@@ -350,7 +314,8 @@ static void ts__refresh_tail(ts_reader *reader)
 
 TS_API bool ts_reader_refresh(ts_reader *reader)
 {
-    if (reader->fd < 0 || reader->info.finished) return false;
+    if (reader->bytes || !reader->desc.length || reader->info.finished)
+        return false;
     const bool lived = reader->info.live;
     bool more = ts__reader_grow(reader);
     // If there is nothing new, the writer may be gone. It may have written more
@@ -362,48 +327,6 @@ TS_API bool ts_reader_refresh(ts_reader *reader)
     if (!more && reader->loaded == reader->chunk_count) return false;
     ts__refresh_tail(reader);
     return ts__walk_on(reader) == TS_OK && ts__reader_finish(reader) == TS_OK;
-}
-
-static ts_result ts__sidecar_read(int fd, bool lock, ts_sidecar *sidecar)
-{
-    struct stat st;
-    ts__sidecar_head head;
-    if (!ts__sidecar_own(fd, geteuid())) return TS_ERR_UNTRUSTED;
-    if (fstat(fd, &st) == 0) sidecar->size = (uint64_t)st.st_blocks * 512;
-    const bool known = ts__sidecar_head_read(fd, &head);
-    if (known) {
-        memcpy(sidecar->trace, head.trace, sizeof sidecar->trace);
-        sidecar->process = head.header.process;
-        sidecar->start_realtime_ns = head.header.start_realtime_ns;
-    }
-    if (ts__sidecar_locked(fd, lock)) return TS_ERR_BUSY;
-    if (!known) return TS_ERR_VERSION;
-    return ts__sidecar_awaited(&head) ? TS_OK : TS_ERR_NOT_FOUND;
-}
-
-TS_API ts_result ts_sidecar_look(const char *path, ts_sidecar *sidecar)
-{
-    memset(sidecar, 0, sizeof *sidecar);
-    const int fd = open(path, O_RDONLY | TS__OPEN_STRANGE);
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? TS_ERR_IO
-                                                   : TS_ERR_UNTRUSTED;
-    const ts_result result = ts__sidecar_read(fd, false, sidecar);
-    close(fd);
-    return result;
-}
-
-TS_API ts_result ts_sidecar_remove(const char *path)
-{
-    ts_sidecar sidecar;
-    const int fd = open(path, O_RDWR | TS__OPEN_STRANGE);
-    if (fd < 0) return ts_sidecar_look(path, &sidecar);
-    ts_result result = ts__sidecar_read(fd, true, &sidecar);
-    if (result == TS_OK) result = TS_ERR_STATE;
-    if (result == TS_ERR_NOT_FOUND)
-        result = ts__unlink_open(path, fd) ? TS_OK : TS_ERR_IO;
-    close(fd);
-    return result;
 }
 
 TS_API const ts_info *ts_reader_info(const ts_reader *reader)

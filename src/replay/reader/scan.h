@@ -94,8 +94,8 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                              uint32_t thread, void *user),
                                 void *user)
 {
-    if (!threads) threads = reader->threads;
-    if (threads > TS__THREADS_MAX) threads = TS__THREADS_MAX;
+    threads =
+        ts__thread_count(threads ? threads : reader->threads, TS__THREADS_MAX);
     ts__scan scan = {
         .reader = reader, .threads = threads, .call = call, .user = user
     };

@@ -158,8 +158,8 @@ struct ts_reader {
     ts_loss_row *losses;
     size_t loss_count, losses_size;
 
-    pthread_mutex_t blob_lock; // guards blobs, captures and images
-    ts__blob *blobs;           // sorted by hash
+    ts__mutex blob_lock; // guards blobs, captures and images
+    ts__blob *blobs;     // sorted by hash
     size_t blob_count, blob_capacity, blobs_listed;
     ts__memory_block *copies;   // contents of blobs
     uint32_t copies_age;        // from 1, incremented when they are freed
@@ -171,7 +171,7 @@ struct ts_reader {
     ts__image_place *image_places; // by id, of the first `images_sorted`
     size_t images_sorted;
 
-    pthread_mutex_t lock; // guards the list of damages
+    ts__mutex lock; // guards the list of damages
     ts_damage *damages;
     size_t damage_count, damage_capacity;
 

@@ -26,7 +26,7 @@ static uint64_t ts__walk_magic(const ts_reader *reader, uint64_t offset)
     while (offset + 8 <= reader->size) {
         const uint64_t left = (reader->size - offset) & ~UINT64_C(7);
         const size_t size = left < sizeof block ? (size_t)left : sizeof block;
-        if (!ts__read_at(reader, offset, block, size)) break;
+        if (ts__read_at(reader, offset, block, size).result != TS_OK) break;
         for (size_t i = 0; i < size; i += 8)
             if (ts__get32(block + i) == TS_CHUNK_MAGIC) return offset + i;
         offset += size;
