@@ -96,6 +96,16 @@ static inline bool ts__cu_origin_get(ts__cu *u, uint64_t *correlation,
     return known;
 }
 
+// Returns whether a record without an origin is of a query: CUPTI reports one
+// that finds a stream or an event idle as a wait for it, and queries are not
+// called back. Source: seen on an H200 with CUPTI 13.0.
+static bool ts__cu_is_query(const ts__cu *u, uint32_t correlation)
+{
+    const uint32_t first = TS__LOAD(&u->first_correlation);
+    return first && correlation >= first &&
+           ts__notes_never(&u->origins, correlation, sizeof(ts__cu_origin));
+}
+
 static bool ts__cu_is_move(uint8_t rule)
 {
     return rule >= TS__CU_MOVES && rule <= TS__CU_MOVES_3;

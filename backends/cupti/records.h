@@ -582,7 +582,9 @@ static void ts__cu_event(ts__cu *u, const uint8_t *r)
     if (!s) return;
     uint64_t tick, correlation = ts__read32(r, at[TS__CU_CORRELATION]);
     ts_gpu_origin origin;
-    ts__cu_origin_get(u, &correlation, false, &origin, &tick);
+    const bool known =
+        ts__cu_origin_get(u, &correlation, false, &origin, &tick);
+    if (known && !tick) return; // of a capture
     const ts__cu_loose loose = {
         .kind = TS_EVENT_EVENT_RECORD,
         .correlation = (uint32_t)correlation,
@@ -606,12 +608,13 @@ static void ts__cu_sync(ts__cu *u, const uint8_t *r)
     ts_gpu_op op;
     memset(&op, 0, sizeof op);
     if (type < 1 || type > 4) return;
-    // Captures wait for all streams by calls of their own, which are not
-    // recorded.
-    op.correlation = ts__read32(r, at[TS__CU_CORRELATION]);
-    if (ts__cu_origin_get(u, &op.correlation, false, &op.origin, &tick) &&
-        !tick)
-        return;
+    const uint32_t correlation = ts__read32(r, at[TS__CU_CORRELATION]);
+    op.correlation = correlation;
+    const bool known =
+        ts__cu_origin_get(u, &op.correlation, false, &op.origin, &tick);
+    const bool may_query = type == 1 || type == 3;
+    // Waits of captures (tick 0) and queries are not the program's waits.
+    if (known ? !tick : may_query && ts__cu_is_query(u, correlation)) return;
     op.kind = (ts_event_kind)kinds[type];
     u->device_syncs += op.kind == TS_EVENT_DEVICE_SYNC;
     ts__cu_stream *const s =

@@ -267,6 +267,17 @@ static inline bool ts__notes_get(const ts__notes *notes, uint64_t key,
     return TS__LOAD(&head->sequence) == sequence;
 }
 
+// Returns whether nothing was stored under a key, where keys increase: its slot
+// is free or has an older one. False if a note was lost: then nobody knows.
+TS__RECORDS bool ts__notes_never(const ts__notes *notes, uint64_t key,
+                                 size_t size)
+{
+    if (!key || !notes->slots || TS__LOAD(&notes->lost)) return false;
+    const ts__note_head *const head = ts__notes_slot(notes, size, key);
+    return !(TS__LOAD(&head->sequence) & 1) &&
+           TS__LOAD(&head->tag) < ts__notes_tag(notes, key);
+}
+
 // Clears `waits`: no operation with this key will be reported.
 TS__RECORDS void ts__notes_settle(const ts__notes *notes, uint64_t key,
                                   size_t size)

@@ -450,9 +450,9 @@ DRIVER(cuStreamDestroy_v2, void *p)
     TRACED(DOUBLE_QUIET, cuStreamDestroy_v2, drop_stream, ON(0));
 }
 
-DRIVER(cuStreamQuery, void *stream)
+static int query_stream(const void *user)
 {
-    wait_for_lock();
+    void *const stream = *(void *const *)user;
     if (broken) return broken;
     if (!is_stream((uintptr_t)stream)) return 400;
     recording *const r = recording_of(stream);
@@ -467,10 +467,18 @@ DRIVER(cuStreamQuery, void *stream)
     return busy >> number % STREAMS & 1 ? NOT_READY : 0;
 }
 
+// CUPTI reports a query that finds its stream or event over as a wait for it
+// (seen on an H200, CUPTI 13.0).
+DRIVER(cuStreamQuery, void *p)
+{
+    wait_for_lock();
+    TRACED(DOUBLE_STREAM_SYNC, cuStreamQuery, query_stream, ON(p));
+}
+
 static int wait_stream(const void *user)
 {
     usleep(20); // until all that was launched is over
-    while (cuStreamQuery(*(void *const *)user) == NOT_READY)
+    while (query_stream(user) == NOT_READY)
         usleep(1000);
     return broken;
 }
@@ -541,20 +549,33 @@ DRIVER(cuEventRecord, void *p, void *stream)
 }
 
 // An event of a context is over when all is that was in it.
-DRIVER(cuCtxRecordEvent, void *context, void *p)
+static int record_context(const void *user)
 {
-    wait_for_lock();
-    if (!p || !context_of((uintptr_t)context)) return 400;
-    if (spoils((uintptr_t)context)) return UNSUPPORTED;
-    events[(uintptr_t)p % EVENTS].context = (uintptr_t)context;
+    const uintptr_t *const p = user;
+    if (!p[1] || !context_of(p[0])) return 400;
+    if (spoils(p[0])) return UNSUPPORTED;
+    events[p[1] % EVENTS].context = p[0];
     return 0;
+}
+
+DRIVER(cuCtxRecordEvent, void *context, void *event)
+{
+    void *const p[] = { context, event };
+    wait_for_lock();
+    TRACED(DOUBLE_EVENT_RECORD, cuCtxRecordEvent, record_context, ON(0));
+}
+
+static int query_event(const void *user)
+{
+    const uintptr_t p = *(const uintptr_t *)user;
+    if (!p) return 400;
+    return is_busy(events[p % EVENTS].context) ? NOT_READY : broken;
 }
 
 DRIVER(cuEventQuery, void *p)
 {
     wait_for_lock();
-    if (!p) return 400;
-    return is_busy(events[(uintptr_t)p % EVENTS].context) ? NOT_READY : broken;
+    TRACED(DOUBLE_EVENT_SYNC, cuEventQuery, query_event, ON(0));
 }
 
 DRIVER(cuEventSynchronize, void *p)

@@ -55,6 +55,11 @@ enum { COUNT = 1024, BYTES = 4 * COUNT };
        uint32_t, uint32_t, uint32_t, uint32_t, uint32_t)) \
     X(cuTensorMapReplaceAddress, (void *, uint64_t)) \
     X(cuStreamDestroy_v2, (void *)) \
+    X(cuStreamQuery, (void *)) \
+    X(cuStreamSynchronize, (void *)) \
+    X(cuEventCreate, (void **, unsigned)) \
+    X(cuEventRecord, (void *, void *)) \
+    X(cuEventQuery, (void *)) \
     X(cuTexObjectCreate, \
       (uint64_t *, const void *, const void *, const void *)) \
     X(cuTexObjectDestroy, (uint64_t)) \

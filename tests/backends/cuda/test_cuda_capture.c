@@ -45,8 +45,33 @@ static void reads_of_the_capture_are_no_operations(void **user)
     end();
     assert_int_equal(rt_rows(&trace, TS_EVENT_MEMCPY, NULL), 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_DEVICE_SYNC, NULL), 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_STREAM_SYNC, NULL), 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_SYNC, NULL), 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_RECORD, NULL), 0);
     cu_assert_nothing_lost(&trace);
     assert_int_equal(cu_fact(&trace, "capture.whole"), 5);
+    rt_close(&trace);
+}
+
+// CUPTI reports queries like waits.
+static void queries_are_no_waits(void **user)
+{
+    void *event;
+    (void)user;
+    begin();
+    ok(cuEventCreate(&event, 0));
+    ok(launch(add, numbers, 1));
+    ok(cuEventRecord(event, stream));
+    for (int i = 0; i < 3; i++) {
+        ok(cuStreamQuery(stream));
+        ok(cuEventQuery(event));
+    }
+    ok(cuStreamSynchronize(stream));
+    end();
+    assert_int_equal(rt_rows(&trace, TS_EVENT_STREAM_SYNC, NULL), 1);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_SYNC, NULL), 0);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_RECORD, NULL), 1);
+    cu_assert_nothing_lost(&trace);
     rt_close(&trace);
 }
 
@@ -352,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_is_kept_with_code_arguments_and_memory),
         cmocka_unit_test(reads_of_the_capture_are_no_operations),
+        cmocka_unit_test(queries_are_no_waits),
         cmocka_unit_test(copies_keep_the_hosts_bytes),
         cmocka_unit_test(attributes_are_kept_as_they_are),
         cmocka_unit_test(a_kernel_of_a_library_is_found_when_it_is_launched),
