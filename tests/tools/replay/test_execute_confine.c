@@ -1,11 +1,12 @@
 /*
-    test_execute_confine.c - what of /dev/shm kernels may write to
+    test_execute_confine.c - what of /dev/shm and /proc kernels may write to
 */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,16 @@
 #include "tools/replay/execute/execute.h"
 
 // What the process of kernels found.
-enum { OWN = 1, FILES = 2, MADE = 4, WROTE_OTHERS = 8, WROTE_CUDAS = 16 };
+enum {
+    OWN = 1,
+    FILES = 2,
+    MADE = 4,
+    WROTE_OTHERS = 8,
+    WROTE_CUDAS = 16,
+    NAMED = 32, // a thread of its own
+    WROTE_PARENT = 64,
+    THREADS = NAMED | WROTE_PARENT
+};
 
 static char others[64], cudas[64], made[64];
 static bool there; // /dev/shm
@@ -75,6 +85,31 @@ static bool writes(const char *path, int flags)
     return file >= 0;
 }
 
+static void *name_thread(void *named)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm",
+             (int)syscall(SYS_gettid));
+    *(bool *)named = writes(path, O_TRUNC);
+    return NULL;
+}
+
+static bool names_a_thread(void)
+{
+    pthread_t thread;
+    bool named = false;
+    if (pthread_create(&thread, NULL, name_thread, &named) != 0) return false;
+    pthread_join(thread, NULL);
+    return named;
+}
+
+static bool writes_to_parent(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", getppid(), getppid());
+    return writes(path, 0);
+}
+
 static int confined(const ts_executor *executor, bool spaces)
 {
     static const execute_options options = { .execute = true };
@@ -88,6 +123,8 @@ static int confined(const ts_executor *executor, bool spaces)
         _exit((held.shared_memory ? OWN : 0) | (held.files ? FILES : 0) |
               (writes(others, 0) ? WROTE_OTHERS : 0) |
               (writes(cudas, 0) ? WROTE_CUDAS : 0) |
+              (names_a_thread() ? NAMED : 0) |
+              (writes_to_parent() ? WROTE_PARENT : 0) |
               (writes(made, O_CREAT) ? MADE : 0));
     }
     assert_int_equal(child, waitpid(child, &status, 0));
@@ -100,7 +137,7 @@ static void drivers_have_a_dev_shm_of_their_own(void **state)
     (void)state;
     const int found = there ? confined(&cuda, true) : 0;
     if (!(found & OWN)) skip();
-    assert_int_equal(OWN | MADE, found & ~FILES);
+    assert_int_equal(OWN | MADE, found & ~(FILES | THREADS));
     assert_int_not_equal(0, access(made, F_OK));
 }
 
@@ -111,7 +148,7 @@ static void where_they_cannot_only_files_by_name_are_written(void **state)
     if (found == 128) skip(); // no seccomp
     assert_false(found & OWN);
     if (!(found & FILES)) skip(); // no Landlock
-    assert_int_equal(FILES | WROTE_CUDAS, found);
+    assert_int_equal(FILES | WROTE_CUDAS, found & ~THREADS);
 }
 
 static void the_vdev_has_nothing_to_write_there(void **state)
@@ -123,9 +160,20 @@ static void the_vdev_has_nothing_to_write_there(void **state)
     assert_int_equal(FILES, found);
 }
 
+// CUDA's driver does not start without.
+static void drivers_name_their_threads_and_nobody_elses(void **state)
+{
+    (void)state;
+    const int own = confined(&cuda, true), shared = confined(&cuda, false);
+    if (!(own & FILES)) skip();
+    assert_int_equal(NAMED, own & THREADS);
+    if (shared & FILES) assert_int_equal(NAMED, shared & THREADS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drivers_name_their_threads_and_nobody_elses),
         cmocka_unit_test(drivers_have_a_dev_shm_of_their_own),
         cmocka_unit_test(where_they_cannot_only_files_by_name_are_written),
         cmocka_unit_test(the_vdev_has_nothing_to_write_there),

@@ -6,7 +6,7 @@
     other processes, writing outside a folder of its own. It reports which of
     these restrictions could be applied (docs/security.md).
     Source: landlock(7), seccomp(2), and the kernel's landlock.h, whose numbers
-    stand here because Debian's headers may be older.
+    are here because Debian's headers may be older.
 */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -151,17 +151,36 @@ static uint64_t rights_of(int version)
     return rights;
 }
 
-static void allow(int rules, const char *path, uint64_t rights)
+static void allow_open(int rules, int at, uint64_t rights)
 {
     struct stat st;
-    const int at = open(path, O_PATH | O_CLOEXEC);
-    if (at < 0) return;
     // Rights to folders are invalid for a file.
     if (fstat(at, &st) == 0 && !S_ISDIR(st.st_mode))
         rights &= MAY_EXECUTE | MAY_WRITE_FILE | MAY_TRUNCATE;
     const beneath_attr beneath = { rights, at };
     (void)syscall(ADD_RULE, rules, RULE_BENEATH, &beneath, 0);
+}
+
+static void allow(int rules, const char *path, uint64_t rights)
+{
+    const int at = open(path, O_PATH | O_CLOEXEC);
+    if (at < 0) return;
+    allow_open(rules, at, rights);
     close(at);
+}
+
+/*
+    CUDA's driver writes the names of its threads to their files in
+    /proc/self/task, and does not start if it may not (seen on an H200, driver
+    580.159: CUDA_ERROR_OPERATING_SYSTEM). This allows writing to all files of
+    this process's threads, but to no other process's. The folder stays open
+    because the rule holds for its inode, which /proc could else replace.
+*/
+static void allow_thread_names(int rules, uint64_t rights)
+{
+    const int at = open("/proc/self/task", O_PATH | O_CLOEXEC);
+    if (at < 0) return;
+    allow_open(rules, at, rights & (MAY_WRITE_FILE | MAY_TRUNCATE));
 }
 
 static void allow_all(int rules, const char *pattern, uint64_t rights)
@@ -198,6 +217,7 @@ static void allow_drivers(int rules, const execute_job *job, uint64_t rights,
         "/usr/lib/llvm-*/bin/*", "/lib64/ld-linux*", "/lib/ld-linux*",
     };
     if (!strcmp(job->executor->name, "vdev")) return;
+    allow_thread_names(rules, rights);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         allow_all(rules, devices[i], rights & ~(uint64_t)MAY_EXECUTE);
     if (shared) allow(rules, "/dev/shm", rights & ~(uint64_t)MAY_EXECUTE);

@@ -253,6 +253,21 @@ static bool refuse(execute_job *job, const char *why)
     return false;
 }
 
+// Reports that the device could not be opened. Source: the error codes of
+// cuInit, CUDA_ERROR_OPERATING_SYSTEM among them, "OS call failed".
+static bool refuse_device(execute_job *job, const shared *s)
+{
+    char text[sizeof s->why + 128];
+    const bool confined = s->confined.files || s->confined.calls;
+    const bool system = strstr(s->why, "OPERATING_SYSTEM") != NULL;
+    snprintf(text, sizeof text, "%s%s",
+             *s->why ? s->why : "the device does not open",
+             confined && system ? "; its driver may need what confined kernels "
+                                  "may not do (docs/security.md): --no-confine"
+                                : "");
+    return refuse(job, text);
+}
+
 static bool run(execute_job *job, shared *s, const process_part *part)
 {
     const size_t count = part->count;
@@ -269,8 +284,7 @@ static bool run(execute_job *job, shared *s, const process_part *part)
         }
         if (!pid) child(job, s, part);
         const process_end end = watch(job, s, count, pid);
-        if (!s->opened)
-            return refuse(job, *s->why ? s->why : "the device does not open");
+        if (!s->opened) return refuse_device(job, s);
         if (s->refused) return refuse(job, s->why);
         if (s->next > count)
             s->next = (uint32_t)count; // overwritten by a kernel
