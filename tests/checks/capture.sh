@@ -382,6 +382,13 @@ check "capture: what CUPTI told, told again, is the same trace" sh -c '
     done
     tests/gpu/replay-recording.sh $0/told/recorded/work $0/told/again.sbt \
         $0/told/all.sbt' $folder
+for program in work runtime; do
+    check "capture: what CUPTI reported of $program on an H200" sh -c '
+        tar -xzf tests/gpu/recorded/h200-$1.tar.gz -C $0 &&
+            tests/gpu/replay-recording.sh $0/$1 $0/h200-$1.sbt &&
+            build/ts-info $0/h200-$1.sbt | grep "^Lost: nothing$"' \
+        $folder $program
+done
 check "capture: tests/gpu/run.sh without a compiler, and without time" sh -c '
     OUT=$0/gpu-none TOTAL=0 CC=false tests/gpu/run.sh --dry >$0/gpu.out 2>&1
     test $? = 1 && grep "build is taken as it is" $0/gpu.out &&

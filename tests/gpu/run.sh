@@ -4,30 +4,34 @@
 # is a row of the table, never the end. No command that uses the GPU may take
 # longer than $LIMIT seconds (120), all of it no longer than $TOTAL (440): what
 # there is no time for is left out, and said.
-#   tests/gpu/run.sh [--build] [--save[=FOLDER]] [--dry]
+#   tests/gpu/run.sh [--build] [--save[=FOLDER]] [--dry] [PART...]
 #     --build  only builds what the rest needs, into $TS_GPU_BUILD (build):
 #              where headers are missing that folder is taken as it is, and
 #              needs no more than a C library, libzstd and libz
 #     --save   the table also into a dated file in FOLDER (bench/results)
 #     --dry    with doubles of the driver and of CUPTI in place of a GPU: that
 #              this script works; none of its figures means anything
+#     PART     only these: recorder begins exact zones cost capture torch others
 # Into $OUT (gpu/results in the build folder) go the table (table.txt), what all
 # commands said (logs.tar.gz), what CUPTI told programs (recorded-NAME.tar.gz,
-# see cupti_recorder.c and told-again.sh) and the traces (traces.tar.gz), of at
-# most 16 MiB each; after each part, should somebody end all of this at once.
+# see cupti_recorder.c and replay-recording.sh), the traces (traces.tar.gz) and
+# the captures (kept.tar.gz), of at most 16 MiB each; after each part, should
+# somebody end all of this at once.
 # Exit status 77: there is no GPU. 1: something that was checked is not so.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=${TS_GPU_BUILD:-build}
 python=${PYTHON:-python3}
 began=$(date +%s)
-save='' dry='' only=''
+save='' dry='' only='' parts=''
 for option in "$@"; do
     case $option in
     --build) only=yes ;;
     --save) save=bench/results ;;
     --save=?*) save=${option#--save=} ;;
     --dry) dry=yes ;;
+    recorder | begins | exact | zones | cost | capture | torch | others)
+        parts="$parts $option" ;;
     *)
         echo "tests/gpu/run.sh: $option: unknown option" >&2
         exit 2
@@ -38,7 +42,7 @@ mkdir -p "$out/gpu" && programs=$(cd "$out/gpu" && pwd) || exit 1
 results=${OUT:-$out/gpu/results${dry:+-dry}}
 
 tools="$out/libtracesmith-inject.so $out/ts-record $out/ts-info $out/ts-query
-    $out/ts-replay $out/ts-devices"
+    $out/ts-replay $out/ts-analyze $out/ts-devices"
 needed="cuda_work cuda_capture cuda_more cuda_wide cuda_libraries cuda_hash"
 build() { # for make: NAME=VALUE...; all that can be, false if not all can
     jobs=-j$(nproc)
@@ -68,8 +72,8 @@ if test "$only"; then
     # A library that is not everywhere is linked in, or done without.
     sqlite=$(${CC:-cc} -print-file-name=libsqlite3.a)
     test -e "$sqlite" || sqlite=-lsqlite3
-    build CFLAGS=-O2 HAVE_EDIT= HAVE_DW= HAVE_YAJL= \
-        HAVE_LIBS="$sqlite -lzstd -lz"
+    build CFLAGS=-O2 HAVE_EDIT= HAVE_DW= HAVE_YAJL= HAVE_IBERTY= \
+        HAVE_DEFLATE= HAVE_LIBS="$sqlite -lzstd -lz"
     exit
 fi
 
@@ -166,13 +170,15 @@ pack() { # NAME FILE...: into the results, if it is no more than may travel
         row "$name.tar.gz" - 'left out: more than 16 MiB'
     fi
 }
-small() { # traces of at most 4 MiB
-    (cd "$dir" && find . -maxdepth 1 -name '*.sbt' -size -4096k)
+small() { # traces of at most 4 MiB; captures of at most 1 MiB
+    (cd "$dir" && find . -maxdepth 1 -name '*.sbt' "$@")
 }
 keep() { # what there is so far
     version=$(awk '/cupti.version/ { print $2 }' "$dir/info" 2>/dev/null)
     # shellcheck disable=SC2046 # names without spaces
-    pack traces $(small)
+    pack traces $(small -size -4096k ! -name 'kept-*')
+    # shellcheck disable=SC2046
+    pack kept $(small -size -1024k -name 'kept-*')
     for folder in "$dir"/recorded/*; do
         test ! -s "$folder/calls" || pack "recorded-${folder##*/}" \
             "recorded/${folder##*/}"
@@ -233,7 +239,7 @@ ask() { # SQL that gives one number, trace
 row 'driver' "$(sed -n 's/.*Driver Version: *\([0-9.]*\).*/\1/p' \
     "$logs/versions" | head -n 1)" ''
 
-# 2. What CUPTI tells, in the order in which it does: for doubles to tell again.
+# What the parts below share.
 record() { # NAME COMMAND...
     name=$1
     shift
@@ -264,37 +270,6 @@ runtime() { # the program of CUDA's runtime, by NVIDIA's compiler
         within "$nvcc" -arch=native -cudart static tests/gpu/cuda_runtime.cu \
             -o "$dir/runtime-static"
 }
-record work "$programs/cuda_work"
-runtime >"$logs/nvcc" 2>&1 || true
-if test -x "$dir/runtime"; then
-    record runtime "$dir/runtime"
-else
-    row 'a program of the runtime' - "not built: $(last "$logs/nvcc")"
-fi
-
-keep
-
-# 3. The recorder alone, in a process that may not hang.
-for how in cuda_inject cuda_inject_dump; do
-    (
-        LIMIT=20
-        within env TS_GPU_TRACE="$dir/$how.sbt" \
-            CUDA_INJECTION64_PATH="$programs/$how.so" "$programs/cuda_work"
-    ) >"$logs/$how" 2>&1
-    status=$?
-    what="begins${how#cuda_inject}: kernels"
-    if test $status = 0; then
-        row "the recorder $what" "$("$out/ts-query" --csv "$dir/$how.sbt" \
-            'SELECT count(*) FROM kernel' 2>>"$logs/$how" | tail -n 1)" \
-            "of $(awk '$1 == "kernel" { print $2 }' "$logs/$how")"
-    else
-        fault "the recorder $what" "status $status: $(last "$logs/$how")"
-    fi
-done
-
-keep
-
-# 4. What programs did is in their traces, exactly.
 recorded() { # NAME COMMAND...
     name=$1
     shift
@@ -311,39 +286,6 @@ recorded() { # NAME COMMAND...
     must "lost, $name" nothing "$(awk '/^Lost:/ { print $2 }' \
         "$dir/info-$name")"
 }
-recorded all "$programs/cuda_work"
-for name in runtime runtime-static; do
-    test ! -x "$dir/$name" || recorded $name "$dir/$name"
-done
-cp "$dir/info-all" "$dir/info" 2>/dev/null
-# How long after its call a kernel begins: two clocks are compared, so a few may
-# seem to be earlier.
-delays="SELECT k.start_ns - a.start_ns AS delay FROM kernel k
-    JOIN api_call a ON a.correlation = k.correlation WHERE k.graph_node IS NULL"
-at() { # per cent
-    ask "SELECT delay FROM ($delays) ORDER BY delay LIMIT 1 OFFSET (
-        SELECT count(*) * $1 / 100 FROM ($delays))" "$dir/all.sbt"
-}
-row 'kernel behind its call, least, ns' "$(at 0)" "1 %: $(at 1), 50 %: $(
-    at 50), 99 %: $(at 99); seen as earlier: $(awk \
-    '/kernels_before_launch/ { print $2 }' "$dir/info" | grep . || echo 0)"
-
-keep
-
-# 5. Times lie within the zone of the host that waited for them.
-within "$programs/cuda_zones" "$dir/zones.sbt" >"$logs/zones" 2>&1 || failed=1
-must 'kernels of a step outside of its zone' 0 "$(ask "
-    SELECT count(*) FROM kernel k WHERE k.zone = 'step' AND NOT EXISTS (
-        SELECT 1 FROM zone z WHERE z.name = 'step'
-        AND z.start_ns <= k.start_ns AND z.end_ns >= k.end_ns)" \
-    "$dir/zones.sbt")"
-must 'kernels of steps' 100 "$(ask "
-    SELECT count(*) FROM kernel WHERE zone = 'step'" "$dir/zones.sbt")"
-
-# 6. What it costs: 10,000 tiny kernels, launches per second, one after the
-# other in this run.
-count=10000
-test "$dry" && count=500
 cost() { # what, command...; beside $bare, which the first one sets
     what=$1
     shift
@@ -358,32 +300,17 @@ cost() { # what, command...; beside $bare, which the first one sets
             "not measured: $(tail -n 1 "$dir/why" | cut -c 1-60)"
     fi
 }
-bare=
-cost bare "$programs/cuda_work" rate $count
-cost 'raw CUPTI, nobody reads' env \
-    CUDA_INJECTION64_PATH="$programs/raw_cupti.so" \
-    "$programs/cuda_work" rate $count
-cost 'ts-record' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
-    "$programs/cuda_work" rate $count
-must 'kernels of that' $((6 * count)) "$(rows kernel "$dir/rate.sbt")"
-size=$(wc -c <"$dir/rate.sbt" 2>/dev/null) &&
-    row 'bytes on disk for a launch and its kernel' "$(awk -v size="$size" \
-        -v n=$((6 * count)) 'BEGIN { printf "%.1f", size / n }')" ''
-cost 'ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
-    -o "$dir/stacks.sbt" -- "$programs/cuda_work" rate $count
-
-keep
-
-# 7. Operations that are kept and run again, in another process.
 number() { # key in a JSON object of a replay
     awk -v key="\"$1\":" '$1 == key { print $2 + 0; exit }' "$dir/again"
 }
 again() { # what, at least so many executed, command...
     what=$1 least=$2
     shift 2
-    within "$out/ts-record" -q --capture 'all budget:4G' -o "$dir/kept.sbt" \
+    kept=kept-$(echo "$what" | tr -cs 'a-zA-Z0-9\n' -)
+    within "$out/ts-record" -q --capture 'all budget:4G' -o "$dir/$kept.sbt" \
         -- "$@" >"$dir/kept" 2>&1
     status=$?
+    cp "$dir/kept" "$logs/$kept"
     if test $status = 124; then
         row "$what" - "not measured: $(tail -n 1 "$dir/kept")"
         failed=1
@@ -397,8 +324,19 @@ again() { # what, at least so many executed, command...
         return
     fi
     within "$out/ts-replay" --execute --trust --timeout 30 --json \
-        "$dir/kept.sbt" >"$dir/again" 2>"$dir/why"
+        "$dir/$kept.sbt" >"$dir/again" 2>"$dir/why"
     status=$?
+    cp "$dir/again" "$logs/$kept.json"
+    cat "$dir/why" >>"$logs/$kept"
+    if test $status = 3 && ! test -s "$dir/again"; then # no device so
+        row "$what, confined" WRONG "$(tail -n 1 "$dir/why")"
+        failed=1
+        within "$out/ts-replay" --execute --trust --no-confine --timeout 30 \
+            --json "$dir/$kept.sbt" >"$dir/again" 2>"$dir/why"
+        status=$?
+        cp "$dir/again" "$logs/$kept-unconfined.json"
+        cat "$dir/why" >>"$logs/$kept"
+    fi
     if test $status = 124; then
         row "$what" - "not measured: $(tail -n 1 "$dir/why")"
         failed=1
@@ -415,116 +353,235 @@ again() { # what, at least so many executed, command...
         number substituted), diverged $(number diverged)$declined"
     test $status = 0 ||
         row "$what: exit status" $status "$(tail -n 1 "$dir/why")"
-    if test "$(number executed)" -lt "$least" || test $status -gt 1; then
+    executed=$(number executed)
+    if test "${executed:-0}" -lt "$least" || test $status -gt 1; then
         row "$what" WRONG "at least $least were to be executed"
         failed=1
     fi
 }
-test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
-again 'driver API' 30 "$programs/cuda_capture"
-# What only a GPU can tell.
-if rate=$(within "$programs/cuda_hash" 2>"$logs/hash"); then
-    row 'chunks are hashed on the device, as by the host' "$rate" ''
-else
-    fault 'chunks are hashed on the device, as by the host' \
-        "$rate$(last "$logs/hash")"
-fi
-"$out/ts-info" "$dir/kept.sbt" >"$dir/info2" 2>>"$logs/asked"
-again 'graphs that change' 9 "$programs/cuda_more" updates
-again 'branches of a graph' 3 "$programs/cuda_more" branches
-again 'textures' 4 "$programs/cuda_more" textures
-again 'tensor maps' 3 "$programs/cuda_more" maps
-again 'batches of copies' 4 "$programs/cuda_more" batches
-again 'clusters' 3 "$programs/cuda_wide" clusters
-again 'managed memory' 3 "$programs/cuda_wide" managed
-again 'memory of pools' 6 "$programs/cuda_wide" pools
-test "$dry" && export DOUBLE_CUDA_DEVICES=2
-again 'two devices' 10 "$programs/cuda_wide" devices
-again 'runtime API' 7 "$programs/cuda_libraries" runtime
-again 'cuBLAS' 3 "$programs/cuda_libraries" cublas
-if grep -q 'does not answer within' "$dir/info2" 2>/dev/null; then
-    row 'the driver answers within a call' no ''
-elif test -s "$dir/info2"; then
-    row 'the driver answers within a call' yes "$(
-        grep -q capture.thread "$dir/info2" && echo 'the thread of the call' ||
-            echo 'another thread')"
-else
-    row 'the driver answers within a call' - 'not measured'
-fi
-count=200 bare=
-cost 'nothing kept, few' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
-    "$programs/cuda_work" rate $count
-cost 'hashes kept' "$out/ts-record" -q --capture hashes -o "$dir/rate.sbt" -- \
-    "$programs/cuda_work" rate $count
-cost 'all kept' "$out/ts-record" -q --capture all -o "$dir/rate.sbt" -- \
-    "$programs/cuda_work" rate $count
-
-keep
-
-# 8. PyTorch, last, because its imports are slow: against others, its graph, and
-# what of it is kept.
 has() {
     test -z "$dry" && within "$python" -c "import $1" 2>/dev/null
 }
-torch=$(has torch && echo yes)
-count=10000
-if test "$torch"; then
-    record torch "$python" tests/gpu/torch_loop.py bare
-    bare=
-    loop=tests/gpu/torch_rate.py
-    cost 'PyTorch, bare' "$python" $loop bare
-    cost 'PyTorch, ts-record' "$out/ts-record" -q -o "$dir/torch.sbt" -- \
-        "$python" $loop bare
-    cost 'PyTorch, ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
-        -o "$dir/torch.sbt" -- "$python" $loop bare
-    cost 'PyTorch, torch.profiler (Kineto)' "$python" $loop kineto
-    if has triton.profiler; then
-        cost 'PyTorch, Proton' "$python" $loop proton
+
+# What CUPTI tells, in the order in which it does: for doubles to tell again.
+part_recorder() {
+    record work "$programs/cuda_work"
+    if test -x "$dir/runtime"; then
+        record runtime "$dir/runtime"
     else
-        row 'Proton' '-' 'not measured: no Triton'
+        row 'a program of the runtime' - "not built: $(last "$logs/nvcc")"
     fi
-    # The same loop twice: what torch.profiler counts, and what we do.
-    within "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" || failed=1
-    within "$out/ts-record" -q -o "$dir/loop.sbt" -- \
-        "$python" tests/gpu/torch_loop.py bare >/dev/null
-    must 'kernels of a training loop' "$(cut -d' ' -f1 "$dir/kineto")" \
-        "$(rows kernel "$dir/loop.sbt")"
+}
+
+# The recorder alone, in a process that may not hang.
+part_begins() {
+    for how in cuda_inject cuda_inject_dump; do
+        (
+            LIMIT=20
+            within env TS_GPU_TRACE="$dir/$how.sbt" \
+                CUDA_INJECTION64_PATH="$programs/$how.so" "$programs/cuda_work"
+        ) >"$logs/$how" 2>&1
+        status=$?
+        what="begins${how#cuda_inject}: kernels"
+        if test $status = 0; then
+            row "the recorder $what" "$("$out/ts-query" --csv "$dir/$how.sbt" \
+                'SELECT count(*) FROM kernel' 2>>"$logs/$how" | tail -n 1)" \
+                "of $(awk '$1 == "kernel" { print $2 }' "$logs/$how")"
+        else
+            fault "the recorder $what" "status $status: $(last "$logs/$how")"
+        fi
+    done
+}
+
+# What programs did is in their traces, exactly.
+part_exact() {
+    recorded all "$programs/cuda_work"
+    for name in runtime runtime-static; do
+        test ! -x "$dir/$name" || recorded $name "$dir/$name"
+    done
+    cp "$dir/info-all" "$dir/info" 2>/dev/null
+    # How long after its call a kernel begins: two clocks are compared, so a
+    # few may seem to be earlier.
+    delays="SELECT k.start_ns - a.start_ns AS delay FROM kernel k
+        JOIN api_call a ON a.correlation = k.correlation
+        WHERE k.graph_node IS NULL"
+    at() { # per cent
+        ask "SELECT delay FROM ($delays) ORDER BY delay LIMIT 1 OFFSET (
+            SELECT count(*) * $1 / 100 FROM ($delays))" "$dir/all.sbt"
+    }
+    row 'kernel behind its call, least, ns' "$(at 0)" "1 %: $(at 1), 50 %: $(
+        at 50), 99 %: $(at 99); seen as earlier: $(awk \
+        '/kernels_before_launch/ { print $2 }' "$dir/info" | grep . || echo 0)"
+}
+
+# Times lie within the zone of the host that waited for them.
+part_zones() {
+    within "$programs/cuda_zones" "$dir/zones.sbt" >"$logs/zones" 2>&1 ||
+        failed=1
+    must 'kernels of a step outside of its zone' 0 "$(ask "
+        SELECT count(*) FROM kernel k WHERE k.zone = 'step' AND NOT EXISTS (
+            SELECT 1 FROM zone z WHERE z.name = 'step'
+            AND z.start_ns <= k.start_ns AND z.end_ns >= k.end_ns)" \
+        "$dir/zones.sbt")"
+    must 'kernels of steps' 100 "$(ask "
+        SELECT count(*) FROM kernel WHERE zone = 'step'" "$dir/zones.sbt")"
+}
+
+# What it costs: 10,000 tiny kernels, launches per second, one after the
+# other in this run.
+part_cost() {
+    count=10000
+    test "$dry" && count=500
+    bare=
+    cost bare "$programs/cuda_work" rate $count
+    cost 'raw CUPTI, nobody reads' env \
+        CUDA_INJECTION64_PATH="$programs/raw_cupti.so" \
+        "$programs/cuda_work" rate $count
+    cost 'ts-record' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
+        "$programs/cuda_work" rate $count
+    must 'kernels of that' $((6 * count)) "$(rows kernel "$dir/rate.sbt")"
+    size=$(wc -c <"$dir/rate.sbt" 2>/dev/null) &&
+        row 'bytes on disk for a launch and its kernel' "$(awk -v size="$size" \
+            -v n=$((6 * count)) 'BEGIN { printf "%.1f", size / n }')" ''
+    cost 'ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
+        -o "$dir/stacks.sbt" -- "$programs/cuda_work" rate $count
+}
+
+# Operations that are kept and run again, in another process.
+part_capture() {
+    test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
+    again 'driver API' 30 "$programs/cuda_capture"
+    # What only a GPU can tell.
+    if rate=$(within "$programs/cuda_hash" 2>"$logs/hash"); then
+        row 'chunks are hashed on the device, as by the host' "$rate" ''
+    else
+        fault 'chunks are hashed on the device, as by the host' \
+            "$rate$(last "$logs/hash")"
+    fi
+    "$out/ts-info" "$dir/kept-driver-API.sbt" >"$dir/info2" 2>>"$logs/asked"
+    again 'graphs that change' 9 "$programs/cuda_more" updates
+    again 'branches of a graph' 3 "$programs/cuda_more" branches
+    again 'textures' 4 "$programs/cuda_more" textures
+    again 'tensor maps' 3 "$programs/cuda_more" maps
+    again 'batches of copies' 4 "$programs/cuda_more" batches
+    again 'clusters' 3 "$programs/cuda_wide" clusters
+    again 'managed memory' 3 "$programs/cuda_wide" managed
+    again 'memory of pools' 6 "$programs/cuda_wide" pools
+    test "$dry" && export DOUBLE_CUDA_DEVICES=2
+    again 'two devices' 10 "$programs/cuda_wide" devices
+    again 'runtime API' 7 "$programs/cuda_libraries" runtime
+    again 'cuBLAS' 3 "$programs/cuda_libraries" cublas
+    if grep -q 'does not answer within' "$dir/info2" 2>/dev/null; then
+        row 'the driver answers within a call' no ''
+    elif test -s "$dir/info2"; then
+        row 'the driver answers within a call' yes "$(
+            grep -q capture.thread "$dir/info2" &&
+                echo 'the thread of the call' || echo 'another thread')"
+    else
+        row 'the driver answers within a call' - 'not measured'
+    fi
+    count=200 bare=
+    cost 'nothing kept, few' "$out/ts-record" -q -o "$dir/rate.sbt" -- \
+        "$programs/cuda_work" rate $count
+    cost 'hashes kept' "$out/ts-record" -q --capture hashes \
+        -o "$dir/rate.sbt" -- "$programs/cuda_work" rate $count
+    cost 'all kept' "$out/ts-record" -q --capture all -o "$dir/rate.sbt" -- \
+        "$programs/cuda_work" rate $count
+}
+
+# PyTorch, last, because its imports are slow: against others, its graph, and
+# what of it is kept.
+part_torch() {
+    count=10000
+    if test "$torch"; then
+        record torch "$python" tests/gpu/torch_loop.py bare
+        bare=
+        loop=tests/gpu/torch_rate.py
+        cost 'PyTorch, bare' "$python" $loop bare
+        cost 'PyTorch, ts-record' "$out/ts-record" -q -o "$dir/torch.sbt" -- \
+            "$python" $loop bare
+        cost 'PyTorch, ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
+            -o "$dir/torch.sbt" -- "$python" $loop bare
+        cost 'PyTorch, torch.profiler (Kineto)' "$python" $loop kineto
+        if has triton.profiler; then
+            cost 'PyTorch, Proton' "$python" $loop proton
+        else
+            row 'Proton' '-' 'not measured: no Triton'
+        fi
+        # The same loop twice: what torch.profiler counts, and what we do.
+        within "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" ||
+            failed=1
+        within "$out/ts-record" -q -o "$dir/loop.sbt" -- \
+            "$python" tests/gpu/torch_loop.py bare >/dev/null
+        must 'kernels of a training loop' "$(cut -d' ' -f1 "$dir/kineto")" \
+            "$(rows kernel "$dir/loop.sbt")"
+        row 'their time by torch.profiler, us' \
+            "$(cut -d' ' -f2 "$dir/kineto")" ''
+        row 'their time by ts-record, us' "$(ask \
+            'SELECT sum(duration_ns) / 1000 FROM kernel' "$dir/loop.sbt")" ''
+        # Both in one process: the program must go on.
+        within "$out/ts-record" -q -o "$dir/both.sbt" -- \
+            "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
+        must 'torch.profiler under ts-record, exit status' 0 $?
+        row 'kernels that ts-record sees then' \
+            "$(rows kernel "$dir/both.sbt")" \
+            "torch.profiler: $(cut -d' ' -f1 "$dir/both")"
+        within "$out/ts-record" -q --yield=kineto -o "$dir/both.sbt" -- \
+            "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
+        must 'the same with --yield=kineto, exit status' 0 $?
+        row 'kernels that torch.profiler sees then' \
+            "$(cut -d' ' -f1 "$dir/both")" \
+            "ts-record: $(rows kernel "$dir/both.sbt")"
+    else
+        row 'torch.profiler, Proton' '-' 'not measured: no PyTorch'
+    fi
+
+    if test "$torch"; then
+        small=tests/gpu/torch_small.py
+        again 'PyTorch step' 1 "$python" tests/gpu/torch_loop.py bare
+        again 'PyTorch matmul (cuBLAS)' 1 "$python" $small matmul
+        again 'CUDA graph' 1 "$python" $small graph
+        ! has triton ||
+            again 'PyTorch compiled (Triton)' 1 "$python" $small compiled
+    fi
+}
+
+# Programs of other people's libraries: all that they did is there, and what
+# ts-analyze says of it.
+part_others() {
+    for name in jax cupy transformers; do
+        if ! has $name; then
+            row "$name" - 'not here'
+            continue
+        fi
+        test $name != transformers ||
+            record $name "$python" tests/gpu/others.py $name
+        within "$out/ts-record" -q -o "$dir/$name.sbt" -- \
+            "$python" tests/gpu/others.py $name >"$logs/$name" 2>&1 ||
+            fault "$name is recorded" "$(last "$logs/$name")"
+        "$out/ts-info" "$dir/$name.sbt" >"$logs/info-$name" 2>&1
+        within "$out/ts-analyze" "$dir/$name.sbt" >"$logs/analyze-$name" 2>&1 ||
+            fault "$name is analysed" "$(last "$logs/analyze-$name")"
+        row "kernels of $name" "$(rows kernel "$dir/$name.sbt")" "lost: $(
+            awk '/^Lost:/ { print $2 }' "$logs/info-$name")"
+    done
+    has transformers || return
+    within "$python" tests/gpu/others.py transformers kineto >"$dir/kineto" \
+        2>>"$logs/transformers" || failed=1
+    must 'kernels of transformers, as torch.profiler counts' \
+        "$(cut -d' ' -f1 "$dir/kineto")" \
+        "$(rows kernel "$dir/transformers.sbt")"
     row 'their time by torch.profiler, us' "$(cut -d' ' -f2 "$dir/kineto")" ''
     row 'their time by ts-record, us' "$(ask \
-        'SELECT sum(duration_ns) / 1000 FROM kernel' "$dir/loop.sbt")" ''
-    # Both in one process: the program must go on.
-    within "$out/ts-record" -q -o "$dir/both.sbt" -- \
-        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
-    must 'torch.profiler under ts-record, exit status' 0 $?
-    row 'kernels that ts-record sees then' "$(rows kernel "$dir/both.sbt")" \
-        "torch.profiler: $(cut -d' ' -f1 "$dir/both")"
-    within "$out/ts-record" -q --yield=kineto -o "$dir/both.sbt" -- \
-        "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
-    must 'the same with --yield=kineto, exit status' 0 $?
-    row 'kernels that torch.profiler sees then' "$(cut -d' ' -f1 "$dir/both")" \
-        "ts-record: $(rows kernel "$dir/both.sbt")"
-else
-    row 'torch.profiler, Proton' '-' 'not measured: no PyTorch'
-fi
+        'SELECT sum(duration_ns) / 1000 FROM kernel' \
+        "$dir/transformers.sbt")" ''
+}
 
-if test "$torch"; then
-    again 'PyTorch step' 1 "$python" tests/gpu/torch_loop.py bare
-    again 'PyTorch matmul (cuBLAS)' 1 "$python" -c 'import torch
-a = torch.rand(512, 512, device="cuda")
-print(float((a @ a).sum()))'
-fi
-if test "$torch" && has triton; then
-    again 'PyTorch compiled (Triton)' 1 "$python" -c 'import torch
-f = torch.compile(lambda a, b: torch.relu(a * b + 1))
-a = torch.rand(4096, device="cuda")
-print(float(f(a, a).sum()))'
-    again 'CUDA graph' 1 "$python" -c 'import torch
-a = torch.zeros(4096, device="cuda")
-g = torch.cuda.CUDAGraph()
-a.add_(1)
-with torch.cuda.graph(g): a.add_(1)
-g.replay()
-print(float(a.sum()))'
-fi
+runtime >"$logs/nvcc" 2>&1 || true
+torch=$(has torch && echo yes)
+for part in ${parts:-recorder begins exact zones cost capture torch others}; do
+    part_$part
+    keep
+done
 finish
 exit $failed
