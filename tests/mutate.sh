@@ -188,9 +188,10 @@ optimised() { # FILE
 }
 
 # The mutants are inside of functions: what only includes the library's header
-# is as it was. It is linked with the shared library, which is built again.
+# is as it was, and so are the times of the header and of the section. What is
+# linked with the shared library finds the new one.
 touched() { # FILE
-    local header=tracesmith.h
+    local header=tracesmith.h room
     case $1 in
     src/replay/*)
         header=tracesmith_replay.h
@@ -199,9 +200,12 @@ touched() { # FILE
     src/*) rm -f build/src/IMPLEMENTATION.o build/*-inject.so ;;
     *) return ;;
     esac
-    src/amalgamate.sh "$(echo "$1" | cut -d/ -f1,2)" >amalgamated
-    touch -r $header amalgamated
+    room=$(echo "$1" | cut -d/ -f1,2)
+    src/amalgamate.sh "$room" >amalgamated
+    src/amalgamate.sh --lines "$room" >lines
+    touch -r $header "$1" amalgamated lines
     mv amalgamated $header
+    mv lines build/lines/$header
     xargs rm -f <"$work/own"
 }
 

@@ -46,7 +46,6 @@ static uint64_t ts__nv_CounterRegister(void *domain,
     }
     ts__nv_counter **const list =
         &ts__np.counters[ts__np_bucket(c->domain, c->id)];
-    ts__nv_keep(c);
     c->next = __atomic_load_n(list, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(list, &c->next, c, false,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}

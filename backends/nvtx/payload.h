@@ -142,7 +142,6 @@ enum { // types of schemas, and bits for the valid fields of their attributes
 
 // A schema, an enumeration or a counter, by domain and id; never freed.
 typedef struct ts__nv_schema {
-    ts__nv_kept kept;
     struct ts__nv_schema *next; // the next one in its bucket
     const void *domain;
     uint64_t id, type, flags;
@@ -158,7 +157,6 @@ typedef struct ts__nv_field { // the counter of one field of a group
 } ts__nv_field;
 
 typedef struct ts__nv_counter {
-    ts__nv_kept kept;
     struct ts__nv_counter *next;
     const void *domain;
     uint64_t id, schema;
@@ -209,7 +207,6 @@ static uint64_t ts__np_add(ts__nv_schema *s)
 {
     ts__nv_schema **const list =
         &ts__np.schemas[ts__np_bucket(s->domain, s->id)];
-    ts__nv_keep(s);
     s->next = __atomic_load_n(list, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(list, &s->next, s, false,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}

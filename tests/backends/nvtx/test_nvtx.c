@@ -74,6 +74,35 @@ static void ranges_nest_by_domain_and_end_in_any_order(void **state)
     rt_close(&trace);
 }
 
+// They may overlap in any way, and end in another thread.
+static void ranges_of_the_process_are_spans(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "first", "second", NULL, NULL };
+    static const size_t starts[] = { 0, 1, 0, 1 };
+    uint64_t ids[4];
+    const char *const path = rt_start("spans.sbt", plain);
+    void *const domain = DOMAIN("jobs");
+    const ts__nv_attributes second = attributes("second");
+    ids[0] = CALL(uint64_t(*)(const char *), CORE, 5)("first");
+    ids[1] = CALL(uint64_t(*)(void *, const ts__nv_attributes *), CORE2,
+                  2)(domain, &second);
+    CALL(void (*)(uint64_t), CORE, 7)(ids[0]);
+    CALL(void (*)(void *, uint64_t), CORE2, 3)(domain, ids[1]);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_true(ids[0] != ids[1]);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_SPAN, NULL), 4);
+    for (size_t i = 0; i < 4; i++) {
+        const rt_row *const row = rt_nth(&trace, TS_EVENT_SPAN, NULL, i);
+        assert_true(row->values[TS_COLUMN_ID] == ids[starts[i]]);
+        assert_int_equal(row->values[TS_COLUMN_PHASE],
+                         names[i] ? TS_PHASE_START : TS_PHASE_END);
+        if (names[i]) assert_string_equal(row->name, names[i]);
+    }
+    rt_close(&trace);
+}
+
 static void payloads_are_values_of_their_zone(void **state)
 {
     (void)state;
@@ -296,6 +325,7 @@ int main(void)
         cmocka_unit_test(every_slot_of_every_module_is_filled),
         cmocka_unit_test(a_client_of_an_older_version_gets_what_it_has),
         cmocka_unit_test(ranges_nest_by_domain_and_end_in_any_order),
+        cmocka_unit_test(ranges_of_the_process_are_spans),
         cmocka_unit_test(what_says_nothing_has_a_name),
         cmocka_unit_test(payloads_are_values_of_their_zone),
         cmocka_unit_test(colours_are_kept),

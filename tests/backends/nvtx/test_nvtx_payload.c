@@ -186,6 +186,75 @@ static void a_pointer_is_followed_only_if_it_may_be(void **state)
     rt_close(&t);
 }
 
+// The text of a mark whose payload has this schema.
+static void mark_text(const char *file, uint64_t id, const void *bytes,
+                      size_t size, char text[200])
+{
+    const ts__nv_data data = { id, size, bytes };
+    const char *const path = rt_start(file, plain);
+    ((int (*)(void *, const ts__nv_data *, size_t))payload_slots[2])(NULL,
+                                                                     &data, 1);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace t = rt_read(path);
+    snprintf(text, 200, "%s", rt_nth(&t, TS_EVENT_MESSAGE, NULL, 0)->text);
+    rt_close(&t);
+}
+
+static uint64_t enumeration(const ts__nv_enum_value *values, size_t count)
+{
+    const ts__nv_enum_attributes a = { .mask = TS__NV_ENUM_ENTRIES |
+                                               TS__NV_ENUM_COUNT |
+                                               TS__NV_ENUM_SIZE,
+                                       .entries = values,
+                                       .count = count,
+                                       .size = 4 };
+    return ((uint64_t(*)(
+        void *, const ts__nv_enum_attributes *))payload_slots[1])(NULL, &a);
+}
+
+static void numbers_of_an_enumeration_have_its_names(void **state)
+{
+    (void)state;
+    static const ts__nv_enum_value level[] = { { "low", 1, 0 },
+                                               { "high", 7, 0 } };
+    static const ts__nv_enum_value access[] = { { "read", 1, 1 },
+                                                { "write", 2, 1 },
+                                                { "run", 4, 1 } };
+    const uint64_t levels = enumeration(level, 2);
+    const uint64_t accesses = enumeration(access, 3);
+    const ts__nv_entry entries[] = { { .type = 16, .name = "first" },
+                                     { .type = levels, .name = "level" },
+                                     { .type = levels, .name = "other" },
+                                     { .type = accesses, .name = "access" },
+                                     { .type = accesses, .name = "none" } };
+    static const uint32_t bytes[] = { 7, 1, 3, 2 | 4, 8 };
+    char text[200];
+    mark_text("enumeration.sbt", schema(entries, 5, TS__NV_STATIC, 0), bytes,
+              sizeof bytes, text);
+    assert_string_equal(text, "schema: first=7 level=low other=3 "
+                              "access=write|run none=8");
+}
+
+static void texts_of_every_width_are_utf_8(void **state)
+{
+    (void)state;
+    static const uint16_t wide[] = { 'G', 0xE4, 0xD83D, 0xDE00, 0 };
+    const struct {
+        const char *narrow;
+        const uint16_t *wide;
+        const wchar_t *widest;
+        uint8_t after;
+    } bytes = { "one", wide, L"dr\u00E4i", 5 };
+    static const ts__nv_entry entries[] = { { .type = 75, .name = "a" },
+                                            { .type = 77, .name = "b" },
+                                            { .type = 78, .name = "c" },
+                                            { .type = 12, .name = "d" } };
+    char text[200];
+    mark_text("texts.sbt", schema(entries, 4, TS__NV_STATIC, 0), &bytes,
+              sizeof bytes, text);
+    assert_string_equal(text, "schema: a=one b=Gä😀 c=dräi d=5");
+}
+
 static void long_arrays_are_identified_by_begin_and_count(void **state)
 {
     (void)state;
@@ -261,6 +330,8 @@ int main(void)
         cmocka_unit_test(what_is_beyond_the_payload_is_not_read),
         cmocka_unit_test(a_schema_that_holds_itself_ends),
         cmocka_unit_test(a_pointer_is_followed_only_if_it_may_be),
+        cmocka_unit_test(numbers_of_an_enumeration_have_its_names),
+        cmocka_unit_test(texts_of_every_width_are_utf_8),
         cmocka_unit_test(long_arrays_are_identified_by_begin_and_count),
         cmocka_unit_test(what_is_left_out_by_name_says_nothing),
         cmocka_unit_test(batches_are_counted_as_lost),
