@@ -470,6 +470,33 @@ static void files_of_a_process_share_its_tracks(void **state)
     ts_reader_close(reader);
 }
 
+// Both read the same clock, so that the same reading of it is the same time,
+// wherever the first of them lies on the axis of all.
+static void files_of_a_process_share_its_clock(void **state)
+{
+    (void)state;
+    const made first = { "a.sbt", "h", "boot-1", 0, 0, 60000, 0, 0, 0 };
+    const made app = { "b.sbt", "h", "boot-1", 0, 0, 70000, 0, 0, 0 };
+    const made other = { "c.sbt", "h", "boot-1", 0, 0, 70123, 0, 0, 0 };
+    uint64_t starts[8];
+    char *paths[] = { path_of("a.sbt"), path_of("b.sbt"), path_of("c.sbt") };
+    merge_job job = { .tool = &test_tool, .out = path_of("out.sbt") };
+    make(&first);
+    make_two(&app, &other);
+    assert_true(merge_open(&job, paths, 3));
+    job.files[2].joins = 2;
+    assert_true(merge_place(&job));
+    assert_true(merge_write(&job));
+    merge_close(&job);
+    ts_reader *const reader = open_name("out.sbt");
+    assert_int_equal(
+        3, values_of(reader, TS_EVENT_KERNEL, TS_COLUMN_START, starts));
+    assert_int_equal(200, starts[0]);
+    assert_int_equal(10200, starts[1]);
+    assert_int_equal(10200, starts[2]);
+    ts_reader_close(reader);
+}
+
 // What a child made by fork writes: its own process, and its parent's, in which
 // it did nothing.
 static void make_child(const char *boot)
@@ -558,6 +585,7 @@ int main(void)
         cmocka_unit_test(one_trace_keeps_its_numbers),
         cmocka_unit_test(parts_that_cannot_be_are_none),
         cmocka_unit_test(a_replay_of_hostile_parts_ends),
+        cmocka_unit_test(files_of_a_process_share_its_clock),
         cmocka_unit_test(a_child_has_no_second_track_of_its_parent),
         cmocka_unit_test(blobs_of_all_files_are_kept),
         cmocka_unit_test(a_full_disk_leaves_what_was_there),
