@@ -74,10 +74,8 @@ static void put_brief(dot *d, ts_text name)
         memchr(name.text, '(', name.size) || memchr(name.text, '<', name.size);
     for (; end < name.size; end++) {
         const char c = name.text[end];
-        const bool unnamed = c == '(' && name.size - end > 10 &&
-                             !memcmp(name.text + end, "(anonymous", 10);
-        if (is_function && end > from && (c == '<' || c == '(') && !unnamed)
-            break;
+        // An unnamed namespace is the first of a name, or follows a colon.
+        if (is_function && end > from && (c == '<' || c == '(')) break;
         depth = c == '(' ? depth + 1 : c == ')' && depth ? depth - 1 : depth;
         if (is_function && !depth && c == ' ') from = end + 1;
         if (!depth && c == ':' && end && name.text[end - 1] == ':' &&

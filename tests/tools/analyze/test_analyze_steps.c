@@ -83,6 +83,16 @@ static void an_iteration_begins_where_the_pauses_are(void **state)
     period_close(&p);
 }
 
+// Four of five have to agree on what comes after the pause.
+static void one_iteration_of_five_may_begin_with_something_else(void **state)
+{
+    (void)state;
+    period p = find("AbcdxbcdAbcdAbcdAbcd");
+    assert_int_equal(5, p.count);
+    assert_int_equal(0, p.starts[0]);
+    period_close(&p);
+}
+
 static void what_does_not_repeat_is_no_loop(void **state)
 {
     (void)state;
@@ -304,6 +314,7 @@ int main(void)
         cmocka_unit_test(the_outermost_loop_is_the_one),
         cmocka_unit_test(iterations_may_differ_a_little),
         cmocka_unit_test(an_iteration_begins_where_the_pauses_are),
+        cmocka_unit_test(one_iteration_of_five_may_begin_with_something_else),
         cmocka_unit_test(what_does_not_repeat_is_no_loop),
         cmocka_unit_test(random_sequences_have_iterations_in_order),
         cmocka_unit_test(steps_are_found_and_slow_ones_explained),

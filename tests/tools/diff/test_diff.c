@@ -321,6 +321,30 @@ static void what_is_untested_fails_only_where_that_is_asked_for(void **state)
     done(&d, &a, &b);
 }
 
+// A last synchronisation that takes longer is neither work nor idle time.
+static void time_after_all_work_has_no_largest_part(void **state)
+{
+    (void)state;
+    story a = story_begin(), b = story_begin();
+    for (story *s = &a;; s = &b) {
+        const int64_t end = s == &a ? 400 : 900;
+        for (int i = 0; i < 2; i++)
+            story_kernel(s, S0, 100 * i + 50, 100 * i + 100, "k", HOST,
+                         100 * i);
+        story_operation(s, TS_EVENT_DEVICE_SYNC, D0, 210, end, NULL, HOST, 0);
+        if (s == &b) break;
+    }
+    diff d;
+    compare(&d, &a, &b);
+    report *const r = report_open();
+    const diff_gates none = { 0 };
+    diff_report(&d, &none, r);
+    const char *const answer = r->sections->next->answer.text;
+    assert_null(strstr(answer, "The largest part"));
+    report_close(r);
+    done(&d, &a, &b);
+}
+
 static void a_gate_that_matches_nothing_is_missed_unless_it_may_be(void **state)
 {
     (void)state;
@@ -429,6 +453,7 @@ int main(void)
         cmocka_unit_test(few_samples_decide_nothing),
         cmocka_unit_test(memory_zones_and_calls_are_compared),
         cmocka_unit_test(what_is_untested_fails_only_where_that_is_asked_for),
+        cmocka_unit_test(time_after_all_work_has_no_largest_part),
         cmocka_unit_test(
             a_gate_that_matches_nothing_is_missed_unless_it_may_be),
         cmocka_unit_test(gates_that_make_no_sense_are_refused),

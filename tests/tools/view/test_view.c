@@ -1,9 +1,12 @@
 // Parts of ts-view: maps, percentiles, names, lines.
+#define _GNU_SOURCE // mkstemp
 #include "tools/view/samples.h"
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <unistd.h>
 
 static uint64_t next_random(uint64_t *seed)
 {
@@ -232,6 +235,53 @@ static void short_times_have_seven_columns(void **state)
         assert_true(strlen(cli_short_time(ns).s) <= 7);
 }
 
+static void put_line(const view_value *value, void *user)
+{
+    char *const text = user;
+    const size_t size = strlen(text);
+    if (value->type == VIEW_TEXT)
+        snprintf(text + size, 200 - size, "%s=%.*s ", value->name,
+                 (int)value->text.size, value->text.text);
+    else
+        snprintf(text + size, 200 - size, "%s=%" PRIu64 " ", value->name,
+                 value->number);
+}
+
+// As a trace is whose dictionaries were damaged or cut off.
+static void names_and_tracks_that_are_missing_are_numbers(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/ts_view_XXXXXX", text[200] = "";
+    const ts_writer_desc desc = { .path = path };
+    const ts_track_entry device = { .type = TS_TRACK_DEVICE, .number = 3 };
+    close(mkstemp(path));
+    ts_writer *w;
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    ts_writer_track(w, 1, &device);
+    const uint32_t heap = ts_writer_name(w, "heap", 4);
+    const ts_writer_value to[] = { { TS_COLUMN_PEER, 1 } },
+                          away[] = { { TS_COLUMN_PEER, 77 } },
+                          known[] = { { TS_COLUMN_POOL, heap } },
+                          lost[] = { { TS_COLUMN_POOL, 99 } };
+    ts_writer_event(w, TS_EVENT_MEMCPY, 1, 10, 1, to, 1);
+    ts_writer_event(w, TS_EVENT_MEMCPY, 1, 20, 1, away, 1);
+    ts_writer_event(w, TS_EVENT_ALLOC, 1, 30, 0, known, 1);
+    ts_writer_event(w, TS_EVENT_ALLOC, 1, 40, 0, lost, 1);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    view v = { 0 };
+    const ts_reader_desc from = { .path = path };
+    ts_cursor *cursor;
+    ts_event event;
+    assert_int_equal(TS_OK, ts_reader_open(&v.trace.reader, &from));
+    assert_int_equal(TS_OK, ts_cursor_open(&cursor, v.trace.reader, NULL));
+    while (ts_cursor_next(cursor, &event))
+        view_values(&v, &event, put_line, text);
+    assert_string_equal("peer=device 3 peer=77 pool=heap pool=99 ", text);
+    ts_cursor_close(cursor);
+    ts_reader_close(v.trace.reader);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_line_cuts_and_never_steers_the_terminal),
         cmocka_unit_test(threads_of_one_name_are_distinguished_by_number),
         cmocka_unit_test(short_times_have_seven_columns),
+        cmocka_unit_test(names_and_tracks_that_are_missing_are_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
