@@ -123,7 +123,6 @@ static void ts__cu_reset(ts__cu *u)
     for (uint32_t i = 0; i < 2; i++)
         if ((u->free & u->usable) >> i & 1)
             memset(ts__cu_buffer(u, i), 0, u->buffer_bytes);
-    memset(m->loose, 0, sizeof m->loose);
     memset(m->recorded, 0, sizeof m->recorded);
     memset(m->threads, 0, sizeof m->threads);
     memset(m->launches, 0, sizeof m->launches);

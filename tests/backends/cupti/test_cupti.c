@@ -305,6 +305,26 @@ static void events_are_placed_behind_what_they_follow(void **state)
     rt_close(&trace);
 }
 
+// A record of the session before is not what a wait of this one waits for.
+static void a_session_knows_only_its_own_event_records(void **state)
+{
+    (void)state;
+    const char *path = rt_start("recorded.sbt", cu_plain);
+    CU_LAUNCH(.name = "k", .stream = 1, .ns = 1000);
+    CU_RUN(.what = DOUBLE_EVENT_RECORD, .stream = 1, .event = 3, .sync = 77);
+    rt_trace trace = cu_end(path);
+    rt_close(&trace);
+    path = rt_start("waited.sbt", cu_plain);
+    CU_LAUNCH(.name = "k", .stream = 3, .ns = 1000);
+    CU_RUN(.what = DOUBLE_STREAM_WAIT, .stream = 3, .event = 3, .sync = 77);
+    trace = cu_end(path);
+    const rt_row *const wait = rt_only(&trace, TS_EVENT_EVENT_WAIT, NULL);
+    assert_int_equal(wait->values[TS_COLUMN_ID], 3);
+    assert_int_equal(wait->values[TS_COLUMN_RECORD], 0);
+    cu_assert_nothing_lost(&trace);
+    rt_close(&trace);
+}
+
 static void memory_is_taken_from_pools_and_given_back(void **state)
 {
     (void)state;
@@ -638,6 +658,7 @@ int main(void)
         cmocka_unit_test(functions_that_only_ask_are_not_recorded),
         cmocka_unit_test(a_launch_that_fails_waits_for_no_kernel),
         cmocka_unit_test(events_are_placed_behind_what_they_follow),
+        cmocka_unit_test(a_session_knows_only_its_own_event_records),
         cmocka_unit_test(memory_is_taken_from_pools_and_given_back),
         cmocka_unit_test(streams_have_their_names),
         cmocka_unit_test(a_captured_launch_is_a_node_and_no_kernel),
