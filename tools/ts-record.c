@@ -13,79 +13,86 @@ static record_job job;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
-      .help = "the trace to write (trace.sbt); what is there is\n"
-              "replaced at the end; %r stands for the rank, %h the\n"
-              "host, %p the number of ts-record's process",
+      .help = "the trace to write (default: trace.sbt); an existing file\n"
+              "is replaced when recording ends; %r is the rank, %h the\n"
+              "host, %p the process ID of ts-record",
       .text = &out_text },
     { .name = "--kind, --kinds LIST",
-      .help = "only these kinds of events: kernel, memcpy, zone, ...;\n"
-              "gpu and host stand for many; -api_call leaves one out",
+      .help = "record only these kinds of events, separated by commas:\n"
+              "kernel, memcpy, zone, ...; gpu and host are groups of\n"
+              "kinds; -api_call excludes a kind",
       .text = &job.options.kinds },
     { .name = "--filter LIST",
-      .help = "only zones, marks and kernels of these names, with\n"
-              "commas; * stands for any characters, ? for one;\n"
-              "-NAME leaves out",
+      .help = "record only zones, marks and kernels with these names,\n"
+              "separated by commas; * matches any characters, ? one;\n"
+              "-NAME excludes a name",
       .text = &job.options.names },
     { .name = "--stacks[=DEPTH]",
-      .help = "the host's stack at each launch, 32 frames or so many",
+      .help = "record the call stack of the host at each launch, up to\n"
+              "DEPTH frames (default: 32)",
       .flag = &stacks,
       .text = &stack_text },
     { .name = "--capture WHAT",
-      .help = "keep what GPU operations need to be run again by\n"
-              "ts-replay --execute: all, or kernel:gemm* zone:step\n"
-              "frames:3 first:10 count:2 budget:2G hashes hash:host;\n"
-              "several with blanks between, or by several --capture",
+      .help = "save code, arguments and memory of GPU operations, so\n"
+              "that ts-replay --execute can run them again: all, or\n"
+              "kernel:gemm* zone:step frames:3 first:10 count:2\n"
+              "budget:2G hashes hash:host; separate several by blanks or\n"
+              "repeat --capture",
       .list = &capture },
     { .name = "--frames N",
-      .help = "end a capture when so many frames have ended: frames:N;\n"
-              "all is captured unless --capture says what",
+      .help = "stop capturing after N frames, as --capture frames:N;\n"
+              "without --capture, everything is captured",
       .number = &frames },
     { .name = "--budget SIZE",
-      .help = "bytes that a capture keeps, 2G: budget:SIZE",
+      .help = "limit the captured bytes, as --capture budget:SIZE: 2G",
       .text = &budget_text },
     { .name = "--capture-on LIST",
-      .help = "begin and end that when ts-record gets SIGUSR1 or\n"
-              "SIGUSR2, or by a key on the terminal: SIGUSR1,key",
+      .help = "start and stop capturing when ts-record gets a signal or\n"
+              "a key is pressed: SIGUSR1, SIGUSR2, key; separated by\n"
+              "commas",
       .text = &job.options.capture_on },
     { .name = "--yield[=WHO]",
-      .help = "give CUPTI up to another profiler in the program that\n"
-              "asks for it, to those with WHO in their name (kineto):\n"
-              "then calls are recorded, not what they start",
+      .help = "if another profiler in the program requests CUPTI, let it\n"
+              "have CUPTI; with WHO, only profilers whose name contains\n"
+              "WHO (kineto); from then on calls are recorded, but not\n"
+              "the operations that they start",
       .flag = &yield,
       .text = &job.options.yield },
     { .name = "--delay TIME",
-      .help = "begin to record only after this: 10s, 500ms",
+      .help = "start recording after TIME: 10s, 500ms",
       .time_ns = &job.options.delay_ns },
     { .name = "--duration TIME",
-      .help = "record for so long; the program goes on",
+      .help = "stop recording after TIME; the program continues",
       .flag = &lasts,
       .time_ns = &job.options.duration_ns },
     { .name = "--flight-recorder TIME",
-      .help = "keep the last moments only, in memory: they are written\n"
-              "when the program ends or crashes, and each time that\n"
-              "ts-record gets SIGUSR2",
+      .help = "keep only the last TIME of events, in memory; write them\n"
+              "when the program ends or crashes, and whenever ts-record\n"
+              "gets SIGUSR2",
       .flag = &flight,
       .time_ns = &job.options.flight_ns },
     { .name = "--flight-memory SIZE",
-      .help = "memory of each thread for that, to 64MiB (4MiB)",
+      .help = "memory per thread for --flight-recorder, at most 64MiB\n"
+              "(default: 4MiB)",
       .text = &flight_size_text },
     { .name = "--size-limit SIZE",
-      .help = "end recording when the traces have this size: 500MB",
+      .help = "stop recording when the traces reach SIZE: 500MB",
       .text = &size_text },
     { .name = "--live",
-      .help = "show on the terminal how far recording is",
+      .help = "show the progress of recording on the terminal",
       .flag = &job.options.live },
     { .name = "--no-merge",
-      .help = "leave one trace for each process, in a folder of that\n"
-              "name, instead of making one of them",
+      .help = "keep one trace for each process, in a folder next to the\n"
+              "output file, instead of merging them",
       .flag = &no_merge },
     { .name = "--collect FOLDER",
-      .help = "run nothing: make the trace of a folder that an earlier\n"
-              "run left, as children went on or ts-record was killed;\n"
-              "its name without the last part unless -o says another",
+      .help = "run no program; merge the traces in FOLDER, which an\n"
+              "earlier run left because children were still running or\n"
+              "ts-record was killed; the output is FOLDER without its\n"
+              "last suffix, unless -o is given",
       .text = &collect_text },
     { .name = "-q, --quiet",
-      .help = "no summary on stderr, errors only",
+      .help = "print errors only, no summary",
       .flag = &job.quiet },
     { 0 },
 };
@@ -93,10 +100,10 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-record",
     .usage = "[options] COMMAND [ARGUMENT...]",
-    .about = "Runs a program as it is and records what it and its children "
-             "report.\nReturns what the program returns; 128 + N if signal N "
-             "ended it, 127 if it is\nnot there, 126 if it cannot be run, 125 "
-             "if the trace could not be made.",
+    .about = "Runs a program unchanged and records it and its child processes "
+             "into one trace.\nExit status: that of the program; 128 + N if "
+             "signal N ended it, 127 if it was\nnot found, 126 if it cannot be "
+             "run, 125 if the trace could not be written.",
     .options = options,
     .command = true,
 };
@@ -104,7 +111,8 @@ static const cli_tool tool = {
 static bool take_size(const char *option, const char *text, uint64_t *size)
 {
     if (!text || (cli_parse_bytes(text, size) && *size)) return true;
-    cli_error(&tool, NULL, "%s: '%s' is no size, such as 64MiB", option, text);
+    cli_error(&tool, NULL, "%s: '%s' is not a size such as 64MiB", option,
+              text);
     return false;
 }
 
@@ -113,13 +121,14 @@ static bool take_size(const char *option, const char *text, uint64_t *size)
 static bool take_times(void)
 {
     const char *wrong = NULL;
-    if (lasts && !job.options.duration_ns) wrong = "--duration: less than 1 ms";
+    if (lasts && !job.options.duration_ns)
+        wrong = "--duration: must be at least 1 ms";
     if (flight && !job.options.flight_ns)
-        wrong = "--flight-recorder: less than 1 ms";
+        wrong = "--flight-recorder: must be at least 1 ms";
     if (job.options.flight_memory && !flight)
-        wrong = "--flight-memory goes with --flight-recorder TIME";
+        wrong = "--flight-memory requires --flight-recorder TIME";
     if (job.options.flight_memory > TS_INJECT_FLIGHT_MOST)
-        wrong = "--flight-memory: at most 64MiB";
+        wrong = "--flight-memory: must be at most 64MiB";
     if (wrong) cli_error(&tool, NULL, "%s", wrong);
     return !wrong;
 }
@@ -131,7 +140,8 @@ static bool take_depth(void)
     if (job.options.stack_depth &&
         (!stack_text || !stack_text[strspn(stack_text, "0123456789")]))
         return true;
-    cli_error(&tool, NULL, "--stacks: '%s' is no number of frames", stack_text);
+    cli_error(&tool, NULL, "--stacks: '%s' is not a number of frames",
+              stack_text);
     return false;
 }
 
@@ -152,7 +162,7 @@ static bool take_capture(void)
     uint64_t budget = 0;
     size_t size = 0;
     if (framed && (!frames || frames > UINT32_MAX)) {
-        cli_error(&tool, NULL, "--frames: how many?");
+        cli_error(&tool, NULL, "--frames: must be at least 1");
         return false;
     }
     if (!take_size("--budget", budget_text, &budget)) return false;
@@ -163,7 +173,8 @@ static bool take_capture(void)
     if (budget) add_capture(&size, "budget:", cli_format("%" PRIu64, budget).s);
     if (!empty && size < sizeof job.options.capture) return true;
     cli_error(&tool, NULL, "--capture: %s",
-              empty ? "what?" : "at most 4,095 bytes");
+              empty ? "needs a value, such as all"
+                    : "must be at most 4,095 bytes");
     return false;
 }
 
@@ -214,7 +225,7 @@ static bool finish(void)
     if (done)
         record_parts_remove(&job);
     else
-        cli_error(&tool, NULL, "the traces of the processes are in %s",
+        cli_error(&tool, NULL, "the traces of the single processes are in %s",
                   job.folder);
     return done;
 }
@@ -241,12 +252,12 @@ int main(int argc, char **argv)
     job.tool = &tool;
     cli_parse(&tool, &argc, argv);
     if (collect_text && argc > 1) {
-        cli_error(&tool, NULL, "--collect runs no program");
+        cli_error(&tool, NULL, "--collect runs no program: remove COMMAND");
         return cli_usage(&tool);
     }
     if (collect_text) return collect();
     if (argc < 2) {
-        cli_error(&tool, NULL, "which program?");
+        cli_error(&tool, NULL, "a program to run is required");
         return cli_usage(&tool);
     }
     job.pattern = out_text ? out_text : "trace.sbt";

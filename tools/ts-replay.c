@@ -21,104 +21,111 @@ static bool has_timeout;
 static const cli_option options[] = {
     SELECT_OPTIONS,
     { .name = "--ops A..B",
-      .help = "only operations number A to B in order of time, from 0",
+      .help = "select operations number A to B in order of time, from 0",
       .text = &ops_text },
     { .name = "--mode HOW",
-      .help = "exact: every delay as recorded (the default);\n"
-              "model: constants in place of them",
+      .help = "exact: use every recorded delay (default); model: replace\n"
+              "delays by calibrated constants",
       .text = &mode_text },
     { .name = "--what-if CHANGE", .help = WHATIF_HELP, .list = &what_ifs },
     { .name = "--deps HOW",
-      .help = "what is not selected happens when it did\n"
-              "(frozen, the default), is added if needed (closure)\n"
-              "or does not exist (none)",
+      .help = "how to treat operations that are not selected: frozen:\n"
+              "they occur at their recorded times (default); closure:\n"
+              "select those that selected operations depend on, too;\n"
+              "none: ignore them",
       .text = &deps_text },
     { .name = "--dry-run",
-      .help = "print the plan: what is selected, what is skipped and why",
+      .help = "print the plan only: which operations are selected and\n"
+              "skipped, and why",
       .flag = &want_dry_run },
     { .name = "--loops N",
-      .help = "run N times, compare the digests, say how long it took",
+      .help = "replay N times, compare the digests, report the run time",
       .flag = &has_loops,
       .number = &loops },
     { .name = "--speed X",
-      .help = "play the schedule X times as fast as it is: 0.01, 1, 20",
+      .help = "play the schedule X times as fast as recorded: 0.01, 1,\n"
+              "20",
       .text = &speed_text },
     { .name = "-o, --output FILE",
-      .help = "write the schedule as a trace: operations when they were\n"
-              "replayed, all else as it was recorded",
+      .help = "write the schedule as a trace: operations at their\n"
+              "replayed times, everything else as recorded",
       .text = &out_text },
     { .name = "--digest",
       .help = "print only the digest of the schedule",
       .flag = &want_digest },
     { .name = "--verify",
-      .help = "compare two traces of one program instead: the same\n"
-              "operations in the same order with the same arguments?",
+      .help = "instead of replaying: compare two traces of one program:\n"
+              "same operations, same order, same arguments",
       .flag = &want_verify },
     { .name = "--races",
-      .help = "instead of replaying: operations that touch the same\n"
-              "memory in no order, and what would order them",
+      .help = "instead of replaying: report operations that access the\n"
+              "same memory without an order, and how to order them",
       .flag = &races.races },
     { .name = "--explore N",
-      .help = "instead of replaying: N other legal orders; the first\n"
-              "that leaves another memory, and the two that did it",
+      .help = "instead of replaying: try N other legal orders; report\n"
+              "the first that leaves different memory, and the two\n"
+              "operations that cause it",
       .flag = &races.explore,
       .number = &races.orders },
     { .name = "--seed S",
-      .help = "of the first order of --explore (0)",
+      .help = "seed of the first order of --explore (default: 0)",
       .flag = &has_seed,
       .number = &races.seed },
     { .name = "--execute",
       .help = "instead of emulating: run captured operations again on a\n"
-              "device and compare what they leave with the record",
+              "device and compare their results with the record",
       .flag = &execute.execute },
     { .name = "--backend NAME",
-      .help = "whose device: vdev, opencl, cuda or hip (as recorded)",
+      .help = "device to use: vdev, opencl, cuda or hip (default: the\n"
+              "backend that captured the operations)",
       .text = &execute.backend },
     { .name = "--chain",
-      .help = "operations go on with what those before them left, not\n"
-              "from their recorded inputs",
+      .help = "with --execute: each operation uses the results of\n"
+              "earlier ones instead of its recorded inputs",
       .flag = &execute.chain },
     { .name = "--overlap",
-      .help = "as --chain, with streams beside each other as in the\n"
-              "program; what is left is compared at the end",
+      .help = "like --chain, but streams run concurrently as in the\n"
+              "program; results are compared at the end",
       .flag = &execute.overlap },
     { .name = "--as-graph",
-      .help = "as --overlap, as one graph of the device, and the time of\n"
-              "a launch, the mean of --loops",
+      .help = "like --overlap, but run as one graph of the device; also\n"
+              "measures the mean time of a launch over --loops",
       .flag = &execute.as_graph },
     { .name = "--compare HOW",
-      .help = "exact (the default), or how far apart values may be:\n"
-              "ulp=N, rtol=X, atol=X; of another type than f32\n"
-              "with it behind: rtol=1e-3,atol=1e-5:f16",
+      .help = "exact (default), or a tolerance: ulp=N, rtol=X, atol=X;\n"
+              "for types other than f32, append the type:\n"
+              "rtol=1e-3,atol=1e-5:f16",
       .text = &execute.compare },
     { .name = "--va HOW",
-      .help = "auto: memory may move where that is provably right (the\n"
-              "default); strict: it must not",
+      .help = "memory addresses: auto: an address may change if the\n"
+              "arguments can provably be rewritten (default); strict:\n"
+              "addresses must be the recorded ones",
       .text = &execute.va },
     { .name = "--timeout S",
-      .help = "an operation may take so many seconds (10)",
+      .help = "stop an operation after S seconds (default: 10)",
       .flag = &has_timeout,
       .number = &execute.timeout_s },
     { .name = "--stop-at-first",
-      .help = "end with the first operation that diverges",
+      .help = "stop at the first operation that diverges",
       .flag = &execute.stop_at_first },
     { .name = "--bisect",
-      .help = "narrow a divergence down and write a trace of what it\n"
-              "takes to -o FILE",
+      .help = "find the smallest part that reproduces a divergence and\n"
+              "write it as a trace to -o FILE",
       .flag = &execute.bisect },
     { .name = "--extract KERNEL",
       .help = "write the first launch of a kernel as a program with its\n"
               "data to -o FOLDER",
       .text = &execute.extract },
     { .name = "--trust",
-      .help = "run code of a trace that you did not record here",
+      .help = "run code of a trace that was not recorded by you on this\n"
+              "machine",
       .flag = &execute.trust },
     { .name = "--no-confine",
-      .help = "run kernels without what docs/security.md lists, if a\n"
-              "driver cannot do with it",
+      .help = "run kernels without the sandbox that docs/security.md\n"
+              "describes, if a driver does not work in it",
       .flag = &execute.no_confine },
     { .name = "--ascii",
-      .help = "draw with letters instead of blocks",
+      .help = "draw with ASCII characters only",
       .flag = &want_ascii },
     { .name = "--no-symbols",
       .help = "name frames of call stacks as the trace does: look into\n"
@@ -131,12 +138,13 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-replay",
     .usage = "[options] FILE..., or --verify A B",
-    .about = "Replays the GPU operations of a trace by emulation: dependencies "
-             "from the\ntrace, integer time, and a check that every operation "
-             "comes out when it did.\nSeveral traces, one of each process, are "
-             "replayed as one.\nExit code: 0 same, 1 diverged, 2 bad input "
-             "or usage, 3 not supported,\n4 an operation of --execute did not "
-             "end in time.",
+    .about = "Replays the GPU operations of a trace by emulation: derives "
+             "their dependencies\nfrom the trace, simulates them in integer "
+             "nanoseconds, and checks that every\noperation starts and ends at "
+             "its recorded time. Several traces, one for each\nprocess, are "
+             "replayed together.\nExit status: 0 same, 1 diverged, 2 bad input "
+             "or usage, 3 not supported, 4 an\noperation of --execute timed "
+             "out.",
     .options = options,
 };
 
@@ -150,7 +158,7 @@ static bool parse_deps(ts_deps *deps)
         *deps = (ts_deps)i;
         return true;
     }
-    cli_error(&tool, NULL, "--deps %s: it is frozen, closure or none",
+    cli_error(&tool, NULL, "--deps %s: must be frozen, closure or none",
               deps_text);
     return false;
 }
@@ -160,11 +168,11 @@ static bool parse_mode(replay_job *job)
     const bool model = mode_text && !strcmp(mode_text, "model");
     const bool exact = mode_text && !strcmp(mode_text, "exact");
     if (mode_text && !model && !exact) {
-        cli_error(&tool, NULL, "--mode %s: it is exact or model", mode_text);
+        cli_error(&tool, NULL, "--mode %s: must be exact or model", mode_text);
         return false;
     }
     if (exact && what_ifs.count) {
-        cli_error(&tool, NULL, "--what-if needs --mode model");
+        cli_error(&tool, NULL, "--what-if requires --mode model");
         return false;
     }
     if (model || what_ifs.count) job->mode = TS_REPLAY_MODEL;
@@ -176,13 +184,13 @@ static bool parse_play(void)
     if (!speed_text) return true;
     if (!replay_parse_speed(speed_text, &speed))
         cli_error(&tool, NULL,
-                  "--speed %s: it is a number above 0, such as 0.01",
+                  "--speed %s: must be a number above 0, such as 0.01",
                   speed_text);
     else if (want_dry_run || want_digest || want_json || races.races ||
              races.explore)
         cli_error(&tool, NULL,
-                  "--speed goes with none of --dry-run, --digest, --json, "
-                  "--races and --explore");
+                  "--speed cannot be combined with --dry-run, --digest, "
+                  "--json, --races or --explore");
     else
         return true;
     return false;
@@ -191,7 +199,7 @@ static bool parse_play(void)
 static bool check_usage(int argc, ts_deps *deps)
 {
     if (argc < 2) {
-        cli_error(&tool, NULL, "which trace?");
+        cli_error(&tool, NULL, "a trace to read is required");
         return false;
     }
     if (!parse_deps(deps) || !parse_play()) return false;
@@ -199,40 +207,42 @@ static bool check_usage(int argc, ts_deps *deps)
         (has_loops || want_dry_run || want_digest || out_text || mode_text ||
          what_ifs.count)) {
         cli_error(&tool, NULL,
-                  "--races and --explore replay nothing: they go with none "
-                  "of --loops, --dry-run, --digest, --mode, --what-if and -o");
+                  "--races and --explore do not replay: they cannot be "
+                  "combined with --loops, --dry-run, --digest, --mode, "
+                  "--what-if or -o");
         return false;
     }
     if (races.explore && races.orders > 1000000) {
-        cli_error(&tool, NULL, "--explore is at most 1000000");
+        cli_error(&tool, NULL, "--explore: must be at most 1000000");
         return false;
     }
     if (want_dry_run && (mode_text || what_ifs.count)) {
         cli_error(&tool, NULL,
-                  "--dry-run replays nothing: it goes with neither --mode "
-                  "nor --what-if");
+                  "--dry-run does not replay: it cannot be combined with "
+                  "--mode or --what-if");
         return false;
     }
     if (races.explore ? !races.orders : has_seed) {
         cli_error(&tool, NULL,
-                  races.explore ? "--explore wants one order at least"
-                                : "--seed goes with --explore");
+                  races.explore ? "--explore: must be at least 1"
+                                : "--seed requires --explore");
         return false;
     }
     if (has_loops && (!loops || loops > 1000000 || want_dry_run)) {
         cli_error(&tool, NULL,
-                  want_dry_run ? "--loops does not go with --dry-run"
-                               : "--loops is at least 1, at most 1000000");
+                  want_dry_run ? "--loops cannot be combined with --dry-run"
+                               : "--loops: must be between 1 and 1000000");
         return false;
     }
     if (out_text && want_dry_run) {
-        cli_error(&tool, NULL, "--dry-run replays nothing that -o could write");
+        cli_error(&tool, NULL,
+                  "--dry-run does not replay: -o has nothing to "
+                  "write");
         return false;
     }
     if (want_digest && (want_json || want_dry_run)) {
         cli_error(&tool, NULL,
-                  "--digest goes with neither --json nor "
-                  "--dry-run");
+                  "--digest cannot be combined with --json or --dry-run");
         return false;
     }
     if (!select_check(&tool)) return false;
@@ -248,8 +258,7 @@ static int say_failure(const replay_job *job, ts_result result)
     }
     if (result == TS_ERR_NOT_FOUND) {
         cli_error(&tool, job->path,
-                  "no GPU operation is in the trace; there is nothing to "
-                  "replay");
+                  "the trace contains no GPU operation to replay");
         return REPLAY_UNSUPPORTED;
     }
     cli_error(&tool, job->path, "%s", ts_result_text(result));
@@ -261,7 +270,7 @@ static int say_empty(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     FILE *const out = cli_error_begin(&tool, job->path);
-    fputs("nothing is selected", out);
+    fputs("the selection is empty", out);
     const char *before = ": of ";
     for (uint32_t i = TS_SKIP_NOT + 1; i < TS_SKIP_LIMIT; i++) {
         if (!s->skipped[i]) continue;
@@ -325,10 +334,9 @@ static bool check_execute(int argc)
     if (!execute.execute) {
         if (any)
             cli_error(&tool, NULL,
-                      "--backend, --chain, --overlap, --as-graph, "
-                      "--compare, --va, --timeout, --stop-at-first, "
-                      "--bisect, --extract, --trust and --no-confine go with "
-                      "--execute");
+                      "--backend, --chain, --overlap, --as-graph, --compare, "
+                      "--va, --timeout, --stop-at-first, --bisect, --extract, "
+                      "--trust and --no-confine require --execute");
         return !any;
     }
     execute.loops = has_loops ? loops : 1;
@@ -336,23 +344,23 @@ static bool check_execute(int argc)
     execute.output = out_text;
     execute.json = want_json;
     if (argc != 2)
-        cli_error(&tool, NULL, "--execute takes one trace");
+        cli_error(&tool, NULL, "--execute reads exactly one trace");
     else if (want_dry_run || want_digest || mode_text || what_ifs.count ||
              speed_text || races.races || races.explore || want_verify)
         cli_error(&tool, NULL,
-                  "--execute emulates nothing: it goes with none of "
+                  "--execute does not emulate: it cannot be combined with "
                   "--dry-run, --digest, --mode, --what-if, --speed, --races, "
-                  "--explore and --verify");
+                  "--explore or --verify");
     else if (execute.extract &&
              (execute.bisect || execute.chain || execute.overlap ||
               execute.compare || execute.va || has_timeout || has_loops ||
               execute.stop_at_first || want_json))
         cli_error(&tool, NULL,
-                  "--extract runs nothing: it goes with none of --bisect, "
-                  "--chain, --overlap, --as-graph, --compare, --va, "
-                  "--timeout, --loops, --stop-at-first and --json");
+                  "--extract does not run operations: it cannot be combined "
+                  "with --bisect, --chain, --overlap, --as-graph, --compare, "
+                  "--va, --timeout, --loops, --stop-at-first or --json");
     else if (has_timeout && !execute.timeout_s)
-        cli_error(&tool, NULL, "--timeout is at least 1 second");
+        cli_error(&tool, NULL, "--timeout: must be at least 1 second");
     else
         return execute_check(&tool, &execute);
     return false;
@@ -365,8 +373,8 @@ static int replay(replay_job *job, const ts_replay_desc *desc)
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     if (s->lost)
         cli_error(&tool, job->path,
-                  "the figures rest on lossy data: %s lost records may have "
-                  "belonged to the selection",
+                  "the figures are based on incomplete data: %s lost records "
+                  "may belong to the selection",
                   cli_count(s->lost).s);
     if (!s->operations) return say_empty(job);
     if (execute.execute) return execute_run(job, &execute);
@@ -447,13 +455,13 @@ static int select_and_replay(replay_job *job)
 static int verify(int argc, char **argv)
 {
     if (argc != 3) {
-        cli_error(&tool, NULL, "--verify compares two traces");
+        cli_error(&tool, NULL, "--verify needs exactly two traces");
         return cli_usage(&tool);
     }
     if (select_any() || deps_text || ops_text || out_text || speed_text ||
         mode_text || what_ifs.count || has_loops || want_dry_run ||
         want_digest || races.races || races.explore || has_seed) {
-        cli_error(&tool, NULL, "--verify goes with --json alone");
+        cli_error(&tool, NULL, "--verify can only be combined with --json");
         return cli_usage(&tool);
     }
     const int code = verify_run(&tool, argv[1], argv[2], want_json);

@@ -118,9 +118,9 @@ check "capture: ts-record passes stdin, signals and failures on" sh -c '
     test $? = 127 && test ! -e $0/none.sbt || exit 1
     echo "#!/no/shell" >$0/no-shell && chmod +x $0/no-shell
     build/ts-record -q -o $0/none.sbt -- $0/no-shell 2>$0/none.err
-    test $? = 127 && grep -q "names as its interpreter" $0/none.err || exit 1
+    test $? = 127 && grep -q "its interpreter" $0/none.err || exit 1
     (cd $0 && ../ts-record -q -o none.sbt client 2>none.err)
-    test $? = 127 && grep -q "needs [.]/ before" $0/none.err || exit 1
+    test $? = 127 && grep -q "write [.]/ before" $0/none.err || exit 1
     build/ts-record -q -o $0/none.sbt -- $0 2>/dev/null
     test $? = 126 || exit 1
     for name in "" -; do
@@ -153,11 +153,11 @@ check "capture: ts-record --no-merge leaves a folder of traces" sh -c '
     build/ts-record -o $0/parts.sbt --no-merge $0/client fork >$0/parts.out \
         2>$0/parts.err && test ! -e $0/parts.sbt &&
         test "$(ls $0/parts.sbt.*/*.sbt | wc -l)" = 2 &&
-        grep -q "2 traces of 2 processes in " $0/parts.err' $folder
+        grep -q "wrote 2 traces of 2 processes to " $0/parts.err' $folder
 
 check "capture: ts-record, a program with nothing to record" sh -c '
     build/ts-record -o $0/nothing.sbt sh -c "exit 6" 2>$0/nothing.err
-    test $? = 6 && grep -q "nothing to record: .*loaded the recorder" \
+    test $? = 6 && grep -q "nothing was recorded: .*load the recorder" \
         $0/nothing.err &&
         test ! -e $0/nothing.sbt && ! ls -d $0/nothing.sbt.*' $folder
 check "capture: ts-record, a program with another handler of NVTX" sh -c '
@@ -173,18 +173,18 @@ check "capture: ts-record, a program with another handler of NVTX" sh -c '
 check "capture: ts-record, a handler of the user that is not there" sh -c '
     NVTX_INJECTION64_PATH=/no/handler build/ts-record -o $0/gone.sbt \
         $0/client plain 2>$0/gone.err >$0/gone.out &&
-        grep -q "beside the recorder: /no/handler" $0/gone.err &&
+        grep -q "injected library cannot be loaded: /no/handler" $0/gone.err &&
         build/ts-info $0/gone.sbt | grep -q "zone  *2 "' $folder
 check "capture: ts-record under ts-record takes no handler away" sh -c '
     build/ts-record -q -o $0/outer.sbt build/ts-record -o $0/inner.sbt \
         $0/client plain >$0/inner.out 2>$0/inner.err &&
-        test -e $0/inner.sbt && ! grep -q "beside" $0/inner.err' $folder
+        test -e $0/inner.sbt && ! grep -q "injected library" $0/inner.err' $folder
 check "capture: ts-record says of a crash only what is true" sh -c '
     build/ts-record -o $0/dead.sbt $0/client crash >$0/dead.out 2>$0/dead.err
-    test $? = 134 && grep -q "(Aborted); what it had recorded is there" \
+    test $? = 134 && grep -q "(Aborted); its events up to then" \
         $0/dead.err || exit 1
     build/ts-record -o $0/dead.sbt sh -c "kill -9 \$\$" 2>$0/dead.err
-    test $? = 137 && grep -q "nothing to record" $0/dead.err &&
+    test $? = 137 && grep -q "nothing was recorded" $0/dead.err &&
         grep -q "by signal 9 (Killed)$" $0/dead.err && exit 0
     cat $0/dead.err
     exit 1' $folder
@@ -296,7 +296,7 @@ check "capture: ts-record, summaries of a CUDA program" sh -c '
         exit 1
     }
     said --no-merge "recorded 25 of 25 launches"
-    said --no-merge "said.sbt.*/[0-9]*.sbt: .* of process [0-9]*, .*nothing"
+    said --no-merge "said.sbt.*/[0-9]*.sbt: .*, process [0-9]*, .*nothing"
     said --flight-recorder=60s "recorded 25 of 25 launches"
     export DOUBLE_zero_times=4
     said --live "ts-record: 4 records were LOST (backend 4)"
@@ -437,17 +437,17 @@ check "capture: graphs of CUDA elsewhere, wrong, cut and merged" sh -c '
         exit 1
     first=$(build/ts-replay --execute --trust --json $dir/all.sbt | awk "
         /\"operation\":/ { n = \$2 + 0 } /\"nodes\":/ { print n; exit }")
-    again all 0 "8 more of launches of graphs" &&
+    again all 0 "8 more nodes of graph launches" &&
         again all 0 "same: 32 operations" --chain &&
         again all 0 "same: .* regions" --overlap &&
         again all 0 "same: .* regions" --as-graph || exit 1
-    DOUBLE_CUDA_WRONG=add again all 1 "it is within this launch, of add" \
+    DOUBLE_CUDA_WRONG=add again all 1 "part of a graph launch of add" \
         --ops $first..$((first + 4)) || exit 1
     DOUBLE_CUDA_WRONG=add again all 1 "a launch of a graph of 3 nodes" \
         --ops $first..$((first + 4)) --bisect -o $dir/small.sbt || exit 1
     again small 0 "same: 1 operations" || exit 1
     build/ts-cut -o $dir/cut.sbt --name "^add\$" $dir/all.sbt || exit 1
-    again cut 0 "8 more of launches of graphs" || exit 1
+    again cut 0 "8 more nodes of graph launches" || exit 1
     build/ts-merge -o $dir/merged.sbt $dir/all.sbt $dir/small.sbt || exit 1
     again merged 0 "same: 33 operations"' $folder
 check "capture: operations of CUDA count once" sh -c '
@@ -550,6 +550,6 @@ check "capture: kernels of CUDA as programs" sh -c '
     rm $dir/add/before-0.bin
     says add 2 "^before-0.bin: cannot be read$" || exit 1
     first=$(where "\"nodes\":")
-    refuses add "is launched by graphs only" --ops $first..$first
+    refuses add "is launched only by graphs" --ops $first..$first
     first=$(where "\"reason\": \"UVM\"")
     refuses add "were declined" --ops $first..$first' $folder

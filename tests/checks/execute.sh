@@ -73,7 +73,7 @@ replays "what comes after a hang" 4 'same: 3 operations' $folder/spin.sbt \
 replays "a kernel that ends the process" 1 '1 ESCAPE' $folder/leave.sbt
 replays "what comes after it" 1 ' 3 executed, 0 substituted, 1 declined' \
     $folder/leave.sbt
-replays "that something escaped" 1 '^escaped: 1 operations touched' \
+replays "that something escaped" 1 '^escaped: 1 operations accessed' \
     $folder/leave.sbt
 replays "that something escaped as JSON" 1 '"result": "escaped"' \
     $folder/leave.sbt --json
@@ -81,10 +81,10 @@ if grep -q '^oom_kill ' /proc/vmstat; then
     replays "a kernel whose process is killed" 0 \
         'kernel killed on .*: DEVICE_FAILED$' $folder/killed.sbt
     replays "that it was not for memory" 0 \
-        'killed, and not because memory ran out' $folder/killed.sbt
+        'killed, not because memory ran out' $folder/killed.sbt
 else
     replays "a kernel whose process is killed" 0 \
-        'killed, perhaps because memory ran out' $folder/killed.sbt
+        'killed, possibly because memory ran out' $folder/killed.sbt
 fi
 replays "what comes after that" 0 'same: 3 operations' $folder/killed.sbt
 check "execute: a kernel that takes more memory than there is" sh -c '
@@ -105,7 +105,7 @@ check "execute: a kernel that takes more memory than there is" sh -c '
     status=$?
     cat $0/out
     test $status = 0 && grep "kernel eat on .*: NO_MEMORY$" $0/out &&
-        grep "system killed its process: memory ran out" $0/out &&
+        grep "system killed its process because memory ran" $0/out &&
         grep "same: 3 operations" $0/out' $folder
 check "execute: no process is left behind" sh -c '
     build/ts-replay --execute --trust --timeout 60 $0/spin.sbt >/dev/null &
@@ -146,7 +146,7 @@ if test -e $folder/vast.sbt; then
 fi
 replays "one launch of one kernel" 0 'same: 1 operations' $folder/few.sbt
 replays "what nobody captured has no rows" 0 \
-    '^           not listed: 7 that nobody captured; --json has all' \
+    '^           not shown: 7 that were not captured; --json lists all' \
     $folder/few.sbt
 replays "why nobody captured it" 0 \
     '7 NOT_CAPTURED: it was not asked for when it was recorded' \
@@ -154,8 +154,8 @@ replays "why nobody captured it" 0 \
 replays "two frames on a trigger, from the middle" 0 'same: 4 operations' \
     $folder/frames.sbt
 replays "they in a chain" 0 'same: 4 operations' $folder/frames.sbt --chain
-replays "hashes alone" 3 'nothing was executed' $folder/hashes.sbt
-replays "nothing that could be compared" 3 'nothing could be compared' \
+replays "hashes alone" 3 'no operation was executed' $folder/hashes.sbt
+replays "nothing that could be compared" 3 'no result could be compared' \
     $folder/nothing.sbt
 # What a kernel of a stranger tries, in a folder where files would be its doing.
 hostile() { # NAME WORD FILES OPTIONS...
@@ -252,22 +252,22 @@ replays "of a type of one byte as JSON" 1 '"expected_value": 12,' \
     $folder/wrong.sbt --compare atol=3:u8 --json
 for how in atol rtol=1,ulp=1 rtol=1:f33 ulp=-1 rtol=nan atol=1,atol=1 \
     atol=1, rtol=1:; do
-    replays "a comparison that is none, $how" 2 'compare .*: it is exact, or' \
+    replays "a comparison that is none, $how" 2 'compare .*: must be exact, ulp=N' \
         $folder/wrong.sbt --compare $how
 done
 replays "small errors add up" 1 'diverged: 4 of 9' $folder/drift.sbt \
     --compare rtol=0.0045 --chain
-replays "a chain narrowed down" 1 'it takes 5, from 2 to 6' \
+replays "a chain narrowed down" 1 'needs 5, from 2 to 6' \
     $folder/drift.sbt --compare rtol=0.0045 --chain --bisect \
     -o $folder/steps.sbt
 replays "what it was narrowed down to" 1 'diverged: 1 of 5' \
     $folder/steps.sbt --compare rtol=0.0045 --chain
-replays "an operation narrowed down" 1 'narrowed down to operation 4' \
+replays "an operation narrowed down" 1 'found: operation 4' \
     $folder/wrong.sbt --chain --bisect -o $folder/small.sbt
 replays "the operation alone" 1 'diverged: 1 of 1' $folder/small.sbt
 check "execute: what was narrowed down verifies" \
     build/ts-info --verify $folder/small.sbt
-replays "nothing to narrow down" 0 'nothing diverges' $folder/pipeline.sbt \
+replays "nothing to narrow down" 0 'no operation diverges' $folder/pipeline.sbt \
     --bisect -o $folder/nothing.sbt
 for kernel in scale bias; do
     check "execute: $kernel as a program" sh -c '
@@ -284,7 +284,7 @@ for how in --bisect --chain --overlap --as-graph "--compare exact" --json \
     check "execute: a kernel as a program, and $how" sh -c '
         build/ts-replay --execute $0/pipeline.sbt --extract scale \
             -o $0/neither "$@" 2>$0/neither.err
-        test $? = 2 && grep "^ts-replay: --extract runs nothing" \
+        test $? = 2 && grep "^ts-replay: --extract does not run" \
             $0/neither.err' $folder $how
 done
 check "execute: the wrong kernel as a program" sh -c '
@@ -319,7 +319,7 @@ check "execute: merged, and cut out again, the same digest" sh -c '
 check "execute: a trace that nobody listed is not trusted" sh -c '
     ! build/ts-replay --execute $0/pipeline.sbt >$0/out 2>$0/err &&
         test ! -s $0/out && grep -q "app, build-id" $0/err &&
-        grep -q "Say --trust" $0/err' $folder
+        grep -q "Use --trust" $0/err' $folder
 check "execute: on a file system without the program" sh -c '
     root=$0/root
     mkdir -p $root/tmp

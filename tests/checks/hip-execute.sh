@@ -141,7 +141,7 @@ replays "nothing may move" 3 '5 VA_UNAVAILABLE' wrong --va strict
 unset DOUBLE_CUDA_REFUSE DOUBLE_CUDA_ARENA
 DOUBLE_ODD=1 replays "a device that is broken" 1 \
     'first divergence: operation 4, kernel odd' wrong
-DOUBLE_ODD=1 replays "it is narrowed down" 1 'narrowed down to operation 4' \
+DOUBLE_ODD=1 replays "it is narrowed down" 1 'found: operation 4' \
     wrong --chain --bisect -o "$folder/small.sbt"
 DOUBLE_ODD=1 \
     replays "what it was narrowed down to" 1 'diverged: 1 of 1' small --trust
@@ -194,14 +194,14 @@ extracts() { # NAME TRACE KERNEL STATUS SAYS [OUTPUT-OF-THE-PROGRAM]
         cat out
         grep -qx "$program" out' "$folder" "$2" "$3" "$4" "$5" "${6:-}"
 }
-extracts "a kernel" wrong odd 0 "build and run it there" same
+extracts "a kernel" wrong odd 0 "build and run it in" same
 extracts "a kernel with a variable" kernels biased 0 "build and run" same
 DOUBLE_ODD=1 extracts "of a device that is broken" wrong odd 0 \
-    "build and run it there" diverged
+    "build and run it in" diverged
 extracts "one that says it is not cooperative" apart add 0 \
-    "build and run it there" same
+    "build and run it in" same
 extracts "none that is cooperative" together add 2 \
-    "it is launched cooperatively"
+    "it is a cooperative launch"
 
 # By any other way than rocprofiler-sdk nothing is captured, and it is said.
 check "hip-execute: other ways capture nothing, and say so" sh -c '

@@ -98,7 +98,7 @@ replays "another constant, no other kernel" 1 'diverged: 1 of 4' \
 replays "another constant, in a chain" 1 'diverged: 3 of 4' \
     $folder/steps.sbt --chain
 replays "another constant, narrowed down" 1 \
-    'narrowed down to operation [0-9]*, kernel scale' \
+    'found: operation [0-9]*, kernel scale' \
     $folder/steps.sbt --chain --bisect -o $folder/small.sbt
 replays "the operation alone" 1 'diverged: 1 of 1' $folder/small.sbt
 check "opencl-execute: another constant, as a program" sh -c '
@@ -125,14 +125,14 @@ done
 replays "a range of operations" 0 'same: 3 operations' $folder/reduce.sbt \
     --ops 4..6
 replays "in a chain" 0 'same: 36 operations' $folder/fft.sbt --chain
-replays "queues beside each other" 0 'beside  *2 streams' \
+replays "queues beside each other" 0 'concurrent  *2 streams' \
     $folder/reduce.sbt --overlap
 if test -z "$graphs"; then
     check "opencl-execute: graphs" sh -c \
         'echo "no cl_khr_command_buffer here"; exit 77'
 else
     for program in matmul reduce sort fft steps; do
-        replays "$program, as one graph" 0 'a launch .* the mean of 3' \
+        replays "$program, as one graph" 0 'launch  .* mean of 3' \
             $folder/$program.sbt --as-graph --loops 3
         replays "$program, as one graph, every byte" 0 '^same: ' \
             $folder/$program.sbt --as-graph

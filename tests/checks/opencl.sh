@@ -80,7 +80,7 @@ check "opencl: captures on a signal, replayed alone" sh -c '
 check "opencl: captures on a key while one looks on, replayed alone" sh -c '
     command -v script || exit 77
     kept() {
-        tr "\r" "\n" <$0/key.screen | grep ", [1-9][0-9]* kept | records"
+        tr "\r" "\n" <$0/key.screen | grep ", [1-9][0-9]* captured | recording"
     }
     run="build/ts-record --live --capture operations:3 --capture-on key"
     {
@@ -119,7 +119,7 @@ check "opencl: ts-record, zones of the program's own session" sh -c '
     # Both have heard the same: nothing counts twice.
     build/ts-record -o $0/both.sbt $0/own-DTRACESMITH_OPENCL $0/its.sbt \
         >$0/own.out 2>$0/own.err
-    test $? = 4 && grep "is not in it: both have" $0/own.err &&
+    test $? = 4 && grep "is not merged: both traces" $0/own.err &&
         build/ts-info $0/both.sbt | grep "^  memset  *20 " &&
         build/ts-info $0/its.sbt | grep "^  memset  *20 "' $folder
 check "opencl: a program of many launches is built" gcc -std=gnu11 -O2 -Wall \
@@ -127,7 +127,7 @@ check "opencl: a program of many launches is built" gcc -std=gnu11 -O2 -Wall \
 check "opencl: ts-record, calls that failed are told" sh -c '
     build/ts-record -o $0/failed.sbt $0/many 40 3 >$0/failed.out 2>$0/failed.err
     test $? = 5 && cat $0/failed.err &&
-        grep -q ": 3 calls failed: clEnqueueNDRangeKernel with -54 3 times$" \
+        grep -q ": 3 calls failed: clEnqueueNDRangeKernel with error -54 3" \
             $0/failed.err &&
         grep -q "recorded 40 of 40 launches$" $0/failed.err' $folder
 check "opencl: ts-record, programs that a cache brings are said" sh -c '
@@ -146,7 +146,7 @@ check "opencl: ts-record, a capture of everything says how to keep less" sh -c '
         build/ts-record -o $0/every.sbt --capture "$1" $0/many 10000 0 \
             >$0/every.out 2>$0/every.err
         test $? = 5 && cat $0/every.err && test "$2" = \
-            "$(grep -c "that is every operation; --capture count:3" \
+            "$(grep -c "every operation was captured; --capture count:3" \
             $0/every.err)" || exit 1
     }
     said all 1
@@ -156,7 +156,8 @@ check "opencl: ts-record, a capture of everything says how to keep less" sh -c '
 check "opencl: ts-record, a capture of everything on a terminal" sh -c '
     command -v script || exit 77
     shown() {
-        tr "\r" "\n" <$0/every.screen | grep ": [0-9,]* operations kept, [0-9]"
+        tr "\r" "\n" <$0/every.screen |
+            grep ": [0-9,]* operations captured, [0-9]"
     }
     rm -f $0/every.stop
     {
@@ -179,7 +180,7 @@ check "opencl: ts-record, a full disk, launches agree with the ledger" sh -c '
     cat $0/full.err $0/full.info
     kernels=$(awk "\$1 == \"kernel\" { print \$2 }" $0/full.info)
     calls=$(awk "\$1 == \"api_call\" { print \$2 }" $0/full.info)
-    grep -q "recorded ${kernels:-0} of 20,000 launches; of the others no" \
+    grep -q "recorded ${kernels:-0} of 20,000 launches; no operation was" \
         $0/full.err || exit 1
     # Of each launch a call, an operation and an access; seven calls besides.
     tr -d , <$0/full.info | awk "/^Lost:/ { lost = \$2 }

@@ -93,14 +93,15 @@ static void say_none(const record_job *job, const ts_reader *trace, bool asked)
     for (size_t i = 0; ts_reader_metadata_at(trace, i, &m); i++)
         began = began || (m.key.size == 16 &&
                           !memcmp(m.key.text, "capture.captures", 16));
-    fputs("ts-record: nothing was captured: ", stderr);
+    fputs("ts-record: no operation was captured: ", stderr);
     if (!began)
-        fprintf(stderr, "no %s came\n", job->options.capture_on);
+        fprintf(stderr, "the trigger %s did not occur\n",
+                job->options.capture_on);
     else if (asked)
-        fputs("no operation was as --capture asks\n", stderr);
+        fputs("no operation matched --capture\n", stderr);
     else
-        fputs("nothing ran that can be run again; docs/execution.md lists what "
-              "can\n",
+        fputs("the program ran no operation that can be captured; "
+              "docs/execution.md lists those\n",
               stderr);
 }
 
@@ -129,24 +130,25 @@ void record_say_kept(const record_job *job, ts_reader *trace)
         return;
     }
     fprintf(stderr,
-            "ts-record: %s %s can be run again (ts-replay --execute), %s of "
-            "contents\n",
+            "ts-record: %s %s can be run again with ts-replay --execute; %s of "
+            "memory captured\n",
             cli_count(kept.whole).s, operations(kept.whole),
             cli_bytes(kept.bytes).s);
     const uint64_t binaries = binary_count(trace);
     if (binaries)
         fprintf(stderr,
-                "ts-record: %s program%s of OpenCL came compiled, without a "
-                "source: what uses %s runs again on such a device only\n",
+                "ts-record: %s OpenCL program%s had a compiled binary only, no "
+                "source: operations that use %s can be run again only on the "
+                "same type of device\n",
                 cli_count(binaries).s, binaries == 1 ? "" : "s",
                 binaries == 1 ? "it" : "them");
     if (job->options.every && kept.whole + kept.hashes >= RECORD_MANY)
-        fputs("ts-record: that is every operation; --capture count:3 (of each "
-              "kernel), operations:1000 or kernel:NAME keeps fewer, and holds "
-              "the program up for less\n",
+        fputs("ts-record: every operation was captured; --capture count:3 (of "
+              "each kernel), operations:1000 or kernel:NAME captures fewer and "
+              "delays the program less\n",
               stderr);
     if (kept.hashes)
-        fprintf(stderr, "ts-record: of %s %s only hashes are kept%s\n",
+        fprintf(stderr, "ts-record: %s %s captured as hashes only%s\n",
                 cli_count(kept.hashes).s, operations(kept.hashes),
                 budget ? cli_format(": the budget of %s was reached",
                                     cli_bytes(budget).s)

@@ -112,13 +112,13 @@ static void add_capture(line *l, const record_job *job, const record_figures *f)
     const bool key = job->options.capture_key;
     if (!*job->options.capture) return;
     if (f->capturing || f->a_frame)
-        add(l, f->capturing ? "captures, " : "captures the next frame, ");
+        add(l, f->capturing ? "capturing, " : "will capture the next frame, ");
     if (key)
         add(l, "%c %s, ", RECORD_KEY,
-            f->capturing ? "ends it"
-            : f->a_frame ? "takes it back"
-                         : "begins a capture");
-    add(l, "%s kept | ", cli_count(f->kept).s);
+            f->capturing ? "stops"
+            : f->a_frame ? "cancels"
+                         : "starts capturing");
+    add(l, "%s captured | ", cli_count(f->kept).s);
 }
 
 // Leaves out figures from the end until the line fits.
@@ -155,9 +155,9 @@ static void show(line *l)
 static void say_figures(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
-    const char *const what = f.waits   ? "waits"
-                             : f.ended ? "has ended"
-                                       : "records";
+    const char *const what = f.waits   ? "waiting"
+                             : f.ended ? "ended"
+                                       : "recording";
     line l = { .size = 0 };
     add(&l, "%s: ", job->tool->name);
     add_capture(&l, job, &f);
@@ -177,10 +177,10 @@ static bool say_estimate(const record_job *job)
     const int64_t ms = record_control_ns(job) / 1000000;
     line l = { .size = 0 };
     if (f.kept < RECORD_SHOWN) return false;
-    add(&l, "%s: %s operations kept, %s a second", job->tool->name,
+    add(&l, "%s: %s operations captured, %s per second", job->tool->name,
         cli_count(f.kept).s,
         cli_count(f.kept * 1000 / (uint64_t)(ms > 0 ? ms : 1)).s);
-    add(&l, "; count:3 or operations:1000 keep fewer");
+    add(&l, "; count:3 or operations:1000 capture fewer");
     show(&l);
     return true;
 }

@@ -53,7 +53,7 @@ bool record_keys_open(const record_job *job)
     static bool at_exit;
     terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
     if (terminal < 0) {
-        cli_error(job->tool, NULL, "--capture-on key: there is no terminal");
+        cli_error(job->tool, NULL, "--capture-on key requires a terminal");
         return false;
     }
     take();

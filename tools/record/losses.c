@@ -51,8 +51,7 @@ uint64_t record_say_lost(const record_job *job, const ts_reader *reader)
     const size_t count = gather(job, reader, causes, &sum);
     if (!sum) return 0;
     fprintf(stderr,
-            "ts-record: %s record%s LOST (%s); ts-info --losses tells "
-            "where\n",
+            "ts-record: %s record%s LOST (%s); ts-info --losses lists where\n",
             cli_count(sum).s, sum == 1 ? " was" : "s were",
             cli_loss_causes(reader, forgotten(job)).s);
     for (size_t i = 0; i < count; i++) {

@@ -10,7 +10,7 @@ static bool is_time(const record_job *job, const char *option, int64_t ns)
 {
     // The library takes milliseconds.
     if (ns >= 0 && (!ns || ns >= 1000000)) return true;
-    cli_error(job->tool, NULL, "%s: less than 1 ms", option);
+    cli_error(job->tool, NULL, "%s: must be at least 1 ms", option);
     return false;
 }
 
@@ -24,9 +24,9 @@ static bool is_capture(const record_job *job)
         snprintf(word, sizeof word, "%.*s", (int)size, at);
         if (ts_capture_parse(&what, room, sizeof room, word) != TS_OK) {
             cli_error(job->tool, NULL,
-                      "--capture: '%s' says nothing; there are all, "
-                      "kernel:NAMES, zone:NAME, operations:N, frames:N, "
-                      "frame:NAMES, first:N, count:N, budget:SIZE, hashes, "
+                      "--capture: '%s' is not valid; use all, kernel:NAMES, "
+                      "zone:NAME, operations:N, frames:N, frame:NAMES, "
+                      "first:N, count:N, budget:SIZE, hashes or "
                       "hash:auto|device|host",
                       word);
             return false;
@@ -61,7 +61,8 @@ static bool take_triggers(record_job *job)
             i++;
         if (i == 3) {
             cli_error(job->tool, NULL,
-                      "--capture-on: '%.*s' is none of SIGUSR1, SIGUSR2, key",
+                      "--capture-on: '%.*s' is not valid; use SIGUSR1, SIGUSR2 "
+                      "or key",
                       (int)size, at);
             return false;
         }
@@ -82,37 +83,38 @@ bool record_options_check(record_job *job)
     const ts_filter_desc names = { .names = w->names };
     if (w->kinds && !ts_filter_kinds(w->kinds)) {
         cli_error(job->tool, NULL,
-                  "--kinds: no such kind in \"%s\"; there are gpu, host, "
-                  "kernel, memcpy, zone, mark, api_call ...",
+                  "--kinds: unknown kind in \"%s\"; use gpu, host, kernel, "
+                  "memcpy, zone, mark, api_call ...",
                   w->kinds);
         return false;
     }
     if (w->names && (!*w->names || ts_filter_set(&names) != TS_OK)) {
         cli_error(job->tool, NULL, "--filter: %s",
-                  *w->names ? "at most 4,095 bytes" : "which names?");
+                  *w->names ? "must be at most 4,095 bytes" : "needs a name");
         return false;
     }
     if (w->stack_depth > TS_FILTER_STACK_MAX) {
-        cli_error(job->tool, NULL, "--stacks: at most %d frames",
+        cli_error(job->tool, NULL, "--stacks: must be at most %d frames",
                   TS_FILTER_STACK_MAX);
         return false;
     }
     if (w->flight_ns && w->size_limit) {
         cli_error(job->tool, NULL,
-                  "--flight-recorder keeps its memory by itself: it needs no "
-                  "--size-limit");
+                  "--size-limit cannot be combined with --flight-recorder, "
+                  "whose size --flight-memory limits");
         return false;
     }
     if (w->flight_ns && *w->capture) {
         cli_error(job->tool, NULL,
-                  "--flight-recorder forgets what --capture keeps: one of "
-                  "them");
+                  "--capture cannot be combined with --flight-recorder, which "
+                  "discards old events");
         return false;
     }
     if (w->yield && (!*w->yield || *w->capture)) {
         cli_error(job->tool, NULL, "--yield: %s",
-                  *w->yield ? "--capture needs CUPTI: one of them"
-                            : "to whom?");
+                  *w->yield ? "cannot be combined with --capture, which needs "
+                              "CUPTI"
+                            : "needs the name of a profiler");
         return false;
     }
     return is_capture(job) && is_time(job, "--delay", w->delay_ns) &&

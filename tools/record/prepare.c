@@ -32,8 +32,8 @@ static bool find_library(record_job *job)
         }
     }
     cli_error(job->tool, NULL,
-              "there is no libtracesmith-inject.so beside %s: build it with "
-              "make, or install it with make install",
+              "libtracesmith-inject.so was not found in %s or its ../lib: "
+              "build it with make, or install it with make install",
               folder);
     return false;
 }
@@ -50,8 +50,8 @@ static bool make_folder(record_job *job)
     // Processes may change their directory: they need an absolute path.
     if (!mkdtemp(job->folder) || !realpath(job->folder, whole)) {
         cli_error(job->tool, job->out,
-                  "cannot be made: a folder beside it: %s; -o names another "
-                  "place",
+                  "cannot create a temporary folder next to it: %s; choose "
+                  "another place with -o",
                   strerror(errno));
         return false;
     }
@@ -64,7 +64,7 @@ static bool check_out(record_job *job)
 {
     struct stat about;
     if (!*job->pattern || !strcmp(job->pattern, "-")) {
-        cli_error(job->tool, NULL, "the trace needs the name of a file");
+        cli_error(job->tool, NULL, "-o needs the name of a file");
         return false;
     }
     if (!record_name(job)) {
@@ -73,7 +73,8 @@ static bool check_out(record_job *job)
     }
     if (stat(job->out, &about) == 0 && !S_ISREG(about.st_mode)) {
         cli_error(job->tool, job->out,
-                  "is no file that could be replaced; -o names another");
+                  "exists and is not a regular file; choose another name with "
+                  "-o");
         return false;
     }
     return cli_replace_check(job->tool, job->out, CLI_TRACE);
@@ -111,8 +112,8 @@ bool record_collect(record_job *job, const char *folder)
     if (!is_folder(folder) || !realpath(folder, whole) ||
         strlen(whole) >= sizeof job->folder) {
         cli_error(job->tool, folder,
-                  "is no folder that ts-record left you: it says its name when "
-                  "children go on");
+                  "is not a folder that ts-record left; ts-record prints its "
+                  "name when children are still running");
         return false;
     }
     strcpy(job->folder, whole);

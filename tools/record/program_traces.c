@@ -295,11 +295,11 @@ static void say_problem(const record_job *job)
 {
     if (!problem || (problem != EEXIST && job->part_count)) return;
     fprintf(stderr,
-            "ts-record: what the program recorded itself would not be found: "
-            "%s %s\n",
+            "ts-record: traces that the program recorded itself cannot be "
+            "found: %s %s\n",
             folders,
-            problem == EEXIST ? "is there and not this user's"
-                              : "cannot be made in shared memory");
+            problem == EEXIST ? "belongs to another user"
+                              : "cannot be created in shared memory");
 }
 
 // Prints "/srv/run.sbt, which the program recorded itself as user 65534, ".
@@ -329,18 +329,19 @@ void record_own_say(const record_job *job)
         if (!part->left && ++count > SAID) continue;
         fputs("ts-record: ", stderr);
         say_whose(part);
-        fputs(part->left ? ", is not in it: both have the same operations of "
-                           "the GPU\n"
-                         : ", is in it\n",
+        fputs(part->left ? ", is not merged: both traces contain the same GPU "
+                           "operations\n"
+                         : ", is merged into it\n",
               stderr);
     }
     if (count > SAID)
-        fprintf(stderr, "ts-record: and so are %zu more\n", count - SAID);
+        fprintf(stderr, "ts-record: %zu more traces are merged into it\n",
+                count - SAID);
     if (job->gone)
         fprintf(stderr,
-                "ts-record: %s trace%s that the program recorded itself %s not "
-                "there: it has replaced, moved or removed %s, or made %s in a "
-                "file system that only it sees\n",
+                "ts-record: %s trace%s that the program recorded itself %s "
+                "missing: the program replaced, moved or removed %s, or wrote "
+                "%s to a file system that only it can see\n",
                 cli_count(job->gone).s, job->gone == 1 ? "" : "s",
                 job->gone == 1 ? "is" : "are", job->gone == 1 ? "it" : "them",
                 job->gone == 1 ? "it" : "them");

@@ -149,8 +149,9 @@ static const char *missing(const char *program)
 {
     if (access(program, F_OK) != 0) return "";
     return strchr(program, '/')
-               ? ": what it names as its interpreter or loader"
-               : " in PATH: one in this folder needs ./ before its name";
+               ? ": its interpreter or loader is missing"
+               : " in PATH; to run a program of this folder, write ./ before "
+                 "its name";
 }
 
 int record_run(record_job *job)

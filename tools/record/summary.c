@@ -95,19 +95,19 @@ static void say_options(const record_job *job, bool duration, bool size)
     const record_options *const w = &job->options;
     if (size)
         fprintf(stderr,
-                "ts-record: recording ended when the traces had %s "
-                "(--size-limit): what came after was not recorded\n",
+                "ts-record: recording stopped when the traces reached %s "
+                "(--size-limit); later events were not recorded\n",
                 cli_bytes(w->size_limit).s);
     if (duration)
-        fprintf(stderr, "ts-record: recording ended after %s (--duration)\n",
+        fprintf(stderr, "ts-record: recording stopped after %s (--duration)\n",
                 cli_time(w->duration_ns).s);
     if (w->delay_ns > job->ran_ns)
         fprintf(stderr,
-                "ts-record: the program ended after %s, before recording was "
-                "to begin (--delay %s)\n",
+                "ts-record: the program ended after %s, before recording "
+                "started (--delay %s)\n",
                 cli_time(job->ran_ns).s, cli_time(w->delay_ns).s);
     else if (w->kinds || w->names)
-        fprintf(stderr, "ts-record: %s%s%s left other events out\n",
+        fprintf(stderr, "ts-record: other events were excluded by %s%s%s\n",
                 w->kinds ? "--kinds" : "", w->kinds && w->names ? " and " : "",
                 w->names ? "--filter" : "");
 }
@@ -134,7 +134,7 @@ static void say_failed(const record_launches *sum)
         const record_failure *const f = &sum->failures[i];
         fputs(comma, stderr);
         cli_put_text(stderr, f->call, strlen(f->call));
-        fprintf(stderr, " with %" PRId64, f->error);
+        fprintf(stderr, " with error %" PRId64, f->error);
         if (f->count > 1) fprintf(stderr, " %s times", cli_count(f->count).s);
         rest -= f->count;
         comma = ", ";
@@ -155,19 +155,20 @@ static void say_launches(const record_job *job)
             cli_count(sum.recorded).s, sum.more ? "at least " : "",
             cli_count(called).s);
     if (sum.into_graphs)
-        fprintf(stderr, "; %s more were recorded into graphs",
+        fprintf(stderr, "; %s more were captured into graphs",
                 cli_count(sum.into_graphs).s);
     else if (sum.recorded < called && sum.graphs)
-        fputs("; those captured into graphs run when the graph does", stderr);
+        fputs("; launches captured into graphs run when the graph is launched",
+              stderr);
     const char *const others = called - sum.recorded == 1 ? "other" : "others";
     if (sum.recorded < called && job->options.flight_ns)
-        fprintf(stderr,
-                "; the work of the %s is older than what is kept, or lost",
+        fprintf(stderr, "; the operations of the %s were overwritten or lost",
                 others);
     else if (sum.recorded < called && !filtered &&
              (sum.into_graphs || !sum.graphs))
         fprintf(stderr,
-                "; of the %s no work was reported: ts-info says what was lost",
+                "; no operation was reported for the %s: ts-info shows what "
+                "was lost",
                 others);
     fputc('\n', stderr);
 }
@@ -185,9 +186,9 @@ static void say_more_memory(const record_job *job, int64_t kept_ns)
     if (need > had)
         fprintf(stderr, "; --flight-memory %" PRIu64 "MiB would keep %s",
                 need >> 20,
-                need < TS_INJECT_FLIGHT_MOST ? "all of it" : "the most");
+                need < TS_INJECT_FLIGHT_MOST ? "all of that time" : "more");
     else
-        fputs("; --kinds and --filter leave out what is not needed", stderr);
+        fputs("; use --kinds and --filter to record fewer events", stderr);
 }
 
 // A flight recorder overwrites records; that is reported only if it kept less
@@ -202,7 +203,7 @@ static void say_flight(const record_job *job, const ts_reader *reader)
         full = full || row.cause == TS_LOSS_OVERWRITTEN;
     fprintf(stderr, "ts-record: the last %s", cli_time(kept).s);
     if (kept < job->options.flight_ns / 10 * 9 && full) {
-        fprintf(stderr, " of the %s asked for: rings were full",
+        fprintf(stderr, " instead of the requested %s: the rings were full",
                 cli_time(job->options.flight_ns).s);
         say_more_memory(job, kept);
     }
@@ -218,10 +219,10 @@ static void say_events(const record_job *job, const cli_trace *trace,
     const uint64_t count = cli_event_count(info) + info->unknown_events;
     fprintf(stderr, "ts-record: %s: ", path);
     if (!count) {
-        fprintf(stderr, "no events of %s\n", whose);
+        fprintf(stderr, "no events in %s\n", whose);
         return;
     }
-    fprintf(stderr, "%s event%s in %s of %s, %s%s\n", cli_count(count).s,
+    fprintf(stderr, "%s event%s in %s, %s, %s%s\n", cli_count(count).s,
             count == 1 ? "" : "s", cli_time(info->last_ns - info->first_ns).s,
             whose, cli_bytes(info->file_bytes).s,
             info->lost || flight ? "" : ", nothing lost");
@@ -275,12 +276,12 @@ void record_say_parts(const record_job *job)
         cli_trace_close(&trace);
     }
     if (said < count)
-        fprintf(stderr, "ts-record: and %zu more that lost nothing\n",
+        fprintf(stderr, "ts-record: %zu more traces without losses\n",
                 count - said);
     say_launches(job);
     say_options(job, duration, size);
-    fprintf(stderr, "ts-record: %zu trace%s of %zu process%s in %s\n", count,
-            count == 1 ? "" : "s", record_process_count(job),
+    fprintf(stderr, "ts-record: wrote %zu trace%s of %zu process%s to %s\n",
+            count, count == 1 ? "" : "s", record_process_count(job),
             record_process_count(job) == 1 ? "" : "es", job->folder);
 }
 
@@ -292,23 +293,26 @@ void record_say_end(const record_job *job)
         fprintf(stderr, "ts-record: %s was ended by signal %d (%s)%s\n",
                 job->argv[0], WTERMSIG(job->status),
                 strsignal(WTERMSIG(job->status)),
-                record_parts_ended(job) ? "; what it had recorded is there"
-                                        : "");
+                record_parts_ended(job)
+                    ? "; its events up to then are in the trace"
+                    : "");
     for (size_t i = 0; i < job->part_count; i++) {
         if (!job->parts[i].live) continue;
         live = true;
-        fprintf(stderr, "ts-record: a child still runs: its trace is %s\n",
+        fprintf(stderr,
+                "ts-record: a child process is still running; its "
+                "trace is %s\n",
                 job->parts[i].path);
     }
     if (job->awaited && !live)
         fprintf(stderr,
-                "ts-record: children still run: what they record will be in "
-                "%s\n",
+                "ts-record: child processes are still running; their traces "
+                "will be in %s\n",
                 job->folder);
     if (job->awaited || live)
         fprintf(stderr,
-                "ts-record: when they have ended, ts-record --collect %s "
-                "makes one trace of it, and removes the folder\n",
+                "ts-record: when they have ended, run ts-record --collect %s "
+                "to merge their traces and remove the folder\n",
                 job->folder);
 }
 
@@ -369,35 +373,36 @@ void record_say_nothing(const record_job *job)
     struct stat about;
     const record_options *const w = &job->options;
     if (job->collected) {
-        fprintf(stderr, "ts-record: %s: nothing was recorded in it\n",
+        fprintf(stderr, "ts-record: %s: it contains no recorded events\n",
                 job->folder);
         return;
     }
-    const char *why = "neither it nor its children loaded the recorder, which "
-                      "CUDA, HIP, OpenCL and NVTX do at their first use, or it "
-                      "could write neither where traces go nor to /var/tmp; "
-                      "ts-devices tells what this machine has. What a "
-                      "program records itself in a container, with a /dev/shm "
-                      "or numbers of processes of its own, is where it put it";
+    const char *why = "the program and its children did not load the recorder, "
+                      "which CUDA, HIP, OpenCL and NVTX load at their first "
+                      "use, or could write neither to the folder of the output "
+                      "nor to /var/tmp. ts-devices shows what can be recorded "
+                      "on this machine. A program that starts its own session "
+                      "in a container with a separate /dev/shm or PID "
+                      "namespace keeps its own trace file";
     if (!is_for_others(job->inject))
-        why = "neither it nor its children loaded the recorder; a program "
-              "that gives root up cannot read libtracesmith-inject.so where it "
-              "is: install that where all users can read it";
+        why = "the program and its children did not load the recorder; a "
+              "program that drops root privileges cannot read "
+              "libtracesmith-inject.so: install it where all users can read it";
     if (w->duration_ns && w->delay_ns + w->duration_ns < job->ran_ns)
-        why = "no library that can be captured was used before recording "
-              "ended (--duration)";
+        why = "the program used no supported library before recording stopped "
+              "(--duration)";
     FILE *const file = find_program(job->argv[0], path, sizeof path)
                            ? fopen(path, "rb")
                            : NULL;
     if (file && fstat(fileno(file), &about) == 0 &&
         about.st_mode & (S_ISUID | S_ISGID))
-        why = "it gains privileges, which keeps libraries out: run it as the "
-              "user that it becomes";
+        why = "the program is setuid or setgid, so that the recorder cannot be "
+              "loaded: run it as the target user";
     else if (file && is_static(file))
-        why = "it is linked statically, so that no library can be loaded: "
-              "link it dynamically, or with TraceSmith";
+        why = "the program is linked statically, so that the recorder cannot "
+              "be loaded: link it dynamically, or with TraceSmith";
     if (file) fclose(file);
-    fprintf(stderr, "ts-record: %s: nothing to record: %s\n", job->argv[0],
+    fprintf(stderr, "ts-record: %s: nothing was recorded: %s\n", job->argv[0],
             why);
 }
 
@@ -408,7 +413,7 @@ static void say_chain(const char *line)
     const char *const path = strstr(line, ": ");
     if (!path || !strcmp(said, path)) return;
     snprintf(said, sizeof said, "%s", path);
-    fputs("ts-record: cannot be loaded beside the recorder: ", stderr);
+    fputs("ts-record: another injected library cannot be loaded: ", stderr);
     cli_put_text(stderr, path + 2, strlen(path + 2));
     fputc('\n', stderr);
 }

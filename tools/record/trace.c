@@ -158,8 +158,9 @@ void record_snapshot(record_job *job)
     const bool done = shot.part_count && record_assemble(&shot, path);
     if (!job->quiet)
         fprintf(stderr, "%s: %s%s%s\n", job->tool->name,
-                done ? "what the rings held is in "
-                     : "nothing to write, or no process answered",
+                done ? "dump written to "
+                     : "no dump written: there were no events, or no process "
+                       "answered",
                 done ? path : "",
                 done && !all ? "; a process did not answer in time" : "");
     for (size_t i = 0; i < shot.part_count; i++)

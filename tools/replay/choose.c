@@ -242,7 +242,7 @@ static bool find_zones(replay_choice *c)
     if (c->failed)
         cli_out_of_memory(job->tool);
     else if (!found)
-        cli_error(job->tool, job->path, "no zone is called '%s'", c->names);
+        cli_error(job->tool, job->path, "no zone has the name '%s'", c->names);
     return !c->failed && found;
 }
 
@@ -264,7 +264,7 @@ replay_choice *replay_choose(const replay_job *job, const char *ops,
     const bool range = !ops || parse_range(c, ops);
     if (!range)
         cli_error(job->tool, NULL,
-                  "--ops %s: it is A..B, A.., ..B or one number", ops);
+                  "--ops %s: must be A..B, A.., ..B or one number", ops);
     if (range && (!zones || find_zones(c))) return c;
     replay_choice_close(c);
     return NULL;

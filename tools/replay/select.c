@@ -220,7 +220,7 @@ static void say_several(const replay_job *job, const want *w, const char *text,
     FILE *const out = cli_error_begin(job->tool, job->path);
     fprintf(out, "%s ", w->what);
     cli_put_text(out, text, size);
-    fprintf(out, " is there %zu times, all are meant: ", found);
+    fprintf(out, " occurs %zu times, all are selected: ", found);
     const bool said = say_processes(out, job, list, list->count - found);
     for (size_t i = list->count - found; !said && i < list->count; i++) {
         ts_track track;

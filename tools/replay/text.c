@@ -100,9 +100,9 @@ static void print_edges(const ts_replay_stats *s)
 static void print_cut(const replay_job *job)
 {
     static const char *const meaning[] = {
-        [TS_DEPS_FROZEN] = "frozen: what they come from happens when it did",
+        [TS_DEPS_FROZEN] = "frozen: their sources occur at the recorded times",
         [TS_DEPS_CLOSURE] = "closure",
-        [TS_DEPS_NONE] = "none: what they come from does not exist",
+        [TS_DEPS_NONE] = "none: their sources are ignored",
     };
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     if (s->cut_edges)
@@ -119,13 +119,11 @@ static void print_collectives(const ts_replay_stats *s)
 {
     char text[1024] = "";
     if (!s->rendezvous) return;
-    add(text, "%s with pairs of send and receive, ",
-        cli_count(s->rendezvous).s);
+    add(text, "%s including send-receive pairs, ", cli_count(s->rendezvous).s);
     if (s->rendezvous_partial)
-        add(text, "ranks are missing in %s",
-            cli_count(s->rendezvous_partial).s);
+        add(text, "ranks missing in %s", cli_count(s->rendezvous_partial).s);
     else
-        add(text, "all ranks are here");
+        add(text, "all ranks present");
     if (s->rendezvous_guessed)
         add(text, "; %s matched by name and order",
             cli_count(s->rendezvous_guessed).s);
@@ -157,12 +155,12 @@ static void print_times(const replay_job *job)
     const int64_t replayed = s->end_ns - s->start_ns;
     const cli_text was = cli_time(recorded), is = cli_time(replayed);
     if (job->what_if_count && !replay_is_same(job)) {
-        fact("makespan", s->operations ? "none: not everything ran"
-                                       : "none: nothing is left to run");
+        fact("makespan", s->operations ? "none: some operations never ran"
+                                       : "none: no operation is left");
         return;
     }
     if (job->what_if_count) {
-        fact("makespan", "%s, recorded %s, with all that was changed", is.s,
+        fact("makespan", "%s, recorded %s, with all changes applied", is.s,
              was.s);
     } else {
         fact("makespan", "%s, recorded %s, error %s", is.s, was.s,
@@ -192,7 +190,7 @@ static void print_files(const replay_job *job)
             add(text, "%s",
                 file.clock != i ? " from the machine's clock"
                 : file.realtime ? " from the time of day"
-                                : ": nothing tells it");
+                                : ": unknown");
         put_fact(replay_file_name(job, i).s, text);
     }
 }
@@ -219,7 +217,7 @@ static void print_figures(const replay_job *job)
     fputs(strcmp(job->path, "-") ? job->path : "stdin", stdout);
     if (job->file_count > 1)
         printf(" and %" PRIu32 " more", job->file_count - 1);
-    printf(": %s\n\n", job->dry_run ? "the plan; nothing was replayed"
+    printf(": %s\n\n", job->dry_run ? "plan only, not replayed"
                        : job->mode == TS_REPLAY_MODEL
                            ? "replayed by emulation, model"
                            : "replayed by emulation, exact");
@@ -231,18 +229,22 @@ static void print_figures(const replay_job *job)
     print_collectives(s);
     print_odd("not waited for", s->contradicted,
               s->contradicted == 1
-                  ? "edge is left out: the record shows that nothing waited"
-                  : "edges are left out: the record shows that nothing waited");
+                  ? "edge ignored: the record shows that the operation did not "
+                    "wait"
+                  : "edges ignored: the record shows that the operations did "
+                    "not wait");
     print_odd("never recorded", s->never_recorded,
               s->never_recorded == 1
-                  ? "wait for an event without a record: it waits for nothing"
-                  : "waits for events without a record: they wait for nothing");
+                  ? "wait for an event that was never recorded: treated as no "
+                    "wait"
+                  : "waits for events that were never recorded: treated as no "
+                    "wait");
     print_odd(
         "missing record", s->missing_records,
         s->missing_records == 1
-            ? "wait whose record is not in the trace: it waits for nothing"
-            : "waits whose record is not in the trace: they wait for "
-              "nothing");
+            ? "wait whose event record is not in the trace: treated as no wait"
+            : "waits whose event record is not in the trace: treated as no "
+              "wait");
     print_idle(job);
     if (!job->dry_run) print_times(job);
     print_loops(&job->loops, s->operations);
@@ -313,7 +315,7 @@ static void print_waiters(const replay_job *job)
             op.skip != TS_SKIP_UNMET || count++ >= SHOWN)
             continue;
         const uint32_t source = missing_source(job, i);
-        fputs(count == 1 ? "  behind it:\n    " : "    ", stdout);
+        fputs(count == 1 ? "  blocked by it:\n    " : "    ", stdout);
         replay_put_node(stdout, job, i);
         if (source != TS_NODE_NONE) fputs(" waits for ", stdout);
         if (source != TS_NODE_NONE) replay_put_node(stdout, job, source);
@@ -333,7 +335,7 @@ static void print_first(const replay_job *job)
             continue;
         fputs("  first: ", stdout);
         replay_put_node(stdout, job, i);
-        printf(" came %s late and ended %s late\n",
+        printf(" started %s late and ended %s late\n",
                cli_time(op.start_ns - op.recorded_start_ns).s,
                cli_time(op.end_ns - op.recorded_end_ns).s);
         return;
@@ -345,12 +347,14 @@ static void print_verdict(const replay_job *job)
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     if (replay_is_same(job)) {
         printf(s->operations == 1
-                   ? "\nsame: %s operation starts and ends when it did\n"
-                   : "\nsame: %s operations start and end when they did\n",
+                   ? "\nsame: %s operation starts and ends at its recorded "
+                     "time\n"
+                   : "\nsame: %s operations start and end at their recorded "
+                     "times\n",
                cli_count(s->operations).s);
         return;
     }
-    printf("\ndiverged: %s of %s did not come out as recorded\n",
+    printf("\ndiverged: %s of %s differ from their recorded times\n",
            cli_count(s->different).s,
            cli_counted(s->operations + s->skipped[TS_SKIP_UNMET], "operation",
                        "operations")

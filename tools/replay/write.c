@@ -214,11 +214,12 @@ static void say_undefined(const writing *w, const char *path)
 {
     if (w->unknown)
         cli_error(w->job->tool, path,
-                  "%s events of kinds that a later version made are left out",
+                  "%s events of kinds that this version does not know are "
+                  "skipped",
                   cli_count(w->unknown).s);
     if (!w->undefined) return;
     cli_error(w->job->tool, path,
-              "%s numbers that nothing in the trace defines are left out",
+              "%s references to undefined dictionary entries are skipped",
               cli_count(w->undefined).s);
 }
 

@@ -113,28 +113,28 @@ delay) # and a duration, from the start of ts-record
     hasnt "step 349"
     hasnt "end"
     has "step [0-9]*"
-    said "ended after 500.0 ms (--duration)"
+    said "stopped after 500.0 ms (--duration)"
     build/ts-info "$trace" | grep -q "capture.delay_ms"
     # A program that is over before, or begins after it.
     record --delay 1h "$client"
-    said "no events of 1 process"
-    said "ended after .*, before recording was to begin (--delay 3600.0 s)"
+    said "no events in 1 process"
+    said "ended after .*, before recording started (--delay 3600.0 s)"
     rm "$trace"
     record --duration 1ms sh -c 'sleep 0.1; exec "$0"' "$client"
-    said "nothing to record: .* before recording ended (--duration)"
+    said "nothing was recorded: .* before recording stopped (--duration)"
     test ! -e "$trace"
     ;;
 kinds)
     record --kinds mark,span "$client"
     test -z "$(zones "$trace")"
-    said "ts-record: --kinds left other events out"
+    said "ts-record: other events were excluded by --kinds"
     record --kinds -mark "$client"
     has begin
     ;;
 filter)
     record --filter 'step 1?,end,-step 15' "$client" steps 30
     test "$(zones "$trace" | wc -l)" = 10
-    said "ts-record: --filter left other events out"
+    said "ts-record: other events were excluded by --filter"
     hasnt "step 15"
     hasnt "begin"
     has "step 19"
@@ -178,7 +178,7 @@ operations) # what is to be run again: the program gets it, in one text
     said '^frames:3$'
     # Nothing of NVTX can be run again, and that is said.
     record --capture all "$client" fork
-    said "nothing was captured: nothing ran that"
+    said "no operation was captured: the program ran no"
     build/ts-info "$trace" | grep -q "capture.operations all"
     # A child that comes after a delay goes on.
     record --delay 200ms --capture all \
@@ -205,7 +205,7 @@ trigger) # a signal begins to keep operations; the program does not get it
     ;;
 untriggered)
     record --capture-on SIGUSR2 "$client"
-    said "nothing was captured: no SIGUSR2 came"
+    said "no operation was captured: the trigger SIGUSR2 did not"
     ;;
 key) # begins it, and again ends it; a terminal is what script has
     for _ in 1 2 3; do
@@ -214,8 +214,8 @@ key) # begins it, and again ends it; a terminal is what script has
                 --capture-on key -o $trace sh -c 'cat; exec $client steps 450'
                 stty" /dev/null >"$folder/key.screen"
         tr '\033\r' '^\n' <"$folder/key.screen" >"$said"
-        said ' c begins a capture, 0 kept | records after [0-9]\.[0-9] s $'
-        test "$(awk '/c begins/ && length > 73' "$said" | wc -l)" = 0
+        said ' c starts capturing, 0 captured | recording after [0-9]\.[0-9] s $'
+        test "$(awk '/c starts/ && length > 73' "$said" | wc -l)" = 0
         said 'sbt: .* events' # the program did not wait for the terminal
         test "$(grep -c -e '-icanon' -e '-echo$' "$said")" = 0
         if build/ts-info "$trace" | grep -q "capture.captures 1"; then exit; fi
@@ -229,7 +229,7 @@ raw) # a terminal that was raw before: no read waits for a key
         --capture-on key -o $trace sh -c 'sleep 0.5; echo went on'" /dev/null \
         <>"$folder/nothing" >"$said"
     said "went on"
-    said "nothing to record"
+    said "nothing was recorded"
     ;;
 stacks) # the program gets them; "--stacks" takes no word of the command
     for option in --stacks --stacks=7; do
@@ -267,8 +267,8 @@ flight)
     record --flight-recorder 10s --flight-memory 64KiB "$client" many 100000
     has many
     hasnt begin
-    said "of the 10.00 s asked for"
-    said "; --flight-memory 64MiB would keep the most"
+    said "instead of the requested 10.00 s"
+    said "; --flight-memory 64MiB would keep more"
     # Traces that are left as they are have no more of it than one of them all.
     record --flight-recorder 300ms --no-merge "$client" fork 150
     first=$(sed -n 's/^ts-record: \(.*\): .* events in .*/\1/p' "$said" |
@@ -297,7 +297,7 @@ live)
     TERM=xterm script -qec "build/ts-record --live -o $trace $client steps 60" \
         /dev/null </dev/null >"$folder/live.screen"
     tr '\033\r' '^\n' <"$folder/live.screen" >"$said"
-    said 'records after [0-9]*\.[0-9] s: 1 process,'
+    said 'recording after [0-9]*\.[0-9] s: 1 process,'
     said 'K*ts-record: .*sbt: '
     # In the background the terminal is somebody else's.
     cat >"$folder/live.sh" <<'END'
@@ -308,7 +308,7 @@ END
     TERM=xterm timeout 60 script -qec "bash $folder/live.sh $client" \
         /dev/null </dev/null >"$said"
     said "ts-record: .* events"
-    unsaid "records after"
+    unsaid "recording after"
     # Not a byte more where there is no terminal.
     build/ts-record --live -q -o "$trace" "$client" steps 30 >"$said" 2>&1
     test "$(cat "$said")" = steps
@@ -319,7 +319,7 @@ children) # a delay holds for those that come later, too
     hasnt child
     hasnt parent
     has end
-    said "of 1 process,"
+    said ", 1 process,"
     ;;
 killed) # ts-record as well: the traces are beside, and whole
     rm -rf "$trace" "$trace".*/ "$folder/killed.pid"
@@ -350,13 +350,13 @@ user) # a daemon that gives root up: with a fork, by a crash, into a folder
     if ! $other test -r "$PWD/build/libtracesmith-inject.so" -a -x "$client"
     then
         record $other true
-        said "it cannot read libtracesmith-inject.so: install that"
+        said "cannot read libtracesmith-inject.so: install it"
         exit 0
     fi
     record $other true
-    said "records itself in a container, .*, is where it put it"
+    said "its own session in a container .* keeps its own trace file"
     record $other "$PWD/$client" fork
-    said "of 2 processes, .*nothing lost"
+    said "2 processes, .*nothing lost"
     test "$(stat -c %u "$trace")" = 0
     has child
     status=0
@@ -378,7 +378,7 @@ user) # a daemon that gives root up: with a fork, by a crash, into a folder
         echo "recorded 7: by root" >"$TRACESMITH_SPOOL-65534/log" &&
         chown 65534 "$TRACESMITH_SPOOL-65534" &&
         echo "$TRACESMITH_SPOOL-65534" && "$0" plain' "$client"
-    said "is left there: not a regular file of its owner"
+    said "is left there: it is not a regular file"
     rm -r "$(head -n 1 "$folder/$name.out")"
     # Somebody else took the name by which own sessions are found.
     place=$(mktemp -d /var/tmp/ts-other-XXXXXX)
@@ -387,7 +387,7 @@ user) # a daemon that gives root up: with a fork, by a crash, into a folder
     $other build/ts-record -o "$place/all.sbt" "$client" plain 2>"$said"
     rmdir /dev/shm/tracesmith-record-65534
     rm -r "$place"
-    said "tracesmith-record-65534 is there and not this user's"
+    said "tracesmith-record-65534 belongs to another user"
     # Whoever it is chose what is captured: it does not run as root unasked.
     export XDG_STATE_HOME="$PWD/$folder/state"
     rm -rf "$XDG_STATE_HOME"
@@ -410,7 +410,7 @@ mounts) # as in a container: where traces go is not to be seen
         "$folder"
     rm "$program"
     has child
-    said "of 2 processes, .*nothing lost"
+    said "2 processes, .*nothing lost"
     test -z "$(ls -d "$trace".* 2>"$folder/$name.ls")"
     ;;
 daemon) # outlives ts-record: what stays is said, and can be collected
@@ -419,11 +419,11 @@ daemon) # outlives ts-record: what stays is said, and can be collected
     for quiet in -q ""; do
         record $quiet sh -c "(sh -c '$wait_for' \"\$0\" \"\$1\") &" "$client" \
             "$folder/daemon.go"
-        said "children still run"
-        into=$(sed -n 's/.* --collect \([^ ]*\) makes .*/\1/p' "$said")
+        said "child processes are still running"
+        into=$(sed -n 's/.* --collect \([^ ]*\) to merge .*/\1/p' "$said")
         # Before it is over nothing is taken away.
         build/ts-record -q --collect "$into" 2>"$said"
-        said "children still run"
+        said "child processes are still running"
         test -d "$into"
         touch "$folder/daemon.go"
         while test -d "$into"; do
@@ -434,17 +434,17 @@ daemon) # outlives ts-record: what stays is said, and can be collected
     done
     # Of one that records nothing an empty folder stays: it goes.
     record -q sh -c "sleep 3 & exit 0"
-    into=$(sed -n 's/.* --collect \([^ ]*\) makes .*/\1/p' "$said")
+    into=$(sed -n 's/.* --collect \([^ ]*\) to merge .*/\1/p' "$said")
     while test -d "$into"; do
         build/ts-record --collect "$into" 2>"$said"
     done
-    said "nothing was recorded in it"
+    said "it contains no recorded events"
     test ! -e "$trace"
     for wrong in "$folder" /tmp "$into" ""; do
         status=0
         build/ts-record --collect "$wrong" 2>"$said" || status=$?
         test $status = 125
-        said "is no folder that ts-record left"
+        said "is not a folder that ts-record left"
     done
     ;;
 later) # children that use a library when the program is over
@@ -452,7 +452,7 @@ later) # children that use a library when the program is over
     wait_for='until test -e "$1"; do sleep 0.05; done; exec "$0"'
     record --live sh -c "(sh -c '$wait_for' \"\$0\" \"\$1\") &" "$client" \
         "$folder/later.go"
-    into=$(sed -n 's/.* still run: what they record will be in //p' "$said")
+    into=$(sed -n 's/.* still running; their traces will be in //p' "$said")
     test -d "$into"
     test ! -e "$trace"
     touch "$folder/later.go"
@@ -461,8 +461,8 @@ later) # children that use a library when the program is over
     for of in 1 2 3 4 5 6 7 8; do
         record sh -c 'sh -c "sleep 0.0$1; exec \"\$0\"" "$0" & exit 0' \
             "$client" $of
-        grep -q "children still run" "$said" || has end
-        unsaid "nothing to record"
+        grep -q "child processes are still running" "$said" || has end
+        unsaid "nothing was recorded"
     done
     rm -rf "$trace" "$trace".*/
     # One that is being written, and nothing else.
@@ -470,7 +470,7 @@ later) # children that use a library when the program is over
     record sh -c '"$0" steps 100 & sleep 0.5; exit 0' "$client" || status=$?
     test $status = 0
     test ! -e "$trace"
-    said "a child still runs: its trace is "
+    said "a child process is still running; its trace is "
     ;;
 group) # a signal to the group arrives once, one to ts-record is passed on
     rm -f "$folder/group.pid" "$folder/group.pid.done" "$folder/group.of"

@@ -36,7 +36,7 @@ said() {
 case $2 in
 plain) # on one track: the range lies within the program's own zone
     record 3 "$program" plain own.sbt
-    said "own.sbt, which the program recorded itself, is in it"
+    said "own.sbt, which the program recorded itself, is merged into it"
     zones all.sbt >zones
     awk '{ print $2 } NR % 2 == 0 && $1 != last { exit 1 } { last = $1 }
         ' zones | tr '\n' ' ' | grep -qx "mine theirs mine theirs "
@@ -47,10 +47,10 @@ plain) # on one track: the range lies within the program's own zone
 alone) # nothing is loaded into it
     record 3 "$program" alone own.sbt
     has "2 mine"
-    said "2 events in .* of 1 process"
+    said "2 events in .*, 1 process"
     # Where children go on only their traces are awaited.
     "$tools/ts-record" -o all.sbt sh -c 'sleep 1 &' >out 2>said
-    said "children still run"
+    said "child processes are still running"
     test -z "$(find "/dev/shm/tracesmith-record-$(id -u)" -name traces \
         -lname "$PWD/*" 2>&- || :)"
     rm -r all.sbt.*/
@@ -81,16 +81,16 @@ again) # two sessions, and two in one file
     test "$(threads)" = 3
     record 3 "$program" again own.sbt own.sbt
     has "2 mine" "4 theirs"
-    said "1 trace that the program recorded itself is not there"
+    said "1 trace that the program recorded itself is missing"
     ;;
 moved)
     record 3 "$program" moved own.sbt elsewhere.sbt
     has "2 theirs"
-    said "is not there: it has replaced, moved or removed it"
+    said "is missing: the program replaced, moved or removed it"
     rm all.sbt
     record 0 sh -c '"$0" alone own.sbt; rm own.sbt' "$program"
     test ! -e all.sbt
-    said "is not there"
+    said "itself is missing"
     ;;
 child)
     record 3 "$program" child own.%p.sbt
@@ -109,7 +109,7 @@ kill)
 parts)
     "$tools/ts-record" -o all.sbt --no-merge "$program" plain own.sbt \
         >out 2>said || test $? = 3
-    said "2 traces of 1 process in "
+    said "wrote 2 traces of 1 process to "
     "$tools/ts-merge" -o all.sbt all.sbt.*/*.sbt >merged
     has "2 mine" "2 theirs"
     ;;
@@ -140,7 +140,7 @@ user) # a daemon of root's that gives that up
     chown 65534 "$place"
     record 3 $other "$program" plain "$place/own.sbt"
     has "2 mine" "2 theirs"
-    said "$place/own.sbt, which the program .* itself as user 65534, is in it"
+    said "$place/own.sbt, which .* itself as user 65534, is merged into"
     test "$(stat -c %u "$place/own.sbt" all.sbt | tr '\n' ' ')" = "65534 0 "
     record 137 $other "$program" kill "$place/own.sbt"
     has "2 mine" "2 theirs"
@@ -154,7 +154,7 @@ user) # a daemon of root's that gives that up
         "$0" await "$1/own.sbt" "$1/go" >"$1/said" &
         until test -s "$1/said"; do sleep 0.05; done' "$program" "$place" \
         >out 2>said
-    said "children still run"
+    said "child processes are still running"
     $other touch "$place/go"
     until "$tools/ts-info" "$place/own.sbt" | grep -q ", finished"; do
         sleep 0.05
@@ -172,7 +172,7 @@ user) # a daemon of root's that gives that up
             ln -s "$0" \
                 "/dev/shm/tracesmith-record-0/$PPID.$began/own-1-1.sbt"' \
             "$target"
-        said "1 trace that the program recorded itself is not there"
+        said "1 trace that the program recorded itself is missing"
     done
     rm -r "$place"
     ;;
@@ -192,7 +192,7 @@ mounts) # as in a container, whose own the folder of the traces is
     record 3 $how sh -c 'mount -t tmpfs none "$1" && exec "$0" plain "$2"' \
         "$place/own" "$PWD" "$PWD/own.sbt"
     has "2 theirs"
-    said "is not there: .* or made it in a file system that only it sees"
+    said "is missing: .* or wrote it to a file system that only it can see"
     rm -r "$place"
     ;;
 flight) # what is left of it is cut as the rest

@@ -9,7 +9,7 @@ shift 3
 if test -e "$captured"; then
     captured=$(sed -n -e 's/,//g' \
         -e 's/^ts-record: \([0-9]*\) operations* can.* be run again.*/\1/p' \
-        -e 's/^ts-record: of \([0-9]*\) operations* only hashes.*/\1/p' \
+        -e 's/^ts-record: \([0-9]*\) operations* captured as hashes.*/\1/p' \
         "$captured" | awk '{ sum += $1 } END { print sum + 0 }')
 fi
 out=${trace%.sbt}.counts

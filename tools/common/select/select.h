@@ -26,43 +26,46 @@ const ts_selection *select_now(void);
 // Rows of the option table, the same in all tools.
 #define SELECT_OPTIONS \
     { .name = "--rank LIST", \
-      .help = "only these ranks: numbers or A..B, with commas between;\n" \
-              "if none is known, the files of a merged trace from 0", \
+      .help = "select these ranks: numbers or A..B, separated by commas;\n" \
+              "if the trace records no ranks, the files of a merged\n" \
+              "trace, numbered from 0", \
       .text = &selected.rank }, \
         { .name = "--step N[..M]", \
-          .help = "only steps N to M, by the numbers of ts-analyze: the\n" \
-                  "operations that the host issued in them, from all\n" \
-                  "threads, with what the host did then; of steps that\n" \
-                  "ts-analyze found, those that began in them", \
+          .help = "select steps N to M, as numbered by ts-analyze: what the\n" \
+                  "host did during these steps, and the GPU operations that\n" \
+                  "it issued then, from all threads; if ts-analyze detected\n" \
+                  "the steps, the GPU operations that began during them", \
           .text = &selected.step }, \
         { .name = "--zone LIST", \
-          .help = "only what was done inside zones of these names, and the\n" \
-                  "operations launched there; whole names, in which *\n" \
-                  "stands for anything", \
+          .help = "select events inside zones with these names, and the GPU\n" \
+                  "operations launched there; full names, separated by\n" \
+                  "commas; * matches any characters", \
           .text = &selected.zone }, \
         { .name = "--from TIME", \
-          .help = "only what ends after: 1.5ms, 20us, 3s after the start", \
+          .help = "select events that end after TIME, counted from the\n" \
+                  "start of the trace, such as 1.5ms, 20us or 3s", \
           .flag = &selected.has_from, \
           .time_ns = &selected.from_ns }, \
         { .name = "--to TIME", \
-          .help = "only what begins before", \
+          .help = "select events that begin before TIME", \
           .flag = &selected.has_to, \
           .time_ns = &selected.to_ns }, \
         { .name = "--device LIST", \
-          .help = "only what lies on these devices: numbers, A..B or names", \
+          .help = "select events on these devices: numbers, A..B or names,\n" \
+                  "separated by commas", \
           .text = &selected.device }, \
     { \
         .name = "--stream LIST", \
-        .help = "only what lies on these streams: numbers or A..B (on all\n" \
-                "devices), DEVICE:STREAM or names, with commas between", \
+        .help = "select events on these streams: numbers or A..B (on all\n" \
+                "devices), DEVICE:STREAM or names, separated by commas", \
         .text = &selected.stream \
     }
 
 #define SELECT_KIND \
     { \
         .name = "--kind, --kinds LIST", \
-        .help = "only these kinds of events: kernel, zone, ...; gpu is all\n" \
-                "GPU operations", \
+        .help = "select these kinds of events: kernel, zone, ...; gpu\n" \
+                "means all GPU operations; separated by commas", \
         .text = &selected.kind \
     }
 

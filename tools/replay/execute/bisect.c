@@ -141,25 +141,24 @@ bool execute_bisect(execute_job *job)
     size_t from, to;
     FILE *const out = job->options->json ? stderr : stdout;
     if (job->first >= job->count) {
-        fprintf(out, "nothing diverges: there is nothing to narrow down\n");
+        fprintf(out, "no operation diverges: --bisect has nothing to find\n");
         return true;
     }
     if (!narrow(job, &from, &to) || !write_rows(job, from, to)) return false;
     if (from == to) {
-        fprintf(out, "narrowed down to operation %" PRIu32 ", ",
-                job->rows[to].operation);
+        fprintf(out, "found: operation %" PRIu32 ", ", job->rows[to].operation);
         execute_put_row(out, job, &job->rows[to]);
     } else {
         fprintf(out,
-                "no operation diverges from its recorded inputs; it takes "
-                "%s, from %" PRIu32 " to %" PRIu32,
+                "no single operation diverges from its recorded inputs; the "
+                "divergence needs %s, from %" PRIu32 " to %" PRIu32,
                 cli_count(to - from + 1).s, job->rows[from].operation,
                 job->rows[to].operation);
     }
     fputs("\n    written to ", out);
     cli_put_text(out, job->options->output, strlen(job->options->output));
-    fputs(from == to ? "; run it with --execute --trust\n"
-                     : "; run it with --execute --chain --trust\n",
+    fputs(from == to ? "; reproduce it with --execute --trust\n"
+                     : "; reproduce it with --execute --chain --trust\n",
           out);
     return true;
 }

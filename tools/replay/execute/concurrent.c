@@ -44,21 +44,20 @@ void execute_whole_text(const execute_job *job)
 {
     const ts_execution_whole *const w = &job->whole;
     if (!w->parts) return; // the device was lost in an operation that ran alone
-    printf("  beside        %s streams in %s parts, %s events\n"
-           "  regions       %s compared at the end, %s differ\n"
-           "  time          %s from the first submission to the end of all, "
-           "not the first\n"
-           "                run: %s one after another, with comparing",
+    printf("  concurrent    %s streams in %s parts, %s events\n  regions       "
+           "%s compared at the end, %s differ\n  time          %s from the "
+           "first submission to the end of all operations,\n                "
+           "after a first run; sequentially with comparison: %s",
            cli_count(w->streams).s, cli_count(w->parts).s,
            cli_count(w->events).s, cli_count(w->regions).s,
            cli_count(w->regions_different).s, cli_time((int64_t)w->ns).s,
            cli_time((int64_t)w->alone_ns).s);
     if (job->options->as_graph)
-        printf(", as one graph\n  a launch      %s, the mean of %s",
+        printf(", as one graph\n  launch        %s, mean of %s",
                cli_time((int64_t)w->graph_ns).s,
                cli_count(job->options->loops).s);
-    printf("\n  recorded      %s of work within %s, one after another as "
-           "captures run\n",
+    printf("\n  recorded      %s of work within %s, sequential because "
+           "captures run alone\n",
            cli_time(job->work_ns).s, cli_time(job->span_ns).s);
 }
 

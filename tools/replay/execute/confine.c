@@ -337,8 +337,8 @@ void execute_confined_text(const execute_confined *held)
     if (held->files)
         printf(", files by Landlock %d\n", held->landlock);
     else
-        puts(held->landlock ? "; not: files by Landlock"
-                            : "; Landlock is not in this kernel");
+        puts(held->landlock ? "; not files: Landlock failed"
+                            : "; not files: this kernel has no Landlock");
 }
 
 void execute_confined_json(cli_json *json, const execute_confined *held)

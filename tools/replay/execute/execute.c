@@ -55,35 +55,36 @@ bool execute_check(const cli_tool *tool, const execute_options *options)
 {
     ts_execution_desc desc = { 0 };
     if (options->backend && !execute_backend(options->backend))
-        cli_error(tool, NULL, "--backend %s: there are %s", options->backend,
-                  execute_backends().s);
+        cli_error(tool, NULL, "--backend %s: must be one of %s",
+                  options->backend, execute_backends().s);
     else if (!parse_compare(options->compare, &desc))
         cli_error(tool, NULL,
-                  "--compare %s: it is exact, or ulp=N or rtol=X, atol=X "
-                  "alone or with one of them, and of other than floats their "
-                  "type: rtol=1e-3,atol=1e-5:f16",
+                  "--compare %s: must be exact, ulp=N, rtol=X or atol=X; atol "
+                  "may be combined with one of the others, and types other "
+                  "than f32 are appended: rtol=1e-3,atol=1e-5:f16",
                   options->compare);
     else if (options->va && strcmp(options->va, "strict") &&
              strcmp(options->va, "auto"))
-        cli_error(tool, NULL, "--va %s: it is strict or auto", options->va);
+        cli_error(tool, NULL, "--va %s: must be strict or auto", options->va);
     else if (options->timeout_s > 3600)
-        cli_error(tool, NULL, "--timeout is at most 3600 seconds");
+        cli_error(tool, NULL, "--timeout: must be at most 3600 seconds");
     else if ((options->chain || options->overlap) && !options->as_graph &&
              options->loops > 1)
         cli_error(tool, NULL,
-                  "--loops runs operations from their recorded inputs, which "
-                  "--chain and --overlap do not");
+                  "--loops cannot be combined with --chain or --overlap, which "
+                  "do not start from recorded inputs");
     else if (options->overlap && (options->stop_at_first || options->bisect))
         cli_error(tool, NULL,
-                  "with --overlap and --as-graph nothing is compared before "
-                  "the end: --stop-at-first and --bisect are for --chain");
+                  "--stop-at-first and --bisect cannot be combined with "
+                  "--overlap or --as-graph, which compare only at the end: use "
+                  "--chain");
     else if ((options->extract != NULL || options->bisect) && !options->output)
-        cli_error(tool, NULL, "%s wants -o",
+        cli_error(tool, NULL, "%s requires -o",
                   options->bisect ? "--bisect" : "--extract");
     else if (!options->extract && !options->bisect && options->output)
         cli_error(tool, NULL,
-                  "--execute writes nothing: -o goes with --bisect and "
-                  "--extract");
+                  "-o requires --bisect or --extract: --execute alone writes "
+                  "no file");
     else
         return true;
     return false;
@@ -133,19 +134,19 @@ static bool find_backend(execute_job *job)
     const char *const vendor = find_vendor(job, wanted);
     if (!vendor) {
         cli_error(r->tool, r->path,
-                  "nothing of it was captured, so nothing can be run again "
-                  "(docs/execution.md tells how to)");
+                  "no operation was captured, so that none can be run again; "
+                  "record it with ts-record --capture (docs/execution.md)");
         return false;
     }
     job->executor = execute_backend(vendor);
     if (job->executor && (!wanted || !strcmp(wanted, vendor))) return true;
     FILE *const out = cli_error_begin(r->tool, r->path);
-    fputs("its operations are of '", out);
+    fputs("its operations were captured by '", out);
     cli_put_text(out, vendor, strlen(vendor));
     if (job->executor)
         fprintf(out, "', which --backend %s cannot run", wanted);
     else
-        fprintf(out, "', which this program cannot run: it has %s",
+        fprintf(out, "', which this ts-replay cannot run: it supports %s",
                 execute_backends().s);
     return cli_fail_end(TS_ERR_UNSUPPORTED);
 }
@@ -158,14 +159,14 @@ static int say_result(const execute_job *job)
     fflush(stdout); // before the messages on stderr
     if (job->executed && !job->compared && !job->timed_out) {
         cli_error(r->tool, r->path,
-                  "nothing could be compared: the trace does not know what "
-                  "any of the %s executed operations left",
+                  "no result could be compared: the trace holds the results of "
+                  "none of the %s executed operations",
                   cli_count(job->executed).s);
         return REPLAY_UNSUPPORTED;
     }
     if (!job->executed) {
         cli_error(r->tool, r->path,
-                  "nothing was executed: %s operations are declined",
+                  "no operation was executed: %s operations were declined",
                   cli_count(job->declined).s);
         return job->timed_out ? REPLAY_TIMEOUT : REPLAY_UNSUPPORTED;
     }

@@ -189,10 +189,10 @@ static void settle_killed(ts_execution_item *item, const process_end *end)
     item->reason =
         oom || !known ? TS_REASON_NO_MEMORY : TS_REASON_DEVICE_FAILED;
     snprintf(item->why, sizeof item->why,
-             oom ? "the system killed its process: memory ran out"
+             oom ? "the system killed its process because memory ran out"
              : known
-                 ? "its process was killed, and not because memory ran out"
-                 : "its process was killed, perhaps because memory ran out");
+                 ? "its process was killed, not because memory ran out"
+                 : "its process was killed, possibly because memory ran out");
 }
 
 // Sets the result of the operation that was running when a child ended.
@@ -261,7 +261,7 @@ static bool refuse_device(execute_job *job, const shared *s)
     const bool confined = s->confined.files || s->confined.calls;
     const bool system = strstr(s->why, "OPERATING_SYSTEM") != NULL;
     snprintf(text, sizeof text, "%s%s",
-             *s->why ? s->why : "the device does not open",
+             *s->why ? s->why : "cannot open the device",
              confined && system ? "; its driver may need what confined kernels "
                                   "may not do (docs/security.md): --no-confine"
                                 : "");
@@ -278,7 +278,7 @@ static bool run(execute_job *job, shared *s, const process_part *part)
         fflush(NULL);
         const pid_t pid = fork();
         if (pid < 0) {
-            cli_error(job->replay->tool, NULL, "no other process: %s",
+            cli_error(job->replay->tool, NULL, "cannot start a process: %s",
                       strerror(errno));
             return false;
         }
@@ -409,8 +409,8 @@ static bool adds_up(const execute_job *job, size_t from, size_t to)
     free(seen);
     if (!ok)
         cli_error(job->replay->tool, job->replay->path,
-                  "what came of the captured operations does not add up: a "
-                  "kernel wrote over it, or this program is at fault");
+                  "the results of the captured operations are inconsistent: a "
+                  "kernel overwrote them, or ts-replay has a bug");
     return ok;
 }
 

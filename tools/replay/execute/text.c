@@ -93,16 +93,17 @@ static void print_why(const char *why)
 
 static void print_rest(const size_t counts[ROW_CLASSES])
 {
-    static const char *const names[] = { "that differ", "that could not be run",
+    static const char *const names[] = { "that differ",
+                                         "that could not be executed",
                                          "executed or substituted",
-                                         "that nobody captured" };
-    const char *before = "           not listed: ";
+                                         "that were not captured" };
+    const char *before = "           not shown: ";
     for (int c = 0; c < ROW_CLASSES; c++) {
         if (!counts[c]) continue;
         printf("%s%s %s", before, cli_count(counts[c]).s, names[c]);
         before = ", ";
     }
-    if (*before == ',') puts("; --json has all");
+    if (*before == ',') puts("; --json lists all");
 }
 
 static void print_rows(const execute_job *job)
@@ -138,7 +139,7 @@ static void print_within(const execute_job *job, const execute_row *row)
     ts_capture c;
     uint32_t last = 0, shown = 0;
     if (!execute_find_graph(job, row, &c)) return;
-    fputs("    it is within this launch, of", stdout);
+    fputs("    the operation is part of a graph launch of", stdout);
     while (ts_capture_node_next(&c, &node)) {
         if (!node.head.name || node.head.name == last) continue;
         last = node.head.name;
@@ -148,7 +149,7 @@ static void print_within(const execute_job *job, const execute_row *row)
             cli_put_text(stdout, name.text, name.size);
         }
     }
-    puts(shown > SHOWN ? ", ..." : shown ? "" : " copies and sets");
+    puts(shown > SHOWN ? ", ..." : shown ? "" : " copies and memsets");
 }
 
 // Prints the first differing value with its probable type.
@@ -179,11 +180,11 @@ static void put_argument(const execute_job *job, const execute_row *row)
     switch (place.by) {
     case EXECUTE_BY_PARAM: printf(", argument %" PRIu32, place.index); break;
     case EXECUTE_BY_BYTES:
-        printf(", to which byte %" PRIu32 " of the arguments points",
+        printf(", pointed to by byte %" PRIu32 " of the arguments",
                place.index);
         break;
-    case EXECUTE_BY_MEMORY: printf(", reached through memory"); break;
-    case EXECUTE_BY_GLOBAL: printf(", a variable of its code"); break;
+    case EXECUTE_BY_MEMORY: printf(", pointed to from memory"); break;
+    case EXECUTE_BY_GLOBAL: printf(", a variable of the module"); break;
     default: break;
     }
 }
@@ -209,17 +210,17 @@ static void print_first(const execute_job *job)
         printf("\n    %s values of this chunk differ",
                cli_count(item->elements).s);
         if (job->desc.compare != TS_COMPARE_EXACT)
-            printf(", by %s at most", cli_real(item->largest).s);
+            printf(", by at most %s", cli_real(item->largest).s);
     } else {
-        printf("\n    the 64 KiB from byte %" PRIu64 " differ; by how much is "
-               "not known, because\n    the trace holds their hash only",
+        printf("\n    the 64 KiB from byte %" PRIu64 " differ; the difference "
+               "is unknown, because\n    the trace holds only their hash",
                item->offset);
     }
     printf("; %s of %s chunks differ\n", cli_count(item->chunks_different).s,
            cli_count(item->chunks).s);
     if (job->options->overlap)
-        puts("    named is what wrote there last: --chain tells where it "
-             "begins");
+        puts("    the operation shown is the last that wrote there: --chain "
+             "finds the first\n    one that diverges");
 }
 
 // Prints where a chain continued with recorded memory.
@@ -227,7 +228,7 @@ static void print_patched(const execute_job *job)
 {
     size_t shown = 0;
     if (!job->patched) return;
-    puts("\ncontents that came from the record:");
+    puts("\nmemory taken from the record:");
     for (size_t i = 0; i < job->count && shown < SHOWN; i++) {
         const ts_execution_item *const item = &job->rows[i].item;
         if (job->rows[i].capture == EXECUTE_NONE || !item->patched) continue;
@@ -238,14 +239,14 @@ static void print_patched(const execute_job *job)
                item->patched == 1 ? "chunk" : "chunks", item->patched_address);
         shown++;
     }
-    if (shown == SHOWN) puts("    ...; --json has all");
+    if (shown == SHOWN) puts("    ...; --json lists all");
 }
 
 static void print_unstable(const execute_job *job)
 {
     size_t shown = 0;
     if (!job->unstable) return;
-    printf("\n%s operations gave other results from the same inputs:\n",
+    printf("\n%s operations had different results from the same inputs:\n",
            cli_count(job->unstable).s);
     for (size_t i = 0; i < job->count && shown < SHOWN; i++) {
         if (!job->rows[i].item.unstable) continue;
@@ -286,11 +287,11 @@ static void print_runs(const execute_job *job)
 {
     const execute_options *const w = job->options;
     if (w->as_graph)
-        printf("  runs          %s of each: alone, in the graph that is "
-               "compared, in those that are measured\n",
+        printf("  runs          %s of each: alone, in the compared graph, in "
+               "the measured graphs\n",
                cli_count(execute_runs(w)).s);
     else if (w->overlap)
-        puts("  runs          2 of each: alone, and beside each other");
+        puts("  runs          2 of each: alone, and concurrently");
     else if (w->loops > 1)
         printf("  runs          %s of each\n", cli_count(w->loops).s);
 }
@@ -298,27 +299,27 @@ static void print_runs(const execute_job *job)
 static void print_verdict(const execute_job *job)
 {
     if (!job->executed)
-        puts("\nnothing was executed");
+        puts("\nno operation was executed");
     else if (job->diverged)
-        printf("\ndiverged: %s of %s operations left other bytes than the "
-               "record\n",
+        printf("\ndiverged: %s of %s operations did not reproduce the recorded "
+               "results\n",
                cli_count(job->diverged).s, cli_count(job->executed).s);
     else if (job->unstable)
-        puts("\nnot determined: runs from the same inputs differ");
+        puts("\nnot deterministic: runs from the same inputs differ");
     else if (job->escaped)
-        printf("\nescaped: %s operations touched what was not captured, or "
-               "ended their process\n",
+        printf("\nescaped: %s operations accessed memory that was not "
+               "captured, or ended their process\n",
                cli_count(job->escaped).s);
     else if (!job->compared)
-        puts("\nnothing could be compared");
+        puts("\nno result could be compared");
     else if (job->options->overlap)
-        printf("\nsame: %s regions hold the recorded bytes at the end%s\n",
+        printf("\nsame: %s regions match the record at the end%s\n",
                cli_count(job->whole.regions).s,
-               job->declined ? ", of what ran" : "");
+               job->declined ? ", among those that ran" : "");
     else
-        printf("\nsame: %s operations left the recorded bytes%s\n",
+        printf("\nsame: %s operations reproduced the recorded results%s\n",
                cli_count(job->compared).s,
-               job->declined ? ", of those that ran" : "");
+               job->declined ? ", among those that ran" : "");
 }
 
 void execute_text(const execute_job *job)
@@ -327,7 +328,7 @@ void execute_text(const execute_job *job)
     cli_put_text(stdout, job->replay->path, strlen(job->replay->path));
     printf(": executed on %s, %s\n\n", job->executor->name,
            job->options->as_graph  ? "as one graph"
-           : job->options->overlap ? "in a chain, streams beside each other"
+           : job->options->overlap ? "in a chain, streams concurrently"
            : job->options->chain   ? "in a chain"
                                    : "each operation from its recorded inputs");
     printf("  captured      %s: %s executed, %s substituted, %s declined",
@@ -338,17 +339,17 @@ void execute_text(const execute_job *job)
     print_reasons(job->reasons, "declined");
     print_reasons(job->left_out, "not captured");
     if (job->order)
-        printf("  order         %s events, waits, syncs and allocations hold "
-               "no data\n",
+        printf("  order         %s events, waits, syncs and allocations, which "
+               "have no data\n",
                cli_count(job->order).s);
     if (job->nodes)
         printf(
-            "  nodes         %s more of launches of graphs, which run as one "
+            "  nodes         %s more nodes of graph launches, which run as one "
             "operation\n",
             cli_count(job->nodes).s);
     if (job->parts)
-        printf("  parts         %s more of what the driver split up, which run "
-               "as one operation\n",
+        printf("  parts         %s more parts of operations that the driver "
+               "split; each runs as one\n                operation\n",
                cli_count(job->parts).s);
     printf("  addresses     %s as recorded (S1), %s rewritten (S2), "
            "%s not run (S3)\n",
@@ -358,12 +359,11 @@ void execute_text(const execute_job *job)
     print_runs(job);
     if (job->options->overlap) execute_whole_text(job);
     if (job->options->overlap || job->options->chain)
-        printf("  from record   %s chunks, which the host or what was not "
-               "replayed had written\n",
+        printf("  from record   %s chunks, written by the host or by "
+               "operations that were not\n                replayed\n",
                cli_count(job->patched).s);
     if (job->patched_different)
-        printf("                %s of them held other bytes than in the record "
-               "before\n",
+        printf("                %s of them had different bytes before\n",
                cli_count(job->patched_different).s);
     printf("  compared      %s\n", cli_count(job->compared).s);
     printf("  digest        %016" PRIx64 "\n", job->digest);

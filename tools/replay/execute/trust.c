@@ -33,9 +33,9 @@ static void say_what(const execute_job *job)
                    ts_reader_capture(job->reader, job->rows[i].capture, &c) &&
                    c.head.kind == TS_EVENT_KERNEL;
     fprintf(stderr,
-            "%s: %s: this trace is not listed as recorded by you, or others "
-            "may change it.\n"
-            "It would run code as you, %s launches of functions in\n",
+            "%s: %s: this trace was not recorded by you on this machine, or "
+            "other users can change it.\nRunning it executes its code with "
+            "your rights: %s launches of functions in\n",
             job->replay->tool->name, job->replay->path, cli_count(kernels).s);
     say_images(job);
 }
@@ -43,7 +43,7 @@ static void say_what(const execute_job *job)
 static bool ask(void)
 {
     char answer[16] = "";
-    fputs("Run it, now and whenever these bytes are to run? [y/N] ", stderr);
+    fputs("Trust this file from now on and run its code? [y/N] ", stderr);
     if (!fgets(answer, sizeof answer, stdin)) return false;
     return answer[0] == 'y' || answer[0] == 'Y';
 }
@@ -53,7 +53,7 @@ bool execute_trusted(const execute_job *job)
     if (job->options->trust || cli_trace_is_own(job->reader)) return true;
     say_what(job);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-        fputs("Say --trust if it may.\n", stderr);
+        fputs("Use --trust to allow it.\n", stderr);
         return false;
     }
     const bool yes = ask();

@@ -22,15 +22,17 @@ static bool check_attributes(const execute_job *job, const ts_capture *c)
             return extract_refuse(
                 job, a.id == TS_ATTRIBUTE_TEXTURE
                          ? "the launch uses a texture, which --extract does "
-                           "not make: its handle belongs to one process"
-                         : "the launch uses a tensor map, which --extract "
-                           "does not make: only a driver knows its bytes");
+                           "not support: its handle is valid in one process "
+                           "only"
+                         : "the launch uses a tensor map, which --extract does "
+                           "not support: its format is known to the driver "
+                           "only");
         if (a.id != TS_ATTRIBUTE_CUDA_LAUNCH || a.size < 72) continue;
         memcpy(&id, a.bytes, sizeof id);
         if (id >= 32 ||
             !((TS_CUDA_LAUNCH_ATTRIBUTES | TS_CUDA_LAUNCH_ORDER) >> id & 1))
-            return extract_refuse(job, "the launch has an attribute of which "
-                                       "is not known how to set it again");
+            return extract_refuse(job, "the launch has an attribute that "
+                                       "--extract cannot set");
     }
     return true;
 }
@@ -43,16 +45,15 @@ static bool check_regions(const execute_job *job, const ts_capture *c)
         if (r->image &&
             (r->image != c->head.image || r->found != TS_CAPTURE_BY_GLOBAL))
             return extract_refuse(
-                job, "the launch reaches a module's variable by its address, "
-                     "which no driver gives a second time");
+                job, "the launch accesses a module's variable by its address, "
+                     "which differs in each process");
         if (r->image) continue;
         if (!r->device || (device && r->device != device))
-            return extract_refuse(job, "the launch reaches memory that is not "
-                                       "of its device alone");
+            return extract_refuse(job, "the launch accesses memory outside of "
+                                       "its device");
         if (!r->size || r->size > UINT64_MAX - GRANULE ||
             r->address > UINT64_MAX - GRANULE - r->size)
-            return extract_refuse(job,
-                                  "the capture of that launch makes no sense");
+            return extract_refuse(job, "the capture of this launch is damaged");
         device = r->device;
     }
     return true;
@@ -70,7 +71,9 @@ static bool put_code(const execute_job *job, FILE *out, const ts_capture *c,
     case TS_CAPTURE_PTX: name = "kernel.ptx"; break;
     case TS_CAPTURE_FATBIN: name = "kernel.fatbin"; break;
     case TS_CAPTURE_AMD_OBJECT: name = "kernel.hsaco"; break;
-    default: return extract_refuse(job, "it is not code of these devices");
+    default:
+        return extract_refuse(job, "its code is for another type of "
+                                   "device");
     }
     fprintf(out, "static const char code[] = \"%s\", kernel[] =\n    ", name);
     extract_string(out, ts_reader_name(job->reader, c->head.name).text);
@@ -88,8 +91,8 @@ static bool put_regions(const execute_job *job, FILE *out, const ts_capture *c,
         const char *const name =
             r->image ? ts_cuda_code_symbol(code, r->offset) : "";
         if (r->image && !*name)
-            return extract_refuse(job, "the kernel's code does not say what "
-                                       "its variables are called");
+            return extract_refuse(job, "the kernel's code does not contain the "
+                                       "names of its variables");
         fprintf(out, "    { UINT64_C(0x%" PRIx64 "), %" PRIu64 ", ",
                 r->image ? 0 : r->address, r->size);
         if (!extract_region(job, out, c, i)) return false;
@@ -265,8 +268,8 @@ static bool is_concurrent(const ts_capture *c)
 bool extract_hip(const execute_job *job, const ts_capture *c)
 {
     if (is_concurrent(c))
-        return extract_refuse(job, "it is launched cooperatively, which "
-                                   "--extract does not write for HIP");
+        return extract_refuse(job, "it is a cooperative launch, which "
+                                   "--extract does not support for HIP");
     if (!check_regions(job, c)) return false;
     FILE *const out = extract_open(job, "main.c");
     if (!out) return false;

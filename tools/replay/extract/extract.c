@@ -271,7 +271,7 @@ bool extract_region(const execute_job *job, FILE *out, const ts_capture *c,
     const cli_text after = cli_format("after-%" PRIu32 ".bin", index);
     if (!write_memory(job, before.s, r->before, r->size))
         return extract_refuse(
-            job, "the trace does not hold the memory of that launch");
+            job, "the trace does not hold the memory of this launch");
     const bool known = write_memory(job, after.s, r->after, r->size);
     fprintf(out, "\"%s\", %s%s%s", before.s, known ? "\"" : "",
             known ? after.s : "NULL", known ? "\"" : "");
@@ -366,7 +366,7 @@ static bool has_selected(const execute_job *job, const ts_capture *graph)
 // Finds the first captured launch that does not belong to a graph.
 static bool find_kernel(const execute_job *job, ts_capture *c)
 {
-    const char *why = "no captured kernel is called '%s'";
+    const char *why = "no captured kernel has the name '%s'";
     for (size_t i = 0; i < job->count; i++) {
         if (job->rows[i].capture == EXECUTE_NONE ||
             !ts_reader_capture(job->reader, job->rows[i].capture, c))
@@ -374,10 +374,10 @@ static bool find_kernel(const execute_job *job, ts_capture *c)
         if (is_selected(job, &c->head)) {
             if (c->head.state != TS_CAPTURE_DECLINED) return true;
             why = "the launches of '%s' were declined: ts-replay --execute "
-                  "says why";
+                  "shows why";
         } else if (has_selected(job, c)) {
-            why = "'%s' is launched by graphs only: what a graph leaves is "
-                  "known as a whole, not what this kernel leaves";
+            why = "'%s' is launched only by graphs: the trace holds the "
+                  "results of the whole graph, not those of this kernel";
         }
     }
     cli_error(job->replay->tool, job->replay->path, why, job->options->extract);
@@ -407,13 +407,12 @@ bool execute_extract(const execute_job *job)
     while (i < WRITERS && strcmp(job->executor->name, writers[i].backend))
         i++;
     if (i == WRITERS)
-        return extract_refuse(job,
-                              "--extract writes no kernels of this backend");
+        return extract_refuse(job, "--extract does not support this backend");
     if (!find_kernel(job, &c)) return false;
     // rmdir removes an existing folder only if it is empty.
     if (rmdir(job->options->output) != 0 && errno != ENOENT) {
         cli_error(job->replay->tool, job->options->output,
-                  "%s: name a folder that is new or empty", strerror(errno));
+                  "%s: the folder must be new or empty", strerror(errno));
         return false;
     }
     if (mkdir(job->options->output, 0777) != 0) {
@@ -426,8 +425,8 @@ bool execute_extract(const execute_job *job)
     fputs(": ", stdout);
     const ts_text name = ts_reader_name(job->reader, c.head.name);
     cli_put_text(stdout, name.text, name.size);
-    printf(" with %" PRIu32 " regions of memory; build and run it there with\n"
-           "    cc main.c -o main %s && ./main\n",
+    printf(" with %" PRIu32 " memory regions; build and run it in this "
+           "folder:\n    cc main.c -o main %s && ./main\n",
            c.head.region_count, writers[i].flag);
     return true;
 }

@@ -15,8 +15,8 @@ static bool put_code(const execute_job *job, FILE *out, const ts_capture *c)
     const bool is_source = image.form == TS_CAPTURE_OPENCL_C;
     if (!is_source && image.form != TS_CAPTURE_DEVICE_BINARY)
         return extract_refuse(
-            job, "--extract takes kernels of OpenCL from source and "
-                 "from a device's binary only");
+            job, "--extract supports OpenCL kernels from source and from "
+                 "device binaries only");
     const char *const name = is_source ? "kernel.cl" : "kernel.bin";
     fprintf(out, "static const char code[] = \"%s\", options[] =\n    ", name);
     extract_string(out, ts_reader_name(job->reader, image.options).text);
@@ -226,8 +226,7 @@ bool extract_opencl(const execute_job *job, const ts_capture *c)
         extract_args(out, c);
         ok =
             put_images(out, c) && put_samplers(out, c) && put_arguments(out, c);
-        if (!ok)
-            extract_refuse(job, "the capture of that launch makes no sense");
+        if (!ok) extract_refuse(job, "the capture of this launch is damaged");
     }
     fputc('\n', out);
     fputs(extract_common, out);

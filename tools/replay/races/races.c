@@ -35,8 +35,9 @@ static int say_failure(const replay_job *job, ts_result result)
 static int say_nothing(const replay_job *job, const ts_races_stats *s)
 {
     cli_error(job->tool, job->path,
-              "there is nothing to look at: none of %s operations says which "
-              "memory it touches (imported traces seldom do)",
+              "races cannot be found: for none of the %s operations does the "
+              "trace record which memory it accesses (imported traces seldom "
+              "do)",
               cli_count(s->operations).s);
     return REPLAY_UNSUPPORTED;
 }
@@ -51,7 +52,7 @@ static int look(races_job *job)
     const ts_exploration *const e = &job->exploration;
     if (job->vdev_orders && job->vdev_differs != e->differs)
         cli_error(job->replay->tool, job->replay->path,
-                  "the vdev does not agree with the symbolic memory");
+                  "the virtual device and the symbolic memory disagree");
     const bool raced = job->options.races && s->instances;
     return raced || e->differs || job->vdev_differs ? REPLAY_DIVERGED
                                                     : REPLAY_SAME;

@@ -84,7 +84,7 @@ static void put_side(const races_job *job, char letter,
     if (side->end_ns > side->start_ns)
         printf(" for %s", cli_time(side->end_ns - side->start_ns).s);
     printf(" %s%s 0x%" PRIx64 " + %" PRIu64 "\n", races_access(side),
-           side->mode & TS_ACCESS_COARSE ? " somewhere in" : "", side->address,
+           side->mode & TS_ACCESS_COARSE ? " within" : "", side->address,
            side->size);
     put_place(job, side);
 }
@@ -95,19 +95,19 @@ void races_put_fix(FILE *out, const races_job *job, const ts_race *race)
     case TS_RACE_FIX_EVENT_WAIT:
         fputs("record an event on ", out);
         put_track(out, job, race->first.file, race->first.track);
-        fputs(" behind A and let ", out);
+        fputs(" after A and let ", out);
         put_track(out, job, race->second.file, race->second.track);
         fputs(" wait for it before B", out);
         break;
     case TS_RACE_FIX_HOST_SYNC:
         fputs("synchronize the host with ", out);
         put_track(out, job, race->first.file, race->first.track);
-        fputs(" behind A, before B", out);
+        fputs(" after A, before B", out);
         break;
     case TS_RACE_FIX_LAUNCH_LATER:
         fputs("launch B after A, or synchronize the host with ", out);
         put_track(out, job, race->second.file, race->second.track);
-        fputs(" behind B, before A", out);
+        fputs(" after B, before A", out);
         break;
     case TS_RACE_FIX_FREE_LATER:
         fputs("free it after B, and let the free wait for B", out);
@@ -119,12 +119,12 @@ void races_put_fix(FILE *out, const races_job *job, const ts_race *race)
 static const char *what(ts_race_kind kind)
 {
     static const char *const texts[] = {
-        "two writes, in no order",
-        "a read and a write, in no order",
-        "used after it was freed",
-        "a free that may come before the use",
-        "freed twice",
-        "a use that may come before the allocation",
+        "two writes without an order",
+        "a read and a write without an order",
+        "use after free",
+        "a free that may occur before the use",
+        "double free",
+        "a use that may occur before the allocation",
     };
     return texts[(size_t)kind];
 }
@@ -135,7 +135,10 @@ static void put_race(const races_job *job, size_t index, const ts_race *race)
            what(race->kind));
     if (race->instances > 1)
         printf("; %s times, first", cli_count(race->instances).s);
-    if (race->coarse) fputs(" (only the allocation is known)", stdout);
+    if (race->coarse)
+        fputs(" (only the allocation is known, not the accessed "
+              "range)",
+              stdout);
     putchar('\n');
     put_side(job, 'A', &race->first);
     put_side(job, 'B', &race->second);
@@ -151,18 +154,19 @@ static void put_coverage(const ts_races_stats *s)
         uint64_t count;
         const char *what;
     } notes[] = {
-        { s->coarse, "of these by their allocations only" },
+        { s->coarse, "of these: only their allocations are known" },
         { s->host, "accesses, allocations and frees of the host" },
-        { s->unplaced, "operations on no known stream or thread: left out" },
-        { s->unknown_order, "pairs whose later launch is unknown: left out" },
-        { s->unknown_frees, "frees of what was never seen allocated" },
-        { s->lost_accesses, "accesses of operations that are not there" },
-        { s->bad_ranges, "ranges that cannot be" },
-        { s->cycle, "operations that wait in a cycle: left out" },
-        { s->capped, "searches cut after 64 partners" },
+        { s->unplaced, "operations without a known stream or thread: skipped" },
+        { s->unknown_order, "pairs whose later launch is unknown: skipped" },
+        { s->unknown_frees, "frees without a recorded allocation" },
+        { s->lost_accesses,
+          "accesses by operations that are not in the trace" },
+        { s->bad_ranges, "invalid address ranges" },
+        { s->cycle, "operations that wait in a cycle: skipped" },
+        { s->capped, "searches limited to 64 partners" },
     };
-    printf("memory known of %s of %s operations\n", cli_count(s->known).s,
-           cli_count(s->operations).s);
+    printf("accessed memory is known for %s of %s operations\n",
+           cli_count(s->known).s, cli_count(s->operations).s);
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].count)
             printf("    %s %s\n", cli_count(notes[i].count).s, notes[i].what);
@@ -172,7 +176,7 @@ static void put_coverage(const ts_races_stats *s)
 static void put_again(const races_job *job)
 {
     const races_options *const options = &job->options;
-    printf("    again: ts-replay --explore 1 --seed %" PRIu64,
+    printf("    to repeat: ts-replay --explore 1 --seed %" PRIu64,
            job->exploration.seed);
     for (size_t i = 0; i < RACES_SELECTIONS; i++) {
         if (!options->selection[i][1]) continue;
@@ -193,24 +197,25 @@ static void put_exploration(const races_job *job)
     const cli_text again =
         job->vdev_orders
             ? cli_format(
-                  "%s run on the vdev too: %s", cli_count(job->vdev_orders).s,
-                  job->vdev_differs ? "another memory" : "the same memory")
+                  "%s also ran on the vdev: %s", cli_count(job->vdev_orders).s,
+                  job->vdev_differs ? "different memory" : "the same memory")
             : cli_format("too many steps for the vdev");
     if (!e->differs) {
-        printf("\n%s orders of %s steps from seed %" PRIu64
-               ": all leave the same memory; %s distinct\n",
+        printf("\n%s orders of %s steps from seed %" PRIu64 ": all leave the "
+               "same memory; %s of them distinct\n",
                cli_count(e->orders).s, cli_count(e->operations).s, seed,
                cli_count(e->distinct).s);
         printf("    %s\n", again.s);
         return;
     }
-    printf("\norder %s of %s steps, seed %" PRIu64 ", leaves another memory: ",
+    printf("\norder %s of %s steps, seed %" PRIu64 ", leaves different "
+           "memory: ",
            cli_count(e->orders).s, cli_count(e->operations).s, e->seed);
     if (e->size)
         printf("0x%" PRIx64 " + %" PRIu64 "\n", e->address, e->size);
     else
-        printf("the host reads something else\n");
-    puts("    it does when B runs before A");
+        printf("the host reads a different value\n");
+    puts("    this occurs when B runs before A");
     put_side(job, 'A', &e->first);
     put_side(job, 'B', &e->second);
     printf("    %s\n", again.s);

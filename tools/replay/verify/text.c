@@ -19,7 +19,7 @@ static void put_stream(const verify_stream *s)
         printf("%" PRIu64, s->track.number);
     else
         fputs(s->track.type ? cli_track_type(s->track.type) : "track", stdout);
-    if (s->syncs) fputs(", its syncs", stdout);
+    if (s->syncs) fputs(", syncs", stdout);
     if (!s->track.name.size) return;
     fputs(" (", stdout);
     cli_put_text(stdout, name.text, name.size);
@@ -114,7 +114,7 @@ static void put_place(const verify_report *r, int s, uint32_t op)
 static void put_content(verify_report *r, const verify_difference *d)
 {
     const bool same = r->side[0].ops[d->a].name == r->side[1].ops[d->b].name;
-    fputs(same ? ": " : " has become ", stdout);
+    fputs(same ? ": " : " became ", stdout);
     if (same)
         put_changes(r, d);
     else
@@ -135,7 +135,7 @@ static void put_difference(verify_report *r, const verify_difference *d)
         put_place(r, 1, d->b);
         fputs(" in B", stdout);
         break;
-    default: printf(" is only in %s", s ? "B" : "A");
+    default: printf(" exists only in %s", s ? "B" : "A");
     }
 }
 
@@ -250,7 +250,7 @@ static void print_first(verify_report *r)
 static void print_others(verify_report *r)
 {
     for (size_t i = 1; i < r->count && i <= LISTED; i++) {
-        if (i == 1) fputs("\nthen:\n", stdout);
+        if (i == 1) fputs("\nfurther differences:\n", stdout);
         const verify_difference *const d = &r->differences[i];
         printf("  %-9s ", cli_time(d->time_ns).s);
         put_stream(stream_of(r, d));
@@ -300,10 +300,11 @@ static void print_streams(const verify_report *r)
 static void print_counts(const verify_report *r)
 {
     label("order");
-    printf("%s at another place of their stream, %s on another stream\n",
+    printf("%s at a different position in their stream, %s on a different "
+           "stream\n",
            cli_count(r->of[VERIFY_ORDER]).s, cli_count(r->of[VERIFY_MOVED]).s);
     label("content");
-    printf("%s with other arguments, or another one in their place\n",
+    printf("%s with different arguments, or replaced by another operation\n",
            cli_count(r->of[VERIFY_CONTENT]).s);
     label("missing, extra");
     printf("%s only in A, %s only in B\n", cli_count(r->of[VERIFY_MISSING]).s,
@@ -312,7 +313,7 @@ static void print_counts(const verify_report *r)
 
 static void print_spread(const verify_spread *s)
 {
-    printf("p50 %s, p95 %s, max %s apart\n", cli_time(s->p50_ns).s,
+    printf("differ by p50 %s, p95 %s, max %s\n", cli_time(s->p50_ns).s,
            cli_time(s->p95_ns).s, cli_time(s->max_ns).s);
 }
 
@@ -328,7 +329,7 @@ static void print_two(const char *name, const int64_t ns[2])
 
 static void print_timing(const verify_report *r)
 {
-    printf("\n  timing of what is the same:\n");
+    printf("\n  timing of matching operations:\n");
     label("durations");
     printf("%s differ; ", cli_count(r->other_durations).s);
     print_spread(&r->duration);
@@ -343,7 +344,7 @@ void verify_text(verify_report *r)
     cli_fold();
     printf("A: %s\nB: %s\n\n", r->side[0].path, r->side[1].path);
     label("operations");
-    printf("%s in A, %s in B, %s the same\n", cli_count(r->side[0].op_count).s,
+    printf("%s in A, %s in B, %s match\n", cli_count(r->side[0].op_count).s,
            cli_count(r->side[1].op_count).s, cli_count(r->matched).s);
     print_streams(r);
     print_counts(r);

@@ -26,8 +26,7 @@ static int compare(const cli_tool *tool, verify_report *report, bool json)
     for (int i = 0; i < 2; i++) {
         if (report->side[i].op_count) continue;
         cli_error(tool, report->side[i].path,
-                  "no GPU operation is in the trace; there is nothing to "
-                  "compare");
+                  "the trace contains no GPU operation to compare");
         return REPLAY_UNSUPPORTED;
     }
     if (json)

@@ -164,7 +164,7 @@ static bool apply_straggler(const whatif *w, const ts_replay *replay,
 {
     const uint32_t part = part_of_rank(replay, w->number);
     if (part == UINT32_MAX) {
-        *why = "there is no trace of this rank";
+        *why = "no trace has this rank";
         return false;
     }
     ts_change *change = add_change(replay, changes, TS_CHANGE_SCALE);
@@ -220,7 +220,7 @@ static bool apply_streams(const whatif *w, const ts_replay *replay,
             changes->meant--;
         }
     }
-    if (!any) *why = "no operation lies on such a stream";
+    if (!any) *why = "no operation ran on this stream";
     return any;
 }
 

@@ -87,8 +87,8 @@ void whatif_near(const whatif *w, const ts_replay *replay, char *text,
                  ts_operation_label(ts_replay_reader(replay, o.file), &o));
     }
     size_t used = (size_t)snprintf(
-        text, room, "nothing matches: no name has such a part%s",
-        list[0].name ? "; near:" : "; ts-view --stats lists them");
+        text, room, "no operation matches: no name contains this%s",
+        list[0].name ? "; similar names:" : "; ts-view --stats lists them");
     for (size_t i = 0; i < NEAREST && list[i].name; i++) {
         if (used < room)
             used += (size_t)snprintf(text + used, room - used, "\n        %s",

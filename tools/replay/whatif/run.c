@@ -148,20 +148,20 @@ static void judge_what_if(const whatif_report *report,
     f->trust.confidence = report->trust.confidence;
     if (moved && beyond)
         distrust(&f->trust, "low",
-                 "the work of %s is not in the record: it may come between "
-                 "what moves",
+                 "the operations of %s are not in the trace: they may run "
+                 "between the moved ones",
                  cli_counted(beyond, "launch", "launches").s);
     else if (moved && ts_replay_result(replay)->edges[TS_EDGE_SYNC])
         distrust(&f->trust, "low",
-                 "threads wait for what they waited for, not for what "
-                 "is on these streams then");
+                 "threads still wait for the same operations as recorded, not "
+                 "for those moved to these streams");
     else if (changes->unsized_ns > report->recorded_ns / 50)
         distrust(&f->trust, "low",
-                 "sizes of these transfers are unknown or too alike to "
-                 "tell latency from bandwidth");
+                 "the sizes of these transfers are unknown or too similar to "
+                 "separate latency from bandwidth");
     else if (assumed > report->recorded_ns / 50)
         distrust(&f->trust, "low",
-                 "%s more of it are delays that the record hardly shows",
+                 "%s more are delays that occur too rarely in the record",
                  cli_time(assumed).s);
 }
 
@@ -179,7 +179,7 @@ static ts_result run_changes(ts_replay *replay, const whatif *list,
     if (result == TS_OK) result = run_once(replay, &changes, text, report);
     if (result == TS_OK && report->count) {
         whatif_figures *const f = &report->figures[report->count - 1];
-        strcpy(f->nothing, "nothing matches");
+        strcpy(f->nothing, "no operation matches");
         if (count == 1 && !f->meant)
             whatif_nothing(list, replay, f->nothing, sizeof f->nothing);
         if (count == 1) f->assumed = whatif_assumed(list);
@@ -213,14 +213,16 @@ static void judge(whatif_report *report, const ts_replay *replay)
         inferred += s->inferred[i], edges += s->edges[i];
     report->trust.confidence = "high";
     if (report->figures[0].never_ran)
-        distrust(&report->trust, "low", "the model does not come to its end");
+        distrust(&report->trust, "low", "the model does not run to the end");
     else if ((error < 0 ? -error : error) * 100 > report->recorded_ns)
-        distrust(&report->trust, "low", "the model misses the record by %s",
+        distrust(&report->trust, "low",
+                 "the model differs from the record by "
+                 "%s",
                  cli_time(error).s);
     else if (ts_replay_host_unknown(s))
         distrust(&report->trust, "low",
-                 "for %s threads may have waited, for each other or for "
-                 "what was queued before, which is not recorded",
+                 "for %s, threads may have waited for each other or for queued "
+                 "operations, which is not recorded",
                  cli_time(s->unknown_host_ns).s);
     else if (s->lost)
         distrust(&report->trust, "low", "%s lost",
@@ -242,20 +244,22 @@ static void judge(whatif_report *report, const ts_replay *replay)
                              "operations have no call")
                      .s);
     else if (s->missing_records)
-        distrust(&report->trust, "medium", "%s not in the record",
-                 cli_counted(s->missing_records, "event waited for is",
-                             "events waited for are")
+        distrust(&report->trust, "medium", "%s not in the trace",
+                 cli_counted(s->missing_records, "awaited event is",
+                             "awaited events are")
                      .s);
     else if (s->shared_syncs)
         distrust(&report->trust, "medium",
-                 "what %s for hangs on which thread launches first",
+                 "which operations %s for depends on which thread launches "
+                 "first",
                  cli_counted(s->shared_syncs, "device sync waits",
                              "device syncs wait")
                      .s);
     else if (report->figures[0].cost_ns[TS_COST_UNEXPLAINED] >
              report->recorded_ns / 50)
         distrust(&report->trust, "medium",
-                 "what %s of the critical path waited for is not recorded",
+                 "the cause of the wait is not recorded for %s of the critical "
+                 "path",
                  cli_time(report->figures[0].cost_ns[TS_COST_UNEXPLAINED]).s);
     else if (inferred * 20 > edges || report->unexplained * 20 > report->nodes)
         distrust(&report->trust, "medium",
@@ -384,7 +388,9 @@ static void put_model(FILE *out, const whatif_report *report)
     fprintf(out, "model: %s; recorded %s, error %s\n",
             cli_time(base->makespan_ns).s, cli_time(report->recorded_ns).s,
             error ? change_of(error, report->recorded_ns).s : "0 ns");
-    fprintf(out, "    %s of %s delays fit no constant and stay as recorded\n",
+    fprintf(out,
+            "    %s of %s delays fit no constant and keep their recorded "
+            "value\n",
             cli_count(report->unexplained).s, cli_count(report->nodes).s);
     put_trust(out, &report->trust);
     put_bound(out, base);
@@ -401,7 +407,7 @@ static void put_what_if(FILE *out, const whatif_report *report,
         return;
     }
     if (!f->operations) {
-        fputs(": nothing is left to run\n", out);
+        fputs(": no operation is left\n", out);
         return;
     }
     fprintf(out, ": %s", cli_time(f->makespan_ns).s);
@@ -413,8 +419,8 @@ static void put_what_if(FILE *out, const whatif_report *report,
     if (!f->meant)
         fprintf(out, "    %s\n", f->nothing);
     else if (!base->never_ran && !is_gain(f, base))
-        fprintf(out, "    no %s: the time goes to %s\n",
-                f->change_ns > 0 ? "loss that matters" : "gain",
+        fprintf(out, "    no %s: the time is spent on %s\n",
+                f->change_ns > 0 ? "significant loss" : "gain",
                 ts_cost_name(f->bound));
     put_bound(out, f);
     if (f->step_ns) put_steps(out, report, f);

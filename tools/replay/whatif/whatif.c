@@ -106,10 +106,10 @@ static bool take_factor(const reading *r, const char *text, size_t size)
 {
     if (size > 1 && text[size - 1] == 'x')
         return refuse(r, text, size,
-                      "not clear: a factor is of time (0.5: half as long), and "
-                      "bw=2x of a bandwidth");
+                      "ambiguous: a factor scales time (0.5: half as long); "
+                      "bw=2x scales bandwidth");
     return whatif_ratio(text, size, &r->w->factor) ||
-           refuse(r, text, size, "no factor such as 2, 0.5, 1/3 or 80%");
+           refuse(r, text, size, "not a factor such as 2, 0.5, 1/3 or 80%");
 }
 
 static bool take_time(const reading *r, const char *text, size_t size)
@@ -117,7 +117,9 @@ static bool take_time(const reading *r, const char *text, size_t size)
     char copy[32] = "";
     if (size < sizeof copy) memcpy(copy, text, size);
     return (cli_parse_time(copy, &r->w->ns) && r->w->ns >= 0) ||
-           refuse(r, text, size, "no time with a unit, such as 1.5ms or 20us");
+           refuse(r, text, size,
+                  "not a time with a unit, such as 1.5ms or "
+                  "20us");
 }
 
 static bool take_number(const reading *r, const char *text, size_t size,
@@ -162,7 +164,7 @@ static bool take_kind(const reading *r, const char *text, size_t *size)
     r->w->kind = kind_of(text, name);
     return r->w->kind ||
            refuse(r, text, name,
-                  "no kind of operation, such as kernel, memcpy, memset or "
+                  "not a kind of operation, such as kernel, memcpy, memset or "
                   "collective");
 }
 
@@ -173,13 +175,13 @@ static bool take_regex(const reading *r, const char *text, size_t size)
     cli_text why;
     if (!take_kind(r, text, &kind)) return false;
     if (kind == size)
-        return refuse(r, text, size, "no expression; . is everything");
+        return refuse(r, text, size, "not an expression; . matches everything");
     r->w->pattern = text + kind;
     r->w->pattern_size = size - kind;
     r->w->has_regex =
         cli_regex_open(&r->w->regex, text + kind, size - kind, &why);
     if (r->w->has_regex) return true;
-    const cli_text said = cli_format("no expression: %s", why.s);
+    const cli_text said = cli_format("not a valid expression: %s", why.s);
     return refuse(r, text + kind, size - kind, said.s);
 }
 
@@ -187,7 +189,7 @@ static bool take_regex(const reading *r, const char *text, size_t size)
 static bool misses(const reading *r, const char *rest, const char *what)
 {
     if (!r->w->said)
-        cli_error(r->tool, NULL, "--what-if '%s': '%s' lacks %s", r->w->text,
+        cli_error(r->tool, NULL, "--what-if '%s': '%s' needs %s", r->w->text,
                   rest, what);
     r->w->said = true;
     return false;
@@ -226,7 +228,7 @@ static bool read_bandwidth(const reading *r, const char *text, size_t size)
 {
     ts_ratio faster;
     if (!whatif_ratio(text, size, &faster) || !faster.num)
-        return refuse(r, text, size, "no factor above 0");
+        return refuse(r, text, size, "not a factor above 0");
     r->w->factor.num = faster.den;
     r->w->factor.den = faster.num;
     r->w->has_bandwidth = true;
@@ -264,7 +266,7 @@ static bool read_directions(const reading *r, const char *text, size_t size)
             if (is(text, part, names[i])) bits |= UINT32_C(1) << i;
         if (!bits)
             return refuse(r, text, part,
-                          "none of h2d, d2h, d2d, h2h, p2p and all");
+                          "not one of h2d, d2h, d2d, h2h, p2p and all");
         r->w->directions |= bits;
         if (!comma) return true;
         text += part + 1;
@@ -290,7 +292,7 @@ static bool read_straggler(const reading *r, const char *rest)
     const size_t size = strcspn(rest + 5, ":");
     if (!rest[5 + size]) return misses(r, rest, ":FACTOR");
     const char *const factor = rest + 5 + size + 1;
-    return take_number(r, rest + 5, size, "no rank") &&
+    return take_number(r, rest + 5, size, "not a rank") &&
            take_factor(r, factor, strlen(factor));
 }
 
@@ -298,7 +300,7 @@ static bool read_straggler(const reading *r, const char *rest)
 
 static bool read_rest(const reading *r, const char *rest)
 {
-    static const char no_engines[] = "no number of engines";
+    static const char no_engines[] = "not a number of engines";
     const size_t size = strlen(rest);
     switch (r->w->verb) {
     case WHATIF_SCALE:
@@ -325,7 +327,7 @@ static void say_verbs(const reading *r, size_t size)
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (i && verbs[i].verb == verbs[i - 1].verb) continue; // spelling
         const size_t at = strlen(text);
-        snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : "none of ",
+        snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : "not one of ",
                  verbs[i].name);
     }
     refuse(r, r->w->text, size, text);
@@ -352,7 +354,7 @@ bool whatif_read(const cli_tool *tool, const char *text, whatif *w)
         if (verbs[i].form && !*rest)
             misses(&r, text, verbs[i].form);
         else if (!verbs[i].form && *rest)
-            refuse(&r, rest, strlen(rest), "too much: nothing follows here");
+            refuse(&r, rest, strlen(rest), "unexpected here");
         else
             ok = read_rest(&r, rest);
     }
@@ -391,7 +393,7 @@ cli_text whatif_assumed(const whatif *w)
 {
     const cli_text time = times_as_long(w->factor);
     switch (w->verb) {
-    case WHATIF_SCALE: return cli_format("what matches takes %s", time.s);
+    case WHATIF_SCALE: return cli_format("matching operations take %s", time.s);
     case WHATIF_HOST: return cli_format("the host takes %s", time.s);
     case WHATIF_STRAGGLER:
         return cli_format("rank %" PRIu32 " takes %s", w->number, time.s);
@@ -411,7 +413,7 @@ void whatif_nothing(const whatif *w, const ts_replay *replay, char *text,
         whatif_near(w, replay, text, room);
     else
         snprintf(text, room, "%s",
-                 w->verb == WHATIF_NETWORK ? "the trace has no collective"
-                 : w->verb == WHATIF_COPY  ? "the trace has no such copy"
-                                           : "nothing matches");
+                 w->verb == WHATIF_NETWORK ? "the trace contains no collective"
+                 : w->verb == WHATIF_COPY  ? "the trace contains no such copy"
+                                           : "no operation matches");
 }

@@ -13,23 +13,23 @@
 
 // The syntax, as --help and the manual page describe it.
 #define WHATIF_HELP \
-    "change something and say what comes of it; may be given\n" \
-    "several times. REGEX matches a part of a name, ^ and $\n" \
-    "are its ends; KIND~REGEX means one kind (kernel,\n" \
-    "memcpy, collective, ...):\n" \
+    "predict the effect of a change; may be repeated. REGEX\n" \
+    "matches a part of a name, ^ and $ match its ends;\n" \
+    "KIND~REGEX matches one kind (kernel, memcpy, ...).\n" \
+    "Changes:\n" \
     "  scale REGEX=FACTOR            durations, 0.5 or 1/2\n" \
-    "  remove REGEX\n" \
-    "  insert NAME=TIME after REGEX\n" \
-    "  fuse REGEX                    no launch nor gap between\n" \
+    "  remove REGEX                  operations take no time\n" \
+    "  insert NAME=TIME after REGEX  one more operation each\n" \
+    "  fuse REGEX                    one launch, no gaps\n" \
     "  copy h2d,d2h=FACTOR           or h2d bw=2x,lat=5us\n" \
     "  network FACTOR                or bw=2x,lat=5us\n" \
-    "  copy-engines N                of each direction\n" \
-    "  streams REGEX=STREAM          move there, by issue\n" \
-    "  serialise                     one stream a device\n" \
-    "  no-launch-overhead\n" \
+    "  copy-engines N                per direction\n" \
+    "  streams REGEX=STREAM          move to another stream\n" \
+    "  serialise                     one stream per device\n" \
+    "  no-launch-overhead            launches take no time\n" \
     "  host FACTOR                   0.5: twice as fast\n" \
-    "  straggler rank=R:FACTOR       one rank slower\n" \
-    "  ideal-overlap                 hides copies and network"
+    "  straggler rank=R:FACTOR       slow down one rank\n" \
+    "  ideal-overlap                 hide copies and network"
 
 typedef enum whatif_verb {
     WHATIF_SCALE,
