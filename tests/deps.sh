@@ -49,7 +49,11 @@ check)
     needed="$build
 $better
 $check"
-    better='command clang-format-14 clang-format-14'
+    better='command clang-format-14 clang-format-14
+command clang-16 clang-16
+command wasm-ld-16 lld-16
+file /usr/lib/wasm32-wasi/libc.a wasi-libc
+file /usr/lib/llvm-16/lib/clang/16/lib/wasi libclang-rt-16-dev-wasm32'
     ;;
 *) echo 'usage: tests/deps.sh build|check' >&2; exit 2 ;;
 esac

@@ -11,9 +11,10 @@ if test "${1:-}" = --shake; then
     exec tests/shake.sh "$@"
 fi
 all="build bare unit cli adding import replay execute analyze diff nsight
-definitions tasks select sanity truth merge states stacks capture fault nvidia
-devices hip hip-execute opencl opencl-execute hash scripts examples install
-disabled cxx strict docs man includes format asan tsan valgrind arm64 fuzz"
+definitions wasm tasks select sanity truth merge states stacks capture fault
+nvidia devices hip hip-execute opencl opencl-execute hash scripts examples
+install disabled cxx strict docs man includes format asan tsan valgrind arm64
+fuzz"
 . tests/lib.sh
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT

@@ -178,7 +178,8 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     *trace = (cli_trace){ .path = path };
     desc.path = path;
     if (!strcmp(path, "-")) {
-        if (!read_stdin(&trace->bytes, &desc.size)) {
+        size_t size;
+        if (!read_stdin(&trace->bytes, &size)) {
             cli_fail(tool, cli_errno_result(errno), path, "cannot be read: %s",
                      strerror(errno));
             cli_trace_close(trace);
@@ -186,6 +187,7 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
         }
         desc.path = NULL;
         desc.bytes = trace->bytes;
+        desc.size = size;
     }
     errno = 0;
     const ts_result result = ts_reader_open(&trace->reader, &desc);

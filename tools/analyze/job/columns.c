@@ -23,7 +23,7 @@ static bool count_rows(ts_reader *reader, analyze_loaded *l)
     const size_t chunks = ts_reader_chunk_count(reader);
     l->first = calloc(chunks + 1, sizeof *l->first);
     if (!l->first) return false;
-    uint64_t rows = 0;
+    size_t rows = 0;
     ts_chunk_info info;
     for (size_t i = 0; i < chunks; i++) {
         l->first[i] = rows;

@@ -169,7 +169,7 @@ static int64_t select_value(int64_t *values, size_t count, size_t at)
     return values[at];
 }
 
-static void find_quantiles(stats_group *g, int64_t *values, uint64_t count)
+static void find_quantiles(stats_group *g, int64_t *values, size_t count)
 {
     if (!count) return;
     g->p50_ns = select_value(values, count, sums_rank(count, 500));
@@ -198,7 +198,7 @@ bool stats_quantiles(ts_reader *const *readers, uint32_t file_count,
     for (size_t i = 0; ok && i < row_count; i++) {
         const uint64_t got =
             filled[i] < rows[i].count ? filled[i] : rows[i].count;
-        find_quantiles(&rows[i], values + rows[i].from, got);
+        find_quantiles(&rows[i], values + rows[i].from, (size_t)got);
     }
     free(values);
     free((void *)filled);

@@ -86,7 +86,7 @@ static bool take_survey(summary_figures *f, analyze_job *job)
             ts_overview_device(f->survey, f->device_count);
     for (size_t i = 0; ts_overview_gap(f->survey, i, &device, &gap); i++)
         keep_longest(f, 0, &gap);
-    while (ts_overview_window_at(f->survey, f->windows, &window))
+    while (ts_overview_window_at(f->survey, (size_t)f->windows, &window))
         f->windows++;
     return true;
 }
