@@ -1,6 +1,6 @@
 # The headers and the figures of ts-analyze for WebAssembly, without files and
-# threads: they compile without a warning, and under node they say of each trace
-# what they say natively, of one of 8 GB too, which no pointer there can address.
+# threads: they compile without a warning, and under node they say of each
+# trace what they say natively, also of one of 8 GB, beyond any pointer there.
 . tests/lib.sh
 folder=build/wasm
 mkdir -p $folder
@@ -51,7 +51,8 @@ for one in "-DTRACESMITH_NO_FILES" "-DTRACESMITH_NO_THREADS"; do
         $CLANG $flags $one -fsyntax-only $folder/library.c
 done
 check "wasm: natively" sh -ec '
-    $0 $1 -O0 -ffunction-sections -Wl,--gc-sections $2 -lm -o '$folder'/figures' \
+    $0 $1 -O0 -ffunction-sections -Wl,--gc-sections $2 -lm \
+        -o '$folder'/figures' \
     "$CLANG" "$flags $without" "$sources"
 check "wasm: the same figures of each trace, natively and under node" sh -ec '
     traces=$(echo tests/golden/*.sbt tests/cli/*.sbt)

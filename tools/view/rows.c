@@ -262,19 +262,24 @@ static void take_interval(const view_interval *interval, void *user)
 
 /* ---- Pictures ----------------------------------------------------------- */
 
-// The number of events that the rows would be built from.
-static uint64_t events_in_view(const view *v, uint64_t kinds)
+// Whether the rows are built from more than VIEW_COARSE events, most of which
+// are in chunks with pictures. A trace without an end may have some pictures,
+// and the end of it none.
+static bool is_coarse(const view *v, uint64_t kinds)
 {
-    uint64_t count = 0;
+    uint64_t count = 0, pictured = 0;
     ts_chunk_info chunk;
+    ts_lod_cell cells[TS_LOD_CELLS];
     for (size_t i = 0; ts_reader_chunk(v->trace.reader, i, &chunk); i++) {
         const ts_chunk_header *const h = &chunk.header;
-        if (h->kind == TS_CHUNK_EVENTS && h->event < TS_EVENT_LIMIT &&
-            (kinds >> h->event & 1) && chunk.first_ns < v->to_ns &&
-            chunk.last_ns >= v->from_ns)
-            count += h->count;
+        if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
+            !(kinds >> h->event & 1) || chunk.first_ns >= v->to_ns ||
+            chunk.last_ns < v->from_ns)
+            continue;
+        count += h->count;
+        if (ts_reader_lod(v->trace.reader, i, cells)) pictured += h->count;
     }
-    return count;
+    return count > VIEW_COARSE && pictured > count / 2;
 }
 
 static void take_share(view_rows *rows, view_row *row, const ts_lod_cell *part,
@@ -472,8 +477,7 @@ void view_rows_collect(view_rows *rows, view *v, uint32_t columns)
     const uint64_t drawn =
         v->kinds & ~(TS_FILTER(ZONE_ARG) | TS_FILTER(FLOW) | TS_FILTER(FREE) |
                      TS_FILTER(FRAME) | TS_FILTER(SPAN));
-    rows->coarse = !v->depth && v->trace.info->indexed &&
-                   events_in_view(v, drawn) > VIEW_COARSE;
+    rows->coarse = !v->depth && is_coarse(v, drawn);
     rows->depth_limit = rows->coarse ? 1
                         : v->depth   ? v->depth
                                      : depth_by_room(v);
