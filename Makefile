@@ -97,7 +97,8 @@ INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_/]*/' tools | \
     sed -E 's,:.*"tools/((common/)?[a-z]*).*,:\1,' | sort -u) $(shell grep -l \
     '^$(HASH)include "tools/tracesmith_tools' tools/ts-*.c tools/shell/*.h | \
     sed -E 's,tools/([a-z-]*).*,\1:api-\1,; s,api-ts-,api-,; \
-    s,api-analyze,api-analysis,; s/api-(query|shell)/api-sql/')
+    s,api-analyze,api-analysis,; s,api-studio,api-analysis,; \
+    s/api-(query|shell)/api-sql/')
 FAMILIES = $(patsubst tools/%.c,%,$(subst api/,api-,$(wildcard tools/api/*.c)))
 direct = $(foreach room,$(1),$(patsubst $(room):%,%,$(filter $(room):%, \
     $(INCLUDES))))
@@ -244,6 +245,8 @@ $(INJECT): backends/ts_inject.c $(OUT)/found
 $(OUT)/tools/%.o: tools/%.c $(OUT)/found
 	@mkdir -p $(@D)
 	$(COMPILE) -fPIC -fvisibility=hidden -c $< -o $@
+# The page that ts-studio writes and serves is a part of it.
+$(OUT)/tools/studio/page/page.o: tools/studio/page/studio.html
 $(ROOM_LIBS): $(OUT)/tools/%.a: $$(call modules,$$*)
 	rm -f $@ && $(AR) qcs $@ $^
 	$(TELL)

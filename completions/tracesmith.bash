@@ -28,4 +28,4 @@ _tracesmith() {
 
 complete -o filenames -F _tracesmith tracesmith ts-analyze ts-benchmark ts-cut \
     ts-devices ts-diff ts-export ts-import ts-info ts-merge ts-query \
-    ts-record ts-replay ts-symbolize ts-view
+    ts-record ts-replay ts-studio ts-symbolize ts-view

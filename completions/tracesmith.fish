@@ -11,7 +11,7 @@ function __tracesmith_options
 end
 
 for tool in analyze benchmark cut devices diff export import info merge query \
-        record replay symbolize view
+        record replay studio symbolize view
     complete -c ts-$tool -n 'string match -q -- "-*" (commandline -ct)' \
         -a "(__tracesmith_options ts-$tool)"
     complete -c tracesmith -n __fish_use_subcommand -a $tool

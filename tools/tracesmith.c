@@ -26,6 +26,7 @@ static const struct {
     { "devices", "ts-devices", "devices, and what can be recorded of them" },
     { "info", "ts-info", "what is in a trace" },
     { "view", "ts-view", "the timeline in the terminal" },
+    { "studio", "ts-studio", "the timeline in a browser" },
     { "analyze", "ts-analyze", "why is it slow: answers with evidence" },
     { "diff", "ts-diff", "what changed between two traces" },
     { "query", "ts-query", "SQL over traces" },

@@ -1,0 +1,441 @@
+/*
+    load.c - from chunks of a trace to rows
+
+    Events are gathered by track and type of row, sorted, and laid into lanes
+    so that boxes of a lane do not overlap: nested zones get a lane for each
+    depth, and so do operations of a stream that overlap.
+*/
+#include "tools/studio/scene/parts.h"
+
+typedef scene_bucket bucket;
+typedef scene_gathering loading;
+
+scene_row_type scene_row_of_kind(ts_event_kind kind)
+{
+    switch (kind) {
+    case TS_EVENT_ZONE:
+    case TS_EVENT_ZONE_OPEN: return SCENE_ZONES;
+    case TS_EVENT_FRAME:
+    case TS_EVENT_SPAN: return SCENE_FRAMES;
+    case TS_EVENT_API_CALL: return SCENE_CALLS;
+    case TS_EVENT_MARK:
+    case TS_EVENT_MESSAGE:
+    case TS_EVENT_ALLOC:
+    case TS_EVENT_FREE:
+    case TS_EVENT_GPU_ALLOC:
+    case TS_EVENT_GPU_FREE: return SCENE_MARKS;
+    case TS_EVENT_COUNTER: return SCENE_COUNTER;
+    default:
+        return kind >= TS_EVENT_GPU_FIRST && kind < TS_EVENT_LIMIT
+                   ? SCENE_WORK
+                   : (scene_row_type)0;
+    }
+}
+
+static bucket *bucket_of(loading *l, scene_row_type type, bool spans,
+                         uint32_t track)
+{
+    const uint64_t key = (uint64_t)type << 40 | (uint64_t)spans << 36 | track;
+    const uint32_t known = cli_map_row(&l->index, key);
+    if (known != CLI_NONE) return &l->buckets[known];
+    if (!cli_grow(&l->buckets, &l->room, l->count + 1, sizeof *l->buckets) ||
+        !cli_map_set(&l->index, key, l->count)) {
+        l->failed = true;
+        return NULL;
+    }
+    bucket *const b = &l->buckets[l->count++];
+    *b = (bucket){ .type = type, .track = track, .spans = spans };
+    return b;
+}
+
+/* ---- Gathering ----------------------------------------------------------- */
+
+static bool is_wait(ts_event_kind kind)
+{
+    return kind == TS_EVENT_EVENT_WAIT || kind == TS_EVENT_STREAM_SYNC ||
+           kind == TS_EVENT_DEVICE_SYNC || kind == TS_EVENT_EVENT_SYNC;
+}
+
+static uint64_t value_of(const ts_columns *c, ts_column column, uint32_t row)
+{
+    return c->values[column] ? c->values[column][row] : 0;
+}
+
+// Returns whether a sample has a value that can be drawn.
+static bool sample_of(const ts_columns *c, uint32_t row, double *value)
+{
+    const uint64_t bits = value_of(c, TS_COLUMN_VALUE, row);
+    const uint64_t type = value_of(c, TS_COLUMN_TYPE, row);
+    if (type == TS_VALUE_DOUBLE)
+        memcpy(value, &bits, sizeof bits);
+    else
+        *value = (double)(int64_t)bits;
+    return type != TS_VALUE_TEXT && isfinite(*value);
+}
+
+static int64_t end_of(const ts_columns *c, uint32_t row)
+{
+    const int64_t duration = c->duration_ns[row];
+    const int64_t start = scene_near(c->start_ns[row]);
+    return duration <= 0 ? start : scene_near(start + scene_near(duration));
+}
+
+static bool fill(const loading *l, const ts_columns *c, uint32_t row,
+                 scene_item *item)
+{
+    *item = (scene_item){ .start_ns = scene_near(c->start_ns[row]),
+                          .end_ns = end_of(c, row),
+                          .ref = (uint64_t)c->chunk << 32 | row };
+    if (c->kind == TS_EVENT_COUNTER) return sample_of(c, row, &item->value);
+    if (is_wait(c->kind)) item->flags = SCENE_WAITS;
+    if (c->kind == TS_EVENT_SPAN) {
+        item->end_ns = (int64_t)value_of(c, TS_COLUMN_ID, row);
+        item->flags = (uint32_t)value_of(c, TS_COLUMN_PHASE, row);
+    }
+    if (c->kind == TS_EVENT_ZONE_OPEN) {
+        const int64_t last = scene_near(ts_reader_info(l->s->reader)->last_ns);
+        item->flags = SCENE_OPEN;
+        if (item->end_ns < last) item->end_ns = last;
+    }
+    item->label = scene_label_row(l->s, c, row);
+    return item->label != CLI_NONE;
+}
+
+static void put(loading *l, bucket *b, const scene_item *item)
+{
+    if (!b || !cli_grow(&b->items, &b->room, b->count + 1, sizeof *b->items))
+        l->failed = true;
+    else
+        b->items[b->count++] = *item;
+}
+
+static void gather(loading *l, const ts_columns *c)
+{
+    const scene_row_type type = scene_row_of_kind(c->kind);
+    bucket *b = NULL;
+    scene_item item;
+    for (uint32_t i = 0; i < c->count && !l->failed; i++) {
+        const uint32_t track = c->tracks ? c->tracks[i] : c->track;
+        if (!b || b->track != track)
+            b = bucket_of(l, type, c->kind == TS_EVENT_SPAN, track);
+        if (b && fill(l, c, i, &item)) put(l, b, &item);
+    }
+}
+
+void scene_gather(scene_gathering *l, scene_row_type type, uint32_t track,
+                  const scene_item *item)
+{
+    put(l, bucket_of(l, type, false, track), item);
+}
+
+/* ---- Sorting ------------------------------------------------------------- */
+
+// Outer boxes come first; of equal zones the one that was recorded later.
+static bool before(const bucket *b, const scene_item *x, const scene_item *y)
+{
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
+    if (b->type == SCENE_COUNTER || b->spans) return x->ref < y->ref;
+    if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns;
+    return b->type == SCENE_ZONES ? x->ref > y->ref : x->ref < y->ref;
+}
+
+static void merge(const bucket *b, scene_item *to, const scene_item *from,
+                  size_t left, size_t middle, size_t end)
+{
+    if (left < middle && middle < end &&
+        !before(b, &from[middle], &from[middle - 1])) {
+        memcpy(to + left, from + left, (end - left) * sizeof *to);
+        return;
+    }
+    for (size_t i = left, j = middle, k = left; k < end; k++)
+        to[k] = j >= end || (i < middle && !before(b, &from[j], &from[i]))
+                    ? from[i++]
+                    : from[j++];
+}
+
+static bool is_sorted(const bucket *b)
+{
+    for (size_t i = 1; i < b->count; i++)
+        if (before(b, &b->items[i], &b->items[i - 1])) return false;
+    return true;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// A merge sort: most rows lie nearly in order.
+static bool sort(bucket *b)
+{
+    if (is_sorted(b)) return true;
+    scene_item *to = malloc(b->count * sizeof *to), *from = b->items;
+    if (!to) return false;
+    for (size_t width = 1; width < b->count; width *= 2) {
+        for (size_t i = 0; i < b->count; i += 2 * width)
+            merge(b, to, from, i, least(i + width, b->count),
+                  least(i + 2 * width, b->count));
+        scene_item *const other = from;
+        from = to;
+        to = other;
+    }
+    b->items = from;
+    b->room = b->count;
+    free(to);
+    return true;
+}
+
+/* ---- Intervals between moments ------------------------------------------- */
+
+// A frame lasts to the next one of its name; the last is not complete.
+static bool end_frames(bucket *b)
+{
+    cli_map last = { 0 };
+    for (size_t i = 0; i < b->count; i++) {
+        uint64_t *const at = cli_map_at(&last, b->items[i].label);
+        if (!at) break;
+        if (*at) b->items[*at - 1].end_ns = b->items[i].start_ns;
+        *at = i + 1;
+    }
+    const bool ok = last.count || !b->count;
+    cli_map_close(&last);
+    return ok;
+}
+
+// A span lasts from its start to the end with its id; one without an end lasts
+// to the end of the trace.
+static bool end_spans(const loading *l, bucket *b)
+{
+    const int64_t last = scene_near(ts_reader_info(l->s->reader)->last_ns);
+    cli_map open = { 0 };
+    size_t count = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        const scene_item item = b->items[i];
+        uint64_t *const at = cli_map_at(&open, (uint64_t)item.end_ns);
+        if (!at) break;
+        if (*at) b->items[*at - 1].end_ns = item.start_ns;
+        *at = 0;
+        if (item.flags != TS_PHASE_START) continue;
+        b->items[count] = item;
+        b->items[count].end_ns = last < item.start_ns ? item.start_ns : last;
+        b->items[count].flags = 0;
+        *at = ++count;
+    }
+    cli_map_close(&open);
+    b->count = count;
+    b->spans = false;
+    return true;
+}
+
+static bool complete(const loading *l, bucket *b)
+{
+    if (!sort(b)) return false;
+    if (b->type != SCENE_FRAMES) return true;
+    return (b->spans ? end_spans(l, b) : end_frames(b)) && sort(b);
+}
+
+/* ---- Lanes --------------------------------------------------------------- */
+
+// Sets the lane of each item; those beyond the last lane go to it, cut short so
+// that nothing overlaps. Returns the number of lanes.
+static uint32_t find_lanes(const bucket *b, uint32_t *lanes)
+{
+    int64_t ends[SCENE_LANES];
+    uint32_t count = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        scene_item *const item = &b->items[i];
+        uint32_t lane = 0;
+        while (lane < count && ends[lane] > item->start_ns)
+            lane++;
+        if (lane == SCENE_LANES) {
+            lane--;
+            item->start_ns = ends[lane];
+            if (item->end_ns < item->start_ns) item->end_ns = item->start_ns;
+        }
+        if (lane == count) count++;
+        ends[lane] = item->end_ns;
+        lanes[i] = lane;
+    }
+    return count;
+}
+
+static bool move_whole(scene *s, bucket *b, uint32_t part)
+{
+    strip *const r = scene_row_get(s, b->type, b->track, part);
+    if (!r) return false;
+    if (!r->count) {
+        free(r->items);
+        r->items = b->items;
+        r->count = b->count;
+        r->room = b->room;
+        b->items = NULL;
+    }
+    return scene_row_finish(r);
+}
+
+static bool divide(scene *s, bucket *b, const uint32_t *lanes, uint32_t count,
+                   uint32_t first)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        strip *const r = scene_row_get(s, b->type, b->track, first + lanes[i]);
+        if (!r || !scene_row_add(r, &b->items[i])) return false;
+    }
+    for (uint32_t lane = 0; lane < count; lane++)
+        if (!scene_row_finish(
+                scene_row_get(s, b->type, b->track, first + lane)))
+            return false;
+    return true;
+}
+
+// Spans lie below the frames of their track.
+static uint32_t first_part(const bucket *b, bool spans)
+{
+    return b->type == SCENE_FRAMES && spans ? SCENE_LANES : 0;
+}
+
+static bool lay(loading *l, bucket *b)
+{
+    const uint32_t first = first_part(b, b->spans);
+    if (!complete(l, b)) return false;
+    if (!b->count) return true;
+    if (b->type == SCENE_COUNTER) return move_whole(l->s, b, 0);
+    uint32_t *const lanes = malloc(b->count * sizeof *lanes);
+    if (!lanes) return false;
+    const uint32_t count = find_lanes(b, lanes);
+    const bool ok = count == 1 ? move_whole(l->s, b, first)
+                               : divide(l->s, b, lanes, count, first);
+    free(lanes);
+    return ok;
+}
+
+/* ---- The window ---------------------------------------------------------- */
+
+static bool wanted(const ts_chunk_info *chunk, int64_t from_ns, int64_t to_ns)
+{
+    const ts_chunk_header *const h = &chunk->header;
+    if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
+        !scene_row_of_kind((ts_event_kind)h->event))
+        return false;
+    if (h->event == TS_EVENT_ZONE_OPEN) return true;
+    return chunk->first_ns < to_ns && chunk->last_ns >= from_ns;
+}
+
+static uint64_t count_events(const scene *s, int64_t from_ns, int64_t to_ns)
+{
+    uint64_t count = 0;
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_chunk(s->reader, i, &chunk); i++)
+        if (wanted(&chunk, from_ns, to_ns)) count += chunk.header.count;
+    return count;
+}
+
+// Widens a window to what can be held, so that panning needs no new load.
+static bool choose_window(const scene *s, int64_t *from_ns, int64_t *to_ns)
+{
+    const int64_t width = scene_near(*to_ns - *from_ns);
+    if (count_events(s, INT64_MIN, INT64_MAX) <= SCENE_EVENTS) {
+        *from_ns = INT64_MIN;
+        *to_ns = INT64_MAX;
+        return true;
+    }
+    for (int64_t more = width; more; more = more > width / 4 ? width / 4 : 0)
+        if (count_events(s, *from_ns - more, *to_ns + more) <= SCENE_EVENTS) {
+            *from_ns -= more;
+            *to_ns += more;
+            return true;
+        }
+    return count_events(s, *from_ns, *to_ns) <= SCENE_EVENTS;
+}
+
+static void load_chunks(loading *l)
+{
+    ts_columns columns = { 0 };
+    ts_chunk_info chunk;
+    for (size_t i = 0; !l->failed && ts_reader_chunk(l->s->reader, i, &chunk);
+         i++)
+        if (wanted(&chunk, l->s->from_ns, l->s->to_ns) &&
+            ts_reader_decode(l->s->reader, i, &columns) == TS_OK)
+            gather(l, &columns);
+    ts_columns_close(l->s->reader, &columns);
+}
+
+static bool add_streams(scene *s, scene_row_type type)
+{
+    ts_track track;
+    for (size_t i = 0; ts_reader_track_at(s->reader, i, &track); i++)
+        if (track.type == TS_TRACK_STREAM &&
+            !scene_row_get(s, type, track.id, 0))
+            return false;
+    return true;
+}
+
+// Rows that chunks are for, so that a trace which is too large to be loaded has
+// rows, too. Which streams a mixed chunk is for only its events say.
+bool scene_rows_find(scene *s)
+{
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_chunk(s->reader, i, &chunk); i++) {
+        const ts_chunk_header *const h = &chunk.header;
+        if (!wanted(&chunk, INT64_MIN, INT64_MAX)) continue;
+        const scene_row_type type = scene_row_of_kind((ts_event_kind)h->event);
+        if (h->track == TS_TRACK_MIXED) {
+            if (!add_streams(s, type)) return false;
+        } else if (!scene_row_get(s, type, h->track, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void clear_rows(scene *s)
+{
+    for (size_t i = 0; i < s->row_count; i++)
+        if (s->rows[i].pub.type < SCENE_DEVICE ||
+            s->rows[i].pub.type == SCENE_WORK ||
+            s->rows[i].pub.type == SCENE_COUNTER)
+            scene_row_clear(&s->rows[i]);
+}
+
+// By label: how many boxes there are, and for how long.
+static void count_labels(scene *s)
+{
+    for (size_t i = 0; i < s->label_count; i++)
+        s->labels[i].count = 0, s->labels[i].total_ns = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        const strip *const r = &s->rows[i];
+        if (r->samples || r->pub.type == SCENE_GHOST ||
+            r->pub.type == SCENE_PATH)
+            continue;
+        for (size_t k = 0; k < r->count; k++) {
+            scene_label *const label = &s->labels[r->items[k].label];
+            label->count++;
+            label->total_ns += scene_item_ns(&r->items[k]);
+        }
+    }
+}
+
+bool scene_gather_end(scene_gathering *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        l->failed = l->failed || !lay(l, &l->buckets[i]);
+        free(l->buckets[i].items);
+    }
+    free(l->buckets);
+    cli_map_close(&l->index);
+    return !l->failed;
+}
+
+bool scene_load(scene *s, int64_t from_ns, int64_t to_ns)
+{
+    if (s->loaded && from_ns >= s->from_ns && to_ns <= s->to_ns) return true;
+    if (!choose_window(s, &from_ns, &to_ns)) return false;
+    loading l = { .s = s };
+    clear_rows(s);
+    s->from_ns = from_ns;
+    s->to_ns = to_ns;
+    load_chunks(&l);
+    s->loaded = scene_gather_end(&l);
+    if (s->loaded) scene_path_mark(s);
+    if (s->loaded) count_labels(s);
+    return s->loaded;
+}

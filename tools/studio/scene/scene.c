@@ -1,0 +1,254 @@
+/*
+    scene.c - opening a scene; names of tracks and labels
+*/
+#include "tools/studio/scene/parts.h"
+
+// Numbers of rows of operations, as a replay counts them.
+static bool number_operations(scene *s)
+{
+    const size_t count = ts_reader_chunk_count(s->reader);
+    ts_chunk_info chunk;
+    free(s->chunk_place);
+    s->chunk_place = malloc((count + 1) * sizeof *s->chunk_place);
+    if (!s->chunk_place) return false;
+    s->chunk_count = count;
+    s->place_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        s->chunk_place[i] = s->place_count;
+        if (ts_reader_chunk(s->reader, i, &chunk) &&
+            chunk.header.kind == TS_CHUNK_EVENTS &&
+            chunk.header.event >= TS_EVENT_GPU_FIRST &&
+            chunk.header.event < TS_EVENT_LIMIT)
+            s->place_count += chunk.header.count;
+    }
+    s->chunk_place[count] = s->place_count;
+    return true;
+}
+
+ts_result scene_open(scene **s, ts_reader *reader)
+{
+    *s = NULL;
+    scene *const made = calloc(1, sizeof *made);
+    if (!made) return TS_ERR_MEMORY;
+    made->reader = reader;
+    if (!number_operations(made) || !scene_rows_find(made)) {
+        scene_close(made);
+        return TS_ERR_MEMORY;
+    }
+    *s = made;
+    return TS_OK;
+}
+
+static void forget(scene *s)
+{
+    scene_graph_close(s);
+    for (size_t i = 0; i < s->row_count; i++)
+        scene_row_clear(&s->rows[i]);
+    s->loaded = false;
+    ts_columns_close(s->reader, &s->columns);
+}
+
+void scene_close(scene *s)
+{
+    if (!s) return;
+    forget(s);
+    cli_map_close(&s->row_index);
+    cli_map_close(&s->label_index);
+    free(s->rows);
+    free(s->labels);
+    free(s->chunk_place);
+    free(s);
+}
+
+// Texts of labels are the reader's, and go with a refresh.
+static void label_texts(scene *s);
+
+bool scene_refresh(scene *s)
+{
+    ts_columns_close(s->reader, &s->columns);
+    if (!ts_reader_refresh(s->reader)) return false;
+    forget(s);
+    label_texts(s);
+    s->version++;
+    return number_operations(s) && scene_rows_find(s);
+}
+
+ts_reader *scene_reader(const scene *s)
+{
+    return s->reader;
+}
+size_t scene_row_count(const scene *s)
+{
+    return s->row_count;
+}
+size_t scene_label_count(const scene *s)
+{
+    return s->label_count;
+}
+uint32_t scene_rows_version(const scene *s)
+{
+    return s->version;
+}
+uint64_t scene_operations(const scene *s)
+{
+    return s->place_count;
+}
+
+const scene_row *scene_row_at(const scene *s, size_t at)
+{
+    return at < s->row_count ? &s->rows[at].pub : NULL;
+}
+
+const scene_label *scene_label_at(const scene *s, uint32_t label)
+{
+    return label < s->label_count ? &s->labels[label] : NULL;
+}
+
+/* ---- Tracks -------------------------------------------------------------- */
+
+static bool device_of(const scene *s, ts_track track, ts_track *device)
+{
+    for (int i = 0; i < 8; i++) {
+        if (track.type == TS_TRACK_DEVICE) {
+            *device = track;
+            return true;
+        }
+        if (!ts_reader_track(s->reader, track.parent, &track)) return false;
+    }
+    return false;
+}
+
+static ts_text stream_name(scene *s, const ts_track *track)
+{
+    ts_track device;
+    char plain[32], on[48] = "";
+    const int size =
+        snprintf(plain, sizeof plain, "stream %" PRIu64, track->number);
+    if (device_of(s, *track, &device))
+        snprintf(on, sizeof on, " on GPU %" PRIu64, device.number);
+    // Some sources give a stream its default name.
+    const ts_text name = track->name;
+    const bool named = name.size && (name.size != (size_t)size ||
+                                     memcmp(name.text, plain, name.size) != 0);
+    const int made = snprintf(
+        s->track_name, sizeof s->track_name, "%s%s%.*s%s%s", plain,
+        named ? " (" : "", named ? (int)(name.size < 200 ? name.size : 200) : 0,
+        name.text, named ? ")" : "", on);
+    return (ts_text){ s->track_name, (size_t)made };
+}
+
+ts_text scene_track_name(scene *s, uint32_t id)
+{
+    static const char *const types[] = { "track",   "process", "thread", "GPU",
+                                         "context", "stream",  "counter" };
+    ts_track track = { .id = id, .number = id };
+    const bool known = ts_reader_track(s->reader, id, &track);
+    if (known && track.type == TS_TRACK_STREAM) return stream_name(s, &track);
+    if (known && track.name.size && track.type != TS_TRACK_DEVICE)
+        return track.name;
+    const uint32_t type = track.type < 7 ? track.type : 0;
+    const int size = snprintf(s->track_name, sizeof s->track_name,
+                              "%s %" PRIu64, types[type], track.number);
+    return (ts_text){ s->track_name, (size_t)size };
+}
+
+/* ---- Labels -------------------------------------------------------------- */
+
+static const char *copy_name(uint32_t type)
+{
+    static const char *const names[] = {
+        "copy",           "copy host to device", "copy device to host",
+        "copy on device", "copy host to host",   "copy device to device"
+    };
+    return names[type < 6 ? type : 0];
+}
+
+static ts_text plain(const char *text)
+{
+    return (ts_text){ text, strlen(text) };
+}
+
+static ts_text text_of(const scene *s, uint32_t kind, uint32_t id)
+{
+    ts_text text = { "", 0 };
+    switch (kind) {
+    case TS_EVENT_ZONE:
+    case TS_EVENT_MARK:
+    case TS_EVENT_FRAME:
+    case TS_EVENT_SPAN: text = ts_reader_site_name(s->reader, id); break;
+    case TS_EVENT_KERNEL:
+    case TS_EVENT_API_CALL:
+    case TS_EVENT_HOST_FUNCTION:
+    case TS_EVENT_COLLECTIVE: text = ts_reader_name(s->reader, id); break;
+    case TS_EVENT_MEMCPY: return plain(copy_name(id));
+    case SCENE_KIND_IDLE: return plain(ts_idle_name(id));
+    case SCENE_KIND_BUSY: return plain("busy");
+    case SCENE_KIND_COST: return plain(ts_cost_name(id));
+    default: break;
+    }
+    return text.size ? text : plain(ts_event_name(kind));
+}
+
+// Hues: 1 to 200 by name, causes and costs have their own, 0 is nothing.
+static uint8_t hue_of(uint32_t kind, uint32_t id, ts_text text)
+{
+    if (kind == SCENE_KIND_IDLE) return (uint8_t)(240 + id);
+    if (kind == SCENE_KIND_COST) return (uint8_t)(220 + id);
+    if (kind == SCENE_KIND_BUSY) return 210;
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (uint8_t)text.text[i]) * 16777619u;
+    return (uint8_t)(1 + (hash ^ hash >> 15) % 200);
+}
+
+uint32_t scene_label_of(scene *s, uint32_t kind, uint32_t id)
+{
+    const uint64_t key = (uint64_t)kind << 32 | id;
+    const uint32_t known = cli_map_row(&s->label_index, key);
+    if (known != CLI_NONE) return known;
+    const ts_text text = text_of(s, kind, id);
+    if (!cli_grow(&s->labels, &s->label_room, s->label_count + 1,
+                  sizeof *s->labels) ||
+        !cli_map_set(&s->label_index, key, s->label_count))
+        return CLI_NONE;
+    s->labels[s->label_count] = (scene_label){
+        .text = text, .kind = kind, .id = id, .hue = hue_of(kind, id, text)
+    };
+    return (uint32_t)s->label_count++;
+}
+
+static void label_texts(scene *s)
+{
+    for (size_t i = 0; i < s->label_count; i++)
+        s->labels[i].text = text_of(s, s->labels[i].kind, s->labels[i].id);
+}
+
+static ts_column label_column(ts_event_kind kind)
+{
+    switch (kind) {
+    case TS_EVENT_ZONE:
+    case TS_EVENT_ZONE_OPEN:
+    case TS_EVENT_MARK:
+    case TS_EVENT_FRAME:
+    case TS_EVENT_SPAN: return TS_COLUMN_SITE;
+    case TS_EVENT_KERNEL: return TS_COLUMN_LAUNCH;
+    case TS_EVENT_MEMCPY: return TS_COLUMN_TYPE;
+    case TS_EVENT_API_CALL:
+    case TS_EVENT_HOST_FUNCTION:
+    case TS_EVENT_COLLECTIVE: return TS_COLUMN_NAME;
+    default: return TS_COLUMN_START; // a column without values
+    }
+}
+
+uint32_t scene_label_row(scene *s, const ts_columns *c, uint32_t at)
+{
+    const uint64_t *const values = c->values[label_column(c->kind)];
+    uint32_t id = values ? (uint32_t)values[at] : 0;
+    uint32_t kind = c->kind;
+    if (kind == TS_EVENT_KERNEL) {
+        const ts_launch_entry *const launch = ts_reader_launch(s->reader, id);
+        id = launch ? launch->name : 0;
+    }
+    if (kind == TS_EVENT_ZONE_OPEN) kind = TS_EVENT_ZONE;
+    return scene_label_of(s, kind, id);
+}
