@@ -74,7 +74,7 @@ stack; backends/ts_stack.h backends/stack/*.h; stack stack_* signal_steps;
 nvtx; backends/ts_nvtx.h backends/nvtx/*.h; nvtx nvtx_*;
 capture; backends/ts_capture.h backends/ts_filter.h backends/capture/*.h \
     backends/gpu/records.h; filter capture_* vdev_captures vendor_records \
-    record_launches cuda_capture;
+    record_launches cuda_capture cuda_graphs hip_graph;
 analyze; tools/analyze/*/*.c tools/analyze/figures/*/*.c; \
     analyze_* report; analyze
 diff; tools/diff/*.c; diff diff_*; diff

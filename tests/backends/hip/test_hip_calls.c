@@ -239,6 +239,8 @@ static void a_launch_in_three_calls_is_one_or_unknown(void **user)
     ts__hs_configured((const char *)how, 7); // within the other one
     say(8, sizeof ts__hs_said->args - 7);    // too much
     assert_false(translated(&a, "hipLaunchByPtr", &function, 7));
+    say(UINT64_C(1) << 40, 0); // which nobody may read or write
+    assert_false(translated(&a, "hipLaunchByPtr", &function, 7));
     ts__hs_before_drop();
     assert_true(translated(&a, "hipLaunchByPtr", &function, 7));
     ts__hs_before_drop();

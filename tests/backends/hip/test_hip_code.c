@@ -49,6 +49,22 @@ static void a_note_tells_where_arguments_lie(void **user)
     assert_false(ts__amd_has_kernel(object, object_size, "add.kd"));
 }
 
+static void what_is_no_list_of_kernels_has_none(void **user)
+{
+    static const char list[] = "\x81\xAE"
+                               "amdhsa.kernels\x91\x81\xA5.name\xA1k";
+    static const char number[] = "\x81\xAE"
+                                 "amdhsa.kernels\x01\x81\xA5.name\xA1k";
+    ts__mp kernel,
+        p = { (const uint8_t *)list, (const uint8_t *)list + sizeof list - 1 };
+    (void)user;
+    assert_true(ts__amd_kernel_at(p, "k", &kernel));
+    assert_false(ts__amd_kernel_at(p, "other", &kernel));
+    p.at = (const uint8_t *)number;
+    p.end = p.at + sizeof number - 1;
+    assert_false(ts__amd_kernel_at(p, "k", &kernel));
+}
+
 // Each copy has its exact size, so that reading beyond it is detected.
 static void what_is_cut_short_or_changed_is_no_code_but_no_harm(void **user)
 {
@@ -368,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_note_tells_where_arguments_lie),
+        cmocka_unit_test(what_is_no_list_of_kernels_has_none),
         cmocka_unit_test(what_is_cut_short_or_changed_is_no_code_but_no_harm),
         cmocka_unit_test(items_of_all_kinds_are_passed),
         cmocka_unit_test(the_code_of_the_device_is_picked),
