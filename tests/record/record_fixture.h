@@ -162,6 +162,7 @@ typedef void (*rt_child)(void *user);
 
 static pid_t rt_fork(rt_child run, void *user)
 {
+    rt_make_folder(); // one that parent and child share
     fflush(NULL);
     const pid_t pid = fork();
     if (pid < 0) abort();

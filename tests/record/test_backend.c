@@ -43,6 +43,14 @@ static void stop_b(void)
 static const ts_backend backend_b = { "second", start_b, NULL, stop_b };
 static const ts_backend backend_c = { .name = "third" };
 
+// For each test, which may be the only one.
+static int add_two(void **state)
+{
+    (void)state;
+    said[0] = 0;
+    return ts_backend_add(&backend_a) || ts_backend_add(&backend_b);
+}
+
 static void assert_status(const rt_trace *trace, const char *key,
                           const char *expected)
 {
@@ -55,8 +63,6 @@ static void assert_status(const rt_trace *trace, const char *key,
 static void a_backend_runs_with_the_session_and_may_record(void **state)
 {
     (void)state;
-    assert_int_equal(ts_backend_add(&backend_a), TS_OK);
-    assert_int_equal(ts_backend_add(&backend_b), TS_OK);
     assert_int_equal(ts_backend_add(&backend_a), TS_OK); // known
     assert_string_equal(said, "");
     const char *const path = rt_start("backends.sbt", plain);
@@ -80,9 +86,8 @@ static void a_backend_runs_with_the_session_and_may_record(void **state)
 static void one_that_comes_late_starts_at_once(void **state)
 {
     (void)state;
-    said[0] = 0;
     const char *const path = rt_start("late.sbt", plain);
-    assert_string_equal(said, "AB"); // again, in the same order
+    assert_string_equal(said, "AB");
     assert_int_equal(ts_backend_add(&backend_c), TS_OK);
     assert_int_equal(ts_session_snapshot(rt_path("late.snapshot.sbt")), TS_OK);
     assert_string_equal(said, "ABf");
@@ -153,12 +158,13 @@ static void *start_and_stop(void *path)
     return NULL;
 }
 
+static const ts_backend counted = { "c", start_c, flush_c, stop_c };
+
 static void nobody_is_called_by_two_threads_at_once(void **state)
 {
-    static const ts_backend c = { "c", start_c, flush_c, stop_c };
     pthread_t other;
     (void)state;
-    assert_int_equal(ts_backend_add(&c), TS_OK);
+    assert_int_equal(ts_backend_add(&counted), TS_OK);
     const char *const path = rt_path("two.sbt");
     pthread_create(&other, NULL, start_and_stop, (void *)(uintptr_t)path);
     start_and_stop((void *)(uintptr_t)path);
@@ -175,22 +181,29 @@ static void the_list_is_bounded_and_bad_ones_are_refused(void **state)
     assert_int_equal(ts_backend_add(NULL), TS_ERR_USAGE);
     assert_int_equal(ts_backend_add(&more[0]), TS_ERR_USAGE);
     int added = 0;
+    assert_int_equal(ts_backend_add(&backend_c), TS_OK);
+    assert_int_equal(ts_backend_add(&counted), TS_OK);
     for (int i = 0; i < 16; i++) {
         more[i].name = "more";
         added += ts_backend_add(&more[i]) == TS_OK;
     }
-    assert_int_equal(added, 12); // and the four from before
+    assert_int_equal(added, 12); // and the four of the other tests
     assert_int_equal(ts_backend_add(&more[15]), TS_ERR_MEMORY);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_backend_runs_with_the_session_and_may_record),
-        cmocka_unit_test(one_that_comes_late_starts_at_once),
-        cmocka_unit_test(exit_stops_backends_too),
-        cmocka_unit_test(nobody_is_called_by_two_threads_at_once),
-        cmocka_unit_test(the_list_is_bounded_and_bad_ones_are_refused),
+        cmocka_unit_test_setup_teardown(
+            a_backend_runs_with_the_session_and_may_record, add_two, rt_stop),
+        cmocka_unit_test_setup_teardown(one_that_comes_late_starts_at_once,
+                                        add_two, rt_stop),
+        cmocka_unit_test_setup_teardown(exit_stops_backends_too, add_two,
+                                        rt_stop),
+        cmocka_unit_test_setup_teardown(nobody_is_called_by_two_threads_at_once,
+                                        add_two, rt_stop),
+        cmocka_unit_test_setup_teardown(
+            the_list_is_bounded_and_bad_ones_are_refused, add_two, rt_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,8 @@ static void a_recording_on_an_unknown_stream_is_not_spoiled(void **user)
     ok(cuStreamCreate(&early, 1));
     ok(ts_cupti_configure(&operations));
     ok(ts_session_start(&session));
+    ok(cuModuleLoadData(&module, cubin));
+    ok(cuModuleGetFunction(&add, module, "add"));
     ok(cuStreamCreate(&stream, 1));
     ok(cuMemAlloc_v2(&numbers, BYTES));
     ok(cuStreamBeginCapture_v2(early, 0));
