@@ -2922,7 +2922,7 @@ typedef struct ts__core {
     pthread_t thread;
     uint32_t wake;    // futex: counts requests to drain now
     uint32_t drained; // futex: counts drains
-    uint32_t snapshot_wanted;
+    uint32_t snapshot_requested;
     uint64_t clock_next_ns, clock_step_ns;
     struct sigaction old_action;
     ts_stats last_stats;
@@ -6920,7 +6920,7 @@ static void *ts__drain_main(void *unused)
                 exit(0);
             }
         }
-        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+        if (__atomic_exchange_n(&ts__c.snapshot_requested, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
         sleep_ns = busy ? 200000u : sleep_ns * 2;
         if (sleep_ns > longest) sleep_ns = longest;
@@ -7164,7 +7164,7 @@ static void ts__snapshot_handler(int number)
 {
     const int error = errno;
     (void)number;
-    __atomic_store_n(&ts__c.snapshot_wanted, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ts__c.snapshot_requested, 1, __ATOMIC_RELEASE);
     ts__futex_bump(&ts__c.wake);
     errno = error;
 }
@@ -7603,7 +7603,7 @@ ts_result ts_session_flush(void)
     if (ts__c.active) {
         ts__drain_round(true);
         ts__drain_misc();
-        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+        if (__atomic_exchange_n(&ts__c.snapshot_requested, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
         result = ts__c.writer.error;
     }
@@ -8456,7 +8456,7 @@ typedef struct ts__put_known { // an entry by the hash of kind and contents
 struct ts_writer {
     ts__writer file;
     ts__encoder *encoder;
-    char path[TS__PATH_MAX], beside[TS__PATH_MAX + 8];
+    char path[TS__PATH_MAX], part_path[TS__PATH_MAX + 8];
     // Dictionaries.
     ts__put_known *known;
     uint32_t known_mask, known_count;
@@ -9289,7 +9289,7 @@ static ts_result ts__put_paths(ts_writer *w, const char *path)
         path = whole;
     }
     if (!ts__copy_text(w->path, sizeof w->path, path)) return TS_ERR_USAGE;
-    snprintf(w->beside, sizeof w->beside, "%s.part", w->path);
+    snprintf(w->part_path, sizeof w->part_path, "%s.part", w->path);
     return TS_OK;
 }
 
@@ -9352,7 +9352,7 @@ static ts_result ts__put_open(ts_writer *w, const ts_writer_desc *desc)
     w->encoder->compress = desc->compress ? 3 : 0;
     ts__put_columns(w);
     ts__put_header(&w->file.sidecar->head.header, desc);
-    result = ts__writer_create(&w->file, w->beside);
+    result = ts__writer_create(&w->file, w->part_path);
     if (result == TS_OK) result = ts__put_clock(w, desc);
     return result;
 }
@@ -9373,7 +9373,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
         *writer = w;
     } else {
         // The file of another process is not ours to remove.
-        if (w->beside[0] && result != TS_ERR_BUSY) unlink(w->beside);
+        if (w->part_path[0] && result != TS_ERR_BUSY) unlink(w->part_path);
         ts__file_close(&w->file.file);
         ts__put_free(w);
     }
@@ -9485,7 +9485,7 @@ ts_result ts_writer_close(ts_writer *w)
     ts__put_entries(w);
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
-    if (w->file.error == TS_OK && !w->end && rename(w->beside, w->path) != 0)
+    if (w->file.error == TS_OK && !w->end && rename(w->part_path, w->path) != 0)
         ts__put_failed(w, TS_ERR_IO);
     const ts_result result = w->file.error;
     if (result == TS_OK) {
@@ -9503,7 +9503,7 @@ void ts_writer_abandon(ts_writer *w)
     if (w->end)
         ts__put_restore(w);
     else
-        unlink(w->beside);
+        unlink(w->part_path);
     ts__file_close(&w->file.file);
     ts__put_free(w);
 }

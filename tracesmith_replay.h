@@ -1521,7 +1521,7 @@ TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
 
 // Gets the next state span, in order of time, each beginning where the one
 // before ends. False at the end.
-TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay);
+TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span);
 
 /*
     An overview computes the figures of a whole trace of any length in little
@@ -2226,9 +2226,9 @@ TS_API void ts_execution_edges_free(const ts_replay *replay,
 
 // Figures of a concurrent run. Updated as it runs, as items are.
 typedef struct ts_execution_whole {
-    uint64_t alone_ns; // duration of the first, sequential run
-    uint32_t alone;    // operations that it has completed so far
-    uint32_t limit_ms; // time limit for what runs now
+    uint64_t sequential_ns; // duration of the first, sequential run
+    uint32_t completed;     // operations that it has completed so far
+    uint32_t limit_ms;      // time limit for what runs now
     uint64_t ns;       // concurrent run: first submission to last completion
     uint64_t graph_ns; // one launch of the graph, mean of desc.loops
     uint64_t regions, regions_different; // compared at the end
@@ -5686,9 +5686,9 @@ static bool ts__filter_timed(const ts_filter *filter)
 }
 
 // Returns whether a chunk may hold events that match a filter.
-static bool ts__in_chunk_wanted(const ts_reader *reader,
-                                const ts_filter *filter,
-                                const ts__in_chunk *chunk)
+static bool ts__in_chunk_matches(const ts_reader *reader,
+                                 const ts_filter *filter,
+                                 const ts__in_chunk *chunk)
 {
     const ts_chunk_header *const header = &chunk->header;
     if (!ts__in_chunk_known(header) || !header->count) return false;
@@ -5774,7 +5774,7 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
     ts_result result = TS_ERR_MEMORY;
     if (ts__scan_open(&scan)) {
         for (size_t i = 0; i < reader->chunk_count; i++)
-            if (ts__in_chunk_wanted(reader, filter, &reader->chunks[i]))
+            if (ts__in_chunk_matches(reader, filter, &reader->chunks[i]))
                 scan.chunks[scan.count++] = i;
         ts__crew_run(threads, scan.count, ts__scan_chunk, &scan);
         result = ts__scan_result(&scan);
@@ -6157,8 +6157,8 @@ static ts__head ts__run_head(ts__run *run)
     return head;
 }
 
-static bool ts__cursor_row_wanted(const ts_cursor *cursor,
-                                  const ts_columns *columns, uint32_t row)
+static bool ts__cursor_row_matches(const ts_cursor *cursor,
+                                   const ts_columns *columns, uint32_t row)
 {
     const ts_filter *const filter = &cursor->filter;
     if (columns->tracks && filter->tracks &&
@@ -6282,7 +6282,7 @@ static bool ts__run_rows(ts_cursor *cursor, ts__run *run)
         if (!run->rows) return false;
     }
     for (uint32_t i = 0; i < columns->count; i++)
-        if (ts__cursor_row_wanted(cursor, columns, i))
+        if (ts__cursor_row_matches(cursor, columns, i))
             run->rows[run->count++] = i;
     ts__run_sort(run);
     return true;
@@ -6399,7 +6399,7 @@ static bool ts__cursor_wait(ts_cursor *cursor)
     if (!cursor->waiting) return false;
     for (size_t i = 0; i < reader->chunk_count; i++) {
         const ts__in_chunk *const chunk = &reader->chunks[i];
-        if (!ts__in_chunk_wanted(reader, &cursor->filter, chunk)) continue;
+        if (!ts__in_chunk_matches(reader, &cursor->filter, chunk)) continue;
         const ts__waiting one = {
             ts__in_chunk_describe(cursor->clocks, chunk).first_ns, i
         };
@@ -6707,9 +6707,9 @@ static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
     given. An arena of another object is shared; it lives as long as any user of
     it.
 */
-static ts_allocator ts__arena_open(const ts_allocator *wanted)
+static ts_allocator ts__arena_open(const ts_allocator *given)
 {
-    ts_allocator a = *wanted;
+    ts_allocator a = *given;
     if (a.resize && a.resize != ts__arena_resize) return a;
     ts__arena *arena = a.resize ? (ts__arena *)a.user : NULL;
     a.resize = ts__arena_resize;
@@ -7136,7 +7136,7 @@ typedef struct ts__replay_lane {
 enum {
     TS__NODE_WAITS = 1, // it has an end node of its own
     TS__NODE_SELECTED = 2,
-    TS__NODE_ALONE = 4 // a call that launched no operation
+    TS__NODE_CALL_ONLY = 4 // a call that launched no operation
 };
 
 // What a host call does besides launching, according to its name.
@@ -7299,11 +7299,11 @@ typedef struct ts__row_call {
     uint64_t correlation;
     uint32_t track; // replaced by its lane when its file is loaded
     uint32_t name;
-    uint32_t rank; // position after sorting; TS_NODE_NONE: not used
-    uint8_t type;  // ts__call_class
-    bool failed;   // its result is not 0
-    bool alone;    // no operation has its correlation
-    bool early;    // before the window: loaded only as it launched operations
+    uint32_t rank;  // position after sorting; TS_NODE_NONE: not used
+    uint8_t type;   // ts__call_class
+    bool failed;    // its result is not 0
+    bool call_only; // no operation has its correlation
+    bool early;     // before the window: loaded only as it launched operations
 } ts__row_call;
 
 // The state of loading. l->file is the file being loaded.
@@ -7314,7 +7314,7 @@ typedef struct ts__loader {
     uint32_t file;
     int64_t offset; // to add to its times
     size_t row_first, call_first;
-    ts__rvec wanted; // uint64_t: correlations that dependencies name
+    ts__rvec referenced; // uint64_t: correlations that dependencies name
     bool deps_failed;
     ts__rvec classes;     // uint8_t by name: ts__call_class
     ts__rvec colls;       // ts__coll: of rows that are collectives
@@ -7449,7 +7449,8 @@ static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
 // src/replay/graph/window.h
 
 // Returns whether a row is in the window. Impossible times are in no window.
-static bool ts__row_wanted(const ts__loader *l, const ts_columns *c, uint32_t i)
+static bool ts__row_is_used(const ts__loader *l, const ts_columns *c,
+                            uint32_t i)
 {
     const ts_replay *const r = l->replay;
     if (!r->windowed) return true;
@@ -7468,7 +7469,7 @@ static void ts__loader_count_rows(const ts_columns *c, uint32_t thread,
     const ts__loader *const l = (const ts__loader *)user;
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->count; i++)
-        count += ts__row_wanted(l, c, i);
+        count += ts__row_is_used(l, c, i);
     ((uint32_t *)l->chunk_rows.data)[c->chunk] = count;
 }
 
@@ -7515,7 +7516,7 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const uint32_t side = ((const uint32_t *)l->chunk_side.data)[c->chunk];
     uint32_t at = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        if (!ts__row_wanted(l, c, i)) continue;
+        if (!ts__row_is_used(l, c, i)) continue;
         ts__row *const row = ts__loader_row(l, l->row_first + first + at);
         ts__op *const op = ts__loader_op(l, l->row_first + first + at);
         ts__row_read(l, c, i, row, op);
@@ -7762,7 +7763,7 @@ static size_t ts__deps_once(ts__named_dep *deps, size_t count)
 // calls with such a correlation become nodes.
 static ts_result ts__loader_deps(ts__loader *l)
 {
-    l->wanted.count = 0;
+    l->referenced.count = 0;
     if (!ts_reader_info(l->reader)->counts[TS_EVENT_DEPENDENCY]) return TS_OK;
     ts_replay *const r = l->replay;
     const size_t first = r->deps_named.count;
@@ -7776,23 +7777,23 @@ static ts_result ts__loader_deps(ts__loader *l)
     qsort(deps, count, sizeof *deps, ts__dep_compare);
     count = ts__deps_once(deps, count);
     r->deps_named.count = first + count;
-    if (!ts__rvec_reserve(l->allocator, &l->wanted, sizeof(uint64_t),
+    if (!ts__rvec_reserve(l->allocator, &l->referenced, sizeof(uint64_t),
                           count * 2))
         return TS_ERR_MEMORY;
-    uint64_t *const wanted = (uint64_t *)l->wanted.data;
+    uint64_t *const referenced = (uint64_t *)l->referenced.data;
     for (size_t i = 0; i < count; i++) {
-        wanted[i * 2] = deps[i].from;
-        wanted[i * 2 + 1] = deps[i].to;
+        referenced[i * 2] = deps[i].from;
+        referenced[i * 2 + 1] = deps[i].to;
     }
-    l->wanted.count = count * 2;
-    qsort(wanted, count * 2, sizeof *wanted, ts__dep_compare_number);
+    l->referenced.count = count * 2;
+    qsort(referenced, count * 2, sizeof *referenced, ts__dep_compare_number);
     return TS_OK;
 }
 
-static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
+static bool ts__loader_uses(const ts__loader *l, uint64_t correlation)
 {
-    return correlation && l->wanted.count &&
-           bsearch(&correlation, l->wanted.data, l->wanted.count,
+    return correlation && l->referenced.count &&
+           bsearch(&correlation, l->referenced.data, l->referenced.count,
                    sizeof correlation, ts__dep_compare_number);
 }
 
@@ -7898,8 +7899,8 @@ static void ts__loader_event_calls(ts__loader *l)
 
 // Returns whether a call is loaded. A call that ended before the window is
 // loaded only if it may have launched an operation of the window.
-static bool ts__call_wanted(const ts__loader *l, int64_t start, int64_t end,
-                            bool launches, bool *early)
+static bool ts__call_is_used(const ts__loader *l, int64_t start, int64_t end,
+                             bool launches, bool *early)
 {
     const ts_replay *const r = l->replay;
     *early = r->windowed && start < r->load_from && end <= r->load_from;
@@ -7926,8 +7927,8 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             continue;
         const int64_t start = c->start_ns[i] + l->offset;
         bool early;
-        if (!ts__call_wanted(l, start, start + c->duration_ns[i], launches,
-                             &early))
+        if (!ts__call_is_used(l, start, start + c->duration_ns[i], launches,
+                              &early))
             continue;
         ts__row_call *const call = (ts__row_call *)ts__rvec_push(
             l->allocator, &l->thread_calls[thread], sizeof *call);
@@ -7943,7 +7944,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         call->rank = TS_NODE_NONE;
         call->type = type;
         call->failed = ts__columns_get(c, TS_COLUMN_RESULT, i) != 0;
-        call->alone = true;
+        call->call_only = true;
         call->early = early;
     }
 }
@@ -7956,7 +7957,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
 static bool ts__loader_filter(ts__loader *l)
 {
     size_t bits = 4096;
-    while (bits < (l->rows.count - l->row_first + l->wanted.count) * 8)
+    while (bits < (l->rows.count - l->row_first + l->referenced.count) * 8)
         bits *= 2;
     if (!ts__rvec_fill(l->allocator, &l->filter, sizeof(uint64_t), bits / 64,
                        0))
@@ -7967,9 +7968,9 @@ static bool ts__loader_filter(ts__loader *l)
         const uint64_t bit = ts__loader_op(l, i)->correlation & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
-    for (size_t i = 0; i < l->wanted.count; i++) {
+    for (size_t i = 0; i < l->referenced.count; i++) {
         const uint64_t bit =
-            ((const uint64_t *)l->wanted.data)[i] & l->filter_mask;
+            ((const uint64_t *)l->referenced.data)[i] & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     return true;
@@ -8231,7 +8232,7 @@ static bool ts__loader_match(ts__loader *l)
         if (!row->correlation || first == end) continue;
         row->call = ts__loader_choose(l, by, first, end, at);
         ts__row_call *const call = ts__loader_call(l, row->call);
-        call->alone = false;
+        call->call_only = false;
         row->issue = call->start;
         if (!row->thread) row->thread = call->track;
     }
@@ -8248,7 +8249,8 @@ static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
                               bool results)
 {
     if (a->type != TS__CALL_QUERIES || b->type != TS__CALL_QUERIES ||
-        !a->alone || !b->alone || a->name != b->name || a->track != b->track)
+        !a->call_only || !b->call_only || a->name != b->name ||
+        a->track != b->track)
         return false;
     if (results) return a->failed;
     return b->start - (a->start + a->duration) <= 1000 + 4 * b->duration;
@@ -8262,7 +8264,7 @@ static bool ts__loader_polls(ts__loader *l)
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
         const bool polls =
-            call->alone && !call->early && call->type == TS__CALL_QUERIES;
+            call->call_only && !call->early && call->type == TS__CALL_QUERIES;
         any |= polls;
         results |= polls && call->failed;
     }
@@ -8275,7 +8277,7 @@ static bool ts__loader_polls(ts__loader *l)
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =
             ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
-        if (call->alone && (call->early || call->type == TS__CALL_PLAIN))
+        if (call->call_only && (call->early || call->type == TS__CALL_PLAIN))
             continue;
         if (last && ts__call_polls_on(last, call, results)) {
             call->duration += call->start - last->start;
@@ -8286,7 +8288,7 @@ static bool ts__loader_polls(ts__loader *l)
     }
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        if (call->alone && call->type == TS__CALL_QUERIES && call->failed)
+        if (call->call_only && call->type == TS__CALL_QUERIES && call->failed)
             call->type = TS__CALL_PLAIN;
     }
     return true;
@@ -8299,9 +8301,9 @@ static void ts__loader_drop_calls(ts__loader *l)
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        if (!call->alone ||
+        if (!call->call_only ||
             (!call->early && (call->type != TS__CALL_PLAIN ||
-                              ts__loader_wants(l, call->correlation))))
+                              ts__loader_uses(l, call->correlation))))
             call->rank = kept++;
     }
     for (size_t i = l->row_first; i < l->rows.count; i++) {
@@ -8701,7 +8703,7 @@ static bool ts__loader_add_calls(ts__loader *l)
         ((uint8_t *)r->call_classes.data)[i] = call->type;
         if (named) ((uint64_t *)r->call_numbers.data)[i] = call->correlation;
         ts__node_add(r, call->start, call->duration, call->track,
-                     call->alone ? TS__NODE_ALONE : 0);
+                     call->call_only ? TS__NODE_CALL_ONLY : 0);
     }
     r->call_names.count = r->call_classes.count = count;
     r->call_count = (uint32_t)count;
@@ -8749,7 +8751,7 @@ static bool ts__call_waits(const ts_replay *r, uint32_t call)
 {
     const uint8_t type =
         ((const uint8_t *)r->call_classes.data)[call - r->op_count];
-    return ts__replay_flags(r)[call] & TS__NODE_ALONE &&
+    return ts__replay_flags(r)[call] & TS__NODE_CALL_ONLY &&
            type != TS__CALL_PLAIN && type != TS__CALL_COPIES &&
            type != TS__CALL_COPIES_ASYNC && type != TS__CALL_RECORDS &&
            type != TS__CALL_WAITS;
@@ -9436,7 +9438,7 @@ static bool ts__replay_queue(ts_replay *r)
 
 static void ts__loader_close(ts__loader *l)
 {
-    ts__rvec_close(l->allocator, &l->wanted);
+    ts__rvec_close(l->allocator, &l->referenced);
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
     ts__rvec_close(l->allocator, &l->ops);
@@ -9526,9 +9528,9 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     return ts__loader_assign_lanes(l) ? TS_OK : TS_ERR_MEMORY;
 }
 
-static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
+static ts_result ts__replay_load(ts_replay *r, uint32_t requested)
 {
-    const uint32_t threads = ts__thread_count(wanted, 64);
+    const uint32_t threads = ts__thread_count(requested, 64);
     ts__loader l = { 0 };
     l.replay = r;
     l.allocator = &r->allocator;
@@ -10548,7 +10550,8 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
     size_t most = r->op_count;
     for (uint32_t i = 0; i < r->call_count; i++)
-        most += (ts__replay_flags(r)[r->op_count + i] & TS__NODE_ALONE) != 0;
+        most +=
+            (ts__replay_flags(r)[r->op_count + i] & TS__NODE_CALL_ONLY) != 0;
     bool ok =
         ts__rsort_open(b->allocator, &b->sort, most) &&
         ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
@@ -10571,7 +10574,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
         }
         for (uint32_t i = 0; last && i < r->call_count; i++) {
             const uint32_t call = r->op_count + i;
-            if (!(ts__replay_flags(r)[call] & TS__NODE_ALONE)) continue;
+            if (!(ts__replay_flags(r)[call] & TS__NODE_CALL_ONLY)) continue;
             keys[at] = ts__rsort_time(ts__replay_time(r)[call]);
             index[at++] = call;
         }
@@ -10759,13 +10762,13 @@ static bool ts__user_numbers(ts__builder *b, ts__rvec *list)
     return true;
 }
 
-static size_t ts__user_find(const ts__rvec *list, const ts__numbered *wanted)
+static size_t ts__user_find(const ts__rvec *list, const ts__numbered *key)
 {
     const ts__numbered *const all = (const ts__numbered *)list->data;
     size_t low = 0, high = list->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (ts__numbered_compare(&all[middle], wanted) < 0)
+        if (ts__numbered_compare(&all[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -10780,13 +10783,13 @@ static const ts__numbered *ts__user_nodes(const ts_replay *r,
                                           uint64_t number, size_t *count)
 {
     const ts__numbered *const all = (const ts__numbered *)list->data;
-    ts__numbered wanted = { number, file, 0 };
-    const size_t first = ts__user_find(list, &wanted);
-    wanted.node = first < list->count && all[first].number == number &&
-                          all[first].node < r->op_count
-                      ? r->op_count
-                      : UINT32_MAX;
-    *count = ts__user_find(list, &wanted) - first;
+    ts__numbered key = { number, file, 0 };
+    const size_t first = ts__user_find(list, &key);
+    key.node = first < list->count && all[first].number == number &&
+                       all[first].node < r->op_count
+                   ? r->op_count
+                   : UINT32_MAX;
+    *count = ts__user_find(list, &key) - first;
     return all + first;
 }
 
@@ -11941,15 +11944,15 @@ static uint32_t ts__topological_sort(const ts_replay *r, uint32_t *missing,
 
 // Returns the node that represents a node in the total order: the owner of an
 // end.
-static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
+static uint32_t ts__node_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t first = r->op_count + r->call_count;
     if (node < first || node >= r->join_first) return node;
     return ((const uint32_t *)r->waiters.data)[node - first];
 }
 
-static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
-                              uint8_t kind, ts__doubt doubt)
+static bool ts__edge_is_doubtful(const ts_replay *r, uint32_t from, uint32_t to,
+                                 uint8_t kind, ts__doubt doubt)
 {
     if (doubt == TS__DOUBT_GUESS) return kind & TS_EDGE_INFERRED;
     if (kind & TS__EDGE_NAMED ||
@@ -11959,7 +11962,7 @@ static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
                                                    : ts__replay_end(r, from);
     const int64_t then = ts__replay_time(r)[to];
     if (doubt == TS__DOUBT_LATER) return time > then;
-    return time == then && ts__settle_owner(r, from) >= ts__settle_owner(r, to);
+    return time == then && ts__node_owner(r, from) >= ts__node_owner(r, to);
 }
 
 // Leaves out edges of one class of doubt between nodes that were not reached.
@@ -11974,7 +11977,7 @@ static void ts__cycles_drop_edges(ts_replay *r, const uint32_t *missing,
         const uint32_t end = offsets[i + 1];
         for (uint32_t e = first; e < end; e++) {
             if (missing[i] &&
-                ts__settle_doubts(r, i, targets[e], kinds[e], doubt)) {
+                ts__edge_is_doubtful(r, i, targets[e], kinds[e], doubt)) {
                 r->stats.contradicted += doubt != TS__DOUBT_GUESS;
                 continue;
             }
@@ -12000,13 +12003,13 @@ static bool ts__edges_go_forward(const ts_replay *r)
     const int64_t *const time = ts__replay_time(r);
     for (uint32_t i = 0; i < r->node_count; i++) {
         const int64_t end = ts__replay_end(r, i);
-        const uint32_t owner = ts__settle_owner(r, i);
+        const uint32_t owner = ts__node_owner(r, i);
         for (uint32_t e = offsets[i]; e < offsets[i + 1]; e++) {
             const int64_t at = kinds[e] & TS_EDGE_FROM_START ? time[i] : end;
             const int64_t then = time[targets[e]];
             if (at < then) continue;
             if (at > then) return false;
-            const uint32_t other = ts__settle_owner(r, targets[e]);
+            const uint32_t other = ts__node_owner(r, targets[e]);
             if (owner > other || (owner == other && i >= targets[e]))
                 return false;
         }
@@ -12014,7 +12017,7 @@ static bool ts__edges_go_forward(const ts_replay *r)
     return true;
 }
 
-static bool ts__replay_settle(ts_replay *r)
+static bool ts__replay_drop_cycles(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
@@ -12098,7 +12101,7 @@ static ts_result ts__replay_build(ts_replay *r)
                      ? TS_OK
                      : TS_ERR_MEMORY;
     ts__builder_close(&b);
-    if (result == TS_OK && !ts__replay_settle(r)) result = TS_ERR_MEMORY;
+    if (result == TS_OK && !ts__replay_drop_cycles(r)) result = TS_ERR_MEMORY;
     return result;
 }
 
@@ -12186,7 +12189,7 @@ static bool ts__replay_select_alone(ts_replay *r, bool all)
     for (uint32_t i = r->op_count; i < calls_end; i++)
         if (ts__replay_selected(r, i)) chosen[ts__replay_lanes(r)[i]] = true;
     for (uint32_t i = r->op_count; i < calls_end; i++)
-        if (ts__replay_flags(r)[i] & TS__NODE_ALONE &&
+        if (ts__replay_flags(r)[i] & TS__NODE_CALL_ONLY &&
             chosen[ts__replay_lanes(r)[i]])
             ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
     ts__rvec_close(&r->allocator, &threads);
@@ -12611,7 +12614,7 @@ TS_API void ts_replay_close(ts_replay *replay)
 }
 
 /* ---- 11.47 Model: the run ----------------------------------------------- */
-// src/replay/model/run.h
+// src/replay/model/simulation.h
 
 /*
     Without limits on resources, the start of a node depends on its edges alone
@@ -13511,7 +13514,7 @@ static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
     if (node < r->op_count) return ts__replay_op(r, node)->kind;
     if (node < r->op_count + r->call_count) return TS__AT_CALL;
     if (node >= r->join_first) return TS__AT_JOIN;
-    const uint32_t owner = ts__settle_owner(r, node);
+    const uint32_t owner = ts__node_owner(r, node);
     if (owner >= r->op_count) return TS__AT_CALL_END;
     return ts__replay_op(r, owner)->kind | (uint32_t)TS__AT_END;
 }
@@ -13519,7 +13522,7 @@ static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
 // Returns the name of the API function of a call or its end; 0: none.
 static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
 {
-    const uint32_t owner = ts__settle_owner(r, node);
+    const uint32_t owner = ts__node_owner(r, node);
     if (owner < r->op_count || owner >= r->op_count + r->call_count) return 0;
     return ((const uint32_t *)r->call_names.data)[owner - r->op_count];
 }
@@ -14404,8 +14407,8 @@ static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
     const ts_replay *const r = a->replay;
     if (!a->cuts.count || base == TS_EDGE_SELF) return false;
     const uint16_t *const cuts = (const uint16_t *)a->cuts.data;
-    const uint32_t one = ts__settle_owner(r, from);
-    const uint32_t other = ts__settle_owner(r, to);
+    const uint32_t one = ts__node_owner(r, from);
+    const uint32_t other = ts__node_owner(r, to);
     return (one < r->op_count && cuts[one] >> base & 1) ||
            (other < r->op_count && cuts[other] >> base & 1);
 }
@@ -14422,7 +14425,7 @@ static void ts__alter_rendezvous(const ts__alter *a)
         const int64_t least = a->duration[ts__replay_cost_of(r, join)];
         for (uint32_t e = ts__replay_offsets(r)[join];
              e < ts__replay_offsets(r)[join + 1]; e++)
-            a->duration[ts__settle_owner(r, ts__replay_target(r, e))] = least;
+            a->duration[ts__node_owner(r, ts__replay_target(r, e))] = least;
     }
 }
 
@@ -14724,9 +14727,9 @@ static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
         return ts__alter_host_time(
             a, to, fixed - ts__alter_spared(a, to, at, at + fixed));
     }
-    const uint8_t flags = a->flags[ts__settle_owner(r, to)];
+    const uint8_t flags = a->flags[ts__node_owner(r, to)];
     if (flags & TS__ALTER_REMOVED) return 0;
-    if (flags & TS__ALTER_FREE && ts__settle_owner(r, to) != to)
+    if (flags & TS__ALTER_FREE && ts__node_owner(r, to) != to)
         return base == TS_EDGE_SELF
                    ? ts__alter_host_time(a, to, ts__alter_free(a, from))
                    : TS__EDGE_OFF;
@@ -14777,7 +14780,7 @@ static void ts__alter_unchain(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const uint32_t owner = ts__settle_owner(r, i);
+        const uint32_t owner = ts__node_owner(r, i);
         for (uint32_t e = ts__replay_offsets(r)[i];
              owner < r->op_count && e < ts__replay_offsets(r)[i + 1]; e++) {
             const uint32_t to = ts__replay_target(r, e);
@@ -15024,7 +15027,7 @@ static uint32_t ts__alter_hidden(const ts_replay *r, uint32_t node)
 static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
 {
     const ts_replay *const r = a->replay;
-    const uint32_t owner = ts__settle_owner(r, node);
+    const uint32_t owner = ts__node_owner(r, node);
     const uint32_t hidden = ts__alter_hidden(r, owner);
     if (hidden == 2 || !ts__change_selects(change, owner)) return true;
     for (uint32_t e = ts__replay_offsets(r)[node];
@@ -15192,7 +15195,7 @@ static bool ts__alter_gaps(ts__alter *a)
     int64_t *const gap = (int64_t *)m->gap.data;
     memcpy(gap, m->residual.data, r->node_count * sizeof *gap);
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const uint32_t owner = ts__settle_owner(r, i);
+        const uint32_t owner = ts__node_owner(r, i);
         const uint8_t flags = a->flags[owner];
         if (!ts__model_is_held(m, i)) continue;
         if (flags & (TS__ALTER_REMOVED | TS__ALTER_FUSED))
@@ -15561,7 +15564,7 @@ static uint32_t ts__timed_holder(const ts__timed *t, uint32_t node)
     const ts_replay *const r = t->run->replay;
     if (node < r->op_count + r->call_count || node >= r->join_first)
         return TS_NODE_NONE;
-    const uint32_t op = ts__settle_owner(r, node);
+    const uint32_t op = ts__node_owner(r, node);
     if (op >= r->op_count ||
         ((const uint32_t *)t->limits->of.data)[op] == TS_NODE_NONE)
         return TS_NODE_NONE;
@@ -15793,7 +15796,7 @@ static bool ts__walk_bounds(ts__walk *w)
 static uint32_t ts__walk_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t cost = ts__replay_cost_of(r, node);
-    return cost == TS_NODE_NONE ? ts__settle_owner(r, node) : cost;
+    return cost == TS_NODE_NONE ? ts__node_owner(r, node) : cost;
 }
 
 static ts_cost ts__cost_of_node(const ts_replay *r, uint32_t node)
@@ -16223,7 +16226,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
 }
 
 /* ---- 11.60 Model: the run of a model ------------------------------------ */
-// src/replay/model/model_run.h
+// src/replay/model/run.h
 
 static void ts__model_forget(ts_replay *r)
 {
@@ -16754,7 +16757,7 @@ static uint32_t ts__tl_previous(const ts_timeline *t, uint32_t node,
     *stops = true;
     const uint32_t from = ts__tl_binding_of(t, node)->source;
     if (from == TS_NODE_NONE) return TS_NODE_NONE;
-    const uint32_t owner = ts__settle_owner(r, from);
+    const uint32_t owner = ts__node_owner(r, from);
     // At the end of a synchronisation, continue with what the synchronisation
     // waited for.
     const bool through = owner != from && owner < r->op_count &&
@@ -18004,7 +18007,7 @@ static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *span)
         until = s->busy_ns;
     } else if (s->wait_ns > s->now_ns) {
         span->state = TS_STATE_WAITING;
-        span->operation = ts__settle_owner(t->replay, s->waits);
+        span->operation = ts__node_owner(t->replay, s->waits);
         until = s->wait_ns;
         const ts__tl_root *const root = ts__tl_root_at(t, s->waits);
         span->culprit = root->culprit;
@@ -20351,7 +20354,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
 }
 
 /* ---- 11.80 Races: reporting --------------------------------------------- */
-// src/replay/races/found.h
+// src/replay/races/report.h
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
 
@@ -21397,7 +21400,7 @@ static bool ts__trial_pairs(ts__trial *t)
 }
 
 /* ---- 11.87 Races: reducing an order ------------------------------------- */
-// src/replay/races/pair.h
+// src/replay/races/reduce_order.h
 
 // Sets `tried` to the first k steps of the order found, followed by all others
 // as recorded.
@@ -23228,14 +23231,15 @@ static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-            const uint8_t *const want = after ? after + 16 * k : NULL, *found;
+            const uint8_t *const hash_after = after ? after + 16 * k : NULL,
+                                 *found;
             const ts_result result =
-                ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
+                ts__ex_hash_chunk(e, item, r, k, &blank, hash_after, &found);
             if (result != TS_OK) return result;
-            if (!want) continue;
-            memcpy(&r->recorded[2 * k], want, 16);
+            if (!hash_after) continue;
+            memcpy(&r->recorded[2 * k], hash_after, 16);
             r->known[k] |= TS__EX_RECORDED;
-            ts__ex_compare(e, item, r, i, k, want, found, size);
+            ts__ex_compare(e, item, r, i, k, hash_after, found, size);
         }
     }
     return TS_OK;
@@ -24367,15 +24371,15 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;
-        const uint8_t *const want =
+        const uint8_t *const hash_after =
             recorded ? (const uint8_t *)&r->recorded[2 * k] : NULL;
         const uint8_t *found;
         const ts_result result =
-            ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
+            ts__ex_hash_chunk(e, item, r, k, &blank, hash_after, &found);
         if (result != TS_OK) return result;
         if (!recorded) continue;
         compared = true;
-        ts__ex_compare(e, item, r, r->last_region, k, want, found, size);
+        ts__ex_compare(e, item, r, r->last_region, k, hash_after, found, size);
     }
     item->compared |= compared;
     p->whole->regions += compared;
@@ -24453,7 +24457,7 @@ static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
 static uint32_t ts__ex_limit(const ts_execution *e, ts_execution_whole *whole,
                              uint32_t count)
 {
-    const uint64_t once = e->desc.timeout_ms + whole->alone_ns / 500000;
+    const uint64_t once = e->desc.timeout_ms + whole->sequential_ns / 500000;
     const uint32_t ms =
         once < UINT32_MAX / count ? (uint32_t)once * count : UINT32_MAX;
     __atomic_store_n(&whole->limit_ms, ms, __ATOMIC_RELEASE);
@@ -24492,8 +24496,8 @@ static bool ts__ex_run_serially(ts_execution *e, ts_execution_item *items,
     for (size_t i = 0; i < e->count; i++) {
         const uint64_t begin = ts__ex_now();
         ts_execution_run(e, i, &items[i]);
-        whole->alone_ns += ts__ex_now() - begin;
-        __atomic_add_fetch(&whole->alone, 1, __ATOMIC_RELEASE);
+        whole->sequential_ns += ts__ex_now() - begin;
+        __atomic_add_fetch(&whole->completed, 1, __ATOMIC_RELEASE);
         if (items[i].reason != TS_REASON_TIMEOUT &&
             items[i].reason != TS_REASON_ESCAPE)
             continue;

@@ -463,14 +463,14 @@ static void set_flight(ts_session_desc *desc)
 // Records in the trace which events were left out by options.
 static void note_options(void)
 {
-    static const char *const wishes[][2] = {
+    static const char *const requests[][2] = {
         { "TRACESMITH_KINDS", "capture.kinds" },
         { "TRACESMITH_FILTER", "capture.filter" },
         { "TRACESMITH_CAPTURE", "capture.operations" },
     };
-    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
-        const char *const text = secure_getenv(wishes[i][0]);
-        if (text && *text) ts_metadata_text(0, wishes[i][1], text);
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        const char *const text = secure_getenv(requests[i][0]);
+        if (text && *text) ts_metadata_text(0, requests[i][1], text);
     }
     if (ts_filter_stack_depth())
         ts_metadata_text(0, "capture.stacks",

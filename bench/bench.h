@@ -103,26 +103,26 @@ static inline void bench_keep_min(double *least, double value)
 }
 
 // A piece of work that alternates with others: `body` does `count` iterations.
-typedef struct bench_turn {
+typedef struct bench_body {
     void (*body)(uint64_t count);
     void (*after)(void); // not timed; may be NULL
     double ns;           // receives the least CPU time of one iteration
-} bench_turn;
+} bench_body;
 
-static inline void bench_turns(bench_turn *turns, size_t turn_count,
-                               uint64_t count, int rounds)
+static inline void bench_alternate(bench_body *bodies, size_t body_count,
+                                   uint64_t count, int rounds)
 {
-    for (size_t i = 0; i < turn_count; i++)
-        turns[i].ns = INFINITY;
+    for (size_t i = 0; i < body_count; i++)
+        bodies[i].ns = INFINITY;
     for (int round = 0; round < rounds; round++) {
-        for (size_t i = 0; i < turn_count; i++) {
+        for (size_t i = 0; i < body_count; i++) {
             const double start = bench_cpu_ns();
-            turns[i].body(count);
+            bodies[i].body(count);
             const double ns = bench_cpu_ns() - start;
-            if (turns[i].after) turns[i].after();
+            if (bodies[i].after) bodies[i].after();
             // The first rounds fill caches, rings and predictors.
             if (round >= rounds / 8)
-                bench_keep_min(&turns[i].ns, ns / (double)count);
+                bench_keep_min(&bodies[i].ns, ns / (double)count);
         }
     }
 }

@@ -289,28 +289,28 @@ static const char one_tick[] = "one tick + 16 B store";
 
 static void measure_single(int rounds)
 {
-    bench_turn turns[] = { { yard_zone, NULL, 0 },    { zone, flush, 0 },
-                           { zone_nested, flush, 0 }, { yard_mark, NULL, 0 },
-                           { mark, flush, 0 },        { counter, flush, 0 },
-                           { alloc, flush, 0 },       { release, flush, 0 } };
+    bench_body bodies[] = { { yard_zone, NULL, 0 },    { zone, flush, 0 },
+                            { zone_nested, flush, 0 }, { yard_mark, NULL, 0 },
+                            { mark, flush, 0 },        { counter, flush, 0 },
+                            { alloc, flush, 0 },       { release, flush, 0 } };
     start();
-    bench_turns(turns, 8, TURN, rounds);
+    bench_alternate(bodies, 8, TURN, rounds);
     stop();
-    const double two = turns[0].ns, one = turns[3].ns;
-    report("zone", "zone", turns[1].ns, two, two_ticks, 1.15);
-    report("zone.predecessor", "the same", turns[1].ns, 84,
+    const double two = bodies[0].ns, one = bodies[3].ns;
+    report("zone", "zone", bodies[1].ns, two, two_ticks, 1.15);
+    report("zone.predecessor", "the same", bodies[1].ns, 84,
            "the predecessor, elsewhere", 0);
-    report("zone.nested", "zone, three deep", turns[2].ns, two, two_ticks,
+    report("zone.nested", "zone, three deep", bodies[2].ns, two, two_ticks,
            1.15);
-    report("mark", "mark", turns[4].ns, one, one_tick, 1.1);
-    report("counter", "counter", turns[5].ns, one, one_tick, 1.1);
-    report("alloc", "alloc", turns[6].ns, one, one_tick, 1.1);
-    report("free", "free", turns[7].ns, one, one_tick, 1.1);
+    report("mark", "mark", bodies[4].ns, one, one_tick, 1.1);
+    report("counter", "counter", bodies[5].ns, one, one_tick, 1.1);
+    report("alloc", "alloc", bodies[6].ns, one, one_tick, 1.1);
+    report("free", "free", bodies[7].ns, one, one_tick, 1.1);
 }
 
 static void measure_others(int rounds)
 {
-    bench_turn turns[] = {
+    bench_body bodies[] = {
         { counter_double, flush, 0 }, { frame, flush, 0 },
         { flow, flush, 0 },           { message, flush, 0 },
         { zone_value, flush, 0 },     { zone_name, flush, 0 },
@@ -318,20 +318,20 @@ static void measure_others(int rounds)
     };
     start();
     gpu_prepare();
-    bench_turns(turns, 8, TURN / 8, rounds);
+    bench_alternate(bodies, 8, TURN / 8, rounds);
     stop();
-    report("counter.double", "counter, a double", turns[0].ns, 0, NULL, 0);
-    report("frame", "frame", turns[1].ns, 0, NULL, 0);
-    report("flow", "flow", turns[2].ns, 0, NULL, 0);
-    report("message", "message, 16 bytes", turns[3].ns, 0, NULL, 0);
-    report("zone.value", "zone with a value", turns[4].ns, 0, NULL, 0);
-    report("zone.name", "zone with a name of run time", turns[5].ns, 0, NULL,
+    report("counter.double", "counter, a double", bodies[0].ns, 0, NULL, 0);
+    report("frame", "frame", bodies[1].ns, 0, NULL, 0);
+    report("flow", "flow", bodies[2].ns, 0, NULL, 0);
+    report("message", "message, 16 bytes", bodies[3].ns, 0, NULL, 0);
+    report("zone.value", "zone with a value", bodies[4].ns, 0, NULL, 0);
+    report("zone.name", "zone with a name of run time", bodies[5].ns, 0, NULL,
            0);
     const bench_row row = { .key = "gpu_op",
                             .what = "ts_gpu_op_record, a kernel",
-                            .figure = turns[7].ns,
+                            .figure = bodies[7].ns,
                             .unit = "ns",
-                            .limit = turns[6].ns,
+                            .limit = bodies[6].ns,
                             .yardstick = "copy of the op to a ring",
                             .rule = BENCH_FIGURE_MAX,
                             .budget = 25 };
@@ -340,13 +340,13 @@ static void measure_others(int rounds)
 
 static void measure_off(int rounds)
 {
-    bench_turn turns[] = { { yard_off, NULL, 0 }, { zone, NULL, 0 } };
-    bench_turns(turns, 2, TURN * 10, rounds);
+    bench_body bodies[] = { { yard_off, NULL, 0 }, { zone, NULL, 0 } };
+    bench_alternate(bodies, 2, TURN * 10, rounds);
     const bench_row row = { .key = "zone.off",
                             .what = "zone, compiled in, not recording",
-                            .figure = turns[1].ns,
+                            .figure = bodies[1].ns,
                             .unit = "ns",
-                            .limit = turns[0].ns,
+                            .limit = bodies[0].ns,
                             .yardstick = "loop + load + branch",
                             .rule = BENCH_FIGURE_MAX,
                             .budget = 0.7 };
@@ -363,14 +363,14 @@ static int pair_rounds;
 static void *pair_thread(void *user)
 {
     double *const ns = user;
-    bench_turn turns[] = { { yard_zone, NULL, 0 }, { zone, NULL, 0 } };
+    bench_body bodies[] = { { yard_zone, NULL, 0 }, { zone, NULL, 0 } };
     yard_open();
     ns[0] = ns[1] = INFINITY;
     for (int round = 0; round < pair_rounds; round++) {
         for (int i = 0; i < 2; i++) {
             pthread_barrier_wait(&barrier);
             const double begin = bench_cpu_ns();
-            turns[i].body(TURN);
+            bodies[i].body(TURN);
             const double cpu = bench_cpu_ns() - begin;
             if (round > pair_rounds / 8) bench_keep_min(&ns[i], cpu / TURN);
         }

@@ -129,14 +129,14 @@ enum { LIMITS = sizeof limits / sizeof limits[0] };
 int main(int argc, char **argv)
 {
     bench_parse(argc, argv);
-    bench_turn turns[LIMITS] = { 0 };
+    bench_body bodies[LIMITS] = { 0 };
     for (size_t i = 0; i < LIMITS; i++)
-        turns[i].body = limits[i].body;
-    bench_turns(turns, LIMITS, 2000, bench.quick ? 100 : 400);
+        bodies[i].body = limits[i].body;
+    bench_alternate(bodies, LIMITS, 2000, bench.quick ? 100 : 400);
     for (size_t i = 0; i < LIMITS; i++) {
         const bench_row row = { .key = limits[i].key,
                                 .what = limits[i].what,
-                                .figure = turns[i].ns,
+                                .figure = bodies[i].ns,
                                 .unit = "ns" };
         bench_print(&row);
     }

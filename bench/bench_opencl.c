@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     cost least[MODES];
     for (int how = 0; how < MODES; how++)
         least[how].thread_ns = least[how].process_ns = INFINITY;
-    for (int turn = 0; turn < TURNS; turn++)
+    for (int repeat = 0; repeat < TURNS; repeat++)
         for (int how = 0; how < MODES; how++) {
             cost c;
             if (!run((mode)how, &c)) {

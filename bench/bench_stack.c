@@ -59,47 +59,47 @@ static void glibc(uint64_t count)
     }
 }
 
-static __attribute__((noinline)) void down(uint32_t depth, bench_turn *turns,
-                                           size_t turn_count)
+static __attribute__((noinline)) void down(uint32_t depth, bench_body *bodies,
+                                           size_t body_count)
 {
     if (depth)
-        down(depth - 1, turns, turn_count);
+        down(depth - 1, bodies, body_count);
     else
-        bench_turns(turns, turn_count, TURN, bench.quick ? 40 : 200);
+        bench_alternate(bodies, body_count, TURN, bench.quick ? 40 : 200);
     BENCH_BARRIER();
 }
 
 // The same in functions compiled with frame pointers.
 static __attribute__((noinline)) void
-down_pointers(uint32_t depth, bench_turn *turns, size_t turn_count)
+down_pointers(uint32_t depth, bench_body *bodies, size_t body_count)
 {
     volatile char *const some = alloca(16 + depth);
     some[0] = 1;
     if (depth)
-        down_pointers(depth - 1, turns, turn_count);
+        down_pointers(depth - 1, bodies, body_count);
     else
-        bench_turns(turns, turn_count, TURN, bench.quick ? 40 : 200);
+        bench_alternate(bodies, body_count, TURN, bench.quick ? 40 : 200);
     BENCH_BARRIER();
 }
 
 static void measure_seen(void)
 {
-    bench_turn turns[] = { { .body = addresses },
-                           { .body = here },
-                           { .body = glibc },
-                           { .body = theirs } };
-    down(FRAMES, turns, libunwind ? 4 : 3);
-    bench_turn kept[] = { { .body = addresses } };
+    bench_body bodies[] = { { .body = addresses },
+                            { .body = here },
+                            { .body = glibc },
+                            { .body = theirs } };
+    down(FRAMES, bodies, libunwind ? 4 : 3);
+    bench_body kept[] = { { .body = addresses } };
     down_pointers(FRAMES, kept, 1);
     const bench_row rows[] = {
-        { "stack.walk", "stack of 10 frames", turns[0].ns, "ns",
-          libunwind ? turns[3].ns : 0, "libunwind, cached", BENCH_FIGURE_MAX,
+        { "stack.walk", "stack of 10 frames", bodies[0].ns, "ns",
+          libunwind ? bodies[3].ns : 0, "libunwind, cached", BENCH_FIGURE_MAX,
           250 },
         { "stack.walk.pointers", "the same, frame pointers in 8 of the 10",
           kept[0].ns, "ns", 0, NULL, BENCH_FIGURE_MAX, 50 },
-        { "stack.here", "the same, kept once: its number", turns[1].ns, "ns", 0,
-          NULL, BENCH_FIGURE_MAX, 400 },
-        { "stack.glibc", "the same by backtrace() of glibc", turns[2].ns, "ns",
+        { "stack.here", "the same, kept once: its number", bodies[1].ns, "ns",
+          0, NULL, BENCH_FIGURE_MAX, 400 },
+        { "stack.glibc", "the same by backtrace() of glibc", bodies[2].ns, "ns",
           0, NULL, BENCH_INFO, 0 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

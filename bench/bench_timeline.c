@@ -42,10 +42,10 @@ static void measure_once(ts_reader *reader, uint32_t threads, parts *least)
     bench_need(ts_timeline_open(&t, replay, NULL), "timeline");
     const double seen = bench_process_ns();
     for (size_t i = 0; i < ts_replay_lane_count(replay); i++) {
-        ts_state_spans stays = ts_timeline_state_spans(t, i);
-        ts_state_span stay;
-        while (ts_state_spans_next(&stays, &stay))
-            timeline_sink = (uint64_t)stay.end_ns;
+        ts_state_spans spans = ts_timeline_state_spans(t, i);
+        ts_state_span span;
+        while (ts_state_spans_next(&spans, &span))
+            timeline_sink = (uint64_t)span.end_ns;
     }
     const double ended = bench_process_ns();
     const double ns = (double)ts_replay_result(replay)->loaded * 1e3;
@@ -209,7 +209,7 @@ static void growth_of_streams(void)
 }
 
 // Measures the overview of a long trace, window after window.
-static void survey(void)
+static void measure_overview(void)
 {
     const uint64_t count = bench.quick ? 1000000 : 10000000;
     const char *const path = make_trace("calls", 64, count);
@@ -219,7 +219,7 @@ static void survey(void)
         ts_overview *figures;
         const ts_overview_desc desc = { .threads = 2 };
         const double begin = bench_process_ns();
-        bench_need(ts_overview_open(&figures, reader, &desc), "survey");
+        bench_need(ts_overview_open(&figures, reader, &desc), "overview");
         bench_keep_min(&least, bench_process_ns() - begin);
         ts_overview_close(figures);
     }
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     growth_of_operations("graph", "", 4096);
     growth_of_operations("calls", "calls.", 64);
     growth_of_streams();
-    survey();
+    measure_overview();
     remove(bench_path("timeline.sbt"));
     return 0;
 }

@@ -59,9 +59,9 @@ record; src/record/base/*.h src/record/dictionary/*.h \
 reader; src/replay/reader/*.h; reader reader_* describe blobs modules \
     golden arena sidecar; cli
 replay; src/replay/graph/*.h src/replay/model/*.h; replay replay_* whatif \
-    survey;
+    overview;
 timeline; src/replay/timeline/*.h src/replay/races/*.h; timeline timeline_* \
-    races races_* survey replay_figures;
+    races races_* overview replay_figures;
 execute; src/replay/execute/*.h tools/replay/execute/*.c; execute execute_* \
     vdev_captures verify cuda_branches; execute
 vdev; backends/ts_vdev*.h backends/vdev/*.h; \

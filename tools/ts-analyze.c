@@ -11,7 +11,8 @@ static const char *only_text, *html_text, *sort_text;
 static const char *folded_text, *svg_text, *flame_text;
 static cli_list sets, flops;
 static uint64_t top = 10, rows = 1000;
-static bool want_json, want_list, want_rules, want_collapse, want_mangled;
+static bool option_json, option_list, option_rules, option_collapse,
+    option_mangled;
 
 static const cli_option options[] = {
     { .name = "--only LIST",
@@ -20,11 +21,11 @@ static const cli_option options[] = {
     SELECT_OPTIONS,
     { .name = "--list",
       .help = "print the questions, and the thresholds of --set",
-      .flag = &want_list },
+      .flag = &option_list },
     { .name = "--rules",
       .help = "print the rules of advice, how each computes its gain,\n"
               "and its thresholds",
-      .flag = &want_rules },
+      .flag = &option_rules },
     { .name = "--top N",
       .help = "rows of each table in the text and the page (10)",
       .number = &top },
@@ -37,10 +38,10 @@ static const cli_option options[] = {
       .text = &sort_text },
     { .name = "--collapse",
       .help = "kernels that differ in template arguments only are one",
-      .flag = &want_collapse },
+      .flag = &option_collapse },
     { .name = "--mangled",
       .help = "names as they were recorded",
-      .flag = &want_mangled },
+      .flag = &option_mangled },
     { .name = "--set KEY=VALUE",
       .help = "change a threshold; may be given several times",
       .list = &sets },
@@ -69,7 +70,7 @@ static const cli_option options[] = {
       .help = "name frames of call stacks as the trace does: look into\n"
               "no file of this machine",
       .flag = &symbolize_off },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
 
@@ -89,7 +90,7 @@ static bool check_usage(void)
         cli_error(&tool, NULL, "--flame-by %s: it is gpu or zones", flame_text);
     else if (flame_text && !flames)
         cli_error(&tool, NULL, "--flame-by goes with --folded or --svg");
-    else if (flames && (only_text || sort_text) && !want_json && !html_text)
+    else if (flames && (only_text || sort_text) && !option_json && !html_text)
         cli_error(&tool, NULL,
                   "%s is about a report: --folded and --svg make none without "
                   "--json or --html",
@@ -105,7 +106,7 @@ static bool check_files(const char *const *inputs, size_t count)
         { "--html", html_text, CLI_HTML },
         { "--folded", folded_text, CLI_FOLDED },
         { "--svg", svg_text, CLI_SVG },
-        { "--json", want_json ? "-" : NULL, CLI_ANY },
+        { "--json", option_json ? "-" : NULL, CLI_ANY },
     };
     return cli_inputs_check(&tool, inputs, count) &&
            cli_outputs_check(&tool, outputs, 4, inputs, count);
@@ -136,9 +137,9 @@ static ts_result write_all(ts_analysis *a)
     if (result == TS_OK) result = write_flame(a, TS_FLAME_SVG, svg_text);
     if (result == TS_OK && html_text)
         result = ts_analysis_write(a, TS_REPORT_HTML, &page, NULL);
-    if (result == TS_OK && want_json)
+    if (result == TS_OK && option_json)
         result = ts_analysis_write(a, TS_REPORT_JSON, to_stdout(), NULL);
-    if (result == TS_OK && !want_json && !html_text && !folded_text &&
+    if (result == TS_OK && !option_json && !html_text && !folded_text &&
         !svg_text)
         result = ts_analysis_write(a, TS_REPORT_TEXT, to_stdout(), NULL);
     return result;
@@ -160,8 +161,8 @@ static int analyze(char **paths, size_t count)
                                     .top = row_count(top),
                                     .rows = row_count(rows),
                                     .sort = sort_text,
-                                    .collapse = want_collapse,
-                                    .mangled = want_mangled,
+                                    .collapse = option_collapse,
+                                    .mangled = option_mangled,
                                     .no_symbols = symbolize_off,
                                     .settings = sets.items,
                                     .setting_count = sets.count,
@@ -180,9 +181,9 @@ static int analyze(char **paths, size_t count)
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
-    if (want_rules || want_list) {
-        (want_rules ? ts_analysis_rules_write
-                    : ts_analysis_topics_write)(to_stdout(), NULL);
+    if (option_rules || option_list) {
+        (option_rules ? ts_analysis_rules_write
+                      : ts_analysis_topics_write)(to_stdout(), NULL);
         return cli_finish(&tool, CLI_OK);
     }
     if (argc < 2) {

@@ -9,7 +9,7 @@
 
 static uint64_t count;
 static const char *backend_text, *out_text;
-static bool real_gpu, only_launch, want_json;
+static bool real_gpu, only_launch, option_json;
 
 enum { COUNT = 10000, COUNT_MOST = 100000000, STACK_DEPTH = 16 };
 
@@ -31,7 +31,7 @@ static const cli_option options[] = {
       .help = "launch and print what one launch took in nanoseconds;\n"
               "record nothing",
       .flag = &only_launch },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
 
@@ -112,7 +112,7 @@ static result launch_in_child(const benchmark_device *device,
 }
 
 // Makes the path of a file in the folder of this program.
-static bool beside(char *to, size_t size, const char *name)
+static bool sibling_path(char *to, size_t size, const char *name)
 {
     const ssize_t got = readlink("/proc/self/exe", to, size - 1);
     if (got <= 0) return false;
@@ -129,8 +129,8 @@ static void run_recorder(const benchmark_device *device, const char *trace,
     char recorder[4096], self[4096], number[32], stacks[32];
     snprintf(number, sizeof number, "%" PRIu64, count);
     snprintf(stacks, sizeof stacks, "--stacks=%d", STACK_DEPTH);
-    if (!beside(recorder, sizeof recorder, "ts-record") ||
-        !beside(self, sizeof self, "ts-benchmark") || dup2(to, 1) < 0)
+    if (!sibling_path(recorder, sizeof recorder, "ts-record") ||
+        !sibling_path(self, sizeof self, "ts-benchmark") || dup2(to, 1) < 0)
         _exit(127);
     execl(recorder, recorder, "-q", stacks, "-o", trace, "--", self,
           "--only-launch", "--backend", device->backend, "-n", number,
@@ -160,15 +160,15 @@ static result launch_recorded(const benchmark_device *device, const char *trace)
 /* ---- Report -------------------------------------------------------------- */
 
 static void report_json_part(const benchmark_device *device,
-                             const result *alone, const result *recorded,
+                             const result *plain, const result *recorded,
                              const benchmark_trace *trace)
 {
     cli_json json = { .out = stdout, .lines = 1 };
     cli_json_open(&json, NULL, '{');
     cli_json_string(&json, "backend", device->backend);
-    cli_json_string(&json, "device", alone->text);
+    cli_json_string(&json, "device", plain->text);
     cli_json_int(&json, "launches", (int64_t)count);
-    cli_json_real(&json, "launch_ns", alone->launch_ns);
+    cli_json_real(&json, "launch_ns", plain->launch_ns);
     cli_json_real(&json, "recorded_launch_ns", recorded->launch_ns);
     cli_json_int(&json, "kernels", (int64_t)trace->kernels);
     cli_json_int(&json, "with_stack", (int64_t)trace->with_stack);
@@ -177,25 +177,25 @@ static void report_json_part(const benchmark_device *device,
     cli_json_close(&json, '}');
 }
 
-static void tell_rate(const char *title, double launch_ns)
+static void print_rate(const char *title, double launch_ns)
 {
     printf("  %-10s %9s a launch  %10s launches/s\n", title,
            cli_time((int64_t)launch_ns).s,
            cli_count((uint64_t)(1e9 / launch_ns)).s);
 }
 
-static void tell(const benchmark_device *device, const result *alone,
-                 const result *recorded, const benchmark_trace *trace)
+static void print_result(const benchmark_device *device, const result *plain,
+                         const result *recorded, const benchmark_trace *trace)
 {
-    const double more = recorded->launch_ns - alone->launch_ns;
+    const double more = recorded->launch_ns - plain->launch_ns;
     cli_fold();
     printf("%s: ", device->backend);
-    cli_put_text(stdout, alone->text, strlen(alone->text));
+    cli_put_text(stdout, plain->text, strlen(plain->text));
     printf("\n\n");
-    tell_rate("alone", alone->launch_ns);
-    tell_rate("recorded", recorded->launch_ns);
+    print_rate("alone", plain->launch_ns);
+    print_rate("recorded", recorded->launch_ns);
     printf("  %-10s %9s a launch  %11s\n\n", "cost", cli_time((int64_t)more).s,
-           cli_change(more / alone->launch_ns, 1).s);
+           cli_change(more / plain->launch_ns, 1).s);
     printf("  %s recorded, %s with a stack, %s lost; %.1f bytes each\n",
            cli_counted(trace->kernels, "launch", "launches").s,
            cli_count(trace->with_stack).s, cli_count(trace->lost).s,
@@ -214,7 +214,7 @@ static bool is_whole(const benchmark_trace *trace)
     return false;
 }
 
-static int measure(const benchmark_device *device, const result *alone)
+static int measure(const benchmark_device *device, const result *plain)
 {
     char trace[] = "/tmp/ts-benchmark-XXXXXX";
     benchmark_trace counts;
@@ -232,8 +232,9 @@ static int measure(const benchmark_device *device, const result *alone)
     bool fine = recorded.launch_ns > 0;
     if (!fine) cli_error(&tool, device->backend, "%s", recorded.text);
     fine = fine && benchmark_count(&tool, path, &counts);
-    if (fine && want_json) report_json_part(device, alone, &recorded, &counts);
-    if (fine && !want_json) tell(device, alone, &recorded, &counts);
+    if (fine && option_json)
+        report_json_part(device, plain, &recorded, &counts);
+    if (fine && !option_json) print_result(device, plain, &recorded, &counts);
     if (!out_text) unlink(path);
     return fine && is_whole(&counts) ? CLI_OK : CLI_FAILED;
 }
@@ -261,12 +262,12 @@ int main(int argc, char **argv)
         if (!is_selected(device)) continue;
         known = true;
         if (only_launch) return print_launch(device);
-        const result alone = launch_in_child(device, NULL);
-        if (alone.launch_ns > 0)
-            return cli_finish(&tool, measure(device, &alone));
+        const result plain = launch_in_child(device, NULL);
+        if (plain.launch_ns > 0)
+            return cli_finish(&tool, measure(device, &plain));
         const size_t used = strlen(why);
         snprintf(why + used, sizeof why - used, "%s%s: %s", used ? "; " : "",
-                 device->backend, alone.text);
+                 device->backend, plain.text);
     }
     cli_error(&tool, NULL, "%s",
               known ? why : "--backend is vdev, opencl, cuda or hip");

@@ -6,7 +6,7 @@
 #include "tools/tracesmith_tools.h"
 
 static const char *out_text, *name_text, *deps_text;
-static bool anonymise, want_json;
+static bool anonymise, option_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
@@ -33,7 +33,7 @@ static const cli_option options[] = {
     { .name = "--anonymise",
       .help = "leave nothing that tells who ran what, where and when",
       .flag = &anonymise },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
 
@@ -110,6 +110,6 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     const ts_result result = ts_cut_file(&counts, &desc, NULL);
     if (result == TS_ERR_USAGE) return cli_usage(&tool);
-    if (result == TS_OK) (want_json ? print_json : print_text)(&counts);
+    if (result == TS_OK) (option_json ? print_json : print_text)(&counts);
     return cli_finish(&tool, result == TS_OK ? CLI_OK : CLI_FAILED);
 }

@@ -4,12 +4,12 @@
 #include "tools/devices/devices.h"
 #include <sys/stat.h>
 
-static bool want_json;
+static bool option_json;
 static const char *root = "";
 static int64_t limit_ns = INT64_C(5000000000);
 
 static const cli_option options[] = {
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { .name = "--timeout TIME",
       .help = "how long drivers may take to answer (5s)",
       .time_ns = &limit_ns },
@@ -54,8 +54,8 @@ int main(int argc, char **argv)
         calloc(devices_vendor_count, sizeof *answers);
     const bool done =
         answers && devices_query_all(&tool, root, limit_ns, answers);
-    if (done && want_json) devices_json(answers);
-    if (done && !want_json) devices_text(answers);
+    if (done && option_json) devices_json(answers);
+    if (done && !option_json) devices_text(answers);
     if (answers) devices_close(answers);
     free(answers);
     return cli_finish(&tool, done ? CLI_OK : CLI_FAILED);

@@ -10,7 +10,7 @@
 static cli_list gate_list, gate_files;
 static const char *junit_text, *markdown_text, *alpha_text;
 static uint64_t top = 10, rows = 1000;
-static bool want_untested, want_json, want_collapse, want_mangled;
+static bool option_untested, option_json, option_collapse, option_mangled;
 
 static const cli_option options[] = {
     SELECT_OPTIONS,
@@ -27,7 +27,7 @@ static const cli_option options[] = {
       .list = &gate_files },
     { .name = "--gate-untested",
       .help = "what is beyond a limit fails also where no noise is known",
-      .flag = &want_untested },
+      .flag = &option_untested },
     { .name = "--alpha SHARE",
       .help = "a difference that noise alone makes in less than this\n"
               "share of all cases is significant (5%)",
@@ -40,10 +40,10 @@ static const cli_option options[] = {
       .number = &rows },
     { .name = "--collapse",
       .help = "kernels that differ in template arguments only are one",
-      .flag = &want_collapse },
+      .flag = &option_collapse },
     { .name = "--mangled",
       .help = "names as they were recorded",
-      .flag = &want_mangled },
+      .flag = &option_mangled },
     { .name = "--junit OUT",
       .help = "write the gates as JUnit XML",
       .text = &junit_text },
@@ -54,7 +54,7 @@ static const cli_option options[] = {
       .help = "name frames of call stacks as the trace does: look into\n"
               "no file of this machine",
       .flag = &symbolize_off },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
 
@@ -92,7 +92,7 @@ static int write_all(ts_diff *d)
     if (junit_text) result = ts_diff_write(d, TS_REPORT_JUNIT, &junit, NULL);
     if (result == TS_OK && markdown_text)
         result = ts_diff_write(d, TS_REPORT_MARKDOWN, &markdown, NULL);
-    if (result == TS_OK && want_json)
+    if (result == TS_OK && option_json)
         result = ts_diff_write(d, TS_REPORT_JSON, to_stdout(), NULL);
     else if (result == TS_OK && !is_stdout(junit_text) &&
              !is_stdout(markdown_text))
@@ -123,12 +123,12 @@ static int compare(char **a, size_t a_count, char **b, size_t b_count)
                                 .gate_count = gate_list.count,
                                 .gate_files = gate_files.items,
                                 .gate_file_count = gate_files.count,
-                                .gate_untested = want_untested,
+                                .gate_untested = option_untested,
                                 .alpha = alpha_text,
                                 .top = row_count(top),
                                 .rows = row_count(rows),
-                                .collapse = want_collapse,
-                                .mangled = want_mangled,
+                                .collapse = option_collapse,
+                                .mangled = option_mangled,
                                 .no_symbols = symbolize_off,
                                 .observer = cli_observer(&reporter) };
     ts_diff *d;
@@ -144,7 +144,7 @@ static bool check_files(char **traces, size_t count)
     const cli_output outputs[] = {
         { "--junit", junit_text, CLI_JUNIT },
         { "--markdown", markdown_text, CLI_MARKDOWN },
-        { "--json", want_json ? "-" : NULL, CLI_ANY },
+        { "--json", option_json ? "-" : NULL, CLI_ANY },
     };
     const char **const inputs =
         malloc((count + CLI_LIST_MOST) * sizeof *inputs);

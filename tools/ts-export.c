@@ -7,7 +7,7 @@
 #include "tools/common/symbolize/symbolize.h"
 #include "tools/tracesmith_tools.h"
 
-static bool want_json, collapse, has_limit, has_nodes, no_args, no_flows,
+static bool option_json, collapse, has_limit, has_nodes, no_args, no_flows,
     no_compress, no_salvage;
 static const char *output, *format_name;
 static uint64_t limit, nodes;
@@ -55,7 +55,7 @@ static const cli_option options[] = {
       .flag = &symbolize_off },
     { .name = "--json",
       .help = "print what was written as one JSON object",
-      .flag = &want_json },
+      .flag = &option_json },
     { 0 },
 };
 
@@ -70,7 +70,7 @@ static const cli_tool tool = {
 
 static void print_counts(const ts_export_counts *counts)
 {
-    if (want_json) {
+    if (option_json) {
         cli_json json = { .out = stdout, .lines = 1 };
         cli_json_open(&json, NULL, '{');
         cli_json_string(&json, "format", counts->format);
@@ -97,7 +97,7 @@ static void print_counts(const ts_export_counts *counts)
 
 static void print_dot_counts(const ts_export_counts *counts)
 {
-    if (want_json) {
+    if (option_json) {
         cli_json json = { .out = stdout, .lines = 1 };
         cli_json_open(&json, NULL, '{');
         cli_json_string(&json, "format", counts->format);

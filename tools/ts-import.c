@@ -6,7 +6,7 @@
 #include "tools/tracesmith_tools.h"
 
 static const char *output, *format_name, *rank_list;
-static bool want_verbose, want_json;
+static bool option_verbose, option_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output OUT",
@@ -22,10 +22,10 @@ static const cli_option options[] = {
       .text = &rank_list },
     { .name = "--verbose",
       .help = "also list what has no place, was bad or is estimated",
-      .flag = &want_verbose },
+      .flag = &option_verbose },
     { .name = "--json",
       .help = "print what was written as one JSON object",
-      .flag = &want_json },
+      .flag = &option_json },
     { 0 },
 };
 
@@ -59,13 +59,13 @@ int main(int argc, char **argv)
                                   .output = output,
                                   .format = format_name,
                                   .rank = rank_list,
-                                  .verbose = want_verbose,
+                                  .verbose = option_verbose,
                                   .observer = cli_observer(&reporter) };
     const ts_output out = { .stream = stdout };
     ts_import *imported;
     const ts_result result = ts_import_files(&imported, &desc, NULL);
     if (imported)
-        ts_import_write(imported, want_json ? TS_REPORT_JSON : TS_REPORT_TEXT,
+        ts_import_write(imported, option_json ? TS_REPORT_JSON : TS_REPORT_TEXT,
                         &out, NULL);
     ts_import_close(imported);
     return cli_finish(&tool, result == TS_OK ? CLI_OK : CLI_FAILED);

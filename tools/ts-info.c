@@ -6,26 +6,26 @@
 
 enum { TRACKS_SHOWN = 40, LOSSES_SHOWN = 10, DAMAGE_SHOWN = 10 };
 
-static bool want_json, want_verify, want_losses, want_tracks, want_chunks,
-    want_salvage, no_salvage, want_stale, want_remove;
+static bool option_json, option_verify, option_losses, option_tracks,
+    option_chunks, option_salvage, no_salvage, option_stale, option_remove;
 
 static const cli_option options[] = {
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { .name = "--verify",
       .help = "check every chunk: checksum and contents",
-      .flag = &want_verify },
+      .flag = &option_verify },
     { .name = "--losses",
       .help = "list every loss and stall by track, cause and time",
-      .flag = &want_losses },
+      .flag = &option_losses },
     { .name = "--tracks",
       .help = "list every track, not only the first ones",
-      .flag = &want_tracks },
+      .flag = &option_tracks },
     { .name = "--chunks",
       .help = "list the chunks of the file",
-      .flag = &want_chunks },
+      .flag = &option_chunks },
     { .name = "--salvage",
       .help = "save what a dead recorder left, or fail",
-      .flag = &want_salvage },
+      .flag = &option_salvage },
     { .name = "--no-salvage",
       .help = "leave an unfinished trace as it is",
       .flag = &no_salvage },
@@ -33,10 +33,10 @@ static const cli_option options[] = {
     SELECT_KIND,
     { .name = "--stale",
       .help = "list what dead recorders left in FOLDERs (/dev/shm)",
-      .flag = &want_stale },
+      .flag = &option_stale },
     { .name = "--remove",
       .help = "with --stale: remove that whose trace is gone",
-      .flag = &want_remove },
+      .flag = &option_remove },
     { 0 },
 };
 
@@ -231,7 +231,7 @@ static void print_branch(const cli_trace *trace, track_list *list,
 static bool list_tracks(const cli_trace *trace, track_list *list)
 {
     const size_t count = trace->info->track_count;
-    *list = (track_list){ .limit = want_tracks ? SIZE_MAX : TRACKS_SHOWN };
+    *list = (track_list){ .limit = option_tracks ? SIZE_MAX : TRACKS_SHOWN };
     list->tracks = calloc(count + 1, sizeof *list->tracks);
     list->printed = calloc(count + 1, sizeof *list->printed);
     if (!list->tracks || !list->printed) return false;
@@ -291,7 +291,7 @@ static void print_losses(const cli_trace *trace)
 {
     const ts_info *const info = trace->info;
     const size_t count = ts_reader_loss_count(trace->reader);
-    const size_t limit = want_losses ? count : LOSSES_SHOWN;
+    const size_t limit = option_losses ? count : LOSSES_SHOWN;
     printf("\nLost: %s%s\n", info->lost ? cli_count(info->lost).s : "nothing",
            info->lost ? " records" : "");
     ts_loss_row row;
@@ -310,10 +310,10 @@ static void print_losses(const cli_trace *trace)
 static void print_damage(const cli_trace *trace)
 {
     const size_t count = ts_reader_damage_count(trace->reader);
-    const size_t limit = want_verify ? count : DAMAGE_SHOWN;
+    const size_t limit = option_verify ? count : DAMAGE_SHOWN;
     if (!count)
-        puts(want_verify ? "Damage: none, every chunk was checked"
-                         : "Damage: none seen (--verify checks every chunk)");
+        puts(option_verify ? "Damage: none, every chunk was checked"
+                           : "Damage: none seen (--verify checks every chunk)");
     else
         printf("Damage: %zu %s\n", count, count == 1 ? "place" : "places");
     ts_damage damage;
@@ -364,7 +364,7 @@ static void print_text(const cli_trace *trace, const char *path)
     printf("Chunks: %s\n", cli_count(info->chunk_count).s);
     print_losses(trace);
     print_damage(trace);
-    if (want_chunks) print_chunks(trace);
+    if (option_chunks) print_chunks(trace);
 }
 
 /* ---- Main --------------------------------------------------------------- */
@@ -384,13 +384,14 @@ static bool salvage(const char *path)
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
-    if (want_stale && !want_verify && !want_losses && !want_tracks &&
-        !want_chunks && !want_salvage && !no_salvage)
+    if (option_stale && !option_verify && !option_losses && !option_tracks &&
+        !option_chunks && !option_salvage && !no_salvage)
         return cli_finish(&tool, info_stale(&tool, argv + 1, (size_t)argc - 1,
-                                            want_json, want_remove));
-    if (argc != 2 || want_stale || want_remove || (want_salvage && no_salvage))
+                                            option_json, option_remove));
+    if (argc != 2 || option_stale || option_remove ||
+        (option_salvage && no_salvage))
         return cli_usage(&tool);
-    if (select_any() && (want_verify || want_chunks || want_salvage)) {
+    if (select_any() && (option_verify || option_chunks || option_salvage)) {
         cli_error(&tool, NULL,
                   "--verify, --chunks and --salvage are about the file: "
                   "nothing of it can be selected");
@@ -399,14 +400,15 @@ int main(int argc, char **argv)
     if (!select_check(&tool)) return cli_usage(&tool);
     select_install();
     const char *const path = argv[1];
-    if (want_salvage && !salvage(path)) return CLI_FAILED;
+    if (option_salvage && !salvage(path)) return CLI_FAILED;
     const ts_reader_desc desc = { .no_salvage = no_salvage };
     cli_trace trace;
     if (!cli_trace_open(&trace, &tool, path, &desc, CLI_WARN_NONE))
         return CLI_FAILED;
-    const bool sound = !want_verify || ts_reader_verify(trace.reader) == TS_OK;
-    if (want_json)
-        info_json(&trace, path, want_verify, want_chunks);
+    const bool sound =
+        !option_verify || ts_reader_verify(trace.reader) == TS_OK;
+    if (option_json)
+        info_json(&trace, path, option_verify, option_chunks);
     else
         print_text(&trace, path);
     const bool damaged = ts_reader_damage_count(trace.reader) != 0;

@@ -6,7 +6,7 @@
 
 static const char *out_text;
 static cli_list offsets;
-static bool shared_flows, want_json;
+static bool shared_flows, option_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
@@ -19,7 +19,7 @@ static const cli_option options[] = {
     { .name = "--shared-flows",
       .help = "ids of flows and spans mean the same in all processes",
       .flag = &shared_flows },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
 
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     ts_merge *merged;
     const ts_result result = ts_merge_files(&merged, &desc, NULL);
     if (result == TS_OK)
-        ts_merge_write(merged, want_json ? TS_REPORT_JSON : TS_REPORT_TEXT,
+        ts_merge_write(merged, option_json ? TS_REPORT_JSON : TS_REPORT_TEXT,
                        &out, NULL);
     ts_merge_close(merged);
     return cli_finish(&tool, result == TS_OK          ? CLI_OK

@@ -9,18 +9,18 @@
 
 static const char *file_text, *save_text;
 static cli_list settings;
-static bool want_table, want_csv, want_json, want_schema, want_tables;
+static bool option_table, option_csv, option_json, option_schema, option_tables;
 
 static const cli_option options[] = {
     { .name = "--table",
       .help = "print a table, fitted to the terminal (the default)",
-      .flag = &want_table },
-    { .name = "--csv", .help = "print CSV", .flag = &want_csv },
+      .flag = &option_table },
+    { .name = "--csv", .help = "print CSV", .flag = &option_csv },
     { .name = "--no-symbols",
       .help = "name frames of call stacks as the trace does: look into\n"
               "no file of this machine",
       .flag = &symbolize_off },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     SELECT_OPTIONS,
     { .name = "-f, --file SQLFILE",
       .help = "read the SQL from a file; -: from stdin",
@@ -36,10 +36,10 @@ static const cli_option options[] = {
       .text = &save_text },
     { .name = "--tables",
       .help = "list tables and views; needs no trace",
-      .flag = &want_tables },
+      .flag = &option_tables },
     { .name = "--schema",
       .help = "describe every column, with its unit; needs no trace",
-      .flag = &want_schema },
+      .flag = &option_schema },
     { 0 },
 };
 
@@ -57,21 +57,21 @@ static const cli_tool tool = {
 static bool check_usage(char **paths, uint32_t files, bool has_sql)
 {
     const char *wrong = NULL;
-    const bool about = want_schema || want_tables;
+    const bool about = option_schema || option_tables;
     bool from_stdin = false;
     for (uint32_t i = 0; i < files; i++)
         from_stdin |= !strcmp(paths[i], "-");
-    if (want_table + want_csv + want_json > 1)
+    if (option_table + option_csv + option_json > 1)
         wrong = "--table, --csv and --json exclude each other";
     else if (has_sql && file_text)
         wrong = "SQL comes from -f or the last argument, not from both";
     else if (about && (has_sql || file_text || save_text))
         wrong = "--schema and --tables run no SQL";
-    else if (want_schema && want_tables)
+    else if (option_schema && option_tables)
         wrong = "--schema and --tables exclude each other";
-    else if (about && (want_csv || want_json))
+    else if (about && (option_csv || option_json))
         wrong = "--schema and --tables print text, neither CSV nor JSON";
-    else if (save_text && want_table + want_csv + want_json)
+    else if (save_text && option_table + option_csv + option_json)
         wrong = "--save prints no rows";
     else if (!files && !about)
         wrong = "which trace?";
@@ -100,7 +100,7 @@ static bool check_paths(char **paths, uint32_t files)
 static bool check_saved(const char *const *inputs, uint32_t files)
 {
     const cli_output output = { "--save", save_text, CLI_DATABASE };
-    const cli_output beside = { "--save", save_text, CLI_ANY };
+    const cli_output text_output = { "--save", save_text, CLI_ANY };
     if (!strcmp(save_text, "-")) {
         cli_error(&tool, NULL,
                   "--save -: a database is written to a file, not to standard "
@@ -108,7 +108,7 @@ static bool check_saved(const char *const *inputs, uint32_t files)
         return false;
     }
     return cli_regular_check(&tool, save_text) &&
-           cli_outputs_check(&tool, &beside, 1, &file_text,
+           cli_outputs_check(&tool, &text_output, 1, &file_text,
                              file_text != NULL) &&
            cli_outputs_check(&tool, &output, 1, inputs, files);
 }
@@ -172,9 +172,9 @@ static ts_output to_stdout(void)
 static ts_result run_text(ts_sql *sql, const char *text, const char *where)
 {
     const ts_output out = to_stdout();
-    const ts_sql_format format = want_csv    ? TS_SQL_CSV
-                                 : want_json ? TS_SQL_JSON
-                                             : TS_SQL_TABLE;
+    const ts_sql_format format = option_csv    ? TS_SQL_CSV
+                                 : option_json ? TS_SQL_JSON
+                                               : TS_SQL_TABLE;
     if (save_text) return ts_sql_save(sql, save_text, text, NULL);
     return ts_sql_write(sql, text, where, format, &out, NULL, NULL);
 }
@@ -193,17 +193,17 @@ static int run(ts_sql *sql, const char *text)
 {
     const ts_output out = to_stdout();
     ts_result result;
-    if (want_schema)
+    if (option_schema)
         result = ts_sql_schema_write(sql, NULL, &out, NULL);
-    else if (want_tables)
+    else if (option_tables)
         result = ts_sql_tables_write(sql, &out, NULL);
     else if (text || (save_text && !file_text))
         result = run_text(sql, text, NULL);
     else if (!file_text && isatty(STDIN_FILENO))
         return shell_run(&tool, sql,
-                         want_csv    ? TS_SQL_CSV
-                         : want_json ? TS_SQL_JSON
-                                     : TS_SQL_TABLE);
+                         option_csv    ? TS_SQL_CSV
+                         : option_json ? TS_SQL_JSON
+                                       : TS_SQL_TABLE);
     else
         return run_file(sql, file_text ? file_text : "-");
     return result == TS_OK ? CLI_OK : CLI_FAILED;

@@ -197,13 +197,13 @@ static bool finish(void)
 {
     record_parts_await(&job); // must come before record_parts_find
     if (!record_parts_find(&job, "")) return false;
-    const size_t failures = record_say_failures(&job);
+    const size_t failures = record_print_failures(&job);
     if (!record_parts_ended(&job)) {
         const bool none =
             !job.part_count && !job.awaited && !failures && !job.gone;
-        if (!job.quiet && none) record_say_nothing(&job);
-        if (!job.quiet) record_own_say(&job);
-        record_say_end(&job);
+        if (!job.quiet && none) record_print_nothing(&job);
+        if (!job.quiet) record_print_own(&job);
+        record_print_end(&job);
         record_give_up(&job);
         return !failures;
     }
@@ -213,14 +213,14 @@ static bool finish(void)
         record_own_remove(&job);
         record_control_remove(&job);
         if (cut) own_traces();
-        if (!job.quiet) record_say_parts(&job);
-        record_say_end(&job);
+        if (!job.quiet) record_print_parts(&job);
+        record_print_end(&job);
         return cut;
     }
     const bool done = record_assemble(&job, job.out);
     if (done) own_traces();
-    if (done && !job.quiet) record_say_trace(&job);
-    record_say_end(&job);
+    if (done && !job.quiet) record_print_trace(&job);
+    record_print_end(&job);
     record_control_remove(&job);
     if (done)
         record_parts_remove(&job);

@@ -10,8 +10,8 @@ static const char *deps_text, *ops_text;
 static const char *mode_text, *out_text, *speed_text;
 static cli_list what_ifs;
 static uint64_t loops, speed;
-static bool has_loops, want_dry_run, want_digest, want_json, want_verify,
-    want_ascii;
+static bool has_loops, option_dry_run, option_digest, option_json,
+    option_verify, option_ascii;
 
 static races_options races;
 static bool has_seed;
@@ -37,7 +37,7 @@ static const cli_option options[] = {
     { .name = "--dry-run",
       .help = "print the plan only: which operations are selected and\n"
               "skipped, and why",
-      .flag = &want_dry_run },
+      .flag = &option_dry_run },
     { .name = "--loops N",
       .help = "replay N times, compare the digests, report the run time",
       .flag = &has_loops,
@@ -52,11 +52,11 @@ static const cli_option options[] = {
       .text = &out_text },
     { .name = "--digest",
       .help = "print only the digest of the schedule",
-      .flag = &want_digest },
+      .flag = &option_digest },
     { .name = "--verify",
       .help = "instead of replaying: compare two traces of one program:\n"
               "same operations, same order, same arguments",
-      .flag = &want_verify },
+      .flag = &option_verify },
     { .name = "--races",
       .help = "instead of replaying: report operations that access the\n"
               "same memory without an order, and how to order them",
@@ -126,12 +126,12 @@ static const cli_option options[] = {
       .flag = &execute.no_confine },
     { .name = "--ascii",
       .help = "draw with ASCII characters only",
-      .flag = &want_ascii },
+      .flag = &option_ascii },
     { .name = "--no-symbols",
       .help = "name frames of call stacks as the trace does: look into\n"
               "no file of this machine",
       .flag = &symbolize_off },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
 
@@ -186,7 +186,7 @@ static bool parse_play(void)
         cli_error(&tool, NULL,
                   "--speed %s: must be a number above 0, such as 0.01",
                   speed_text);
-    else if (want_dry_run || want_digest || want_json || races.races ||
+    else if (option_dry_run || option_digest || option_json || races.races ||
              races.explore)
         cli_error(&tool, NULL,
                   "--speed cannot be combined with --dry-run, --digest, "
@@ -204,8 +204,8 @@ static bool check_usage(int argc, ts_deps *deps)
     }
     if (!parse_deps(deps) || !parse_play()) return false;
     if ((races.races || races.explore) &&
-        (has_loops || want_dry_run || want_digest || out_text || mode_text ||
-         what_ifs.count)) {
+        (has_loops || option_dry_run || option_digest || out_text ||
+         mode_text || what_ifs.count)) {
         cli_error(&tool, NULL,
                   "--races and --explore do not replay: they cannot be "
                   "combined with --loops, --dry-run, --digest, --mode, "
@@ -216,7 +216,7 @@ static bool check_usage(int argc, ts_deps *deps)
         cli_error(&tool, NULL, "--explore: must be at most 1000000");
         return false;
     }
-    if (want_dry_run && (mode_text || what_ifs.count)) {
+    if (option_dry_run && (mode_text || what_ifs.count)) {
         cli_error(&tool, NULL,
                   "--dry-run does not replay: it cannot be combined with "
                   "--mode or --what-if");
@@ -228,19 +228,19 @@ static bool check_usage(int argc, ts_deps *deps)
                                 : "--seed requires --explore");
         return false;
     }
-    if (has_loops && (!loops || loops > 1000000 || want_dry_run)) {
+    if (has_loops && (!loops || loops > 1000000 || option_dry_run)) {
         cli_error(&tool, NULL,
-                  want_dry_run ? "--loops cannot be combined with --dry-run"
-                               : "--loops: must be between 1 and 1000000");
+                  option_dry_run ? "--loops cannot be combined with --dry-run"
+                                 : "--loops: must be between 1 and 1000000");
         return false;
     }
-    if (out_text && want_dry_run) {
+    if (out_text && option_dry_run) {
         cli_error(&tool, NULL,
                   "--dry-run does not replay: -o has nothing to "
                   "write");
         return false;
     }
-    if (want_digest && (want_json || want_dry_run)) {
+    if (option_digest && (option_json || option_dry_run)) {
         cli_error(&tool, NULL,
                   "--digest cannot be combined with --json or --dry-run");
         return false;
@@ -288,10 +288,10 @@ static int say_empty(const replay_job *job)
 
 static int report(replay_job *job)
 {
-    if (!want_digest) replay_measure(job);
-    if (want_digest)
+    if (!option_digest) replay_measure(job);
+    if (option_digest)
         printf("%016" PRIx64 "\n", ts_replay_result(job->replay)->digest);
-    else if (want_json)
+    else if (option_json)
         replay_json(job);
     else
         replay_text(job);
@@ -309,7 +309,7 @@ static int look_for_races(const replay_job *job)
     const cli_text to = cli_format("%" PRId64 "ns", selected.to_ns);
     // Repeats the options that give the same selection.
     races_options chosen = races;
-    chosen.json = want_json;
+    chosen.json = option_json;
     const char *const words[RACES_SELECTIONS][2] = {
         { "--stream", selected.stream },
         { "--device", selected.device },
@@ -342,11 +342,11 @@ static bool check_execute(int argc)
     execute.loops = has_loops ? loops : 1;
     execute.overlap |= execute.as_graph;
     execute.output = out_text;
-    execute.json = want_json;
+    execute.json = option_json;
     if (argc != 2)
         cli_error(&tool, NULL, "--execute reads exactly one trace");
-    else if (want_dry_run || want_digest || mode_text || what_ifs.count ||
-             speed_text || races.races || races.explore || want_verify)
+    else if (option_dry_run || option_digest || mode_text || what_ifs.count ||
+             speed_text || races.races || races.explore || option_verify)
         cli_error(&tool, NULL,
                   "--execute does not emulate: it cannot be combined with "
                   "--dry-run, --digest, --mode, --what-if, --speed, --races, "
@@ -354,7 +354,7 @@ static bool check_execute(int argc)
     else if (execute.extract &&
              (execute.bisect || execute.chain || execute.overlap ||
               execute.compare || execute.va || has_timeout || has_loops ||
-              execute.stop_at_first || want_json))
+              execute.stop_at_first || option_json))
         cli_error(&tool, NULL,
                   "--extract does not run operations: it cannot be combined "
                   "with --bisect, --chain, --overlap, --as-graph, --compare, "
@@ -459,12 +459,12 @@ static int verify(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (select_any() || deps_text || ops_text || out_text || speed_text ||
-        mode_text || what_ifs.count || has_loops || want_dry_run ||
-        want_digest || races.races || races.explore || has_seed) {
+        mode_text || what_ifs.count || has_loops || option_dry_run ||
+        option_digest || races.races || races.explore || has_seed) {
         cli_error(&tool, NULL, "--verify can only be combined with --json");
         return cli_usage(&tool);
     }
-    const int code = verify_run(&tool, argv[1], argv[2], want_json);
+    const int code = verify_run(&tool, argv[1], argv[2], option_json);
     return cli_finish(&tool, code) == code ? code : REPLAY_BAD;
 }
 
@@ -480,12 +480,12 @@ int main(int argc, char **argv)
 {
     replay_job job = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
-    if (want_verify) return verify(argc, argv);
+    if (option_verify) return verify(argc, argv);
     if (!check_usage(argc, &job.deps) || !parse_mode(&job) ||
         !check_execute(argc))
         return cli_usage(&tool);
-    job.dry_run = want_dry_run;
-    job.unicode = !want_ascii && cli_unicode();
+    job.dry_run = option_dry_run;
+    job.unicode = !option_ascii && cli_unicode();
     int code = REPLAY_BAD;
     uint32_t count = (uint32_t)argc - 1;
     if (select_files(&tool, argv + 1, &count) &&

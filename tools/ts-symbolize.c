@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 static const char *out_text;
-static bool debuginfod, no_cache, again, want_json;
+static bool debuginfod, no_cache, again, option_json;
 static cli_list debug_dirs;
 
 static const cli_option options[] = {
@@ -27,7 +27,7 @@ static const cli_option options[] = {
     { .name = "--no-cache",
       .help = "neither use nor keep answers of other runs",
       .flag = &no_cache },
-    { .name = "--json", .help = "print one JSON object", .flag = &want_json },
+    { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
 
@@ -239,7 +239,7 @@ static int run(job *j, const char *from, const char *to)
         return CLI_FAILED;
     }
     if (own) cli_trace_own(to);
-    want_json ? print_json(j) : print_text(j);
+    option_json ? print_json(j) : print_text(j);
     return CLI_OK;
 }
 

@@ -7,26 +7,27 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool want_events, want_stats, want_states, want_json, want_follow,
-    want_color, no_color, want_ascii, has_depth, has_limit, has_nth;
+static bool option_events, option_stats, option_states, option_json,
+    option_follow, option_color, no_color, option_ascii, has_depth, has_limit,
+    has_nth;
 static const char *zoom_pattern, *track_list;
 static uint64_t width, depth, limit, nth;
 
 static const cli_option options[] = {
-    { .name = "--events", .help = "list the events", .flag = &want_events },
+    { .name = "--events", .help = "list the events", .flag = &option_events },
     { .name = "--stats",
       .help = "durations and values by name",
-      .flag = &want_stats },
+      .flag = &option_stats },
     { .name = "--states",
       .help = "why devices were idle, and what streams waited for",
-      .flag = &want_states },
+      .flag = &option_states },
     { .name = "--no-symbols",
       .help = "name frames of call stacks as the trace does: look into\n"
               "no file of this machine",
       .flag = &symbolize_off },
     { .name = "--json",
       .help = "--events, --stats or --states as one JSON object",
-      .flag = &want_json },
+      .flag = &option_json },
     SELECT_OPTIONS,
     SELECT_KIND,
     { .name = "--zoom NAME",
@@ -51,17 +52,17 @@ static const cli_option options[] = {
       .number = &limit },
     { .name = "--follow",
       .help = "go on while the trace grows",
-      .flag = &want_follow },
+      .flag = &option_follow },
     { .name = "--width COLUMNS",
       .help = "width of the output (that of the terminal)",
       .number = &width },
     { .name = "--color",
       .help = "colours also when this is no terminal",
-      .flag = &want_color },
+      .flag = &option_color },
     { .name = "--no-color", .help = "no colours", .flag = &no_color },
     { .name = "--ascii",
       .help = "no characters beyond ASCII",
-      .flag = &want_ascii },
+      .flag = &option_ascii },
     { 0 },
 };
 
@@ -83,12 +84,12 @@ static bool parse(view *v)
     if (!v->kinds) return false;
     selected.kind = NULL;
     const char *const wrong =
-        want_events + want_stats + want_states > 1
+        option_events + option_stats + option_states > 1
             ? "--events, --stats and --states exclude each other"
-        : want_json && !want_events && !want_stats && !want_states
+        : option_json && !option_events && !option_stats && !option_states
             ? "--json goes with --events, --stats or --states"
         : has_nth && !zoom_pattern ? "--nth goes with --zoom"
-        : want_follow && select_any_but_time()
+        : option_follow && select_any_but_time()
             ? "--follow goes with --from, --to, --tracks and --kind: a part "
               "of what still grows cannot be selected"
             : NULL;
@@ -107,11 +108,11 @@ static bool parse(view *v)
     }
     v->track_list = track_list;
     v->depth = (uint32_t)depth;
-    v->limit = has_limit || want_events || want_stats ? limit : 60;
+    v->limit = has_limit || option_events || option_stats ? limit : 60;
     v->limited = has_limit;
-    v->json = want_json;
-    v->color = !no_color && (want_color || cli_color(stdout));
-    v->unicode = !want_ascii && cli_unicode();
+    v->json = option_json;
+    v->color = !no_color && (option_color || cli_color(stdout));
+    v->unicode = !option_ascii && cli_unicode();
     return true;
 }
 
@@ -130,7 +131,8 @@ static int64_t within_far(int64_t ns)
 static bool cut_at(const view *v, const char *key, int64_t *ns)
 {
     ts_metadata m;
-    if (want_events || want_stats || want_states || !select_any_but_time() ||
+    if (option_events || option_stats || option_states ||
+        !select_any_but_time() ||
         !ts_reader_metadata(v->trace.reader, 0, key, &m) ||
         m.type != TS_VALUE_INT)
         return false;
@@ -146,15 +148,15 @@ static void set_range(view *v)
     // Sums are clipped to the window of a cut trace.
     int64_t clip_from, clip_to;
     const bool clips =
-        want_stats && cli_clip(v->trace.reader, &clip_from, &clip_to);
+        option_stats && cli_clip(v->trace.reader, &clip_from, &clip_to);
     if (clips && clip_from > from_ns) from_ns = clip_from;
     if (clips && clip_to < to_ns) to_ns = clip_to;
     const bool cut_from = cut_at(v, "cut.from_ns", &from_ns) || clips;
     const bool cut_to = cut_at(v, "cut.to_ns", &to_ns);
     // --events lists the whole cut trace, which includes the calls of
     // operations in the window.
-    const bool has_from = selected.has_from && !want_events && !want_stats;
-    const bool has_to = selected.has_to && !want_events && !want_stats;
+    const bool has_from = selected.has_from && !option_events && !option_stats;
+    const bool has_to = selected.has_to && !option_events && !option_stats;
     v->zoomed = cut_from || cut_to || has_from || has_to;
     v->from_ns = within_far(has_from ? selected.from_ns : from_ns);
     // The range ends after the last event.
@@ -237,7 +239,7 @@ static bool zoom_to_zone(view *v)
     }
     // A timeline also shows a little time before and after the zone.
     int64_t margin = (s.end_ns - s.start_ns) / 20;
-    if (want_events || want_stats || want_states) margin = 0;
+    if (option_events || option_stats || option_states) margin = 0;
     v->from_ns = within_far(s.start_ns) - margin;
     v->to_ns = within_far(s.end_ns) + margin + (s.end_ns == s.start_ns);
     v->zoomed = true;
@@ -258,8 +260,8 @@ static bool show(view *v)
         return false;
     }
     if (zoom_pattern && !zoom_to_zone(v)) return false;
-    if (want_states) return view_states_show(v);
-    want_stats ? view_stats(v) : view_timeline(v);
+    if (option_states) return view_states_show(v);
+    option_stats ? view_stats(v) : view_timeline(v);
     return true;
 }
 
@@ -291,7 +293,7 @@ static bool list(view *v)
     view_events_begin(v);
     size_t chunks = ts_reader_chunk_count(v->trace.reader);
     view_events(v, 0);
-    while (want_follow && is_growing(v) &&
+    while (option_follow && is_growing(v) &&
            (!v->limit || v->listed < v->limit)) {
         pause_ms(100);
         if (!ts_reader_refresh(v->trace.reader)) continue;
@@ -313,7 +315,8 @@ static bool follow(view *v)
             fputs("\x1b[H\x1b[J", stdout);
         else if (!first)
             putchar('\n');
-        v->height = terminal && !want_stats && !want_states ? cli_height() : 0;
+        v->height =
+            terminal && !option_stats && !option_states ? cli_height() : 0;
         const uint64_t began = now_ms();
         if (!show(v)) return false;
         fflush(stdout);
@@ -333,7 +336,7 @@ static bool follow(view *v)
 
 static bool open_one(view *v, const char *path)
 {
-    const cli_warn warn = want_follow ? CLI_WARN_NONE : CLI_WARN_ALL;
+    const cli_warn warn = option_follow ? CLI_WARN_NONE : CLI_WARN_ALL;
     v->path = path;
     return cli_trace_open(&v->trace, &tool, path, NULL, warn);
 }
@@ -391,7 +394,7 @@ static void close_one(view *v)
 static bool check_selected(view *v)
 {
     bool any = !track_list;
-    if (want_follow || v->more_count) return true;
+    if (option_follow || v->more_count) return true;
     if (!cli_window_check(&v->trace, &tool,
                           selected.has_from ? &selected.from_ns : NULL,
                           selected.has_to ? &selected.to_ns : NULL))
@@ -411,12 +414,12 @@ static bool check_selected(view *v)
 static bool view_all(view *v)
 {
     const size_t known = ts_reader_damage_count(v->trace.reader);
-    const bool shown = want_events   ? list(v)
-                       : want_follow ? follow(v)
-                                     : show(v);
+    const bool shown = option_events   ? list(v)
+                       : option_follow ? follow(v)
+                                       : show(v);
     fflush(stdout);
     size_t damage = ts_reader_damage_count(v->trace.reader);
-    if (want_follow) // warnings of the finished trace
+    if (option_follow) // warnings of the finished trace
         cli_trace_warn(&v->trace, &tool, v->path);
     else
         damage = cli_trace_damage(&v->trace, &tool, v->path, known);
@@ -431,7 +434,7 @@ int main(int argc, char **argv)
     view v = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
     if (argc < 2 || !parse(&v)) return cli_usage(&tool);
-    if (argc > 2 && (!want_states || want_follow)) {
+    if (argc > 2 && (!option_states || option_follow)) {
         cli_error(&tool, NULL,
                   "several files go with --states, and not with "
                   "--follow");
@@ -439,7 +442,7 @@ int main(int argc, char **argv)
     }
     uint32_t count = (uint32_t)argc - 1;
     if (!select_files(&tool, argv + 1, &count)) return CLI_FAILED;
-    if (want_events || want_stats)
+    if (option_events || option_stats)
         select_install();
     else
         select_install_window();

@@ -313,13 +313,13 @@ static void ts__cx_keep_free(ts__cx *x)
 {
     for (size_t i = 0; i < x->span_count; i++) {
         ts__cx_span *const s = &x->spans[i];
-        void *const want = (void *)(uintptr_t)s->address;
-        void *const got = mmap(want, s->size, PROT_NONE,
+        void *const target = (void *)(uintptr_t)s->address;
+        void *const got = mmap(target, s->size, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
                                    MAP_FIXED_NOREPLACE,
                                -1, 0);
-        s->kept = got == want;
-        if (got != MAP_FAILED && got != want) munmap(got, s->size);
+        s->kept = got == target;
+        if (got != MAP_FAILED && got != target) munmap(got, s->size);
     }
 }
 

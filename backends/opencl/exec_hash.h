@@ -120,16 +120,16 @@ static ts_result ts__ox_hash(void *state, uint64_t address, uint64_t size,
     const ts__ox_block *const b = ts__ox_find(x, address);
     x->reason = TS_REASON_NONE;
     if (!h->known)
-        h->tells =
+        h->usable =
             ts__ox_hash_pays(x) && ts__ox_hash_build(x) && ts__ox_hash_tried(x);
     h->known = true;
-    if (!h->tells || !b || size > b->size - (address - b->address) ||
+    if (!h->usable || !b || size > b->size - (address - b->address) ||
         size < TS__OX_PAYS ||
         size > (uint64_t)TS__OX_HASH_CHUNKS * TS_CAPTURE_CHUNK)
         return TS_ERR_UNSUPPORTED;
-    h->tells =
+    h->usable =
         ts__ox_hash_run(x, b->buffer, address - b->address, size, hashes);
-    return h->tells ? TS_OK : TS_ERR_IO;
+    return h->usable ? TS_OK : TS_ERR_IO;
 }
 
 #endif // TS__OPENCL_EXEC_HASH_H

@@ -72,7 +72,7 @@ typedef struct ts__ox_thing {
 // The kernel that hashes memory; see opencl/exec_hash.h.
 typedef struct ts__ox_hasher {
     ts__ox_handle queue, kernel, hashes;
-    bool known, tells; // tells: the kernel was built and is correct
+    bool known, usable; // tells: the kernel was built and is correct
 } ts__ox_hasher;
 
 // A growing array.

@@ -96,15 +96,15 @@ static bool ts__vd_blank_try(int pagemap)
 static uint64_t ts__vd_blank(const ts_vdev *v, uint64_t address, uint64_t size,
                              bool *blank)
 {
-    static int tells; // 1: pagemap is reliable, -1: it is not, 0: not tested
+    static int reliable; // 1: pagemap is reliable, -1: it is not, 0: not tested
     const ts__vd_device *const d = ts__vd_owner(v, ts__vd_pointer(address));
     *blank = false;
-    int now = __atomic_load_n(&tells, __ATOMIC_RELAXED);
+    int now = __atomic_load_n(&reliable, __ATOMIC_RELAXED);
     if (!d || !d->mapped || now < 0) return size;
     const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (pagemap >= 0 && !now) {
         now = ts__vd_blank_try(pagemap) ? 1 : -1;
-        __atomic_store_n(&tells, now, __ATOMIC_RELAXED);
+        __atomic_store_n(&reliable, now, __ATOMIC_RELAXED);
     }
     const uint64_t alike =
         pagemap >= 0 && now > 0

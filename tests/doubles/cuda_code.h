@@ -61,16 +61,16 @@ static void *open_code(const void *bytes, size_t size, int *file)
 // captures lies beside this library; DOUBLE_CUDA_HASH is another.
 static char *compile(const char *text, size_t *size)
 {
-    static char beside[PATH_MAX];
+    static char own_copy[PATH_MAX];
     const char *path = getenv("DOUBLE_CUDA_JIT");
     Dl_info info;
     if (strstr(text, ".entry ts_hash_chunks(") &&
         dladdr((void *)(uintptr_t)module_of, &info)) {
         const char *const end = strrchr(info.dli_fname, '/');
-        snprintf(beside, sizeof beside, "%.*s/libhash.so",
+        snprintf(own_copy, sizeof own_copy, "%.*s/libhash.so",
                  (int)(end - info.dli_fname), info.dli_fname);
         path = getenv("DOUBLE_CUDA_HASH");
-        if (!path) path = beside;
+        if (!path) path = own_copy;
     }
     FILE *const file = path ? fopen(path, "rb") : NULL;
     char *bytes = NULL;

@@ -47,13 +47,13 @@ static bool block_find(int kind, uint64_t address, bool remove,
 
 static bool map_at(uint64_t address, uint64_t size, int protection)
 {
-    void *const want = (void *)(uintptr_t)address;
+    void *const target = (void *)(uintptr_t)address;
     void *const got =
-        mmap(want, size, protection,
+        mmap(target, size, protection,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
              -1, 0);
-    if (got != MAP_FAILED && got != want) munmap(got, size);
-    return got == want;
+    if (got != MAP_FAILED && got != target) munmap(got, size);
+    return got == target;
 }
 
 // The next granules that nobody has.

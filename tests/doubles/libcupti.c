@@ -106,7 +106,7 @@ static bool is_on(const uint8_t *flag)
     return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
 }
 
-static void turn(uint8_t *flag, bool on)
+static void switch_to(uint8_t *flag, bool on)
 {
     __atomic_store_n(flag, on, __ATOMIC_RELAXED);
 }
@@ -245,7 +245,7 @@ API(Unsubscribe)(void *handle)
     __atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
     second = false;
     for (size_t i = 0; i < sizeof ids_on; i++)
-        turn(&ids_on[0][0] + i, false);
+        switch_to(&ids_on[0][0] + i, false);
     return 0;
 }
 
@@ -306,7 +306,7 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 API(EnableCallback)(uint32_t on, void *handle, uint32_t domain, uint32_t id)
 {
     if (handle != &subscriber || domain >= 8) return INVALID;
-    if (id < IDS) turn(&ids_on[domain][id], on != 0);
+    if (id < IDS) switch_to(&ids_on[domain][id], on != 0);
     return 0;
 }
 
@@ -354,7 +354,7 @@ API(ActivityEnable)(uint32_t kind)
     const int result = (int)get(key);
     if (result || kind >= KINDS) return result ? result : 21;
     if (!size_of(kind)) return 21;
-    turn(&kinds_on[kind], true);
+    switch_to(&kinds_on[kind], true);
     return 0;
 }
 
@@ -376,7 +376,7 @@ API(ActivityDisable)(uint32_t kind)
 {
     while (kind == 10 && get("version") == 130000)
         usleep(1000); // as that version may
-    if (kind < KINDS) turn(&kinds_on[kind], false);
+    if (kind < KINDS) switch_to(&kinds_on[kind], false);
     return 0;
 }
 

@@ -42,14 +42,14 @@ EXPORT(hiprtcCreateProgram, program **p, const char *text, const char *name,
 
 static void read_code(program *p)
 {
-    static char beside[PATH_MAX];
+    static char own_copy[PATH_MAX];
     Dl_info info;
     const char *path = getenv("DOUBLE_HIP_HASH");
     if (!path && dladdr(&compiled, &info)) {
         const char *const end = strrchr(info.dli_fname, '/');
-        snprintf(beside, sizeof beside, "%.*s/libhash.so",
+        snprintf(own_copy, sizeof own_copy, "%.*s/libhash.so",
                  (int)(end - info.dli_fname), info.dli_fname);
-        path = beside;
+        path = own_copy;
     }
     FILE *const file = path ? fopen(path, "rb") : NULL;
     if (!file) return;

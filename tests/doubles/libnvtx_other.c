@@ -31,7 +31,7 @@ typedef struct lock_attributes { // nvtxSyncUserAttributes_v0
     const void *message;
 } lock_attributes;
 
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char said[1 << 16];
 static size_t used;
 static uintptr_t given; // handles so far
@@ -40,11 +40,11 @@ static void say(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    pthread_mutex_lock(&turn);
+    pthread_mutex_lock(&lock);
     const int size =
         vsnprintf(said + used, sizeof said - used, format, arguments);
     if (size > 0 && used + (size_t)size < sizeof said) used += (size_t)size;
-    pthread_mutex_unlock(&turn);
+    pthread_mutex_unlock(&lock);
     va_end(arguments);
 }
 
@@ -53,11 +53,11 @@ API const char *other_said(void);
 API const char *other_said(void)
 {
     static char copy[sizeof said];
-    pthread_mutex_lock(&turn);
+    pthread_mutex_lock(&lock);
     memcpy(copy, said, used);
     copy[used] = 0;
     used = 0;
-    pthread_mutex_unlock(&turn);
+    pthread_mutex_unlock(&lock);
     return copy;
 }
 

@@ -89,14 +89,14 @@ static void timeline(const ts_replay *r, bool replayed)
     const ts_result result = ts_timeline_open(&t, r, &desc);
     check(result == TS_OK || result == TS_ERR_NOT_FOUND, "figures add up");
     for (size_t i = 0; t && i < ts_replay_lane_count(r); i++) {
-        ts_state_spans stays = ts_timeline_state_spans(t, i);
-        ts_state_span stay;
+        ts_state_spans spans = ts_timeline_state_spans(t, i);
+        ts_state_span span;
         int64_t at = INT64_MIN;
-        while (ts_state_spans_next(&stays, &stay)) {
-            check(stay.start_ns < stay.end_ns &&
-                      (at == INT64_MIN || at == stay.start_ns),
+        while (ts_state_spans_next(&spans, &span)) {
+            check(span.start_ns < span.end_ns &&
+                      (at == INT64_MIN || at == span.start_ns),
                   "states leave no gap");
-            at = stay.end_ns;
+            at = span.end_ns;
         }
     }
     ts_timeline_close(t);

@@ -125,7 +125,7 @@ static bool compute(ts_analysis *a)
     if (a->report) return true;
     report *const r = report_open();
     if (!r) return cli_out_of_memory(&tool);
-    if (analyze_ask(&a->job, a->only, r)) {
+    if (analyze_run(&a->job, a->only, r)) {
         a->report = r;
         return true;
     }

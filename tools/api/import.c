@@ -261,7 +261,7 @@ static bool import_files(ts_import *all)
         return api_refuse(&tool, "name the SBT file to write with -o OUT");
     if (!import_request_check(&tool, desc->format, desc->rank)) return false;
     all->outputs.tool = &tool;
-    all->outputs.wanted = desc->output;
+    all->outputs.requested = desc->output;
     if (!import_outputs_open(&all->outputs)) return false;
     import_all(all);
     if (!all->outputs.count) return report_nothing(all);

@@ -457,7 +457,7 @@ bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
 */
 typedef struct cli_out {
     FILE *stream;
-    char *beside;         // temporary path; NULL: written directly
+    char *temporary;      // temporary path; NULL: written directly
     char *target;         // private
     const cli_tool *tool; // private
     const char *path;     // private

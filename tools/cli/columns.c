@@ -246,10 +246,11 @@ static bool distinguish(cut_row *row, size_t at, uint32_t width,
 }
 
 // Cuts a row and appends a number.
-static bool number(cut_row *row, size_t turn, uint32_t width, const char *dots)
+static bool number(cut_row *row, size_t ordinal, uint32_t width,
+                   const char *dots)
 {
     if (!row->cut) return true;
-    const cli_text end = cli_format("~%zu", turn);
+    const cli_text end = cli_format("~%zu", ordinal);
     const uint32_t wide = (uint32_t)strlen(end.s);
     char *const cut = wide < width ? cli_cut(row->text.text, row->text.size,
                                              width - wide, dots)
@@ -273,7 +274,7 @@ static bool separate(cut_row *rows, size_t count, uint32_t width,
 {
     qsort(rows, count, sizeof *rows, by_look);
     bool ok = true;
-    size_t turn = 0;
+    size_t ordinal = 0;
     for (size_t i = 0, end; ok && i < count; i = end) {
         bool differ = false;
         for (end = i + 1; end < count; end++) {
@@ -289,8 +290,8 @@ static bool separate(cut_row *rows, size_t count, uint32_t width,
             at[k - i] = other ? same : at[k - 1 - i];
         }
         for (size_t k = i; ok && differ && k < end; k++) {
-            turn += k == i || text_order(rows[k - 1].text, rows[k].text);
-            ok = last ? number(&rows[k], turn, width, dots)
+            ordinal += k == i || text_order(rows[k - 1].text, rows[k].text);
+            ok = last ? number(&rows[k], ordinal, width, dots)
                       : distinguish(&rows[k], at[k - i], width, dots);
         }
         free(at);

@@ -178,7 +178,8 @@ static bool begin_helper(demangle_function *call)
     return false;
 }
 
-static char *ask(demangle_function *call, const char *name, uint32_t size)
+static char *call_in_process(demangle_function *call, const char *name,
+                             uint32_t size)
 {
     uint32_t got = 0;
     char *text = NULL;
@@ -208,7 +209,7 @@ char *cli_demangle(const char *name)
     pthread_mutex_lock(&mutex);
     demangle_function *const call = find();
     char *const text =
-        call || READS_RUST ? ask(call, name, (uint32_t)size) : NULL;
+        call || READS_RUST ? call_in_process(call, name, (uint32_t)size) : NULL;
     pthread_mutex_unlock(&mutex);
     return text;
 }

@@ -30,7 +30,7 @@ static const uint8_t order[10][16] = {
     { 10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0 },
 };
 
-static inline uint64_t turn(uint64_t value, unsigned by)
+static inline uint64_t rotate(uint64_t value, unsigned by)
 {
     return value >> by | value << (64 - by);
 }
@@ -39,13 +39,13 @@ static inline void mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d,
                        uint64_t x, uint64_t y)
 {
     *a += *b + x;
-    *d = turn(*d ^ *a, 32);
+    *d = rotate(*d ^ *a, 32);
     *c += *d;
-    *b = turn(*b ^ *c, 24);
+    *b = rotate(*b ^ *c, 24);
     *a += *b + y;
-    *d = turn(*d ^ *a, 16);
+    *d = rotate(*d ^ *a, 16);
     *c += *d;
-    *b = turn(*b ^ *c, 63);
+    *b = rotate(*b ^ *c, 63);
 }
 
 static void compress(cli_digest *d, const uint8_t *block, bool last)

@@ -76,16 +76,16 @@ static bool name_files(cli_out *out, const char *path)
     out->target = realpath(path, NULL);
     if (!out->target) out->target = strdup(path);
     const size_t size = out->target ? strlen(out->target) + 24 : 0;
-    out->beside = malloc(size);
-    if (!out->target || !out->beside) return false;
-    snprintf(out->beside, size, "%s.%ld.tmp", out->target, (long)getpid());
+    out->temporary = malloc(size);
+    if (!out->target || !out->temporary) return false;
+    snprintf(out->temporary, size, "%s.%ld.tmp", out->target, (long)getpid());
     return true;
 }
 
 static void free_names(cli_out *out)
 {
     free(out->target);
-    free(out->beside);
+    free(out->temporary);
 }
 
 // Opens a temporary file with the mode of the file that it will replace.
@@ -95,8 +95,8 @@ static int open_temporary(cli_out *out, const char *path,
     if (old && access(path, W_OK)) return -1;
     if (!name_files(out, path)) return -1;
     const int fd =
-        open(out->beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-             0666);
+        open(out->temporary,
+             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd >= 0 && old) (void)fchmod(fd, old->st_mode & 0777);
     return fd;
 }
@@ -119,7 +119,7 @@ bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path)
     if (out->stream) return true;
     say(tool, path, errno);
     if (fd >= 0) close(fd);
-    if (fd >= 0 && out->beside) remove(out->beside);
+    if (fd >= 0 && out->temporary) remove(out->temporary);
     free_names(out);
     return false;
 }
@@ -133,9 +133,9 @@ bool cli_out_close(cli_out *out, bool keep)
         putc('\n', out->stream); // sets errno again for the message
     if (fflush(out->stream) || ferror(out->stream)) why = errno ? errno : EIO;
     if (fclose(out->stream) && !why) why = errno;
-    if (keep && !why && out->beside && rename(out->beside, out->target))
+    if (keep && !why && out->temporary && rename(out->temporary, out->target))
         why = errno;
-    if (out->beside && (!keep || why)) remove(out->beside);
+    if (out->temporary && (!keep || why)) remove(out->temporary);
     free_names(out);
     return !why ? keep : say(out->tool, out->path, why);
 }

@@ -171,14 +171,14 @@ static void fold_line(ts_text line, uint32_t width)
         if (!line.size) return;
         const size_t size = word_size(line);
         const uint32_t wide = columns_of(line.text, size);
-        const uint32_t apart = at + gap == hang ? (uint32_t)gap
-                               : gap > 2        ? 2
-                                                : (uint32_t)gap;
-        if (begun && at + apart + wide > width && at > hang) {
+        const uint32_t spaces = at + gap == hang ? (uint32_t)gap
+                                : gap > 2        ? 2
+                                                 : (uint32_t)gap;
+        if (begun && at + spaces + wide > width && at > hang) {
             fprintf(folded.out, "\n%*s", (int)hang, "");
             at = hang;
         } else if (begun) {
-            at += (uint32_t)fprintf(folded.out, "%*s", (int)apart, "");
+            at += (uint32_t)fprintf(folded.out, "%*s", (int)spaces, "");
         }
         at = fold_word((ts_text){ line.text, size }, hang, at, width);
         line.text += size;

@@ -170,8 +170,8 @@ typedef struct cut_row {
 } cut_row;
 
 bool cut_is_selected(cut_choice *choice, const cut_row *row);
-// The `wants` and `edit` of copy_hooks.
-bool cut_wants_chunk(void *choice, const ts_chunk_info *info);
+// The `takes` and `edit` of copy_hooks.
+bool cut_takes_chunk(void *choice, const ts_chunk_info *info);
 bool cut_edit(void *choice, copy_batch *batch);
 
 bool cut_has_name(cut_choice *choice, const cut_row *row);
@@ -190,10 +190,10 @@ bool cut_find_deps(cut_choice *choice);
 bool cut_is_dep(cut_choice *choice, const cut_row *row);
 uint64_t cut_open_key(const cut_row *row);
 
-// Calls `take` for every row of some kinds in chunks that `wants` accepts
+// Calls `take` for every row of some kinds in chunks that `takes` accepts
 // (NULL: all). Skips damaged chunks. False without memory.
 bool cut_each(cut_choice *choice, uint64_t kinds,
-              bool (*wants)(const cut_choice *choice,
+              bool (*takes)(const cut_choice *choice,
                             const ts_chunk_info *info),
               void (*take)(cut_choice *choice, const cut_row *row));
 

@@ -130,7 +130,7 @@ static bool is_in_chunk_time(const cut_options *w, const ts_chunk_info *info)
            (info->first_ns < w->to_ns && info->last_ns >= w->from_ns);
 }
 
-bool cut_wants_chunk(void *user, const ts_chunk_info *info)
+bool cut_takes_chunk(void *user, const ts_chunk_info *info)
 {
     const cut_choice *const choice = user;
     const cut_options *const w = choice->options;
@@ -167,7 +167,7 @@ bool cut_edit(void *user, copy_batch *batch)
 }
 
 bool cut_each(cut_choice *choice, uint64_t kinds,
-              bool (*wants)(const cut_choice *choice,
+              bool (*takes)(const cut_choice *choice,
                             const ts_chunk_info *info),
               void (*take)(cut_choice *choice, const cut_row *row))
 {
@@ -180,7 +180,7 @@ bool cut_each(cut_choice *choice, uint64_t kinds,
         if (info.header.kind != TS_CHUNK_EVENTS ||
             info.header.event >= TS_EVENT_LIMIT ||
             !(kinds >> info.header.event & 1) ||
-            (wants && !wants(choice, &info)))
+            (takes && !takes(choice, &info)))
             continue;
         result = ts_reader_decode(choice->reader, i, &columns);
         for (uint32_t k = 0; result == TS_OK && k < columns.count; k++) {

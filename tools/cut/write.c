@@ -104,7 +104,7 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
                .rename = job->aliases ? cut_rename : NULL,
                .renumber = cut_renumber,
                .rename_user = job->aliases };
-    const copy_hooks hooks = { .wants = cut_wants_chunk,
+    const copy_hooks hooks = { .takes = cut_takes_chunk,
                                .edit = cut_edit,
                                .user = choice };
     const copy_hooks all = { 0 };

@@ -50,9 +50,9 @@ static const struct {
       "newer CUPTI" },
 };
 
-void devices_cupti_notes(const devices_ask *ask, uint32_t version)
+void devices_cupti_notes(const devices_query *query, uint32_t version)
 {
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (version >= notes[i].from && version < notes[i].before)
-            devices_say(ask, DEVICES_FACT, "note", "%s", notes[i].text);
+            devices_write(query, DEVICES_FACT, "note", "%s", notes[i].text);
 }

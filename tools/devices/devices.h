@@ -18,14 +18,14 @@
 #include "tools/cli/cli.h"
 
 // The input of a query.
-typedef struct devices_ask {
+typedef struct devices_query {
     FILE *out;        // pipe to the parent process
     const char *root; // prefix of "/proc", "/sys", "/dev"; "" but in tests
-} devices_ask;
+} devices_query;
 
 typedef struct devices_vendor {
     const char *name, *title; // "nvidia", "NVIDIA"
-    void (*ask)(const devices_ask *ask);
+    void (*query)(const devices_query *query);
 } devices_vendor;
 extern const devices_vendor devices_vendors[];
 extern const size_t devices_vendor_count;
@@ -39,14 +39,13 @@ typedef enum devices_kind {
     DEVICES_FAILS = 'X',   // why it cannot, remedy ("": none)
     DEVICES_NOTHING = 'N', // why the vendor counts as absent
 } devices_kind;
-__attribute__((format(printf, 4, 5))) void devices_say(const devices_ask *ask,
-                                                       devices_kind kind,
-                                                       const char *first,
-                                                       const char *format, ...);
+__attribute__((format(printf, 4, 5))) void
+devices_write(const devices_query *query, devices_kind kind, const char *first,
+              const char *format, ...);
 
 // Writes an answer that has no second part.
-void devices_say_why(const devices_ask *ask, devices_kind kind,
-                     const char *why);
+void devices_write_reason(const devices_query *query, devices_kind kind,
+                          const char *why);
 
 // Opens the first library of a list that exists; `path` receives its path.
 // names: ends with NULL; a name with a * is a pattern of files. NULL if there
@@ -58,21 +57,21 @@ bool devices_find(void *library, const char *name, void *function);
 
 // Reads the first line of a file below the root, without the line break. False
 // if it cannot be read.
-bool devices_read(const devices_ask *ask, const char *path, char *text,
+bool devices_read(const devices_query *query, const char *path, char *text,
                   size_t room);
 // Counts the display and compute devices of a PCI vendor on the bus.
-uint32_t devices_on_bus(const devices_ask *ask, uint32_t vendor);
-bool devices_in_container(const devices_ask *ask);
+uint32_t devices_on_bus(const devices_query *query, uint32_t vendor);
+bool devices_in_container(const devices_query *query);
 /*
     Whether a file can be opened for reading and writing. If not, writes a
     DEVICES_FAILS answer with the reason and the remedy.
 */
-bool devices_may_use(const devices_ask *ask, const char *path);
+bool devices_may_use(const devices_query *query, const char *path);
 
 // The release of CUDA that contains a version of CUPTI.
 cli_text devices_cupti_release(uint32_t version);
 // Writes known limitations of a version of CUPTI as answers.
-void devices_cupti_notes(const devices_ask *ask, uint32_t version);
+void devices_cupti_notes(const devices_query *query, uint32_t version);
 
 /* ---- All answers --------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include "tools/devices/devices.h"
 #include <unistd.h>
 
-void devices_query_nvidia(const devices_ask *ask);
+void devices_query_nvidia(const devices_query *query);
 
 /* ---- Libraries ----------------------------------------------------------- */
 
@@ -62,7 +62,8 @@ static cli_text cuda_version(int version) // 13000 is 13.0
     return cli_format("%d.%d", version / 1000, version % 1000 / 10);
 }
 
-static void say_device(const devices_ask *ask, const nvml *n, unsigned index)
+static void say_device(const devices_query *query, const nvml *n,
+                       unsigned index)
 {
     void *device = NULL;
     char name[128] = "", capability[48] = "";
@@ -74,130 +75,134 @@ static void say_device(const devices_ask *ask, const nvml *n, unsigned index)
     if (n->capability(device, &major, &minor) == 0)
         snprintf(capability, sizeof capability, ", compute capability %d.%d",
                  major, minor);
-    devices_say(ask, DEVICES_DEVICE, name, "%s%s", cli_bytes(memory.total).s,
-                capability);
+    devices_write(query, DEVICES_DEVICE, name, "%s%s",
+                  cli_bytes(memory.total).s, capability);
 }
 
 // Returns the number of devices according to NVML; -1, with an answer, if NVML
 // does not work.
-static int query_nvml(const devices_ask *ask)
+static int query_nvml(const devices_query *query)
 {
     nvml n = { .init = NULL };
     char driver[96] = "";
     int version = 0;
     unsigned count = 0;
     if (!nvml_load(&n)) {
-        devices_say(ask, DEVICES_FAILS, "libnvidia-ml.so.1 is not there", "%s",
-                    devices_in_container(ask)
-                        ? "run the container with "
-                          "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
-                        : "install the driver's libraries "
-                          "(Debian: libnvidia-ml1, libcuda1)");
+        devices_write(query, DEVICES_FAILS, "libnvidia-ml.so.1 is not there",
+                      "%s",
+                      devices_in_container(query)
+                          ? "run the container with "
+                            "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+                          : "install the driver's libraries "
+                            "(Debian: libnvidia-ml1, libcuda1)");
         return -1;
     }
     const int result = n.init();
     if (result != 0) {
         // 18: NVML_ERROR_LIB_RM_VERSION_MISMATCH.
-        devices_say(ask, DEVICES_FAILS,
-                    cli_format("NVML: %.40s", n.error(result)).s, "%s",
-                    result == 18 ? "the driver was updated: restart the "
-                                   "machine, or load its module again"
-                                 : "nvidia-smi and dmesg tell more");
+        devices_write(query, DEVICES_FAILS,
+                      cli_format("NVML: %.40s", n.error(result)).s, "%s",
+                      result == 18 ? "the driver was updated: restart the "
+                                     "machine, or load its module again"
+                                   : "nvidia-smi and dmesg tell more");
         return -1;
     }
     if (n.driver_version(driver, sizeof driver) == 0)
-        devices_say(ask, DEVICES_FACT, "driver", "%s", driver);
+        devices_write(query, DEVICES_FACT, "driver", "%s", driver);
     if (n.cuda_version(&version) == 0)
-        devices_say(ask, DEVICES_FACT, "cuda", "%s", cuda_version(version).s);
+        devices_write(query, DEVICES_FACT, "cuda", "%s",
+                      cuda_version(version).s);
     if (n.count(&count) != 0) count = 0;
     for (unsigned i = 0; i < count; i++)
-        say_device(ask, &n, i);
+        say_device(query, &n, i);
     return (int)count;
 }
 
-static void query_cupti(const devices_ask *ask)
+static void query_cupti(const devices_query *query)
 {
     char path[512];
     int (*get)(uint32_t *) = NULL;
     uint32_t version = 0;
     void *const cuda = devices_open(cuda_names, path, sizeof path);
     if (!cuda) {
-        devices_say(ask, DEVICES_FAILS, "libcuda.so.1 is not there", "%s",
-                    devices_in_container(ask)
-                        ? "run the container with "
-                          "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
-                        : "install it (Debian: libcuda1)");
+        devices_write(query, DEVICES_FAILS, "libcuda.so.1 is not there", "%s",
+                      devices_in_container(query)
+                          ? "run the container with "
+                            "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+                          : "install it (Debian: libcuda1)");
         return;
     }
     void *const cupti = devices_open(cupti_names, path, sizeof path);
     if (!cupti || !devices_find(cupti, "cuptiGetVersion", &get) ||
         get(&version) != 0) {
-        devices_say(ask, DEVICES_FAILS,
-                    "libcupti is not where the loader looks",
-                    "install the CUDA toolkit, or pip install "
-                    "nvidia-cuda-cupti, and put its folder into "
-                    "LD_LIBRARY_PATH (PyTorch brings one: it is found "
-                    "when Python has loaded it)");
+        devices_write(query, DEVICES_FAILS,
+                      "libcupti is not where the loader looks",
+                      "install the CUDA toolkit, or pip install "
+                      "nvidia-cuda-cupti, and put its folder into "
+                      "LD_LIBRARY_PATH (PyTorch brings one: it is found "
+                      "when Python has loaded it)");
         return;
     }
-    devices_say(ask, DEVICES_FACT, "cupti", "%" PRIu32 " of CUDA %s (%s)",
-                version, devices_cupti_release(version).s, path);
+    devices_write(query, DEVICES_FACT, "cupti", "%" PRIu32 " of CUDA %s (%s)",
+                  version, devices_cupti_release(version).s, path);
     if (version < 13) {
-        devices_say(ask, DEVICES_FAILS, "this CUPTI is too old",
-                    "install the CUDA toolkit 11.0 or later");
+        devices_write(query, DEVICES_FAILS, "this CUPTI is too old",
+                      "install the CUDA toolkit 11.0 or later");
         return;
     }
-    devices_cupti_notes(ask, version);
+    devices_cupti_notes(query, version);
 #if __has_include("backends/ts_cupti.h")
-    devices_say(ask, DEVICES_WORKS, "kernels, copies, calls, memory",
-                "through CUPTI: ts-record COMMAND");
+    devices_write(query, DEVICES_WORKS, "kernels, copies, calls, memory",
+                  "through CUPTI: ts-record COMMAND");
 #else
-    devices_say_why(ask, DEVICES_FAILS, "this build has no backend for CUPTI");
+    devices_write_reason(query, DEVICES_FAILS,
+                         "this build has no backend for CUPTI");
 #endif
 }
 
-void devices_query_nvidia(const devices_ask *ask)
+void devices_query_nvidia(const devices_query *query)
 {
     char text[256], path[4096];
-    const uint32_t on_bus = devices_on_bus(ask, 0x10DE);
+    const uint32_t on_bus = devices_on_bus(query, 0x10DE);
     const bool loaded =
-        devices_read(ask, "/proc/driver/nvidia/version", text, sizeof text);
-    snprintf(path, sizeof path, "%s/dev/dxg", ask->root);
+        devices_read(query, "/proc/driver/nvidia/version", text, sizeof text);
+    snprintf(path, sizeof path, "%s/dev/dxg", query->root);
     const bool wsl = access(path, F_OK) == 0; // the driver is that of Windows
     if (!on_bus && !loaded && !wsl) {
-        devices_say_why(ask, DEVICES_NOTHING, "no GPU of it on the PCI bus");
+        devices_write_reason(query, DEVICES_NOTHING,
+                             "no GPU of it on the PCI bus");
         return;
     }
-    if (loaded) devices_say(ask, DEVICES_FACT, "module", "%s", text);
+    if (loaded) devices_write(query, DEVICES_FACT, "module", "%s", text);
     if (!loaded && !wsl) {
-        devices_say(
-            ask, DEVICES_FAILS,
+        devices_write(
+            query, DEVICES_FAILS,
             cli_format("%" PRIu32 " on the PCI bus, but no driver", on_bus).s,
             "%s",
-            devices_in_container(ask)
+            devices_in_container(query)
                 ? "install the driver on the host, and run the "
                   "container with --gpus all"
                 : "install NVIDIA's driver (Debian: nvidia-driver), "
                   "then modprobe nvidia");
         return;
     }
-    snprintf(path, sizeof path, "%s/dev/nvidiactl", ask->root);
+    snprintf(path, sizeof path, "%s/dev/nvidiactl", query->root);
     if (!wsl && access(path, F_OK) != 0) {
-        devices_say(ask, DEVICES_FAILS,
-                    "the driver is loaded, but there is no /dev/nvidiactl",
-                    "%s",
-                    devices_in_container(ask)
-                        ? "run the container with --gpus all (Docker) or "
-                          "--device nvidia.com/gpu=all (Podman)"
-                        : "run nvidia-modprobe -u -c=0");
+        devices_write(query, DEVICES_FAILS,
+                      "the driver is loaded, but there is no /dev/nvidiactl",
+                      "%s",
+                      devices_in_container(query)
+                          ? "run the container with --gpus all (Docker) or "
+                            "--device nvidia.com/gpu=all (Podman)"
+                          : "run nvidia-modprobe -u -c=0");
         return;
     }
-    if (!wsl && !devices_may_use(ask, "/dev/nvidiactl")) return;
-    const int count = query_nvml(ask);
-    if (count > 0) query_cupti(ask);
+    if (!wsl && !devices_may_use(query, "/dev/nvidiactl")) return;
+    const int count = query_nvml(query);
+    if (count > 0) query_cupti(query);
     if (count == 0)
-        devices_say(ask, DEVICES_FAILS, "the driver shows no device", "%s",
-                    devices_in_container(ask)
-                        ? "run the container with --gpus all"
-                        : "nvidia-smi and dmesg tell more");
+        devices_write(query, DEVICES_FAILS, "the driver shows no device", "%s",
+                      devices_in_container(query)
+                          ? "run the container with --gpus all"
+                          : "nvidia-smi and dmesg tell more");
 }

@@ -4,7 +4,7 @@
 #include "tools/devices/devices.h"
 #include <glob.h>
 
-void devices_query_opencl(const devices_ask *ask);
+void devices_query_opencl(const devices_query *query);
 
 static const char *const loader_names[] = { "libOpenCL.so.1", NULL };
 
@@ -35,7 +35,7 @@ static void device_text(const opencl *cl, void *device, uint32_t what,
     text[room - 1] = 0;
 }
 
-static uint32_t say_devices(const devices_ask *ask, const opencl *cl,
+static uint32_t say_devices(const devices_query *query, const opencl *cl,
                             void *platform, const char *name)
 {
     void *devices[MOST];
@@ -53,9 +53,9 @@ static uint32_t say_devices(const devices_ask *ask, const opencl *cl,
                         &memory, NULL);
         cl->device_info(devices[i], CL_DEVICE_MAX_COMPUTE_UNITS_, sizeof units,
                         &units, NULL);
-        devices_say(ask, DEVICES_DEVICE, text,
-                    "%s, %" PRIu32 " units, driver %s, of %s",
-                    cli_bytes(memory).s, units, driver, name);
+        devices_write(query, DEVICES_DEVICE, text,
+                      "%s, %" PRIu32 " units, driver %s, of %s",
+                      cli_bytes(memory).s, units, driver, name);
     }
     return count;
 }
@@ -75,27 +75,28 @@ static bool load(opencl *cl, void *lib)
 
 // Reports whether recording works: it needs layers, which ocl-icd has since
 // 2.3.0. Other loaders cannot be identified.
-static void say_capture(const devices_ask *ask, const opencl *cl)
+static void say_capture(const devices_query *query, const opencl *cl)
 {
     char version[64] = "";
     if (cl->loader_info && cl->loader_info(CL_ICDL_VERSION_, sizeof version - 1,
                                            version, NULL) == 0)
-        devices_say(ask, DEVICES_FACT, "loader", "ocl-icd %s", version);
+        devices_write(query, DEVICES_FACT, "loader", "ocl-icd %s", version);
     if (*version && strtod(version, NULL) < 2.3) {
-        devices_say(ask, DEVICES_FAILS, "the loader knows no layers",
-                    "install ocl-icd 2.3 or the loader of Khronos");
+        devices_write(query, DEVICES_FAILS, "the loader knows no layers",
+                      "install ocl-icd 2.3 or the loader of Khronos");
         return;
     }
 #if __has_include("backends/ts_opencl.h")
-    devices_say(ask, DEVICES_WORKS, "what is enqueued, calls, memory",
-                "as a layer of the loader%s: ts-record COMMAND",
-                *version ? "" : ", if it is Khronos's");
+    devices_write(query, DEVICES_WORKS, "what is enqueued, calls, memory",
+                  "as a layer of the loader%s: ts-record COMMAND",
+                  *version ? "" : ", if it is Khronos's");
 #else
-    devices_say_why(ask, DEVICES_FAILS, "this build has no backend for OpenCL");
+    devices_write_reason(query, DEVICES_FAILS,
+                         "this build has no backend for OpenCL");
 #endif
 }
 
-void devices_query_opencl(const devices_ask *ask)
+void devices_query_opencl(const devices_query *query)
 {
     char path[512], name[256] = "", version[128] = "";
     void *platforms[MOST];
@@ -105,12 +106,12 @@ void devices_query_opencl(const devices_ask *ask)
     void *const lib = devices_open(loader_names, path, sizeof path);
     if (!lib || !load(&cl, lib)) {
         if (glob("/etc/OpenCL/vendors/*.icd", 0, NULL, &drivers) == 0)
-            devices_say(ask, DEVICES_FAILS,
-                        "there are drivers, but no libOpenCL.so.1",
-                        "install a loader (Debian: ocl-icd-libopencl1)");
+            devices_write(query, DEVICES_FAILS,
+                          "there are drivers, but no libOpenCL.so.1",
+                          "install a loader (Debian: ocl-icd-libopencl1)");
         else
-            devices_say_why(ask, DEVICES_NOTHING,
-                            "libOpenCL.so.1 is not there");
+            devices_write_reason(query, DEVICES_NOTHING,
+                                 "libOpenCL.so.1 is not there");
         globfree(&drivers);
         return;
     }
@@ -121,15 +122,15 @@ void devices_query_opencl(const devices_ask *ask)
                          NULL);
         cl.platform_info(platforms[i], CL_PLATFORM_VERSION_, sizeof version - 1,
                          version, NULL);
-        devices_say(ask, DEVICES_FACT, "platform", "%s: %s", name, version);
-        devices += say_devices(ask, &cl, platforms[i], name);
+        devices_write(query, DEVICES_FACT, "platform", "%s: %s", name, version);
+        devices += say_devices(query, &cl, platforms[i], name);
     }
     if (devices)
-        say_capture(ask, &cl);
+        say_capture(query, &cl);
     else if (count)
-        devices_say(ask, DEVICES_FAILS, "no platform has a device",
-                    "clinfo tells what its driver says");
+        devices_write(query, DEVICES_FAILS, "no platform has a device",
+                      "clinfo tells what its driver says");
     else
-        devices_say_why(ask, DEVICES_NOTHING,
-                        "the loader is there, but no driver");
+        devices_write_reason(query, DEVICES_NOTHING,
+                             "the loader is there, but no driver");
 }

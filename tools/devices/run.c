@@ -29,14 +29,14 @@ static void run_question(const devices_vendor *vendor, const char *root,
                                              "HSA_TOOLS_LIB",
                                              "VK_INSTANCE_LAYERS",
                                              "LD_PRELOAD" };
-    devices_ask ask = { .out = fdopen(pipe, "w"), .root = root };
+    devices_query query = { .out = fdopen(pipe, "w"), .root = root };
     const int nowhere = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3; i++)
         dup2(nowhere, i);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);
-    if (ask.out) vendor->ask(&ask);
-    if (ask.out) fflush(ask.out);
+    if (query.out) vendor->query(&query);
+    if (query.out) fflush(query.out);
     _exit(0); // skips exit handlers of libraries
 }
 

@@ -4,19 +4,19 @@
 #include "tools/devices/devices.h"
 #include <unistd.h>
 
-static void query_host_facts(const devices_ask *ask)
+static void query_host_facts(const devices_query *query)
 {
-    devices_say(ask, DEVICES_DEVICE, "vdev",
-                "software, in programs that bring backends/ts_vdev.h");
-    devices_say(ask, DEVICES_WORKS, "what programs say by tracesmith.h",
-                "and through NVTX: ts-record COMMAND");
+    devices_write(query, DEVICES_DEVICE, "vdev",
+                  "software, in programs that bring backends/ts_vdev.h");
+    devices_write(query, DEVICES_WORKS, "what programs say by tracesmith.h",
+                  "and through NVTX: ts-record COMMAND");
 }
 
-void devices_query_nvidia(const devices_ask *ask);
-void devices_query_amd(const devices_ask *ask);
-void devices_query_metax(const devices_ask *ask);
-void devices_query_opencl(const devices_ask *ask);
-void devices_query_vulkan(const devices_ask *ask);
+void devices_query_nvidia(const devices_query *query);
+void devices_query_amd(const devices_query *query);
+void devices_query_metax(const devices_query *query);
+void devices_query_opencl(const devices_query *query);
+void devices_query_vulkan(const devices_query *query);
 
 const devices_vendor devices_vendors[] = {
     { "nvidia", "NVIDIA", devices_query_nvidia },

@@ -3,7 +3,7 @@
 */
 #include "tools/devices/devices.h"
 
-void devices_query_vulkan(const devices_ask *ask);
+void devices_query_vulkan(const devices_query *query);
 
 static const char *const loader_names[] = { "libvulkan.so.1", NULL };
 
@@ -37,7 +37,8 @@ static cli_text version_of(uint32_t v) // VK_MAKE_API_VERSION
                       v >> 12 & 1023, v & 4095);
 }
 
-static void say_device(const devices_ask *ask, const vulkan *vk, void *device)
+static void say_device(const devices_query *query, const vulkan *vk,
+                       void *device)
 {
     static const char *const types[] = { "another kind of device",
                                          "integrated GPU", "discrete GPU",
@@ -45,11 +46,11 @@ static void say_device(const devices_ask *ask, const vulkan *vk, void *device)
     static vulkan_properties p;
     vk->properties(device, &p);
     p.name[sizeof p.name - 1] = 0;
-    devices_say(ask, DEVICES_DEVICE, p.name, "%s, Vulkan %s",
-                types[p.type < 5 ? p.type : 0], version_of(p.api).s);
+    devices_write(query, DEVICES_DEVICE, p.name, "%s, Vulkan %s",
+                  types[p.type < 5 ? p.type : 0], version_of(p.api).s);
 }
 
-void devices_query_vulkan(const devices_ask *ask)
+void devices_query_vulkan(const devices_query *query)
 {
     enum { MOST = 64 };
     const vulkan_instance_info info = { .type = 1 };
@@ -61,17 +62,18 @@ void devices_query_vulkan(const devices_ask *ask)
     if (!lib || !devices_find(lib, "vkCreateInstance", &vk.create) ||
         !devices_find(lib, "vkEnumeratePhysicalDevices", &vk.devices) ||
         !devices_find(lib, "vkGetPhysicalDeviceProperties", &vk.properties)) {
-        devices_say_why(ask, DEVICES_NOTHING, "libvulkan.so.1 is not there");
+        devices_write_reason(query, DEVICES_NOTHING,
+                             "libvulkan.so.1 is not there");
         return;
     }
     const int32_t result = vk.create(&info, NULL, &instance);
     if (result != 0 || vk.devices(instance, &count, devices) < 0) count = 0;
     for (uint32_t i = 0; i < count; i++)
-        say_device(ask, &vk, devices[i]);
+        say_device(query, &vk, devices[i]);
     if (count)
-        devices_say_why(ask, DEVICES_FAILS,
-                        "what runs through Vulkan is not captured yet");
+        devices_write_reason(query, DEVICES_FAILS,
+                             "what runs through Vulkan is not captured yet");
     else
-        devices_say_why(ask, DEVICES_NOTHING,
-                        "the loader is there, but no device");
+        devices_write_reason(query, DEVICES_NOTHING,
+                             "the loader is there, but no device");
 }

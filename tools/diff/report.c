@@ -440,7 +440,7 @@ static void put_causes(const diff *d, report_section *s, int slower,
 {
     enum { MOST = 3 };
     char text[1000] = "";
-    size_t count, same, size = 0, told = 0;
+    size_t count, same, size = 0, listed = 0;
     come_and_gone kernels = { { 0 }, { 0 } }, others = kernels, idle = kernels;
     ranked_row *const rows = changed_rows(d, changing, &count, &same);
     for (size_t i = 0; rows && i < count; i++) {
@@ -450,12 +450,12 @@ static void put_causes(const diff *d, report_section *s, int slower,
                    : row->subject == DIFF_IDLE ? &idle
                                                : &others,
                    d, row);
-        if (!rows[i].matters || told == MOST ||
+        if (!rows[i].matters || listed == MOST ||
             (slower && (change > 0) != (slower > 0)) || !change ||
             diff_is_new(row) || diff_is_gone(row) ||
             (slower && magnitude(change) < magnitude(whole) / 100))
             continue;
-        told++;
+        listed++;
         if (size) memcpy(text + size, "; ", 3);
         size += size ? 2 : 0;
         size += put_cause(d, row, text + size, sizeof text - size - 400);

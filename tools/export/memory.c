@@ -172,14 +172,14 @@ size_t export_utf8_size(const char *text, size_t size)
     const uint8_t *const b = (const uint8_t *)text;
     if (!size) return 0;
     if (b[0] < 0x80) return 1;
-    const size_t want = b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
-    if (b[0] < 0xC2 || b[0] > 0xF4 || size < want) return 0;
-    for (size_t i = 1; i < want; i++)
+    const size_t units = b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
+    if (b[0] < 0xC2 || b[0] > 0xF4 || size < units) return 0;
+    for (size_t i = 1; i < units; i++)
         if ((b[i] & 0xC0) != 0x80) return 0;
     const bool bad =
         (b[0] == 0xE0 && b[1] < 0xA0) || (b[0] == 0xED && b[1] >= 0xA0) ||
         (b[0] == 0xF0 && b[1] < 0x90) || (b[0] == 0xF4 && b[1] >= 0x90);
-    return bad ? 0 : want;
+    return bad ? 0 : units;
 }
 
 // Returns whether each of eight bytes is 1 to 127.

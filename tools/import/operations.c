@@ -76,13 +76,13 @@ static void count_duplicates(import_job *job)
 }
 
 // Lookups of calls by correlation id: the id as key, and an index.
-typedef struct wanted {
+typedef struct lookups {
     import_moment *moments; // sorted
     size_t count;
-} wanted;
+} lookups;
 
 // Correlation ids are compared as signed keys; any consistent order will do.
-static size_t first_query(const wanted *w, uint64_t correlation)
+static size_t first_query(const lookups *w, uint64_t correlation)
 {
     size_t from = 0, to = w->count;
     while (from < to) {
@@ -95,14 +95,14 @@ static size_t first_query(const wanted *w, uint64_t correlation)
     return from;
 }
 
-#define TOLD UINT32_MAX // an index that marks an answered lookup
+#define REPORTED UINT32_MAX // an index that marks an answered lookup
 
 typedef void answer(import_job *job, uint32_t index, const import_call *call,
                     void *user);
 
 // Reports to each lookup the first call with its correlation id, in the order
 // of the source. Each lookup is answered once; many may share an id.
-static void query_calls(import_job *job, wanted *w, answer *tell, void *user)
+static void query_calls(import_job *job, lookups *w, answer *report, void *user)
 {
     import_moments_sort(w->moments, w->count);
     import_call call = { 0 };
@@ -110,12 +110,12 @@ static void query_calls(import_job *job, wanted *w, answer *tell, void *user)
     for (size_t i = 0; i < job->tables->call_count; i++) {
         import_call_next(job, &at, &call);
         const size_t first = first_query(w, call.correlation);
-        if (first == w->count || w->moments[first].index == TOLD) continue;
+        if (first == w->count || w->moments[first].index == REPORTED) continue;
         for (size_t k = first;
              k < w->count && w->moments[k].key == (int64_t)call.correlation;
              k++) {
-            tell(job, w->moments[k].index, &call, user);
-            w->moments[k].index = TOLD;
+            report(job, w->moments[k].index, &call, user);
+            w->moments[k].index = REPORTED;
         }
     }
 }
@@ -175,7 +175,7 @@ static void add_records(import_job *job)
     if (!list->count) return;
     import_record *const all =
         import_array(job, list->count + own->count, sizeof *all);
-    wanted w = { import_array(job, list->count, sizeof *w.moments), 0 };
+    lookups w = { import_array(job, list->count, sizeof *w.moments), 0 };
     for (size_t i = 0; all && i < list->count; i++)
         all[i] = *(import_record *)import_list_at(list, i);
     for (size_t i = 0; all && i < own->count; i++) {
@@ -342,7 +342,7 @@ static void take_call(import_job *job, uint32_t index, const import_call *call,
 }
 
 // Lists for each operation its own issue time and its lookups of calls.
-static void list_queries(import_job *job, wanted *w, import_moment *order,
+static void list_queries(import_job *job, lookups *w, import_moment *order,
                          size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -374,7 +374,7 @@ static bool find_issues(import_job *job, size_t count)
     if (!ordered && !t->call_count) return true;
     import_moment *const order =
         ordered ? import_array(job, count, sizeof *order) : NULL;
-    wanted w = { import_array(job, count, sizeof *w.moments), 0 };
+    lookups w = { import_array(job, count, sizeof *w.moments), 0 };
     t->held = import_array(job, count, sizeof *t->held);
     const bool ok = t->held && w.moments && (order || !ordered);
     if (ok) {

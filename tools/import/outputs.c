@@ -73,9 +73,9 @@ static bool name_temporaries(import_outputs *all)
     const int need =
         snprintf(all->pattern, NAME,
                  all->is_folder ? "%s/.ts-import-%ld-%u-" : "%s.%ld-%u-",
-                 all->wanted, (long)getpid(), calls++);
+                 all->requested, (long)getpid(), calls++);
     if (need < 0 || need >= NAME - 32)
-        return cli_fail(all->tool, TS_ERR_IO, all->wanted,
+        return cli_fail(all->tool, TS_ERR_IO, all->requested,
                         "the name is too long");
     watch(all->pattern);
     return true;
@@ -84,16 +84,16 @@ static bool name_temporaries(import_outputs *all)
 bool import_outputs_open(import_outputs *all)
 {
     struct stat st;
-    const size_t size = strlen(all->wanted);
-    const bool is_there = !stat(all->wanted, &st);
-    all->is_folder =
-        is_there ? S_ISDIR(st.st_mode) : size && all->wanted[size - 1] == '/';
+    const size_t size = strlen(all->requested);
+    const bool is_there = !stat(all->requested, &st);
+    all->is_folder = is_there ? S_ISDIR(st.st_mode)
+                              : size && all->requested[size - 1] == '/';
     if (!all->is_folder &&
-        !cli_replace_check(all->tool, all->wanted, CLI_TRACE))
+        !cli_replace_check(all->tool, all->requested, CLI_TRACE))
         return false;
-    if (!is_there && all->is_folder && mkdir(all->wanted, 0777))
-        return cli_fail(all->tool, cli_errno_result(errno), all->wanted, "%s",
-                        strerror(errno));
+    if (!is_there && all->is_folder && mkdir(all->requested, 0777))
+        return cli_fail(all->tool, cli_errno_result(errno), all->requested,
+                        "%s", strerror(errno));
     return name_temporaries(all);
 }
 
@@ -198,12 +198,12 @@ static void label(const import_outputs *all, size_t i, bool by_rank, char *text,
     keep_harmless(text);
 }
 
-// Returns the name of an output: `wanted` with %r replaced, or with the label
+// Returns the name of an output: `requested` with %r replaced, or with the label
 // before its suffix, or a file in the folder.
 static char *name_of(const import_outputs *all, size_t i, bool by_rank)
 {
     char text[300], name[NAME + 600];
-    const char *const w = all->wanted, *const mark = strstr(w, "%r");
+    const char *const w = all->requested, *const mark = strstr(w, "%r");
     const char *const dot = strrchr(w, '.'), *const slash = strrchr(w, '/');
     const bool suffixed = dot && (!slash || dot > slash + 1) && dot != w;
     const int head = (int)(suffixed ? (size_t)(dot - w) : strlen(w));

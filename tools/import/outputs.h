@@ -20,9 +20,9 @@ typedef struct import_output {
 
 typedef struct import_outputs {
     const cli_tool *tool;
-    const char *wanted; // -o
-    bool is_folder;     // `wanted` is a folder
-    char *pattern;      // prefix of temporary names; a number is appended
+    const char *requested; // -o
+    bool is_folder;        // `requested` is a folder
+    char *pattern;         // prefix of temporary names; a number is appended
     import_output *outputs;
     size_t count, begun; // begun: upper bound of temporary files
     char *next;          // the last result of import_outputs_next
@@ -30,7 +30,7 @@ typedef struct import_outputs {
     size_t input_count;
 } import_outputs;
 
-// Checks that `wanted` can be written; false with the reason on stderr.
+// Checks that `requested` can be written; false with the reason on stderr.
 bool import_outputs_open(import_outputs *all);
 // Protects the file of a source from being replaced by an output. False: no
 // memory.

@@ -210,20 +210,20 @@ static bool add_name(char *sql, size_t room, const char *name)
 // Adds a stored column of the table to the query if it is requested. Generated
 // columns are never added, because table_info does not list them.
 static void take_column(import_rows *rows, const char *name,
-                        const char *const *wanted, size_t count)
+                        const char *const *required, size_t count)
 {
     if (!count && rows->count < IMPORT_COLUMNS && strlen(name) < 32) {
         rows->has |= UINT64_C(1) << rows->count;
         strcpy(rows->names[rows->count++], name);
     }
     for (size_t i = 0; i < count; i++) {
-        if (!wanted[i] || sqlite3_stricmp(wanted[i], name)) continue;
+        if (!required[i] || sqlite3_stricmp(required[i], name)) continue;
         rows->has |= UINT64_C(1) << i;
-        snprintf(rows->names[i], sizeof rows->names[i], "%s", wanted[i]);
+        snprintf(rows->names[i], sizeof rows->names[i], "%s", required[i]);
     }
 }
 
-static void take_columns(import_rows *rows, const char *const *wanted,
+static void take_columns(import_rows *rows, const char *const *required,
                          size_t count)
 {
     char sql[200] = "PRAGMA table_info(";
@@ -235,7 +235,7 @@ static void take_columns(import_rows *rows, const char *const *wanted,
         return;
     while (sqlite3_step(s) == SQLITE_ROW) {
         const char *const name = (const char *)sqlite3_column_text(s, 1);
-        if (name) take_column(rows, name, wanted, count);
+        if (name) take_column(rows, name, required, count);
     }
     sqlite3_finalize(s);
 }

@@ -21,6 +21,6 @@ void info_json(const cli_trace *trace, const char *path, bool verified,
 // Lists the sidecars in folders (count 0: the default folders); with `remove`,
 // removes those whose trace is gone. Returns the exit code.
 int info_stale(const cli_tool *tool, char *const *folders, size_t count,
-               bool want_json, bool remove);
+               bool option_json, bool remove);
 
 #endif // TS_INFO_H

@@ -135,7 +135,7 @@ static void say_sum(const stale_count *count, bool remove)
 }
 
 int info_stale(const cli_tool *tool, char *const *folders, size_t count,
-               bool want_json, bool remove)
+               bool option_json, bool remove)
 {
     static char memory[] = "/dev/shm";
     char *const usual[] = { memory };
@@ -143,14 +143,14 @@ int info_stale(const cli_tool *tool, char *const *folders, size_t count,
     stale_count sum = { 0 };
     bool done = true;
     if (!count) folders = usual;
-    if (want_json) {
+    if (option_json) {
         cli_json_open(&json, NULL, '{');
         cli_json_open(&json, "sidecars", '[');
     }
     for (size_t i = 0; i < (count ? count : 1); i++)
-        done &= look_through(&sum, want_json ? &json : NULL, tool, folders[i],
+        done &= look_through(&sum, option_json ? &json : NULL, tool, folders[i],
                              remove);
-    if (want_json) {
+    if (option_json) {
         cli_json_close(&json, ']');
         cli_json_close(&json, '}');
     } else {

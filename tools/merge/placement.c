@@ -127,9 +127,9 @@ static void apply_given(merge_job *job)
                 file->how != MERGE_CLOCK)
                 by = &job->files[k];
         if (!by) continue;
-        const int64_t apart = file->offset_ns - by->offset_ns;
+        const int64_t distance = file->offset_ns - by->offset_ns;
         file->how = MERGE_GIVEN;
-        file->given_ns = by->given_ns + (by == file ? 0 : apart);
+        file->given_ns = by->given_ns + (by == file ? 0 : distance);
     }
     for (uint32_t i = 1; i < job->file_count; i++) {
         merge_file *const file = &job->files[i];

@@ -25,7 +25,7 @@ typedef struct gap_row {
 } gap_row;
 
 typedef struct span_row {
-    ts_state_span stay;
+    ts_state_span span;
     uint32_t lane;
 } span_row;
 
@@ -36,8 +36,8 @@ typedef struct query_graph {
     uint32_t *sources; // the source node of each edge
     gap_row *gaps;
     size_t gap_count;
-    span_row *stays;
-    size_t stay_count;
+    span_row *spans;
+    size_t span_count;
     const ts_step *steps;
     size_t step_count;
 } query_graph;
@@ -53,7 +53,7 @@ void query_graph_close(query *q)
     ts_replay_close(g->replay);
     free(g->sources);
     free(g->gaps);
-    free(g->stays);
+    free(g->spans);
     free(g);
 }
 
@@ -110,13 +110,13 @@ static bool list_state_spans(query_graph *g)
 {
     size_t room = 0;
     for (size_t lane = 0; lane < ts_replay_lane_count(g->replay); lane++) {
-        ts_state_spans stays = ts_timeline_state_spans(g->timeline, lane);
-        ts_state_span stay;
-        while (ts_state_spans_next(&stays, &stay)) {
-            if (!cli_grow(&g->stays, &room, g->stay_count + 1,
-                          sizeof *g->stays))
+        ts_state_spans spans = ts_timeline_state_spans(g->timeline, lane);
+        ts_state_span span;
+        while (ts_state_spans_next(&spans, &span)) {
+            if (!cli_grow(&g->spans, &room, g->span_count + 1,
+                          sizeof *g->spans))
                 return false;
-            g->stays[g->stay_count++] = (span_row){ stay, (uint32_t)lane };
+            g->spans[g->span_count++] = (span_row){ span, (uint32_t)lane };
         }
     }
     return true;
@@ -325,22 +325,22 @@ static int64_t state_count(query *q, uint32_t file)
 {
     (void)file;
     const query_graph *const g = graph_of(q);
-    return !g ? -1 : (int64_t)g->stay_count;
+    return !g ? -1 : (int64_t)g->span_count;
 }
 static query_cell state_cell(query *q, uint32_t file, uint64_t row,
                              uint32_t column)
 {
     (void)file;
-    const span_row *const r = &q->graph->stays[row];
+    const span_row *const r = &q->graph->spans[row];
     ts_lane lane = { 0 };
     ts_replay_lane(q->graph->replay, r->lane, &lane);
     switch (column) {
-    case 0: return node_number(r->stay.operation);
-    case 1: return node_number(r->stay.culprit);
-    case 2: return query_string(ts_state_name(r->stay.state));
-    case 3: return query_integer(r->stay.start_ns);
-    case 4: return query_integer(r->stay.end_ns);
-    case 5: return query_integer(r->stay.end_ns - r->stay.start_ns);
+    case 0: return node_number(r->span.operation);
+    case 1: return node_number(r->span.culprit);
+    case 2: return query_string(ts_state_name(r->span.state));
+    case 3: return query_integer(r->span.start_ns);
+    case 4: return query_integer(r->span.end_ns);
+    case 5: return query_integer(r->span.end_ns - r->span.start_ns);
     case 6: return query_show_cell(q, lane.file, SHOW_DEVICE, lane.track);
     case 7: return query_show_cell(q, lane.file, SHOW_STREAM, lane.track);
     case 8: return query_integer(lane.track);

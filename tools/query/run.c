@@ -182,7 +182,7 @@ static void say_error(const query *q, const char *sql, const char *statement,
     say_hint(q, message);
 }
 
-void query_say_damage(query *q)
+void query_print_damage(query *q)
 {
     for (uint32_t i = 0; i < q->file_count; i++) {
         query_file *const file = &q->files[i];
@@ -257,7 +257,7 @@ static bool run_one(query *q, const char *sql, const char *at,
     else if (code != SQLITE_DONE)
         say_error(q, sql, at, where);
     sqlite3_finalize(statement);
-    query_say_damage(q);
+    query_print_damage(q);
     count_end(q);
     return bound && code == SQLITE_DONE;
 }

@@ -104,18 +104,18 @@ int query_save(query *q, const char *path, const char *sql)
     query_interrupts_begin(q);
     q->failure = NULL;
     q->trusted = true;
-    const bool done = out.beside && save(q, out.beside, sql);
+    const bool done = out.temporary && save(q, out.temporary, sql);
     if (!done)
         cli_fail(q->tool, TS_ERR_IO, path, "cannot be saved: %s",
-                 !out.beside  ? "not a regular file"
-                 : q->failure ? q->failure
-                              : sqlite3_errmsg(q->db));
+                 !out.temporary ? "not a regular file"
+                 : q->failure   ? q->failure
+                                : sqlite3_errmsg(q->db));
     sqlite3_exec(q->db, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_exec(q->db, "DETACH saved", NULL, NULL, NULL);
     q->trusted = false;
     query_interrupts_end();
     cli_progress_end(&q->progress);
-    query_say_damage(q);
+    query_print_damage(q);
     return cli_out_close(&out, done) ? CLI_OK : CLI_FAILED;
 }
 

@@ -274,7 +274,7 @@ void query_interrupts_end(void);
 // Runs one statement that returns no rows, with the parameters bound.
 bool query_execute(query *q, const char *sql);
 // Reports damage on stderr that was found since the last call.
-void query_say_damage(query *q);
+void query_print_damage(query *q);
 // Returns a "CREATE VIEW ..."; free it with sqlite3_free. prefix: "" or
 // "saved.".
 char *query_view_text(const query *q, const query_view *view,

@@ -52,7 +52,7 @@ static const char *operations(uint64_t count)
 }
 
 // "3 UVM, 1 DRAIN_TIMEOUT"; a later recorder may have reasons unknown here.
-static void say_declined(const record_kept *kept)
+static void print_declined(const record_kept *kept)
 {
     const char *comma = ": ";
     if (!kept->declined) return;
@@ -73,20 +73,21 @@ static bool was_requested(const ts_reader *trace, uint64_t *budget)
     static const char by[] = "capture.by.",
                       reached[] = "capture.budget_reached";
     ts_metadata m;
-    bool asked = false;
+    bool requested = false;
     *budget = 0;
     for (size_t i = 0; ts_reader_metadata_at(trace, i, &m); i++) {
         if (m.key.size >= sizeof by && !memcmp(m.key.text, by, sizeof by - 1))
-            asked = true;
+            requested = true;
         if (m.key.size >= sizeof reached && m.type == TS_VALUE_INT &&
             !memcmp(m.key.text, reached, sizeof reached - 1))
             *budget = (uint64_t)m.number;
     }
-    return asked;
+    return requested;
 }
 
 // Prints the first reason that applies.
-static void say_none(const record_job *job, const ts_reader *trace, bool asked)
+static void print_none(const record_job *job, const ts_reader *trace,
+                       bool requested)
 {
     ts_metadata m;
     bool began = !job->options.capture_on;
@@ -97,7 +98,7 @@ static void say_none(const record_job *job, const ts_reader *trace, bool asked)
     if (!began)
         fprintf(stderr, "the trigger %s did not occur\n",
                 job->options.capture_on);
-    else if (asked)
+    else if (requested)
         fputs("no operation matched --capture\n", stderr);
     else
         fputs("the program ran no operation that can be captured; "
@@ -120,13 +121,13 @@ static uint64_t binary_count(const ts_reader *trace)
     return sum;
 }
 
-void record_say_kept(const record_job *job, ts_reader *trace)
+void record_print_kept(const record_job *job, ts_reader *trace)
 {
     const record_kept kept = sum_of(job);
     uint64_t budget;
-    const bool asked = was_requested(trace, &budget);
+    const bool requested = was_requested(trace, &budget);
     if (!kept.whole && !kept.hashes && !kept.declined) {
-        say_none(job, trace, asked);
+        print_none(job, trace, requested);
         return;
     }
     fprintf(stderr,
@@ -154,5 +155,5 @@ void record_say_kept(const record_job *job, ts_reader *trace)
                                     cli_bytes(budget).s)
                              .s
                        : "");
-    say_declined(&kept);
+    print_declined(&kept);
 }

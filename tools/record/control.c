@@ -152,7 +152,7 @@ static void show(line *l)
 }
 
 // Prints the line of --live.
-static void say_figures(const record_job *job)
+static void print_figures(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
     const char *const what = f.waits   ? "waiting"
@@ -171,7 +171,7 @@ static void say_figures(const record_job *job)
 
 // Prints how many operations are captured so far, so that the user notices
 // early when a capture of everything takes too long.
-static bool say_estimate(const record_job *job)
+static bool print_estimate(const record_job *job)
 {
     const record_figures f = figures_of(job->control);
     const int64_t ms = record_control_ns(job) / 1000000;
@@ -194,9 +194,9 @@ void record_live(record_job *job, bool end)
     if (end && job->live_shown) fputs("\r\033[K", stderr);
     bool shown = false;
     if (!end && estimate)
-        shown = say_estimate(job);
+        shown = print_estimate(job);
     else if (!end)
-        say_figures(job), shown = true;
+        print_figures(job), shown = true;
     job->live_shown = shown;
 }
 
@@ -226,12 +226,12 @@ static uint32_t command(ts_inject_control *control, uint32_t *request)
     return count;
 }
 
-void record_capture_ask(record_job *job)
+void record_capture_toggle(record_job *job)
 {
     command(job->control, &job->control->capture);
 }
 
-bool record_snapshot_ask(record_job *job)
+bool record_dump_request(record_job *job)
 {
     ts_inject_control *const control = job->control;
     const struct timespec wait = { 0, 5000000 };

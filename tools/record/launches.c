@@ -161,10 +161,10 @@ static bool lost_calls(const ts_reader *reader)
 static void count_lost(const scan *s)
 {
     record_launches *const count = s->count;
-    const uint64_t told = sum_of(s->reader, ".launches");
-    if (!lost_calls(s->reader) || (!told && !count->called)) return;
-    count->more = !told;
-    if (told > count->called) count->called = told;
+    const uint64_t reported = sum_of(s->reader, ".launches");
+    if (!lost_calls(s->reader) || (!reported && !count->called)) return;
+    count->more = !reported;
+    if (reported > count->called) count->called = reported;
     if (s->kernels > count->recorded) count->recorded = s->kernels;
     if (count->recorded > count->called) count->called = count->recorded;
 }

@@ -44,7 +44,7 @@ static size_t gather(const record_job *job, const ts_reader *reader,
     return count;
 }
 
-uint64_t record_say_lost(const record_job *job, const ts_reader *reader)
+uint64_t record_print_lost(const record_job *job, const ts_reader *reader)
 {
     lost_cause causes[LINES];
     uint64_t sum;

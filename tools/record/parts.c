@@ -13,11 +13,11 @@ static uint32_t backends_of(const ts_reader *reader)
                                          "backend.hip", "backend.opencl" };
     const ts_info *const info = ts_reader_info(reader);
     ts_metadata m;
-    uint64_t told = info->counts[TS_EVENT_API_CALL];
+    uint64_t event_count = info->counts[TS_EVENT_API_CALL];
     uint32_t bits = 0;
     for (uint32_t i = TS_EVENT_GPU_FIRST; i < TS_EVENT_LIMIT; i++)
-        told += info->counts[i];
-    for (uint32_t i = 0; told && i < sizeof names / sizeof *names; i++)
+        event_count += info->counts[i];
+    for (uint32_t i = 0; event_count && i < sizeof names / sizeof *names; i++)
         if (ts_reader_metadata(reader, 0, names[i], &m) &&
             m.type == TS_VALUE_TEXT && m.text.size == 2 &&
             !memcmp(m.text.text, "on", 2))
@@ -163,14 +163,14 @@ void record_parts_remove(const record_job *job)
 // Whether the environment of a process in /proc has our variables.
 static bool is_ours(const record_job *job, const char *process)
 {
-    char path[300], want[RECORD_PATH + 32], *value = NULL;
+    char path[300], expected[RECORD_PATH + 32], *value = NULL;
     size_t room = 0;
     snprintf(path, sizeof path, "/proc/%s/environ", process);
-    snprintf(want, sizeof want, "TRACESMITH_LOG=%s/log", job->folder);
+    snprintf(expected, sizeof expected, "TRACESMITH_LOG=%s/log", job->folder);
     FILE *const file = fopen(path, "r");
     bool ours = false;
     while (file && !ours && getdelim(&value, &room, 0, file) > 0)
-        ours = !strcmp(value, want);
+        ours = !strcmp(value, expected);
     if (file) fclose(file);
     free(value);
     return ours;

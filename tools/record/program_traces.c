@@ -291,7 +291,7 @@ void record_own_compare(record_job *job)
 
 // Reports why there is no folder, for example because another user made one of
 // that name. Missing shared memory is reported only if nothing was recorded.
-static void say_problem(const record_job *job)
+static void print_problem(const record_job *job)
 {
     if (!problem || (problem != EEXIST && job->part_count)) return;
     fprintf(stderr,
@@ -303,7 +303,7 @@ static void say_problem(const record_job *job)
 }
 
 // Prints "/srv/run.sbt, which the program recorded itself as user 65534, ".
-static void say_whose(const record_part *part)
+static void print_whose(const record_part *part)
 {
     char link[LINKS + 100], target[RECORD_PATH];
     struct stat about;
@@ -318,17 +318,17 @@ static void say_whose(const record_part *part)
         fprintf(stderr, " as user %u", (unsigned)about.st_uid);
 }
 
-void record_own_say(const record_job *job)
+void record_print_own(const record_job *job)
 {
     enum { SAID = 8 };
     size_t count = 0;
-    say_problem(job);
+    print_problem(job);
     for (size_t i = 0; i < job->part_count; i++) {
         const record_part *const part = &job->parts[i];
         if (!part->own || part->live) continue;
         if (!part->left && ++count > SAID) continue;
         fputs("ts-record: ", stderr);
-        say_whose(part);
+        print_whose(part);
         fputs(part->left ? ", is not merged: both traces contain the same GPU "
                            "operations\n"
                          : ", is merged into it\n",

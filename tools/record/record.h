@@ -163,9 +163,9 @@ void record_control_remove(const record_job *job);
 // Draws the line of --live; with `end`, erases it.
 void record_live(record_job *job, bool end);
 // Requests a dump from every process. False if one did not write it in time.
-bool record_snapshot_ask(record_job *job);
+bool record_dump_request(record_job *job);
 // Makes every process begin a capture, or end the one that runs.
-void record_capture_ask(record_job *job);
+void record_capture_toggle(record_job *job);
 
 // The key that begins and ends a capture. Keys are read from the terminal
 // between record_keys_open and record_keys_close; meanwhile the program's
@@ -220,7 +220,7 @@ void record_own_compare(record_job *job);
 // Returns the part before `part` of the same process that is nearest in time;
 // `part` itself if there is none.
 size_t record_own_partner(const record_job *job, size_t part);
-void record_own_say(const record_job *job);
+void record_print_own(const record_job *job);
 
 // Returns the number of processes that have complete traces.
 size_t record_process_count(const record_job *job);
@@ -230,7 +230,7 @@ record_launches record_launches_of(ts_reader *reader);
 void record_launches_add(record_launches *sum, const record_launches *other);
 record_kept record_kept_of(ts_reader *reader);
 // Prints how many captured operations can be executed. trace: the merged one.
-void record_say_kept(const record_job *job, ts_reader *trace);
+void record_print_kept(const record_job *job, ts_reader *trace);
 // Merges the parts into one trace at `out`. False, with the reason on stderr,
 // on failure.
 bool record_assemble(const record_job *job, const char *out);
@@ -241,15 +241,15 @@ void record_snapshot(record_job *job);
 
 // Prints the records that a trace has lost, by cause, and returns their number.
 // Records that a flight recorder overwrites by design do not count.
-uint64_t record_say_lost(const record_job *job, const ts_reader *reader);
+uint64_t record_print_lost(const record_job *job, const ts_reader *reader);
 
 // Prints a line for each process that the injected library could not record.
 // Returns their number.
-size_t record_say_failures(const record_job *job);
-void record_say_trace(const record_job *job);
+size_t record_print_failures(const record_job *job);
+void record_print_trace(const record_job *job);
 // Prints the summary of traces that were not merged.
-void record_say_parts(const record_job *job);
-void record_say_end(const record_job *job);
-void record_say_nothing(const record_job *job);
+void record_print_parts(const record_job *job);
+void record_print_end(const record_job *job);
+void record_print_nothing(const record_job *job);
 
 #endif // TS_RECORD_H

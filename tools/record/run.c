@@ -44,7 +44,7 @@ static void take_signal(record_job *job, const siginfo_t *info)
         record_live(job, true);
         record_snapshot(job);
     } else if (number == job->options.capture_signal) {
-        record_capture_ask(job);
+        record_capture_toggle(job);
     } else if (!record_group_had(number)) {
         kill(job->pid, number);
     }
@@ -95,7 +95,7 @@ static void wait_for_end(record_job *job)
         const int number = looks ? sigtimedwait(&set, &info, &often)
                                  : sigwaitinfo(&set, &info);
         if (number > 0 && number != SIGCHLD) take_signal(job, &info);
-        if (record_keys_pressed()) record_capture_ask(job);
+        if (record_keys_pressed()) record_capture_toggle(job);
         record_live(job, false);
     }
     record_live(job, true);
@@ -103,7 +103,7 @@ static void wait_for_end(record_job *job)
 }
 
 static void run_child(const record_job *job, const sigset_t *old,
-                      void (*old_child)(int), int tell)
+                      void (*old_child)(int), int failure)
 {
     signal(SIGCHLD, old_child);
     sigprocmask(SIG_SETMASK, old, NULL); // the mask is all that was changed
@@ -111,7 +111,7 @@ static void run_child(const record_job *job, const sigset_t *old,
     if (job->options.capture_key) record_keys_child();
     execvp(job->argv[0], job->argv);
     const int error = errno;
-    if (write(tell, &error, sizeof error) < 0) _exit(125);
+    if (write(failure, &error, sizeof error) < 0) _exit(125);
     _exit(error == ENOENT ? 127 : 126);
 }
 
@@ -122,7 +122,7 @@ static int code_of(int status)
 
 // Starts the program. SIGCHLD remains blocked and pending until it is waited
 // for.
-static bool start(record_job *job, const int tell[2])
+static bool start(record_job *job, const int failure[2])
 {
     sigset_t all, old;
     sigfillset(&all);
@@ -131,8 +131,8 @@ static bool start(record_job *job, const int tell[2])
     void (*const old_child)(int) = signal(SIGCHLD, SIG_DFL);
     job->pid = fork();
     if (job->pid == 0) {
-        close(tell[0]);
-        run_child(job, &old, old_child, tell[1]);
+        close(failure[0]);
+        run_child(job, &old, old_child, failure[1]);
     }
     set_signals();
     if (job->pid > 0) {
@@ -156,22 +156,22 @@ static const char *missing(const char *program)
 
 int record_run(record_job *job)
 {
-    int tell[2], error = 0;
-    if (pipe(tell) != 0) {
+    int failure[2], error = 0;
+    if (pipe(failure) != 0) {
         cli_error(job->tool, NULL, "%s", strerror(errno));
         return RECORD_FAILED;
     }
-    fcntl(tell[1], F_SETFD, FD_CLOEXEC); // a successful exec closes it
+    fcntl(failure[1], F_SETFD, FD_CLOEXEC); // a successful exec closes it
     const bool keys = !job->options.capture_key || record_keys_open(job);
-    const bool started = keys && start(job, tell);
-    close(tell[1]);
+    const bool started = keys && start(job, failure);
+    close(failure[1]);
     if (started) {
-        job->never_ran = read(tell[0], &error, sizeof error) == sizeof error;
+        job->never_ran = read(failure[0], &error, sizeof error) == sizeof error;
         wait_for_end(job);
         job->ran_ns = record_control_ns(job);
         record_group_end();
     }
-    close(tell[0]);
+    close(failure[0]);
     if (!started) return RECORD_FAILED;
     if (job->never_ran)
         cli_error(job->tool, job->argv[0], "%s%s", strerror(error),

@@ -33,7 +33,7 @@ static bool was_said(const ts_reader *reader, size_t before,
 
 // Prints a line such as "nvtx: ..." for each backend that was off or recorded
 // nothing.
-static void say_backends(const ts_reader *reader)
+static void print_backends(const ts_reader *reader)
 {
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++) {
@@ -65,7 +65,7 @@ static bool is_taken_back(const ts_reader *reader, size_t i,
 // Reports that another profiler was refused CUPTI ("PyTorch's profiler ...
 // asked for CUPTI and was refused ..."), or that CUPTI reported no kernel or
 // call.
-static void say_cupti(const ts_reader *reader)
+static void print_cupti(const ts_reader *reader)
 {
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++) {
@@ -90,7 +90,7 @@ static void find_end(const ts_reader *reader, bool *duration, bool *size)
 }
 
 // Prints what options left out; that does not count as lost.
-static void say_options(const record_job *job, bool duration, bool size)
+static void print_options(const record_job *job, bool duration, bool size)
 {
     const record_options *const w = &job->options;
     if (size)
@@ -123,7 +123,7 @@ static record_launches all_launches(const record_job *job)
 
 // "3 calls failed: clEnqueueNDRangeKernel with -54, clCreateBuffer with -61 2
 // times"
-static void say_failed(const record_launches *sum)
+static void print_failed(const record_launches *sum)
 {
     uint64_t rest = sum->failed;
     const char *comma = ": ";
@@ -144,10 +144,10 @@ static void say_failed(const record_launches *sum)
 }
 
 // Calls that were captured into graphs started no operation themselves.
-static void say_launches(const record_job *job)
+static void print_launches(const record_job *job)
 {
     const record_launches sum = all_launches(job);
-    say_failed(&sum);
+    print_failed(&sum);
     const uint64_t called = sum.called - sum.into_graphs;
     const bool filtered = job->options.kinds || job->options.names;
     if (!sum.called) return;
@@ -174,7 +174,7 @@ static void say_launches(const record_job *job)
 }
 
 // Reports that the requested time needs more memory than the limit.
-static void say_more_memory(const record_job *job, int64_t kept_ns)
+static void print_more_memory(const record_job *job, int64_t kept_ns)
 {
     const uint64_t had = job->options.flight_memory ? job->options.flight_memory
                                                     : TS_INJECT_FLIGHT;
@@ -193,7 +193,7 @@ static void say_more_memory(const record_job *job, int64_t kept_ns)
 
 // A flight recorder overwrites records; that is reported only if it kept less
 // than the requested time.
-static void say_flight(const record_job *job, const ts_reader *reader)
+static void print_flight(const record_job *job, const ts_reader *reader)
 {
     const ts_info *const info = ts_reader_info(reader);
     const int64_t kept = info->last_ns - info->first_ns;
@@ -205,14 +205,14 @@ static void say_flight(const record_job *job, const ts_reader *reader)
     if (kept < job->options.flight_ns / 10 * 9 && full) {
         fprintf(stderr, " instead of the requested %s: the rings were full",
                 cli_time(job->options.flight_ns).s);
-        say_more_memory(job, kept);
+        print_more_memory(job, kept);
     }
     fputc('\n', stderr);
 }
 
 // Prints what a trace contains and lacks. whose: such as "2 processes".
-static void say_events(const record_job *job, const cli_trace *trace,
-                       const char *path, const char *whose)
+static void print_events(const record_job *job, const cli_trace *trace,
+                         const char *path, const char *whose)
 {
     const ts_info *const info = trace->info;
     const bool flight = job->options.flight_ns != 0;
@@ -226,30 +226,30 @@ static void say_events(const record_job *job, const cli_trace *trace,
             count == 1 ? "" : "s", cli_time(info->last_ns - info->first_ns).s,
             whose, cli_bytes(info->file_bytes).s,
             info->lost || flight ? "" : ", nothing lost");
-    if (flight) say_flight(job, trace->reader);
+    if (flight) print_flight(job, trace->reader);
 }
 
-void record_say_trace(const record_job *job)
+void record_print_trace(const record_job *job)
 {
     cli_trace trace;
     bool duration = false, size = false;
     if (!cli_trace_open(&trace, job->tool, job->out, NULL, CLI_WARN_NONE))
         return;
     const size_t count = record_process_count(job);
-    say_events(job, &trace, job->out,
-               cli_format("%zu process%s", count, count == 1 ? "" : "es").s);
-    say_launches(job);
-    if (*job->options.capture) record_say_kept(job, trace.reader);
-    record_say_lost(job, trace.reader);
+    print_events(job, &trace, job->out,
+                 cli_format("%zu process%s", count, count == 1 ? "" : "es").s);
+    print_launches(job);
+    if (*job->options.capture) record_print_kept(job, trace.reader);
+    record_print_lost(job, trace.reader);
     find_end(trace.reader, &duration, &size);
-    say_options(job, duration, size);
-    say_cupti(trace.reader);
-    say_backends(trace.reader);
-    record_own_say(job);
+    print_options(job, duration, size);
+    print_cupti(trace.reader);
+    print_backends(trace.reader);
+    record_print_own(job);
     cli_trace_close(&trace);
 }
 
-void record_say_parts(const record_job *job)
+void record_print_parts(const record_job *job)
 {
     enum { SAID = 16 };
     bool duration = false, size = false;
@@ -264,29 +264,29 @@ void record_say_parts(const record_job *job)
         find_end(trace.reader, &duration, &size);
         // A trace with losses is always listed.
         if (said < SAID || trace.info->lost) {
-            say_events(job, &trace, part->path,
-                       cli_format("process %ld", part->process).s);
-            record_say_lost(job, trace.reader);
-            say_cupti(trace.reader);
-            say_backends(trace.reader);
+            print_events(job, &trace, part->path,
+                         cli_format("process %ld", part->process).s);
+            record_print_lost(job, trace.reader);
+            print_cupti(trace.reader);
+            print_backends(trace.reader);
             said++;
         }
         if (count == 1 && *job->options.capture)
-            record_say_kept(job, trace.reader);
+            record_print_kept(job, trace.reader);
         cli_trace_close(&trace);
     }
     if (said < count)
         fprintf(stderr, "ts-record: %zu more traces without losses\n",
                 count - said);
-    say_launches(job);
-    say_options(job, duration, size);
+    print_launches(job);
+    print_options(job, duration, size);
     fprintf(stderr, "ts-record: wrote %zu trace%s of %zu process%s to %s\n",
             count, count == 1 ? "" : "s", record_process_count(job),
             record_process_count(job) == 1 ? "" : "es", job->folder);
 }
 
 // Files that are left behind are reported even with --quiet.
-void record_say_end(const record_job *job)
+void record_print_end(const record_job *job)
 {
     bool live = false;
     if (WIFSIGNALED(job->status) && !job->quiet)
@@ -367,7 +367,7 @@ static bool is_for_others(const char *file)
 }
 
 // Prints why there is no trace, as far as it is known.
-void record_say_nothing(const record_job *job)
+void record_print_nothing(const record_job *job)
 {
     char path[RECORD_PATH];
     struct stat about;
@@ -407,7 +407,7 @@ void record_say_nothing(const record_job *job)
 }
 
 // Prints that a tool of the user was not called, once for all processes.
-static void say_chain(const char *line)
+static void print_chain(const char *line)
 {
     static char said[512];
     const char *const path = strstr(line, ": ");
@@ -428,7 +428,7 @@ static FILE *users_log(const record_job *job)
     return file;
 }
 
-size_t record_say_failures(const record_job *job)
+size_t record_print_failures(const record_job *job)
 {
     static const char what[] = "not recorded ", chain[] = "not chained ";
     char path[RECORD_PATH + 8], line[4500];
@@ -439,7 +439,7 @@ size_t record_say_failures(const record_job *job)
     while (log && fgets(line, sizeof line, log)) {
         if (theirs) fputs(line, theirs);
         line[strcspn(line, "\n")] = 0;
-        if (!strncmp(line, chain, sizeof chain - 1)) say_chain(line);
+        if (!strncmp(line, chain, sizeof chain - 1)) print_chain(line);
         if (strncmp(line, what, sizeof what - 1) != 0) continue;
         if (++count > 10) continue;
         fputs("ts-record: not recorded: process ", stderr);

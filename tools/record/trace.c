@@ -149,7 +149,7 @@ void record_snapshot(record_job *job)
     char path[RECORD_PATH + 16];
     shot.parts = NULL;
     shot.part_count = 0;
-    const bool all = record_snapshot_ask(job);
+    const bool all = record_dump_request(job);
     if (!record_parts_find(&shot, prefix)) {
         record_parts_close(&shot);
         return;

@@ -46,11 +46,12 @@ bool record_name(record_job *job)
     const bool launched = ts_inject_rank(getenv, &rank, &world) && world != 1;
     const size_t size = strlen(job->pattern);
     const bool sbt = size > 4 && !strcmp(job->pattern + size - 4, ".sbt");
-    const bool apart = holds(job->pattern, 'r') || holds(job->pattern, 'p');
+    const bool distinct = holds(job->pattern, 'r') || holds(job->pattern, 'p');
     char name[RECORD_PATH];
-    const int length = snprintf(
-        name, sizeof name, "%.*s%s%s", (int)(size - (sbt ? 4 : 0)),
-        job->pattern, launched && !apart ? ".rank%r" : "", sbt ? ".sbt" : "");
+    const int length =
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(size - (sbt ? 4 : 0)),
+                 job->pattern, launched && !distinct ? ".rank%r" : "",
+                 sbt ? ".sbt" : "");
     return length < (int)sizeof name &&
            expand(job->out, sizeof job->out, name, rank) < sizeof job->out;
 }

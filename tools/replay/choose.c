@@ -4,13 +4,13 @@
 #include "tools/replay/replay.h"
 
 // A time span in which a thread was within a selected zone.
-typedef struct stay {
+typedef struct interval {
     uint32_t thread;
     int64_t from_ns, to_ns;
-} stay;
+} interval;
 
 typedef struct file_zones {
-    stay *stays; // sorted by thread and time; disjoint
+    interval *intervals; // sorted by thread and time; disjoint
     size_t count, room;
     uint8_t *sites; // bits of the selected sites
     size_t site_bytes;
@@ -86,10 +86,10 @@ static bool is_selected(const replay_choice *c, ts_text name)
 
 static bool add_span(file_zones *z, uint32_t thread, int64_t from, int64_t to)
 {
-    if (!cli_grow(&z->stays, &z->room, z->count + 1, sizeof *z->stays))
+    if (!cli_grow(&z->intervals, &z->room, z->count + 1, sizeof *z->intervals))
         return false;
-    const stay one = { thread, from, to };
-    z->stays[z->count++] = one;
+    const interval one = { thread, from, to };
+    z->intervals[z->count++] = one;
     return true;
 }
 
@@ -100,16 +100,16 @@ static bool take_zones(const replay_choice *c, const ts_reader *reader,
 {
     const uint64_t *const sites = columns->values[TS_COLUMN_SITE];
     uint64_t known = 0;
-    bool wanted = false;
+    bool matches = false;
     for (uint32_t i = 0; sites && i < columns->count; i++) {
         if (sites[i] != known) {
             known = sites[i];
-            wanted =
+            matches =
                 is_selected(c, ts_reader_site_name(reader, (uint32_t)known));
-            if (wanted && !set_bit(&z->sites, &z->site_bytes, known))
+            if (matches && !set_bit(&z->sites, &z->site_bytes, known))
                 return false;
         }
-        if (!wanted) continue;
+        if (!matches) continue;
         const bool open = columns->kind == TS_EVENT_ZONE_OPEN;
         const int64_t from = columns->start_ns[i];
         if (!add_span(z, columns->tracks ? columns->tracks[i] : columns->track,
@@ -163,7 +163,7 @@ static bool take_chunks(const replay_choice *c, uint32_t file, bool gpu)
 
 static int by_thread(const void *left, const void *right)
 {
-    const stay *const a = left, *const b = right;
+    const interval *const a = left, *const b = right;
     if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
     if (a->from_ns != b->from_ns) return a->from_ns < b->from_ns ? -1 : 1;
     return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
@@ -174,14 +174,14 @@ static void merge_spans(file_zones *z)
 {
     size_t kept = 0;
     if (!z->count) return;
-    qsort(z->stays, z->count, sizeof *z->stays, by_thread);
+    qsort(z->intervals, z->count, sizeof *z->intervals, by_thread);
     for (size_t i = 1; i < z->count; i++) {
-        stay *const last = &z->stays[kept];
-        const stay *const next = &z->stays[i];
+        interval *const last = &z->intervals[kept];
+        const interval *const next = &z->intervals[i];
         if (next->thread == last->thread && next->from_ns <= last->to_ns) {
             if (next->to_ns > last->to_ns) last->to_ns = next->to_ns;
         } else {
-            z->stays[++kept] = *next;
+            z->intervals[++kept] = *next;
         }
     }
     z->count = kept + 1;
@@ -192,14 +192,14 @@ static bool in_span(const file_zones *z, uint32_t thread, int64_t time)
     size_t low = 0, high = z->count;
     while (low < high) { // finds the first span that begins later
         const size_t middle = low + (high - low) / 2;
-        const stay *const s = &z->stays[middle];
+        const interval *const s = &z->intervals[middle];
         if (s->thread < thread || (s->thread == thread && s->from_ns <= time))
             low = middle + 1;
         else
             high = middle;
     }
-    return low && z->stays[low - 1].thread == thread &&
-           time < z->stays[low - 1].to_ns;
+    return low && z->intervals[low - 1].thread == thread &&
+           time < z->intervals[low - 1].to_ns;
 }
 
 /* ---- Both ---------------------------------------------------------------- */
@@ -274,7 +274,7 @@ void replay_choice_close(replay_choice *c)
 {
     if (!c) return;
     for (uint32_t i = 0; i < c->job->file_count; i++) {
-        free(c->files[i].stays);
+        free(c->files[i].intervals);
         free(c->files[i].sites);
         free(c->files[i].rows);
     }

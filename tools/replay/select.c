@@ -69,11 +69,11 @@ static bool device_matches(const ts_reader *reader, const ts_track *track,
 }
 
 // The kind of tracks to find: streams or devices.
-typedef struct want {
+typedef struct choice {
     const char *what;
     bool (*matches)(const ts_reader *reader, const ts_track *track,
                     const char *text, size_t size);
-} want;
+} choice;
 
 static bool append(replay_list *list, uint32_t file, uint32_t track)
 {
@@ -113,7 +113,7 @@ static bool is_allowed(const ts_reader *reader, ts_track track,
 }
 
 // Adds the tracks that a part of a list names. False without memory.
-static bool collect(const replay_job *job, const want *w, const char *text,
+static bool collect(const replay_job *job, const choice *w, const char *text,
                     size_t size, replay_list *list)
 {
     ts_track track;
@@ -154,7 +154,7 @@ void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
 }
 
 // Prints all streams or devices of the trace in the form that options take.
-static void say_choice(FILE *out, const replay_job *job, const want *w)
+static void say_choice(FILE *out, const replay_job *job, const choice *w)
 {
     enum { SHOWN = 16 };
     size_t count = 0;
@@ -211,8 +211,9 @@ static bool say_processes(FILE *out, const replay_job *job,
 
 // Notes on stderr that a number selected several streams, as users may expect
 // one.
-static void say_several(const replay_job *job, const want *w, const char *text,
-                        size_t size, const replay_list *list, size_t found)
+static void say_several(const replay_job *job, const choice *w,
+                        const char *text, size_t size, const replay_list *list,
+                        size_t found)
 {
     uint64_t number;
     if (job->file_count > 1 || found < 2 || !parse_number(text, size, &number))
@@ -233,7 +234,7 @@ static void say_several(const replay_job *job, const want *w, const char *text,
     cli_error_end();
 }
 
-static bool find_part(const replay_job *job, const want *w, const char *text,
+static bool find_part(const replay_job *job, const choice *w, const char *text,
                       size_t size, replay_list *list)
 {
     const size_t before = list->count;
@@ -248,7 +249,7 @@ static bool find_part(const replay_job *job, const want *w, const char *text,
     return cli_fail_end(TS_ERR_NOT_FOUND);
 }
 
-static bool find(const replay_job *job, const want *w, const char *text,
+static bool find(const replay_job *job, const choice *w, const char *text,
                  replay_list *list)
 {
     // A name may contain a comma.
@@ -265,12 +266,12 @@ static bool find(const replay_job *job, const want *w, const char *text,
 
 bool replay_streams(const replay_job *job, const char *text, replay_list *list)
 {
-    const want w = { "stream", stream_matches };
+    const choice w = { "stream", stream_matches };
     return find(job, &w, text, list);
 }
 
 bool replay_devices(const replay_job *job, const char *text, replay_list *list)
 {
-    const want w = { "device", device_matches };
+    const choice w = { "device", device_matches };
     return find(job, &w, text, list);
 }

@@ -302,14 +302,14 @@ static uint32_t missing_source(const replay_job *job, uint32_t op)
 static void print_waiters(const replay_job *job)
 {
     enum { SHOWN = 3 };
-    const uint32_t *circle;
-    const size_t size = ts_replay_cycle(job->replay, &circle);
+    const uint32_t *cycle;
+    const size_t size = ts_replay_cycle(job->replay, &cycle);
     const uint32_t all = ts_replay_graph(job->replay).operation_count;
     bool *const inside = calloc((size_t)all + 1, sizeof *inside);
     uint64_t count = 0;
     ts_operation op;
     for (size_t k = 0; k < size && inside; k++)
-        if (circle[k] < all) inside[circle[k]] = true;
+        if (cycle[k] < all) inside[cycle[k]] = true;
     for (uint32_t i = 0; inside && i < all; i++) {
         if (inside[i] || !ts_replay_operation(job->replay, i, &op) ||
             op.skip != TS_SKIP_UNMET || count++ >= SHOWN)

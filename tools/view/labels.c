@@ -49,7 +49,7 @@ static void track_add(view *v, const ts_track *track)
 }
 
 // A selected device or context selects its streams, too.
-static void want_children(view *v)
+static void reads_children(view *v)
 {
     for (int round = 0; v->track_list && round < 4; round++)
         for (size_t i = 0; i < v->track_count; i++) {
@@ -101,7 +101,7 @@ void view_tracks_load(view *v)
     ts_track track;
     for (size_t i = 0; ts_reader_track_at(v->trace.reader, i, &track); i++)
         track_add(v, &track);
-    want_children(v);
+    reads_children(v);
     view_twins_find(v);
 }
 

@@ -43,18 +43,18 @@ void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
                         view_shares *sum)
 {
     const view *const v = s->v;
-    ts_state_spans stays = ts_timeline_state_spans(s->timeline, stream);
-    ts_state_span stay;
-    while (ts_state_spans_next(&stays, &stay)) {
+    ts_state_spans spans = ts_timeline_state_spans(s->timeline, stream);
+    ts_state_span span;
+    while (ts_state_spans_next(&spans, &span)) {
         const int64_t from =
-            stay.start_ns > v->from_ns ? stay.start_ns : v->from_ns;
-        const int64_t to = stay.end_ns < v->to_ns ? stay.end_ns : v->to_ns;
+            span.start_ns > v->from_ns ? span.start_ns : v->from_ns;
+        const int64_t to = span.end_ns < v->to_ns ? span.end_ns : v->to_ns;
         if (from >= to) continue;
-        sum->state_ns[stay.state] += to - from;
+        sum->state_ns[span.state] += to - from;
         if (cells)
             share_out(s, from, to, cells,
                       offsetof(view_shares, state_ns) +
-                          (size_t)stay.state * sizeof(int64_t));
+                          (size_t)span.state * sizeof(int64_t));
     }
 }
 
@@ -93,7 +93,7 @@ view_gap *view_states_gaps(const view_states *s, size_t *count)
 
 /* ---- All ---------------------------------------------------------------- */
 
-bool view_states_wants(const view_states *s, const ts_lane *lane)
+bool view_states_takes(const view_states *s, const ts_lane *lane)
 {
     return view_track_is_selected(view_states_file(s, lane->file), lane->track);
 }
@@ -127,11 +127,11 @@ static void whole_range(view_states *s)
     view *const v = s->v;
     bool any = false;
     for (size_t i = 0; i < ts_replay_lane_count(s->replay); i++) {
-        ts_state_spans stays = ts_timeline_state_spans(s->timeline, i);
-        ts_state_span stay;
-        while (ts_state_spans_next(&stays, &stay)) {
-            if (!any || stay.start_ns < v->from_ns) v->from_ns = stay.start_ns;
-            if (!any || stay.end_ns > v->to_ns) v->to_ns = stay.end_ns;
+        ts_state_spans spans = ts_timeline_state_spans(s->timeline, i);
+        ts_state_span span;
+        while (ts_state_spans_next(&spans, &span)) {
+            if (!any || span.start_ns < v->from_ns) v->from_ns = span.start_ns;
+            if (!any || span.end_ns > v->to_ns) v->to_ns = span.end_ns;
             any = true;
         }
     }

@@ -48,7 +48,7 @@ void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
                         view_shares *sum);
 
 // Whether --tracks selects a lane.
-bool view_states_wants(const view_states *s, const ts_lane *lane);
+bool view_states_takes(const view_states *s, const ts_lane *lane);
 
 // The queue depth: operations issued but not started, at the middle of part
 // number `part` of the range.

@@ -148,9 +148,9 @@ static void print_stream(view_states *s, size_t stream, const ts_lane *lane,
 
 static bool has_state_spans(const view_states *s, size_t stream)
 {
-    ts_state_spans stays = ts_timeline_state_spans(s->timeline, stream);
-    ts_state_span stay;
-    return ts_state_spans_next(&stays, &stay);
+    ts_state_spans spans = ts_timeline_state_spans(s->timeline, stream);
+    ts_state_span span;
+    return ts_state_spans_next(&spans, &span);
 }
 
 static void print_legend(view_states *s)
@@ -185,7 +185,7 @@ static uint64_t print_rows(view_states *s, size_t device, uint64_t *shown,
     view_states_print_line(s);
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++) {
         if (lane.device != own.track || lane.file != own.file ||
-            !view_states_wants(s, &lane) || !has_state_spans(s, i))
+            !view_states_takes(s, &lane) || !has_state_spans(s, i))
             continue;
         const bool full = s->v->limit && *shown >= s->v->limit;
         hidden += full;

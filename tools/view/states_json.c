@@ -116,16 +116,16 @@ static void put_gap(view_states *s, cli_json *json, const view_gap *gap)
 }
 
 static void put_state_span(view_states *s, cli_json *json,
-                           const ts_state_span *stay)
+                           const ts_state_span *span)
 {
     cli_json_open(json, NULL, '{');
-    cli_json_string(json, "state", ts_state_name((uint32_t)stay->state));
-    cli_json_int(json, "start_ns", stay->start_ns);
-    cli_json_int(json, "end_ns", stay->end_ns);
-    if (stay->state == TS_STATE_WAITING) {
-        cli_json_string(json, "edge", ts_edge_name(stay->edge));
-        cli_json_bool(json, "inferred", stay->inferred);
-        put_node(s, json, "culprit", stay->culprit);
+    cli_json_string(json, "state", ts_state_name((uint32_t)span->state));
+    cli_json_int(json, "start_ns", span->start_ns);
+    cli_json_int(json, "end_ns", span->end_ns);
+    if (span->state == TS_STATE_WAITING) {
+        cli_json_string(json, "edge", ts_edge_name(span->edge));
+        cli_json_bool(json, "inferred", span->inferred);
+        put_node(s, json, "culprit", span->culprit);
     }
     cli_json_close(json, '}');
 }
@@ -140,11 +140,11 @@ static void put_stream(view_states *s, cli_json *json, size_t stream,
     cli_json_uint(json, "device", lane->device);
     put_times(json, "state_ns", sum.state_ns, TS_STATE_LIMIT, ts_state_name);
     cli_json_open(json, "states", '[');
-    ts_state_spans stays = ts_timeline_state_spans(s->timeline, stream);
-    ts_state_span stay;
-    while (ts_state_spans_next(&stays, &stay))
-        if (stay.start_ns < s->v->to_ns && stay.end_ns > s->v->from_ns)
-            put_state_span(s, json, &stay);
+    ts_state_spans spans = ts_timeline_state_spans(s->timeline, stream);
+    ts_state_span span;
+    while (ts_state_spans_next(&spans, &span))
+        if (span.start_ns < s->v->to_ns && span.end_ns > s->v->from_ns)
+            put_state_span(s, json, &span);
     cli_json_close(json, ']');
     cli_json_close(json, '}');
 }
@@ -188,7 +188,7 @@ void view_states_json(view_states *s)
     ts_lane lane;
     cli_json_open(&json, "streams", '[');
     for (size_t i = 0; ts_replay_lane(s->replay, i, &lane); i++)
-        if (view_states_wants(s, &lane)) put_stream(s, &json, i, &lane);
+        if (view_states_takes(s, &lane)) put_stream(s, &json, i, &lane);
     cli_json_close(&json, ']');
     cli_json_close(&json, '}');
 }

@@ -117,7 +117,7 @@ static void walk_columns(walk *w, const ts_columns *columns, bool forwards)
 }
 
 // Whether a chunk may contain selected events of some kinds.
-static bool wants_chunk(walk *w, const ts_chunk_info *chunk, uint64_t kinds)
+static bool takes_chunk(walk *w, const ts_chunk_info *chunk, uint64_t kinds)
 {
     const ts_chunk_header *const h = &chunk->header;
     if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
@@ -147,7 +147,7 @@ static void walk_chunks(walk *w, uint64_t kinds, view_skip *skip)
         const size_t at = w->pass == BEFORE ? i : count - 1 - i;
         cli_progress_show(&progress, i, count);
         if (ts_reader_chunk(w->v->trace.reader, at, &chunk) &&
-            wants_chunk(w, &chunk, kinds) &&
+            takes_chunk(w, &chunk, kinds) &&
             !(skip && skip(at, &chunk, w->user)) &&
             ts_reader_decode(w->v->trace.reader, at, &columns) == TS_OK)
             walk_columns(w, &columns, w->pass == BEFORE);

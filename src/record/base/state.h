@@ -235,7 +235,7 @@ typedef struct ts__core {
     pthread_t thread;
     uint32_t wake;    // futex: counts requests to drain now
     uint32_t drained; // futex: counts drains
-    uint32_t snapshot_wanted;
+    uint32_t snapshot_requested;
     uint64_t clock_next_ns, clock_step_ns;
     struct sigaction old_action;
     ts_stats last_stats;

@@ -231,7 +231,7 @@ static void *ts__drain_main(void *unused)
                 exit(0);
             }
         }
-        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+        if (__atomic_exchange_n(&ts__c.snapshot_requested, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
         sleep_ns = busy ? 200000u : sleep_ns * 2;
         if (sleep_ns > longest) sleep_ns = longest;

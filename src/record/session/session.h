@@ -321,7 +321,7 @@ ts_result ts_session_flush(void)
     if (ts__c.active) {
         ts__drain_round(true);
         ts__drain_misc();
-        if (__atomic_exchange_n(&ts__c.snapshot_wanted, 0, __ATOMIC_ACQUIRE))
+        if (__atomic_exchange_n(&ts__c.snapshot_requested, 0, __ATOMIC_ACQUIRE))
             ts__snapshot(ts__c.snapshot_path);
         result = ts__c.writer.error;
     }

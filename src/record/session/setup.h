@@ -232,7 +232,7 @@ static void ts__snapshot_handler(int number)
 {
     const int error = errno;
     (void)number;
-    __atomic_store_n(&ts__c.snapshot_wanted, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ts__c.snapshot_requested, 1, __ATOMIC_RELEASE);
     ts__futex_bump(&ts__c.wake);
     errno = error;
 }

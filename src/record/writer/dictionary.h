@@ -41,7 +41,7 @@ typedef struct ts__put_known { // an entry by the hash of kind and contents
 struct ts_writer {
     ts__writer file;
     ts__encoder *encoder;
-    char path[TS__PATH_MAX], beside[TS__PATH_MAX + 8];
+    char path[TS__PATH_MAX], part_path[TS__PATH_MAX + 8];
     // Dictionaries.
     ts__put_known *known;
     uint32_t known_mask, known_count;

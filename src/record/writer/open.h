@@ -90,7 +90,7 @@ static ts_result ts__put_paths(ts_writer *w, const char *path)
         path = whole;
     }
     if (!ts__copy_text(w->path, sizeof w->path, path)) return TS_ERR_USAGE;
-    snprintf(w->beside, sizeof w->beside, "%s.part", w->path);
+    snprintf(w->part_path, sizeof w->part_path, "%s.part", w->path);
     return TS_OK;
 }
 
@@ -153,7 +153,7 @@ static ts_result ts__put_open(ts_writer *w, const ts_writer_desc *desc)
     w->encoder->compress = desc->compress ? 3 : 0;
     ts__put_columns(w);
     ts__put_header(&w->file.sidecar->head.header, desc);
-    result = ts__writer_create(&w->file, w->beside);
+    result = ts__writer_create(&w->file, w->part_path);
     if (result == TS_OK) result = ts__put_clock(w, desc);
     return result;
 }
@@ -174,7 +174,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
         *writer = w;
     } else {
         // The file of another process is not ours to remove.
-        if (w->beside[0] && result != TS_ERR_BUSY) unlink(w->beside);
+        if (w->part_path[0] && result != TS_ERR_BUSY) unlink(w->part_path);
         ts__file_close(&w->file.file);
         ts__put_free(w);
     }
@@ -286,7 +286,7 @@ ts_result ts_writer_close(ts_writer *w)
     ts__put_entries(w);
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
-    if (w->file.error == TS_OK && !w->end && rename(w->beside, w->path) != 0)
+    if (w->file.error == TS_OK && !w->end && rename(w->part_path, w->path) != 0)
         ts__put_failed(w, TS_ERR_IO);
     const ts_result result = w->file.error;
     if (result == TS_OK) {
@@ -304,7 +304,7 @@ void ts_writer_abandon(ts_writer *w)
     if (w->end)
         ts__put_restore(w);
     else
-        unlink(w->beside);
+        unlink(w->part_path);
     ts__file_close(&w->file.file);
     ts__put_free(w);
 }

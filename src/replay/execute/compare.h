@@ -313,14 +313,15 @@ static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
         item->compared |= after != NULL;
         for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
             const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
-            const uint8_t *const want = after ? after + 16 * k : NULL, *found;
+            const uint8_t *const hash_after = after ? after + 16 * k : NULL,
+                                 *found;
             const ts_result result =
-                ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
+                ts__ex_hash_chunk(e, item, r, k, &blank, hash_after, &found);
             if (result != TS_OK) return result;
-            if (!want) continue;
-            memcpy(&r->recorded[2 * k], want, 16);
+            if (!hash_after) continue;
+            memcpy(&r->recorded[2 * k], hash_after, 16);
             r->known[k] |= TS__EX_RECORDED;
-            ts__ex_compare(e, item, r, i, k, want, found, size);
+            ts__ex_compare(e, item, r, i, k, hash_after, found, size);
         }
     }
     return TS_OK;

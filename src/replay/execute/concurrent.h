@@ -67,7 +67,7 @@ static void ts__ex_settle_part(ts_execution *e, ts__ex_plan *p, size_t from,
 static uint32_t ts__ex_limit(const ts_execution *e, ts_execution_whole *whole,
                              uint32_t count)
 {
-    const uint64_t once = e->desc.timeout_ms + whole->alone_ns / 500000;
+    const uint64_t once = e->desc.timeout_ms + whole->sequential_ns / 500000;
     const uint32_t ms =
         once < UINT32_MAX / count ? (uint32_t)once * count : UINT32_MAX;
     __atomic_store_n(&whole->limit_ms, ms, __ATOMIC_RELEASE);
@@ -106,8 +106,8 @@ static bool ts__ex_run_serially(ts_execution *e, ts_execution_item *items,
     for (size_t i = 0; i < e->count; i++) {
         const uint64_t begin = ts__ex_now();
         ts_execution_run(e, i, &items[i]);
-        whole->alone_ns += ts__ex_now() - begin;
-        __atomic_add_fetch(&whole->alone, 1, __ATOMIC_RELEASE);
+        whole->sequential_ns += ts__ex_now() - begin;
+        __atomic_add_fetch(&whole->completed, 1, __ATOMIC_RELEASE);
         if (items[i].reason != TS_REASON_TIMEOUT &&
             items[i].reason != TS_REASON_ESCAPE)
             continue;

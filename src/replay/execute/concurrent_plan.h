@@ -322,15 +322,15 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     for (uint64_t k = 0; k < ts__ex_chunks(r->size); k++) {
         const size_t size = (size_t)ts__ex_chunk_size(r->size, k);
         const bool recorded = r->known[k] & TS__EX_RECORDED;
-        const uint8_t *const want =
+        const uint8_t *const hash_after =
             recorded ? (const uint8_t *)&r->recorded[2 * k] : NULL;
         const uint8_t *found;
         const ts_result result =
-            ts__ex_hash_chunk(e, item, r, k, &blank, want, &found);
+            ts__ex_hash_chunk(e, item, r, k, &blank, hash_after, &found);
         if (result != TS_OK) return result;
         if (!recorded) continue;
         compared = true;
-        ts__ex_compare(e, item, r, r->last_region, k, want, found, size);
+        ts__ex_compare(e, item, r, r->last_region, k, hash_after, found, size);
     }
     item->compared |= compared;
     p->whole->regions += compared;

@@ -209,9 +209,9 @@ static void *ts__arena_resize(void *user, void *ptr, size_t old_size,
     given. An arena of another object is shared; it lives as long as any user of
     it.
 */
-static ts_allocator ts__arena_open(const ts_allocator *wanted)
+static ts_allocator ts__arena_open(const ts_allocator *given)
 {
-    ts_allocator a = *wanted;
+    ts_allocator a = *given;
     if (a.resize && a.resize != ts__arena_resize) return a;
     ts__arena *arena = a.resize ? (ts__arena *)a.user : NULL;
     a.resize = ts__arena_resize;

@@ -99,8 +99,8 @@ static void ts__loader_event_calls(ts__loader *l)
 
 // Returns whether a call is loaded. A call that ended before the window is
 // loaded only if it may have launched an operation of the window.
-static bool ts__call_wanted(const ts__loader *l, int64_t start, int64_t end,
-                            bool launches, bool *early)
+static bool ts__call_is_used(const ts__loader *l, int64_t start, int64_t end,
+                             bool launches, bool *early)
 {
     const ts_replay *const r = l->replay;
     *early = r->windowed && start < r->load_from && end <= r->load_from;
@@ -127,8 +127,8 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
             continue;
         const int64_t start = c->start_ns[i] + l->offset;
         bool early;
-        if (!ts__call_wanted(l, start, start + c->duration_ns[i], launches,
-                             &early))
+        if (!ts__call_is_used(l, start, start + c->duration_ns[i], launches,
+                              &early))
             continue;
         ts__row_call *const call = (ts__row_call *)ts__rvec_push(
             l->allocator, &l->thread_calls[thread], sizeof *call);
@@ -144,7 +144,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
         call->rank = TS_NODE_NONE;
         call->type = type;
         call->failed = ts__columns_get(c, TS_COLUMN_RESULT, i) != 0;
-        call->alone = true;
+        call->call_only = true;
         call->early = early;
     }
 }
@@ -157,7 +157,7 @@ static void ts__loader_take_calls(const ts_columns *c, uint32_t thread,
 static bool ts__loader_filter(ts__loader *l)
 {
     size_t bits = 4096;
-    while (bits < (l->rows.count - l->row_first + l->wanted.count) * 8)
+    while (bits < (l->rows.count - l->row_first + l->referenced.count) * 8)
         bits *= 2;
     if (!ts__rvec_fill(l->allocator, &l->filter, sizeof(uint64_t), bits / 64,
                        0))
@@ -168,9 +168,9 @@ static bool ts__loader_filter(ts__loader *l)
         const uint64_t bit = ts__loader_op(l, i)->correlation & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
-    for (size_t i = 0; i < l->wanted.count; i++) {
+    for (size_t i = 0; i < l->referenced.count; i++) {
         const uint64_t bit =
-            ((const uint64_t *)l->wanted.data)[i] & l->filter_mask;
+            ((const uint64_t *)l->referenced.data)[i] & l->filter_mask;
         words[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
     return true;

@@ -180,7 +180,7 @@ static bool ts__loader_match(ts__loader *l)
         if (!row->correlation || first == end) continue;
         row->call = ts__loader_choose(l, by, first, end, at);
         ts__row_call *const call = ts__loader_call(l, row->call);
-        call->alone = false;
+        call->call_only = false;
         row->issue = call->start;
         if (!row->thread) row->thread = call->track;
     }
@@ -197,7 +197,8 @@ static bool ts__call_polls_on(const ts__row_call *a, const ts__row_call *b,
                               bool results)
 {
     if (a->type != TS__CALL_QUERIES || b->type != TS__CALL_QUERIES ||
-        !a->alone || !b->alone || a->name != b->name || a->track != b->track)
+        !a->call_only || !b->call_only || a->name != b->name ||
+        a->track != b->track)
         return false;
     if (results) return a->failed;
     return b->start - (a->start + a->duration) <= 1000 + 4 * b->duration;
@@ -211,7 +212,7 @@ static bool ts__loader_polls(ts__loader *l)
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         const ts__row_call *const call = ts__loader_call(l, i);
         const bool polls =
-            call->alone && !call->early && call->type == TS__CALL_QUERIES;
+            call->call_only && !call->early && call->type == TS__CALL_QUERIES;
         any |= polls;
         results |= polls && call->failed;
     }
@@ -224,7 +225,7 @@ static bool ts__loader_polls(ts__loader *l)
     for (size_t i = 0; i < count; i++) {
         ts__row_call *const call =
             ts__loader_call(l, ts__rsort_index(&l->sort)[i]);
-        if (call->alone && (call->early || call->type == TS__CALL_PLAIN))
+        if (call->call_only && (call->early || call->type == TS__CALL_PLAIN))
             continue;
         if (last && ts__call_polls_on(last, call, results)) {
             call->duration += call->start - last->start;
@@ -235,7 +236,7 @@ static bool ts__loader_polls(ts__loader *l)
     }
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        if (call->alone && call->type == TS__CALL_QUERIES && call->failed)
+        if (call->call_only && call->type == TS__CALL_QUERIES && call->failed)
             call->type = TS__CALL_PLAIN;
     }
     return true;
@@ -248,9 +249,9 @@ static void ts__loader_drop_calls(ts__loader *l)
     uint32_t kept = (uint32_t)l->call_first;
     for (size_t i = l->call_first; i < l->calls.count; i++) {
         ts__row_call *const call = ts__loader_call(l, i);
-        if (!call->alone ||
+        if (!call->call_only ||
             (!call->early && (call->type != TS__CALL_PLAIN ||
-                              ts__loader_wants(l, call->correlation))))
+                              ts__loader_uses(l, call->correlation))))
             call->rank = kept++;
     }
     for (size_t i = l->row_first; i < l->rows.count; i++) {

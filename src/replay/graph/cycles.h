@@ -60,15 +60,15 @@ static uint32_t ts__topological_sort(const ts_replay *r, uint32_t *missing,
 
 // Returns the node that represents a node in the total order: the owner of an
 // end.
-static uint32_t ts__settle_owner(const ts_replay *r, uint32_t node)
+static uint32_t ts__node_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t first = r->op_count + r->call_count;
     if (node < first || node >= r->join_first) return node;
     return ((const uint32_t *)r->waiters.data)[node - first];
 }
 
-static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
-                              uint8_t kind, ts__doubt doubt)
+static bool ts__edge_is_doubtful(const ts_replay *r, uint32_t from, uint32_t to,
+                                 uint8_t kind, ts__doubt doubt)
 {
     if (doubt == TS__DOUBT_GUESS) return kind & TS_EDGE_INFERRED;
     if (kind & TS__EDGE_NAMED ||
@@ -78,7 +78,7 @@ static bool ts__settle_doubts(const ts_replay *r, uint32_t from, uint32_t to,
                                                    : ts__replay_end(r, from);
     const int64_t then = ts__replay_time(r)[to];
     if (doubt == TS__DOUBT_LATER) return time > then;
-    return time == then && ts__settle_owner(r, from) >= ts__settle_owner(r, to);
+    return time == then && ts__node_owner(r, from) >= ts__node_owner(r, to);
 }
 
 // Leaves out edges of one class of doubt between nodes that were not reached.
@@ -93,7 +93,7 @@ static void ts__cycles_drop_edges(ts_replay *r, const uint32_t *missing,
         const uint32_t end = offsets[i + 1];
         for (uint32_t e = first; e < end; e++) {
             if (missing[i] &&
-                ts__settle_doubts(r, i, targets[e], kinds[e], doubt)) {
+                ts__edge_is_doubtful(r, i, targets[e], kinds[e], doubt)) {
                 r->stats.contradicted += doubt != TS__DOUBT_GUESS;
                 continue;
             }
@@ -119,13 +119,13 @@ static bool ts__edges_go_forward(const ts_replay *r)
     const int64_t *const time = ts__replay_time(r);
     for (uint32_t i = 0; i < r->node_count; i++) {
         const int64_t end = ts__replay_end(r, i);
-        const uint32_t owner = ts__settle_owner(r, i);
+        const uint32_t owner = ts__node_owner(r, i);
         for (uint32_t e = offsets[i]; e < offsets[i + 1]; e++) {
             const int64_t at = kinds[e] & TS_EDGE_FROM_START ? time[i] : end;
             const int64_t then = time[targets[e]];
             if (at < then) continue;
             if (at > then) return false;
-            const uint32_t other = ts__settle_owner(r, targets[e]);
+            const uint32_t other = ts__node_owner(r, targets[e]);
             if (owner > other || (owner == other && i >= targets[e]))
                 return false;
         }
@@ -133,7 +133,7 @@ static bool ts__edges_go_forward(const ts_replay *r)
     return true;
 }
 
-static bool ts__replay_settle(ts_replay *r)
+static bool ts__replay_drop_cycles(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
@@ -217,6 +217,6 @@ static ts_result ts__replay_build(ts_replay *r)
                      ? TS_OK
                      : TS_ERR_MEMORY;
     ts__builder_close(&b);
-    if (result == TS_OK && !ts__replay_settle(r)) result = TS_ERR_MEMORY;
+    if (result == TS_OK && !ts__replay_drop_cycles(r)) result = TS_ERR_MEMORY;
     return result;
 }

@@ -53,7 +53,7 @@ static size_t ts__deps_once(ts__named_dep *deps, size_t count)
 // calls with such a correlation become nodes.
 static ts_result ts__loader_deps(ts__loader *l)
 {
-    l->wanted.count = 0;
+    l->referenced.count = 0;
     if (!ts_reader_info(l->reader)->counts[TS_EVENT_DEPENDENCY]) return TS_OK;
     ts_replay *const r = l->replay;
     const size_t first = r->deps_named.count;
@@ -67,22 +67,22 @@ static ts_result ts__loader_deps(ts__loader *l)
     qsort(deps, count, sizeof *deps, ts__dep_compare);
     count = ts__deps_once(deps, count);
     r->deps_named.count = first + count;
-    if (!ts__rvec_reserve(l->allocator, &l->wanted, sizeof(uint64_t),
+    if (!ts__rvec_reserve(l->allocator, &l->referenced, sizeof(uint64_t),
                           count * 2))
         return TS_ERR_MEMORY;
-    uint64_t *const wanted = (uint64_t *)l->wanted.data;
+    uint64_t *const referenced = (uint64_t *)l->referenced.data;
     for (size_t i = 0; i < count; i++) {
-        wanted[i * 2] = deps[i].from;
-        wanted[i * 2 + 1] = deps[i].to;
+        referenced[i * 2] = deps[i].from;
+        referenced[i * 2 + 1] = deps[i].to;
     }
-    l->wanted.count = count * 2;
-    qsort(wanted, count * 2, sizeof *wanted, ts__dep_compare_number);
+    l->referenced.count = count * 2;
+    qsort(referenced, count * 2, sizeof *referenced, ts__dep_compare_number);
     return TS_OK;
 }
 
-static bool ts__loader_wants(const ts__loader *l, uint64_t correlation)
+static bool ts__loader_uses(const ts__loader *l, uint64_t correlation)
 {
-    return correlation && l->wanted.count &&
-           bsearch(&correlation, l->wanted.data, l->wanted.count,
+    return correlation && l->referenced.count &&
+           bsearch(&correlation, l->referenced.data, l->referenced.count,
                    sizeof correlation, ts__dep_compare_number);
 }

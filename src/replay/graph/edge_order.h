@@ -249,7 +249,8 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
     size_t most = r->op_count;
     for (uint32_t i = 0; i < r->call_count; i++)
-        most += (ts__replay_flags(r)[r->op_count + i] & TS__NODE_ALONE) != 0;
+        most +=
+            (ts__replay_flags(r)[r->op_count + i] & TS__NODE_CALL_ONLY) != 0;
     bool ok =
         ts__rsort_open(b->allocator, &b->sort, most) &&
         ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
@@ -272,7 +273,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
         }
         for (uint32_t i = 0; last && i < r->call_count; i++) {
             const uint32_t call = r->op_count + i;
-            if (!(ts__replay_flags(r)[call] & TS__NODE_ALONE)) continue;
+            if (!(ts__replay_flags(r)[call] & TS__NODE_CALL_ONLY)) continue;
             keys[at] = ts__rsort_time(ts__replay_time(r)[call]);
             index[at++] = call;
         }

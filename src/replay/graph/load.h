@@ -2,7 +2,7 @@
 
 static void ts__loader_close(ts__loader *l)
 {
-    ts__rvec_close(l->allocator, &l->wanted);
+    ts__rvec_close(l->allocator, &l->referenced);
     ts__rvec_close(l->allocator, &l->classes);
     ts__rvec_close(l->allocator, &l->rows);
     ts__rvec_close(l->allocator, &l->ops);
@@ -92,9 +92,9 @@ static ts_result ts__loader_file(ts__loader *l, uint32_t file, uint32_t threads)
     return ts__loader_assign_lanes(l) ? TS_OK : TS_ERR_MEMORY;
 }
 
-static ts_result ts__replay_load(ts_replay *r, uint32_t wanted)
+static ts_result ts__replay_load(ts_replay *r, uint32_t requested)
 {
-    const uint32_t threads = ts__thread_count(wanted, 64);
+    const uint32_t threads = ts__thread_count(requested, 64);
     ts__loader l = { 0 };
     l.replay = r;
     l.allocator = &r->allocator;

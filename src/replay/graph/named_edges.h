@@ -40,13 +40,13 @@ static bool ts__user_numbers(ts__builder *b, ts__rvec *list)
     return true;
 }
 
-static size_t ts__user_find(const ts__rvec *list, const ts__numbered *wanted)
+static size_t ts__user_find(const ts__rvec *list, const ts__numbered *key)
 {
     const ts__numbered *const all = (const ts__numbered *)list->data;
     size_t low = 0, high = list->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (ts__numbered_compare(&all[middle], wanted) < 0)
+        if (ts__numbered_compare(&all[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -61,13 +61,13 @@ static const ts__numbered *ts__user_nodes(const ts_replay *r,
                                           uint64_t number, size_t *count)
 {
     const ts__numbered *const all = (const ts__numbered *)list->data;
-    ts__numbered wanted = { number, file, 0 };
-    const size_t first = ts__user_find(list, &wanted);
-    wanted.node = first < list->count && all[first].number == number &&
-                          all[first].node < r->op_count
-                      ? r->op_count
-                      : UINT32_MAX;
-    *count = ts__user_find(list, &wanted) - first;
+    ts__numbered key = { number, file, 0 };
+    const size_t first = ts__user_find(list, &key);
+    key.node = first < list->count && all[first].number == number &&
+                       all[first].node < r->op_count
+                   ? r->op_count
+                   : UINT32_MAX;
+    *count = ts__user_find(list, &key) - first;
     return all + first;
 }
 

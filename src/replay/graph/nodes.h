@@ -382,7 +382,7 @@ static bool ts__loader_add_calls(ts__loader *l)
         ((uint8_t *)r->call_classes.data)[i] = call->type;
         if (named) ((uint64_t *)r->call_numbers.data)[i] = call->correlation;
         ts__node_add(r, call->start, call->duration, call->track,
-                     call->alone ? TS__NODE_ALONE : 0);
+                     call->call_only ? TS__NODE_CALL_ONLY : 0);
     }
     r->call_names.count = r->call_classes.count = count;
     r->call_count = (uint32_t)count;
@@ -430,7 +430,7 @@ static bool ts__call_waits(const ts_replay *r, uint32_t call)
 {
     const uint8_t type =
         ((const uint8_t *)r->call_classes.data)[call - r->op_count];
-    return ts__replay_flags(r)[call] & TS__NODE_ALONE &&
+    return ts__replay_flags(r)[call] & TS__NODE_CALL_ONLY &&
            type != TS__CALL_PLAIN && type != TS__CALL_COPIES &&
            type != TS__CALL_COPIES_ASYNC && type != TS__CALL_RECORDS &&
            type != TS__CALL_WAITS;

@@ -20,11 +20,11 @@ typedef struct ts__row_call {
     uint64_t correlation;
     uint32_t track; // replaced by its lane when its file is loaded
     uint32_t name;
-    uint32_t rank; // position after sorting; TS_NODE_NONE: not used
-    uint8_t type;  // ts__call_class
-    bool failed;   // its result is not 0
-    bool alone;    // no operation has its correlation
-    bool early;    // before the window: loaded only as it launched operations
+    uint32_t rank;  // position after sorting; TS_NODE_NONE: not used
+    uint8_t type;   // ts__call_class
+    bool failed;    // its result is not 0
+    bool call_only; // no operation has its correlation
+    bool early;     // before the window: loaded only as it launched operations
 } ts__row_call;
 
 // The state of loading. l->file is the file being loaded.
@@ -35,7 +35,7 @@ typedef struct ts__loader {
     uint32_t file;
     int64_t offset; // to add to its times
     size_t row_first, call_first;
-    ts__rvec wanted; // uint64_t: correlations that dependencies name
+    ts__rvec referenced; // uint64_t: correlations that dependencies name
     bool deps_failed;
     ts__rvec classes;     // uint8_t by name: ts__call_class
     ts__rvec colls;       // ts__coll: of rows that are collectives

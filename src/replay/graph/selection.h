@@ -81,7 +81,7 @@ static bool ts__replay_select_alone(ts_replay *r, bool all)
     for (uint32_t i = r->op_count; i < calls_end; i++)
         if (ts__replay_selected(r, i)) chosen[ts__replay_lanes(r)[i]] = true;
     for (uint32_t i = r->op_count; i < calls_end; i++)
-        if (ts__replay_flags(r)[i] & TS__NODE_ALONE &&
+        if (ts__replay_flags(r)[i] & TS__NODE_CALL_ONLY &&
             chosen[ts__replay_lanes(r)[i]])
             ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
     ts__rvec_close(&r->allocator, &threads);

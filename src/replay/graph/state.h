@@ -72,7 +72,7 @@ typedef struct ts__replay_lane {
 enum {
     TS__NODE_WAITS = 1, // it has an end node of its own
     TS__NODE_SELECTED = 2,
-    TS__NODE_ALONE = 4 // a call that launched no operation
+    TS__NODE_CALL_ONLY = 4 // a call that launched no operation
 };
 
 // What a host call does besides launching, according to its name.

@@ -1,7 +1,8 @@
 /* ---- Graph: windows ----------------------------------------------------- */
 
 // Returns whether a row is in the window. Impossible times are in no window.
-static bool ts__row_wanted(const ts__loader *l, const ts_columns *c, uint32_t i)
+static bool ts__row_is_used(const ts__loader *l, const ts_columns *c,
+                            uint32_t i)
 {
     const ts_replay *const r = l->replay;
     if (!r->windowed) return true;
@@ -20,7 +21,7 @@ static void ts__loader_count_rows(const ts_columns *c, uint32_t thread,
     const ts__loader *const l = (const ts__loader *)user;
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->count; i++)
-        count += ts__row_wanted(l, c, i);
+        count += ts__row_is_used(l, c, i);
     ((uint32_t *)l->chunk_rows.data)[c->chunk] = count;
 }
 
@@ -67,7 +68,7 @@ static void ts__loader_take_rows(const ts_columns *c, uint32_t thread,
     const uint32_t side = ((const uint32_t *)l->chunk_side.data)[c->chunk];
     uint32_t at = 0;
     for (uint32_t i = 0; i < c->count; i++) {
-        if (!ts__row_wanted(l, c, i)) continue;
+        if (!ts__row_is_used(l, c, i)) continue;
         ts__row *const row = ts__loader_row(l, l->row_first + first + at);
         ts__op *const op = ts__loader_op(l, l->row_first + first + at);
         ts__row_read(l, c, i, row, op);

@@ -217,8 +217,8 @@ static bool ts__alter_is_cut(const ts__alter *a, uint32_t from, uint32_t to,
     const ts_replay *const r = a->replay;
     if (!a->cuts.count || base == TS_EDGE_SELF) return false;
     const uint16_t *const cuts = (const uint16_t *)a->cuts.data;
-    const uint32_t one = ts__settle_owner(r, from);
-    const uint32_t other = ts__settle_owner(r, to);
+    const uint32_t one = ts__node_owner(r, from);
+    const uint32_t other = ts__node_owner(r, to);
     return (one < r->op_count && cuts[one] >> base & 1) ||
            (other < r->op_count && cuts[other] >> base & 1);
 }
@@ -235,6 +235,6 @@ static void ts__alter_rendezvous(const ts__alter *a)
         const int64_t least = a->duration[ts__replay_cost_of(r, join)];
         for (uint32_t e = ts__replay_offsets(r)[join];
              e < ts__replay_offsets(r)[join + 1]; e++)
-            a->duration[ts__settle_owner(r, ts__replay_target(r, e))] = least;
+            a->duration[ts__node_owner(r, ts__replay_target(r, e))] = least;
     }
 }

@@ -67,7 +67,7 @@ static bool ts__alter_gaps(ts__alter *a)
     int64_t *const gap = (int64_t *)m->gap.data;
     memcpy(gap, m->residual.data, r->node_count * sizeof *gap);
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const uint32_t owner = ts__settle_owner(r, i);
+        const uint32_t owner = ts__node_owner(r, i);
         const uint8_t flags = a->flags[owner];
         if (!ts__model_is_held(m, i)) continue;
         if (flags & (TS__ALTER_REMOVED | TS__ALTER_FUSED))

@@ -232,7 +232,7 @@ static uint32_t ts__alter_hidden(const ts_replay *r, uint32_t node)
 static bool ts__alter_hide(ts__alter *a, const ts_change *change, uint32_t node)
 {
     const ts_replay *const r = a->replay;
-    const uint32_t owner = ts__settle_owner(r, node);
+    const uint32_t owner = ts__node_owner(r, node);
     const uint32_t hidden = ts__alter_hidden(r, owner);
     if (hidden == 2 || !ts__change_selects(change, owner)) return true;
     for (uint32_t e = ts__replay_offsets(r)[node];

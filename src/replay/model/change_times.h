@@ -295,9 +295,9 @@ static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
         return ts__alter_host_time(
             a, to, fixed - ts__alter_spared(a, to, at, at + fixed));
     }
-    const uint8_t flags = a->flags[ts__settle_owner(r, to)];
+    const uint8_t flags = a->flags[ts__node_owner(r, to)];
     if (flags & TS__ALTER_REMOVED) return 0;
-    if (flags & TS__ALTER_FREE && ts__settle_owner(r, to) != to)
+    if (flags & TS__ALTER_FREE && ts__node_owner(r, to) != to)
         return base == TS_EDGE_SELF
                    ? ts__alter_host_time(a, to, ts__alter_free(a, from))
                    : TS__EDGE_OFF;
@@ -348,7 +348,7 @@ static void ts__alter_unchain(const ts__alter *a)
 {
     const ts_replay *const r = a->replay;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const uint32_t owner = ts__settle_owner(r, i);
+        const uint32_t owner = ts__node_owner(r, i);
         for (uint32_t e = ts__replay_offsets(r)[i];
              owner < r->op_count && e < ts__replay_offsets(r)[i + 1]; e++) {
             const uint32_t to = ts__replay_target(r, e);

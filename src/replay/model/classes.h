@@ -89,7 +89,7 @@ static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
     if (node < r->op_count) return ts__replay_op(r, node)->kind;
     if (node < r->op_count + r->call_count) return TS__AT_CALL;
     if (node >= r->join_first) return TS__AT_JOIN;
-    const uint32_t owner = ts__settle_owner(r, node);
+    const uint32_t owner = ts__node_owner(r, node);
     if (owner >= r->op_count) return TS__AT_CALL_END;
     return ts__replay_op(r, owner)->kind | (uint32_t)TS__AT_END;
 }
@@ -97,7 +97,7 @@ static uint32_t ts__node_role(const ts_replay *r, uint32_t node)
 // Returns the name of the API function of a call or its end; 0: none.
 static uint32_t ts__node_name(const ts_replay *r, uint32_t node)
 {
-    const uint32_t owner = ts__settle_owner(r, node);
+    const uint32_t owner = ts__node_owner(r, node);
     if (owner < r->op_count || owner >= r->op_count + r->call_count) return 0;
     return ((const uint32_t *)r->call_names.data)[owner - r->op_count];
 }

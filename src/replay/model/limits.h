@@ -324,7 +324,7 @@ static uint32_t ts__timed_holder(const ts__timed *t, uint32_t node)
     const ts_replay *const r = t->run->replay;
     if (node < r->op_count + r->call_count || node >= r->join_first)
         return TS_NODE_NONE;
-    const uint32_t op = ts__settle_owner(r, node);
+    const uint32_t op = ts__node_owner(r, node);
     if (op >= r->op_count ||
         ((const uint32_t *)t->limits->of.data)[op] == TS_NODE_NONE)
         return TS_NODE_NONE;

@@ -84,7 +84,7 @@ static bool ts__walk_bounds(ts__walk *w)
 static uint32_t ts__walk_owner(const ts_replay *r, uint32_t node)
 {
     const uint32_t cost = ts__replay_cost_of(r, node);
-    return cost == TS_NODE_NONE ? ts__settle_owner(r, node) : cost;
+    return cost == TS_NODE_NONE ? ts__node_owner(r, node) : cost;
 }
 
 static ts_cost ts__cost_of_node(const ts_replay *r, uint32_t node)

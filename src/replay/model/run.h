@@ -1,220 +1,200 @@
-/* ---- Model: the run ----------------------------------------------------- */
+/* ---- Model: the run of a model ------------------------------------------ */
 
-/*
-    Without limits on resources, the start of a node depends on its edges alone
-    and not on the order in which nodes are processed. So they are taken from a
-    plain queue as they become ready: first in, first out stays close to the
-    order in memory. With limits, nodes run in order of time: see
-    ts__rrun_timed.
-*/
-typedef struct ts__rrun {
-    ts_replay *replay;
-    // The graph that runs: the replay's own or a changed one.
-    const uint32_t *offsets, *targets;
-    const uint8_t *kinds;
-    const int64_t *delay;    // of each edge (NULL: none)
-    const int64_t *duration; // of each node
-    uint32_t *missing;       // of each node: edges that have not fired yet
-    int64_t *start; // of each node: first its latest fired edge, then its start
-    // Of each node: first its latest edge in the record, then its gap.
-    int64_t *gap;
-    const bool *removed; // operations that a change removed (NULL: none)
-    uint64_t ran;
-} ts__rrun;
-
-// Added to `missing` of nodes that are not selected, so that they are never
-// ready.
-#define TS__RUN_NEVER (UINT32_C(1) << 31)
-
-// Whether edges from `node` count: it fires them or, if it is not selected, its
-// recorded time does.
-static bool ts__rrun_counts(const ts_replay *r, uint32_t node)
+static void ts__model_forget(ts_replay *r)
 {
-    return ts__replay_selected(r, node) || r->deps != TS_DEPS_NONE;
+    ts__model *const m = r->model;
+    if (!m) return;
+    m->ran = m->has_path = m->has_steps = false;
+    m->held.count = m->extra.count = m->inserted.count = m->offsets.count = 0;
 }
 
-static int64_t ts__rrun_source(const ts_replay *r, uint32_t node, uint8_t kind)
+static void ts__model_close(ts_replay *r)
 {
-    return kind & TS_EDGE_FROM_START ? ts__replay_time(r)[node]
-                                     : ts__replay_end(r, node);
+    ts__model *const m = r->model;
+    if (!m) return;
+    ts__rvec *const vecs[] = {
+        &m->classes,  &m->edge_class, &m->fixed,         &m->hold,
+        &m->residual, &m->is_held,    &m->known.entries, &m->offsets,
+        &m->targets,  &m->kinds,      &m->delay,         &m->gap,
+        &m->held,     &m->parts,      &m->extra,         &m->inserted,
+        &m->steps,    &m->step_zones
+    };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&r->allocator, vecs[i]);
+    r->allocator.resize(r->allocator.user, m, sizeof *m, 0);
+    r->model = NULL;
 }
 
-// The delay of an edge that a change removed. No sum of times comes near it.
-#define TS__EDGE_OFF (-TS__REPLAY_SUM_MAX)
-
-// Returns when an edge lets its target start. A removed edge still fires, but
-// has no time.
-static int64_t ts__rrun_at(const ts__rrun *run, uint32_t e, int64_t source)
+static bool ts__change_ok(const ts_replay *r, const ts_change *change)
 {
-    if (!run->delay) return source;
-    if (run->delay[e] == TS__EDGE_OFF) return TS__NO_TIME;
-    return ts__replay_add(source, run->delay[e]);
+    if (change->factor.num && !change->factor.den) return false;
+    if ((change->type == TS_CHANGE_INSERT || change->has_ns) &&
+        (change->ns < 0 || change->ns > TS__REPLAY_TIME_MAX))
+        return false;
+    if (change->one_part && change->part >= r->parts.count) return false;
+    for (size_t i = 0; change->sooner_ns && i < r->parts.count; i++)
+        if (change->sooner_ns[i] < 0 ||
+            change->sooner_ns[i] > TS__REPLAY_TIME_MAX)
+            return false;
+    for (size_t i = 0; i < change->span_count; i++)
+        if (change->spans[i].end_ns < change->spans[i].start_ns) return false;
+    return change->type >= TS_CHANGE_SCALE && change->type <= TS_CHANGE_BEGIN;
 }
 
-// Counts the edges into every node. `gap` becomes the latest of all edges at
-// their recorded times, `start` the latest of those that the run does not fire,
-// which keep their recorded times.
-static void ts__rrun_edges(ts__rrun *run)
+static int64_t ts__model_extra(const ts_replay *r, uint32_t op)
+{
+    if (!r->model || !r->model->extra.count) return 0;
+    return ((const int64_t *)r->model->extra.data)[op];
+}
+
+// Returns how much earlier than in the record a node without predecessors
+// begins.
+static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
+                                const ts_replay_run_desc *desc)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < desc->change_count; i++) {
+        const ts_change *const change = &desc->changes[i];
+        if (change->type == TS_CHANGE_BEGIN && change->sooner_ns &&
+            node < r->op_count + r->call_count)
+            sum = ts__replay_add(
+                sum, change->sooner_ns[ts__replay_part_of(r, node)]);
+    }
+    return sum;
+}
+
+// Sets the residuals of the run. A node without edges in the record starts when
+// it did there, or later if a change or a selection made it wait for something.
+static void ts__model_gaps(ts__rrun *run, const ts__model *m,
+                           const ts_replay_run_desc *desc)
 {
     const ts_replay *const r = run->replay;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__rrun_counts(r, i)) continue;
-        const bool fires = ts__replay_selected(r, i);
-        const uint32_t end = run->offsets[i + 1];
-        for (uint32_t e = run->offsets[i]; e < end; e++) {
-            const uint32_t to = run->targets[e];
-            const int64_t at =
-                ts__rrun_at(run, e, ts__rrun_source(r, i, run->kinds[e]));
-            if (at > run->gap[to]) run->gap[to] = at;
-            if (fires)
-                run->missing[to]++;
-            else if (at > run->start[to])
-                run->start[to] = at;
+        const bool led_to = run->gap[i] != TS__NO_TIME;
+        run->gap[i] = 0;
+        if (ts__model_is_held(m, i) && led_to) {
+            run->gap[i] = ((const int64_t *)m->gap.data)[i];
+            continue;
         }
+        const int64_t begin = ts__replay_add(ts__replay_time(r)[i],
+                                             -ts__model_sooner(r, i, desc));
+        if (run->start[i] < begin) run->start[i] = begin;
     }
 }
 
-// Computes for every node the recorded time between its latest edge and its
-// start.
-static void ts__rrun_gaps(ts__rrun *run)
-{
-    const int64_t *const time = ts__replay_time(run->replay);
-    for (uint32_t i = 0; i < run->replay->node_count; i++) {
-        const int64_t at = run->gap[i];
-        run->gap[i] = time[i] - (at == TS__NO_TIME ? 0 : at);
-    }
-}
-
-// Stores the nodes that are ready at first in `queue`, and returns how many.
-static uint32_t ts__rrun_begin(ts__rrun *run, uint32_t *queue)
+// Keeps streams first in, first out: an operation that began sooner than usual
+// in the record still starts after the end of its predecessor on the stream.
+// The record itself satisfies this, so an unchanged run stays the same.
+static void ts__model_keep_fifo(const ts__rrun *run, ts__model *m)
 {
     const ts_replay *const r = run->replay;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__replay_selected(r, i))
-            run->missing[i] |= TS__RUN_NEVER;
-        else if (!run->missing[i])
-            queue[count++] = i;
-    }
-    return count;
-}
-
-// Returns the start of a node all of whose edges have fired.
-static int64_t ts__rrun_start(const ts__rrun *run, uint32_t node)
-{
-    const int64_t at = run->start[node];
-    return ts__replay_add(at == TS__NO_TIME ? 0 : at, run->gap[node]);
-}
-
-// Runs a node, appends the nodes that become ready to `queue`, and returns its
-// new count.
-static uint32_t ts__rrun_fire(ts__rrun *run, uint32_t node, int64_t start,
-                              uint32_t *queue, uint32_t count)
-{
-    const int64_t end = ts__replay_add(start, run->duration[node]);
-    run->start[node] = start;
-    run->ran++;
-    const uint32_t last = run->offsets[node + 1];
-    for (uint32_t e = run->offsets[node]; e < last; e++) {
+    const int64_t *const gap = (const int64_t *)m->gap.data;
+    int64_t *const delay = (int64_t *)m->delay.data;
+    for (uint32_t e = 0; e < run->offsets[r->node_count]; e++) {
         const uint32_t to = run->targets[e];
-        const int64_t at = ts__rrun_at(
-            run, e, run->kinds[e] & TS_EDGE_FROM_START ? start : end);
-        if (at > run->start[to]) run->start[to] = at;
-        if (--run->missing[to] == 0) queue[count++] = to;
+        if (run->kinds[e] == TS_EDGE_STREAM_ORDER && gap[to] < 0 &&
+            ts__model_is_held(m, to) && delay[e] != TS__EDGE_OFF &&
+            delay[e] < -gap[to])
+            delay[e] = -gap[to];
     }
-    return count;
 }
 
-// Runs the nodes as they become ready, without limits on resources.
-static bool ts__rrun_loop(ts__rrun *run)
-{
-    const ts_allocator *const a = &run->replay->allocator;
-    ts__rvec ready = { 0 };
-    if (!ts__rvec_reserve(a, &ready, sizeof(uint32_t), run->replay->node_count))
-        return false;
-    uint32_t *const queue = (uint32_t *)ready.data;
-    uint32_t count = ts__rrun_begin(run, queue);
-    for (uint32_t i = 0; i < count; i++)
-        count = ts__rrun_fire(run, queue[i], ts__rrun_start(run, queue[i]),
-                              queue, count);
-    ts__rvec_close(a, &ready);
-    return true;
-}
-
-// Marks the nodes that did not run, and why.
-static void ts__rrun_stuck(ts__rrun *run)
+static bool ts__model_loop(ts__rrun *run, const ts_replay_run_desc *desc)
 {
     ts_replay *const r = run->replay;
-    r->stats.skipped[TS_SKIP_UNMET] = r->stats.skipped[TS_SKIP_REMOVED] = 0;
-    for (uint32_t i = 0; i < r->node_count; i++) {
-        const bool stuck = ts__replay_selected(r, i) && run->missing[i];
-        if (stuck || !ts__replay_selected(r, i)) run->start[i] = TS__NO_TIME;
-        if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
-        const uint32_t end = ts__replay_end_node(r, i);
-        const bool ends = !run->missing[i] && !run->missing[end];
-        ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
-        r->stats.skipped[TS_SKIP_UNMET] += !ends;
-        if (!ends || !run->removed || !run->removed[i]) continue;
-        ts__replay_op(r, i)->skip = TS_SKIP_REMOVED;
-        r->stats.skipped[TS_SKIP_REMOVED]++;
+    ts__limits limits;
+    bool ok = ts__limits_open(&limits, r, desc);
+    if (ok && !limits.any) {
+        ok = ts__rrun_loop(run);
+    } else if (ok) {
+        ts__rvec *const held = &r->model->held;
+        ok = ts__rvec_fill(&r->allocator, held, sizeof(uint32_t), r->node_count,
+                           0xFF) &&
+             ts__rrun_timed(run, &limits, (uint32_t *)held->data);
     }
-}
-
-/*
-    Finds a cycle. Every stuck node waits for another stuck one, so following
-    such edges backwards ends up in a cycle. `before` receives one stuck
-    predecessor of each node.
-*/
-static bool ts__rrun_cycle(ts__rrun *run)
-{
-    ts_replay *const r = run->replay;
-    ts__rvec before = { 0 };
-    if (!ts__rvec_fill(&r->allocator, &before, sizeof(uint32_t), r->node_count,
-                       0xFF))
-        return false;
-    uint32_t *const from = (uint32_t *)before.data;
-    uint32_t node = TS_NODE_NONE;
-    for (uint32_t i = 0; i < r->node_count; i++) {
-        if (!ts__replay_selected(r, i) || !run->missing[i]) continue;
-        if (node == TS_NODE_NONE) node = i;
-        const uint32_t end = run->offsets[i + 1];
-        for (uint32_t e = run->offsets[i]; e < end; e++)
-            from[run->targets[e]] = i;
-    }
-    for (uint32_t i = 0; i < r->node_count; i++)
-        node = from[node]; // now inside the cycle for certain
-    const uint32_t first = node;
-    const uint32_t ends_at = r->op_count + r->call_count;
-    bool ok = true;
-    do {
-        uint32_t owner = node;
-        if (node >= ends_at && node < r->join_first)
-            owner = ((const uint32_t *)r->waiters.data)[node - ends_at];
-        const uint32_t *const list = (const uint32_t *)r->cycle.data;
-        const bool again = r->cycle.count && list[r->cycle.count - 1] == owner;
-        if (owner < r->join_first && !again) {
-            uint32_t *const to =
-                (uint32_t *)ts__rvec_push(&r->allocator, &r->cycle, sizeof *to);
-            if (to) *to = owner;
-            ok = to != NULL;
-        }
-        node = from[node];
-    } while (ok && node != first);
-    ts__rvec_close(&r->allocator, &before);
+    ts__limits_close(&limits);
     return ok;
 }
 
-static void ts__cycle_reverse(ts__rvec *cycle)
+// Makes the times of inserted operations absolute: they were relative to the
+// end of the operation before.
+static void ts__model_inserted(ts_replay *r)
 {
-    uint32_t *const list = (uint32_t *)cycle->data;
-    size_t count = cycle->count, least = 0;
-    // The walk may have started between an operation and its end.
-    if (count > 1 && list[0] == list[count - 1]) cycle->count = --count;
-    for (size_t i = 1; i < count; i++)
-        if (list[i] < list[least]) least = i;
-    while (least--) {
-        const uint32_t head = list[0];
-        memmove(list, list + 1, (count - 1) * sizeof *list);
-        list[count - 1] = head;
+    const ts__model *const m = r->model;
+    ts_inserted *const all = (ts_inserted *)m->inserted.data;
+    for (size_t i = 0; i < m->inserted.count; i++) {
+        const int64_t after = ts__op_end(r, all[i].after);
+        all[i].start_ns = ts__replay_add(after, all[i].start_ns);
+        all[i].end_ns = ts__replay_add(after, all[i].end_ns);
+    }
+}
+
+static bool ts__model_run_changed(ts_replay *r, const ts_replay_run_desc *desc)
+{
+    ts__alter alter = { 0 };
+    alter.replay = r;
+    alter.model = r->model;
+    alter.desc = desc;
+    bool ok = ts__alter_all(&alter);
+    r->model->ran = ok;
+    ts__rrun run = ts__model_graph(r);
+    if (ok) ok = ts__rrun_open(&run);
+    if (ok) {
+        ts__model_keep_fifo(&run, r->model);
+        ts__rrun_edges(&run);
+        ts__model_gaps(&run, r->model, desc);
+        ok = ts__model_loop(&run, desc);
+    }
+    ts__rvec removed = { 0 };
+    ok = ok &&
+         ts__rvec_reserve(&r->allocator, &removed, sizeof(bool), r->op_count);
+    run.removed = (const bool *)removed.data;
+    for (uint32_t i = 0; ok && i < r->op_count; i++)
+        ((bool *)removed.data)[i] = alter.flags[i] & TS__ALTER_REMOVED;
+    ok = ok && ts__rrun_finish(&run);
+    if (ok) ts__model_inserted(r);
+    ts__rvec_close(&r->allocator, &removed);
+    ts__rrun_close(&run);
+    ts__alter_close(&alter);
+    return ok;
+}
+
+static ts_result ts__model_run(ts_replay *r, const ts_replay_run_desc *desc)
+{
+    for (size_t i = 0; i < desc->change_count; i++)
+        if (!ts__change_ok(r, &desc->changes[i])) return TS_ERR_USAGE;
+    const ts__model *const m = ts__model_calibrated(r);
+    if (!m) return TS_ERR_MEMORY;
+    r->stats.unexplained = m->unexplained;
+    r->stats.unexplained_ns = m->unexplained_ns;
+    return ts__model_run_changed(r, desc) ? TS_OK : TS_ERR_MEMORY;
+}
+
+TS_API bool ts_replay_delay(const ts_replay *replay, size_t index,
+                            ts_delay *delay)
+{
+    const ts__model *const m = replay->model;
+    if (!m || !m->calibrated || index >= m->classes.count) return false;
+    *delay = ts__model_class(m, index)->pub;
+    return true;
+}
+
+TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
+                               ts_inserted *inserted)
+{
+    const ts__model *const m = replay->model;
+    if (!m || index >= m->inserted.count) return false;
+    *inserted = ((const ts_inserted *)m->inserted.data)[index];
+    return true;
+}
+
+TS_API const char *ts_cost_name(uint32_t cost)
+{
+    switch (cost) {
+#define TS__X(name, value, text) \
+    case value: return text;
+        TS_COSTS(TS__X)
+#undef TS__X
+    default: return "unknown";
     }
 }

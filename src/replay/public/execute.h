@@ -385,9 +385,9 @@ TS_API void ts_execution_edges_free(const ts_replay *replay,
 
 // Figures of a concurrent run. Updated as it runs, as items are.
 typedef struct ts_execution_whole {
-    uint64_t alone_ns; // duration of the first, sequential run
-    uint32_t alone;    // operations that it has completed so far
-    uint32_t limit_ms; // time limit for what runs now
+    uint64_t sequential_ns; // duration of the first, sequential run
+    uint32_t completed;     // operations that it has completed so far
+    uint32_t limit_ms;      // time limit for what runs now
     uint64_t ns;       // concurrent run: first submission to last completion
     uint64_t graph_ns; // one launch of the graph, mean of desc.loops
     uint64_t regions, regions_different; // compared at the end

@@ -265,7 +265,7 @@ TS_API ts_state_spans ts_timeline_state_spans(const ts_timeline *timeline,
 
 // Gets the next state span, in order of time, each beginning where the one
 // before ends. False at the end.
-TS_API bool ts_state_spans_next(ts_state_spans *stays, ts_state_span *stay);
+TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span);
 
 /*
     An overview computes the figures of a whole trace of any length in little

@@ -124,8 +124,8 @@ static ts__head ts__run_head(ts__run *run)
     return head;
 }
 
-static bool ts__cursor_row_wanted(const ts_cursor *cursor,
-                                  const ts_columns *columns, uint32_t row)
+static bool ts__cursor_row_matches(const ts_cursor *cursor,
+                                   const ts_columns *columns, uint32_t row)
 {
     const ts_filter *const filter = &cursor->filter;
     if (columns->tracks && filter->tracks &&
@@ -249,7 +249,7 @@ static bool ts__run_rows(ts_cursor *cursor, ts__run *run)
         if (!run->rows) return false;
     }
     for (uint32_t i = 0; i < columns->count; i++)
-        if (ts__cursor_row_wanted(cursor, columns, i))
+        if (ts__cursor_row_matches(cursor, columns, i))
             run->rows[run->count++] = i;
     ts__run_sort(run);
     return true;
@@ -366,7 +366,7 @@ static bool ts__cursor_wait(ts_cursor *cursor)
     if (!cursor->waiting) return false;
     for (size_t i = 0; i < reader->chunk_count; i++) {
         const ts__in_chunk *const chunk = &reader->chunks[i];
-        if (!ts__in_chunk_wanted(reader, &cursor->filter, chunk)) continue;
+        if (!ts__in_chunk_matches(reader, &cursor->filter, chunk)) continue;
         const ts__waiting one = {
             ts__in_chunk_describe(cursor->clocks, chunk).first_ns, i
         };

@@ -14,9 +14,9 @@ static bool ts__filter_timed(const ts_filter *filter)
 }
 
 // Returns whether a chunk may hold events that match a filter.
-static bool ts__in_chunk_wanted(const ts_reader *reader,
-                                const ts_filter *filter,
-                                const ts__in_chunk *chunk)
+static bool ts__in_chunk_matches(const ts_reader *reader,
+                                 const ts_filter *filter,
+                                 const ts__in_chunk *chunk)
 {
     const ts_chunk_header *const header = &chunk->header;
     if (!ts__in_chunk_known(header) || !header->count) return false;
@@ -102,7 +102,7 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
     ts_result result = TS_ERR_MEMORY;
     if (ts__scan_open(&scan)) {
         for (size_t i = 0; i < reader->chunk_count; i++)
-            if (ts__in_chunk_wanted(reader, filter, &reader->chunks[i]))
+            if (ts__in_chunk_matches(reader, filter, &reader->chunks[i]))
                 scan.chunks[scan.count++] = i;
         ts__crew_run(threads, scan.count, ts__scan_chunk, &scan);
         result = ts__scan_result(&scan);

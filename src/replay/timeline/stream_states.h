@@ -115,7 +115,7 @@ static bool ts__state_spans_step(ts_state_spans *s, ts_state_span *span)
         until = s->busy_ns;
     } else if (s->wait_ns > s->now_ns) {
         span->state = TS_STATE_WAITING;
-        span->operation = ts__settle_owner(t->replay, s->waits);
+        span->operation = ts__node_owner(t->replay, s->waits);
         until = s->wait_ns;
         const ts__tl_root *const root = ts__tl_root_at(t, s->waits);
         span->culprit = root->culprit;

@@ -128,7 +128,7 @@ static uint32_t ts__tl_previous(const ts_timeline *t, uint32_t node,
     *stops = true;
     const uint32_t from = ts__tl_binding_of(t, node)->source;
     if (from == TS_NODE_NONE) return TS_NODE_NONE;
-    const uint32_t owner = ts__settle_owner(r, from);
+    const uint32_t owner = ts__node_owner(r, from);
     // At the end of a synchronisation, continue with what the synchronisation
     // waited for.
     const bool through = owner != from && owner < r->op_count &&

@@ -89,8 +89,8 @@ static void collectives_are_asked_for_as_kernels_or_alone(void **state)
                   { "-collective", 1, 0 },
                   { "-kernel", 0, 0 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const ts_filter_desc wish = { .kinds = cases[i].kinds };
-        assert_int_equal(ts_filter_set(&wish), TS_OK);
+        const ts_filter_desc filter = { .kinds = cases[i].kinds };
+        assert_int_equal(ts_filter_set(&filter), TS_OK);
         const char *const path = rt_start("asked.sbt", cu_plain);
         CU_LAUNCH(.name = "ncclDevKernel_AllGather", .ns = 10);
         CU_LAUNCH(.name = "gemm", .ns = 10);

@@ -501,8 +501,8 @@ static void hashes_are_those_of_captures(void **unused)
         bytes[i] = (uint8_t)(i * 2246822519u >> 11);
     allocate(AT, SIZE, bytes);
     assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT, SIZE, told));
-    own->hasher.tells = ts__ox_hash_build(own) && ts__ox_hash_tried(own);
-    assert_true(own->hasher.tells);
+    own->hasher.usable = ts__ox_hash_build(own) && ts__ox_hash_tried(own);
+    assert_true(own->hasher.usable);
     for (uint32_t from = 0; from < 8; from += 7) {
         const uint64_t size = SIZE - from;
         ok(x->hash(state, AT + from, size, told));

@@ -21,7 +21,7 @@
 
 enum { ROUNDS = 400, NAMES = 60 };
 
-static pthread_barrier_t turn;
+static pthread_barrier_t barrier;
 static bool recording;
 static uint64_t made;
 
@@ -41,7 +41,7 @@ static void record(int count)
 
 static void *worker(void *user)
 {
-    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&barrier);
     record(ROUNDS);
     return user;
 }
@@ -106,7 +106,7 @@ static void run(const ts_session_desc *desc, pthread_t workers[2], outcome *o)
     static const char blob[5000];
     o->started = ts_session_start(desc);
     recording = o->started == TS_OK;
-    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&barrier);
     define_names();
     o->kept = ts_blob_put(blob, sizeof blob, NULL);
     o->flushed = ts_session_flush();
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     if (argc != 3 || chdir(argv[2])) return 2;
     const ts_session_desc desc = describe(argv[1]);
     const int before = descriptors();
-    pthread_barrier_init(&turn, NULL, 3);
+    pthread_barrier_init(&barrier, NULL, 3);
     for (int i = 0; i < 2; i++)
         if (pthread_create(&workers[i], NULL, worker, NULL)) return 2;
     tell_faults("fault_begin");

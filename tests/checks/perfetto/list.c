@@ -4,9 +4,9 @@
     list TRACE: one line each: type, start, duration, then name, category,
     arguments and place in hexadecimal.
 */
-#include "tests/tools/export/export_want.h"
+#include "tests/tools/export/export_expected.h"
 
-static void put_hex(want_text text)
+static void put_hex(expected_text text)
 {
     putchar('\t');
     for (size_t i = 0; i < text.size; i++)
@@ -23,8 +23,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "list: %s: %s\n", argv[1], ts_result_text(result));
         return 1;
     }
-    want e;
-    want_open(&e, reader);
+    expected e;
+    expected_open(&e, reader);
     for (size_t i = 0; i < e.item_count; i++) {
         printf("%c\t%" PRId64 "\t%" PRId64, e.items[i].type,
                e.items[i].start_ns, e.items[i].duration_ns);
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
         put_hex(e.items[i].place);
         putchar('\n');
     }
-    want_close(&e);
+    expected_close(&e);
     ts_reader_close(reader);
     return fflush(stdout) == 0 ? 0 : 1;
 }

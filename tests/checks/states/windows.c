@@ -3,7 +3,7 @@
 
         windows TRACE...
 
-    Idle and busy time of surveys with several sizes of windows must be those
+    Idle and busy time of overviews with several sizes of windows must be those
     of the whole graph, to the nanosecond. How much of the idle time has
     another cause is printed; with windows of some thousand operations it may
     be a hundredth.
@@ -45,15 +45,15 @@ static bool check(ts_reader *reader)
     for (uint32_t window = 100; window < 100000; window = window * 7 / 2) {
         const ts_overview_desc desc = { .window_operations = window,
                                         .threads = 2 };
-        ts_overview *survey;
-        if (ts_overview_open(&survey, reader, &desc) != TS_OK) return false;
+        ts_overview *overview;
+        if (ts_overview_open(&overview, reader, &desc) != TS_OK) return false;
         size_t i = 0;
-        for (; ts_overview_device(survey, i); i++)
+        for (; ts_overview_device(overview, i); i++)
             ok &= ts_timeline_device(whole, i) &&
-                  same(ts_overview_device(survey, i),
+                  same(ts_overview_device(overview, i),
                        ts_timeline_device(whole, i), window);
         ok &= i == ts_replay_device_count(replay);
-        ts_overview_close(survey);
+        ts_overview_close(overview);
     }
     ts_timeline_close(whole);
     ts_replay_close(replay);

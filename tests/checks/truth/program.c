@@ -56,6 +56,6 @@ int main(int argc, char **argv)
         if (is_present(r) && !put_rank(argv[3], r)) return 1;
     out = create(argv[3], "truth.json");
     if (!out) return 1;
-    tell(m);
+    report(m);
     return fclose(out) == 0 && put_options(argv[3]) ? 0 : 1;
 }

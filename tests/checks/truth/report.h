@@ -57,7 +57,7 @@ static bool works_on_device(const step *s)
     return is_kernel(s) || s->kind == COPY || s->kind == REDUCE;
 }
 
-static bool is_told(int i)
+static bool is_reported(int i)
 {
     return shown_of[i] & OPERATED && is_present(p.steps[i].rank);
 }
@@ -210,7 +210,7 @@ static int list_operations(const device *d, int *order)
     int count = 0;
     for (int i = 0; i < p.count; i++) {
         const step *const s = &p.steps[i];
-        if (s->rank == d->rank && works_on_device(s) && is_told(i) &&
+        if (s->rank == d->rank && works_on_device(s) && is_reported(i) &&
             device_of(s->stream) == d->number && runs[i].end > runs[i].start)
             order[count++] = i;
     }
@@ -317,7 +317,7 @@ static int walk_host(walk *w, int i)
     return NONE;
 }
 
-static int last_of_meeting(int i)
+static int last_arrival(int i)
 {
     const int first = i - p.steps[i].rank;
     int last = first;
@@ -338,7 +338,7 @@ static int walk_operation(walk *w, int i)
         pass(w, runs[s->pair].end, SYNCING);
         return s->pair;
     }
-    if (s->kind == REDUCE) i = last_of_meeting(i);
+    if (s->kind == REDUCE) i = last_arrival(i);
     pass(w, runs[i].start,
          s->kind == REDUCE ? COMMUNICATION
          : s->kind == COPY ? COPYING
@@ -358,7 +358,7 @@ static void tell_path(void)
     walk w = { .first = l.from, .until = l.to };
     int at = NONE;
     for (int i = 0; i < p.count; i++)
-        if (is_told(i) && runs[i].end == l.to &&
+        if (is_reported(i) && runs[i].end == l.to &&
             (at == NONE || blocks(&p.steps[at])))
             at = i;
     while (at != NONE && w.until > w.first)
@@ -377,11 +377,11 @@ static void tell_ranks(void)
     int64_t caused[RANKS] = { 0 }, waited[RANKS] = { 0 }, all = 0;
     for (int i = 0; i < p.count; i++) {
         if (p.steps[i].kind != REDUCE || p.steps[i].rank) continue;
-        bool told = true;
+        bool reported = true;
         for (int r = 0; r < p.ranks; r++)
-            told = told && is_told(i + r);
-        if (!told) continue;
-        const int last = last_of_meeting(i);
+            reported = reported && is_reported(i + r);
+        if (!reported) continue;
+        const int last = last_arrival(i);
         for (int r = 0; r < p.ranks; r++) {
             const int64_t ns = runs[last].start - runs[i + r].start;
             waited[r] += ns;
@@ -423,7 +423,7 @@ static void tell_steps(void)
     for (int k = 0; k < count; k++)
         ends[k] = l.from;
     for (int i = 0; i < p.count; i++) {
-        if (!is_told(i)) continue;
+        if (!is_reported(i)) continue;
         int k = count - 1;
         while (k > 0 && begins[k] > runs[i].call)
             k--;
@@ -478,7 +478,7 @@ static void tell_straggler(void)
     if (p.ranks > 1 && p.slow > 1) tell_changes("straggler", &even, 1);
 }
 
-static void tell(const mood *m)
+static void report(const mood *m)
 {
     const length recorded = measure(kept_of);
     put_open('{');

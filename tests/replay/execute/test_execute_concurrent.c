@@ -169,9 +169,9 @@ static void an_edge_holds_an_operation_back(void **state)
     assert_int_equal(3, whole.events);
     assert_true(whole.ns >= 60000000); // they slept for that long
     // And may take twice what they took one after another, and a limit.
-    assert_int_equal(5, whole.alone);
-    assert_true(whole.alone_ns >= 60000000);
-    assert_int_equal(30000 + whole.alone_ns / 500000, waited_ms);
+    assert_int_equal(5, whole.completed);
+    assert_true(whole.sequential_ns >= 60000000);
+    assert_int_equal(30000 + whole.sequential_ns / 500000, waited_ms);
     close_all();
 }
 
@@ -407,7 +407,7 @@ static void all_of_it_is_one_graph(void **state)
     ok(run(4, edges, 2, true, 2));
     assert_all_same(4);
     assert_int_equal(3, graph_launches); // one to compare, two for the time
-    assert_int_equal(2 * (30000 + whole.alone_ns / 500000), waited_ms);
+    assert_int_equal(2 * (30000 + whole.sequential_ns / 500000), waited_ms);
     assert_int_equal(3, whole.patched);
     assert_true(whole.graph_ns >= 30000000); // one sleeps that long
     size_t forks = 0;
@@ -418,15 +418,15 @@ static void all_of_it_is_one_graph(void **state)
     close_all();
 }
 
-static unsigned refusals; // left of the launch before
-static bool ends;         // it will be over
-static uint32_t told_ms;  // reported while launches wait
+static unsigned refusals;          // left of the launch before
+static bool ends;                  // it will be over
+static uint32_t reported_limit_ms; // reported while launches wait
 
 // As a device on which launches of one graph run one after another.
 static ts_result list_run_alone(void *state, uint64_t stream, uint64_t graph)
 {
     if (graph_launches > 1) {
-        told_ms = whole.limit_ms;
+        reported_limit_ms = whole.limit_ms;
         if (!ends || ++refusals % 4) return TS_ERR_BUSY;
     }
     return list_run(state, stream, graph);
@@ -443,11 +443,12 @@ static void launches_that_cannot_overlap_wait_for_each_other(void **state)
     ends = true;
     refusals = 0;
     ok(run(4, edges, 2, true, 5));
-    const uint64_t once = 30000 + whole.alone_ns / 500000;
+    const uint64_t once = 30000 + whole.sequential_ns / 500000;
     assert_all_same(4);
     assert_int_equal(6, graph_launches);
-    assert_int_equal(16, refusals);      // the first to measure waits for none
-    assert_int_equal(5 * once, told_ms); // each of them may take that long
+    assert_int_equal(16, refusals); // the first to measure waits for none
+    assert_int_equal(5 * once,
+                     reported_limit_ms); // each of them may take that long
     assert_int_equal(once, waited_ms);   // the last one
     close_all();
 }
@@ -501,8 +502,8 @@ static void the_first_run_is_not_measured(void **state)
     ok(run(2, NULL, 0, false, 1));
     assert_all_same(2);
     assert_int_equal(2, warm_runs);
-    assert_int_equal(2, whole.alone);
-    assert_true(whole.alone_ns >= 50000000);
+    assert_int_equal(2, whole.completed);
+    assert_true(whole.sequential_ns >= 50000000);
     assert_int_equal(1, whole.regions); // as if it had run once
     assert_int_equal(0, whole.patched);
     close_all();

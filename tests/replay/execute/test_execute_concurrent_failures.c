@@ -70,7 +70,8 @@ static void what_does_not_end_takes_all_along(void **state)
                          items[i].reason);
         assert_false(items[i].diverged);
     }
-    assert_int_equal(2, whole.alone); // it was found before they ran together
+    assert_int_equal(2,
+                     whole.completed); // it was found before they ran together
     assert_int_equal(0, whole.parts);
     __atomic_store_n(&shut, false, __ATOMIC_RELEASE);
     close_all();

@@ -11,7 +11,7 @@
         190     legacy default stream of device 0, 191 a non-blocking one,
         192     one that is out of order
 
-    Operations are rows of `op`. replay_open lays them out in chunks; its `turn`
+    Operations are rows of `op`. replay_open lays them out in chunks; its `layout`
     permutes them in ways that must not matter.
 */
 #ifndef REPLAY_FORGE_H
@@ -271,7 +271,7 @@ static inline void work_open(fixture *x, const ts_replay_desc *desc)
 }
 
 static inline void work_add(fixture *x, const op *ops, size_t count,
-                            const call *calls, uint32_t call_count, int turn)
+                            const call *calls, uint32_t call_count, int layout)
 {
     for (size_t i = 0; i < count; i++)
         name_of(ops[i].name);
@@ -281,19 +281,19 @@ static inline void work_add(fixture *x, const op *ops, size_t count,
     add_calls(&x->f, calls, call_count);
     for (int k = TS_EVENT_GPU_FIRST; k < TS_EVENT_LIMIT; k++)
         add_kind(&x->f, ops, count,
-                 (uint8_t)(turn & 1
+                 (uint8_t)(layout & 1
                                ? TS_EVENT_LIMIT - 1 + TS_EVENT_GPU_FIRST - k
                                : k),
-                 turn & 2);
+                 layout & 2);
 }
 
 static inline fixture work_with(const op *ops, size_t count, const call *calls,
                                 uint32_t call_count, const ts_replay_desc *desc,
-                                int turn)
+                                int layout)
 {
     fixture x;
     work_begin(&x, 0);
-    work_add(&x, ops, count, calls, call_count, turn);
+    work_add(&x, ops, count, calls, call_count, layout);
     work_open(&x, desc);
     return x;
 }

@@ -91,10 +91,10 @@ static void four_half_busy_devices_are_half_busy(void **state)
 /* ---- Digest ------------------------------------------------------------- */
 
 static uint64_t digest_of(const op *ops, size_t count, uint32_t threads,
-                          int turn)
+                          int layout)
 {
     const ts_replay_desc desc = { .threads = threads };
-    fixture x = work_with(ops, count, NULL, 0, &desc, turn);
+    fixture x = work_with(ops, count, NULL, 0, &desc, layout);
     work_same(&x);
     const uint64_t digest = stats(&x)->digest;
     work_same(&x); // again
@@ -109,8 +109,9 @@ static void the_digest_is_that_of_the_schedule_alone(void **state)
     const size_t count = sizeof crossing / sizeof *crossing;
     const uint64_t digest = digest_of(crossing, count, 1, 0);
     for (uint32_t threads = 1; threads < 8; threads += 3)
-        for (int turn = 0; turn < 4; turn++)
-            assert_int_equal(digest, digest_of(crossing, count, threads, turn));
+        for (int layout = 0; layout < 4; layout++)
+            assert_int_equal(digest,
+                             digest_of(crossing, count, threads, layout));
     // Six numbers an operation: kind, type of track and device; stream;
     // correlation; name; start; end.
     const uint64_t stream = 5 << 8, none = XXH3_64bits("", 0);

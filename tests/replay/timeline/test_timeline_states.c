@@ -4,31 +4,31 @@
 */
 #include "tests/replay/timeline/timeline_forge.h"
 
-typedef struct want {
+typedef struct expected_span {
     ts_state state;
     int64_t end;
-} want;
+} expected_span;
 
 // The states of a stream from `start` on.
-static void stays_are(const timeline *x, uint32_t track, int64_t start,
-                      const want *wanted, size_t count)
+static void spans_are(const timeline *x, uint32_t track, int64_t start,
+                      const expected_span *expected, size_t count)
 {
-    ts_state_spans stays =
+    ts_state_spans spans =
         ts_timeline_state_spans(x->timeline, stream_of(x, track));
-    ts_state_span stay;
+    ts_state_span span;
     for (size_t i = 0; i < count; i++) {
-        assert_true(ts_state_spans_next(&stays, &stay));
-        assert_string_equal(ts_state_name((uint32_t)wanted[i].state),
-                            ts_state_name((uint32_t)stay.state));
-        assert_int_equal(start, stay.start_ns);
-        assert_int_equal(wanted[i].end, stay.end_ns);
-        start = stay.end_ns;
+        assert_true(ts_state_spans_next(&spans, &span));
+        assert_string_equal(ts_state_name((uint32_t)expected[i].state),
+                            ts_state_name((uint32_t)span.state));
+        assert_int_equal(start, span.start_ns);
+        assert_int_equal(expected[i].end, span.end_ns);
+        start = span.end_ns;
     }
-    assert_false(ts_state_spans_next(&stays, &stay));
-    assert_false(ts_state_spans_next(&stays, &stay));
+    assert_false(ts_state_spans_next(&spans, &span));
+    assert_false(ts_state_spans_next(&spans, &span));
 }
-#define STAYS(x, track, start, wanted) \
-    stays_are(x, track, start, wanted, sizeof(wanted) / sizeof *(wanted))
+#define SPANS(x, track, start, expected) \
+    spans_are(x, track, start, expected, sizeof(expected) / sizeof *(expected))
 
 static void a_stream_passes_through_every_state(void **s)
 {
@@ -43,28 +43,29 @@ static void a_stream_passes_through_every_state(void **s)
         { K, T0, 90, 95, 89, 7, 0, 0, OTHER },
     };
     timeline x = TIMELINE(ops);
-    const want first[] = { { TS_STATE_PENDING, 2 },
-                           { TS_STATE_RUNNING, 50 },
-                           { TS_STATE_FINISHED, 95 } };
-    const want second[] = {
+    const expected_span first[] = { { TS_STATE_PENDING, 2 },
+                                    { TS_STATE_RUNNING, 50 },
+                                    { TS_STATE_FINISHED, 95 } };
+    const expected_span second[] = {
         { TS_STATE_WAITING, 52 },  { TS_STATE_PENDING, 55 },
         { TS_STATE_RUNNING, 62 },  { TS_STATE_IDLE, 67 },
         { TS_STATE_PENDING, 70 },  { TS_STATE_RUNNING, 80 },
         { TS_STATE_FINISHED, 95 },
     };
-    const want third[] = { { TS_STATE_PENDING, 90 }, { TS_STATE_RUNNING, 95 } };
-    STAYS(&x, S0, 0, first);
-    STAYS(&x, S0 + 1, 2, second);
-    STAYS(&x, T0, 89, third);
-    ts_state_spans stays =
+    const expected_span third[] = { { TS_STATE_PENDING, 90 },
+                                    { TS_STATE_RUNNING, 95 } };
+    SPANS(&x, S0, 0, first);
+    SPANS(&x, S0 + 1, 2, second);
+    SPANS(&x, T0, 89, third);
+    ts_state_spans spans =
         ts_timeline_state_spans(x.timeline, stream_of(&x, S0 + 1));
-    ts_state_span stay;
-    assert_true(ts_state_spans_next(&stays, &stay));
-    assert_int_equal(work_find(&x.work, S0, 2), stay.culprit);
-    assert_int_equal(work_find(&x.work, S0 + 1, 5), stay.operation);
-    assert_int_equal(TS_EDGE_EVENT, stay.edge);
-    stays = ts_timeline_state_spans(x.timeline, 99);
-    assert_false(ts_state_spans_next(&stays, &stay));
+    ts_state_span span;
+    assert_true(ts_state_spans_next(&spans, &span));
+    assert_int_equal(work_find(&x.work, S0, 2), span.culprit);
+    assert_int_equal(work_find(&x.work, S0 + 1, 5), span.operation);
+    assert_int_equal(TS_EDGE_EVENT, span.edge);
+    spans = ts_timeline_state_spans(x.timeline, 99);
+    assert_false(ts_state_spans_next(&spans, &span));
     timeline_close(&x);
 }
 
@@ -76,10 +77,10 @@ static void a_stream_waits_for_the_legacy_default_stream(void **s)
         { K, S0, 33, 40, 3, 0, 0, 0, HOST },
     };
     timeline x = TIMELINE(ops);
-    const want wanted[] = { { TS_STATE_WAITING, 30 },
-                            { TS_STATE_PENDING, 33 },
-                            { TS_STATE_RUNNING, 40 } };
-    STAYS(&x, S0, 3, wanted);
+    const expected_span expected[] = { { TS_STATE_WAITING, 30 },
+                                       { TS_STATE_PENDING, 33 },
+                                       { TS_STATE_RUNNING, 40 } };
+    SPANS(&x, S0, 3, expected);
     timeline_close(&x);
 }
 
@@ -94,10 +95,10 @@ static void a_wait_without_duration_has_waited_since_it_was_issued(void **s)
         { K, S0 + 1, 55, 60, 5, 4, 0, 0, HOST },
     };
     timeline x = TIMELINE(ops);
-    const want wanted[] = { { TS_STATE_WAITING, 50 },
-                            { TS_STATE_PENDING, 55 },
-                            { TS_STATE_RUNNING, 60 } };
-    STAYS(&x, S0 + 1, 4, wanted);
+    const expected_span expected[] = { { TS_STATE_WAITING, 50 },
+                                       { TS_STATE_PENDING, 55 },
+                                       { TS_STATE_RUNNING, 60 } };
+    SPANS(&x, S0 + 1, 4, expected);
     gap_is(&x, 0, 50, 55, TS_IDLE_OTHER_STREAM);
     timeline_close(&x);
 }
@@ -112,11 +113,11 @@ static void overlaps_within_a_stream_are_one_run(void **s)
         { K, S0, 40, 45, UNKNOWN, 4, 0, 0, 0 },
     };
     timeline x = TIMELINE(ops);
-    const want wanted[] = { { TS_STATE_PENDING, 10 },
-                            { TS_STATE_RUNNING, 35 },
-                            { TS_STATE_IDLE, 40 },
-                            { TS_STATE_RUNNING, 45 } };
-    STAYS(&x, S0, 0, wanted);
+    const expected_span expected[] = { { TS_STATE_PENDING, 10 },
+                                       { TS_STATE_RUNNING, 35 },
+                                       { TS_STATE_IDLE, 40 },
+                                       { TS_STATE_RUNNING, 45 } };
+    SPANS(&x, S0, 0, expected);
     timeline_close(&x);
 }
 
@@ -241,16 +242,16 @@ static void check_queue(const ts_timeline *t, size_t device, const op *ops,
 }
 
 // A stream waits for what its operation waits for.
-static void check_culprit(const ts_timeline *t, const ts_state_span *stay)
+static void check_culprit(const ts_timeline *t, const ts_state_span *span)
 {
     uint8_t edge;
     bool inferred;
     const uint32_t culprit =
-        ts_timeline_culprit(t, stay->operation, &edge, &inferred);
+        ts_timeline_culprit(t, span->operation, &edge, &inferred);
     if (culprit == TS_NODE_NONE) return; // of an end that waited for itself
-    assert_int_equal(culprit, stay->culprit);
-    assert_int_equal(edge, stay->edge);
-    assert_int_equal(inferred, stay->inferred);
+    assert_int_equal(culprit, span->culprit);
+    assert_int_equal(edge, span->edge);
+    assert_int_equal(inferred, span->inferred);
 }
 
 static void check_stream(const fixture *work, const ts_timeline *t,
@@ -258,8 +259,8 @@ static void check_stream(const fixture *work, const ts_timeline *t,
 {
     ts_lane lane;
     assert_true(ts_replay_lane(work->replay, stream, &lane));
-    ts_state_spans stays = ts_timeline_state_spans(t, stream);
-    ts_state_span stay;
+    ts_state_spans spans = ts_timeline_state_spans(t, stream);
+    ts_state_span span;
     int64_t first = INT64_MAX, end = 0, last = 0, at = 0;
     for (size_t i = 0; i < count; i++) {
         const op *const o = &ops[i];
@@ -270,16 +271,16 @@ static void check_stream(const fixture *work, const ts_timeline *t,
         if ((int64_t)issue < first) first = (int64_t)issue;
         if ((int64_t)o->start > last) last = (int64_t)o->start;
     }
-    for (at = first; ts_state_spans_next(&stays, &stay); at = stay.end_ns) {
-        assert_int_equal(at, stay.start_ns);
-        assert_true(stay.end_ns > stay.start_ns);
-        for (int64_t now = stay.start_ns; now < stay.end_ns; now++) {
+    for (at = first; ts_state_spans_next(&spans, &span); at = span.end_ns) {
+        assert_int_equal(at, span.start_ns);
+        assert_true(span.end_ns > span.start_ns);
+        for (int64_t now = span.start_ns; now < span.end_ns; now++) {
             const bool runs = running(ops, count, lane.track, lane.track,
                                       (uint64_t)now, true) != 0;
-            assert_int_equal(runs, stay.state == TS_STATE_RUNNING);
-            if (stay.state == TS_STATE_FINISHED) assert_true(now >= last);
+            assert_int_equal(runs, span.state == TS_STATE_RUNNING);
+            if (span.state == TS_STATE_FINISHED) assert_true(now >= last);
         }
-        if (stay.state == TS_STATE_WAITING) check_culprit(t, &stay);
+        if (span.state == TS_STATE_WAITING) check_culprit(t, &span);
     }
     if (first < INT64_MAX) assert_int_equal(end, at);
 }

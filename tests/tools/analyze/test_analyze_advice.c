@@ -6,7 +6,7 @@
 #include "tools/analyze/advice/advice.h"
 #include "tools/analyze/report/parts.h"
 
-extern const analyze_question topic_advice;
+extern const analyze_topic topic_advice;
 
 // The advice on a scene.
 static report_section *topic_of(advised *x, advice_scene scene, const char *set,
@@ -19,7 +19,7 @@ static report_section *topic_of(advised *x, advice_scene scene, const char *set,
     advised_open(x, set);
     *r = report_open();
     assert_non_null(*r);
-    assert_true(topic_advice.ask(&x->job, *r));
+    assert_true(topic_advice.fill(&x->job, *r));
     assert_false(report_failed(*r));
     return (*r)->sections;
 }
@@ -166,7 +166,7 @@ static void a_cycle_gains_nothing(void **state)
     analyze_job job = { .tool = &advice_tool };
     report *const r = report_open();
     assert_true(analyze_open(&job, &path, 1));
-    assert_true(topic_advice.ask(&job, r));
+    assert_true(topic_advice.fill(&job, r));
     const report_section *const s = r->sections;
     bool said = false;
     for (size_t i = 0; i < s->finding_count; i++) {

@@ -136,7 +136,7 @@ static void what_launched_half_is_not_the_place(void **state)
         story_kernel(&x.s, S0, 6000, 6100, "gemm", HOST, 350);
         story_open(&x.s, &x.job, false);
         report *const r = report_open();
-        assert_true(analyze_ask(&x.job, "flame", r));
+        assert_true(analyze_run(&x.job, "flame", r));
         assert_string_equal(all[i].answer, r->sections->answer.text);
         report_close(r);
         close_scene(&x);

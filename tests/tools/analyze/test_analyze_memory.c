@@ -397,7 +397,7 @@ static void the_answer_is_from_the_best_evidence(void **state)
     analyze_job job;
     story_open(&s, &job, false);
     report *const r = report_open();
-    assert_true(analyze_ask(&job, "memory", r));
+    assert_true(analyze_run(&job, "memory", r));
     const char *const said = r->sections->answer.text;
     assert_non_null(strstr(said, "At most 178.0 GiB of host heap was held"));
     assert_non_null(strstr(said, "as the counter Total Allocated says"));

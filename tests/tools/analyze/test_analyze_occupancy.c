@@ -188,7 +188,7 @@ static void collectives_are_in_no_sum_of_occupancy(void **state)
             put_launch(&s, TS_EVENT_COLLECTIVE, "all_reduce", 1, 40000, 100000);
         story_open(&s, &job, false);
         report *const r = report_open();
-        assert_true(analyze_ask(&job, "kernels", r));
+        assert_true(analyze_run(&job, "kernels", r));
         const report_figure_line *const low =
             figure_of(r->sections, "low_occupancy");
         assert_string_equal(with ? "low occupancy, no collectives"

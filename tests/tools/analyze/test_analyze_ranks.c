@@ -5,8 +5,8 @@
 #include "tools/analyze/figures/time/ranks.h"
 
 // Of what the last call launched.
-static void made_meet(made *m, uint32_t stream, int64_t from, int64_t to,
-                      uint64_t sequence)
+static void made_rendezvous(made *m, uint32_t stream, int64_t from, int64_t to,
+                            uint64_t sequence)
 {
     const ts_writer_value values[] = { { TS_COLUMN_NAME,
                                          made_name(m, "reduce") },
@@ -20,7 +20,7 @@ static void collective(made *m, uint32_t stream, int64_t from, int64_t to,
                        uint64_t sequence)
 {
     made_call(m, HOST, "launch", from - 5, from - 3);
-    made_meet(m, stream, from, to, sequence);
+    made_rendezvous(m, stream, from, to, sequence);
 }
 
 /*
@@ -41,7 +41,7 @@ static void who_comes_last_makes_the_others_wait(void **state)
     collective(&m, T0, 500, 600, 3);
     made_open(&m);
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
-    assert_int_equal(3, r.meeting_count);
+    assert_int_equal(3, r.rendezvous_count);
     assert_int_equal(2, r.rank_count);
     assert_int_equal(70, r.waited_ns);
     assert_int_equal(50, r.rendezvous[0].waited_ns);
@@ -86,7 +86,7 @@ static void a_late_start_is_distinguished_from_a_clock_offset(void **state)
     made_read(&m);
     made_join(&m, &other, 1);
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
-    assert_int_equal(2, r.meeting_count);
+    assert_int_equal(2, r.rendezvous_count);
     assert_int_equal(HEAD + 10,
                      r.rendezvous[0].last_ns - r.rendezvous[0].first_ns);
     assert_int_equal(HEAD + 10, r.rendezvous[0].head_ns);
@@ -117,7 +117,7 @@ static void ranks_in_files_of_their_own_share_one_axis(void **state)
     made_read(&m);
     made_join(&m, &other, 1);
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
-    assert_int_equal(2, r.meeting_count);
+    assert_int_equal(2, r.rendezvous_count);
     assert_int_equal(60 + 10, r.waited_ns);
     assert_int_equal(70, r.ranks[0].waited_ns);
     assert_int_equal(2, r.ranks[1].lasts);
@@ -143,23 +143,23 @@ static void the_first_event_that_was_late_is_the_cause(void **state)
     made_call(&m, HOST, "launch", 100, 102);
     made_kernel(&m, S0, "relu", 110, 150);
     made_call(&m, HOST, "launch", 103, 105);
-    made_meet(&m, S0, 150, 600, 1);
+    made_rendezvous(&m, S0, 150, 600, 1);
     made_zone(&m, OTHER, "load_batch", 90, 495);
     made_call(&m, OTHER, "launch", 500, 502);
     made_kernel(&m, T0, "relu", 510, 550);
     made_call(&m, OTHER, "launch", 503, 505);
-    made_meet(&m, T0, 550, 600, 1);
+    made_rendezvous(&m, T0, 550, 600, 1);
     made_call(&m, HOST, "launch", 700, 702);
     made_kernel(&m, S0, "relu", 710, 750);
     made_call(&m, HOST, "launch", 703, 705);
-    made_meet(&m, S0, 750, 1100, 2);
+    made_rendezvous(&m, S0, 750, 1100, 2);
     made_call(&m, OTHER, "launch", 701, 702);
     made_kernel(&m, T0, "relu", 711, 1060);
     made_call(&m, OTHER, "launch", 703, 705);
-    made_meet(&m, T0, 1060, 1100, 2);
+    made_rendezvous(&m, T0, 1060, 1100, 2);
     made_open(&m);
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
-    assert_int_equal(2, r.meeting_count);
+    assert_int_equal(2, r.rendezvous_count);
     ts_node cause;
     assert_true(ts_replay_node(m.replay, r.rendezvous[0].cause, &cause));
     assert_int_equal(TS_NODE_CALL, cause.type);
@@ -185,7 +185,7 @@ static void who_had_gone_before_the_last_came_did_not_wait(void **state)
     collective(&m, T0, 900, 1000, 1);
     made_open(&m);
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
-    assert_int_equal(1, r.meeting_count);
+    assert_int_equal(1, r.rendezvous_count);
     assert_int_equal(0, r.waited_ns);
     assert_int_equal(0, r.ranks[1].caused_ns);
     assert_int_equal(0, r.pairs.count);
@@ -202,7 +202,7 @@ static void alone_nobody_waits(void **state)
     collective(&m, S0, 100, 200, 1);
     made_open(&m);
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
-    assert_int_equal(0, r.meeting_count);
+    assert_int_equal(0, r.rendezvous_count);
     ranks_close(&r);
     made_close(&m);
 }

@@ -223,7 +223,7 @@ static void sizes_that_no_memory_has_add_up_to_the_most(void **state)
     assert_true(UINT64_MAX == c.kinds.rows[0].sum.bytes);
     assert_true(INT64_MAX == report_bytes(UINT64_MAX).number);
     copies_close(&c);
-    assert_true(analyze_ask(&x.job, "summary,copies", r));
+    assert_true(analyze_run(&x.job, "summary,copies", r));
     report_close(r);
     close_scene(&x);
 }

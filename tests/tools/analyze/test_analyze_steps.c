@@ -224,7 +224,7 @@ static void two_marks_are_too_few(void **state)
     analyze_job job = { .tool = &tool };
     report *const found = report_open();
     assert_true(analyze_open(&job, &path, 1));
-    assert_true(analyze_ask(&job, "steps", found));
+    assert_true(analyze_run(&job, "steps", found));
     assert_non_null(strstr(found->sections->answer.text,
                            "Only 2 steps are marked, and three at least are"));
     report_close(found);

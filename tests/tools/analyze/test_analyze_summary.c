@@ -116,7 +116,7 @@ static void a_trace_without_devices_says_what_there_is(void **state)
     story_open(&x.s, &x.job, false);
     assert_false(summary_open(&x.f, &x.job));
     report *const r = report_open();
-    assert_true(analyze_ask(&x.job, "summary,kernels,copies,api,zones", r));
+    assert_true(analyze_run(&x.job, "summary,kernels,copies,api,zones", r));
     const report_section *s = r->sections;
     assert_memory_equal("A program of the host: 1 zone of 1 name on 2 threads",
                         s->answer.text, 52);
@@ -168,7 +168,7 @@ static void a_span_begins_with_the_first_work(void **state)
     put_cut(&x);
     story_open(&x.s, &x.job, false);
     report *const r = report_open();
-    assert_true(analyze_ask(&x.job, "summary,idle,overlap,path", r));
+    assert_true(analyze_run(&x.job, "summary,idle,overlap,path", r));
     assert_int_equal(0, r->window.from_ns);
     assert_int_equal(CUT_AT * 1000, r->window.work_from_ns);
     const report_section *s = r->sections;
@@ -235,7 +235,7 @@ static void a_run_is_bound_by_what_costs_a_fifth(void **state)
             put_rounds(&x, (bound)which, part);
             story_open(&x.s, &x.job, false);
             report *const r = report_open();
-            assert_true(analyze_ask(&x.job, "summary", r));
+            assert_true(analyze_run(&x.job, "summary", r));
             const report_section *const s = r->sections;
             for (int i = 0; i < BOUND_LIMIT; i++)
                 assert_string_equal(i == which && part == 22 ? "yes" : "no",
@@ -273,7 +273,7 @@ static void launches_that_load_code_are_the_hosts(void **state)
     }
     story_open(&x.s, &x.job, false);
     report *const r = report_open();
-    assert_true(analyze_ask(&x.job, "summary", r));
+    assert_true(analyze_run(&x.job, "summary", r));
     const report_section *const s = r->sections;
     assert_string_equal("no", figure_of(s, "launch_bound")->value.text.text);
     assert_string_equal("yes", figure_of(s, "host_bound")->value.text.text);
@@ -304,7 +304,7 @@ static void the_next_part_that_is_large_is_named(void **state)
     }
     story_open(&x.s, &x.job, false);
     report *const r = report_open();
-    assert_true(analyze_ask(&x.job, "summary", r));
+    assert_true(analyze_run(&x.job, "summary", r));
     const report_section *const s = r->sections;
     const report_value copy = figure_of(s, "copy_share")->value;
     const report_value other = figure_of(s, "communication_share")->value;
@@ -346,7 +346,7 @@ static void losses_lower_every_trust(void **state)
     ts_writer_loss(x.s.writer, S0, TS_LOSS_RING_FULL, 0, 12, 30, 40);
     story_open(&x.s, &x.job, false);
     report *const r = report_open();
-    assert_true(analyze_ask(&x.job, "summary,kernels", r));
+    assert_true(analyze_run(&x.job, "summary,kernels", r));
     assert_non_null(strstr(r->losses->text.text, "12 records were lost"));
     for (const report_section *s = r->sections; s; s = s->next)
         assert_int_equal(REPORT_MEDIUM, s->confidence);
@@ -370,7 +370,7 @@ static void times_that_no_source_has_lower_every_trust(void **state)
                        story_name(&x.s, "estimated"));
     story_open(&x.s, &x.job, false);
     report *const r = report_open();
-    assert_true(analyze_ask(&x.job, "summary,idle,kernels,sync", r));
+    assert_true(analyze_run(&x.job, "summary,idle,kernels,sync", r));
     size_t answers = 0;
     for (const report_section *s = r->sections; s; s = s->next) {
         if (s->not_applicable) continue;
@@ -396,7 +396,7 @@ static void a_part_of_the_work_is_no_sure_answer(void **state)
                            story_name(&x.s, parts[i]));
         story_open(&x.s, &x.job, false);
         report *const r = report_open();
-        assert_true(analyze_ask(&x.job, "summary,kernels", r));
+        assert_true(analyze_run(&x.job, "summary,kernels", r));
         assert_int_equal(i < 2 ? REPORT_LOW : REPORT_HIGH,
                          r->sections->confidence);
         assert_int_equal(REPORT_HIGH, r->sections->next->confidence);
@@ -412,7 +412,7 @@ static void questions_and_settings_must_be_known(void **state)
     put_run(&x);
     story_open(&x.s, &x.job, false);
     report *const r = report_open();
-    assert_false(analyze_ask(&x.job, "summary,nothing", r));
+    assert_false(analyze_run(&x.job, "summary,nothing", r));
     report_close(r);
     assert_int_equal(2000, analyze_set(&x.job, "summary.bound-share"));
     close_scene(&x);

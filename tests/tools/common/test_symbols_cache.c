@@ -137,9 +137,9 @@ static void an_answer_that_is_kept_is_always_whole(void **state)
 {
     (void)state;
     enum { ROUNDS = 200, SIZE = 40960 };
-    const symbolize_question q = { .path = "/no/file",
-                                   .id = { 1, 2, 3, 4, 5, 6, 7, 8 },
-                                   .id_size = 8 };
+    const symbolize_request q = { .path = "/no/file",
+                                  .id = { 1, 2, 3, 4, 5, 6, 7, 8 },
+                                  .id_size = 8 };
     static char text[SIZE + 1];
     pid_t children[2];
     assert_int_equal(0, setenv("XDG_CACHE_HOME", rt_make_folder(), 1));

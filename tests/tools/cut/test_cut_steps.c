@@ -105,12 +105,12 @@ static const char *letters(void)
     return text;
 }
 
-typedef struct asked {
+typedef struct request {
     const char *in, *steps, *ranks, *processes, *frames;
     cut_deps deps;
-} asked;
+} request;
 
-static bool cut(const asked *a)
+static bool cut(const request *a)
 {
     cli_trace trace;
     cut_job job = { .tool = &tool,
@@ -131,7 +131,7 @@ static bool cut(const asked *a)
 
 static const char *step(const char *in, const char *text)
 {
-    const asked a = { .in = in, .steps = text };
+    const request a = { .in = in, .steps = text };
     return cut(&a) ? letters() : "";
 }
 
@@ -164,7 +164,7 @@ static void without_frames_it_is_said_that_there_are_steps(void **state)
     char text[512];
     FILE *const keep = stderr;
     make_steps("in.sbt", false);
-    const asked a = { .in = "in.sbt", .frames = "0" };
+    const request a = { .in = "in.sbt", .frames = "0" };
     stderr = tmpfile();
     const bool done = cut(&a);
     rewind(stderr);
@@ -214,20 +214,20 @@ static void a_rank_of_a_merged_trace_can_be_cut_out(void **state)
         uint64_t count;
     } wanted[] = { { "5", 7 }, { "3", 6 }, { "2,3", 13 }, { "3,3", 6 } };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        const asked a = { .in = "merged.sbt",
-                          .ranks = wanted[i].ranks,
-                          .deps = CUT_DEPS_NONE };
+        const request a = { .in = "merged.sbt",
+                            .ranks = wanted[i].ranks,
+                            .deps = CUT_DEPS_NONE };
         assert_true(cut(&a));
         assert_int_equal(wanted[i].count, count_of());
     }
     const char *const bad[] = { "0", "5,", "", "x", "2,9", "2x" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const asked a = { .in = "merged.sbt", .ranks = bad[i] };
+        const request a = { .in = "merged.sbt", .ranks = bad[i] };
         assert_false(cut(&a));
     }
     // One that was not merged is of its own rank.
-    const asked own = { .in = "a.sbt", .ranks = "5" };
-    const asked other = { .in = "a.sbt", .ranks = "2" };
+    const request own = { .in = "a.sbt", .ranks = "5" };
+    const request other = { .in = "a.sbt", .ranks = "2" };
     assert_true(cut(&own));
     assert_false(cut(&other));
 }
@@ -245,22 +245,22 @@ static void a_process_is_known_by_number_and_name(void **state)
         { "2,3", "rank*", 13 }, { NULL, "*", 20 },
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        const asked a = { .in = "merged.sbt",
-                          .ranks = wanted[i].ranks,
-                          .processes = wanted[i].processes,
-                          .deps = CUT_DEPS_NONE };
+        const request a = { .in = "merged.sbt",
+                            .ranks = wanted[i].ranks,
+                            .processes = wanted[i].processes,
+                            .deps = CUT_DEPS_NONE };
         assert_true(cut(&a));
         assert_int_equal(wanted[i].count, count_of());
     }
     const char *const bad[] = { "78", "", "77,", "rank", "7" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const asked a = { .in = "merged.sbt", .processes = bad[i] };
+        const request a = { .in = "merged.sbt", .processes = bad[i] };
         assert_false(cut(&a));
     }
-    const asked apart = { .in = "merged.sbt",
-                          .ranks = "2",
-                          .processes = "rank 3*" };
-    assert_false(cut(&apart));
+    const request separate = { .in = "merged.sbt",
+                               .ranks = "2",
+                               .processes = "rank 3*" };
+    assert_false(cut(&separate));
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 #ifndef EXPORT_READ_H
 #define EXPORT_READ_H
 
-#include "tests/tools/export/export_want.h"
+#include "tests/tools/export/export_expected.h"
 #ifdef TRACESMITH_ZLIB
 #include <zlib.h>
 #endif
@@ -21,7 +21,7 @@ enum { READ_ZLIB = 15, READ_GZIP = 15 + 16 }; // windowBits of zlib.h
 
 // Appends what a whole stream holds; its checksum is zlib's to check. false:
 // it is none, ends early, or something follows it.
-static inline bool read_inflate(want_text *to, const uint8_t *bytes,
+static inline bool read_inflate(expected_text *to, const uint8_t *bytes,
                                 size_t size, int kind)
 {
 #ifdef TRACESMITH_ZLIB
@@ -33,7 +33,7 @@ static inline bool read_inflate(want_text *to, const uint8_t *bytes,
         z.next_out = (uint8_t *)part;
         z.avail_out = sizeof part;
         result = inflate(&z, Z_NO_FLUSH);
-        want_add(to, part, sizeof part - z.avail_out);
+        expected_add(to, part, sizeof part - z.avail_out);
     }
     const bool whole = result == Z_STREAM_END && !z.avail_in;
     inflateEnd(&z);
@@ -128,7 +128,7 @@ typedef struct read_sequence {
     bool begun;
     uint32_t track;
     int64_t time_ns;
-    want_text names[256], categories[64]; // by number
+    expected_text names[256], categories[64]; // by number
     uint64_t arg_names;
     int64_t open[600];
     size_t open_items[600];
@@ -137,10 +137,10 @@ typedef struct read_sequence {
 
 typedef struct read_trace {
     const char *wrong; // NULL: nothing
-    want items;        // `reader` unused
+    expected items;    // `reader` unused
     read_sequence *sequences;
     size_t sequence_count;
-    want_text *tracks; // names by number
+    expected_text *tracks; // names by number
     size_t track_count;
     size_t packets, arrows, depth;
 } read_trace;
@@ -195,7 +195,7 @@ static inline bool read_next(read_trace *r, uint32_t message,
     f->size = (size_t)f->number;
     *at += f->size;
     for (size_t i = 0; f->type == READ_TEXT && i < f->size;) {
-        const size_t n = want_character(f->bytes + i, f->size - i);
+        const size_t n = expected_character(f->bytes + i, f->size - i);
         if (!n) r->wrong = "a text is not UTF-8";
         if (!n) return false;
         i += n;
@@ -224,10 +224,10 @@ static inline uint64_t read_number(read_trace *r, uint32_t message,
     return read_find(r, message, in, field, &f) ? f.number : 0;
 }
 
-static inline void read_set(want_text *to, const read_field *f)
+static inline void read_set(expected_text *to, const read_field *f)
 {
     to->size = 0;
-    want_add(to, (const char *)f->bytes, f->size);
+    expected_add(to, (const char *)f->bytes, f->size);
 }
 
 /* ---- Packets ------------------------------------------------------------ */
@@ -263,7 +263,7 @@ static inline void read_interned(read_trace *r, read_sequence *s,
             s->arg_names |= UINT64_C(1) << id;
         }
         if (f.field > 2 || !read_find(r, f.type, &f, 2, &text)) continue;
-        want_text *const to =
+        expected_text *const to =
             f.field == 2 ? &s->names[id & 255] : &s->categories[id & 63];
         if (!id || to->text) r->wrong = "a number stands for two texts";
         if (!r->wrong) read_set(to, &text);
@@ -278,7 +278,7 @@ static inline void read_event(read_trace *r, read_sequence *s,
     if (type == 2) {
         if (!s->depth) r->wrong = "an end without a begin";
         if (r->wrong) return;
-        want_item *const item = &r->items.items[s->open_items[--s->depth]];
+        expected_item *const item = &r->items.items[s->open_items[--s->depth]];
         item->duration_ns = s->time_ns - item->start_ns;
         return;
     }
@@ -289,33 +289,34 @@ static inline void read_event(read_trace *r, read_sequence *s,
         s->open_items[s->depth++] = r->items.item_count;
         if (s->depth > r->depth) r->depth = s->depth;
     }
-    want_item *const item =
-        want_new(&r->items, type == 4 ? 'C' : 'S', s->time_ns, s->time_ns);
+    expected_item *const item =
+        expected_new(&r->items, type == 4 ? 'C' : 'S', s->time_ns, s->time_ns);
     if (type == 4) {
-        const want_text *const name = &r->tracks[s->track - 1];
-        want_add(&item->name, name->text ? name->text : "", name->size);
+        const expected_text *const name = &r->tracks[s->track - 1];
+        expected_add(&item->name, name->text ? name->text : "", name->size);
         double real = 0;
         if (read_find(r, READ_EVENT, event, 44, &f))
-            memcpy(&real, &f.number, 8), want_print(&item->args, "%.17g", real);
+            memcpy(&real, &f.number, 8),
+                expected_print(&item->args, "%.17g", real);
         else
-            want_print(&item->args, "%" PRId64,
-                       (int64_t)read_number(r, READ_EVENT, event, 30));
+            expected_print(&item->args, "%" PRId64,
+                           (int64_t)read_number(r, READ_EVENT, event, 30));
         return;
     }
     const uint64_t name = read_number(r, READ_EVENT, event, 10);
     const uint64_t category = read_number(r, READ_EVENT, event, 3);
     if (read_find(r, READ_EVENT, event, 23, &f))
-        want_add(&item->name, (const char *)f.bytes, f.size);
+        expected_add(&item->name, (const char *)f.bytes, f.size);
     else if (name && s->names[name & 255].text)
-        want_add(&item->name, s->names[name & 255].text,
-                 s->names[name & 255].size);
+        expected_add(&item->name, s->names[name & 255].text,
+                     s->names[name & 255].size);
     else
         r->wrong = "a slice without a name";
     if (category && !s->categories[category & 63].text)
         r->wrong = "a category that is not defined";
     else if (category)
-        want_add(&item->category, s->categories[category & 63].text,
-                 s->categories[category & 63].size);
+        expected_add(&item->category, s->categories[category & 63].text,
+                     s->categories[category & 63].size);
     r->arrows += read_find(r, READ_EVENT, event, 48, &f);
 }
 
@@ -350,7 +351,7 @@ static inline void read_packets(read_trace *r, const uint8_t *bytes,
 
 static inline void read_compressed(read_trace *r, const read_field *f)
 {
-    want_text raw = { 0 };
+    expected_text raw = { 0 };
     if (read_inflate(&raw, f->bytes, f->size, READ_ZLIB))
         read_packets(r, (const uint8_t *)raw.text, raw.size);
     else
@@ -427,7 +428,7 @@ static inline void read_close(read_trace *r)
         free(r->tracks[i].text);
     free(r->tracks);
     free(r->sequences);
-    want_close(&r->items);
+    expected_close(&r->items);
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -458,7 +459,7 @@ static inline const char *json_string(const char *at)
             continue;
         }
         const size_t size =
-            want_character((const unsigned char *)at, strnlen(at, 4));
+            expected_character((const unsigned char *)at, strnlen(at, 4));
         if (!size) return NULL;
         at += size;
     }

@@ -13,7 +13,7 @@
 /* ---- Exporting ---------------------------------------------------------- */
 
 static char path[] = "/tmp/test_export.XXXXXX";
-static want_text exported;
+static expected_text exported;
 static export_counts counts;
 
 static void slurp(void)
@@ -23,9 +23,9 @@ static void slurp(void)
     size_t size;
     assert_non_null(file);
     exported.size = 0;
-    want_add(&exported, "", 0);
+    expected_add(&exported, "", 0);
     while ((size = fread(part, 1, sizeof part, file)) > 0)
-        want_add(&exported, part, size);
+        expected_add(&exported, part, size);
     fclose(file);
 }
 
@@ -68,7 +68,7 @@ static void read_exported(read_trace *r)
 
 static int by_all(const void *a, const void *b)
 {
-    const want_item *const x = a, *const y = b;
+    const expected_item *const x = a, *const y = b;
     if (x->type != y->type) return x->type < y->type ? -1 : 1;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
     if (x->duration_ns != y->duration_ns)
@@ -80,21 +80,22 @@ static int by_all(const void *a, const void *b)
 }
 
 // Arguments are compared by tests/checks/perfetto, values of samples here.
-static void assert_same_items(want *wanted, want *found)
+static void assert_same_items(expected *expected_items, expected *found)
 {
     size_t arrows = 0, at = 0;
-    for (size_t i = 0; i < wanted->item_count; i++)
-        arrows += wanted->items[i].type == 'F';
+    for (size_t i = 0; i < expected_items->item_count; i++)
+        arrows += expected_items->items[i].type == 'F';
     assert_int_equal(counts.arrows, arrows);
-    assert_int_equal(wanted->item_count, found->item_count + arrows);
-    if (!wanted->item_count) return;
-    qsort(wanted->items, wanted->item_count, sizeof *wanted->items, by_all);
+    assert_int_equal(expected_items->item_count, found->item_count + arrows);
+    if (!expected_items->item_count) return;
+    qsort(expected_items->items, expected_items->item_count,
+          sizeof *expected_items->items, by_all);
     if (found->item_count)
         qsort(found->items, found->item_count, sizeof *found->items, by_all);
-    for (size_t i = 0; i < wanted->item_count; i++) {
-        if (wanted->items[i].type == 'F') continue;
-        const want_item *const w = &wanted->items[i];
-        const want_item *const f = &found->items[at++];
+    for (size_t i = 0; i < expected_items->item_count; i++) {
+        if (expected_items->items[i].type == 'F') continue;
+        const expected_item *const w = &expected_items->items[i];
+        const expected_item *const f = &found->items[at++];
         assert_int_equal(w->type, f->type);
         assert_string_equal(w->name.text, f->name.text);
         assert_string_equal(w->category.text, f->category.text);
@@ -111,12 +112,12 @@ static void check_everything(const forge *f)
     const export_packing packings[] = { EXPORT_PLAIN, EXPORT_PACKETS };
     for (int i = 0; i < 2; i++) {
         read_trace r;
-        want e;
+        expected e;
         export_all(reader, &export_perfetto, packings[i]);
         read_exported(&r);
-        want_open(&e, reader);
+        expected_open(&e, reader);
         assert_same_items(&e, &r.items);
-        want_close(&e);
+        expected_close(&e);
         read_close(&r);
     }
     export_all(reader, &export_chrome, EXPORT_PLAIN);
@@ -341,7 +342,7 @@ static void the_same_trace_gives_the_same_bytes(void **state)
     forge f;
     sample_forge(&f);
     for (int i = 0; i < 3; i++) {
-        want_text first = { 0 };
+        expected_text first = { 0 };
         const export_format *const format =
             i < 2 ? &export_perfetto : &export_chrome;
         for (int run = 0; run < 2; run++) {
@@ -350,7 +351,7 @@ static void the_same_trace_gives_the_same_bytes(void **state)
             ts_reader_close(reader);
             if (run) assert_int_equal(first.size, exported.size);
             if (run) assert_memory_equal(first.text, exported.text, first.size);
-            if (!run) want_add(&first, exported.text, exported.size);
+            if (!run) expected_add(&first, exported.text, exported.size);
         }
         free(first.text);
     }

@@ -39,8 +39,8 @@ static void each_block_of_packets_is_a_zlib_stream(void **state)
         packed.size = 0;
         assert_true(export_pack_packets(packer, &packed, &block));
         assert_true(packed.size < block.size + block.size / 1000 + 64);
-        want_text raw = { 0 };
-        want_add(&raw, "", 0);
+        expected_text raw = { 0 };
+        expected_add(&raw, "", 0);
         assert_true(read_inflate(&raw, packed.data, packed.size, READ_ZLIB));
         assert_int_equal(block.size, raw.size);
         assert_memory_equal(block.data, raw.text, raw.size);
@@ -68,8 +68,8 @@ static void blocks_become_one_gzip_file(void **state)
         export_resize(block.data, 0);
     }
     export_pack_gzip(packer, &packed, &(export_buffer){ 0 }, true);
-    want_text raw = { 0 };
-    want_add(&raw, "", 0);
+    expected_text raw = { 0 };
+    expected_add(&raw, "", 0);
     assert_true(read_inflate(&raw, packed.data, packed.size, READ_GZIP));
     assert_int_equal(all.size, raw.size);
     assert_memory_equal(all.data, raw.text, raw.size);

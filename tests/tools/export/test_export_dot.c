@@ -324,12 +324,12 @@ static void check_coarse_ways(const fixture *work, uint64_t nodes)
 // Runs of a graph have the ways between them that their members have.
 static void check_ways(const fixture *work)
 {
-    static bool own[MOST][MOST], runs[MOST][MOST], wanted[MOST][MOST];
+    static bool own[MOST][MOST], runs[MOST][MOST], expected_items[MOST][MOST];
     const ts_graph graph = ts_replay_graph(work->replay);
     if (graph.node_count > MOST) return;
     memset(own, 0, sizeof own);
     memset(runs, 0, sizeof runs);
-    memset(wanted, 0, sizeof wanted);
+    memset(expected_items, 0, sizeof expected_items);
     const dot_options options = { .collapse = true };
     dot_graph g;
     dot_graph_open(&g, work->replay, &options);
@@ -347,11 +347,11 @@ static void check_ways(const fixture *work)
         for (uint32_t j = 0; j < graph.node_count; j++) {
             const uint32_t from = g.leader[i], to = g.leader[j];
             if (own[i][j] && from != DOT_NONE && to != DOT_NONE && from != to)
-                wanted[from][to] = true;
+                expected_items[from][to] = true;
         }
     for (uint32_t i = 0; i < graph.node_count; i++)
         for (uint32_t j = 0; j < graph.node_count; j++)
-            if (i != j) assert_int_equal(wanted[i][j], runs[i][j]);
+            if (i != j) assert_int_equal(expected_items[i][j], runs[i][j]);
     dot_graph_close(&g);
 }
 

@@ -19,13 +19,13 @@
 
 static const cli_tool query_tool = { .name = "test" };
 
-typedef struct asked {
+typedef struct loaded {
     query *q;
     char *path[2];
     uint32_t count;
-} asked;
+} loaded;
 
-static inline void asked_write(asked *a, const uint8_t *bytes, size_t size)
+static inline void loaded_write(loaded *a, const uint8_t *bytes, size_t size)
 {
     char *const path = malloc(64);
     assert_non_null(path);
@@ -37,22 +37,22 @@ static inline void asked_write(asked *a, const uint8_t *bytes, size_t size)
     close(file);
 }
 
-static inline void asked_open(asked *a)
+static inline void loaded_open(loaded *a)
 {
     char *const paths[] = { a->path[0], a->path[1] };
     a->q = query_open(&query_tool, paths, a->count);
     assert_non_null(a->q);
 }
 
-static inline asked asked_of(const forge *f)
+static inline loaded loaded_of(const forge *f)
 {
-    asked a = { 0 };
-    asked_write(&a, f->bytes, f->size);
-    asked_open(&a);
+    loaded a = { 0 };
+    loaded_write(&a, f->bytes, f->size);
+    loaded_open(&a);
     return a;
 }
 
-static inline void asked_close(asked *a)
+static inline void loaded_close(loaded *a)
 {
     query_close(a->q);
     for (uint32_t i = 0; i < a->count; i++) {

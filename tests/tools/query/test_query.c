@@ -9,14 +9,14 @@
 
 #include "tests/replay/reader/sbt_sample.h"
 
-static asked all;
+static loaded all;
 
 static int begin(void **state)
 {
     forge f;
     (void)state;
     sample_forge(&f);
-    all = asked_of(&f);
+    all = loaded_of(&f);
     forge_close(&f);
     return 0;
 }
@@ -24,7 +24,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    asked_close(&all);
+    loaded_close(&all);
     return 0;
 }
 
@@ -353,9 +353,9 @@ static void tracks_of_no_process_are_of_the_only_one(void **state)
         for (uint32_t i = 0; i < count; i++)
             forge_track(&f, 3 + i, 1, 0, 0, 0);
         forge_finish(&f);
-        asked a = asked_of(&f);
+        loaded a = loaded_of(&f);
         assert_rows(a.q, "SELECT id, process FROM track", wanted[count]);
-        asked_close(&a);
+        loaded_close(&a);
         forge_close(&f);
     }
 }

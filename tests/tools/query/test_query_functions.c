@@ -10,11 +10,11 @@
 
 #include "tests/replay/reader/sbt_sample.h"
 
-static asked sample(void)
+static loaded sample(void)
 {
     forge f;
     sample_forge(&f);
-    const asked a = asked_of(&f);
+    const loaded a = loaded_of(&f);
     forge_close(&f);
     return a;
 }
@@ -24,7 +24,7 @@ static asked sample(void)
 static void functions_give_what_was_computed_by_hand(void **state)
 {
     (void)state;
-    asked a = sample();
+    loaded a = sample();
     assert_rows(a.q,
                 "SELECT time_text(1500000), time_text(NULL), "
                 "bytes_text(1572864), bytes_text(-1)",
@@ -50,13 +50,13 @@ static void functions_give_what_was_computed_by_hand(void **state)
                 "SELECT 'abc' REGEXP '^a.c$', 'abc' REGEXP 'd', "
                 "NULL REGEXP 'd'",
                 "1|0|-\n");
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 static void names_are_read_as_people_do(void **state)
 {
     (void)state;
-    asked a = sample();
+    loaded a = sample();
     assert_rows(a.q,
                 "SELECT short_name('void ns::f<int, g(1)>(char *)'), "
                 "short_name('(anonymous namespace)::h(int)'), "
@@ -72,7 +72,7 @@ static void names_are_read_as_people_do(void **state)
                     "void ns::f<int>(char*)|f\n");
     }
     free(read);
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 /* ---- What a query may not do -------------------------------------------- */
@@ -94,7 +94,7 @@ static void a_query_reads_and_nothing_else(void **state)
         "ANALYZE",
     };
     (void)state;
-    asked a = sample();
+    loaded a = sample();
     for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
         sqlite3_stmt *statement = NULL;
         int code = sqlite3_prepare_v2(a.q->db, denied[i], -1, &statement, NULL);
@@ -108,26 +108,26 @@ static void a_query_reads_and_nothing_else(void **state)
     assert_rows(a.q, "CREATE INDEX temp.i ON t(name)", "");
     assert_rows(a.q, "INSERT INTO t VALUES ('x')", "");
     assert_rows(a.q, "SELECT count(*) FROM t", "5\n");
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 static void an_interrupted_query_ends(void **state)
 {
     (void)state;
-    asked a = sample();
+    loaded a = sample();
     query_interrupted = 1;
     assert_rows(a.q, "SELECT * FROM zone", "interrupted");
     assert_rows(a.q, "SELECT * FROM zone ORDER BY name", "interrupted");
     query_interrupted = 0;
     assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 // A signal stops the loops of tables; SQLite's own flag is for its own.
 static void a_signal_ends_what_tables_do(void **state)
 {
     (void)state;
-    asked a = sample();
+    loaded a = sample();
     cli_is_tool = true; // a library handles no signal
     query_interrupts_begin(a.q);
     raise(SIGINT);
@@ -137,7 +137,7 @@ static void a_signal_ends_what_tables_do(void **state)
     assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
     query_interrupts_end();
     cli_is_tool = false;
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 /* ---- Broken traces ------------------------------------------------------ */
@@ -160,7 +160,7 @@ static void rows_of_damaged_chunks_are_missing_and_counted(void **state)
     forge f;
     sample_forge(&f);
     break_chunk(&f, TS_EVENT_KERNEL);
-    asked a = asked_of(&f);
+    loaded a = loaded_of(&f);
     forge_close(&f);
     const uint64_t before = a.q->counts.damaged;
     assert_rows(a.q, "SELECT count(*) FROM kernel", "0\n");
@@ -171,7 +171,7 @@ static void rows_of_damaged_chunks_are_missing_and_counted(void **state)
     assert_rows(a.q, "SELECT count(*) FROM damage", "1\n");
     // Numbers of operations do not move: those of the first four are missing.
     assert_rows(a.q, "SELECT min(id) FROM gpu_op", "4\n");
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 /* ---- Several files ------------------------------------------------------ */
@@ -180,12 +180,12 @@ static void files_are_distinguished_by_path(void **state)
 {
     (void)state;
     forge f;
-    asked a = { 0 };
+    loaded a = { 0 };
     sample_forge(&f);
-    asked_write(&a, f.bytes, f.size);
-    asked_write(&a, f.bytes, f.size);
+    loaded_write(&a, f.bytes, f.size);
+    loaded_write(&a, f.bytes, f.size);
     forge_close(&f);
-    asked_open(&a);
+    loaded_open(&a);
     assert_rows(a.q, "SELECT name, count(*) FROM zone GROUP BY name",
                 "alpha|8\nbeta|6\n");
     assert_rows(a.q,
@@ -203,7 +203,7 @@ static void files_are_distinguished_by_path(void **state)
                 "ON n.file = k.file AND n.id = 3",
                 "8\n");
     assert_rows(a.q, "SELECT count(*) FROM operation", "104\n");
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 /* ---- Databases ---------------------------------------------------------- */
@@ -211,7 +211,7 @@ static void files_are_distinguished_by_path(void **state)
 static void a_saved_database_has_every_row(void **state)
 {
     (void)state;
-    asked a = sample();
+    loaded a = sample();
     char path[100];
     snprintf(path, sizeof path, "%s.sqlite", a.path[0]);
     assert_int_equal(query_save(a.q, path, NULL), CLI_OK);
@@ -238,13 +238,13 @@ static void a_saved_database_has_every_row(void **state)
     }
     sqlite3_close(db);
     unlink(path);
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 static void a_result_is_saved_alone(void **state)
 {
     (void)state;
-    asked a = sample();
+    loaded a = sample();
     char path[100];
     snprintf(path, sizeof path, "%s.sqlite", a.path[0]);
     assert_true(query_set(a.q, "least=1020ns"));
@@ -265,7 +265,7 @@ static void a_result_is_saved_alone(void **state)
     assert_int_equal(query_save(a.q, "/nowhere/x.sqlite", NULL), CLI_FAILED);
     assert_int_not_equal(access(path, F_OK), 0);
     assert_rows(a.q, "SELECT count(*) FROM zone", "7\n");
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 */
 enum { CHUNKS = 64, ROWS = 32, SPAN = 1000, NAMES = 20, TRACKS = 3 };
 
-static asked calls;
+static loaded calls;
 
 static uint64_t random_next(uint64_t *state)
 {
@@ -80,7 +80,7 @@ static int begin(void **state)
     forge f;
     (void)state;
     forge_calls(&f);
-    calls = asked_of(&f);
+    calls = loaded_of(&f);
     forge_close(&f);
     // The same rows in a table of SQLite's own, with the same affinities.
     free(rows_of(calls.q,
@@ -99,7 +99,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    asked_close(&calls);
+    loaded_close(&calls);
     return 0;
 }
 

@@ -9,9 +9,9 @@
 #include "tests/tools/import/import_fixture.h"
 #include "tests/tools/query/query_fixture.h"
 
-static asked imported_as_query(const char *source)
+static loaded imported_as_query(const char *source)
 {
-    asked a = { 0 };
+    loaded a = { 0 };
     const char *const made = fixture_path(2, "one.sbt");
     imported i = import_into(fixture_data(source), made);
     import_done(&i);
@@ -19,7 +19,7 @@ static asked imported_as_query(const char *source)
     assert_non_null(a.path[0]);
     strcpy(a.path[0], made);
     a.count = 1;
-    asked_open(&a);
+    loaded_open(&a);
     return a;
 }
 
@@ -62,7 +62,7 @@ static void queries_for_nsight_systems_give_the_same(void **state)
                                      &db, SQLITE_OPEN_READONLY, NULL),
                      SQLITE_OK);
     query source = { .db = db };
-    asked a = imported_as_query("nsys/h100_2gpu_1s.sqlite");
+    loaded a = imported_as_query("nsys/h100_2gpu_1s.sqlite");
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         char *const wanted = rows_of(&source, queries[i]);
         assert_true(strlen(wanted) > 3);
@@ -76,7 +76,7 @@ static void queries_for_nsight_systems_give_the_same(void **state)
     assert_rows(a.q, JOINED, joined);
     free(joined);
     sqlite3_close(db);
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 // A plus before a column leaves it to SQLite.
@@ -112,13 +112,13 @@ static void groups_of_real_traces_are_those_of_sqlite(void **state)
                                           "rocm/mytrace.rpd.gz" };
     (void)state;
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
-        asked a = imported_as_query(traces[i]);
+        loaded a = imported_as_query(traces[i]);
         const query_table *table;
         for (size_t t = 0; (table = query_table_at(t)) != NULL; t++)
             if (table->kinds && (t < 1 || !strcmp(table->name, "gpu_op") ||
                                  !strcmp(table->name, "api_call")))
                 check_table(a.q, table);
-        asked_close(&a);
+        loaded_close(&a);
     }
 }
 
@@ -126,7 +126,7 @@ static void groups_of_real_traces_are_those_of_sqlite(void **state)
 static void no_row_of_a_real_trace_is_missing(void **state)
 {
     (void)state;
-    asked a = imported_as_query("kineto/alexnet.json.gz");
+    loaded a = imported_as_query("kineto/alexnet.json.gz");
     const ts_info *const info = a.q->files[0].trace.info;
     for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++) {
         char sql[200], wanted[40];
@@ -136,7 +136,7 @@ static void no_row_of_a_real_trace_is_missing(void **state)
         snprintf(wanted, sizeof wanted, "%" PRIu64 "\n", info->counts[kind]);
         assert_rows(a.q, sql, wanted);
     }
-    asked_close(&a);
+    loaded_close(&a);
 }
 
 int main(void)

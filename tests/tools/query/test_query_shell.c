@@ -15,7 +15,7 @@
 #include "tests/replay/reader/sbt_sample.h"
 
 typedef struct session {
-    asked trace;
+    loaded trace;
     int terminal;
     pid_t child;
     char said[1 << 16];
@@ -46,7 +46,7 @@ static session *begin(void)
     assert_non_null(s);
     forge f;
     sample_forge(&f);
-    asked_write(&s->trace, f.bytes, f.size);
+    loaded_write(&s->trace, f.bytes, f.size);
     forge_close(&f);
     fflush(stdout);
     const struct winsize size = { .ws_row = 24, .ws_col = 80 };

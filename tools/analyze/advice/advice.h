@@ -181,7 +181,7 @@ bool advice_reaches(const advice *a, const advice_rule *rule, const char *name,
 enum { ADVICE_CHANGES = 4 };
 struct advice_finding {
     const advice_rule *rule;
-    size_t turn; // order in which it was found
+    size_t found_index; // order in which it was found
     ts_text title, what, todo, how;
     report_confidence confidence;
     report_severity severity; // severity of a finding without a gain
@@ -196,11 +196,11 @@ struct advice_finding {
     int64_t at_most_ns; // upper bound of the gain; INT64_MAX: unknown
     bool has_gain;
     int64_t gain_ns;
-    bool never_ran;  // the what-if deadlocks
-    int64_t held_ns; // host time that the gain must come from; 0: any
-    bool stays;      // kept even if its gain is small
-    bool of_host;    // concerns all host work: see is_waiting
-    int64_t free_ns; // of_host: the gain if the host took no time at all
+    bool never_ran;   // the what-if deadlocks
+    int64_t held_ns;  // host time that the gain must come from; 0: any
+    bool always_kept; // kept even if its gain is small
+    bool of_host;     // concerns all host work: see is_waiting
+    int64_t free_ns;  // of_host: the gain if the host took no time at all
 };
 
 // A finding that was dropped, with its gain.

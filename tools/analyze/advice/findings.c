@@ -19,7 +19,7 @@ advice_finding *advice_find(advice *a, const advice_rule *rule)
     advice_finding *const f = &a->findings[a->finding_count++];
     memset(f, 0, sizeof *f);
     f->rule = rule;
-    f->turn = a->finding_count - 1;
+    f->found_index = a->finding_count - 1;
     return f;
 }
 
@@ -217,7 +217,8 @@ static int by_promise(const void *left, const void *right)
     const advice_finding *const a = left, *const b = right;
     if (a->at_most_ns != b->at_most_ns)
         return a->at_most_ns > b->at_most_ns ? -1 : 1;
-    return (a->turn > b->turn) - (a->turn < b->turn);
+    return (a->found_index > b->found_index) -
+           (a->found_index < b->found_index);
 }
 
 static int group_of(const advice_finding *f)
@@ -232,7 +233,8 @@ static int by_gain(const void *left, const void *right)
     const advice_finding *const a = left, *const b = right;
     if (group_of(a) != group_of(b)) return group_of(a) < group_of(b) ? -1 : 1;
     if (a->gain_ns != b->gain_ns) return a->gain_ns > b->gain_ns ? -1 : 1;
-    return (a->turn > b->turn) - (a->turn < b->turn);
+    return (a->found_index > b->found_index) -
+           (a->found_index < b->found_index);
 }
 
 static int64_t budget(const advice *a)
@@ -254,7 +256,7 @@ static bool is_waiting(const advice *a, const advice_finding *f)
 
 static bool is_small(const advice *a, const advice_finding *f, int64_t least)
 {
-    if (!has_change(f) || a->stuck || f->stays) return false;
+    if (!has_change(f) || a->stuck || f->always_kept) return false;
     if (!f->has_gain) return f->at_most_ns < least;
     return f->gain_ns < least || f->gain_ns <= 0 || is_waiting(a, f);
 }
@@ -295,7 +297,7 @@ void advice_run(advice *a)
         advice_finding *const f = &a->findings[i];
         if (!has_change(f)) continue;
         f->never_ran = a->stuck;
-        if (a->stuck || (f->at_most_ns < least && !f->stays)) continue;
+        if (a->stuck || (f->at_most_ns < least && !f->always_kept)) continue;
         if (left-- > 0)
             a->failed =
                 !run_finding(a, f) || (f->of_host && !run_free_host(a, f));
@@ -309,7 +311,7 @@ void advice_run(advice *a)
     if (a->dropped_count > 1)
         qsort(a->dropped, a->dropped_count, sizeof *a->dropped, by_lost_gain);
     for (size_t i = 0; i < a->finding_count; i++) // a model may lose a little
-        if (a->findings[i].stays && a->findings[i].gain_ns < 0)
+        if (a->findings[i].always_kept && a->findings[i].gain_ns < 0)
             a->findings[i].gain_ns = 0;
     if (a->finding_count > 1)
         qsort(a->findings, a->finding_count, sizeof *a->findings, by_gain);

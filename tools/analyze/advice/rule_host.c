@@ -51,8 +51,8 @@ typedef struct zone_parts {
     advice *a;
     names_index *names;
     sums zones;     // by group of `names`: a name, on any rank
-    uint32_t group; // group whose spans are collected, if `wants`
-    bool wants;
+    uint32_t group; // group whose spans are collected, if `collects`
+    bool collects;
     uint32_t file;               // file of the longest span
     bool loads;                  // collects spans of data loading
     advice_spans spans, longest; // longest: one span
@@ -90,8 +90,8 @@ static uint32_t loading_site(zone_parts *z, uint32_t file,
 }
 
 // Adds a span. Returns true if it is the longest so far.
-static bool want(zone_parts *z, const inside_span *span, int64_t from_ns,
-                 int64_t to_ns)
+static bool collect(zone_parts *z, const inside_span *span, int64_t from_ns,
+                    int64_t to_ns)
 {
     advice_span_add(z->a, &z->spans, span->file, span->thread, from_ns, to_ns);
     if (z->longest.count &&
@@ -124,17 +124,18 @@ static void count_part(void *user, const inside_span *span, int64_t from_ns,
     if (!zone || (!z->loads && is_elsewhere(z->a, span, frames, depth))) return;
     if (z->loads) {
         const uint32_t site = loading_site(z, span->file, frames, depth);
-        if (site && want(z, span, from_ns, to_ns)) {
+        if (site && collect(z, span, from_ns, to_ns)) {
             z->file = span->file;
             z->loader = site;
         }
     } else {
         const uint32_t group = names_add(z->names, z->a->replay, span->file,
                                          TS_EVENT_ZONE, zone->id);
-        if (z->wants && group == z->group)
-            want(z, span, from_ns, to_ns);
-        else if (!z->wants && (group == TS_NODE_NONE ||
-                               !sums_add(&z->zones, group, to_ns - from_ns, 0)))
+        if (z->collects && group == z->group)
+            collect(z, span, from_ns, to_ns);
+        else if (!z->collects &&
+                 (group == TS_NODE_NONE ||
+                  !sums_add(&z->zones, group, to_ns - from_ns, 0)))
             z->a->failed = true;
     }
 }
@@ -239,7 +240,7 @@ static void find_zone(advice *a, const advice_rule *rule, names_index *names,
                       const sums_row *zone)
 {
     const uint32_t group = (uint32_t)zone->key;
-    zone_parts z = { .a = a, .names = names, .group = group, .wants = true };
+    zone_parts z = { .a = a, .names = names, .group = group, .collects = true };
     zone_parts all = z;
     if (walk_path(a, &z) && z.spans.count && walk_threads(a, &all)) {
         const ts_text name = advice_short(a, names->groups[group].text);

@@ -69,7 +69,7 @@ static int by_kind_and_length(const void *left, const void *right)
 
 // Whether a collective has other members in the traces, so that the model has
 // its waiting time.
-static bool has_met(const advice *a, uint32_t op)
+static bool has_rendezvous(const advice *a, uint32_t op)
 {
     const ts_graph *const g = &a->graph;
     for (uint32_t e = g->offsets[op]; e < g->offsets[op + 1]; e++) {
@@ -100,7 +100,7 @@ static int64_t *without_waiting(advice *a, uint64_t least, advice_mask *mask,
         durations[i] = length > 0 ? length : 0;
         // Collectives of unknown size are not comparable.
         if (!advice_communicates(&a->ops[i]) || !a->ops[i].size ||
-            has_met(a, i))
+            has_rendezvous(a, i))
             continue;
         const alike one = { a->ops[i].file,
                             advice_value(a, i, TS_COLUMN_NAME),

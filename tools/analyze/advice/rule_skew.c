@@ -6,10 +6,10 @@
 
 // A member of a rendezvous. Sorted by rendezvous and start, they show which
 // rank arrived last, and how much later than the one before.
-typedef struct met {
+typedef struct member {
     uint32_t join, op;
     int64_t start_ns;
-} met;
+} member;
 
 typedef struct rank_time {
     uint64_t last;     // rendezvous at which it arrived last
@@ -17,14 +17,14 @@ typedef struct rank_time {
     int64_t caused_ns; // waiting time of all others
     int64_t work_ns;   // time between rendezvous
     int64_t from_ns;   // latest end of its previous rendezvous
-    bool met;
+    bool seen;
     uint32_t latest; // operation of the worst case
     int64_t latest_ns;
 } rank_time;
 
 static int by_rendezvous(const void *left, const void *right)
 {
-    const met *const a = left, *const b = right;
+    const member *const a = left, *const b = right;
     if (a->join != b->join) return a->join < b->join ? -1 : 1;
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
     return (a->op > b->op) - (a->op < b->op);
@@ -32,17 +32,17 @@ static int by_rendezvous(const void *left, const void *right)
 
 // Lists the members. Each has an edge from its start to the node of its
 // rendezvous.
-static met *list_members(advice *a, size_t *count)
+static member *list_members(advice *a, size_t *count)
 {
     const ts_graph *const g = &a->graph;
-    met *const all = calloc(a->op_count + 1, sizeof *all);
+    member *const all = calloc(a->op_count + 1, sizeof *all);
     *count = 0;
     for (uint32_t i = 0; all && i < a->op_count; i++)
         for (uint32_t e = g->offsets[i]; e < g->offsets[i + 1]; e++) {
             if (TS_EDGE_KIND(g->kinds[e]) != TS_EDGE_COLLECTIVE ||
                 !(g->kinds[e] & TS_EDGE_FROM_START))
                 continue;
-            const met one = { g->targets[e], i, a->ops[i].start_ns };
+            const member one = { g->targets[e], i, a->ops[i].start_ns };
             all[(*count)++] = one;
             break;
         }
@@ -51,10 +51,10 @@ static met *list_members(advice *a, size_t *count)
     return all;
 }
 
-static void count_rendezvous(const advice *a, const met *members, size_t count,
-                             rank_time *ranks)
+static void count_rendezvous(const advice *a, const member *members,
+                             size_t count, rank_time *ranks)
 {
-    const met *const last = &members[count - 1];
+    const member *const last = &members[count - 1];
     rank_time *const r = &ranks[a->ops[last->op].file];
     const int64_t late = last->start_ns - members[count - 2].start_ns;
     r->last++;
@@ -69,24 +69,24 @@ static void count_rendezvous(const advice *a, const met *members, size_t count,
 
 static int by_start(const void *left, const void *right)
 {
-    const met *const a = left, *const b = right;
+    const member *const a = left, *const b = right;
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
     return (a->op > b->op) - (a->op < b->op);
 }
 
 // Sums the time of each rank between its rendezvous; those of several streams
 // may overlap.
-static void count_work(const advice *a, met *all, size_t count,
+static void count_work(const advice *a, member *all, size_t count,
                        rank_time *ranks)
 {
     if (count > 1) qsort(all, count, sizeof *all, by_start);
     for (size_t i = 0; i < count; i++) {
         rank_time *const r = &ranks[a->ops[all[i].op].file];
         const int64_t end = a->ops[all[i].op].end_ns;
-        if (r->met && all[i].start_ns > r->from_ns)
+        if (r->seen && all[i].start_ns > r->from_ns)
             r->work_ns += all[i].start_ns - r->from_ns;
-        if (!r->met || end > r->from_ns) r->from_ns = end;
-        r->met = true;
+        if (!r->seen || end > r->from_ns) r->from_ns = end;
+        r->seen = true;
     }
 }
 
@@ -103,7 +103,7 @@ static int64_t usual_work(const advice *a, const rank_time *ranks,
     int64_t *const times = calloc(a->job->file_count + 1, sizeof *times);
     size_t count = 0;
     for (uint32_t i = 0; times && i < a->job->file_count; i++)
-        if (i != without && ranks[i].met) times[count++] = ranks[i].work_ns;
+        if (i != without && ranks[i].seen) times[count++] = ranks[i].work_ns;
     if (times && count) qsort(times, count, sizeof *times, by_time);
     const int64_t middle = times ? sums_quantile(times, count, 500) : 0;
     free(times);
@@ -142,7 +142,7 @@ static void find_straggler(advice *a, const advice_rule *rule,
     const rank_time *const r = &ranks[file];
     const int64_t usual = usual_work(a, ranks, file);
     advice_finding *const f = advice_find(a, rule);
-    f->stays = true;
+    f->always_kept = true;
     f->confidence = REPORT_MEDIUM; // which part of it is slow is unknown
     advice_show_op(a, f, r->latest);
     ADVICE_SAY(a, f, title, "all wait for %s",
@@ -179,7 +179,7 @@ void rule_straggler(advice *a, const advice_rule *rule)
 {
     if (a->job->file_count < 2) return;
     size_t count;
-    met *const all = list_members(a, &count);
+    member *const all = list_members(a, &count);
     rank_time *const ranks = calloc(a->job->file_count, sizeof *ranks);
     uint64_t rendezvous = 0;
     if (!ranks) a->failed = true;

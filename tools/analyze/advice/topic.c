@@ -205,7 +205,7 @@ static void put_trust(const advice *a, report_section *s)
                     cli_count(a->runs).s);
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
     report_section *const s = report_begin(r, "advice", "Advice");
     if (!analyze_timeline(job)) {
@@ -231,10 +231,10 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_advice = {
+const analyze_topic topic_advice = {
     .name = "advice",
     .title = "Advice",
     .help = "what to do first, and what it would gain",
-    .ask = ask,
+    .fill = fill,
     .settings = advice_settings,
 };

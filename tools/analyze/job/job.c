@@ -182,7 +182,7 @@ static const char *nearest(const char *word, size_t size)
 {
     const cli_text typed = cli_format("%.*s", (int)size, word);
     cli_near near = { .word = typed.s };
-    for (const analyze_question *const *q = analyze_questions; *q; q++)
+    for (const analyze_topic *const *q = analyze_topics; *q; q++)
         cli_near_try(&near, (*q)->name, strlen((*q)->name));
     return near.name;
 }
@@ -205,7 +205,7 @@ bool analyze_only_check(const cli_tool *tool, const char *only)
     while (only) {
         const size_t size = strcspn(only, ",");
         const char *known = NULL;
-        for (const analyze_question *const *q = analyze_questions; *q; q++)
+        for (const analyze_topic *const *q = analyze_topics; *q; q++)
             if (strlen((*q)->name) == size && !memcmp((*q)->name, only, size))
                 known = (*q)->name;
         if (!known) {
@@ -224,7 +224,7 @@ bool analyze_only_check(const cli_tool *tool, const char *only)
 // Topics that need only columns, not the graph.
 static const char light[] = "summary,kernels,copies,api";
 
-static bool is_requested(const analyze_question *q, const char *only)
+static bool is_requested(const analyze_topic *q, const char *only)
 {
     return !only || cli_list_has(only, q->name, strlen(q->name));
 }
@@ -268,19 +268,19 @@ static bool take_window(analyze_job *job, report *r)
     return true;
 }
 
-bool analyze_ask(analyze_job *job, const char *only, report *r)
+bool analyze_run(analyze_job *job, const char *only, report *r)
 {
     job->wrong_usage = !analyze_only_check(job->tool, only);
     if (job->wrong_usage) return false;
     bool ok = take_window(job, r);
     r->all = !only;
-    for (const analyze_question *const *q = analyze_questions; *q; q++)
+    for (const analyze_topic *const *q = analyze_topics; *q; q++)
         if (is_requested(*q, only) &&
             !cli_list_has(light, (*q)->name, strlen((*q)->name)))
 
-            job->private->wants_graph = true;
-    for (const analyze_question *const *q = analyze_questions; ok && *q; q++)
-        if (is_requested(*q, only)) ok = (*q)->ask(job, r);
+            job->private->uses_graph = true;
+    for (const analyze_topic *const *q = analyze_topics; ok && *q; q++)
+        if (is_requested(*q, only)) ok = (*q)->fill(job, r);
     const char *const sort = job->options.sort;
     if (ok) analyze_losses(job, r);
     if (ok && sort && !report_sort(r, sort)) {

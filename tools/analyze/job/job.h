@@ -23,16 +23,16 @@ typedef struct analyze_setting {
 } analyze_setting;
 
 // A topic. Each file of topics/ defines one; topics/list.c lists them all.
-typedef struct analyze_question {
+typedef struct analyze_topic {
     const char *name, *title;
     const char *help; // which question it answers, in one line
     // Fills a section. Returns false if memory runs out. A topic that does not
     // apply to the trace calls report_not_applicable and returns true.
-    bool (*ask)(analyze_job *job, report *r);
+    bool (*fill)(analyze_job *job, report *r);
     const analyze_setting *settings; // ends with { 0 }; NULL: none
-} analyze_question;
+} analyze_topic;
 
-extern const analyze_question *const analyze_questions[]; // ends with NULL
+extern const analyze_topic *const analyze_topics[]; // ends with NULL
 
 /* ==== 2. The job ========================================================= */
 
@@ -162,7 +162,7 @@ bool analyze_flops_check(const cli_tool *tool, const cli_list *flops);
 bool analyze_only_check(const cli_tool *tool, const char *only);
 // Runs the topics named in `only` (NULL: all). Returns false, with the reason
 // on stderr, if a name is unknown or memory runs out.
-bool analyze_ask(analyze_job *job, const char *only, report *r);
+bool analyze_run(analyze_job *job, const char *only, report *r);
 void analyze_close(analyze_job *job);
 
 /* ---- Renderers ---------------------------------------------------------- */

@@ -21,7 +21,7 @@ struct analyze_private {
     ts_replay *replay, *model;
     ts_timeline *timeline;
     bool tried_replay, tried_model, tried_timeline;
-    bool wants_graph; // a topic other than the summary is requested
+    bool uses_graph; // a topic other than the summary is requested
     const char *why;
     analyze_loaded *loaded; // by file
     int64_t *settings;      // by topic, then setting

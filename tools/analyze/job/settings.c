@@ -6,7 +6,7 @@
 // Enumerates all settings in the order of the topics.
 static const analyze_setting *setting_at(size_t index)
 {
-    for (const analyze_question *const *q = analyze_questions; *q; q++)
+    for (const analyze_topic *const *q = analyze_topics; *q; q++)
         for (const analyze_setting *s = (*q)->settings; s && s->key; s++)
             if (!index--) return s;
     return NULL;

@@ -44,7 +44,7 @@ static int larger_first(const void *left, const void *right)
     const sums_row *const a = left, *const b = right;
     if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
     if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    return (a->turn > b->turn) - (a->turn < b->turn);
+    return (a->first_use > b->first_use) - (a->first_use < b->first_use);
 }
 
 void sums_sort(sums *s)

@@ -9,8 +9,8 @@
 typedef struct sums_row {
     uint64_t key, count;
     int64_t ns, most_ns;
-    size_t most;   // the `where` of the longest time; the first of equals
-    uint64_t turn; // private: rank of the key by first use
+    size_t most;        // the `where` of the longest time; the first of equals
+    uint64_t first_use; // private: rank of the key by first use
 } sums_row;
 
 // Starts from { 0 }.

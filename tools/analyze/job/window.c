@@ -11,7 +11,7 @@ typedef struct cut_row { // a call or an operation
     uint64_t correlation;
     int64_t start_ns, end_ns;
     uint32_t by; // a call: its name; an operation: its track
-    bool call, met;
+    bool call, matched;
 } cut_row;
 
 typedef struct cut_rows {
@@ -108,7 +108,7 @@ static int by_time(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static void meet(cut_rows *r)
+static void match_calls(cut_rows *r)
 {
     if (r->count) qsort(r->rows, r->count, sizeof *r->rows, by_correlation);
     for (size_t i = 0, end; i < r->count; i = end) {
@@ -118,7 +118,7 @@ static void meet(cut_rows *r)
              end++)
             *(r->rows[end].call ? &call : &work) = true;
         for (size_t k = i; k < end; k++)
-            r->rows[k].met = call && work;
+            r->rows[k].matched = call && work;
     }
     if (r->count) qsort(r->rows, r->count, sizeof *r->rows, by_time);
 }
@@ -130,7 +130,7 @@ static void count_queued(cut_figures *cut, const cut_row *rows, size_t count,
                          uint64_t first_call)
 {
     size_t queued = 0;
-    while (queued < count && !rows[queued].met)
+    while (queued < count && !rows[queued].matched)
         queued++;
     if (queued == count)
         for (queued = 0;
@@ -146,14 +146,14 @@ static void count_queued(cut_figures *cut, const cut_row *rows, size_t count,
 // Counts the calls of one function that lie outside.
 static void count_outside(cut_figures *cut, const cut_row *rows, size_t count)
 {
-    size_t met = 0, known = 0;
+    size_t matched = 0, known = 0;
     for (size_t i = 0; i < count; i++)
-        if (rows[i].met) {
-            met++;
+        if (rows[i].matched) {
+            matched++;
             known = i + 1;
         }
-    cut->launches += met;
-    if (met && met * 10 >= known * 9) cut->outside += count - known;
+    cut->launches += matched;
+    if (matched && matched * 10 >= known * 9) cut->outside += count - known;
 }
 
 static void count_rows(cut_figures *cut, const cut_rows *r)
@@ -162,7 +162,7 @@ static void count_rows(cut_figures *cut, const cut_rows *r)
     uint64_t first_call = UINT64_MAX;
     for (size_t i = 0; i < r->count; i++) {
         const cut_row *const row = &r->rows[i];
-        any |= row->met;
+        any |= row->matched;
         if (row->call && row->correlation < first_call)
             first_call = row->correlation;
         if (row->call || row->end_ns <= r->host_ns) continue;
@@ -256,7 +256,7 @@ static bool take_file(cut_figures *cut, analyze_job *job, uint32_t file)
     const bool ok = result != TS_ERR_MEMORY && gather(&s);
     if (ok) {
         cut_rows *const rows = &s.of[0];
-        meet(rows);
+        match_calls(rows);
         if (rows->host_ns != INT64_MIN) count_rows(cut, rows);
         widen(cut, rows, analyze_reader(job, file), analyze_offset(job, file));
     }

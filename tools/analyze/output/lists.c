@@ -12,7 +12,7 @@ static cli_text setting_value(const analyze_setting *s)
 
 void analyze_list_topics(void)
 {
-    for (const analyze_question *const *q = analyze_questions; *q; q++) {
+    for (const analyze_topic *const *q = analyze_topics; *q; q++) {
         cli_print("%-10s  %s\n", (*q)->name, (*q)->help);
         const bool many = (*q)->settings == advice_settings;
         if (many) cli_print("%12s--rules shows its thresholds\n", "");

@@ -201,7 +201,7 @@ static span span_of(const report_chart *c)
 }
 
 // Returns a - b, which may overflow an integer.
-static double apart(int64_t a, int64_t b)
+static double distance(int64_t a, int64_t b)
 {
     return (double)a - (double)b;
 }
@@ -209,8 +209,8 @@ static double apart(int64_t a, int64_t b)
 static double height_of(const span *s, int64_t value)
 {
     return SERIES_HEIGHT - 1 -
-           apart(value, s->least) * (SERIES_HEIGHT - 2) /
-               apart(s->most, s->least);
+           distance(value, s->least) * (SERIES_HEIGHT - 2) /
+               distance(s->most, s->least);
 }
 
 typedef struct cell {
@@ -228,8 +228,8 @@ static void put_path(FILE *out, const report_chart *c, const span *s,
     for (size_t i = 0; i < c->point_count; i++) {
         const report_point *const p = &c->points[i];
         if (p->line != line) continue;
-        const double at = apart(p->time_ns, s->from) /
-                          (apart(s->to, s->from) + 1) * (double)SERIES_CELLS;
+        const double at = distance(p->time_ns, s->from) /
+                          (distance(s->to, s->from) + 1) * (double)SERIES_CELLS;
         cell *const to =
             &cells[(int)at < SERIES_CELLS ? (int)at : SERIES_CELLS - 1];
         if (!to->used || p->value < to->least) to->least = p->value;
@@ -291,14 +291,14 @@ static void put_lane(FILE *out, const report_chart *c, const span *s,
             if (p->line != line || p[1].line != line || p->value <= 0 ||
                 (int)(share * (LANE_LEVELS - 0.01)) + 1 != level)
                 continue;
-            const double scale = SERIES_CELLS / (apart(s->to, s->from) + 1);
-            const double x = apart(p->time_ns, s->from) * scale;
+            const double scale = SERIES_CELLS / (distance(s->to, s->from) + 1);
+            const double x = distance(p->time_ns, s->from) * scale;
             if (!begun)
                 fprintf(out, "<path class=\"c%u\" opacity=\"%d%%\" d=\"",
                         c->items[line].parent, 100 * level / LANE_LEVELS);
             begun = true;
             fprintf(out, "M%.1f %zuh%.1fv%dH%.1fz", x, y,
-                    apart(p[1].time_ns, p->time_ns) * scale, LANE_HEIGHT, x);
+                    distance(p[1].time_ns, p->time_ns) * scale, LANE_HEIGHT, x);
         }
         if (begun) fputs("\"/>\n", out);
     }

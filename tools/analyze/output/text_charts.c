@@ -210,8 +210,8 @@ static void put_series(const report_chart *c, size_t rows, uint32_t width)
                                                : LABEL_TINY;
     char **const cuts = cut_labels(c, rows, label);
     const bool most_fits = width > label + frame;
-    const uint32_t beside = label + (most_fits ? frame : 8);
-    const uint32_t room = width > beside ? width - beside : LABEL_TINY;
+    const uint32_t taken = label + (most_fits ? frame : 8);
+    const uint32_t room = width > taken ? width - taken : LABEL_TINY;
     const int cells = room < SERIES_CELLS ? (int)room : SERIES_CELLS;
     for (size_t i = 0; i < rows; i++) {
         int64_t peak = 0;

@@ -4,14 +4,14 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/operations/api.h"
 
-typedef struct api_ask {
+typedef struct api_topic {
     analyze_job *job;
     report_section *s;
     api api;
     stats_group all;
-} api_ask;
+} api_topic;
 
-static void put_names(const api_ask *a)
+static void put_names(const api_topic *a)
 {
     static const report_column columns[] = {
         { "name", "function", REPORT_TEXT },
@@ -47,7 +47,7 @@ static void put_names(const api_ask *a)
 }
 
 // Adds the time of threads in calls that may block, by function and thread.
-static void put_threads(const api_ask *a)
+static void put_threads(const api_topic *a)
 {
     static const report_column columns[] = {
         { "thread", "thread", REPORT_TEXT }, { "count", "calls", REPORT_COUNT },
@@ -71,7 +71,7 @@ static void put_threads(const api_ask *a)
     }
 }
 
-static uint64_t put_results(const api_ask *a)
+static uint64_t put_results(const api_topic *a)
 {
     static const report_column columns[] = {
         { "name", "function: result", REPORT_TEXT },
@@ -105,7 +105,7 @@ static uint64_t put_results(const api_ask *a)
     return count;
 }
 
-static void answer(const api_ask *a, uint64_t failed)
+static void answer(const api_topic *a, uint64_t failed)
 {
     const stats_row *const most = &a->api.names.rows[0];
     report_answer(
@@ -134,9 +134,9 @@ static void answer(const api_ask *a, uint64_t failed)
                  "their names");
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    api_ask a = { .job = job };
+    api_topic a = { .job = job };
     a.s = report_begin(r, "api", "API calls");
     const bool ok = api_open(&a.api, job);
     if (ok) a.all = stats_rows_sum(&a.api.names);
@@ -152,9 +152,9 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_api = {
+const analyze_topic topic_api = {
     .name = "api",
     .title = "API calls",
     .help = "calls by function, thread and result; time in those that block",
-    .ask = ask,
+    .fill = fill,
 };

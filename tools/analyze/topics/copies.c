@@ -4,12 +4,12 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/operations/copies.h"
 
-typedef struct copies_ask {
+typedef struct copies_topic {
     analyze_job *job;
     report_section *s;
     copies c;
     stats_group all;
-} copies_ask;
+} copies_topic;
 
 static report_value rate_of(const stats_group *g)
 {
@@ -18,7 +18,7 @@ static report_value rate_of(const stats_group *g)
     return report_rate(g->bytes, g->total_ns);
 }
 
-static void put_rows(const copies_ask *a, const stats_rows *rows,
+static void put_rows(const copies_topic *a, const stats_rows *rows,
                      const char *key, const char *title)
 {
     static const report_column columns[] = {
@@ -56,7 +56,7 @@ static void put_rows(const copies_ask *a, const stats_rows *rows,
     }
 }
 
-static void put_longest(const copies_ask *a)
+static void put_longest(const copies_topic *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -87,7 +87,7 @@ static void put_longest(const copies_ask *a)
     report_rows_of(t, a->c.single_count);
 }
 
-static void answer(const copies_ask *a)
+static void answer(const copies_topic *a)
 {
     const stats_row *const most = &a->c.kinds.rows[0];
     const copies *const c = &a->c;
@@ -108,7 +108,7 @@ static void answer(const copies_ask *a)
                             "is known are of pageable memory.");
 }
 
-static void put_figures(const copies_ask *a)
+static void put_figures(const copies_topic *a)
 {
     const copies *const c = &a->c;
     report_figure(a->s, "count", "copies and memsets",
@@ -127,9 +127,9 @@ static void put_figures(const copies_ask *a)
                  "over the sum of durations");
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    copies_ask a = { .job = job };
+    copies_topic a = { .job = job };
     a.s = report_begin(r, "copies", "Copies");
     const bool ok = copies_open(&a.c, job, true) &&
                     copies_find_longest(&a.c, job->options.rows);
@@ -150,9 +150,9 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_copies = {
+const analyze_topic topic_copies = {
     .name = "copies",
     .title = "Copies",
     .help = "copies by kind, memory and size; rates, pageable against pinned",
-    .ask = ask,
+    .fill = fill,
 };

@@ -183,7 +183,7 @@ static bool put_zones(analyze_job *job, report_section *s, bool *any)
     return ok;
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
     report_section *const s = report_begin(r, "flame", "Flame graph");
     bool devices, zones;
@@ -197,11 +197,11 @@ static bool ask(analyze_job *job, report *r)
     return true;
 }
 
-const analyze_question topic_flame = {
+const analyze_topic topic_flame = {
     .name = "flame",
     .title = "Flame graph",
     .help = "what on the host launched the time on the devices; zones",
-    .ask = ask,
+    .fill = fill,
 };
 
 /* ---- Files -------------------------------------------------------------- */

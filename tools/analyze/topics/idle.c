@@ -4,7 +4,7 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/bound.h"
 
-typedef struct idle_ask {
+typedef struct idle_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
@@ -12,7 +12,7 @@ typedef struct idle_ask {
     names_index names;
     idle_result r;
     bound_cause cause;
-} idle_ask;
+} idle_topic;
 
 // Returns the meaning of a cause, as it follows "because".
 static const char *meaning_of(ts_idle cause)
@@ -44,7 +44,7 @@ static int64_t span_of_all(const ts_timeline_figures *f)
     return f->busy_ns + f->idle_ns;
 }
 
-static void answer(const idle_ask *a)
+static void answer(const idle_topic *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     const size_t devices = ts_replay_device_count(a->replay);
@@ -76,7 +76,7 @@ static void answer(const idle_ask *a)
 
 /* ---- By device ----------------------------------------------------------- */
 
-static void put_devices(const idle_ask *a)
+static void put_devices(const idle_topic *a)
 {
     static const report_column columns[] = {
         { "device", "device", REPORT_TEXT },
@@ -110,7 +110,7 @@ static void put_devices(const idle_ask *a)
     }
 }
 
-static void put_causes(const idle_ask *a)
+static void put_causes(const idle_topic *a)
 {
     static const report_column columns[] = { { "cause", "cause", REPORT_TEXT },
                                              { "idle_ns", "idle", REPORT_NS },
@@ -140,7 +140,7 @@ static void put_causes(const idle_ask *a)
     }
 }
 
-static void put_chart(const idle_ask *a)
+static void put_chart(const idle_topic *a)
 {
     const ts_timeline_figures *f;
     report_chart *const c =
@@ -160,7 +160,7 @@ static report_evidence evidence_of(const idle_gap *g)
     return e;
 }
 
-static ts_text host_of(const idle_ask *a, const idle_gap *g)
+static ts_text host_of(const idle_topic *a, const idle_gap *g)
 {
     const ts_text zone = topic_group(a->job, &a->names, g->held.zone);
     const ts_text call = topic_group(a->job, &a->names, g->held.call);
@@ -173,7 +173,7 @@ static ts_text host_of(const idle_ask *a, const idle_gap *g)
 
 // Returns what the operation that ended a gap waited for; its own call without
 // a place.
-static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
+static ts_text culprit_of(const idle_topic *a, const idle_gap *g)
 {
     ts_node node;
     ts_operation op;
@@ -186,7 +186,7 @@ static ts_text culprit_of(const idle_ask *a, const idle_gap *g)
 
 // Returns what happened during a gap: what the host was in, if it caused the
 // gap, else what was waited for.
-static ts_text meanwhile_of(const idle_ask *a, const idle_gap *g)
+static ts_text meanwhile_of(const idle_topic *a, const idle_gap *g)
 {
     return g->gap.cause == TS_IDLE_HOST_LATE && g->thread
                ? topic_hold(a->job, a->replay, &a->names, &g->held,
@@ -194,7 +194,7 @@ static ts_text meanwhile_of(const idle_ask *a, const idle_gap *g)
                : culprit_of(a, g);
 }
 
-static void put_gaps(const idle_ask *a)
+static void put_gaps(const idle_topic *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -235,7 +235,7 @@ static void put_gaps(const idle_ask *a)
                           "times: no record says so.");
 }
 
-static void put_ends(const idle_ask *a)
+static void put_ends(const idle_topic *a)
 {
     static const report_column columns[] = {
         { "ended_by", "ended by", REPORT_TEXT },
@@ -265,7 +265,7 @@ static void put_ends(const idle_ask *a)
     }
 }
 
-static void put_host(const idle_ask *a, const sums *all, const char *key,
+static void put_host(const idle_topic *a, const sums *all, const char *key,
                      const char *title, const char *label)
 {
     const report_column columns[] = { { "name", label, REPORT_TEXT },
@@ -288,7 +288,7 @@ static void put_host(const idle_ask *a, const sums *all, const char *key,
     }
 }
 
-static void put_lengths(const idle_ask *a)
+static void put_lengths(const idle_topic *a)
 {
     static const char *const labels[IDLE_LENGTHS] = {
         "below 1 us",  "1 to 10 us", "10 to 100 us",
@@ -315,9 +315,9 @@ static void put_lengths(const idle_ask *a)
     }
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    idle_ask a = { .job = job };
+    idle_topic a = { .job = job };
     a.s = topic_begin(job, r, "idle", "Idle time", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
@@ -347,7 +347,8 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_idle = {
+const analyze_topic topic_idle = {
     "idle", "Idle time",
-    "why devices had nothing to do: causes, gaps, where the host was", ask, NULL
+    "why devices had nothing to do: causes, gaps, where the host was", fill,
+    NULL
 };

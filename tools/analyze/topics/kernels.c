@@ -7,18 +7,18 @@
 
 static const char low_occupancy[] = "kernels.low-occupancy";
 
-typedef struct kernels_ask {
+typedef struct kernels_topic {
     analyze_job *job;
     report_section *s;
     kernels k;
     stats_group all;
     int64_t known_ns, low_ns, tail_ns; // see judge
     int64_t collective_ns;             // excluded from all of them
-} kernels_ask;
+} kernels_topic;
 
 /* ---- By name ------------------------------------------------------------- */
 
-static void put_names(const kernels_ask *a)
+static void put_names(const kernels_topic *a)
 {
     static const report_column columns[] = {
         { "name", "kernel", REPORT_TEXT },
@@ -56,7 +56,7 @@ static void put_names(const kernels_ask *a)
     }
 }
 
-static void put_chart(const kernels_ask *a)
+static void put_chart(const kernels_topic *a)
 {
     report_chart *const c =
         report_bars_begin(a->s, "top", "Time by kernel", REPORT_NS);
@@ -85,7 +85,7 @@ static report_value tail_of(const occupancy *o)
 }
 
 // Sums the time of kernels that use little of the device.
-static void judge(kernels_ask *a, const stats_group *g, const occupancy *o)
+static void judge(kernels_topic *a, const stats_group *g, const occupancy *o)
 {
     const report_value tail = tail_of(o);
     const int64_t low = analyze_set(a->job, low_occupancy);
@@ -97,7 +97,7 @@ static void judge(kernels_ask *a, const stats_group *g, const occupancy *o)
         (int64_t)((double)g->total_ns * (double)tail.number / (double)tail.of);
 }
 
-static void put_config(kernels_ask *a, report_table *t, const stats_row *r)
+static void put_config(kernels_topic *a, report_table *t, const stats_row *r)
 {
     const ts_launch_entry *const l = kernels_launch(&a->k, &r->sum);
     occupancy_limits limits;
@@ -141,7 +141,7 @@ static void put_config(kernels_ask *a, report_table *t, const stats_row *r)
     report_row(t, row, &e);
 }
 
-static void put_configs(kernels_ask *a)
+static void put_configs(kernels_topic *a)
 {
     static const report_column columns[] = {
         { "name", "kernel", REPORT_TEXT },
@@ -167,7 +167,7 @@ static void put_configs(kernels_ask *a)
 
 /* ---- By zone and stack --------------------------------------------------- */
 
-static void put_origin(const kernels_ask *a, const stats_rows *rows,
+static void put_origin(const kernels_topic *a, const stats_rows *rows,
                        const char *key, const char *title, const char *label)
 {
     const report_column columns[] = {
@@ -199,7 +199,7 @@ static void put_origin(const kernels_ask *a, const stats_rows *rows,
 
 /* ---- The answer ---------------------------------------------------------- */
 
-static void answer(const kernels_ask *a)
+static void answer(const kernels_topic *a)
 {
     const stats_rows *const n = &a->k.names;
     int64_t sum = 0;
@@ -225,7 +225,7 @@ static void answer(const kernels_ask *a)
             .s);
 }
 
-static void put_figures(const kernels_ask *a)
+static void put_figures(const kernels_topic *a)
 {
     report_figure(a->s, "count", "kernels", report_count(a->all.count));
     report_figure(a->s, "names", "names", report_count(a->k.names.count));
@@ -260,9 +260,9 @@ static void put_figures(const kernels_ask *a)
                     cli_time(a->collective_ns).s);
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    kernels_ask a = { .job = job };
+    kernels_topic a = { .job = job };
     a.s = report_begin(r, "kernels", "Kernels");
     const bool ok = kernels_open(&a.k, job, true);
     if (ok) a.all = stats_rows_sum(&a.k.names);
@@ -291,10 +291,10 @@ static const analyze_setting settings[] = {
     { 0 },
 };
 
-const analyze_question topic_kernels = {
+const analyze_topic topic_kernels = {
     .name = "kernels",
     .title = "Kernels",
     .help = "kernels by name, launch configuration, zone and stack; occupancy",
-    .ask = ask,
+    .fill = fill,
     .settings = settings,
 };

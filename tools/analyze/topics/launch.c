@@ -4,7 +4,7 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/bound.h"
 
-typedef struct launch_ask {
+typedef struct launch_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
@@ -14,7 +14,7 @@ typedef struct launch_ask {
     launch_result r;
     // Idle time during launches; during code loading.
     int64_t bound_ns, loading_ns;
-} launch_ask;
+} launch_topic;
 
 static int64_t part_of(const launch_times *t, uint32_t per_mille)
 {
@@ -28,7 +28,7 @@ static report_value quantile(const launch_times *t, uint32_t per_mille)
 }
 
 // Reports the latency of the device with the most launches.
-static void answer_latency(const launch_ask *a)
+static void answer_latency(const launch_topic *a)
 {
     const ts_timeline_figures *f, *most = NULL;
     for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++)
@@ -43,7 +43,7 @@ static void answer_latency(const launch_ask *a)
                   TOPIC_TEXT(device), cli_time(most->launch_p95_ns).s);
 }
 
-static void answer(const launch_ask *a)
+static void answer(const launch_topic *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     const int64_t span = f->busy_ns + f->idle_ns;
@@ -73,7 +73,7 @@ static report_value launch_value(const ts_timeline_figures *f, int64_t ns)
 
 /* ---- Tables -------------------------------------------------------------- */
 
-static void put_devices(const launch_ask *a)
+static void put_devices(const launch_topic *a)
 {
     static const report_column columns[] = {
         { "device", "device", REPORT_TEXT },
@@ -122,7 +122,7 @@ static void put_devices(const launch_ask *a)
     }
 }
 
-static void put_functions(const launch_ask *a)
+static void put_functions(const launch_topic *a)
 {
     static const report_column columns[] = {
         { "function", "function", REPORT_TEXT },
@@ -161,7 +161,7 @@ static void put_functions(const launch_ask *a)
     }
 }
 
-static void put_tiny(const launch_ask *a)
+static void put_tiny(const launch_topic *a)
 {
     static const report_column columns[] = {
         { "kernel", "kernel", REPORT_TEXT },
@@ -201,7 +201,7 @@ static int64_t slot_at(int64_t span, int64_t slot, int64_t slots)
     return span / slots * slot + span % slots * slot / slots;
 }
 
-static void put_depth(const launch_ask *a)
+static void put_depth(const launch_topic *a)
 {
     enum { SLOTS = 200 };
     report_chart *const c = report_series_begin(
@@ -224,7 +224,7 @@ static void put_depth(const launch_ask *a)
     }
 }
 
-static void put_figures(const launch_ask *a)
+static void put_figures(const launch_topic *a)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
     const int64_t span = f->busy_ns + f->idle_ns;
@@ -250,9 +250,9 @@ static void put_figures(const launch_ask *a)
                   report_ns(a->r.tiny_call_ns));
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    launch_ask a = { .job = job };
+    launch_topic a = { .job = job };
     a.s = topic_begin(job, r, "launch", "Launches", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
@@ -278,7 +278,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_launch = {
+const analyze_topic topic_launch = {
     "launch", "Launches",
-    "from launch call to start: latency, queues, tiny kernels", ask, NULL
+    "from launch call to start: latency, queues, tiny kernels", fill, NULL
 };

@@ -392,7 +392,7 @@ static int64_t offset_of(analyze_job *job, uint32_t file)
     return first && own ? (int64_t)(own - first) : 0;
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
     memory_job a = { .job = job,
                      .section = report_begin(r, "memory", "Memory") };
@@ -426,10 +426,10 @@ static const analyze_setting settings[] = {
     { 0 },
 };
 
-const analyze_question topic_memory = {
+const analyze_topic topic_memory = {
     .name = "memory",
     .title = "Memory",
     .help = "who held it at the peak, what was never freed, holes, churn",
-    .ask = ask,
+    .fill = fill,
     .settings = settings,
 };

@@ -5,7 +5,7 @@
 #include "tools/analyze/figures/time/overlap.h"
 #include "tools/analyze/figures/time/ranks.h"
 
-typedef struct overlap_ask {
+typedef struct overlap_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
@@ -14,20 +14,20 @@ typedef struct overlap_ask {
     overlap_result r;
     model_figures model, without[2]; // copies, collectives
     int64_t waited_ns;               // waiting time of ranks for each other
-} overlap_ask;
+} overlap_topic;
 
 enum { COPIES, COLLECTIVES }; // indices of `without`
 
 // Whether a gain is at least half a percent; smaller ones are below the
 // accuracy of the model.
-static bool gains(const overlap_ask *a, int which)
+static bool gains(const overlap_topic *a, int which)
 {
     const ts_replay_stats *const s = ts_replay_result(a->replay);
     return model_gain(&a->model, &a->without[which]) >
            (s->end_ns - s->start_ns) / 200;
 }
 
-static void answer_gain(const overlap_ask *a, int which, const char *what)
+static void answer_gain(const overlap_topic *a, int which, const char *what)
 {
     const model_figures *const w = &a->without[which];
     if (gains(a, which))
@@ -44,7 +44,7 @@ static void answer_gain(const overlap_ask *a, int which, const char *what)
 }
 
 // Reports the gain of hiding each kind; both in one sentence if there is none.
-static void answer_gains(const overlap_ask *a)
+static void answer_gains(const overlap_topic *a)
 {
     const model_figures *const w = a->without;
     if (!a->model.known) return;
@@ -59,7 +59,7 @@ static void answer_gains(const overlap_ask *a)
     if (copies) answer_gain(a, COPIES, "copies and memsets");
 }
 
-static void answer_part(const overlap_ask *a, const char *what, int64_t total,
+static void answer_part(const overlap_topic *a, const char *what, int64_t total,
                         int64_t hidden, bool collectives)
 {
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
@@ -84,8 +84,8 @@ static void answer_part(const overlap_ask *a, const char *what, int64_t total,
                       report_words(report_share(a->waited_ns, total)).s);
 }
 
-static void put_table(const overlap_ask *a, const char *key, const char *title,
-                      size_t from, size_t to)
+static void put_table(const overlap_topic *a, const char *key,
+                      const char *title, size_t from, size_t to)
 {
     static const report_column columns[] = {
         { "name", "what", REPORT_TEXT },
@@ -118,7 +118,7 @@ static void put_table(const overlap_ask *a, const char *key, const char *title,
     }
 }
 
-static void put_devices(const overlap_ask *a)
+static void put_devices(const overlap_topic *a)
 {
     static const report_column columns[] = {
         { "device", "device", REPORT_TEXT },
@@ -148,7 +148,7 @@ static void put_devices(const overlap_ask *a)
     }
 }
 
-static void put_worst(const overlap_ask *a)
+static void put_worst(const overlap_topic *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -179,7 +179,7 @@ static void put_worst(const overlap_ask *a)
     report_rows_of(t, a->r.count);
 }
 
-static void put(const overlap_ask *a)
+static void put(const overlap_topic *a)
 {
     const overlap_result *const r = &a->r;
     answer_part(a, "Communication", r->collective_ns, r->collective_hidden_ns,
@@ -207,7 +207,7 @@ static void put(const overlap_ask *a)
     put_worst(a);
 }
 
-static bool without(overlap_ask *a)
+static bool without(overlap_topic *a)
 {
     ts_replay *const model = analyze_model(a->job);
     bool ok = !model || model_run(model, NULL, 0, &a->model);
@@ -217,7 +217,7 @@ static bool without(overlap_ask *a)
     return ok;
 }
 
-static bool take_waits(overlap_ask *a)
+static bool take_waits(overlap_topic *a)
 {
     ranks_result ranks = { 0 };
     const bool ok = ranks_open(&ranks, a->replay, NULL, &a->names);
@@ -226,9 +226,9 @@ static bool take_waits(overlap_ask *a)
     return ok;
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    overlap_ask a = { .job = job };
+    overlap_topic a = { .job = job };
     bool ok = true;
     a.s = topic_begin(job, r, "overlap", "Overlap", &a.replay, &a.timeline);
     if (!a.s) return true;
@@ -246,7 +246,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_overlap = {
+const analyze_topic topic_overlap = {
     "overlap", "Overlap",
-    "communication and copies, hidden behind kernels or exposed", ask, NULL
+    "communication and copies, hidden behind kernels or exposed", fill, NULL
 };

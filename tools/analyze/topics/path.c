@@ -4,13 +4,13 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/critical_path.h"
 
-typedef struct path_ask {
+typedef struct path_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
     names_index names;
     path_result r;
-} path_ask;
+} path_topic;
 
 // Returns what the time of a category is spent on.
 static const char *meaning_of(ts_cost cost)
@@ -29,7 +29,7 @@ static const char *meaning_of(ts_cost cost)
 
 static uint32_t launch_zone(void *user, uint32_t operation)
 {
-    path_ask *const a = user;
+    path_topic *const a = user;
     ts_operation op;
     size_t count = 0;
     if (!ts_replay_operation(a->replay, operation, &op)) return TS_NODE_NONE;
@@ -59,7 +59,7 @@ static bool host_waits(const path_result *r)
            r->model.makespan_ns - f->makespan_ns < r->model.makespan_ns / 10;
 }
 
-static void answer_waits(const path_ask *a)
+static void answer_waits(const path_topic *a)
 {
     const path_result *const r = &a->r;
     const int64_t gain =
@@ -75,7 +75,7 @@ static void answer_waits(const path_ask *a)
         report_words(report_share(gain, r->model.makespan_ns)).s);
 }
 
-static void answer_bound(const path_ask *a)
+static void answer_bound(const path_topic *a)
 {
     const path_result *const r = &a->r;
     report_answer(
@@ -87,7 +87,7 @@ static void answer_bound(const path_ask *a)
 
 // Reports the time before the record of a thread begins, which can only be at
 // the start of the path.
-static void answer_unrecorded(const path_ask *a)
+static void answer_unrecorded(const path_topic *a)
 {
     const path_result *const r = &a->r;
     ts_node node;
@@ -103,7 +103,7 @@ static void answer_unrecorded(const path_ask *a)
                       : topic_thread(a->job, node.file, node.track).text);
 }
 
-static void answer(const path_ask *a)
+static void answer(const path_topic *a)
 {
     const path_result *const r = &a->r;
     const bool waits = host_waits(r);
@@ -118,7 +118,7 @@ static void answer(const path_ask *a)
                   meaning_of((ts_cost)best), cli_time(gain).s);
 }
 
-static report_evidence evidence_of(const path_ask *a, size_t part)
+static report_evidence evidence_of(const path_topic *a, size_t part)
 {
     const ts_path_part *const p = &a->r.parts[part];
     ts_node node;
@@ -131,7 +131,7 @@ static report_evidence evidence_of(const path_ask *a, size_t part)
 // Returns the confidence in the makespan without a category. Waits of threads
 // order their work and that of devices; without them, orders are possible that
 // were never observed.
-static report_confidence trust_in_free(const path_ask *a, ts_cost cost)
+static report_confidence trust_in_free(const path_topic *a, ts_cost cost)
 {
     const report_confidence whole = report_trusted(a->s);
     const report_confidence own = model_assumes(&a->r.model, &a->r.free[cost])
@@ -141,7 +141,7 @@ static report_confidence trust_in_free(const path_ask *a, ts_cost cost)
     return own > whole ? own : whole;
 }
 
-static void put_costs(const path_ask *a)
+static void put_costs(const path_topic *a)
 {
     static const report_column columns[] = {
         { "cost", "category", REPORT_TEXT },
@@ -176,7 +176,7 @@ static void put_costs(const path_ask *a)
 }
 
 // Returns the name of a key. A launch without a recorded call has no name.
-static ts_text name_of(const path_ask *a, uint64_t key)
+static ts_text name_of(const path_topic *a, uint64_t key)
 {
     const uint32_t group = path_key_group(key);
     const ts_cost cost = path_key_cost(key);
@@ -192,7 +192,7 @@ static ts_text name_of(const path_ask *a, uint64_t key)
                    : name;
 }
 
-static void put_names(const path_ask *a)
+static void put_names(const path_topic *a)
 {
     static const report_column columns[] = {
         { "name", "operation or call", REPORT_TEXT },
@@ -220,7 +220,7 @@ static void put_names(const path_ask *a)
     }
 }
 
-static void put_zones(const path_ask *a)
+static void put_zones(const path_topic *a)
 {
     static const report_column columns[] = {
         { "zone", "innermost zone", REPORT_TEXT },
@@ -250,7 +250,7 @@ static void put_zones(const path_ask *a)
 
 // Returns the text of a part; for host time before a call, what the host was
 // in.
-static ts_text part_name(const path_ask *a, const ts_path_part *p,
+static ts_text part_name(const path_topic *a, const ts_path_part *p,
                          uint32_t index, const ts_node *owner, const hold *held)
 {
     if (path_unrecorded(p))
@@ -263,7 +263,7 @@ static ts_text part_name(const path_ask *a, const ts_path_part *p,
                : name;
 }
 
-static void put_parts(const path_ask *a)
+static void put_parts(const path_topic *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -303,7 +303,7 @@ static void put_parts(const path_ask *a)
     report_rows_of(t, a->r.part_count);
 }
 
-static void put_chart(const path_ask *a)
+static void put_chart(const path_topic *a)
 {
     const char *parts[TS_COST_LIMIT];
     for (uint32_t i = 0; i < TS_COST_LIMIT; i++)
@@ -314,7 +314,7 @@ static void put_chart(const path_ask *a)
     report_stacked_bar(c, report_string("path").text, a->r.cost_ns);
 }
 
-static void put_trust(const path_ask *a)
+static void put_trust(const path_topic *a)
 {
     const path_result *const r = &a->r;
     const ts_timeline *const timeline = analyze_timeline(a->job);
@@ -344,9 +344,9 @@ static void put_trust(const path_ask *a)
                  cli_time(error < 0 ? -error : error).s);
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    path_ask a = { .job = job };
+    path_topic a = { .job = job };
     a.s = topic_begin(job, r, "path", "Critical path", &a.replay, NULL);
     if (!a.s) return true;
     // The path and the models use one graph, so that its usual delays are
@@ -377,7 +377,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_path = {
+const analyze_topic topic_path = {
     "path", "Critical path",
-    "what the run as a whole is bound by, and what would be gained", ask, NULL
+    "what the run as a whole is bound by, and what would be gained", fill, NULL
 };

@@ -6,7 +6,7 @@
 
 enum { MODELS_MOST = 16 };
 
-typedef struct patterns_ask {
+typedef struct patterns_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
@@ -14,7 +14,7 @@ typedef struct patterns_ask {
     patterns_result r;
     model_figures model, fused[MODELS_MOST];
     size_t modelled;
-} patterns_ask;
+} patterns_topic;
 
 static const analyze_setting settings[] = {
     { "patterns.small", "a kernel shorter than this may be worth fusing",
@@ -26,7 +26,7 @@ static const analyze_setting settings[] = {
 
 // Returns the names of the kernels: "a, b, c (2 more)"; a repeated name is "a x
 // 3".
-static ts_text kernels_of(const patterns_ask *a, const patterns_pattern *p)
+static ts_text kernels_of(const patterns_topic *a, const patterns_pattern *p)
 {
     enum { SHOWN = 4 };
     ts_text text = { "", 0 };
@@ -50,7 +50,7 @@ static ts_text kernels_of(const patterns_ask *a, const patterns_pattern *p)
     return text;
 }
 
-static bool model_gains(patterns_ask *a)
+static bool model_gains(patterns_topic *a)
 {
     const int64_t most = analyze_set(a->job, "patterns.models");
     ts_replay *const model = most > 0 ? analyze_model(a->job) : NULL;
@@ -63,12 +63,12 @@ static bool model_gains(patterns_ask *a)
     return ok;
 }
 
-static int64_t gain_of(const patterns_ask *a, size_t pattern)
+static int64_t gain_of(const patterns_topic *a, size_t pattern)
 {
     return model_gain(&a->model, &a->fused[pattern]);
 }
 
-static void answer(const patterns_ask *a)
+static void answer(const patterns_topic *a)
 {
     const patterns_result *const r = &a->r;
     const ts_replay_stats *const s = ts_replay_result(a->replay);
@@ -113,7 +113,7 @@ static void answer(const patterns_ask *a)
     }
 }
 
-static void put_table(const patterns_ask *a)
+static void put_table(const patterns_topic *a)
 {
     static const report_column columns[] = {
         { "kernels", "kernels", REPORT_TEXT },
@@ -144,9 +144,9 @@ static void put_table(const patterns_ask *a)
     report_rows_of(t, a->r.count);
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    patterns_ask a = { .job = job };
+    patterns_topic a = { .job = job };
     a.s = topic_begin(job, r, "patterns", "Patterns", &a.replay, NULL);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
@@ -176,8 +176,8 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_patterns = {
+const analyze_topic topic_patterns = {
     "patterns", "Patterns",
-    "sequences of small kernels that repeat: what fusing would gain", ask,
+    "sequences of small kernels that repeat: what fusing would gain", fill,
     settings
 };

@@ -5,7 +5,7 @@
 #include "tools/analyze/figures/time/ranks.h"
 #include "tools/analyze/job/stats.h"
 
-typedef struct ranks_ask {
+typedef struct ranks_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
@@ -13,9 +13,9 @@ typedef struct ranks_ask {
     names_index names;
     ranks_result r;
     int64_t residual_ns; // the largest residual clock error
-} ranks_ask;
+} ranks_topic;
 
-static ts_text rank_of(const ranks_ask *a, size_t rank)
+static ts_text rank_of(const ranks_topic *a, size_t rank)
 {
     const ranks_rank *const r = &a->r.ranks[rank];
     if (a->job->file_count == 1)
@@ -27,7 +27,7 @@ static ts_text rank_of(const ranks_ask *a, size_t rank)
     return analyze_format(a->job, "%s", analyze_file_name(a->job, r->file).s);
 }
 
-static void put_ranks(const ranks_ask *a)
+static void put_ranks(const ranks_topic *a)
 {
     static const report_column columns[] = {
         { "rank", "rank", REPORT_TEXT },
@@ -59,7 +59,7 @@ static void put_ranks(const ranks_ask *a)
     }
 }
 
-static void put_pairs(const ranks_ask *a)
+static void put_pairs(const ranks_topic *a)
 {
     static const report_column columns[] = {
         { "rank", "rank", REPORT_TEXT },
@@ -84,7 +84,7 @@ static void put_pairs(const ranks_ask *a)
 }
 
 // Returns why the last member of a rendezvous was late: the first late event.
-static ts_text why_of(const ranks_ask *a, const ranks_rendezvous *m)
+static ts_text why_of(const ranks_topic *a, const ranks_rendezvous *m)
 {
     if (m->head_ns)
         return analyze_format(a->job, "it began %s later",
@@ -97,12 +97,12 @@ static ts_text why_of(const ranks_ask *a, const ranks_rendezvous *m)
 // Returns the most expensive of the rendezvous at which a rank arrived last.
 static const ranks_rendezvous *dearest_of(const ranks_result *r, size_t rank)
 {
-    for (size_t i = 0; i < r->meeting_count; i++)
+    for (size_t i = 0; i < r->rendezvous_count; i++)
         if (r->rendezvous[i].last == rank) return &r->rendezvous[i];
     return NULL;
 }
 
-static void answer_why(const ranks_ask *a, size_t worst)
+static void answer_why(const ranks_topic *a, size_t worst)
 {
     const ranks_rendezvous *const m = dearest_of(&a->r, worst);
     if (!m || !m->waited_ns) return;
@@ -115,7 +115,7 @@ static void answer_why(const ranks_ask *a, size_t worst)
                   cli_time(m->last_ns - m->first_ns).s, TOPIC_TEXT(why));
 }
 
-static void answer(const ranks_ask *a)
+static void answer(const ranks_topic *a)
 {
     const ranks_result *const r = &a->r;
     const ts_timeline_figures *const f = ts_timeline_total(a->timeline);
@@ -126,7 +126,7 @@ static void answer(const ranks_ask *a)
         a->s,
         "In %s ranks waited %s for each other: %s of the time of "
         "all devices.",
-        cli_counted(r->meeting_count, "collective", "collectives").s,
+        cli_counted(r->rendezvous_count, "collective", "collectives").s,
         cli_time(r->waited_ns).s,
         report_words(report_share(r->waited_ns, f->busy_ns + f->idle_ns)).s);
     if (!r->waited_ns) return;
@@ -139,7 +139,7 @@ static void answer(const ranks_ask *a)
     answer_why(a, worst);
 }
 
-static void put_rendezvous(const ranks_ask *a)
+static void put_rendezvous(const ranks_topic *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -153,7 +153,7 @@ static void put_rendezvous(const ranks_ask *a)
     report_table *const t =
         report_table_begin(a->s, "collectives", "Collectives by time waited",
                            columns, TOPIC_COUNT(columns));
-    for (size_t i = 0; i < a->r.meeting_count && i < a->job->options.rows;
+    for (size_t i = 0; i < a->r.rendezvous_count && i < a->job->options.rows;
          i++) {
         const ranks_rendezvous *const m = &a->r.rendezvous[i];
         const report_value row[] = {
@@ -171,10 +171,10 @@ static void put_rendezvous(const ranks_ask *a)
         if (m->cause < a->names.op_count) report_evidence_add(&e, m->cause);
         report_row(t, row, &e);
     }
-    report_rows_of(t, a->r.meeting_count);
+    report_rows_of(t, a->r.rendezvous_count);
 }
 
-static int64_t began_of(const ranks_ask *a, uint32_t file)
+static int64_t began_of(const ranks_topic *a, uint32_t file)
 {
     return stats_sum(analyze_info(a->job, file)->first_ns,
                      analyze_offset(a->job, file));
@@ -182,7 +182,7 @@ static int64_t began_of(const ranks_ask *a, uint32_t file)
 
 // Returns the clock correction of a file without the offset that the machines'
 // own clocks explain, which is no error.
-static report_value clock_of(const ranks_ask *a, uint32_t file,
+static report_value clock_of(const ranks_topic *a, uint32_t file,
                              const ts_replay_file *of)
 {
     const uint64_t first = analyze_info(a->job, 0)->start_realtime_ns;
@@ -191,7 +191,7 @@ static report_value clock_of(const ranks_ask *a, uint32_t file,
                         : report_unknown(REPORT_NS);
 }
 
-static void put_clocks(ranks_ask *a)
+static void put_clocks(ranks_topic *a)
 {
     static const report_column columns[] = {
         { "file", "file", REPORT_TEXT },
@@ -236,7 +236,7 @@ static void put_clocks(ranks_ask *a)
                  "clocks agree within %s (median)", cli_time(a->residual_ns).s);
 }
 
-static void put_none(const ranks_ask *a)
+static void put_none(const ranks_topic *a)
 {
     const ts_replay_stats *const s = ts_replay_result(a->replay);
     if (s->rendezvous_partial)
@@ -251,14 +251,14 @@ static void put_none(const ranks_ask *a)
                                     "devices meet.");
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    ranks_ask a = { .job = job };
+    ranks_topic a = { .job = job };
     a.s = topic_begin(job, r, "ranks", "Ranks", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
                     ranks_open(&a.r, a.replay, a.timeline, &a.names);
-    if (ok && !a.r.meeting_count) {
+    if (ok && !a.r.rendezvous_count) {
         put_none(&a);
     } else if (ok) {
         const ts_replay_stats *const s = ts_replay_result(a.replay);
@@ -287,6 +287,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_ranks = {
-    "ranks", "Ranks", "stragglers: who waits for whom in collectives", ask, NULL
+const analyze_topic topic_ranks = {
+    "ranks", "Ranks", "stragglers: who waits for whom in collectives", fill,
+    NULL
 };

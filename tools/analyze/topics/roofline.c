@@ -4,7 +4,7 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/operations/roofline.h"
 
-typedef struct roofline_ask {
+typedef struct roofline_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
@@ -13,7 +13,7 @@ typedef struct roofline_ask {
     size_t rule_count;
     roofline_result r;
     int64_t peak, bandwidth; // per ns, times 1000: in units of GFLOP/s and GB/s
-} roofline_ask;
+} roofline_topic;
 
 static const analyze_setting settings[] = {
     { "roofline.peak", "what the device can do, in GFLOP/s (0: unknown)",
@@ -30,7 +30,7 @@ static double speed_of(const roofline_row *row)
 }
 
 // Returns what bounds a row: "compute", "memory", or "-" if unknown.
-static const char *bound_of(const roofline_ask *a, const roofline_row *row)
+static const char *bound_of(const roofline_topic *a, const roofline_row *row)
 {
     if (!row->bytes || !a->peak || !a->bandwidth) return "-";
     const double ridge = (double)a->peak / (double)a->bandwidth;
@@ -39,7 +39,7 @@ static const char *bound_of(const roofline_ask *a, const roofline_row *row)
 }
 
 // Returns the attainable operations per nanosecond; 0: unknown.
-static double roof_of(const roofline_ask *a, const roofline_row *row)
+static double roof_of(const roofline_topic *a, const roofline_row *row)
 {
     const double memory =
         row->bytes && a->bandwidth
@@ -50,7 +50,7 @@ static double roof_of(const roofline_ask *a, const roofline_row *row)
     return memory < peak ? memory : peak;
 }
 
-static void answer(const roofline_ask *a)
+static void answer(const roofline_topic *a)
 {
     const roofline_result *const r = &a->r;
     report_answer(a->s,
@@ -71,7 +71,7 @@ static void answer(const roofline_ask *a)
                       "roofline.bandwidth=GBS of its data sheet.");
 }
 
-static void put_rows(const roofline_ask *a)
+static void put_rows(const roofline_topic *a)
 {
     static const report_column columns[] = {
         { "what", "what (rows x inner x columns)", REPORT_TEXT },
@@ -107,7 +107,7 @@ static void put_rows(const roofline_ask *a)
     report_rows_of(t, a->r.count);
 }
 
-static void put(const roofline_ask *a)
+static void put(const roofline_topic *a)
 {
     const roofline_result *const r = &a->r;
     answer(a);
@@ -124,7 +124,7 @@ static void put(const roofline_ask *a)
     put_rows(a);
 }
 
-static void put_none(const roofline_ask *a)
+static void put_none(const roofline_topic *a)
 {
     if (a->rule_count)
         report_not_applicable(a->s, "No kernel has a name that --flops gives.");
@@ -139,9 +139,9 @@ static void put_none(const roofline_ask *a)
                   "record_shapes=True.");
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    roofline_ask a = { .job = job };
+    roofline_topic a = { .job = job };
     const cli_list *const list = job->options.flops;
     a.s = topic_begin(job, r, "roofline", "Roofline", &a.replay, NULL);
     if (!a.s) return true;
@@ -161,9 +161,9 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_roofline = {
+const analyze_topic topic_roofline = {
     "roofline", "Roofline",
-    "how fast devices compute, by shapes or --flops, and could", ask, settings
+    "how fast devices compute, by shapes or --flops, and could", fill, settings
 };
 
 bool analyze_flops_check(const cli_tool *tool, const cli_list *flops)

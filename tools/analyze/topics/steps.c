@@ -4,14 +4,14 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/steps.h"
 
-typedef struct steps_ask {
+typedef struct steps_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
     ts_timeline *timeline;
     names_index names;
     steps_result r;
-} steps_ask;
+} steps_topic;
 
 static size_t count_slow(const steps_result *r)
 {
@@ -27,7 +27,7 @@ static int64_t length_of(const steps_step *s)
 }
 
 // Returns why a slow step is slow.
-static ts_text excess_of(const steps_ask *a, const steps_step *s)
+static ts_text excess_of(const steps_topic *a, const steps_step *s)
 {
     const steps_excess *const e = &s->excess;
     if (e->idle_ns <= 0 && e->work_ns <= 0) return (ts_text){ "", 0 };
@@ -40,7 +40,7 @@ static ts_text excess_of(const steps_ask *a, const steps_step *s)
                           TOPIC_TEXT(name));
 }
 
-static void answer(const steps_ask *a)
+static void answer(const steps_topic *a)
 {
     const steps_result *const r = &a->r;
     const size_t slow = count_slow(r);
@@ -64,7 +64,7 @@ static cli_text marked_words(uint64_t count)
     return cli_counted(count, "step is marked", "steps are marked");
 }
 
-static void not_applicable(const steps_ask *a)
+static void not_applicable(const steps_topic *a)
 {
     if (a->r.few)
         report_not_applicable(a->s,
@@ -80,7 +80,7 @@ static void not_applicable(const steps_ask *a)
 }
 
 // Returns the time outside all steps.
-static int64_t outside_of(const steps_ask *a)
+static int64_t outside_of(const steps_topic *a)
 {
     return a->replay ? ts_replay_result(a->replay)->end_ns -
                            ts_replay_result(a->replay)->start_ns - a->r.sum_ns
@@ -88,7 +88,7 @@ static int64_t outside_of(const steps_ask *a)
 }
 
 // Lowers the confidence if the found steps cover a small part of the run.
-static void trust_outside(const steps_ask *a)
+static void trust_outside(const steps_topic *a)
 {
     const int64_t outside = outside_of(a), whole = outside + a->r.sum_ns;
     if (outside * 10 > whole)
@@ -104,7 +104,7 @@ static bool clocks_differ(analyze_job *job)
     return false;
 }
 
-static void put_how(const steps_ask *a)
+static void put_how(const steps_topic *a)
 {
     const steps_result *const r = &a->r;
     if (r->marked) {
@@ -140,7 +140,7 @@ static void put_how(const steps_ask *a)
                  report_words(report_share(r->likeness, 1000)).s);
 }
 
-static void put_figures(const steps_ask *a)
+static void put_figures(const steps_topic *a)
 {
     const steps_result *const r = &a->r;
     report_figure(a->s, "count", "steps", report_count(r->count));
@@ -161,7 +161,7 @@ static void put_figures(const steps_ask *a)
                   report_ns(outside_of(a)));
 }
 
-static void put_steps(const steps_ask *a, bool slow)
+static void put_steps(const steps_topic *a, bool slow)
 {
     static const report_column columns[] = {
         { "number", "number", REPORT_COUNT },
@@ -198,7 +198,7 @@ static void put_steps(const steps_ask *a, bool slow)
     }
 }
 
-static void put_chart(const steps_ask *a)
+static void put_chart(const steps_topic *a)
 {
     report_chart *const c =
         report_series_begin(a->s, "lengths", "How long they took", REPORT_NS);
@@ -209,7 +209,7 @@ static void put_chart(const steps_ask *a)
 }
 
 // Adds a chart of the time of all steps by cause, busy time first.
-static void put_causes(const steps_ask *a)
+static void put_causes(const steps_topic *a)
 {
     static const report_column columns[] = {
         { "what", "time of the device", REPORT_TEXT },
@@ -238,9 +238,9 @@ static void put_causes(const steps_ask *a)
     free(values);
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    steps_ask a = { .job = job };
+    steps_topic a = { .job = job };
     a.s = topic_begin(job, r, "steps", "Iterations", &a.replay, &a.timeline);
     if (!a.s) return true;
     const bool ok = names_open(&a.names, a.replay) &&
@@ -261,7 +261,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_steps = {
+const analyze_topic topic_steps = {
     "steps", "Iterations",
-    "iterations, marked or found: how long, which are slow, why", ask, NULL
+    "iterations, marked or found: how long, which are slow, why", fill, NULL
 };

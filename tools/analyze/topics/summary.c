@@ -32,7 +32,7 @@ static const char *const bound_texts[SUMMARY_BOUNDS] = {
     "idling of which no record tells why",
 };
 
-typedef struct summary_ask {
+typedef struct summary_topic {
     analyze_job *job;
     report_section *s;
     summary_figures f;
@@ -44,7 +44,7 @@ typedef struct summary_ask {
     bound_cause cause;
     kernels k;
     copies c;
-} summary_ask;
+} summary_topic;
 
 static int64_t span_of(const ts_timeline_figures *f)
 {
@@ -55,7 +55,7 @@ static int64_t span_of(const ts_timeline_figures *f)
 
 // Computes what bounds the device time. The windows of a long trace do not
 // record what the host did; all of that time counts as host time.
-static bool take_bounds(summary_ask *a)
+static bool take_bounds(summary_topic *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     ts_replay *const replay = a->f.windows ? NULL : analyze_replay(a->job);
@@ -85,7 +85,7 @@ static bool take_bounds(summary_ask *a)
     return ok;
 }
 
-static bool is_large(const summary_ask *a, bound which)
+static bool is_large(const summary_topic *a, bound which)
 {
     return a->span_ns > 0 && // guards against overflow
            (double)a->bounds[which] * 10000 >=
@@ -94,13 +94,13 @@ static bool is_large(const summary_ask *a, bound which)
 
 // Whether the run is bound by this part: the largest one, if it is large
 // enough.
-static bool is_bound(const summary_ask *a, bound which)
+static bool is_bound(const summary_topic *a, bound which)
 {
     return which == a->most && is_large(a, which);
 }
 
 // Adds a sentence such as "For 35.7 % of the time ...".
-static void answer_part(const summary_ask *a, bound which, const char *lead)
+static void answer_part(const summary_topic *a, bound which, const char *lead)
 {
     const bool one = a->f.device_count == 1;
     const char *const texts[BOUND_LIMIT] = {
@@ -116,7 +116,7 @@ static void answer_part(const summary_ask *a, bound which, const char *lead)
 }
 
 // Adds the next part, if it is large too.
-static void answer_next(const summary_ask *a)
+static void answer_next(const summary_topic *a)
 {
     bound next = BOUND_LIMIT;
     for (int i = 0; i < BOUND_LIMIT; i++)
@@ -128,7 +128,7 @@ static void answer_next(const summary_ask *a)
                     "The name is that of the largest part: for another");
 }
 
-static void answer_bound(const summary_ask *a)
+static void answer_bound(const summary_topic *a)
 {
     if (!is_bound(a, a->most)) {
         report_answer(
@@ -155,7 +155,7 @@ static void answer_bound(const summary_ask *a)
     answer_next(a);
 }
 
-static void answer(const summary_ask *a)
+static void answer(const summary_topic *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     const size_t devices = a->f.device_count;
@@ -171,7 +171,7 @@ static void answer(const summary_ask *a)
 }
 
 // Notes that the answer excludes the rest of the record, however long it is.
-static void answer_rest(const summary_ask *a)
+static void answer_rest(const summary_topic *a)
 {
     const cut_figures *const cut = analyze_cut(a->job);
     // The span of a step begins when the previous step was complete.
@@ -189,7 +189,7 @@ static void answer_rest(const summary_ask *a)
                   cli_time(after > 0 ? after : 0).s);
 }
 
-static void answer_cut(const summary_ask *a)
+static void answer_cut(const summary_topic *a)
 {
     const cut_figures *const cut = analyze_cut(a->job);
     if (cut->queued)
@@ -205,7 +205,7 @@ static void answer_cut(const summary_ask *a)
                       cli_count(cut->outside).s, cut->outside == 1 ? "" : "s");
 }
 
-static void put_trust(const summary_ask *a)
+static void put_trust(const summary_topic *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     report_trust(a->s, REPORT_HIGH,
@@ -226,7 +226,7 @@ static void put_trust(const summary_ask *a)
 }
 
 // Adds a chart of all four bounds, since the run is bound by the largest alone.
-static void put_bounds(const summary_ask *a)
+static void put_bounds(const summary_topic *a)
 {
     static const char *const keys[BOUND_LIMIT][2] = {
         { "launch_bound", "launch_share" },
@@ -242,7 +242,7 @@ static void put_bounds(const summary_ask *a)
     }
 }
 
-static void put_figures(const summary_ask *a)
+static void put_figures(const summary_topic *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     const stats_group run = stats_rows_sum(&a->k.names);
@@ -292,7 +292,7 @@ static void put_figures(const summary_ask *a)
 
 /* ---- Devices ------------------------------------------------------------- */
 
-static void put_devices(const summary_ask *a)
+static void put_devices(const summary_topic *a)
 {
     static const report_column columns[] = {
         { "device", "device", REPORT_TEXT },
@@ -329,7 +329,7 @@ static void put_devices(const summary_ask *a)
     }
 }
 
-static void put_chart(const summary_ask *a)
+static void put_chart(const summary_topic *a)
 {
     report_chart *const c =
         topic_time_chart(a->s, "time", "Where the time of each device went");
@@ -337,7 +337,7 @@ static void put_chart(const summary_ask *a)
         topic_time_bar(a->job, c, a->f.devices[i]);
 }
 
-static void put_levels(const summary_ask *a)
+static void put_levels(const summary_topic *a)
 {
     static const report_column columns[] = {
         { "at_once", "at once", REPORT_TEXT },
@@ -362,7 +362,7 @@ static void put_levels(const summary_ask *a)
 
 /* ---- Idle time ----------------------------------------------------------- */
 
-static void put_idle(const summary_ask *a)
+static void put_idle(const summary_topic *a)
 {
     static const report_column columns[] = {
         { "cause", "cause", REPORT_TEXT },
@@ -404,7 +404,7 @@ static void put_idle(const summary_ask *a)
 
 /* ---- Kernels and copies -------------------------------------------------- */
 
-static void put_kernels(const summary_ask *a)
+static void put_kernels(const summary_topic *a)
 {
     static const report_column columns[] = {
         { "name", "kernel", REPORT_TEXT },  { "count", "count", REPORT_COUNT },
@@ -431,7 +431,7 @@ static void put_kernels(const summary_ask *a)
     report_rows_of(t, a->k.names.count);
 }
 
-static void put_copies(const summary_ask *a)
+static void put_copies(const summary_topic *a)
 {
     static const report_column columns[] = {
         { "kind", "copies", REPORT_TEXT }, { "count", "count", REPORT_COUNT },
@@ -527,9 +527,9 @@ static bool host_only(analyze_job *job, report_section *s)
     return ok;
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    summary_ask a = { .job = job };
+    summary_topic a = { .job = job };
     a.s = report_begin(r, "summary", "Summary");
     bool ok = true;
     if (summary_open(&a.f, job)) {
@@ -570,10 +570,10 @@ static const analyze_setting settings[] = {
     { 0 },
 };
 
-const analyze_question topic_summary = {
+const analyze_topic topic_summary = {
     .name = "summary",
     .title = "Summary",
     .help = "duration, use of each device, idle time, what took longest",
-    .ask = ask,
+    .fill = fill,
     .settings = settings,
 };

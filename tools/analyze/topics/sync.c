@@ -4,7 +4,7 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/time/sync.h"
 
-typedef struct sync_ask {
+typedef struct sync_topic {
     analyze_job *job;
     report_section *s;
     ts_replay *replay;
@@ -12,7 +12,7 @@ typedef struct sync_ask {
     names_index names;
     sync_result r;
     model_figures model, fewer[2]; // without needless ones; without all
-} sync_ask;
+} sync_topic;
 
 static const char *const meanings[SYNC_FINDINGS] = {
     "waited for work that ran",
@@ -28,7 +28,7 @@ static uint64_t needless_count(const sync_result *r)
     return r->counts[SYNC_IDLE] + r->counts[SYNC_AGAIN];
 }
 
-static void answer_waits(const sync_ask *a)
+static void answer_waits(const sync_topic *a)
 {
     const sync_result *const r = &a->r;
     const uint64_t needless = r->same_stream + r->known_before;
@@ -44,7 +44,7 @@ static void answer_waits(const sync_ask *a)
                       "No stream waits for an event that is done in any case.");
 }
 
-static void answer_polls(const sync_ask *a)
+static void answer_polls(const sync_topic *a)
 {
     const uint64_t polls = a->r.counts[SYNC_POLL];
     if (!polls) return;
@@ -56,7 +56,7 @@ static void answer_polls(const sync_ask *a)
                   polls == 1 ? "it is" : "they are", polls == 1 ? "" : "s");
 }
 
-static void answer(const sync_ask *a)
+static void answer(const sync_topic *a)
 {
     const sync_result *const r = &a->r;
     const uint64_t needless = needless_count(r);
@@ -90,7 +90,7 @@ static void answer(const sync_ask *a)
                       cli_count(r->counts[SYNC_WIDE]).s);
 }
 
-static void put_gains(const sync_ask *a)
+static void put_gains(const sync_topic *a)
 {
     if (a->model.known && a->fewer[0].known)
         report_figure(a->s, "needless_gain_ns",
@@ -102,7 +102,7 @@ static void put_gains(const sync_ask *a)
                       report_ns(model_gain(&a->model, &a->fewer[1])));
 }
 
-static void put_findings(const sync_ask *a)
+static void put_findings(const sync_topic *a)
 {
     static const report_column columns[] = {
         { "finding", "synchronisations that", REPORT_TEXT },
@@ -124,7 +124,7 @@ static void put_findings(const sync_ask *a)
     }
 }
 
-static void put_sites(const sync_ask *a)
+static void put_sites(const sync_topic *a)
 {
     static const report_column columns[] = {
         { "function", "call", REPORT_TEXT },
@@ -159,7 +159,7 @@ static void put_sites(const sync_ask *a)
     }
 }
 
-static void put_polls(const sync_ask *a)
+static void put_polls(const sync_topic *a)
 {
     static const report_column columns[] = {
         { "function", "call", REPORT_TEXT },
@@ -186,7 +186,7 @@ static void put_polls(const sync_ask *a)
 }
 
 // Adds the synchronisations that can be improved, in order of time.
-static void put_items(const sync_ask *a)
+static void put_items(const sync_topic *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -222,7 +222,7 @@ static void put_items(const sync_ask *a)
     report_rows_of(t, count);
 }
 
-static void put_waits(const sync_ask *a)
+static void put_waits(const sync_topic *a)
 {
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
@@ -265,7 +265,7 @@ static void put_waits(const sync_ask *a)
     report_rows_of(t, count);
 }
 
-static bool without(sync_ask *a)
+static bool without(sync_topic *a)
 {
     ts_replay *const model = a->r.count ? analyze_model(a->job) : NULL;
     bool ok = !model || model_run(model, NULL, 0, &a->model);
@@ -275,9 +275,9 @@ static bool without(sync_ask *a)
     return ok;
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    sync_ask a = { .job = job };
+    sync_topic a = { .job = job };
     a.s =
         topic_begin(job, r, "sync", "Synchronisation", &a.replay, &a.timeline);
     if (!a.s) return true;
@@ -307,7 +307,7 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_sync = {
+const analyze_topic topic_sync = {
     "sync", "Synchronisation",
-    "what the host and streams waited for, needlessly or too widely", ask, NULL
+    "what the host and streams waited for, needlessly or too widely", fill, NULL
 };

@@ -4,12 +4,12 @@
 #include "tools/analyze/figures/base/wording.h"
 #include "tools/analyze/figures/operations/zones.h"
 
-typedef struct zones_ask {
+typedef struct zones_topic {
     analyze_job *job;
     report_section *s;
     zones z;
     int64_t all_ns; // time in any zone, counted once
-} zones_ask;
+} zones_topic;
 
 // A row with its sort key.
 typedef struct ordered {
@@ -25,7 +25,7 @@ static int by_ns(const void *left, const void *right)
 }
 
 // Returns the rows sorted by exclusive time.
-static ordered *put_in_order(const zones_ask *a)
+static ordered *put_in_order(const zones_topic *a)
 {
     const size_t count = a->z.rows.count;
     ordered *const order = calloc(count + 1, sizeof *order);
@@ -37,7 +37,7 @@ static ordered *put_in_order(const zones_ask *a)
     return order;
 }
 
-static void put_table(const zones_ask *a, const ordered *order)
+static void put_table(const zones_topic *a, const ordered *order)
 {
     static const report_column columns[] = {
         { "name", "zone", REPORT_TEXT },
@@ -81,7 +81,7 @@ static void put_table(const zones_ask *a, const ordered *order)
 
 // Returns the first zone that does not only wait, and the time of those before
 // it.
-static const ordered *most_work(const zones_ask *a, const ordered *order,
+static const ordered *most_work(const zones_topic *a, const ordered *order,
                                 int64_t *waited)
 {
     *waited = 0;
@@ -92,7 +92,7 @@ static const ordered *most_work(const zones_ask *a, const ordered *order,
     return order;
 }
 
-static void answer(const zones_ask *a, const ordered *order)
+static void answer(const zones_topic *a, const ordered *order)
 {
     int64_t waited;
     const ordered *const first = most_work(a, order, &waited);
@@ -121,7 +121,7 @@ static void answer(const zones_ask *a, const ordered *order)
                 .s);
 }
 
-static void put_figures(const zones_ask *a)
+static void put_figures(const zones_topic *a)
 {
     const stats_group all = stats_rows_sum(&a->z.rows);
     report_figure(a->s, "count", "zones", report_count(all.count));
@@ -149,9 +149,9 @@ static void put_figures(const zones_ask *a)
                      cli_counted(a->z.paths.cut, "zone was", "zones were").s);
 }
 
-static bool ask(analyze_job *job, report *r)
+static bool fill(analyze_job *job, report *r)
 {
-    zones_ask a = { .job = job };
+    zones_topic a = { .job = job };
     a.s = report_begin(r, "zones", "Zones");
     bool ok = zones_open(&a.z, job);
     if (ok && !a.z.rows.count) {
@@ -173,9 +173,9 @@ static bool ask(analyze_job *job, report *r)
     return ok;
 }
 
-const analyze_question topic_zones = {
+const analyze_topic topic_zones = {
     .name = "zones",
     .title = "Zones",
     .help = "zones by name: time of the host, and of what they launched",
-    .ask = ask,
+    .fill = fill,
 };

@@ -222,7 +222,7 @@ static ts_result copy_chunk(copying *g, size_t index, const ts_chunk_info *info,
         g->counts->unknown += info->header.count;
         return TS_OK;
     }
-    if (g->hooks->wants && !g->hooks->wants(g->hooks->user, info)) {
+    if (g->hooks->takes && !g->hooks->takes(g->hooks->user, info)) {
         g->counts->left_out += info->header.count;
         return TS_OK;
     }

@@ -199,7 +199,7 @@ typedef struct copy_batch {
 
 typedef struct copy_hooks {
     // Returns false to skip a chunk without reading it. NULL: none is skipped.
-    bool (*wants)(void *user, const ts_chunk_info *info);
+    bool (*takes)(void *user, const ts_chunk_info *info);
     // Edits a batch; returns false to skip it. NULL: all is copied.
     bool (*edit)(void *user, copy_batch *batch);
     // Changes the time at which a host thread queued or submitted an operation.

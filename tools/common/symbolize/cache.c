@@ -16,7 +16,7 @@
 
 enum { CACHE_MOST = 64 << 20 }; // bytes of a file
 
-static bool path_of(const symbolize_question *q, char *path, size_t room,
+static bool path_of(const symbolize_request *q, char *path, size_t room,
                     bool make)
 {
     const char *const cache = getenv("XDG_CACHE_HOME");
@@ -41,13 +41,13 @@ static bool path_of(const symbolize_question *q, char *path, size_t room,
     return true;
 }
 
-static int title(const symbolize_question *q, char *text, size_t room)
+static int title(const symbolize_request *q, char *text, size_t room)
 {
     return snprintf(text, room, "tracesmith symbols 1 %016" PRIx64 "\n",
                     symbolize_identity(q));
 }
 
-char *symbolize_cache_get(const symbolize_question *q)
+char *symbolize_cache_get(const symbolize_request *q)
 {
     char path[4096], wanted[64], found[64];
     struct stat about;
@@ -69,16 +69,16 @@ char *symbolize_cache_get(const symbolize_question *q)
 }
 
 // Errors are ignored: the next run only takes longer.
-void symbolize_cache_put(const symbolize_question *q, const char *text,
+void symbolize_cache_put(const symbolize_request *q, const char *text,
                          size_t size)
 {
-    char path[4096], beside[4200], first[64];
+    char path[4096], temporary[4200], first[64];
     if (size > CACHE_MOST / 2 || !path_of(q, path, sizeof path, true)) return;
     title(q, first, sizeof first);
-    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
-    FILE *const out = fopen(beside, "wxe");
+    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    FILE *const out = fopen(temporary, "wxe");
     if (!out) return;
     fputs(first, out);
     fwrite(text, 1, size, out);
-    if (fclose(out) != 0 || rename(beside, path) != 0) unlink(beside);
+    if (fclose(out) != 0 || rename(temporary, path) != 0) unlink(temporary);
 }

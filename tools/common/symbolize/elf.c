@@ -24,7 +24,7 @@ static Elf *open_elf(int file)
 typedef enum match { MATCH_NO, MATCH_UNKNOWN, MATCH_YES } match;
 
 // Returns whether a file has the recorded build-id.
-static match is_same(const symbolize_question *q, Elf *elf)
+static match is_same(const symbolize_request *q, Elf *elf)
 {
     const void *id;
     const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
@@ -70,7 +70,7 @@ static uint64_t base_of(Elf *elf)
 
 /* ---- Where it is --------------------------------------------------------- */
 
-static bool take_debug(const symbolize_question *q, elf_files *files, int file)
+static bool take_debug(const symbolize_request *q, elf_files *files, int file)
 {
     Elf *const elf = open_elf(file);
     const match found = elf ? is_same(q, elf) : MATCH_NO;
@@ -85,7 +85,7 @@ static bool take_debug(const symbolize_question *q, elf_files *files, int file)
 }
 
 // Source: elfutils/debuginfod.h; the library is used if it is there.
-static int query_servers(const symbolize_question *q)
+static int query_servers(const symbolize_request *q)
 {
     typedef void *begin(void);
     typedef int find(void *client, const unsigned char *id, int size,
@@ -103,7 +103,7 @@ static int query_servers(const symbolize_question *q)
     return client ? look(client, q->id, (int)q->id_size, NULL) : -1;
 }
 
-static void find_debug(const symbolize_question *q, elf_files *files)
+static void find_debug(const symbolize_request *q, elf_files *files)
 {
     char path[4096];
     GElf_Word sum;
@@ -129,7 +129,7 @@ static void say_id(char *text, size_t room, const uint8_t *id, size_t size)
         snprintf(text + 2 * i, 3, "%02x", id[i]);
 }
 
-void elf_open(const symbolize_question *q, elf_files *files)
+void elf_open(const symbolize_request *q, elf_files *files)
 {
     char wanted[132] = "none", found[132] = "none";
     memset(files, 0, sizeof *files);
@@ -242,7 +242,7 @@ static void put(FILE *out, const char *text)
         fputc(text[i] == '\n' || text[i] == '\t' ? ' ' : text[i], out);
 }
 
-void symbolize_read(const symbolize_question *q, FILE *out)
+void symbolize_read(const symbolize_request *q, FILE *out)
 {
     elf_files files;
     elf_symbols symbols = { NULL, 0 };
@@ -266,7 +266,7 @@ void symbolize_read(const symbolize_question *q, FILE *out)
     }
 }
 #else
-void symbolize_read(const symbolize_question *q, FILE *out)
+void symbolize_read(const symbolize_request *q, FILE *out)
 {
     (void)q;
     fputs("!this ts-symbolize was built without libdw (libdw-dev)\n", out);

@@ -19,7 +19,7 @@ typedef struct elf_files {
     char why[512]; // what is missing, as a clause
 } elf_files;
 
-void elf_open(const symbolize_question *q, elf_files *files);
+void elf_open(const symbolize_request *q, elf_files *files);
 
 // A function of a symbol table.
 typedef struct elf_symbol {
@@ -45,12 +45,12 @@ dwarf_index *dwarf_open(const elf_files *files, const uint64_t *addresses,
 bool dwarf_answer(dwarf_index *d, uint32_t index, uint64_t address, FILE *out);
 #endif
 
-int symbolize_open_module(const symbolize_question *q);
+int symbolize_open_module(const symbolize_request *q);
 // Opens the candidate file number `place` (0, 1, ...). Returns a descriptor;
 // -1: no such file, -2: no more candidates.
-int symbolize_open_file(const symbolize_question *q, size_t place, char *path,
+int symbolize_open_file(const symbolize_request *q, size_t place, char *path,
                         size_t room);
-int symbolize_open_link(const symbolize_question *q, const char *name,
+int symbolize_open_link(const symbolize_request *q, const char *name,
                         size_t place, char *path, size_t room);
 
 #endif // TS_TOOLS_COMMON_SYMBOLIZE_ELF_H

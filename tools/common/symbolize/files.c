@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *dir_of(const symbolize_question *q, size_t i)
+static const char *dir_of(const symbolize_request *q, size_t i)
 {
     const symbolize_options *const o = q->options;
     const size_t count = o ? o->debug_dir_count : 0;
@@ -19,7 +19,7 @@ static const char *dir_of(const symbolize_question *q, size_t i)
 
 // Makes "DIR/.build-id/ab/cdef.debug"; false without a build-id, or if it is
 // too long.
-static bool by_id(const symbolize_question *q, const char *dir, char *path,
+static bool by_id(const symbolize_request *q, const char *dir, char *path,
                   size_t room)
 {
     if (q->id_size < 2) return false;
@@ -33,7 +33,7 @@ static bool by_id(const symbolize_question *q, const char *dir, char *path,
            room - (size_t)used;
 }
 
-int symbolize_open_file(const symbolize_question *q, size_t place, char *path,
+int symbolize_open_file(const symbolize_request *q, size_t place, char *path,
                         size_t room)
 {
     const char *const dir = dir_of(q, place);
@@ -42,14 +42,14 @@ int symbolize_open_file(const symbolize_question *q, size_t place, char *path,
     return by_id(q, dir, path, room) ? cli_open_plain(path) : -1;
 }
 
-int symbolize_open_module(const symbolize_question *q)
+int symbolize_open_module(const symbolize_request *q)
 {
     return cli_open_plain(q->path);
 }
 
 // Opens the file that a module's .gnu_debuglink names, in GDB's traditional
 // folders.
-int symbolize_open_link(const symbolize_question *q, const char *name,
+int symbolize_open_link(const symbolize_request *q, const char *name,
                         size_t place, char *path, size_t room)
 {
     const char *const slash = strrchr(q->path, '/');
@@ -89,7 +89,7 @@ static uint64_t mix_file(uint64_t hash, const char *path)
     return mix(hash, facts, sizeof facts);
 }
 
-uint64_t symbolize_identity(const symbolize_question *q)
+uint64_t symbolize_identity(const symbolize_request *q)
 {
     char path[4096];
     uint64_t hash = mix_file(UINT64_C(0xcbf29ce484222325), q->path);
@@ -104,6 +104,6 @@ uint64_t symbolize_identity(const symbolize_question *q)
     hash = mix_file(hash, path);
     snprintf(path, sizeof path, "%.*s/.", size, q->path);
     hash = mix_file(hash, path);
-    const uint8_t asked = q->options && q->options->debuginfod;
-    return mix(hash, &asked, 1);
+    const uint8_t with_debuginfod = q->options && q->options->debuginfod;
+    return mix(hash, &with_debuginfod, 1);
 }

@@ -10,7 +10,7 @@ typedef struct place { // a frame and its functions
     uint32_t module;
     uint64_t offset;
     uint32_t first, count; // lines
-    bool told;             // named by the trace, which is not trusted
+    bool recorded;         // named by the trace, which is not trusted
 } place;
 
 typedef struct kept_text { // a name, as found and demangled
@@ -156,7 +156,7 @@ static bool from_trace(symbolize *s, place *p)
         };
         if (!add_line(s, p, line)) return false;
     }
-    p->told = count != 0;
+    p->recorded = count != 0;
     return true;
 }
 
@@ -186,12 +186,12 @@ static bool take_line(symbolize *s, place *p, char *text)
 
 /*
     Parses an answer on `places`, `count` of one module. Its numbers are indexes
-    into `asked`, or offsets. Stops at a malformed line: the reader process died
+    into `requested`, or offsets. Stops at a malformed line: the reader process died
     while it wrote.
 */
 static void take_answer(symbolize *s, place *places, size_t count,
-                        place *const *asked, size_t asked_count, char *text,
-                        char *why, size_t why_room)
+                        place *const *requested, size_t requested_count,
+                        char *text, char *why, size_t why_room)
 {
     enum { MOST = 256 };
     while (*text && !s->no_memory) {
@@ -199,11 +199,11 @@ static void take_answer(symbolize *s, place *places, size_t count,
         place *p = NULL;
         if (*line == '!') snprintf(why, why_room, "%s", line + 1);
         if (*line != '@') continue;
-        const uint64_t number = strtoull(line + 1, &rest, asked ? 10 : 16);
+        const uint64_t number = strtoull(line + 1, &rest, requested ? 10 : 16);
         unsigned long lines = strtoul(rest, NULL, 10);
         const place key = { places->module, number, 0, 0, false };
-        if (asked)
-            p = number < asked_count ? asked[number] : NULL;
+        if (requested)
+            p = number < requested_count ? requested[number] : NULL;
         else
             p = bsearch(&key, places, count, sizeof key, by_place);
         const bool wanted = p && !p->count && lines <= MOST;
@@ -214,7 +214,7 @@ static void take_answer(symbolize *s, place *places, size_t count,
     }
 }
 
-static void keep_answer(const symbolize *s, const symbolize_question *q,
+static void keep_answer(const symbolize *s, const symbolize_request *q,
                         const place *places, size_t count)
 {
     char *text = NULL;
@@ -222,7 +222,7 @@ static void keep_answer(const symbolize *s, const symbolize_question *q,
     FILE *const out = open_memstream(&text, &size);
     if (!out) return;
     for (size_t i = 0; i < count; i++) {
-        if (!places[i].count || places[i].told) continue;
+        if (!places[i].count || places[i].recorded) continue;
         fprintf(out, "@%" PRIx64 " %" PRIu32 "\n", places[i].offset,
                 places[i].count);
         for (uint32_t j = 0; j < places[i].count; j++) {
@@ -236,28 +236,28 @@ static void keep_answer(const symbolize *s, const symbolize_question *q,
 }
 
 // Requests the places without an answer; false if the answer is incomplete.
-static bool ask(symbolize *s, symbolize_question *q, place *places,
-                size_t count, symbolize_module *m)
+static bool run_request(symbolize *s, symbolize_request *q, place *places,
+                        size_t count, symbolize_module *m)
 {
-    place **const asked = calloc(count, sizeof *asked);
+    place **const requested = calloc(count, sizeof *requested);
     uint64_t *const offsets = calloc(count, sizeof *offsets);
     bool complete = true;
     q->count = 0;
-    for (size_t i = 0; asked && offsets && i < count; i++) {
+    for (size_t i = 0; requested && offsets && i < count; i++) {
         if (places[i].count) continue;
-        asked[q->count] = &places[i];
+        requested[q->count] = &places[i];
         offsets[q->count++] = places[i].offset;
     }
     q->offsets = offsets;
     if (q->count) {
-        symbolize_answer answer = symbolize_ask(q);
+        symbolize_answer answer = symbolize_lookup(q);
         complete = answer.complete;
         if (answer.text)
-            take_answer(s, places, count, asked, q->count, answer.text, m->why,
-                        sizeof m->why);
+            take_answer(s, places, count, requested, q->count, answer.text,
+                        m->why, sizeof m->why);
         free(answer.text);
     }
-    free(asked);
+    free(requested);
     free(offsets);
     return complete;
 }
@@ -268,7 +268,7 @@ static void look_up(symbolize *s, place *places, size_t count,
     const ts_module_entry *const entry =
         ts_reader_module(s->reader, places->module);
     const ts_text id = ts_reader_build_id(s->reader, places->module);
-    symbolize_question q = { .options = s->options, .id_size = id.size };
+    symbolize_request q = { .options = s->options, .id_size = id.size };
     size_t known = 0;
     const ts_text path =
         entry ? ts_reader_name(s->reader, entry->path) : (ts_text){ "", 0 };
@@ -285,9 +285,9 @@ static void look_up(symbolize *s, place *places, size_t count,
     for (size_t i = 0; i < count; i++)
         known += places[i].count != 0;
     if (known == count) return;
-    if (!ask(s, &q, places, count, m)) {
+    if (!run_request(s, &q, places, count, m)) {
         q.no_dwarf = true;
-        ask(s, &q, places, count, m);
+        run_request(s, &q, places, count, m);
         snprintf(m->why, sizeof m->why,
                  "its debug information cannot be read, or not in a minute");
         return;

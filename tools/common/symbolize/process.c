@@ -50,7 +50,7 @@ static void take(int line, symbolize_answer *answer)
     if (answer->text) answer->text[answer->size] = 0;
 }
 
-symbolize_answer symbolize_ask(const symbolize_question *q)
+symbolize_answer symbolize_lookup(const symbolize_request *q)
 {
     int lines[2];
     symbolize_answer answer = { NULL, 0, false };

@@ -83,7 +83,7 @@ bool symbolize_place(const ts_reader *reader, const ts_frame_entry *frame,
 /* ---- Between its files --------------------------------------------------- */
 
 // A request to the reader process: a module and offsets in it.
-typedef struct symbolize_question {
+typedef struct symbolize_request {
     const char *path;
     uint8_t id[64];
     size_t id_size;
@@ -91,7 +91,7 @@ typedef struct symbolize_question {
     uint32_t count;
     const symbolize_options *options;
     bool no_dwarf; // use only the symbol table
-} symbolize_question;
+} symbolize_request;
 
 // The answer is a text. For each known offset, in order:
 //     @INDEX COUNT            then COUNT lines, innermost first:
@@ -103,17 +103,17 @@ typedef struct symbolize_answer {
     bool complete; // the process completed
 } symbolize_answer;
 
-symbolize_answer symbolize_ask(const symbolize_question *q);
+symbolize_answer symbolize_lookup(const symbolize_request *q);
 // Prints the answer; called in the reader process.
-void symbolize_read(const symbolize_question *q, FILE *out);
+void symbolize_read(const symbolize_request *q, FILE *out);
 
 // Returns a hash of the files at a module's candidate paths, to detect changes.
-uint64_t symbolize_identity(const symbolize_question *q);
+uint64_t symbolize_identity(const symbolize_request *q);
 
 // Returns the cached answers of a module, with hexadecimal offsets instead of
 // indexes; NULL: none. The caller frees it.
-char *symbolize_cache_get(const symbolize_question *q);
-void symbolize_cache_put(const symbolize_question *q, const char *text,
+char *symbolize_cache_get(const symbolize_request *q);
+void symbolize_cache_put(const symbolize_request *q, const char *text,
                          size_t size);
 
 #endif // TS_TOOLS_COMMON_SYMBOLIZE_SYMBOLIZE_H

@@ -252,8 +252,8 @@ static void take_kernel(kineto *k, import_operation *o)
     if (when.type == KINETO_NUMBER &&
         kineto_decimal(when.text, when.size, 3, &queued) && queued > 0)
         o->queued_ns = queued;
-    const bool told = kineto_facts(k, &facts);
-    if (!told && !ts_collective_is_kernel(name.text, name.size)) {
+    const bool has_facts = kineto_facts(k, &facts);
+    if (!has_facts && !ts_collective_is_kernel(name.text, name.size)) {
         o->id = positive(k, "graph node id");
         o->graph = small(k, "graph id");
         import_gpu(k->job, o);
@@ -268,7 +268,7 @@ static void take_kernel(kineto *k, import_operation *o)
              : import_name(k->job, name.text,
                            open ? (size_t)(open - name.text) : name.size);
     o->name = number;
-    if (!told && kind && strcmp(kind, "SendRecv")) facts.name = number;
+    if (!has_facts && kind && strcmp(kind, "SendRecv")) facts.name = number;
     import_gpu_collective(k->job, o, &facts);
 }
 

@@ -60,13 +60,13 @@ static void put_zone(kineto *k, uint32_t track)
     kineto_time time;
     import_facts facts;
     if (!kineto_time_of(k, &time, true)) return;
-    const bool told = kineto_facts(k, &facts);
+    const bool has_facts = kineto_facts(k, &facts);
     const uint32_t number =
         kineto_number_of(k, named ? name.text : "", named ? name.size : 0);
     const uint64_t before = k->job->bad.total;
     const uint32_t site =
         import_zone(k->job, track, time.start_ns, time.duration_ns, number,
-                    kineto_category(k), told ? &facts : NULL);
+                    kineto_category(k), has_facts ? &facts : NULL);
     // If the zone is bad, its arguments are not counted as bad again.
     if (k->job->bad.total != before) return;
     for (size_t i = 0; i < k->row->arg_count; i++)

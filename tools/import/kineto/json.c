@@ -105,7 +105,7 @@ static void set(kineto_parser *p, kineto_value *into, kineto_type type,
 }
 
 // Returns where to store a value outside traceEvents.
-static kineto_value *beside(kineto_parser *p)
+static kineto_value *metadata_value(kineto_parser *p)
 {
     kineto_arg *const arg = &p->row->args[0];
     p->row->place = KINETO_SCALAR;
@@ -134,7 +134,7 @@ static int value(kineto_parser *p, kineto_type type, const void *bytes,
         set(p, p->into, type, bytes, size);
         break;
     case AT_TOP:
-        set(p, beside(p), type, bytes, size);
+        set(p, metadata_value(p), type, bytes, size);
         give(p);
         break;
     case AT_START: return 0;
@@ -208,7 +208,7 @@ static void begin_nested(kineto_parser *p, const char *bracket)
         p->outside = p->place;
         p->depth = 0;
         p->comma = false;
-        if (p->place == AT_TOP) p->into = beside(p);
+        if (p->place == AT_TOP) p->into = metadata_value(p);
         if (p->place == IN_EVENTS || p->place == IN_DEVICES) {
             kineto_note(p->flow, KINETO_BAD, "not_an_object");
             p->into = NULL;

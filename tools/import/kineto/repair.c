@@ -121,9 +121,9 @@ size_t kineto_find_row(const uint8_t *text, size_t from, size_t size)
     uint8_t before = 0; // last byte that is no blank; 0: unknown
     for (size_t i = from; i < size; i++) {
         const uint8_t c = text[i];
-        const bool apart =
+        const bool separate =
             !before || before == ',' || before == '[' || before == '}';
-        if (c == '{' && apart && begins_row(text, i, size)) return i;
+        if (c == '{' && separate && begins_row(text, i, size)) return i;
         if (c == ']' && before == '}' && ends_events(text, i, size)) return i;
         if (!is_blank(c)) before = c;
     }

@@ -133,7 +133,8 @@ static size_t same_process(const points *p, size_t from)
     return end;
 }
 
-static void tell(nsys *n, const point *records, size_t count, int64_t first)
+static void report_pairs(nsys *n, const point *records, size_t count,
+                         int64_t first)
 {
     for (size_t i = 0; i < count; i++) {
         const point *const r = &records[i];
@@ -163,7 +164,7 @@ void nsys_guess_records(nsys *n)
         int64_t first;
         if (ours == theirs && find_first(&records.list[r], r_end - r,
                                          &waits.list[w], w_end - w, &first))
-            tell(n, &records.list[r], r_end - r, first);
+            report_pairs(n, &records.list[r], r_end - r, first);
         if (ours <= theirs) r = r_end;
         if (theirs <= ours) w = w_end;
     }

@@ -118,10 +118,10 @@ static void read_names(nvtx *x)
 {
     const char *names[COLUMNS] = { NULL };
     import_rows rows;
-    static const size_t wanted[] = { TYPE,   CATEGORY, TEXT,
+    static const size_t needed[] = { TYPE,   CATEGORY, TEXT,
                                      THREAD, TEXT_ID,  DOMAIN_ID };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        names[wanted[i]] = columns[wanted[i]];
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        names[needed[i]] = columns[needed[i]];
     import_rows_open(&rows, x->n->db, "NVTX_EVENTS", names, COLUMNS, texts);
     rows.again = true;
     while (import_rows_next(&rows))

@@ -104,7 +104,7 @@ static bool choose(void *user, copy_batch *batch)
 static ts_result write_places(const execute_job *job, place_list *list)
 {
     const ts_writer_desc desc = { .path = job->options->output };
-    const copy_hooks hooks = { .wants = is_of_device,
+    const copy_hooks hooks = { .takes = is_of_device,
                                .edit = choose,
                                .user = list };
     copy c = { .reader = job->reader, .path = job->replay->path };

@@ -29,7 +29,7 @@ void execute_edges_free(const execute_job *job, execute_edges *edges)
 void execute_whole_add(execute_job *job, const ts_execution_whole *whole)
 {
     ts_execution_whole *const w = &job->whole;
-    w->alone_ns += whole->alone_ns;
+    w->sequential_ns += whole->sequential_ns;
     w->ns += whole->ns;
     w->graph_ns += whole->graph_ns;
     w->regions += whole->regions;
@@ -51,7 +51,7 @@ void execute_whole_text(const execute_job *job)
            cli_count(w->streams).s, cli_count(w->parts).s,
            cli_count(w->events).s, cli_count(w->regions).s,
            cli_count(w->regions_different).s, cli_time((int64_t)w->ns).s,
-           cli_time((int64_t)w->alone_ns).s);
+           cli_time((int64_t)w->sequential_ns).s);
     if (job->options->as_graph)
         printf(", as one graph\n  launch        %s, mean of %s",
                cli_time((int64_t)w->graph_ns).s,
@@ -71,7 +71,7 @@ void execute_whole_json(cli_json *json, const execute_job *job)
     cli_json_uint(json, "regions", w->regions);
     cli_json_uint(json, "regions_different", w->regions_different);
     cli_json_uint(json, "time_ns", w->ns);
-    cli_json_uint(json, "alone_ns", w->alone_ns);
+    cli_json_uint(json, "alone_ns", w->sequential_ns);
     if (job->options->as_graph) cli_json_uint(json, "graph_ns", w->graph_ns);
     cli_json_int(json, "recorded_work_ns", job->work_ns);
     cli_json_int(json, "recorded_span_ns", job->span_ns);

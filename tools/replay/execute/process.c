@@ -151,7 +151,7 @@ static uint64_t progress(const shared *s, size_t count)
         next < count ? __atomic_load_n(&s->items[next].runs, __ATOMIC_ACQUIRE)
                      : 0;
     return ((uint64_t)next << 32) + runs +
-           __atomic_load_n(&s->whole.alone, __ATOMIC_ACQUIRE) +
+           __atomic_load_n(&s->whole.completed, __ATOMIC_ACQUIRE) +
            __atomic_load_n(&s->whole.parts, __ATOMIC_RELAXED);
 }
 

@@ -40,7 +40,7 @@ static void say_what(const execute_job *job)
     say_images(job);
 }
 
-static bool ask(void)
+static bool confirm(void)
 {
     char answer[16] = "";
     fputs("Trust this file from now on and run its code? [y/N] ", stderr);
@@ -56,7 +56,7 @@ bool execute_trusted(const execute_job *job)
         fputs("Use --trust to allow it.\n", stderr);
         return false;
     }
-    const bool yes = ask();
+    const bool yes = confirm();
     if (yes) cli_trace_own(job->replay->path);
     return yes;
 }

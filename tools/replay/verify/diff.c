@@ -53,7 +53,7 @@ static void widen(diff_band *band, int64_t *furthest, const diff_box *box,
 // overlap.
 static bool step_ahead(const diff *d, const diff_box *box,
                        const diff_band *mine, const diff_band *other, bool odd,
-                       point *meet)
+                       point *middle)
 {
     for (int64_t k = mine->high; k >= mine->low; k -= 2) {
         const int64_t right = d->ahead[k - 1] + 1, down = d->ahead[k + 1];
@@ -63,15 +63,15 @@ static bool step_ahead(const diff *d, const diff_box *box,
         d->ahead[k] = x;
         if (!odd || k < other->low || k > other->high || d->back[k] > x)
             continue;
-        meet->x = x;
-        meet->y = y;
+        middle->x = x;
+        middle->y = y;
         return true;
     }
     return false;
 }
 
 static bool step_back(const diff *d, const diff_box *box, const diff_band *mine,
-                      const diff_band *other, bool odd, point *meet)
+                      const diff_band *other, bool odd, point *middle)
 {
     for (int64_t k = mine->high; k >= mine->low; k -= 2) {
         const int64_t up = d->back[k - 1], left = d->back[k + 1] - 1;
@@ -81,8 +81,8 @@ static bool step_back(const diff *d, const diff_box *box, const diff_band *mine,
         d->back[k] = x;
         if (odd || k < other->low || k > other->high || d->ahead[k] < x)
             continue;
-        meet->x = x;
-        meet->y = y;
+        middle->x = x;
+        middle->y = y;
         return true;
     }
     return false;
@@ -116,14 +116,14 @@ static point split(const diff *d, const diff_box *box)
     const int64_t first = box->a0 - box->b0, last = box->a1 - box->b1;
     const bool odd = (first - last) % 2 != 0;
     diff_band ahead = { first, first }, back = { last, last };
-    point meet = { box->a0, box->b0 };
+    point middle = { box->a0, box->b0 };
     d->ahead[first] = box->a0;
     d->back[last] = box->a1;
     for (int64_t cost = 1; cost <= d->bound; cost++) {
         widen(&ahead, d->ahead, box, -1);
-        if (step_ahead(d, box, &ahead, &back, odd, &meet)) return meet;
+        if (step_ahead(d, box, &ahead, &back, odd, &middle)) return middle;
         widen(&back, d->back, box, INT64_MAX);
-        if (step_back(d, box, &back, &ahead, odd, &meet)) return meet;
+        if (step_back(d, box, &back, &ahead, odd, &middle)) return middle;
     }
     return best_so_far(d, box, &ahead, &back);
 }

@@ -305,7 +305,7 @@ static verify_spread spread_of(int64_t *values, size_t count)
     return spread;
 }
 
-static int64_t apart(int64_t a, int64_t b)
+static int64_t distance(int64_t a, int64_t b)
 {
     return a < b ? b - a : a - b;
 }
@@ -344,8 +344,8 @@ static bool compare_times(verify_report *r)
         r->work_ns[0] += x->duration_ns;
         r->work_ns[1] += y->duration_ns;
         r->other_durations += x->duration_ns != y->duration_ns;
-        duration[n] = apart(x->duration_ns, y->duration_ns);
-        start[n++] = apart(x->start_ns - from[0], y->start_ns - from[1]);
+        duration[n] = distance(x->duration_ns, y->duration_ns);
+        start[n++] = distance(x->start_ns - from[0], y->start_ns - from[1]);
     }
     const bool ok = duration && start;
     if (ok) {

@@ -50,7 +50,7 @@ typedef struct label_cache {
 } label_cache;
 
 // Event records, waits and syncs match only if their kind is given.
-bool whatif_asks_for(const whatif *w, ts_event_kind kind)
+bool whatif_matches_kind(const whatif *w, ts_event_kind kind)
 {
     return w->kind ? w->kind == (uint32_t)kind
                    : works(kind) || kind == TS_EVENT_HOST_FUNCTION;
@@ -59,7 +59,7 @@ bool whatif_asks_for(const whatif *w, ts_event_kind kind)
 static bool operation_matches(const whatif *w, const ts_replay *replay,
                               const ts_operation *o, label_cache *cache)
 {
-    if (!whatif_asks_for(w, o->kind)) return false;
+    if (!whatif_matches_kind(w, o->kind)) return false;
     const ts_reader *const reader = ts_replay_reader(replay, o->file);
     const size_t slot =
         ((size_t)o->file * 32 + (size_t)o->kind) * 65536 + (o->label & 0xFFFF);
@@ -92,7 +92,7 @@ static bool mean_matching(const whatif *w, const ts_replay *replay,
     ts_operation o;
     for (uint32_t i = 0; launches && ts_replay_operation(replay, i, &o); i++)
         if (operation_matches(w, replay, &o, &cache) ||
-            (launches[i] && whatif_asks_for(w, o.kind) &&
+            (launches[i] && whatif_matches_kind(w, o.kind) &&
              kernel_matches(w, replay, &o, launches[i])))
             mean(changes, change, i);
     free(cache.answer);

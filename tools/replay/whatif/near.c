@@ -81,7 +81,7 @@ void whatif_near(const whatif *w, const ts_replay *replay, char *text,
     uint32_t last = UINT32_MAX; // labels repeat
     ts_operation o;
     for (uint32_t i = 0; *word.s && ts_replay_operation(replay, i, &o); i++) {
-        if (!whatif_asks_for(w, o.kind) || o.label == last) continue;
+        if (!whatif_matches_kind(w, o.kind) || o.label == last) continue;
         last = o.label;
         try_name(list, word.s,
                  ts_operation_label(ts_replay_reader(replay, o.file), &o));

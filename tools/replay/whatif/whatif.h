@@ -93,7 +93,7 @@ bool whatif_apply(const whatif *w, const ts_replay *replay,
 void whatif_changes_close(whatif_changes *changes);
 
 // Whether the regular expression of a what-if applies to operations of a kind.
-bool whatif_asks_for(const whatif *w, ts_event_kind kind);
+bool whatif_matches_kind(const whatif *w, ts_event_kind kind);
 // Explains why a what-if matches no operation.
 void whatif_nothing(const whatif *w, const ts_replay *replay, char *text,
                     size_t room);

@@ -71,7 +71,7 @@ static void report_part(inside_walk *w, const thread_state *t,
 }
 
 // Reports the time up to `until`, during which the open frames did not change.
-static void tell(inside_walk *w, thread_state *t, int64_t until)
+static void report_until(inside_walk *w, thread_state *t, int64_t until)
 {
     if (until <= t->now_ns) return;
     activate(w, t, until);
@@ -92,10 +92,10 @@ static void tell(inside_walk *w, thread_state *t, int64_t until)
 static void advance(inside_walk *w, thread_state *t, int64_t until)
 {
     while (t->depth && t->frames[t->depth - 1].end_ns <= until) {
-        tell(w, t, t->frames[t->depth - 1].end_ns);
+        report_until(w, t, t->frames[t->depth - 1].end_ns);
         t->depth--;
     }
-    tell(w, t, until);
+    report_until(w, t, until);
 }
 
 static void enter(inside_walk *w, thread_state *t, inside_frame frame)

@@ -169,22 +169,23 @@ bool roofline_product_of(roofline_product *p, ts_text name, ts_text dims,
     shape shapes[ARGUMENTS_MOST] = { 0 };
     const bool added = is(name, "aten::addmm") || is(name, "aten::baddbmm");
     const bool batch = is(name, "aten::bmm") || is(name, "aten::baddbmm");
-    const size_t count = read_shapes(dims, shapes), want = batch ? 3 : 2;
+    const size_t count = read_shapes(dims, shapes), rank = batch ? 3 : 2;
     memset(p, 0, sizeof *p);
     if (count < (added ? 3u : 2u)) return false;
     const shape *const a = &shapes[added], *const b = &shapes[added + 1];
-    if (a->count != want || b->count != want) return false;
-    const uint64_t turns = batch ? a->dims[0] : 1;
-    const uint64_t m = a->dims[want - 2], k = a->dims[want - 1];
-    const uint64_t n = b->dims[want - 1];
-    if (b->dims[want - 2] != k || (batch && b->dims[0] != turns)) return false;
-    p->flops =
-        roofline_times(roofline_times(roofline_times(2 * m, n), k), turns);
+    if (a->count != rank || b->count != rank) return false;
+    const uint64_t batch_count = batch ? a->dims[0] : 1;
+    const uint64_t m = a->dims[rank - 2], k = a->dims[rank - 1];
+    const uint64_t n = b->dims[rank - 1];
+    if (b->dims[rank - 2] != k || (batch && b->dims[0] != batch_count))
+        return false;
+    p->flops = roofline_times(roofline_times(roofline_times(2 * m, n), k),
+                              batch_count);
     const uint64_t elements = m * k + k * n + m * n;
-    p->bytes = roofline_times(roofline_times(elements, turns),
+    p->bytes = roofline_times(roofline_times(elements, batch_count),
                               element_size(types, added));
     const cli_text of =
-        batch ? cli_format("%" PRIu64 "x ", turns) : cli_format("%s", "");
+        batch ? cli_format("%" PRIu64 "x ", batch_count) : cli_format("%s", "");
     snprintf(p->text, sizeof p->text, "%s%" PRIu64 "x%" PRIu64 "x%" PRIu64,
              of.s, m, k, n);
     return true;

@@ -46,12 +46,13 @@ static bool add_by_site(zones *z, int64_t *own, uint32_t file, uint64_t site,
     return true;
 }
 
-typedef struct asked {
+typedef struct zone_lookup {
     paths_query *queries;
     size_t count, room;
-} asked;
+} zone_lookup;
 
-static bool gather(zones *z, const ts_replay *replay, uint32_t file, asked *a)
+static bool gather(zones *z, const ts_replay *replay, uint32_t file,
+                   zone_lookup *a)
 {
     ts_replay_file of = { 0 };
     ts_operation o;
@@ -106,7 +107,7 @@ static bool sum_names(zones *z, const int64_t *own, bool gpu)
 }
 
 static bool take_file(zones *z, const ts_replay *replay, uint32_t file,
-                      asked *a, int64_t **own, uint32_t *own_count)
+                      zone_lookup *a, int64_t **own, uint32_t *own_count)
 {
     size_t count;
     ts_operation o;
@@ -139,7 +140,7 @@ static bool take_file(zones *z, const ts_replay *replay, uint32_t file,
 static bool take_gpu(zones *z)
 {
     const ts_replay *const replay = analyze_replay(z->job);
-    asked a = { 0 };
+    zone_lookup a = { 0 };
     int64_t *own = NULL;
     uint32_t own_count = 0;
     bool ok = true;

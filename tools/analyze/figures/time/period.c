@@ -27,9 +27,9 @@ typedef struct period_search {
     uint32_t *ids; // gram by place
     period_gram *grams;
     size_t gram_count;
-    size_t *places;        // places by gram, sorted
-    size_t *distances;     // temporary
-    uint32_t *have, *want; // tokens of an iteration; of the median iteration
+    size_t *places;          // places by gram, sorted
+    size_t *distances;       // temporary
+    uint32_t *have, *median; // tokens of an iteration; of the median iteration
 } period_search;
 
 /* ---- Grams --------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static size_t likeness_of(const period_search *s, size_t from, size_t to,
 {
     size_t shared = 0;
     for (size_t i = from; i < to; i++)
-        if (++s->have[s->tokens[i]] <= s->want[s->tokens[i]]) shared++;
+        if (++s->have[s->tokens[i]] <= s->median[s->tokens[i]]) shared++;
     for (size_t i = from; i < to; i++)
         s->have[s->tokens[i]] = 0;
     const size_t a = to - from, b = middle_end - middle;
@@ -165,10 +165,10 @@ static void judge_iterations(const period_search *s, period *p, size_t middle)
 {
     const size_t from = p->starts[middle], to = p->starts[middle + 1];
     size_t *const likes = s->distances;
-    count_tokens(s, from, to, s->want, 1);
+    count_tokens(s, from, to, s->median, 1);
     for (size_t i = 0; i < p->count; i++)
         likes[i] = likeness_of(s, p->starts[i], p->starts[i + 1], from, to);
-    count_tokens(s, from, to, s->want, -1);
+    count_tokens(s, from, to, s->median, -1);
     trim_iterations(p, likes);
     if (p->count) {
         qsort(likes, p->count, sizeof *likes, smaller_first);
@@ -344,14 +344,14 @@ bool period_find(period *p, const uint32_t *tokens, const int64_t *weights,
     s.places = malloc((count + 1) * sizeof *s.places);
     s.distances = malloc((count + 1) * sizeof *s.distances);
     s.have = calloc((size_t)token_limit + 1, sizeof *s.have);
-    s.want = calloc((size_t)token_limit + 1, sizeof *s.want);
+    s.median = calloc((size_t)token_limit + 1, sizeof *s.median);
     const bool ok =
-        s.ids && s.places && s.distances && s.have && s.want && search(&s, p);
+        s.ids && s.places && s.distances && s.have && s.median && search(&s, p);
     free(s.ids);
     free(s.places);
     free(s.distances);
     free(s.have);
-    free(s.want);
+    free(s.median);
     free(s.grams);
     return ok;
 }

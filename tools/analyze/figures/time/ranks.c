@@ -67,9 +67,9 @@ static bool take_ranks(ranks_result *r, const ts_replay *replay)
 }
 
 // Takes arrivals and ends; waiting times follow when the last arrival is known.
-static void meet(ranks_rendezvous *m, const ts_replay *replay, const lanes *l,
-                 const names_index *names, const ranks_member *members,
-                 size_t count)
+static void take_members(ranks_rendezvous *m, const ts_replay *replay,
+                         const lanes *l, const names_index *names,
+                         const ranks_member *members, size_t count)
 {
     int64_t first_end = INT64_MAX;
     ts_operation op;
@@ -143,15 +143,15 @@ static bool take_rendezvous(ranks_result *r, const ts_replay *replay,
         while (end < count && members[end].join == members[i].join)
             end++;
         if (end - i > 1) {
-            ranks_rendezvous *const m = &r->rendezvous[r->meeting_count];
-            meet(m, replay, l, names, members + i, end - i);
-            if (!charge(r, m, r->meeting_count, replay, l, members + i))
+            ranks_rendezvous *const m = &r->rendezvous[r->rendezvous_count];
+            take_members(m, replay, l, names, members + i, end - i);
+            if (!charge(r, m, r->rendezvous_count, replay, l, members + i))
                 return false;
-            r->meeting_count++;
+            r->rendezvous_count++;
         }
         i = end;
     }
-    qsort(r->rendezvous, r->meeting_count, sizeof *r->rendezvous,
+    qsort(r->rendezvous, r->rendezvous_count, sizeof *r->rendezvous,
           dearest_first);
     sums_sort(&r->pairs);
     sums_sort(&r->names);
@@ -268,25 +268,26 @@ static bool explain(ranks_result *r, const ts_replay *replay,
                     const ts_timeline *timeline, names_index *names)
 {
     hold_tally tally = { .replay = replay, .names = names };
-    inside_span *const spans = malloc((r->meeting_count + 1) * sizeof *spans);
-    hold *const holds = calloc(r->meeting_count + 1, sizeof *holds);
+    inside_span *const spans =
+        malloc((r->rendezvous_count + 1) * sizeof *spans);
+    hold *const holds = calloc(r->rendezvous_count + 1, sizeof *holds);
     uint32_t *const others = inside_others(replay);
     size_t count = 0;
     bool ok = spans && holds && others;
-    for (size_t i = 0; ok && i < r->meeting_count; i++) {
+    for (size_t i = 0; ok && i < r->rendezvous_count; i++) {
         ranks_rendezvous *const m = &r->rendezvous[i];
         int64_t since_ns;
         m->cause = cause_of(replay, timeline, names, m, &since_ns);
         count += late_span(replay, m, i, since_ns, others, &spans[count]);
     }
-    ok = ok && hold_find(&tally, spans, count, holds, r->meeting_count);
+    ok = ok && hold_find(&tally, spans, count, holds, r->rendezvous_count);
     size_t first = 0;
-    for (size_t i = 0; ok && i < r->meeting_count; i++) {
+    for (size_t i = 0; ok && i < r->rendezvous_count; i++) {
         r->rendezvous[i].held = holds[i];
         if (r->rendezvous[i].first_ns < r->rendezvous[first].first_ns)
             first = i;
     }
-    if (ok && r->meeting_count)
+    if (ok && r->rendezvous_count)
         r->rendezvous[first].head_ns = head_of(replay, &r->rendezvous[first]);
     free(spans);
     free(holds);

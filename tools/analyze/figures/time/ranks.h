@@ -46,7 +46,7 @@ typedef struct ranks_result {
     ranks_rank *ranks;
     size_t rank_count;
     ranks_rendezvous *rendezvous; // sorted by waiting time, the most first
-    size_t meeting_count;
+    size_t rendezvous_count;
     int64_t waited_ns; // waiting time of all ranks
     sums pairs;        // key: rank that waited << 32 | rank it waited for
     sums names;        // waiting time by group of names

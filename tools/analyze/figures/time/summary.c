@@ -63,11 +63,11 @@ static bool take_timeline(summary_figures *f, analyze_job *job)
 
 /* ---- From windows -------------------------------------------------------- */
 
-static bool take_survey(summary_figures *f, analyze_job *job)
+static bool take_overview(summary_figures *f, analyze_job *job)
 {
     const ts_overview_desc desc = { .window_operations = WINDOW };
     const ts_result result =
-        ts_overview_open(&f->survey, analyze_reader(job, 0), &desc);
+        ts_overview_open(&f->overview, analyze_reader(job, 0), &desc);
     ts_overview_window window;
     ts_gap gap;
     size_t count = 0, device;
@@ -77,16 +77,16 @@ static bool take_survey(summary_figures *f, analyze_job *job)
                                 : ts_result_text(result);
         return false;
     }
-    f->total = ts_overview_total(f->survey);
-    while (ts_overview_device(f->survey, count))
+    f->total = ts_overview_total(f->overview);
+    while (ts_overview_device(f->overview, count))
         count++;
     if (!make_devices(f, count)) return false;
     for (; f->device_count < count; f->device_count++)
         f->devices[f->device_count] =
-            ts_overview_device(f->survey, f->device_count);
-    for (size_t i = 0; ts_overview_gap(f->survey, i, &device, &gap); i++)
+            ts_overview_device(f->overview, f->device_count);
+    for (size_t i = 0; ts_overview_gap(f->overview, i, &device, &gap); i++)
         keep_longest(f, 0, &gap);
-    while (ts_overview_window_at(f->survey, (size_t)f->windows, &window))
+    while (ts_overview_window_at(f->overview, (size_t)f->windows, &window))
         f->windows++;
     return true;
 }
@@ -104,14 +104,14 @@ static bool is_part(analyze_job *job)
 bool summary_open(summary_figures *f, analyze_job *job)
 {
     *f = (summary_figures){ 0 };
-    const bool whole = job->file_count > 1 || job->private->wants_graph ||
+    const bool whole = job->file_count > 1 || job->private->uses_graph ||
                        operations_of(job) <= WHOLE_MOST || is_part(job);
-    return whole ? take_timeline(f, job) : take_survey(f, job);
+    return whole ? take_timeline(f, job) : take_overview(f, job);
 }
 
 void summary_close(summary_figures *f)
 {
-    ts_overview_close(f->survey);
+    ts_overview_close(f->overview);
     free((void *)f->devices);
 }
 

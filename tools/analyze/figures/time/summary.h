@@ -23,7 +23,7 @@ typedef struct summary_figures {
     // Longest gap of each cause; end_ns 0: none.
     ts_gap longest[TS_IDLE_LIMIT];
     uint32_t longest_file[TS_IDLE_LIMIT];
-    ts_overview *survey; // private
+    ts_overview *overview; // private
 } summary_figures;
 
 /*

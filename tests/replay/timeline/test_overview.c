@@ -1,5 +1,5 @@
 /*
-    test_survey.c - windows of long traces
+    test_overview.c - windows of long traces
 
     What a window holds, and that the figures of all windows together are
     those of the whole trace, whatever the windows and threads.
@@ -200,12 +200,12 @@ static void causes_equal(const ts_timeline_figures *a,
 }
 
 // The longest gaps are those of the whole trace, numbers included.
-static void gaps_equal(const ts_overview *survey, const ts_timeline *t)
+static void gaps_equal(const ts_overview *overview, const ts_timeline *t)
 {
     ts_gap gap, other;
     size_t device;
     int64_t last = INT64_MAX;
-    for (size_t i = 0; ts_overview_gap(survey, i, &device, &gap); i++) {
+    for (size_t i = 0; ts_overview_gap(overview, i, &device, &gap); i++) {
         size_t at = 0;
         while (ts_timeline_gap(t, device, at, &other) &&
                other.start_ns != gap.start_ns)
@@ -219,32 +219,32 @@ static void gaps_equal(const ts_overview *survey, const ts_timeline *t)
     assert_int_not_equal(INT64_MAX, last);
 }
 
-static void survey_as_whole(fixture *x, uint32_t window, uint32_t threads,
-                            bool causes)
+static void overview_as_whole(fixture *x, uint32_t window, uint32_t threads,
+                              bool causes)
 {
     const ts_overview_desc desc = { .window_operations = window,
                                     .gap_count = 7,
                                     .threads = threads };
-    ts_overview *survey;
+    ts_overview *overview;
     ts_timeline *t;
-    assert_int_equal(TS_OK, ts_overview_open(&survey, x->reader, &desc));
+    assert_int_equal(TS_OK, ts_overview_open(&overview, x->reader, &desc));
     assert_int_equal(TS_OK, ts_timeline_open(&t, x->replay, NULL));
     size_t devices = 0;
-    for (; ts_overview_device(survey, devices); devices++) {
+    for (; ts_overview_device(overview, devices); devices++) {
         const ts_timeline_figures *const a =
-            ts_overview_device(survey, devices);
+            ts_overview_device(overview, devices);
         const ts_timeline_figures *const b = ts_timeline_device(t, devices);
         figures_equal(a, b);
         if (causes) causes_equal(a, b);
     }
     assert_int_equal(ts_replay_device_count(x->replay), devices);
     assert_int_equal(ts_timeline_total(t)->idle_ns,
-                     ts_overview_total(survey)->idle_ns);
-    gaps_equal(survey, t);
+                     ts_overview_total(overview)->idle_ns);
+    gaps_equal(overview, t);
     uint64_t operations = 0;
     ts_overview_window w;
     int64_t last = INT64_MIN;
-    for (size_t i = 0; ts_overview_window_at(survey, i, &w); i++) {
+    for (size_t i = 0; ts_overview_window_at(overview, i, &w); i++) {
         operations += w.operations;
         assert_true(!i || w.from_ns == last);
         assert_true(w.from_ns < w.to_ns);
@@ -252,7 +252,7 @@ static void survey_as_whole(fixture *x, uint32_t window, uint32_t threads,
     }
     assert_int_equal(stats(x)->loaded, operations);
     ts_timeline_close(t);
-    ts_overview_close(survey);
+    ts_overview_close(overview);
 }
 
 static void windows_add_up_to_the_whole_trace(void **s)
@@ -263,9 +263,9 @@ static void windows_add_up_to_the_whole_trace(void **s)
         call calls[OPS];
         const uint32_t count = random_work(seed, ops, calls);
         fixture x = work_with(ops, count, calls, count, NULL, (int)seed & 3);
-        survey_as_whole(&x, 1000, 1, true); // one window
+        overview_as_whole(&x, 1000, 1, true); // one window
         for (uint32_t window = 1; window <= 81; window = window * 3)
-            survey_as_whole(&x, window, 1 + window % 3, false);
+            overview_as_whole(&x, window, 1 + window % 3, false);
         work_close(&x);
     }
 }
@@ -281,7 +281,7 @@ static void work_of_no_known_device_adds_up_too(void **s)
         if (ops[i].track >= T0) ops[i].track += 5000;
     fixture x = work_with(ops, count, calls, count, NULL, 0);
     for (uint32_t window = 3; window <= 1000; window *= 3)
-        survey_as_whole(&x, window, 1, false);
+        overview_as_whole(&x, window, 1, false);
     work_close(&x);
 }
 
@@ -309,7 +309,7 @@ static void causes_are_those_of_the_whole_trace(void **s)
     }
     fixture x = work_with(ops, OPS, calls, OPS, NULL, 0);
     for (uint32_t window = 20; window <= 160; window *= 2)
-        survey_as_whole(&x, window, 2, true);
+        overview_as_whole(&x, window, 2, true);
     work_close(&x);
 }
 
@@ -326,28 +326,28 @@ static void a_gap_may_be_longer_than_windows(void **s)
                   0, 0,  HOST };
     ops[101] = (op){ K, S0, 10200, 10300, 5, 201, 0, 0, HOST };
     fixture x = WORK(ops);
-    ts_overview *survey;
+    ts_overview *overview;
     const ts_overview_desc desc = { .window_operations = 10, .gap_count = 2 };
-    assert_int_equal(TS_OK, ts_overview_open(&survey, x.reader, &desc));
-    const ts_timeline_figures *const f = ts_overview_device(survey, 0);
+    assert_int_equal(TS_OK, ts_overview_open(&overview, x.reader, &desc));
+    const ts_timeline_figures *const f = ts_overview_device(overview, 0);
     assert_int_equal(50, f->start_ns);
     assert_int_equal(10300, f->end_ns);
     assert_int_equal(110, f->busy_ns);
     assert_int_equal(10200 - 60, f->idle_ns);
     ts_gap gap;
     size_t device = 9;
-    assert_true(ts_overview_gap(survey, 0, &device, &gap));
+    assert_true(ts_overview_gap(overview, 0, &device, &gap));
     assert_int_equal(0, device);
     assert_int_equal(60, gap.start_ns);
     assert_int_equal(10200, gap.end_ns);
     assert_int_equal(101, gap.operation);
-    assert_true(ts_overview_gap(survey, 1, &device, &gap));
+    assert_true(ts_overview_gap(overview, 1, &device, &gap));
     assert_int_equal(1, device);
     assert_int_equal(150, gap.start_ns);
-    assert_false(ts_overview_gap(survey, 2, &device, &gap));
-    ts_overview_close(survey);
+    assert_false(ts_overview_gap(overview, 2, &device, &gap));
+    ts_overview_close(overview);
     for (uint32_t window = 1; window < 200; window *= 2)
-        survey_as_whole(&x, window, 1, false);
+        overview_as_whole(&x, window, 1, false);
     work_close(&x);
 }
 
@@ -355,14 +355,14 @@ static void wrong_calls_are_refused(void **s)
 {
     (void)s;
     fixture x;
-    ts_overview *survey;
+    ts_overview *overview;
     work_begin(&x, 0);
     work_read(&x);
     assert_int_equal(TS_ERR_USAGE, ts_overview_open(NULL, x.reader, NULL));
-    assert_int_equal(TS_ERR_USAGE, ts_overview_open(&survey, NULL, NULL));
+    assert_int_equal(TS_ERR_USAGE, ts_overview_open(&overview, NULL, NULL));
     assert_int_equal(TS_ERR_NOT_FOUND,
-                     ts_overview_open(&survey, x.reader, NULL));
-    assert_null(survey);
+                     ts_overview_open(&overview, x.reader, NULL));
+    assert_null(overview);
     ts_overview_close(NULL);
     work_close(&x);
 }
@@ -381,9 +381,9 @@ static void every_failing_allocation_is_survived(void **s)
         const ts_overview_desc desc = { .window_operations = 120,
                                         .threads = 1,
                                         .allocator = { budget_resize, &b } };
-        ts_overview *survey;
-        const ts_result result = ts_overview_open(&survey, x.reader, &desc);
-        ts_overview_close(survey);
+        ts_overview *overview;
+        const ts_result result = ts_overview_open(&overview, x.reader, &desc);
+        ts_overview_close(overview);
         done = !b.refused;
         assert_int_equal(b.failed ? TS_ERR_MEMORY : TS_OK, result);
         assert_int_equal(0, b.held);
