@@ -1,28 +1,38 @@
 # The recipes of docs/adding.md, carried out: all of them in one copy of the
-# tree. Its tools are built, and do what the page shows.
+# tree, but the event kind, which all would be built again for: in another copy,
+# of which the library and one test are built. The tools do what the page shows.
 . tests/lib.sh
 check_build "adding: build" all
 folder=build/adding
-rm -rf $folder
-mkdir -p $folder/build
+kind=build/adding-kind
+rm -rf $folder $kind
+mkdir -p $folder/build $kind
 cp -pR Makefile tracesmith.h tracesmith_replay.h src backends tools man docs \
     tests $folder
 # With the times of what is built, so that little is built again.
 cp -pR build/found build/lines build/src build/tools build/*.a $folder/build
+cp -pR Makefile tracesmith.h tracesmith_replay.h src tools docs $kind
+mkdir -p $kind/tests
+cp -pR tests/clang.sh tests/record $kind/tests
 
 # A block of C behind the name of a new file, blocks of differences, and
 # the commands of a section.
-awk -v to=$folder '
+awk -v to=$folder -v kind=$kind '
     /^## / { name = tolower(substr($0, 4)) }
     /^`[^`]*` \(new\):$/ { split($0, part, "`"); file = to "/" part[2] }
     /^```c$/ { out = file; next }
-    /^```diff$/ { out = to "/recipes.patch"; next }
+    /^```diff$/ {
+        out = (name == "an event kind" ? kind : to) "/recipes.patch"
+        next
+    }
     /^```console$/ { out = to "/" name ".console"; next }
     /^```$/ { out = file = ""; next }
     out { print >out }
 ' docs/adding.md
-check "adding: the recipes apply" \
-    patch -s -p1 --no-backup-if-mismatch -d $folder -i recipes.patch
+for copy in $folder $kind; do
+    check "adding: the recipes apply to $copy" \
+        patch -s -p1 --no-backup-if-mismatch -d "$copy" -i recipes.patch
+done
 # shellcheck disable=SC2016 # for the inner shell
 check "adding: the tools with them build" sh -c '
     exec make -s -j"$1" -C "$0" CFLAGS=-Werror \
@@ -38,11 +48,13 @@ tests=$(sed -n 's,^+++ b/\(tests/.*/test_[a-z_]*\)[.]c$,\1,p' docs/adding.md)
 doubles=$(sed -n 's,^+++ b/\(tests/doubles/lib.*\)[.]c$,build/\1.so,p' \
     docs/adding.md)
 for program in $tests; do
+    copy=$folder loaded=$doubles
+    test -e "$folder/$program.c" || copy=$kind loaded=
     # shellcheck disable=SC2016 # for the inner shell
     check "adding: ${program##*/}" sh -ec '
         cd "$0"
         make -s CFLAGS=-Werror DOUBLES="$2" "build/$1"
-        "build/$1"' $folder "$program" "$doubles"
+        "build/$1"' $copy "$program" "$loaded"
 done
 # What the page says would complain does: it passes with the tools of the tree
 # and fails with those of the copy.
