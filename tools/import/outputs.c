@@ -198,8 +198,8 @@ static void label(const import_outputs *all, size_t i, bool by_rank, char *text,
     keep_harmless(text);
 }
 
-// Returns the name of an output: `requested` with %r replaced, or with the label
-// before its suffix, or a file in the folder.
+// Returns the name of an output: `requested` with %r replaced, or with the
+// label before its suffix, or a file in the folder.
 static char *name_of(const import_outputs *all, size_t i, bool by_rank)
 {
     char text[300], name[NAME + 600];

@@ -11,8 +11,8 @@
         190     legacy default stream of device 0, 191 a non-blocking one,
         192     one that is out of order
 
-    Operations are rows of `op`. replay_open lays them out in chunks; its `layout`
-    permutes them in ways that must not matter.
+    Operations are rows of `op`. replay_open lays them out in chunks; its
+    `layout` permutes them in ways that must not matter.
 */
 #ifndef REPLAY_FORGE_H
 #define REPLAY_FORGE_H

@@ -186,8 +186,8 @@ static bool take_line(symbolize *s, place *p, char *text)
 
 /*
     Parses an answer on `places`, `count` of one module. Its numbers are indexes
-    into `requested`, or offsets. Stops at a malformed line: the reader process died
-    while it wrote.
+    into `requested`, or offsets. Stops at a malformed line: the reader process
+    died while it wrote.
 */
 static void take_answer(symbolize *s, place *places, size_t count,
                         place *const *requested, size_t requested_count,
