@@ -494,6 +494,24 @@ static void overhead_lies_on_the_thread_that_paid_for_it(void **state)
     rt_close(&trace);
 }
 
+// Another thread's number may have the same place in the table.
+static void threads_that_share_a_place_are_both_known(void **state)
+{
+    (void)state;
+    const uint32_t me = (uint32_t)syscall(SYS_gettid);
+    const char *const path = rt_start("places.sbt", cu_plain);
+    ts__cupti.memory->threads[me % TS__CU_THREADS].id = me + TS__CU_THREADS;
+    CU_LAUNCH(.ns = 50);
+    CU_RUN(.what = DOUBLE_OVERHEAD, .ns = 12345);
+    rt_trace trace = cu_end(path);
+    const rt_row *const call =
+        rt_only(&trace, TS_EVENT_API_CALL, "cudaLaunchKernel");
+    const rt_row *const overhead =
+        rt_only(&trace, TS_EVENT_API_CALL, "(overhead: command buffer full)");
+    assert_int_equal(overhead->track, call->track);
+    rt_close(&trace);
+}
+
 static void kinds_and_names_are_obeyed(void **state)
 {
     (void)state;
@@ -666,6 +684,7 @@ int main(void)
         cmocka_unit_test(a_whole_graph_is_one_operation),
         cmocka_unit_test(latency_stamps_are_there_when_asked_for),
         cmocka_unit_test(overhead_lies_on_the_thread_that_paid_for_it),
+        cmocka_unit_test(threads_that_share_a_place_are_both_known),
         cmocka_unit_test(kinds_and_names_are_obeyed),
         cmocka_unit_test(one_kind_of_synchronisation_is_not_another),
         cmocka_unit_test(kernels_that_nobody_wants_are_not_lost),
