@@ -16,59 +16,60 @@ static bool option_json, option_list, option_rules, option_collapse,
 
 static const cli_option options[] = {
     { .name = "--only LIST",
-      .help = "only these questions, names with commas between",
+      .help = "report only these topics, separated by commas",
       .text = &only_text },
     SELECT_OPTIONS,
     { .name = "--list",
-      .help = "print the questions, and the thresholds of --set",
+      .help = "print the topics, and the thresholds that --set changes",
       .flag = &option_list },
     { .name = "--rules",
-      .help = "print the rules of advice, how each computes its gain,\n"
-              "and its thresholds",
+      .help = "print the rules of topic advice with their thresholds,\n"
+              "and how each computes its gain",
       .flag = &option_rules },
     { .name = "--top N",
-      .help = "rows of each table in the text and the page (10)",
+      .help = "rows of each table in the text and HTML reports (default:\n"
+              "10)",
       .number = &top },
     { .name = "--rows N",
-      .help = "rows of each table in --json (1000)",
+      .help = "rows of each table in --json (default: 1000)",
       .number = &rows },
     { .name = "--sort KEY",
-      .help = "sort tables that have a column of this key by it,\n"
-              "the largest first; --json shows the keys",
+      .help = "sort tables by the column with this key, largest first;\n"
+              "--json shows the keys",
       .text = &sort_text },
     { .name = "--collapse",
-      .help = "kernels that differ in template arguments only are one",
+      .help = "treat kernels that differ only in template arguments as\n"
+              "one",
       .flag = &option_collapse },
     { .name = "--mangled",
-      .help = "names as they were recorded",
+      .help = "do not demangle names",
       .flag = &option_mangled },
     { .name = "--set KEY=VALUE",
-      .help = "change a threshold; may be given several times",
+      .help = "change a threshold; may be repeated",
       .list = &sets },
     { .name = "--flops REGEX=N",
-      .help = "what a launch of such a kernel computes, in operations\n"
-              "of floating point (2.5G, 3/thread, 1k/block), and after a\n"
-              "comma how many bytes it moves; REGEX matches a part of\n"
-              "a name, ^ and $ are its ends; may be given several times",
+      .help = "floating point operations per launch of kernels whose\n"
+              "name matches REGEX: 2.5G, 3/thread or 1k/block; after a\n"
+              "comma, the bytes that it moves; ^ and $ match the ends of\n"
+              "a name; may be repeated",
       .list = &flops },
     { .name = "--html OUT",
-      .help = "write the report as one page, for a browser",
+      .help = "write the report as one HTML page",
       .text = &html_text },
     { .name = "--folded OUT",
-      .help = "write what launched the time on the devices as folded\n"
-              "stacks, which flame graph tools read, in place of a\n"
-              "report; - is stdout",
+      .help = "instead of a report, write the device time by launching\n"
+              "code, as folded stacks for flame graph tools; - is stdout",
       .text = &folded_text },
     { .name = "--svg OUT",
-      .help = "write the same as a picture",
+      .help = "write the flame graph as an SVG picture",
       .text = &svg_text },
     { .name = "--flame-by WHAT",
-      .help = "of these two: gpu (the default), or zones: the time of\n"
-              "the host by zone",
+      .help = "contents of --folded and --svg: gpu: device time by\n"
+              "launching code (default); zones: host time by zone",
       .text = &flame_text },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does: look into\n"
-              "no file of this machine",
+      .help = "use only the function names stored in the trace; do not\n"
+              "look into files of this machine",
       .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
@@ -77,9 +78,9 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-analyze",
     .usage = "[options] FILE...",
-    .about = "Answers questions about a trace: what was it, why is it slow, "
-             "where did the\nmemory go. Several traces, one of each process, "
-             "are looked at jointly.",
+    .about = "Analyzes a trace: what ran, why it is slow, what used the "
+             "memory, and what to\nimprove. Several traces, one for each "
+             "process, are analyzed together.",
     .options = options,
 };
 
@@ -87,12 +88,13 @@ static bool check_usage(void)
 {
     const bool flames = folded_text || svg_text;
     if (flame_text && strcmp(flame_text, "gpu") && strcmp(flame_text, "zones"))
-        cli_error(&tool, NULL, "--flame-by %s: it is gpu or zones", flame_text);
+        cli_error(&tool, NULL, "--flame-by %s: must be gpu or zones",
+                  flame_text);
     else if (flame_text && !flames)
-        cli_error(&tool, NULL, "--flame-by goes with --folded or --svg");
+        cli_error(&tool, NULL, "--flame-by requires --folded or --svg");
     else if (flames && (only_text || sort_text) && !option_json && !html_text)
         cli_error(&tool, NULL,
-                  "%s is about a report: --folded and --svg make none without "
+                  "%s applies to reports: with --folded or --svg, it requires "
                   "--json or --html",
                   only_text ? "--only" : "--sort");
     else
@@ -187,7 +189,7 @@ int main(int argc, char **argv)
         return cli_finish(&tool, CLI_OK);
     }
     if (argc < 2) {
-        cli_error(&tool, NULL, "which trace?");
+        cli_error(&tool, NULL, "a trace to read is required");
         return cli_usage(&tool);
     }
     if (!analyze_only_check(&tool, only_text)) return CLI_USAGE;

@@ -30,9 +30,9 @@ check "analyze: text, object and page suggest the same commands" sh -c '
     $folder
 check "analyze: a trace of the host opens with what there is" sh -c '
     cd $0 && ../examples/hello && ../ts-analyze hello.sbt | tee hello.text &&
-        sed -n 4p hello.text | grep -q "^  A program of the host: 3 zones" &&
+        sed -n 4p hello.text | grep -q "^  A host-only program: 3 zones" &&
         test "$(grep -c "no GPU operation" hello.text)" -le 4 &&
-        sed -n "/^Without an answer/,\$p" hello.text |
+        sed -n "/^Topics without data/,\$p" hello.text |
         grep -q "Idle time, Launches, Critical path"' $folder
 
 if ! test -d "$data/kineto"; then
@@ -51,7 +51,7 @@ answers() { # NAME, traces: $folder/NAME.answers and .page
             grep -o "<section id=.[a-z]*" "$out.page" | head -n 2 |
             cut -d\" -f2 | tr "\n" " " | grep -x "summary advice " &&
             test "$(grep -c "Idle time by cause" "$out.page")" = 1 &&
-            grep -q "What ran when" "$out.page"' \
+            grep -q "Timeline of streams" "$out.page"' \
         sh $folder/$name "$@"
 }
 

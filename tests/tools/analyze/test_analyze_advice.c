@@ -53,7 +53,7 @@ static void a_clean_trace_says_so(void **state)
     report *r;
     const report_section *const s = topic_of(&x, clean, NULL, &r);
     assert_int_equal(0, s->finding_count);
-    static const char said[] = "Nothing found: none of 52 rules applies.";
+    static const char said[] = "No finding: none of 52 rules applies.";
     assert_memory_equal(said, s->answer.text, sizeof said - 1);
     close_all(&x, r);
 }

@@ -126,7 +126,8 @@ static void what_launched_half_is_not_the_place(void **state)
     } all[] = {
         { 0, "200 ns of work on the devices; no single place on the host "
              "launched more than half of it." },
-        { 2, "50.5 % of 202 ns of work on the devices stems from forward." },
+        { 2,
+          "50.5 % of 202 ns of work on the devices was launched by forward." },
     };
     for (size_t i = 0; i < 2; i++) {
         scene x = { .s = story_begin() };

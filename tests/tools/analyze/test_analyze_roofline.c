@@ -33,9 +33,9 @@ static void rules_say_what_a_launch_computes(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(roofline_rule_read(&rule, wrong[i]));
     static const char *const why[][2] = {
-        { "[=1", "expression is bad" },     { "x=1e400", "too large" },
-        { "x=9999999999999", "too large" }, { "x=1,y", "no number" },
-        { "x=1e9", "no number" },           { "x", "REGEX=FLOPS" },
+        { "[=1", "expression is invalid" }, { "x=1e400", "too large" },
+        { "x=9999999999999", "too large" }, { "x=1,y", "not a number" },
+        { "x=1e9", "not a number" },        { "x", "REGEX=FLOPS" },
     };
     for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
         assert_false(roofline_rule_read(&rule, why[i][0]));

@@ -226,7 +226,7 @@ static void two_marks_are_too_few(void **state)
     assert_true(analyze_open(&job, &path, 1));
     assert_true(analyze_run(&job, "steps", found));
     assert_non_null(strstr(found->sections->answer.text,
-                           "Only 2 steps are marked, and three at least are"));
+                           "Only 2 steps are marked, but at least three"));
     report_close(found);
     analyze_close(&job);
     made_close(&m);

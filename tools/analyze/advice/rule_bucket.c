@@ -189,19 +189,19 @@ void rule_small_collectives(advice *a, const advice_rule *rule)
         spare_zones(a, joined, &spans);
         const bool zones = spans.count != 0;
         if (zones) advice_spare(a, f, &spans);
-        ADVICE_SAY(a, f, title, "many small collectives follow each other");
+        ADVICE_SAY(a, f, title, "many small collectives in sequence");
         ADVICE_SAY(a, f, what,
-                   "%s of %s or less, directly behind another of the same "
-                   "kind: %s in all, %s each on average.",
+                   "%s of at most %s directly follow another of the same kind: "
+                   "%s in total, %s each on average.",
                    cli_counted(count, "collective", "collectives").s,
                    bytes ? cli_bytes(most).s : cli_time(time_ns).s,
                    cli_time(ns).s, cli_time(ns / (int64_t)count).s);
         ADVICE_SAY(a, f, todo,
-                   "Put them into one (larger buckets, coalescing, group "
-                   "calls): each pays the same latency.");
+                   "Combine them into one (larger buckets, coalescing, group "
+                   "calls): each has the same latency.");
         ADVICE_SAY(a, f, how,
-                   "replay in which those that follow need no launch%s and no "
-                   "latency, which is taken to be the shortest of their kind",
+                   "replay in which the following ones need no launch%s and no "
+                   "latency, taken as the shortest duration of their kind",
                    zones ? ", no time in the host's zones that issue them"
                          : "");
     } else {

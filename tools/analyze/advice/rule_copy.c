@@ -106,20 +106,20 @@ static void find_pageable(advice *a, const advice_rule *rule, uint8_t type)
         if (spans.count) advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title, "copies use pageable memory");
         ADVICE_SAY(a, f, what,
-                   "%s %s of %s or more, %s in all, %s through pageable "
+                   "%s %s of at least %s, %s in total, %s through pageable "
                    "memory at %s; %s %s.",
                    cli_counted(count, "copy", "copies").s, direction(type),
                    cli_bytes(least).s, cli_bytes(bytes).s,
                    count == 1 ? "goes" : "go",
                    report_words(report_rate(bytes, ns)).s,
-                   measured ? "pinned ones in this trace reach"
-                            : "pinned memory is taken to reach",
+                   measured ? "pinned copies in this trace reach"
+                            : "pinned memory is assumed to reach",
                    report_words(report_rate(to.bytes, to.ns)).s);
         ADVICE_SAY(a, f, todo,
-                   "Allocate the host side pinned (cudaHostAlloc, "
+                   "Allocate the host memory pinned (cudaHostAlloc, "
                    "pin_memory=True) and copy asynchronously.");
         ADVICE_SAY(a, f, how, "replay with these copies at that rate%s",
-                   f->change_count > 1 ? ", their calls returning at once"
+                   f->change_count > 1 ? ", whose calls return immediately"
                                        : "");
     }
     advice_mask_close(&mask);
@@ -150,18 +150,18 @@ void rule_exposed_copy(advice *a, const advice_rule *rule)
         advice_change(a, f, TS_CHANGE_OVERLAP, &mask);
         ADVICE_SAY(a, f, title, "copies do not overlap with kernels");
         ADVICE_SAY(a, f, what,
-                   "For %s (%s) devices do nothing but copy; copies to and "
-                   "from them take %s in all.",
+                   "For %s (%s), devices only copy; copies to and from them "
+                   "take %s in total.",
                    cli_time(alone).s,
                    report_words(report_share(alone, t->busy_ns + t->idle_ns)).s,
                    work.s);
         ADVICE_SAY(a, f, todo,
-                   "Copy on a stream of its own, from pinned memory, ahead of "
-                   "time (double buffering), and let the kernels that need "
-                   "the data wait for an event.");
+                   "Copy on a separate stream, from pinned memory, ahead of "
+                   "time (double buffering), and let the kernels that need the "
+                   "data wait for an event.");
         ADVICE_SAY(a, f, how,
-                   "replay in which no kernel waits for a copy to end, which "
-                   "is the most that overlap can gain");
+                   "replay in which no kernel waits for a copy: an upper bound "
+                   "for the gain of overlap");
     }
     advice_mask_close(&mask);
 }
@@ -186,7 +186,7 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
         advice_finding *const f = advice_find(a, rule);
         advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
-        ADVICE_SAY(a, f, title, "copies set the pace");
+        ADVICE_SAY(a, f, title, "copies limit the run");
         ADVICE_SAY(
             a, f, what,
             "%s of the critical path (%s) are copies. %s %s %s to devices at "
@@ -198,12 +198,11 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
             count == 1 ? "brings" : "bring", cli_bytes(bytes).s,
             report_words(report_rate(bytes, ns)).s);
         ADVICE_SAY(a, f, todo,
-                   "Keep on the device what is used again (weights, tables), "
-                   "copy less of it (a smaller type), or share one copy among "
+                   "Keep reused data (weights, tables) on the device, copy "
+                   "smaller data (a smaller type), or share one copy among "
                    "devices by peer access.");
         ADVICE_SAY(a, f, how,
-                   "replay without the copies to devices, as if the data were "
-                   "there, which is the most that can be gained");
+                   "replay without the copies to devices: an upper bound");
     }
     advice_mask_close(&mask);
 }
@@ -239,18 +238,18 @@ void rule_small_copies(advice *a, const advice_rule *rule)
         advice_finding *const f = advice_find(a, rule);
         advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_FUSE, &mask);
-        ADVICE_SAY(a, f, title, "many small copies follow each other");
+        ADVICE_SAY(a, f, title, "many small copies in sequence");
         ADVICE_SAY(a, f, what,
-                   "%s of %s or less, directly behind another of the same "
+                   "%s of at most %s directly follow another of the same "
                    "direction on the same stream: %s in %s.",
                    cli_counted(count, "copy", "copies").s, cli_bytes(most).s,
                    cli_bytes(bytes).s, cli_time(ns).s);
         ADVICE_SAY(a, f, todo,
                    "Put the data into one buffer and copy that, or use a "
-                   "batched copy; small arguments can go with the launch.");
+                   "batched copy; pass small arguments with the launch.");
         ADVICE_SAY(a, f, how,
-                   "replay in which those that follow need no launch and no "
-                   "gap; their durations stay");
+                   "replay in which the following ones need no launch and no "
+                   "gap; durations are unchanged");
     }
     advice_mask_close(&mask);
 }
@@ -332,10 +331,11 @@ void rule_bounced_copy(advice *a, const advice_rule *rule)
         advice_finding *const f = advice_find(a, rule);
         advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
-        ADVICE_SAY(a, f, title, "data goes to the host and back");
+        ADVICE_SAY(a, f, title, "data is copied to the host and back");
         ADVICE_SAY(a, f, what,
-                   "%s a copy to a device reads just what was copied to the "
-                   "host before, %s in all; %s from another device.",
+                   "%s a copy to a device reads exactly the data that was "
+                   "copied to the host before, %s in total; %s from another "
+                   "device.",
                    cli_counted(pairs, "time", "times").s, cli_bytes(bytes).s,
                    cli_counted(devices, "time", "times").s);
         ADVICE_SAY(a, f, todo,
@@ -378,13 +378,12 @@ void rule_overwritten_set(advice *a, const advice_rule *rule)
         advice_show_mask(a, f, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "memory is set and then overwritten");
-        ADVICE_SAY(
-            a, f, what,
-            "%s, %s and %s in all: the next operation of the stream overwrites "
-            "all that was set.",
-            cli_counted(count, "memset", "memsets").s, cli_bytes(bytes).s,
-            cli_time(ns).s);
-        ADVICE_SAY(a, f, todo, "Leave the memsets out.");
+        ADVICE_SAY(a, f, what,
+                   "%s, %s and %s in total: the next operation of the stream "
+                   "overwrites the whole range.",
+                   cli_counted(count, "memset", "memsets").s,
+                   cli_bytes(bytes).s, cli_time(ns).s);
+        ADVICE_SAY(a, f, todo, "Remove these memsets.");
         ADVICE_SAY(a, f, how, "replay without them and their calls");
     }
     advice_mask_close(&mask);

@@ -265,27 +265,24 @@ static void find_graph(capture *c, captured *got)
     report_evidence_add(&f->evidence, a->call_op[last->call - a->op_count]);
     advice_change(a, f, TS_CHANGE_NO_LAUNCH, &mask);
     advice_spare(a, f, &got->spans);
-    ADVICE_SAY(a, f, title, "the same launches are made again and again");
+    ADVICE_SAY(a, f, title, "the same launches repeat");
     ADVICE_SAY(
         a, f, what,
-        "%s, with nothing between that a graph "
-        "could not hold, %s %s again; the one with most "
-        "launches has %s and comes %s times. The host takes %s for "
-        "them.",
+        "%s that a graph could contain %s %s; the longest has %s and occurs %s "
+        "times. The host spends %s on them.",
         cli_counted(got->kinds, "sequence of launches", "sequences of launches")
             .s,
-        got->kinds == 1 ? "comes" : "come",
+        got->kinds == 1 ? "occurs" : "occur",
         cli_counted(got->windows, "time", "times").s,
         cli_count(got->longest->count).s, cli_count(got->longest_times).s,
         cli_time(got->host_ns).s);
     ADVICE_SAY(a, f, todo,
-               "Capture each into a graph and launch that (CUDA graphs, "
-               "torch.cuda.graph, mode=\"reduce-overhead\"), if shapes and "
-               "addresses stay the same.");
+               "If shapes and addresses do not change, capture each into a "
+               "graph and launch the graph (CUDA graphs, torch.cuda.graph, "
+               "mode=\"reduce-overhead\").");
     ADVICE_SAY(a, f, how,
-               "replay in which each repetition is launched whole by its first "
-               "call, and what the host did between its launches takes no "
-               "time");
+               "replay in which the first call launches the whole repetition, "
+               "and the host takes no time between its launches");
     f->confidence = REPORT_MEDIUM; // whether arguments are equal is unknown
 }
 

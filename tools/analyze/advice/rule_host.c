@@ -21,21 +21,20 @@ void rule_host_bound(advice *a, const advice_rule *rule)
     advice_show_time(f, a->longest.file, a->longest.from_ns, a->longest.to_ns);
     f->assumed = true;
     f->of_host = true;
-    ADVICE_SAY(a, f, title, "the host sets the pace");
+    ADVICE_SAY(a, f, title, "the host limits the run");
     ADVICE_SAY(
         a, f, what,
-        "%s of the critical path (%s) are spent on the host; devices "
-        "are busy for %s of their time.",
+        "%s of the critical path (%s) is spent on the host; devices are busy "
+        "for %s of their time.",
         cli_time(host).s, report_words(report_share(host, a->recorded_ns)).s,
         report_words(report_share(t->busy_ns, t->busy_ns + t->idle_ns)).s);
     ADVICE_SAY(a, f, todo,
-               "Faster kernels gain nothing here. Do less on the host between "
-               "launches (see host-zone), launch less often (graphs, compiled "
-               "models, larger batches), or launch from a thread that does "
-               "nothing else.");
+               "Faster kernels would not help. Do less work on the host "
+               "between launches (see host-zone), launch less often (graphs, "
+               "compiled models, larger batches), or launch from a dedicated "
+               "thread.");
     ADVICE_SAY(a, f, how,
-               "replay in which all that the host does takes %" PRIu32
-               " %% of its time",
+               "replay in which the host takes %" PRIu32 " %% of its time",
                percent);
 }
 
@@ -254,16 +253,16 @@ static void find_zone(advice *a, const advice_rule *rule, names_index *names,
                    (int)name.size, name.text);
         ADVICE_SAY(
             a, f, what,
-            "What the host does in '%.*s' itself, outside of zones and "
-            "allocations within it, holds up the critical path for %s, %s, at "
-            "most %s at once.",
+            "The work of the host in '%.*s' itself, excluding inner zones and "
+            "allocations, delays the critical path by %s, %s, by at most %s at "
+            "once.",
             (int)name.size, name.text, cli_time(zone->ns).s,
             cli_counted(count, "time", "times").s,
             cli_time(longest.end_ns - longest.start_ns).s);
         ADVICE_SAY(a, f, todo,
-                   "Make it faster, do it on the device, or do it ahead of "
-                   "time on another thread while the device works.");
-        ADVICE_SAY(a, f, how, "replay in which this takes no time");
+                   "Make this code faster, run it on the device, or run it "
+                   "ahead of time on another thread while the device works.");
+        ADVICE_SAY(a, f, how, "replay in which this code takes no time");
     }
     close_parts(&z);
     close_parts(&all);
@@ -310,14 +309,14 @@ void rule_data_loading(advice *a, const advice_rule *rule)
         f->held_ns = ns;
         ADVICE_SAY(a, f, title, "devices wait for data");
         ADVICE_SAY(a, f, what,
-                   "Loading data holds up the critical path for %s, at most "
-                   "%s at once, in '%.*s'.",
+                   "Loading data delays the critical path by %s, by at most %s "
+                   "at once, in '%.*s'.",
                    cli_time(ns).s,
                    cli_time(longest.end_ns - longest.start_ns).s,
                    (int)name.size, name.text);
         ADVICE_SAY(a, f, todo,
-                   "Load ahead on other threads or processes (workers, "
-                   "prefetching, pinned memory), or do the decoding on the "
+                   "Load data ahead of time on other threads or processes "
+                   "(workers, prefetching, pinned memory), or decode it on the "
                    "device.");
         ADVICE_SAY(a, f, how, "replay in which loading takes no time");
     }
@@ -435,20 +434,20 @@ void rule_contended_launches(advice *a, const advice_rule *rule)
         const int64_t ns = spans.ns;
         advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title,
-                   "threads launch at once and hold each other "
-                   "up");
+                   "threads launch concurrently and delay each other");
         ADVICE_SAY(a, f, what,
-                   "%s launches that overlap one of another thread take %s in "
-                   "the median, %s others %s: %s more in all.",
+                   "%s launches that overlap with a launch of another thread "
+                   "take %s in the median, %s other launches %s: %s more in "
+                   "total.",
                    cli_count(shared).s, cli_time(slow).s, cli_count(alone).s,
                    cli_time(usual).s, cli_time(ns).s);
         ADVICE_SAY(a, f, todo,
-                   "Launch from one thread, or capture what one of them "
-                   "launches into a graph: the driver takes a lock for each "
+                   "Launch from one thread, or capture the launches of one "
+                   "thread into a graph: the driver takes a lock for each "
                    "launch.");
         ADVICE_SAY(a, f, how,
                    "replay in which these launches take no longer than the "
-                   "others do in the median");
+                   "median of the others");
     }
     free(spans.list);
     free(all);

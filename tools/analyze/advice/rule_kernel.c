@@ -115,21 +115,23 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
         change->factor.num = percent;
         change->factor.den = 100;
         f->assumed = true;
-        ADVICE_SAY(a, f, title, "one kernel holds much of the critical path");
+        ADVICE_SAY(a, f, title,
+                   "one kernel takes a large part of the critical "
+                   "path");
         ADVICE_SAY(a, f, what,
-                   "%.*s runs %s, %s in all; %s of that (%s of the run) is on "
-                   "the critical path.",
+                   "%.*s runs %s, %s in total; %s of that (%s of the run) is "
+                   "on the critical path.",
                    (int)name.size, name.text,
                    cli_counted(k->count, "time", "times").s, cli_time(k->ns).s,
                    cli_time(k->path_ns).s,
                    report_words(report_share(k->path_ns, a->makespan_ns)).s);
         ADVICE_SAY(a, f, todo, "%s",
                    advice_has_word(advice_raw_name(a, k->first), tuned)
-                       ? "It comes from a tuned library: try other shapes "
-                         "(multiples of 64), a smaller type, the library's own "
-                         "tuning, or compute less of it."
-                       : "Tune this one first: a counter profile says what it "
-                         "is bound by.");
+                       ? "It belongs to a tuned library: try other shapes "
+                         "(multiples of 64), a smaller type, the tuning "
+                         "options of the library, or less computation."
+                       : "Optimize this kernel first: a profile of hardware "
+                         "counters shows what limits it.");
         ADVICE_SAY(a, f, how,
                    "replay in which it takes %" PRIu32 " %% of its time",
                    percent);
@@ -167,9 +169,9 @@ void rule_low_occupancy(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "few threads fit on a multiprocessor");
         ADVICE_SAY(
             a, f, what,
-            "%.*s (%s launches, %s, %s of the kernel time) can fill %s "
-            "of the multiprocessors, limited by %s (%" PRIu32
-            " registers a thread, %s of shared memory a block).",
+            "%.*s (%s launches, %s, %s of the kernel time) can fill %s of the "
+            "multiprocessors, limited by %s (%" PRIu32 " registers per thread, "
+            "%s of shared memory per block).",
             (int)name.size, name.text, cli_count(k->count).s, cli_time(k->ns).s,
             report_words(report_share(k->ns, all)).s,
             report_words(report_share((int64_t)o.warps, (int64_t)o.warps_most))
@@ -177,12 +179,12 @@ void rule_low_occupancy(advice *a, const advice_rule *rule)
             occupancy_limiter_name(o.limiter), l->registers,
             cli_bytes((uint64_t)l->static_shared + l->dynamic_shared).s);
         ADVICE_SAY(a, f, todo,
-                   "If it waits for memory: use fewer registers (launch "
-                   "bounds), less shared memory, or other block sizes. If it "
-                   "hides latency otherwise, leave it.");
+                   "If the kernel waits for memory, use fewer registers "
+                   "(launch bounds), less shared memory, or other block sizes. "
+                   "If it hides latency in another way, change nothing.");
         ADVICE_SAY(a, f, how,
-                   "no time gain computed: how much faster it gets, a trace "
-                   "cannot tell");
+                   "no gain computed: a trace does not show how much faster it "
+                   "would be");
     }
     close_groups(&g);
 }
@@ -259,11 +261,11 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
                        cli_count(o.grid_blocks).s, cli_count(o.wave_blocks).s);
             ADVICE_SAY(a, f, todo,
                        "Choose a block size or tile that fills whole waves, "
-                       "more and smaller blocks, or blocks that take work "
-                       "until there is none (persistent, stream-k).");
+                       "use more and smaller blocks, or blocks that fetch work "
+                       "until none is left (persistent, stream-k).");
             ADVICE_SAY(a, f, how,
-                       "replay in which these kernels take the share of full "
-                       "waves, which is the most that can be gained");
+                       "replay in which these kernels have only full waves: an "
+                       "upper bound");
         } else {
             ADVICE_SAY(a, f, title, "kernels use few multiprocessors");
             ADVICE_SAY(
@@ -275,12 +277,11 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
                 cli_count(a->devices[a->ops[first].device].multiprocessors).s);
             ADVICE_SAY(a, f, todo,
                        "Split the work into more blocks (split-k, smaller "
-                       "tiles, batching), or run independent kernels beside "
-                       "it on other streams.");
+                       "tiles, batching), or run independent kernels "
+                       "concurrently on other streams.");
             ADVICE_SAY(a, f, how,
-                       "replay in which these kernels fill the device and "
-                       "take as much less time, which is the most that can be "
-                       "gained");
+                       "replay in which these kernels fill the device and are "
+                       "faster in proportion: an upper bound");
         }
         f->confidence = REPORT_MEDIUM;
     } else {

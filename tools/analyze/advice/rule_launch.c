@@ -41,19 +41,21 @@ void rule_launch_overhead(advice *a, const advice_rule *rule)
             advice_node(a, a->ops[i].call).duration_ns <= LAUNCH_LOADS_NS)
             advice_mask_add(a, &mask, i);
     advice_change(a, f, TS_CHANGE_NO_LAUNCH, &mask);
-    ADVICE_SAY(a, f, title, "launching takes long");
-    ADVICE_SAY(
-        a, f, what, "%s launches take the host %s in all, %s each (%s %s).",
-        cli_count(calls).s, cli_time(ns).s, cli_time(ns / (int64_t)calls).s,
-        report_words(report_share(ns, a->process_ns)).s,
-        advice_of_processes(a).s);
+    ADVICE_SAY(a, f, title, "launches take long");
+    ADVICE_SAY(a, f, what,
+               "%s launches take %s of host time in total, %s each (%s "
+               "%s).",
+               cli_count(calls).s, cli_time(ns).s,
+               cli_time(ns / (int64_t)calls).s,
+               report_words(report_share(ns, a->process_ns)).s,
+               advice_of_processes(a).s);
     ADVICE_SAY(a, f, todo,
-               "Launch less: capture repeated work into graphs, fuse kernels, "
-               "give each more to do. A profiler that records stacks makes "
-               "launches slower than they are.");
+               "Launch less often: capture repeated work into graphs, fuse "
+               "kernels, give each more work. Note that recording stacks makes "
+               "launches slower.");
     ADVICE_SAY(a, f, how,
-               "replay in which launches take no time and arrive "
-               "at once");
+               "replay in which launches take no time and reach the device "
+               "immediately");
 }
 
 /* ---- tiny-kernels -------------------------------------------------------- */
@@ -100,18 +102,18 @@ void rule_tiny_kernels(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "most kernels are tiny");
         ADVICE_SAY(
             a, f, what,
-            "%s of %s kernels (%s) take %s or less, %s each on average: about "
-            "as long as launching them.",
+            "%s of %s kernels (%s) take at most %s, %s each on average: about "
+            "as long as their launch.",
             cli_count(count).s, cli_count(kernels).s,
             report_words(report_share((int64_t)count, (int64_t)kernels)).s,
             cli_time(most).s, cli_time(ns / (int64_t)count).s);
         ADVICE_SAY(a, f, todo,
-                   "Fuse those that follow each other (a compiler for models, "
-                   "foreach optimisers, hand-written kernels), or capture "
-                   "them into a graph.");
+                   "Fuse consecutive kernels (a model compiler, foreach "
+                   "optimizers, hand-written kernels), or capture them into a "
+                   "graph.");
         ADVICE_SAY(a, f, how,
-                   "replay in which those that follow each other within %s are "
-                   "one kernel, which is the most that fusing can gain",
+                   "replay in which kernels that follow each other within %s "
+                   "are one kernel: an upper bound for the gain of fusing",
                    cli_time(advice_limit(a, rule, "pause")).s);
     }
     advice_mask_close(&masks[0]);
@@ -164,23 +166,20 @@ static void find_fusible(advice *a, const advice_rule *rule,
     advice_show_mask(a, f, &masks[0]);
     advice_change(a, f, TS_CHANGE_FUSE, &masks[0]);
     advice_change(a, f, TS_CHANGE_FUSE, &masks[1]);
-    ADVICE_SAY(a, f, title,
-               "the same short kernels follow each other again "
-               "and again");
+    ADVICE_SAY(a, f, title, "the same sequence of short kernels repeats");
     ADVICE_SAY(a, f, what,
-               "%s: %s. Each time they work %s and wait %s between them, on "
-               "average.",
+               "%s: %s. On average, each repetition runs for %s and has gaps "
+               "of %s.",
                cli_counted(p->count, "time", "times").s,
                pattern_names(a, r, p).text,
                cli_time(p->work_ns / (int64_t)p->count).s,
                cli_time(p->between_ns / (int64_t)p->count).s);
     ADVICE_SAY(a, f, todo,
-               "Write them as one kernel (a compiler for models does it): "
-               "fewer launches, no gaps, and what goes from one to the next "
-               "need not go through memory.");
+               "Fuse them into one kernel (a model compiler does this): it "
+               "saves launches, gaps, and memory traffic between the kernels.");
     ADVICE_SAY(a, f, how,
-               "replay in which each sequence is one kernel as long as all of "
-               "them; less traffic to memory would gain more");
+               "replay in which each sequence is one kernel with the sum of "
+               "their durations; less memory traffic would gain more");
 }
 
 void rule_fusible_sequence(advice *a, const advice_rule *rule)

@@ -73,10 +73,12 @@ void rule_memory_full(advice *a, const advice_rule *rule)
             report_words(report_share((int64_t)p->peak_size, (int64_t)all)).s,
             cli_bytes(all).s);
         ADVICE_SAY(a, f, todo,
-                   "Free what the question \"memory\" shows at the peak, "
-                   "recompute activations, use smaller batches or types, "
-                   "or shard: a little more, and allocation fails.");
-        ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+                   "Allocations are about to fail: free what topic \"memory\" "
+                   "shows at the peak, recompute activations, use smaller "
+                   "batches or types, or shard the model.");
+        ADVICE_SAY(a, f, how,
+                   "no gain computed: this finding is about memory "
+                   "size");
     }
 }
 
@@ -94,18 +96,20 @@ void rule_memory_fragmented(advice *a, const advice_rule *rule)
         advice_show_time(f, p->file, p->peak_ns, p->peak_ns);
         f->severity = REPORT_INFO;
         f->confidence = REPORT_LOW; // the free memory may have changed since
-        ADVICE_SAY(a, f, title, "memory is in pieces at its peak");
+        ADVICE_SAY(a, f, title, "memory is fragmented at its peak");
         ADVICE_SAY(a, f, what,
-                   "At the peak of %.*s (%s) another %s lies in %s holes "
+                   "At the peak of %.*s (%s), another %s is in %s holes "
                    "between and around blocks; the largest is %s.",
                    (int)pool_name(a, p).size, pool_name(a, p).text,
                    cli_bytes(p->peak_size).s, cli_bytes(p->known_free).s,
                    cli_count(p->holes).s, cli_bytes(p->largest_hole).s);
         ADVICE_SAY(a, f, todo,
-                   "Allocate what lives long first, round sizes, or let "
-                   "the allocator map memory piece by piece "
+                   "Allocate long-lived blocks first, round sizes up, or let "
+                   "the allocator map memory in segments "
                    "(expandable_segments:True in PyTorch).");
-        ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+        ADVICE_SAY(a, f, how,
+                   "no gain computed: this finding is about memory "
+                   "size");
     }
 }
 
@@ -179,16 +183,17 @@ static void check_growth(advice *a, const advice_rule *rule, const memory *m,
     f->confidence = REPORT_MEDIUM;
     ADVICE_SAY(a, f, title, "memory grows from step to step");
     ADVICE_SAY(a, f, what,
-               "%.*s holds %s after the first of %s steps and more after each "
-               "one, %s after the last: %s a step.",
+               "%.*s holds %s after the first of %s steps, more after each "
+               "step, and %s after the last: %s per step.",
                (int)pool_name(a, p).size, pool_name(a, p).text,
                cli_bytes(first).s, cli_count(steps->count).s,
                cli_bytes(before).s, cli_bytes(each).s);
     ADVICE_SAY(a, f, todo,
-               "Something is kept: lists of losses with their graphs, caches "
-               "without a bound, buffers never freed. The question \"memory\" "
-               "shows what is not freed and who allocated it.");
-    ADVICE_SAY(a, f, how, "no time gain computed: this is about space");
+               "Look for objects that are kept: lists of losses with their "
+               "graphs, unbounded caches, buffers that are never freed. Topic "
+               "\"memory\" shows what is not freed and who allocated it.");
+    ADVICE_SAY(a, f, how,
+               "no gain computed: this finding is about memory size");
 }
 
 void rule_memory_growth(advice *a, const advice_rule *rule)
@@ -261,9 +266,8 @@ void rule_slow_step(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "some steps are much slower than others");
         ADVICE_SAY(
             a, f, what,
-            "%s of %s steps %s longer than the median of %s by more than "
-            "%s, by %s in all; the slowest is %s with %s, mostly bound "
-            "by %s.",
+            "%s of %s steps %s longer than the median of %s by more than %s, "
+            "by %s in total; the slowest is %s with %s, mostly bound by %s.",
             cli_count(slow).s, cli_count(steps.count).s,
             slow == 1 ? "takes" : "take", cli_time(usual).s,
             report_words(report_share(advice_limit(a, rule, "excess"), 10000))
@@ -271,14 +275,13 @@ void rule_slow_step(advice *a, const advice_rule *rule)
             cli_time(excess).s, steps_words(s).s,
             cli_time(length_of(&steps, worst)).s, bound_of(a, s));
         ADVICE_SAY(a, f, todo, "%s",
-                   worst == 0 ? "The first one warms up: leave it out of what "
-                                "you measure."
-                              : "Compare it with one of the others: "
-                                "checkpoints, logging, garbage collection, "
-                                "data that came late, other processes.");
+                   worst == 0 ? "The first step warms up: exclude it from "
+                                "measurements."
+                              : "Compare it with another step; possible causes "
+                                "are checkpoints, logging, garbage collection, "
+                                "late data, other processes.");
         ADVICE_SAY(a, f, how,
-                   "no time gain computed: what is different in a slow step "
-                   "is another finding");
+                   "no gain computed: the cause is shown by other findings");
     }
     steps_close(&steps);
 }

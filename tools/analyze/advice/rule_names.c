@@ -93,9 +93,10 @@ void rule_fp32_matmul(advice *a, const advice_rule *rule)
         f->assumed = true;
         ADVICE_SAY(a, f, title, "matrices are multiplied without tensor cores");
         ADVICE_SAY(a, f, todo,
-                   "Allow TF32 (from compute capability 8.0 on, "
-                   "torch.set_float32_matmul_precision(\"high\")) or train "
-                   "and infer in bf16 or fp16, if the numbers allow it.");
+                   "If the precision suffices, allow TF32 (from compute "
+                   "capability 8.0, "
+                   "torch.set_float32_matmul_precision(\"high\")), or train "
+                   "and infer in bf16 or fp16.");
         ADVICE_SAY(a, f, how,
                    "replay in which they take %" PRIu32 " %% of their time; "
                    "tensor cores are mostly faster than that",
@@ -121,10 +122,10 @@ void rule_layout_conversion(advice *a, const advice_rule *rule)
     advice_finding *const f = find_mask(a, rule, &mask);
     if (f) {
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
-        ADVICE_SAY(a, f, title, "tensors change their layout back and forth");
+        ADVICE_SAY(a, f, title, "tensor layouts are converted back and forth");
         ADVICE_SAY(a, f, todo,
-                   "Keep activations in the layout that the convolutions "
-                   "want (channels_last) from the input on.");
+                   "Keep activations in the layout of the convolutions "
+                   "(channels_last), starting at the input.");
         ADVICE_SAY(a, f, how, "replay without these kernels");
     }
     advice_mask_close(&mask);
@@ -166,15 +167,14 @@ void rule_unfused_attention(advice *a, const advice_rule *rule)
     if (f) {
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title,
-                   "softmax between two multiplications is a "
-                   "kernel of its own");
+                   "softmax between two multiplications is a separate kernel");
         ADVICE_SAY(a, f, todo,
                    "If this is attention, use a fused kernel "
-                   "(scaled_dot_product_attention, flash attention): the "
-                   "weights then never go through memory.");
+                   "(scaled_dot_product_attention, flash attention), which "
+                   "does not write the attention weights to memory.");
         ADVICE_SAY(a, f, how,
-                   "replay without the softmax kernels; a fused kernel saves "
-                   "traffic of the multiplications too");
+                   "replay without the softmax kernels; a fused kernel also "
+                   "saves memory traffic of the multiplications");
         f->confidence = REPORT_MEDIUM;
     }
     advice_mask_close(&mask);
@@ -199,14 +199,15 @@ void rule_local_memory(advice *a, const advice_rule *rule)
             advice_launch(a, f->evidence.operations[0]);
         ADVICE_SAY(a, f, title, "kernels use local memory");
         ADVICE_SAY(a, f, todo,
-                   "The longest has %s a thread and %" PRIu32 " registers. "
-                   "Spilled registers: raise the limit (launch bounds, "
-                   "maxrregcount) or split the kernel. Arrays indexed at run "
-                   "time: unroll, or keep them in shared memory.",
+                   "The longest has %s per thread and %" PRIu32 " registers. "
+                   "If registers are spilled, raise the limit (launch bounds, "
+                   "maxrregcount) or split the kernel. If arrays are indexed "
+                   "at run time, unroll the loops or keep the arrays in shared "
+                   "memory.",
                    cli_bytes(l ? l->local : 0).s, l ? l->registers : 0);
         ADVICE_SAY(a, f, how,
-                   "no time gain computed: what the traffic costs, a trace "
-                   "cannot tell");
+                   "no gain computed: a trace does not show the cost of this "
+                   "memory traffic");
         f->severity = REPORT_WARNING;
         f->confidence = REPORT_MEDIUM;
     }
@@ -252,12 +253,11 @@ void rule_ragged_block(advice *a, const advice_rule *rule)
         f->at_most_ns = advice_path_of(a, &mask);
         ADVICE_SAY(a, f, title, "blocks do not fill their warps");
         ADVICE_SAY(a, f, todo,
-                   "Make blocks a multiple of the warp size; the longest has "
-                   "blocks of %s threads.",
+                   "Make the block size a multiple of the warp size; the "
+                   "longest kernel has blocks of %s threads.",
                    cli_count(l ? threads_of(l) : 0).s);
         ADVICE_SAY(a, f, how,
-                   "replay in which they take the share of full warps, which "
-                   "is the most that can be gained");
+                   "replay in which all warps are full: an upper bound");
         f->confidence = REPORT_MEDIUM;
     } else {
         free(durations);

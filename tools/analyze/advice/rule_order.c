@@ -24,15 +24,16 @@ void rule_default_stream(advice *a, const advice_rule *rule)
     if (!f) return;
     ts_change *const change = advice_change(a, f, TS_CHANGE_CUT, NULL);
     change->edges = 1u << TS_EDGE_LEGACY_DEFAULT;
-    ADVICE_SAY(a, f, title, "the default stream holds other streams up");
+    ADVICE_SAY(a, f, title, "the default stream blocks other streams");
     ADVICE_SAY(a, f, what,
-               "%s because one side is on the legacy default "
-               "stream, which waits for all blocking streams and they for it.",
+               "%s because one of the operations is on the legacy default "
+               "stream: this stream and all blocking streams wait for each "
+               "other.",
                cli_counted(held, "operation waits", "operations wait").s);
     ADVICE_SAY(a, f, todo,
-               "Create streams as non-blocking, compile with a default stream "
-               "per thread, or put this work on a stream of its own; order "
-               "by events what depends on each other.");
+               "Create streams as non-blocking, compile with a per-thread "
+               "default stream, or move these operations to another stream; "
+               "order dependent operations with events.");
     ADVICE_SAY(a, f, how,
                "replay without the order that the default stream "
                "imposes");
@@ -56,15 +57,16 @@ void rule_redundant_wait(advice *a, const advice_rule *rule)
         for (uint32_t i = 0; i < a->op_count; i++)
             if (mask.means[i]) advice_show_op(a, f, i);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
-        ADVICE_SAY(a, f, title, "streams wait for what they have waited for");
+        ADVICE_SAY(a, f, title, "streams wait again for completed work");
         ADVICE_SAY(a, f, what,
-                   "%s order nothing: %s wait for a record on their own "
-                   "stream, the others for what is done in any case by then.",
+                   "%s have no effect: %s wait for a record on their own "
+                   "stream, the others for operations that are always complete "
+                   "by then.",
                    cli_counted(waits, "event wait", "event waits").s,
                    cli_count(same).s);
         ADVICE_SAY(a, f, todo,
-                   "Leave these waits out: each costs a call on the host and "
-                   "a command on the device.");
+                   "Remove these waits: each costs a call on the host and a "
+                   "command on the device.");
         ADVICE_SAY(a, f, how, "replay without these waits and their calls");
     }
     advice_mask_close(&mask);
@@ -96,14 +98,14 @@ void rule_queue_full(advice *a, const advice_rule *rule)
     if (!f) return;
     ts_change *const change = advice_change(a, f, TS_CHANGE_CUT, NULL);
     change->edges = 1u << TS_EDGE_QUEUE;
-    ADVICE_SAY(a, f, title, "launches wait for room in a full queue");
+    ADVICE_SAY(a, f, title, "launches wait for space in a full queue");
     ADVICE_SAY(a, f, what,
-               "%s blocked for %s until the device has begun "
-               "earlier work.",
+               "%s blocked for %s until the device started earlier operations.",
                cli_counted(count, "launch is", "launches are").s,
                cli_time(blocked).s);
     ADVICE_SAY(a, f, todo,
-               "Feed other devices and streams from other threads, so that "
-               "this one may block; or launch larger kernels and graphs.");
-    ADVICE_SAY(a, f, how, "replay with queues that never are full");
+               "Launch to other devices and streams from other threads, so "
+               "that only this thread blocks; or launch larger kernels and "
+               "graphs.");
+    ADVICE_SAY(a, f, how, "replay with queues that are never full");
 }

@@ -23,18 +23,18 @@ void rule_exposed_communication(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "communication is not hidden");
         ADVICE_SAY(
             a, f, what,
-            "%s, %s in all: for %s of that (%s of the devices' time) no kernel "
-            "runs beside.",
+            "%s, %s in total: for %s of that (%s of the devices' time), no "
+            "kernel runs concurrently.",
             cli_counted(count, "collective", "collectives").s, cli_time(ns).s,
             cli_time(alone).s,
             report_words(report_share(alone, t->busy_ns + t->idle_ns)).s);
         ADVICE_SAY(a, f, todo,
-                   "Start collectives as soon as their data is there and let "
-                   "independent kernels run beside them (buckets, prefetching "
-                   "of shards), on a stream of their own.");
+                   "Start collectives as soon as their data is ready, on a "
+                   "separate stream, and run independent kernels concurrently "
+                   "(buckets, prefetching of shards).");
         ADVICE_SAY(a, f, how,
-                   "replay in which no kernel waits for a collective to end, "
-                   "which is the most that overlap can gain");
+                   "replay in which no kernel waits for a collective: an upper "
+                   "bound for the gain of overlap");
     }
     advice_mask_close(&mask);
 }
@@ -143,16 +143,17 @@ void rule_collective_skew(advice *a, const advice_rule *rule)
         f->at_most_ns = advice_path_of(a, &mask);
         ADVICE_SAY(a, f, title, "collectives wait for other ranks");
         ADVICE_SAY(a, f, what,
-                   "%s %s %s longer than the quickest tenth of the same size "
-                   "on the same communicator.",
+                   "%s %s %s longer than the fastest tenth of the same size on "
+                   "the same communicator.",
                    cli_counted(count, "collective", "collectives").s,
                    count == 1 ? "takes" : "take", cli_time(waited).s);
         ADVICE_SAY(a, f, todo,
-                   "Ranks arrive at different times: balance their work. Give "
-                   "ts-analyze the traces of all ranks to see who is late.");
+                   "Ranks arrive at different times: balance their work. Pass "
+                   "the traces of all ranks to ts-analyze to see which rank is "
+                   "late.");
         ADVICE_SAY(a, f, how,
-                   "replay in which none takes longer than the quickest "
-                   "tenth of its kind");
+                   "replay in which none takes longer than the fastest tenth of "
+                   "its kind");
         f->confidence = REPORT_MEDIUM;
     } else {
         free(durations);
@@ -198,16 +199,15 @@ void rule_device_imbalance(advice *a, const advice_rule *rule)
     }
     change->factor.num = (uint32_t)num;
     change->factor.den = (uint32_t)den;
-    ADVICE_SAY(a, f, title, "one device has more to do than the others");
+    ADVICE_SAY(a, f, title, "one device has more work than the others");
     ADVICE_SAY(a, f, what, "%s works for %s, the %s devices for %s on average.",
                analyze_track(a->job, t->file, t->track).text, cli_time(most).s,
                cli_count(a->device_count).s, cli_time(mean).s);
     ADVICE_SAY(a, f, todo,
                "Divide the work (batches, layers, table shards, experts) by "
-               "what it costs, not by count.");
+               "its cost, not by count.");
     ADVICE_SAY(a, f, how,
-               "replay in which that device has no more to do than "
-               "the average");
+               "replay in which this device has the average amount of work");
     advice_mask_close(&mask);
 }
 
@@ -266,22 +266,22 @@ void rule_unused_device(advice *a, const advice_rule *rule)
     if (!unused || (int64_t)unused < advice_limit(a, rule, "count")) return;
     advice_finding *const f = advice_find(a, rule);
     advice_show_time(f, 0, a->start_ns, a->end_ns);
-    ADVICE_SAY(a, f, title, "devices are there and not used");
+    ADVICE_SAY(a, f, title, "devices are not used");
     ADVICE_SAY(
         a, f, what,
-        "The trace describes %s without any work of this process; %s. Whether "
-        "another process uses %s, it cannot tell.",
+        "The trace describes %s on which this process ran no operation; %s. It "
+        "does not show whether another process uses %s.",
         cli_counted(unused, "device", "devices").s,
-        cli_counted(a->device_count, "other has some", "others have some").s,
+        cli_counted(a->device_count, "other ran some", "others ran some").s,
         unused == 1 ? "it" : "them");
     ADVICE_SAY(a, f, todo,
-               "If %s yours: divide the work among all, or run several "
-               "processes. Else hide %s%s.",
+               "If %s available to you, divide the work among all, or run "
+               "several processes. Otherwise hide %s%s.",
                unused == 1 ? "it is" : "they are", unused == 1 ? "it" : "them",
                visible_of(a));
     ADVICE_SAY(a, f, how,
-               "no time gain computed: how the work divides, a trace cannot "
-               "tell");
+               "no gain computed: a trace does not show how the work can be "
+               "divided");
     f->severity = REPORT_INFO;
     f->confidence = REPORT_MEDIUM; // other processes may use the device
 }

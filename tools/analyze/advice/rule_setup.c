@@ -32,21 +32,19 @@ static void find_class(advice *a, const advice_rule *rule, call_class class_of,
         advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title, "%s", title);
         ADVICE_SAY(a, f, what,
-                   "%s after the first work began take %s (%s); the "
-                   "longest is %s in %.*s.",
+                   "%s after the start of the first operation take %s (%s); "
+                   "the longest is %s in %.*s.",
                    cli_counted(count, "call", "calls").s, cli_time(ns).s,
                    call_class_name(class_of), cli_time(length).s,
                    (int)name.size, name.text);
         ADVICE_SAY(a, f, todo, "%s%s",
                    2 * length > ns && count > 1
-                       ? "Most of it is one call: it waits for the device, or "
-                         "for code that is loaded at that moment; warm up "
-                         "before what counts. "
+                       ? "Most of it is one call that waits for the device or "
+                         "for loading code; warm up before the part that "
+                         "matters. "
                        : "",
                    todo);
-        ADVICE_SAY(a, f, how,
-                   "replay without these calls, and without what they wait "
-                   "for");
+        ADVICE_SAY(a, f, how, "replay without these calls and their waits");
     }
     free(spans.list);
 }
@@ -54,33 +52,33 @@ static void find_class(advice *a, const advice_rule *rule, call_class class_of,
 void rule_alloc_in_loop(advice *a, const advice_rule *rule)
 {
     find_class(a, rule, CALL_ALLOC,
-               "device memory is allocated or freed while work goes on",
-               "Allocate once and reuse, or take memory from a pool "
-               "(stream-ordered allocation, a caching allocator): a free "
-               "waits for the whole device.");
+               "device memory is allocated or freed during the run",
+               "Allocate once and reuse the memory, or use a pool "
+               "(stream-ordered allocation, a caching allocator): a free waits "
+               "for the whole device.");
 }
 
 void rule_pin_in_loop(advice *a, const advice_rule *rule)
 {
     find_class(a, rule, CALL_HOST_MEMORY,
-               "host memory is pinned or freed while work goes on",
-               "Keep pinned buffers and reuse them: pinning costs about as "
-               "much as copying, and freeing waits for the device.");
+               "host memory is pinned or freed during the run",
+               "Reuse pinned buffers: pinning costs about as much as copying, "
+               "and freeing waits for the device.");
 }
 
 void rule_create_in_loop(advice *a, const advice_rule *rule)
 {
     find_class(a, rule, CALL_CREATE,
-               "streams, events or graphs are made while work goes on",
-               "Make them once, at the start, and reuse them.");
+               "streams, events or graphs are created during the run",
+               "Create them once at the start and reuse them.");
 }
 
 void rule_module_load(advice *a, const advice_rule *rule)
 {
-    find_class(a, rule, CALL_LOAD, "modules are loaded while work goes on",
-               "Warm up before what counts, load eagerly "
-               "(CUDA_MODULE_LOADING=EAGER), keep compiled kernels in a "
-               "cache. In a longer run this is paid once.");
+    find_class(a, rule, CALL_LOAD, "modules are loaded during the run",
+               "Warm up first, load modules eagerly "
+               "(CUDA_MODULE_LOADING=EAGER), keep compiled kernels in a cache. "
+               "In a longer run this cost occurs only once.");
 }
 
 /* ---- slow-first-launch --------------------------------------------------- */
@@ -182,19 +180,18 @@ void rule_slow_first_launch(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, title, "first launches of kernels are slow");
         ADVICE_SAY(
             a, f, what,
-            "The first launch of %s takes %s or more longer than a launch "
-            "usually does (%s): %s in all. "
-            "Slowest: %.*s, %s.",
+            "The first launch of %s takes at least %s longer than usual (%s): "
+            "%s in total. Slowest: %.*s, %s.",
             cli_counted(kernels, "kernel", "kernels").s, cli_time(least).s,
             cli_time(usual).s, cli_time(ns).s, (int)name.size, name.text,
             cli_time(longest->ns).s);
         ADVICE_SAY(a, f, todo,
-                   "They load or compile code. Warm up before what counts, "
-                   "load modules eagerly (CUDA_MODULE_LOADING=EAGER for CUDA), "
-                   "keep compiled kernels in a cache. In a longer run this is "
-                   "paid once.");
+                   "They load or compile code. Warm up first, load modules "
+                   "eagerly (CUDA_MODULE_LOADING=EAGER for CUDA), keep "
+                   "compiled kernels in a cache. In a longer run this cost "
+                   "occurs only once.");
         ADVICE_SAY(a, f, how,
-                   "replay in which these calls take as long as others");
+                   "replay in which these calls take as long as the others");
     }
     free(spans.list);
     free(all);

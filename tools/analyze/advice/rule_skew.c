@@ -145,32 +145,32 @@ static void find_straggler(advice *a, const advice_rule *rule,
     f->always_kept = true;
     f->confidence = REPORT_MEDIUM; // which part of it is slow is unknown
     advice_show_op(a, f, r->latest);
-    ADVICE_SAY(a, f, title, "all wait for %s",
+    ADVICE_SAY(a, f, title, "all ranks wait for %s",
                analyze_file_name(a->job, file).s);
     ADVICE_SAY(a, f, what,
-               "It comes last to %s of %s collectives: the others wait %s for "
-               "it, summed up. It comes %s after the last of the others in "
-               "all, at most %s at once. Between collectives it takes %s, the "
-               "others %s in the median.",
+               "It arrives last at %s of %s collectives: the others wait %s "
+               "for it in total. It arrives %s after the last of the others in "
+               "total, at most %s at once. Between collectives it takes %s; "
+               "the others take %s in the median.",
                cli_count(r->last).s, cli_count(rendezvous).s,
                cli_time(r->caused_ns).s, cli_time(r->late_ns).s,
                cli_time(r->latest_ns).s, cli_time(r->work_ns).s,
                cli_time(usual).s);
     if (usual > 0 && usual < r->work_ns) {
         ADVICE_SAY(a, f, todo,
-                   "Look at what this rank does alone: more data, logging, "
+                   "Check what only this rank does: more data, logging, "
                    "checkpoints, a slower host or a throttled device.");
         ADVICE_SAY(a, f, how,
-                   "replay in which its host and its work take as much less "
-                   "time as would make it like the others");
+                   "replay in which its host and its operations are as fast as "
+                   "those of the others");
         speed_up(a, f, r, file, usual);
     } else {
         ADVICE_SAY(a, f, todo,
-                   "Look at why it starts late: what it does before its first "
+                   "Check why it starts late: what it does before its first "
                    "collective, and what its host does at the time shown.");
         ADVICE_SAY(a, f, how,
-                   "no time gain computed: between collectives it takes no "
-                   "longer than the others");
+                   "no gain computed: between collectives it is not slower "
+                   "than the others");
         f->severity = REPORT_WARNING;
     }
 }
@@ -259,15 +259,15 @@ void rule_late_begin(advice *a, const advice_rule *rule)
         analyze_info(a->job, last)->first_ns + analyze_offset(a->job, last);
     advice_show_time(f, last, began - most, began);
     f->confidence = REPORT_MEDIUM;
-    ADVICE_SAY(a, f, title, "ranks do not begin together");
+    ADVICE_SAY(a, f, title, "ranks do not start at the same time");
     ADVICE_SAY(a, f, what,
-               "The record of %s begins %s after that of %s, and the first "
+               "The trace of %s begins %s after that of %s, and the first "
                "collective waits for it.",
                analyze_file_name(a->job, last).s, cli_time(most).s,
                analyze_file_name(a->job, first).s);
     ADVICE_SAY(a, f, todo,
-               "What made it late came before its record: the step before, "
+               "The cause lies before its trace begins: the previous step, "
                "loading, a checkpoint, or a recorder that was started later. "
-               "Record some steps more to see which.");
-    ADVICE_SAY(a, f, how, "replay in which all begin with the first");
+               "Record more steps to see it.");
+    ADVICE_SAY(a, f, how, "replay in which all start with the first");
 }

@@ -84,14 +84,14 @@ void rule_blocking_readback(advice *a, const advice_rule *rule)
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title, "the host waits for small results");
         ADVICE_SAY(a, f, what,
-                   "%s the host copied %s or less to itself and waited for it, "
-                   "%s in all; the longest wait is %s%s.",
+                   "%s the host copied at most %s to itself and waited for it, "
+                   "%s in total; the longest wait is %s%s.",
                    cli_counted(copies, "time", "times").s, cli_bytes(most).s,
                    time.s, cli_time(f->evidence.to_ns - f->evidence.from_ns).s,
                    advice_in_zone(a, op).text);
         ADVICE_SAY(a, f, todo,
                    "Keep the value on the device (.item(), .cpu(), nonzero() "
-                   "and printing a tensor read it back), or read it some "
+                   "and printing a tensor read it back), or read it a few "
                    "steps later, from pinned memory.");
         ADVICE_SAY(a, f, how, "replay in which the host does not wait there");
         f->confidence = REPORT_MEDIUM;
@@ -192,19 +192,19 @@ void rule_unread_sync(advice *a, const advice_rule *rule)
         const int64_t ns = sum.ns;
         const ts_text name = call_name(a, sum.longest->call);
         advice_finding *const f = find_waits(a, rule, &sum);
-        ADVICE_SAY(a, f, title, "the host waits although no data came to it");
+        ADVICE_SAY(a, f, title, "the host waits without reading data");
         ADVICE_SAY(a, f, what,
-                   "%s (%s in all, the longest %s in %.*s) with no copy to "
-                   "the host since the one before.",
+                   "%s (%s in total, the longest %s in %.*s) without a copy to "
+                   "the host since the previous one.",
                    cli_counted(count, "synchronisation", "synchronisations").s,
                    cli_time(ns).s,
                    cli_time(f->evidence.to_ns - f->evidence.from_ns).s,
                    (int)name.size, name.text);
         ADVICE_SAY(a, f, todo,
-                   "Remove them, or order streams by events. Keep those that "
-                   "only measure time out of production, and those before "
-                   "the host reads managed or mapped memory, which a trace "
-                   "does not show.");
+                   "Remove them, or order streams by events. Waits that only "
+                   "measure time do not belong in production; waits before the "
+                   "host reads managed or mapped memory are needed, which a "
+                   "trace does not show.");
         ADVICE_SAY(a, f, how, "replay in which the host does not wait there");
         f->confidence = REPORT_MEDIUM;
     }
@@ -237,17 +237,16 @@ void rule_wide_sync(advice *a, const advice_rule *rule)
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title, "the host waits for the whole device");
         ADVICE_SAY(a, f, what,
-                   "%s went on for %s after the copy to the host before was "
-                   "done.",
+                   "%s continued for %s after the preceding copy to the host "
+                   "was complete.",
                    cli_counted(count, "device synchronisation",
                                "device synchronisations")
                        .s,
                    cli_time(ns).s);
         ADVICE_SAY(a, f, todo,
-                   "Wait for the copy's stream, or for an event behind the "
+                   "Wait for the stream of the copy, or for an event after the "
                    "copy, instead of the whole device.");
-        ADVICE_SAY(a, f, how,
-                   "replay in which these waits end when the copy does");
+        ADVICE_SAY(a, f, how, "replay in which these waits end with the copy");
     }
     free(sum.spans.list);
 }
@@ -269,19 +268,21 @@ void rule_sync_bound(advice *a, const advice_rule *rule)
         const uint64_t count = sum.count;
         const int64_t ns = sum.ns;
         advice_finding *const f = find_waits(a, rule, &sum);
-        ADVICE_SAY(a, f, title, "devices idle after the host waited for them");
+        ADVICE_SAY(a, f, title,
+                   "devices are idle after the host waited for "
+                   "them");
         ADVICE_SAY(a, f, what,
-                   "The host waited %s, %s in all; devices then idled for %s "
-                   "(%s) until it launched more.",
+                   "The host waited %s, %s in total; then devices were idle "
+                   "for %s (%s) until the next launch.",
                    cli_counted(count, "time", "times").s, cli_time(ns).s,
                    cli_time(idle).s,
                    report_words(report_share(idle, t->busy_ns + t->idle_ns)).s);
         ADVICE_SAY(a, f, todo,
-                   "Launch the next work before waiting for the last: read "
-                   "results one step late, wait for events, not devices.");
+                   "Launch the next operations before waiting for the previous "
+                   "ones: read results one step later, wait for events instead "
+                   "of devices.");
         ADVICE_SAY(a, f, how,
-                   "replay in which the host never waits, which "
-                   "is the most that can be gained");
+                   "replay in which the host never waits: an upper bound");
         f->confidence = REPORT_MEDIUM;
     }
     free(sum.spans.list);
@@ -308,14 +309,13 @@ void rule_polling(advice *a, const advice_rule *rule)
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, longest->file, longest->start_ns, longest->end_ns);
         advice_spare(a, f, &spans);
-        ADVICE_SAY(a, f, title,
-                   "the host asks again and again whether work "
-                   "is done");
-        ADVICE_SAY(a, f, what, "%s of streams and events, %s in all.",
+        ADVICE_SAY(a, f, title, "the host polls for completion");
+        ADVICE_SAY(a, f, what, "%s of streams and events, %s in total.",
                    cli_counted(count, "query", "queries").s, cli_time(ns).s);
         ADVICE_SAY(a, f, todo,
-                   "Wait for an event, blocking, or let a host function tell; "
-                   "an allocator that polls its events may hold fewer.");
+                   "Wait for an event with a blocking call, or use a host "
+                   "function as callback; let an allocator that polls its "
+                   "events hold fewer of them.");
         ADVICE_SAY(a, f, how, "replay without these calls");
     }
     free(spans.list);

@@ -39,14 +39,16 @@ void rule_trace_losses(advice *a, const advice_rule *rule)
                          worst.last_ns + place.offset_ns);
     ADVICE_SAY(a, f, title, "the trace lost records");
     ADVICE_SAY(a, f, what,
-               "%s missing, most of them (%s) because of %s. All "
-               "figures are of what is left.",
+               "%s missing, most of them (%s) because of %s. All figures refer "
+               "to the remaining records.",
                cli_counted(lost, "record is", "records are").s,
                cli_count(most).s, ts_loss_name(cause));
     ADVICE_SAY(a, f, todo,
-               "Record again with larger rings, the policy \"help\" or "
-               "\"block\", or fewer kinds of events.");
-    ADVICE_SAY(a, f, how, "no time gain: this is about trust");
+               "Record again with larger rings, policy \"help\" or \"block\", "
+               "or fewer kinds of events.");
+    ADVICE_SAY(a, f, how,
+               "no gain: this finding is about the quality of the "
+               "trace");
 }
 
 /* ---- profiler-overhead --------------------------------------------------- */
@@ -119,19 +121,18 @@ void rule_profiler_overhead(advice *a, const advice_rule *rule)
         advice_finding *const f = find_flaw(a, rule);
         advice_show_time(f, at.file, at.start_ns, at.end_ns);
         advice_spare(a, f, &spans);
-        ADVICE_SAY(a, f, title, "the profiler itself takes time");
+        ADVICE_SAY(a, f, title, "the profiler takes time");
         ADVICE_SAY(a, f, what,
-                   "The profiler says that it worked %s for itself, at "
-                   "most %s at once (flushing buffers, instrumenting, loading "
-                   "symbols).",
+                   "The profiler reports %s of its own work, at most %s at "
+                   "once (flushing buffers, instrumenting, loading symbols).",
                    cli_counted(times, "time", "times").s,
                    cli_time(at.end_ns - at.start_ns).s);
         ADVICE_SAY(a, f, todo,
-                   "This is what recording costs: without the profiler the "
-                   "program is that much faster anyway. Record fewer kinds of "
-                   "activity, or after a warm-up.");
+                   "This is the cost of recording: without the profiler, the "
+                   "program is faster by this amount. Record fewer kinds of "
+                   "events, or start after a warm-up.");
         ADVICE_SAY(a, f, how,
-                   "replay without what the host did in these times");
+                   "replay without the host time of these intervals");
     }
     free(spans.list);
 }
@@ -146,17 +147,18 @@ void rule_unexplained_idle(advice *a, const advice_rule *rule)
         !advice_reaches(a, rule, "share", unknown, t->busy_ns + t->idle_ns))
         return;
     advice_finding *const f = find_flaw(a, rule);
-    ADVICE_SAY(a, f, title, "much of what devices wait for is not recorded");
+    ADVICE_SAY(a, f, title, "much idle time has no recorded cause");
     ADVICE_SAY(a, f, what,
-               "Devices idle for %s without a recorded cause (%s of it by "
-               "inferred order, the rest by none).",
+               "Devices are idle for %s without a recorded cause (for %s of it "
+               "a cause was inferred).",
                cli_time(unknown).s, cli_time(t->inferred_ns).s);
     ADVICE_SAY(a, f, todo,
-               "Record synchronisation and events as well (CUPTI's "
+               "Also record synchronisation and events (CUPTI's "
                "synchronization activity, enable_cuda_sync_events=True in "
-               "PyTorch), and API calls of all threads.");
-    ADVICE_SAY(a, f, how,
-               "no time gain: this is about trust in the gains above");
+               "PyTorch), and the API calls of all threads.");
+    ADVICE_SAY(
+        a, f, how,
+        "no gain: this finding is about the accuracy of the gains above");
 }
 
 /* ---- model-error --------------------------------------------------------- */
@@ -175,18 +177,20 @@ void rule_model_error(advice *a, const advice_rule *rule)
     ADVICE_SAY(a, f, title, "the model does not reproduce the record");
     if (stuck)
         ADVICE_SAY(a, f, what,
-                   "%s operations wait for each other in a cycle and never "
-                   "run in the model: no gain is computed.",
+                   "%s operations wait for each other in a cycle and never run "
+                   "in the model; no gain is computed.",
                    cli_count(s->skipped[TS_SKIP_UNMET]).s);
     else
         ADVICE_SAY(a, f, what,
-                   "The unchanged model takes %s, the record %s: gains are "
-                   "off by as much.",
+                   "The unchanged model takes %s, the record %s; gains have an "
+                   "error of this size.",
                    cli_time(a->makespan_ns).s, cli_time(a->recorded_ns).s);
     ADVICE_SAY(a, f, todo,
                "Check the trace with ts-replay --mode exact; record API calls "
                "and synchronisation if they are missing.");
-    ADVICE_SAY(a, f, how, "no time gain: this is about trust");
+    ADVICE_SAY(a, f, how,
+               "no gain: this finding is about the quality of the "
+               "trace");
 }
 
 /* ---- estimated-times ----------------------------------------------------- */
@@ -197,18 +201,21 @@ void rule_estimated_times(advice *a, const advice_rule *rule)
     for (uint32_t i = 0; i < a->job->file_count; i++) {
         const char *why = NULL;
         if (analyze_estimated(a->job, i))
-            why = "its source has no times, the importer made them up";
+            why = "its source has no times, so that the importer estimated "
+                  "them";
         if (analyze_info(a->job, i)->clock_estimated)
-            why = "its clock has no second sample, its speed is assumed";
+            why = "its clock has no second sample, so that its rate is assumed";
         if (!why) continue;
         advice_finding *const f = find_flaw(a, rule);
         f->evidence.file = i;
         ADVICE_SAY(a, f, title, "times are estimates");
         ADVICE_SAY(a, f, what, "%s: %s.", a->job->files[i].path, why);
         ADVICE_SAY(a, f, todo,
-                   "Do not act on figures of this trace; record it with "
+                   "Do not rely on figures of this trace; record it with "
                    "times.");
-        ADVICE_SAY(a, f, how, "no time gain: this is about trust");
+        ADVICE_SAY(a, f, how,
+                   "no gain: this finding is about the quality of "
+                   "the trace");
         return;
     }
 }

@@ -45,12 +45,12 @@ static ts_text how_of(const advice *a, const advice_finding *f)
         return f->how;
     if (f->never_ran)
         return analyze_format(a->job,
-                              "no time gain computed: operations wait for each "
+                              "no gain computed: operations wait for each "
                               "other in a cycle in the %s",
                               f->how.text);
     return analyze_format(a->job,
-                          "no time gain computed, the budget of advice.runs "
-                          "is used up; it is at most %s: %s",
+                          "no gain computed because advice.runs is exhausted; "
+                          "it is at most %s: %s",
                           cli_time(f->at_most_ns).s, f->how.text);
 }
 
@@ -92,12 +92,13 @@ static void put_dropped(const advice *a, report_section *s)
         { "title", "what", REPORT_TEXT },
         { "gain_ns", "gain", REPORT_NS },
         { "at_most_ns", "at most", REPORT_NS },
-        { "why", "why it is left out", REPORT_TEXT },
+        { "why", "why it is omitted", REPORT_TEXT },
     };
     ts_text line = { "", 0 };
     if (!a->dropped_count) return;
-    report_table *const t = report_table_begin(
-        s, "left_out", "Left out", columns, sizeof columns / sizeof *columns);
+    report_table *const t =
+        report_table_begin(s, "left_out", "Omitted findings", columns,
+                           sizeof columns / sizeof *columns);
     report_table_data(t);
     for (size_t i = 0; i < a->dropped_count; i++) {
         const advice_dropped *const d = &a->dropped[i];
@@ -115,7 +116,7 @@ static void put_dropped(const advice *a, report_section *s)
                               d->has_gain ? "" : "at most ", report_words(ns).s,
                               d->waits ? " (it only waits)" : "");
     }
-    report_note(s, "Left out, as they gain little: %s.", line.text);
+    report_note(s, "Omitted because the gain is small: %s.", line.text);
 }
 
 static void put_answer(const advice *a, report_section *s)
@@ -132,27 +133,29 @@ static void put_answer(const advice *a, report_section *s)
     }
     const size_t rules = rule_count();
     if (!a->finding_count) {
-        report_answer(s, "Nothing found: none of %s rules applies.",
+        report_answer(s, "No finding: none of %s rules applies.",
                       cli_count(rules).s);
     } else if (gains) {
         const advice_finding *const first = &a->findings[0];
         report_answer(s, "First: %s (%s), up to %s of %s%s.", first->title.text,
                       first->rule->id, cli_time(first->gain_ns).s,
                       cli_time(a->makespan_ns).s,
-                      first->assumed ? ", if an assumption holds" : "");
+                      first->assumed ? ", if the assumption holds" : "");
     } else {
-        report_answer(s, "Nothing found that would gain time.");
+        report_answer(s, "No finding would save time.");
     }
-    if (gains > 1) report_answer(s, "Gains do not add up: findings overlap.");
+    if (gains > 1)
+        report_answer(s, "Gains cannot be added, because findings "
+                         "overlap.");
     const report_value share =
         report_share(a->cost_ns[a->bound], a->recorded_ns);
     if (a->stuck)
-        report_answer(s, "Operations wait for each other in a cycle: no gain "
-                         "can be computed.");
+        report_answer(s, "Operations wait for each other in a cycle, so that "
+                         "no gain can be computed.");
     else if (host_waits(a))
         report_answer(s,
                       "The critical path is on the host (%s), but a faster "
-                      "host would gain little: most of that is waiting.",
+                      "host would save little: most of this time is waiting.",
                       report_words(share).s);
     else
         report_answer(s, "The run is bound by %s (%s of the critical path).",
@@ -164,7 +167,7 @@ static void put_answer(const advice *a, report_section *s)
     report_figure(s, "with_gain", "with a gain", report_count(gains));
     report_figure(s, "without_gain", "without", report_count(others));
     report_figure(s, "about_the_trace", "about the trace", report_count(trust));
-    report_figure(s, "too_small", "left out, gain too small",
+    report_figure(s, "too_small", "omitted, gain too small",
                   report_count(a->dropped_count));
     report_figure(s, "model_runs", "what-if replays", report_count(a->runs));
 }
@@ -175,7 +178,7 @@ static void put_trust(const advice *a, report_section *s)
     const ts_timeline_figures *const t = ts_timeline_total(a->timeline);
     const int64_t error = a->makespan_ns - a->recorded_ns;
     if (a->stuck)
-        report_trust(s, REPORT_LOW, "the model of the trace never ends");
+        report_trust(s, REPORT_LOW, "the model does not run to the end");
     else
         report_trust(s,
                      error > a->recorded_ns / 100 ||
@@ -198,9 +201,7 @@ static void put_trust(const advice *a, report_section *s)
     topic_trust_threads(s, stats);
     topic_trust_ranks(s, a->replay, a->cost_ns[TS_COST_COMMUNICATION]);
     if (a->unrun)
-        report_note(s,
-                    "%s no gain computed: advice.runs (%s) is "
-                    "used up.",
+        report_note(s, "%s no computed gain: advice.runs (%s) is exhausted.",
                     cli_counted(a->unrun, "finding has", "findings have").s,
                     cli_count(a->runs).s);
 }
@@ -234,7 +235,7 @@ static bool fill(analyze_job *job, report *r)
 const analyze_topic topic_advice = {
     .name = "advice",
     .title = "Advice",
-    .help = "what to do first, and what it would gain",
+    .help = "what to improve first, and the expected gain",
     .fill = fill,
     .settings = advice_settings,
 };

@@ -96,7 +96,7 @@ static ts_replay *open_replay(analyze_job *job)
     const ts_result result = ts_replay_open(&replay, readers[0], &desc);
     free(readers);
     if (result == TS_ERR_NOT_FOUND)
-        job->private->why = "no GPU operation is in the trace";
+        job->private->why = "the trace contains no GPU operation";
     else if (result != TS_OK)
         job->private->why = ts_result_text(result);
     return replay;
@@ -194,7 +194,7 @@ bool analyze_files_check(const cli_tool *tool, char **paths, size_t count)
         const char *const meant = nearest(path, strlen(path));
         if (!meant || !access(path, F_OK)) continue;
         cli_fail(tool, TS_ERR_USAGE, path,
-                 "there is no such file; did you mean --only %s?", meant);
+                 "file not found; did you mean --only %s?", meant);
         return false;
     }
     return true;
@@ -210,10 +210,10 @@ bool analyze_only_check(const cli_tool *tool, const char *only)
                 known = (*q)->name;
         if (!known) {
             const char *const meant = nearest(only, size);
-            cli_fail(tool, TS_ERR_USAGE, NULL,
-                     "--only %.*s: there is no such question; %s%s%s",
-                     (int)size, only, meant ? "did you mean " : "",
-                     meant ? meant : "--list shows them", meant ? "?" : "");
+            cli_fail(
+                tool, TS_ERR_USAGE, NULL, "--only %.*s: no such topic; %s%s%s",
+                (int)size, only, meant ? "did you mean " : "",
+                meant ? meant : "--list prints the topics", meant ? "?" : "");
             return false;
         }
         only = only[size] ? only + size + 1 : NULL;
@@ -285,7 +285,7 @@ bool analyze_run(analyze_job *job, const char *only, report *r)
     if (ok) analyze_losses(job, r);
     if (ok && sort && !report_sort(r, sort)) {
         cli_fail(job->tool, TS_ERR_USAGE, NULL,
-                 "--sort %s: no table has such a column", sort);
+                 "--sort %s: no table has a column with this key", sort);
         job->wrong_usage = true;
         return false;
     }

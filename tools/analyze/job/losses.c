@@ -12,8 +12,8 @@ static void say_lost(const analyze_job *job, report *r, uint32_t file,
     const ts_info *const info = analyze_info(job, file);
     if (!info->lost) return;
     report_loss(r,
-                "%s%s record%s lost (%s): counts and totals are lower "
-                "bounds, idle time may have been work.",
+                "%s%s record%s lost (%s): counts and totals are lower bounds, "
+                "and idle time may have been busy.",
                 before, cli_count(info->lost).s,
                 info->lost == 1 ? " was" : "s were",
                 cli_loss_causes(analyze_reader(job, file), -1).s);
@@ -76,11 +76,12 @@ static damage_text words_of(const damage_sum *sum)
     if (t.size)
         add_text(&t, " events that began between %s and %s",
                  cli_time(sum->from_ns).s, cli_time(sum->to_ns).s);
-    if (sum->others) add_text(&t, "%snames and the like", t.size ? "; " : "");
+    if (sum->others)
+        add_text(&t, "%snames and similar entries", t.size ? "; " : "");
     if (sum->unknown && t.size)
-        add_text(&t, "; of %s of them nobody can tell what",
+        add_text(&t, "; the kind of %s of them is unknown",
                  cli_count(sum->unknown).s);
-    if (!t.size) add_text(&t, "nobody can tell what");
+    if (!t.size) add_text(&t, "their kind is unknown");
     return t;
 }
 
@@ -92,8 +93,8 @@ static void say_damage(report *r, ts_reader *reader, const char *before)
         take_damage(&sum, reader, damage.offset);
     if (!sum.places) return;
     report_loss(r,
-                "%s%s of the file %s damaged; what %s held is in no figure: "
-                "%s (ts-info --verify lists %s).",
+                "%s%s of the file %s damaged; figures do not include what %s "
+                "held: %s (ts-info --verify lists %s).",
                 before,
                 sum.places == 1
                     ? "1 place"
@@ -111,17 +112,17 @@ static void say_file(const analyze_job *job, report *r, uint32_t file)
     say_lost(job, r, file, of.s);
     say_damage(r, analyze_reader(job, file), of.s);
     if (info->salvage_failed)
-        report_loss(r, "%sLeft-over records could not be saved: %s.", of.s,
-                    ts_result_text(info->salvage));
+        report_loss(r, "%sRecords in the sidecar could not be salvaged: %s.",
+                    of.s, ts_result_text(info->salvage));
     else if (info->live && !info->finished)
         report_loss(r, "%sThe trace is still being written.", of.s);
     else if (!info->finished && !info->salvaged)
         report_loss(r,
-                    "%sThe trace is unfinished: the recorder died and left "
-                    "nothing to save, or the file was cut.",
+                    "%sThe trace is unfinished: the recorder died and its "
+                    "sidecar is missing, or the file was truncated.",
                     of.s);
     if (info->unknown_events)
-        report_loss(r, "%s%s event%s of a later version skipped.", of.s,
+        report_loss(r, "%s%s event%s of a later format version skipped.", of.s,
                     cli_count(info->unknown_events).s,
                     info->unknown_events == 1 ? " was" : "s were");
     if (info->clock_estimated)
@@ -143,8 +144,8 @@ static void lower_cut(analyze_job *job, report *r)
         if (s->trusted && !s->not_applicable &&
             cli_list_has(of_devices, s->name, strlen(s->name)))
             report_trust(s, REPORT_MEDIUM,
-                         "the record is cut out of a running program: what "
-                         "came before and after it is charged to nothing");
+                         "the trace covers a part of a running program; time "
+                         "before and after it is not included");
 }
 
 // Whether a selection by zone, stream or kind hides work, so that a device that
@@ -174,8 +175,8 @@ static void lower_hidden(const analyze_job *job, report *r)
         if (s->trusted && !s->not_applicable &&
             cli_list_has(of_devices, s->name, strlen(s->name)))
             report_trust(s, REPORT_LOW,
-                         "other work of the devices is not in the selection: "
-                         "while only that ran, they count as idle");
+                         "devices also ran operations outside of the "
+                         "selection; they count as idle during these");
 }
 
 bool analyze_estimated(const analyze_job *job, uint32_t file)
@@ -195,8 +196,8 @@ static void lower_estimated(const analyze_job *job, report *r)
     for (report_section *s = r->sections; s; s = s->next)
         if (!s->not_applicable)
             report_trust(s, REPORT_LOW,
-                         "the source of %s has no times: the importer made "
-                         "them up",
+                         "the source of %s has no times; the importer "
+                         "estimated them",
                          analyze_file_name(job, i).s);
 }
 

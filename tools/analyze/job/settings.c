@@ -77,21 +77,22 @@ static bool set(analyze_job *job, const char *text)
     const size_t at = find(text, size);
     if (!text[size]) {
         cli_fail(job->tool, TS_ERR_USAGE, NULL,
-                 "--set %s: it is KEY=VALUE; --list and --rules show the keys",
+                 "--set %s: must be KEY=VALUE; --list and --rules show the "
+                 "keys",
                  text);
         return false;
     }
     if (at == SIZE_MAX) {
         cli_fail(job->tool, TS_ERR_USAGE, NULL,
-                 "--set %s: there is no key %.*s; --list and --rules show "
-                 "the keys",
+                 "--set %s: unknown key %.*s; --list and --rules show the keys",
                  text, (int)size, text);
         return false;
     }
     const analyze_setting *const s = setting_at(at);
     if (parse_value(text + size + 1, s->unit, &job->private->settings[at]))
         return true;
-    cli_fail(job->tool, TS_ERR_USAGE, NULL, "--set %s: that is no %s", text,
+    cli_fail(job->tool, TS_ERR_USAGE, NULL, "--set %s: the value is not a %s",
+             text,
              s->unit == REPORT_NS      ? "time such as 1.5ms"
              : s->unit == REPORT_BYTES ? "size such as 64KiB"
              : s->unit == REPORT_SHARE ? "share such as 5%"

@@ -281,10 +281,10 @@ static void put_page(FILE *out, const analyze_job *job, const report *r)
     if (r->all) put_next(out, job, r);
     fprintf(out,
             "</main>\n<footer>ts-analyze %d.%d.%d. A time such as "
-            "<code>1.234567s +20us</code> is where to look with "
-            "<code>ts-view --from</code>; <code>#12</code> is an operation of "
-            "<code>ts-replay --ops</code>. A click on a heading sorts its "
-            "table.</footer>\n<script>%s</script>\n</body></html>\n",
+            "<code>1.234567s +20us</code> is a start and a duration for "
+            "<code>ts-view --from</code>; <code>#12</code> is the number of an "
+            "operation for <code>ts-replay --ops</code>. Click a heading to "
+            "sort the table.</footer>\n<script>%s</script>\n</body></html>\n",
             TS_VERSION_MAJOR, TS_VERSION_MINOR, TS_VERSION_PATCH, html_script);
 }
 

@@ -15,7 +15,7 @@ void analyze_list_topics(void)
     for (const analyze_topic *const *q = analyze_topics; *q; q++) {
         cli_print("%-10s  %s\n", (*q)->name, (*q)->help);
         const bool many = (*q)->settings == advice_settings;
-        if (many) cli_print("%12s--rules shows its thresholds\n", "");
+        if (many) cli_print("%12s--rules prints its thresholds\n", "");
         for (const analyze_setting *s = (*q)->settings; !many && s && s->key;
              s++)
             cli_print("%12s--set %s=%s  %s\n", "", s->key, setting_value(s).s,

@@ -96,11 +96,12 @@ static void add_zoom(analyze_commands *c, const analyze_job *job,
     static const struct {
         const char *question, *table, *key, *purpose;
     } places[] = {
-        { "steps", "slow", "duration_ns", "the slowest step, drawn" },
+        { "steps", "slow", "duration_ns", "a timeline of the slowest step" },
         { "idle", "gaps", "idle_ns",
-          "the longest time that a device had nothing to do, drawn" },
+          "a timeline of the longest time that a device was idle" },
         { "zones", "zones", "exclusive_ns",
-          "the longest run of the zone that takes most time, drawn" },
+          "a timeline of the longest instance of the zone that takes most "
+          "time" },
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const report_table *const t =
@@ -131,7 +132,7 @@ static void add_rank(analyze_commands *c, const analyze_job *job,
         sscanf(rank->text.text, "rank %" SCNd64, &number) != 1)
         return;
     snprintf(command, sizeof command, "ts-analyze --rank %" PRId64, number);
-    add(c, job, command, NULL, "the rank for which the others wait, alone");
+    add(c, job, command, NULL, "a report of the rank that the others wait for");
 }
 
 // Adds the most promising what-if, from the costs of the critical path.
@@ -142,15 +143,15 @@ static void add_what_if(analyze_commands *c, const analyze_job *job,
         const char *cost, *command, *purpose;
     } changes[] = {
         { "host", "ts-replay --what-if 'host 0.5'",
-          "what a host twice as fast would gain" },
+          "the gain of a host twice as fast" },
         { "launch", "ts-replay --what-if no-launch-overhead",
-          "what launches that take no time would gain" },
+          "the gain of launches that take no time" },
         { "compute", "ts-replay --what-if 'scale kernel~.=0.5'",
-          "what kernels twice as fast would gain" },
+          "the gain of kernels twice as fast" },
         { "copy", "ts-replay --what-if 'copy h2d,d2h,d2d=0.5'",
-          "what copies twice as fast would gain" },
+          "the gain of copies twice as fast" },
         { "communication", "ts-replay --what-if ideal-overlap",
-          "what hiding all communication and copies would gain" },
+          "the gain of hiding all communication and copies" },
     };
     const report_table *const t = find_table(r, "path", "costs");
     const char *best = NULL;
@@ -175,16 +176,16 @@ void analyze_next(analyze_commands *c, const analyze_job *job, const report *r)
         // Stdin, or a path that looks like an option.
         if (job->files[i].path[0] == '-') return;
     add(c, job, "ts-analyze --html report.html", NULL,
-        "all of this as one page, to look at or to send");
+        "this report as one HTML page");
     add_rank(c, job, r);
     if (job->file_count > 1)
         add(c, job, "ts-merge -o merged.sbt", NULL,
-            "all of them in one trace on one clock, for what follows");
+            "merge the traces for the following commands");
     add_zoom(c, job, r);
     add_what_if(c, job, r);
-    add(c, job, "ts-diff", " OTHER.sbt", "what another run does differently");
+    add(c, job, "ts-diff", " OTHER.sbt", "compare with another run");
     add(c, job, "ts-diff --gate 'makespan +3%'", " OTHER.sbt",
-        "the same as a check: it fails if that run is slower");
+        "the same as a test that fails if the other run is slower");
 }
 
 void analyze_next_close(analyze_commands *c)

@@ -362,7 +362,7 @@ static void put_unanswered(const report *r, uint32_t width)
                                strcmp(before->answer.text, s->answer.text)))
             before = before->next;
         if (!s->not_applicable || before != s) continue;
-        if (!begun) cli_print("\nWithout an answer\n");
+        if (!begun) cli_print("\nTopics without data\n");
         begun = true;
         char *text = NULL;
         size_t size = 0;

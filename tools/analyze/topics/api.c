@@ -86,9 +86,7 @@ static uint64_t put_results(const api_topic *a)
         const stats_row *const r = &a->api.results.rows[i];
         if (!r->sum.key[1]) continue; // success
         if (!t)
-            t = report_table_begin(a->s, "results",
-                                   "Calls that returned something other than "
-                                   "success",
+            t = report_table_begin(a->s, "results", "Calls that failed",
                                    columns, TOPIC_COUNT(columns));
         const int64_t offset = analyze_offset(a->job, r->sum.file);
         const report_value row[] = {
@@ -109,7 +107,9 @@ static void answer(const api_topic *a, uint64_t failed)
 {
     const stats_row *const most = &a->api.names.rows[0];
     report_answer(
-        a->s, "%s took %s of the threads' time, %.*s the largest part (%s).",
+        a->s,
+        "%s took %s of the threads' time; %.*s took the largest part "
+        "(%s).",
         cli_counted(a->all.count, "call", "calls").s,
         cli_time(a->all.total_ns).s, TOPIC_TEXT(most->text),
         report_words(report_share(most->sum.total_ns, a->all.total_ns)).s);
@@ -118,8 +118,7 @@ static void answer(const api_topic *a, uint64_t failed)
                       report_words(report_share(a->api.blocking.total_ns,
                                                 a->all.total_ns))
                           .s);
-    if (failed)
-        report_answer(a->s, "%s did not return success.", cli_count(failed).s);
+    if (failed) report_answer(a->s, "%s failed.", cli_count(failed).s);
     report_figure(a->s, "count", "calls", report_count(a->all.count));
     report_figure(a->s, "functions", "functions",
                   report_count(a->api.names.count));
@@ -127,11 +126,10 @@ static void answer(const api_topic *a, uint64_t failed)
                   report_ns(a->all.total_ns));
     report_figure(a->s, "blocking_ns", "in calls that may block",
                   report_ns(a->api.blocking.total_ns));
-    report_figure(a->s, "failed", "did not return success",
-                  report_count(failed));
+    report_figure(a->s, "failed", "failed", report_count(failed));
     report_trust(a->s, REPORT_HIGH,
-                 "every call of the record counts; which may block is told by "
-                 "their names");
+                 "all recorded calls are included; calls that may block are "
+                 "recognized by name");
 }
 
 static bool fill(analyze_job *job, report *r)
@@ -141,8 +139,9 @@ static bool fill(analyze_job *job, report *r)
     const bool ok = api_open(&a.api, job);
     if (ok) a.all = stats_rows_sum(&a.api.names);
     if (ok && !a.all.count) {
-        report_not_applicable(a.s, "No API call is in the trace: record with a "
-                                   "backend that sees the runtime's calls.");
+        report_not_applicable(a.s, "The trace contains no API call: record "
+                                   "with a backend that records calls of the "
+                                   "runtime.");
     } else if (ok) {
         put_names(&a);
         put_threads(&a);
@@ -155,6 +154,6 @@ static bool fill(analyze_job *job, report *r)
 const analyze_topic topic_api = {
     .name = "api",
     .title = "API calls",
-    .help = "calls by function, thread and result; time in those that block",
+    .help = "calls by function, thread and result; time in blocking calls",
     .fill = fill,
 };

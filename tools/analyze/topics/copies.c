@@ -104,8 +104,8 @@ static void answer(const copies_topic *a)
                       report_words(rate_of(&c->pageable)).s,
                       report_words(rate_of(&c->pinned)).s);
     else if (c->pageable.count)
-        report_answer(a->s, "All copies between host and device whose memory "
-                            "is known are of pageable memory.");
+        report_answer(a->s, "All copies between host and device with known "
+                            "memory kinds use pageable memory.");
 }
 
 static void put_figures(const copies_topic *a)
@@ -114,8 +114,7 @@ static void put_figures(const copies_topic *a)
     report_figure(a->s, "count", "copies and memsets",
                   report_count(a->all.count));
     report_figure(a->s, "bytes", "moved", report_bytes(a->all.bytes));
-    report_figure(a->s, "total_ns", "time, summed up",
-                  report_ns(a->all.total_ns));
+    report_figure(a->s, "total_ns", "total time", report_ns(a->all.total_ns));
     report_figure(a->s, "pageable_bytes", "of pageable host memory",
                   report_bytes(c->pageable.bytes));
     report_figure(a->s, "pageable_rate", "at", rate_of(&c->pageable));
@@ -123,8 +122,8 @@ static void put_figures(const copies_topic *a)
                   report_bytes(c->pinned.bytes));
     report_figure(a->s, "pinned_rate", "at", rate_of(&c->pinned));
     report_trust(a->s, REPORT_HIGH,
-                 "every copy of the record counts; a rate is the sum of sizes "
-                 "over the sum of durations");
+                 "all recorded copies are included; a rate is the total size "
+                 "divided by the total duration");
 }
 
 static bool fill(analyze_job *job, report *r)
@@ -135,9 +134,8 @@ static bool fill(analyze_job *job, report *r)
                     copies_find_longest(&a.c, job->options.rows);
     if (ok) a.all = stats_rows_sum(&a.c.kinds);
     if (ok && !a.all.count) {
-        report_not_applicable(a.s, "No copy is in the trace: nothing was "
-                                   "copied, or the recorder was not asked for "
-                                   "copies.");
+        report_not_applicable(a.s, "The trace contains no copy: none was made, "
+                                   "or copies were not recorded.");
     } else if (ok) {
         answer(&a);
         put_figures(&a);
@@ -153,6 +151,7 @@ static bool fill(analyze_job *job, report *r)
 const analyze_topic topic_copies = {
     .name = "copies",
     .title = "Copies",
-    .help = "copies by kind, memory and size; rates, pageable against pinned",
+    .help =
+        "copies by kind, memory and size; rates of pageable and pinned memory",
     .fill = fill,
 };

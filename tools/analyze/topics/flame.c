@@ -121,7 +121,7 @@ static void put_answer(const flame_tree *t, report_section *s)
         return;
     }
     const ts_text name = t->paths->names[t->paths->nodes[node].name];
-    report_answer(s, "%s of %s of work on the devices stems from %.*s.",
+    report_answer(s, "%s of %s of work on the devices was launched by %.*s.",
                   report_words(report_share(t->totals[node], whole)).s,
                   cli_time(whole).s, name.size < 120 ? (int)name.size : 120,
                   name.text);
@@ -135,13 +135,17 @@ static void put_trust(report_section *s, const path_tree *p,
             s,
             sums->by_nothing * 10 > sums->operations ? REPORT_LOW
                                                      : REPORT_MEDIUM,
-            "of %s of %s nothing on the host is known",
+            "the launching code is unknown for %s of %s",
             cli_count(sums->by_nothing).s,
             cli_counted(sums->operations, "operation", "operations").s);
     if (p->cut)
-        report_trust(s, REPORT_MEDIUM, "%s too deep to be told apart",
+        report_trust(s, REPORT_MEDIUM,
+                     "%s nested too deeply to be "
+                     "distinguished",
                      cli_counted(p->cut, "place", "places").s);
-    report_trust(s, REPORT_HIGH, "%s by the stack of the host, %s by its zones",
+    report_trust(s, REPORT_HIGH,
+                 "%s attributed by call stacks of the host, %s "
+                 "by its zones",
                  cli_counted(sums->by_stack, "operation", "operations").s,
                  cli_count(sums->by_zone).s);
 }
@@ -157,11 +161,8 @@ static bool put_devices(analyze_job *job, report_section *s, bool *any)
         put_answer(&t, s);
         put_trust(s, &p, &sums);
         ok = put_table(job, &t, s, "paths",
-                       "What ran longest, by where it "
-                       "was launched",
-                       "operation") &&
-             put_chart(job, &t, s, "devices",
-                       "Time on the devices, by what launched it");
+                       "Longest operations by launching code", "operation") &&
+             put_chart(job, &t, s, "devices", "Device time by launching code");
     }
     flame_close(&t);
     paths_close(&p);
@@ -175,9 +176,9 @@ static bool put_zones(analyze_job *job, report_section *s, bool *any)
     bool ok = flame_of_zones(job, &p) && flame_open(&t, &p);
     *any = ok && t.totals[PATHS_ROOT] > 0;
     if (*any)
-        ok = put_table(job, &t, s, "zone_paths",
-                       "Zones, by the time in no zone further in", "zone") &&
-             put_chart(job, &t, s, "zones", "Time of the host, by zone");
+        ok = put_table(job, &t, s, "zone_paths", "Zones by exclusive time",
+                       "zone") &&
+             put_chart(job, &t, s, "zones", "Host time by zone");
     flame_close(&t);
     paths_close(&p);
     return ok;
@@ -191,7 +192,7 @@ static bool fill(analyze_job *job, report *r)
         return false;
     if (!devices && !zones)
         report_not_applicable(
-            s, "The trace has neither work on a device nor zones.");
+            s, "The trace contains neither work on a device nor zones.");
     else if (!devices)
         report_answer(s, "No work ran on a device: %s.", analyze_why(job));
     return true;
@@ -200,7 +201,7 @@ static bool fill(analyze_job *job, report *r)
 const analyze_topic topic_flame = {
     .name = "flame",
     .title = "Flame graph",
-    .help = "what on the host launched the time on the devices; zones",
+    .help = "device time by launching code of the host; host time by zone",
     .fill = fill,
 };
 
@@ -229,13 +230,13 @@ static bool write_tree(analyze_job *job, const flame_tree *t, FILE *out,
                        bool zones, bool svg)
 {
     if (!t->totals[PATHS_ROOT])
-        return say(job, zones ? "no zones: there is no flame graph"
-                              : "no work on a device: there is no flame "
-                                "graph; --flame-by zones?");
+        return say(job, zones ? "no flame graph: the trace contains no zones"
+                              : "no flame graph: the trace contains no work on "
+                                "a device; try --flame-by zones");
     if (!svg) return flame_folded(t, out), true;
     if (write_svg(job, t, out,
-                  zones ? "Time of the host, by zone"
-                        : "Time on the devices, by what launched it"))
+                  zones ? "Host time by zone"
+                        : "Device time by launching code"))
         return true;
     return cli_out_of_memory(job->tool);
 }

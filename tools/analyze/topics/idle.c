@@ -19,13 +19,13 @@ static const char *meaning_of(ts_idle cause)
 {
     static const char *const texts[TS_IDLE_LIMIT] = {
         "the host launched too late",
-        "launches took their time to arrive",
+        "launches took time to reach the device",
         "kernels of other streams had to end first",
         "copies had to end first",
         "collectives had to end first",
         "the host was blocked in synchronisations",
         "launch queues were full",
-        "nothing recorded says"
+        "the cause is not recorded"
     };
     return texts[cause];
 }
@@ -88,10 +88,9 @@ static void put_devices(const idle_topic *a)
         { "inferred", "inferred", REPORT_SHARE },
         { "unexplained", "neither", REPORT_SHARE }
     };
-    report_table *const t = report_table_begin(a->s, "devices",
-                                               "Idle time by device, and what "
-                                               "explains it",
-                                               columns, TOPIC_COUNT(columns));
+    report_table *const t = report_table_begin(
+        a->s, "devices", "Idle time by device, and whether its cause is known",
+        columns, TOPIC_COUNT(columns));
     const ts_timeline_figures *f;
     for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++) {
         const report_value row[] = {
@@ -144,9 +143,7 @@ static void put_chart(const idle_topic *a)
 {
     const ts_timeline_figures *f;
     report_chart *const c =
-        topic_time_chart(a->s, "device_time",
-                         "What the time of the devices went "
-                         "to");
+        topic_time_chart(a->s, "device_time", "Device time by activity");
     for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++)
         topic_time_bar(a->job, c, f);
 }
@@ -232,7 +229,7 @@ static void put_gaps(const idle_topic *a)
     report_rows_of(t, a->r.count);
     if (guessed)
         report_note(a->s, "A cause with a question mark was inferred from "
-                          "times: no record says so.");
+                          "times.");
 }
 
 static void put_ends(const idle_topic *a)
@@ -246,9 +243,9 @@ static void put_ends(const idle_topic *a)
         { "longest_ns", "longest", REPORT_NS }
     };
     const int64_t idle = ts_timeline_total(a->timeline)->idle_ns;
-    report_table *const t =
-        report_table_begin(a->s, "ended_by", "Idle time by what ended it",
-                           columns, TOPIC_COUNT(columns));
+    report_table *const t = report_table_begin(
+        a->s, "ended_by", "Idle time by the operation that ended it", columns,
+        TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.ends.count; i++) {
         const sums_row *const sum = &a->r.ends.rows[i];
         const report_value row[] = {
@@ -335,10 +332,10 @@ static bool fill(analyze_job *job, report *r)
         put_gaps(&a);
         put_ends(&a);
         put_host(&a, &a.r.zones, "zones",
-                 "Where the host was while a device waited for it, by zone",
+                 "Host activity while a device waited for it, by zone",
                  "innermost zone");
         put_host(&a, &a.r.calls, "calls",
-                 "Where the host was while a device waited for it, by call",
+                 "Host activity while a device waited for it, by call",
                  "API call");
         put_lengths(&a);
     }
@@ -348,7 +345,6 @@ static bool fill(analyze_job *job, report *r)
 }
 
 const analyze_topic topic_idle = {
-    "idle", "Idle time",
-    "why devices had nothing to do: causes, gaps, where the host was", fill,
-    NULL
+    "idle", "Idle time", "why devices were idle: causes, gaps, host activity",
+    fill, NULL
 };

@@ -207,8 +207,8 @@ static void answer(const kernels_topic *a)
     while (most < n->count && (double)sum < 0.8 * (double)a->all.total_ns)
         sum += n->rows[most++].sum.total_ns;
     report_answer(a->s,
-                  "%s of %s name%s ran %s in all; %zu of them "
-                  "%s %s of it.",
+                  "%s of %s name%s ran for %s in total; %zu of the names %s %s "
+                  "of it.",
                   cli_counted(a->all.count, "kernel", "kernels").s,
                   cli_count(n->count).s, n->count == 1 ? "" : "s",
                   cli_time(a->all.total_ns).s, most,
@@ -217,8 +217,8 @@ static void answer(const kernels_topic *a)
     if (!a->known_ns || report_is_none(a->low_ns, a->known_ns)) return;
     report_answer(
         a->s,
-        "%s of the time%s goes to kernels that can fill less than %s "
-        "of the device.",
+        "%s of the time%s is spent in kernels that can fill less than %s of "
+        "the device.",
         report_words(report_share(a->low_ns, a->known_ns)).s,
         a->collective_ns ? " of kernels without collectives" : "",
         report_words(report_share(analyze_set(a->job, low_occupancy), 10000))
@@ -229,8 +229,7 @@ static void put_figures(const kernels_topic *a)
 {
     report_figure(a->s, "count", "kernels", report_count(a->all.count));
     report_figure(a->s, "names", "names", report_count(a->k.names.count));
-    report_figure(a->s, "total_ns", "time, summed up",
-                  report_ns(a->all.total_ns));
+    report_figure(a->s, "total_ns", "total time", report_ns(a->all.total_ns));
     report_figure(a->s, "mean_ns", "mean",
                   report_ns(a->all.total_ns / (int64_t)a->all.count));
     report_figure(a->s, "low_occupancy",
@@ -242,21 +241,21 @@ static void put_figures(const kernels_topic *a)
                                    : "slots empty in last waves, by time",
                   report_share(a->tail_ns, a->known_ns));
     report_trust(a->s, REPORT_HIGH,
-                 "every kernel of the record counts, times are as recorded");
+                 "all recorded kernels are included, with recorded times");
     if (!a->known_ns)
         report_note(a->s,
-                    "Occupancy is not known: it takes the compute capability "
+                    "Occupancy is unknown: it requires the compute capability "
                     "of the device and the launch configuration of kernels.");
     else
         report_note(a->s,
-                    "Occupancy, waves and tail are estimates from the launch "
-                    "configuration and the limits of the device: what can be "
-                    "resident, not what was measured.");
+                    "Occupancy, waves and tail are theoretical values from the "
+                    "launch configuration and the limits of the device, not "
+                    "measured.");
     if (a->collective_ns)
         report_note(a->s,
-                    "Collectives run as kernels are in all counts and times "
-                    "(%s of them), but in no sum of occupancy: they take few "
-                    "blocks on purpose.",
+                    "Collectives that run as kernels (%s of them) are included "
+                    "in counts and times, but not in occupancy, because they "
+                    "use few blocks on purpose.",
                     cli_time(a->collective_ns).s);
 }
 
@@ -267,9 +266,9 @@ static bool fill(analyze_job *job, report *r)
     const bool ok = kernels_open(&a.k, job, true);
     if (ok) a.all = stats_rows_sum(&a.k.names);
     if (ok && !a.all.count) {
-        report_not_applicable(a.s, "No kernel is in the trace: record with a "
-                                   "backend of the device, or import a trace "
-                                   "that has GPU activity.");
+        report_not_applicable(a.s, "The trace contains no kernel: record with "
+                                   "a backend of the device, or import a trace "
+                                   "with GPU events.");
     } else if (ok) {
         put_names(&a);
         put_configs(&a);

@@ -36,9 +36,9 @@ static void answer_latency(const launch_topic *a)
     if (!most || !most->launches) return;
     const ts_text device = analyze_track(a->job, most->file, most->track);
     report_answer(a->s,
-                  "Work that waited for nothing but its launch began %s after "
-                  "the call did (median of %s such launches of %.*s; 95 %% "
-                  "within %s).",
+                  "Operations that waited only for their launch started %s "
+                  "after the start of the call (median of %s launches of %.*s; "
+                  "95 %% within %s).",
                   cli_time(most->launch_p50_ns).s, cli_count(most->launches).s,
                   TOPIC_TEXT(device), cli_time(most->launch_p95_ns).s);
 }
@@ -49,17 +49,17 @@ static void answer(const launch_topic *a)
     const int64_t span = f->busy_ns + f->idle_ns;
     const int64_t late = idle_late(f);
     if (!a->r.calls) {
-        report_answer(a->s, "No call that launched work is in the trace.");
+        report_answer(a->s, "The trace contains no launch call.");
         return;
     }
     if (!late)
-        report_answer(a->s, "Late launches cost no time.");
+        report_answer(a->s, "Late launches caused no idle time.");
     else
         report_answer(
             a->s,
-            "Late launches cost %s of idle time (%s of the time): %s in which "
-            "a launch was being made or on its way, %s of first launches that "
-            "load or compile code, %s in which the host did something else.",
+            "Late launches caused %s of idle time (%s of the time): %s while a "
+            "launch was in progress, %s in first launches that load or compile "
+            "code, %s while the host did something else.",
             cli_time(late).s, report_words(report_share(late, span)).s,
             cli_time(a->bound_ns).s, cli_time(a->loading_ns).s,
             cli_time(late - a->bound_ns - a->loading_ns).s);
@@ -89,9 +89,11 @@ static void put_devices(const launch_topic *a)
         { "depth_mean", "depth mean", REPORT_FACTOR },
         { "depth_max", "max", REPORT_COUNT }
     };
-    report_table *const t = report_table_begin(
-        a->s, "devices", "From the launch call to the start of the work",
-        columns, TOPIC_COUNT(columns));
+    report_table *const t =
+        report_table_begin(a->s, "devices",
+                           "Latency from the launch call to the start of the "
+                           "operation",
+                           columns, TOPIC_COUNT(columns));
     for (size_t d = 0; d < a->r.device_count; d++) {
         const ts_timeline_figures *const f = ts_timeline_device(a->timeline, d);
         const launch_times *const l = &a->r.devices[d].latency;
@@ -115,7 +117,7 @@ static void put_devices(const launch_topic *a)
         report_row(t, row, &e);
         if (a->r.devices[d].unknown)
             report_note(
-                a->s, "Left out: %s of %.*s without a recorded call.",
+                a->s, "Not included: %s of %.*s without a recorded call.",
                 cli_counted(a->r.devices[d].unknown, "operation", "operations")
                     .s,
                 TOPIC_TEXT(analyze_track(a->job, f->file, f->track)));
@@ -134,10 +136,10 @@ static void put_functions(const launch_topic *a)
         { "p95_ns", "p95", REPORT_NS },
         { "max_ns", "max", REPORT_NS },
         { "blocked", "found a full queue", REPORT_COUNT },
-        { "blocked_ns", "waited for room", REPORT_NS }
+        { "blocked_ns", "waited for space", REPORT_NS }
     };
     report_table *const t =
-        report_table_begin(a->s, "functions", "How long the launch calls took",
+        report_table_begin(a->s, "functions", "Durations of launch calls",
                            columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.function_count; i++) {
         const launch_function *const f = &a->r.functions[i];
@@ -173,8 +175,8 @@ static void put_tiny(const launch_topic *a)
     };
     if (!a->r.tiny_count) return;
     report_table *const t = report_table_begin(
-        a->s, "tiny", "Kernels that ran for less time than launching them took",
-        columns, TOPIC_COUNT(columns));
+        a->s, "tiny", "Kernels shorter than their launch call", columns,
+        TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.tiny.count; i++) {
         const sums_row *const sum = &a->r.tiny.rows[i];
         const names_group *const g = &a->names.groups[sum->key];
@@ -205,7 +207,8 @@ static void put_depth(const launch_topic *a)
 {
     enum { SLOTS = 200 };
     report_chart *const c = report_series_begin(
-        a->s, "queue_depth", "Operations launched and not begun", REPORT_COUNT);
+        a->s, "queue_depth", "Operations launched but not started",
+        REPORT_COUNT);
     for (size_t d = 0; d < a->r.device_count; d++) {
         const ts_timeline_figures *const f = ts_timeline_device(a->timeline, d);
         const int64_t span = f->end_ns - f->start_ns;
@@ -240,7 +243,7 @@ static void put_figures(const launch_topic *a)
                   report_ns(f->dispatch_ns));
     report_figure(a->s, "calls", "launch calls", report_count(a->r.calls));
     report_figure(a->s, "call_ns", "time in them", report_ns(a->r.call_ns));
-    report_figure(a->s, "blocked_ns", "of that waiting for room in a queue",
+    report_figure(a->s, "blocked_ns", "of that waiting for space in a queue",
                   report_ns(a->r.blocked_ns));
     report_figure(
         a->s, "tiny", "kernels shorter than their launch",

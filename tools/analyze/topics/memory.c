@@ -129,7 +129,7 @@ static void put_lines(const memory_job *a)
 {
     const memory *const m = &a->m;
     report_chart *const pools = report_series_begin(
-        a->section, "held", "Held over time, by pool", REPORT_BYTES);
+        a->section, "held", "Memory in use over time, by pool", REPORT_BYTES);
     for (size_t i = 0; i < m->pool_lines; i++) {
         const bool others =
             i + 1 == MEMORY_LINES_MOST && m->pool_count > MEMORY_LINES_MOST;
@@ -140,9 +140,9 @@ static void put_lines(const memory_job *a)
     }
     // A single category carries no information.
     if (m->line_count < m->pool_lines + 2) return;
-    report_chart *const categories =
-        report_series_begin(a->section, "held_by_category",
-                            "Held over time, by category", REPORT_BYTES);
+    report_chart *const categories = report_series_begin(
+        a->section, "held_by_category", "Memory in use over time, by category",
+        REPORT_BYTES);
     for (size_t i = m->pool_lines; i < m->line_count; i++)
         put_line(a, categories, category_name(a, m->lines[i].category),
                  &m->lines[i]);
@@ -241,14 +241,16 @@ static void answer_peak(const memory_job *a, const memory_pool *p, ts_text pool)
     const cli_text at = report_words(report_time(p->peak_ns));
     if (a->counted.size > p->peak_size)
         report_answer(a->section,
-                      "At most %s of %.*s was held at once, at %s, as the "
-                      "counter %.*s says; allocations in the trace are %s of "
-                      "it, the rest was there before.",
+                      "At most %s of %.*s was in use at once, at %s, according "
+                      "to counter %.*s; the trace contains allocations of %s "
+                      "of it, and the rest was allocated before.",
                       cli_bytes(a->counted.size).s, (int)pool.size, pool.text,
                       at.s, (int)a->counted.counter.size,
                       a->counted.counter.text, cli_bytes(p->peak_size).s);
     else
-        report_answer(a->section, "At most %s of %.*s was held at once, at %s.",
+        report_answer(a->section,
+                      "At most %s of %.*s was in use at once, at "
+                      "%s.",
                       cli_bytes(p->peak_size).s, (int)pool.size, pool.text,
                       at.s);
 }
@@ -307,15 +309,15 @@ static void put_left(const memory_job *a)
     report_answer(a->section, "%s in %s %s.", cli_bytes(size).s,
                   cli_counted(count, "block", "blocks").s,
                   finished ? "were never freed"
-                           : "were not freed when the trace breaks off");
+                           : "were not freed when the trace ends");
     if (!finished)
         report_note(a->section,
-                    "The trace is not finished: what is not freed in it is no "
-                    "leak yet.");
+                    "The trace is not finished: memory that is not freed in it "
+                    "is not necessarily a leak.");
     else if (imported || a->m.fault_counts[MEMORY_UNKNOWN_FREE])
         report_note(a->section,
-                    "The trace may show only a part of the program's life: "
-                    "what is not freed in it may be freed later.");
+                    "The trace may cover only a part of the run: memory that "
+                    "is not freed in it may be freed later.");
 }
 
 static void put_trust(const memory_job *a)
@@ -324,25 +326,24 @@ static void put_trust(const memory_job *a)
     if (faults[MEMORY_UNKNOWN_FREE])
         report_trust(
             a->section, REPORT_MEDIUM,
-            "the trace has %s without the allocation, so more was held "
-            "than it shows",
+            "the trace contains %s without the allocation, so that more memory "
+            "was in use than it shows",
             cli_counted(faults[MEMORY_UNKNOWN_FREE], "free", "frees").s);
     if (faults[MEMORY_REPLACED])
         report_trust(
             a->section, REPORT_MEDIUM,
-            "%s given out again without a free in the trace",
+            "%s allocated again without a recorded free",
             cli_counted(faults[MEMORY_REPLACED], "address", "addresses").s);
     if (a->m.bad)
         report_trust(a->section, REPORT_MEDIUM,
-                     "%s past the end of the address space left out",
+                     "%s beyond the end of the address space ignored",
                      cli_counted(a->m.bad, "row", "rows").s);
     if (a->m.paths.cut)
         report_note(a->section,
-                    "Zones nested deeper than %d count to the one around "
-                    "them.",
+                    "Zones nested deeper than %d count as their parent zone.",
                     PATHS_DEPTH_MOST);
     report_trust(a->section, REPORT_HIGH,
-                 "every allocation and free of the trace is counted");
+                 "all recorded allocations and frees are included");
 }
 
 static bool put_all(memory_job *a)
@@ -361,13 +362,13 @@ static bool put_all(memory_job *a)
     }
     ok = ok &&
          put_groups(a, MEMORY_BY_PATH, false, "peak_by_zone",
-                    "Who holds the peak, by zone") &&
+                    "Memory in use at the peak, by zone") &&
          put_groups(a, MEMORY_BY_STACK, false, "peak_by_stack",
-                    "Who holds the peak, by stack") &&
+                    "Memory in use at the peak, by stack") &&
          put_groups(a, MEMORY_BY_CATEGORY, false, "peak_by_category",
-                    "Who holds the peak, by category") &&
+                    "Memory in use at the peak, by category") &&
          put_groups(a, MEMORY_BY_SIZE, false, "peak_by_size",
-                    "Who holds the peak, by size") &&
+                    "Memory in use at the peak, by size") &&
          put_groups(a, MEMORY_BY_PATH, true, "never_freed",
                     "Never freed, by zone") &&
          put_groups(a, MEMORY_BY_STACK, true, "never_freed_by_stack",
@@ -408,8 +409,8 @@ static bool fill(analyze_job *job, report *r)
     if (ok && !a.m.rows)
         report_not_applicable(
             a.section,
-            "The trace has no allocations: record them with TS_ALLOC and "
-            "TS_FREE, or profile with memory events on.");
+            "The trace contains no allocations: record them with TS_ALLOC and "
+            "TS_FREE, or enable memory events in the profiler.");
     else
         ok = ok && put_all(&a);
     memory_close(&a.m);
@@ -419,9 +420,11 @@ static bool fill(analyze_job *job, report *r)
 }
 
 static const analyze_setting settings[] = {
-    { "memory.short-lived", "a block freed within this time is short-lived",
+    { "memory.short-lived", "maximum lifetime of a short-lived block",
       REPORT_NS, 1000000 },
-    { "memory.churn-count", "allocations alike before they are worth a pool",
+    { "memory.churn-count",
+      "minimum number of repeated allocations worth a "
+      "pool",
       REPORT_COUNT, 100 },
     { 0 },
 };
@@ -429,7 +432,8 @@ static const analyze_setting settings[] = {
 const analyze_topic topic_memory = {
     .name = "memory",
     .title = "Memory",
-    .help = "who held it at the peak, what was never freed, holes, churn",
+    .help =
+        "memory in use at the peak, leaks, fragmentation, repeated allocations",
     .fill = fill,
     .settings = settings,
 };

@@ -67,8 +67,8 @@ static void compare(memory_job *a, uint32_t file, ts_text counter,
         }
         const ts_text name = topic_memory_pool(a, i);
         report_trust(a->section, REPORT_MEDIUM,
-                     "at the peak of %.*s a counter says %s: %s were held "
-                     "since before the trace",
+                     "at the peak of %.*s a counter shows %s: %s were "
+                     "allocated before the trace began",
                      (int)name.size, name.text,
                      cli_bytes((uint64_t)most->value).s,
                      cli_bytes((uint64_t)most->value - p->peak_size).s);
@@ -115,7 +115,8 @@ bool topic_memory_counters(memory_job *a)
         free(most);
     }
     if (t)
-        report_note(a->section, "Counters may know blocks that were allocated "
-                                "before the trace began; pools do not.");
+        report_note(a->section, "Counters may include blocks that were "
+                                "allocated before the trace began; pools do "
+                                "not.");
     return true;
 }

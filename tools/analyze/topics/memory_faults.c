@@ -7,10 +7,10 @@ static const char *fault_name(memory_fault_kind kind)
 {
     switch (kind) {
     case MEMORY_DOUBLE_FREE: return "freed twice";
-    case MEMORY_UNKNOWN_FREE: return "allocation not seen";
+    case MEMORY_UNKNOWN_FREE: return "allocation not recorded";
     case MEMORY_REPLACED: break;
     }
-    return "given out again without a free";
+    return "allocated again without a free";
 }
 
 static void put_faults(const memory_job *a)
@@ -27,8 +27,9 @@ static void put_faults(const memory_job *a)
     for (int i = 0; i < MEMORY_FAULTS; i++)
         count += a->m.fault_counts[i];
     if (!count) return;
-    report_table *const t = report_table_begin(
-        a->section, "faults", "Frees that do not fit", columns, 6);
+    report_table *const t =
+        report_table_begin(a->section, "faults",
+                           "Frees without a matching allocation", columns, 6);
     // Certain errors come first.
     for (int kind = 0; kind < MEMORY_FAULTS; kind++)
         for (size_t i = 0; i < a->m.fault_count; i++) {
@@ -125,9 +126,8 @@ uint64_t topic_memory_faults(const memory_job *a)
         const ts_races_stats *const stats = ts_races_result(races);
         if (stats->known < stats->operations)
             report_note(a->section,
-                        "What memory an operation touches is known of %s of "
-                        "%s on the devices: a use after a free shows only "
-                        "there.",
+                        "The accessed memory is known for %s of %s on the "
+                        "devices; a use after free is found only among these.",
                         cli_count(stats->known).s,
                         cli_count(stats->operations).s);
     }

@@ -37,9 +37,9 @@ void topic_memory_holes(const memory_job *a, const memory_pool **pools)
         report_row(t, row, &e);
     }
     report_note(a->section,
-                "Fragmentation: free are the addresses where blocks of the "
-                "pool lay before its peak and none lies at it; scattered is "
-                "what of them is not in the largest hole.");
+                "Fragmentation: free are addresses that held blocks of the "
+                "pool before its peak but not at the peak; scattered is the "
+                "part of them outside of the largest hole.");
 }
 
 static int by_count(const void *left, const void *right)
@@ -57,7 +57,7 @@ bool topic_memory_churn(const memory_job *a)
         { "size_bytes", "size", REPORT_BYTES },
         { "count", "times", REPORT_COUNT },
         { "zone", "zone", REPORT_TEXT },
-        { "lifetime_ns", "mean life", REPORT_NS },
+        { "lifetime_ns", "mean lifetime", REPORT_NS },
         { "short_lived", "short-lived", REPORT_SHARE },
         { "most", "most at once", REPORT_COUNT },
     };
@@ -78,7 +78,9 @@ bool topic_memory_churn(const memory_job *a)
     if (count) {
         report_table *const t = report_table_begin(
             a->section, "churn",
-            "The same size in the same place again and again", columns, 7);
+            "Repeated allocations of the same size at the same place in the "
+            "code",
+            columns, 7);
         report_rows_of(t, count);
         for (size_t i = 0; i < topic_memory_shown(a, count); i++) {
             const memory_use *const u = uses[i];
@@ -97,9 +99,8 @@ bool topic_memory_churn(const memory_job *a)
             report_row(t, row, &e);
         }
         report_answer(a->section,
-                      "%s of %s allocations take the same size in the same "
-                      "place again and again: candidates for a buffer that "
-                      "is kept.",
+                      "%s of %s allocations repeat with the same size at the "
+                      "same place in the code: consider a reusable buffer.",
                       cli_count(times).s, cli_count(all).s);
     }
     free(uses);

@@ -38,7 +38,7 @@ static void answer_gain(const overlap_topic *a, int which, const char *what)
                       ts_cost_name(w->bound));
     else
         report_answer(a->s,
-                      "Hiding more of %s behind kernels would gain nothing: "
+                      "Hiding more of %s behind kernels would save no time: "
                       "the run is bound by %s.",
                       what, ts_cost_name(w->bound));
 }
@@ -78,9 +78,9 @@ static void answer_part(const overlap_topic *a, const char *what, int64_t total,
         hidden ? report_words(report_share(total - hidden, total)).s : "all");
     if (collectives && a->waited_ns > total / 2)
         report_answer(a->s,
-                      "Most of it (%s) is waiting for ranks that came later "
-                      "(ranks tells for whom): that cannot be hidden, it "
-                      "takes ranks that are alike.",
+                      "Most of it (%s) is waiting for ranks that arrived later "
+                      "(topic ranks shows which). It cannot be hidden; balance "
+                      "the ranks instead.",
                       report_words(report_share(a->waited_ns, total)).s);
 }
 
@@ -130,8 +130,8 @@ static void put_devices(const overlap_topic *a)
         { "span_ns", "of", REPORT_NS }
     };
     report_table *const t = report_table_begin(
-        a->s, "devices", "Time of the devices (what overlaps counted once)",
-        columns, TOPIC_COUNT(columns));
+        a->s, "devices", "Device time (overlapping work counts once)", columns,
+        TOPIC_COUNT(columns));
     const ts_timeline_figures *f;
     for (size_t d = 0; (f = ts_timeline_device(a->timeline, d)); d++) {
         const report_value row[] = { report_text(analyze_track(a->job, f->file,
@@ -187,11 +187,11 @@ static void put(const overlap_topic *a)
     answer_part(a, "Copies and memsets", r->copy_ns, r->copy_hidden_ns, false);
     answer_gains(a);
     report_trust(a->s, REPORT_HIGH,
-                 "it follows from recorded times alone; "
-                 "what hiding would gain is of a model");
+                 "it follows from recorded times only; the gain of hiding is "
+                 "computed by the model");
     if (r->no_kernels)
         report_trust(a->s, REPORT_LOW,
-                     "no kernel is in the trace, so nothing can be hidden");
+                     "the trace contains no kernel that could hide transfers");
     report_figure(a->s, "collective_ns", "communication",
                   report_ns(r->collective_ns));
     report_figure(a->s, "collective_exposed_ns", "exposed",
@@ -236,8 +236,8 @@ static bool fill(analyze_job *job, report *r)
     ok = ok && names_open(&a.names, a.replay) &&
          overlap_open(&a.r, a.replay, &a.names, sizes) && take_waits(&a);
     if (ok && !a.r.count)
-        report_not_applicable(a.s, "There is no copy and no collective: "
-                                   "nothing needs to be hidden.");
+        report_not_applicable(a.s, "The trace contains no copy and no "
+                                   "collective that could be hidden.");
     else if (ok && (ok = without(&a)))
         put(&a);
     overlap_close(&a.r);
@@ -248,5 +248,5 @@ static bool fill(analyze_job *job, report *r)
 
 const analyze_topic topic_overlap = {
     "overlap", "Overlap",
-    "communication and copies, hidden behind kernels or exposed", fill, NULL
+    "communication and copies: hidden behind kernels or exposed", fill, NULL
 };

@@ -16,13 +16,10 @@ typedef struct path_topic {
 static const char *meaning_of(ts_cost cost)
 {
     static const char *const texts[TS_COST_LIMIT] = {
-        "work of the host",
-        "launches on their way",
-        "kernels",
-        "copies",
-        "communication",
-        "waiting in synchronisations",
-        "what nothing explains"
+        "work of the host",  "launches in progress",
+        "kernels",           "copies",
+        "communication",     "waiting in synchronisations",
+        "unexplained delays"
     };
     return texts[cost];
 }
@@ -66,9 +63,9 @@ static void answer_waits(const path_topic *a)
         r->model.makespan_ns - r->free[TS_COST_HOST].makespan_ns;
     report_answer(
         a->s,
-        "The critical path is on the host for %s of it (%s of %s), but without "
-        "any work of the host the run would be only %s (%s) shorter: most of "
-        "that is waiting, for other threads or devices.",
+        "%s of the critical path (%s of %s) is on the host, but without any "
+        "host work the run would be only %s (%s) shorter: most of this time is "
+        "waiting for other threads or devices.",
         report_words(report_share(r->cost_ns[TS_COST_HOST], r->makespan_ns)).s,
         cli_time(r->cost_ns[TS_COST_HOST]).s, cli_time(r->makespan_ns).s,
         cli_time(gain).s,
@@ -95,8 +92,8 @@ static void answer_unrecorded(const path_topic *a)
         !ts_replay_node(a->replay, r->parts[0].node, &node))
         return;
     report_answer(a->s,
-                  "Its first %s lie before the record of %s begins: what held "
-                  "that up is not known.",
+                  "Its first %s are before the trace of %s begins; their cause "
+                  "is unknown.",
                   cli_time(r->parts[0].end_ns - r->parts[0].start_ns).s,
                   a->job->file_count > 1
                       ? analyze_file_name(a->job, node.file).s
@@ -113,8 +110,8 @@ static void answer(const path_topic *a)
     if (best < 0 || !r->model.known || (waits && best == TS_COST_HOST)) return;
     const int64_t gain = r->model.makespan_ns - r->free[best].makespan_ns;
     report_answer(a->s,
-                  "Most would be gained if %s took no time: %s less, which is "
-                  "the bound of what can be done there.",
+                  "The largest gain would come from %s: %s at most, if they "
+                  "took no time.",
                   meaning_of((ts_cost)best), cli_time(gain).s);
 }
 
@@ -147,7 +144,7 @@ static void put_costs(const path_topic *a)
         { "cost", "category", REPORT_TEXT },
         { "path_ns", "on the path", REPORT_NS },
         { "share", "of it", REPORT_SHARE },
-        { "free_ns", "run if free", REPORT_NS },
+        { "free_ns", "run without it", REPORT_NS },
         { "gain", "gain", REPORT_SHARE },
         { "then", "then bound by", REPORT_TEXT },
         { "confidence", "confidence", REPORT_TEXT }
@@ -204,7 +201,8 @@ static void put_names(const path_topic *a)
     };
     report_table *const t = report_table_begin(
         a->s, "names",
-        "The critical path by what it goes through, or until what begins",
+        "The critical path by operation or call, or by the operation that it "
+        "waits for",
         columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.names.count; i++) {
         const sums_row *const sum = &a->r.names.rows[i];
@@ -233,7 +231,7 @@ static void put_zones(const path_topic *a)
         return;
     report_table *const t =
         report_table_begin(a->s, "zones",
-                           "The critical path by zone of the host, or of the "
+                           "The critical path by zone of the host or of the "
                            "launch",
                            columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.zones.count; i++) {
@@ -322,17 +320,17 @@ static void put_trust(const path_topic *a)
     topic_trust_ranks(a->s, a->replay, r->cost_ns[TS_COST_COMMUNICATION]);
     if (r->cost_ns[TS_COST_UNEXPLAINED] > r->makespan_ns / 50)
         report_trust(a->s, REPORT_MEDIUM,
-                     "what %s of the path waited for is not recorded",
+                     "the cause of the wait is not recorded for %s of the path",
                      cli_time(r->cost_ns[TS_COST_UNEXPLAINED]).s);
     if (r->model.known && r->model.assumed_ns > r->makespan_ns / 50)
         report_trust(a->s, REPORT_MEDIUM,
-                     "%s of the path are delays of which the record shows "
-                     "fewer than eight",
+                     "%s of the path are delays with fewer than eight samples "
+                     "in the record",
                      cli_time(r->model.assumed_ns).s);
     if (!r->model.known) {
         report_trust(a->s, REPORT_LOW,
-                     "operations wait for each other in the model, so what "
-                     "would be gained is not known");
+                     "operations wait for each other in the model, so that "
+                     "gains are unknown");
         return;
     }
     const int64_t error = r->model.makespan_ns - r->makespan_ns;
@@ -340,7 +338,8 @@ static void put_trust(const path_topic *a)
                  (error < 0 ? -error : error) * 50 > r->makespan_ns
                      ? REPORT_LOW
                      : REPORT_HIGH,
-                 "gains are of a model that misses the recorded length by %s",
+                 "gains are computed by a model that differs from the recorded "
+                 "length by %s",
                  cli_time(error < 0 ? -error : error).s);
 }
 
@@ -379,5 +378,5 @@ static bool fill(analyze_job *job, report *r)
 
 const analyze_topic topic_path = {
     "path", "Critical path",
-    "what the run as a whole is bound by, and what would be gained", fill, NULL
+    "what limits the run as a whole, and possible gains", fill, NULL
 };

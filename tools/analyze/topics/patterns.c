@@ -17,9 +17,11 @@ typedef struct patterns_topic {
 } patterns_topic;
 
 static const analyze_setting settings[] = {
-    { "patterns.small", "a kernel shorter than this may be worth fusing",
-      REPORT_NS, 10000 },
-    { "patterns.models", "patterns whose gain is computed, 16 at most",
+    { "patterns.small", "maximum duration of a kernel worth fusing", REPORT_NS,
+      10000 },
+    { "patterns.models",
+      "number of patterns whose gain is computed (at most "
+      "16)",
       REPORT_COUNT, 5 },
     { 0 }
 };
@@ -76,13 +78,13 @@ static void answer(const patterns_topic *a)
     const cli_text small = cli_time(analyze_set(a->job, "patterns.small"));
     if (!r->count) {
         report_answer(a->s,
-                      "No sequence of kernels below %s comes %d times or "
+                      "No sequence of kernels below %s occurs %d times or "
                       "more.",
                       small.s, PATTERNS_LEAST);
         return;
     }
     report_answer(
-        a->s, "%s of the %s below %s come in %s sequence%s.",
+        a->s, "%s of the %s below %s occur in %s sequence%s.",
         report_words(report_share((int64_t)r->covered, (int64_t)r->small)).s,
         cli_counted(r->small, "kernel", "kernels").s, small.s,
         cli_count(r->count).s,
@@ -98,7 +100,7 @@ static void answer(const patterns_topic *a)
             topic_brief(a->job, topic_group(a->job, &a->names, p->names[0]));
         report_answer(
             a->s,
-            "Fused into one, the %zu kernels from %.*s on, which come %s "
+            "Fusing the %zu kernels that begin with %.*s, which occur %s "
             "times, would save %s (%s of the run).",
             p->length, TOPIC_TEXT(first), cli_count(p->count).s,
             cli_time(gain_of(a, best)).s,
@@ -106,10 +108,10 @@ static void answer(const patterns_topic *a)
                 report_share(gain_of(a, best), s->end_ns - s->start_ns))
                 .s);
     } else if (gain_of(a, best) > 0) {
-        report_answer(a->s, "Fusing one of them would save %s at most.",
+        report_answer(a->s, "Fusing one of them would save at most %s.",
                       cli_time(gain_of(a, best)).s);
     } else {
-        report_answer(a->s, "Fusing one of them would gain nothing.");
+        report_answer(a->s, "Fusing one of them would save no time.");
     }
 }
 
@@ -124,9 +126,8 @@ static void put_table(const patterns_topic *a)
         { "calls_ns", "calls saved", REPORT_NS },
         { "gain_ns", "gain", REPORT_NS }
     };
-    report_table *const t =
-        report_table_begin(a->s, "patterns", "Sequences that repeat", columns,
-                           TOPIC_COUNT(columns));
+    report_table *const t = report_table_begin(
+        a->s, "patterns", "Repeated sequences", columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const patterns_pattern *const p = &a->r.list[i];
         const report_value row[] = { report_text(kernels_of(a, p)),
@@ -154,20 +155,20 @@ static bool fill(analyze_job *job, report *r)
                                   analyze_set(job, "patterns.small")) &&
                     model_gains(&a);
     if (ok && !a.r.kernels)
-        report_not_applicable(a.s, "There is no kernel in the trace.");
+        report_not_applicable(a.s, "The trace contains no kernel.");
     else if (ok) {
         answer(&a);
         report_figure(a.s, "kernels", "kernels", report_count(a.r.kernels));
         report_figure(a.s, "small", "small ones", report_count(a.r.small));
-        report_figure(a.s, "covered", "in sequences that repeat",
+        report_figure(a.s, "covered", "in repeated sequences",
                       report_count(a.r.covered));
         if (a.r.count) {
             report_trust(
                 a.s, REPORT_MEDIUM,
-                "a gain is that of a model in which only the first kernel "
-                "is launched and the others follow without a gap; "
-                "what the host does between the calls stays, and "
-                "whether kernels can be fused is for you to judge");
+                "gains are computed by a model in which only the first kernel "
+                "is launched and the others follow without a gap, with "
+                "unchanged host work between the calls; whether the kernels "
+                "can be fused is not checked");
             put_table(&a);
         }
     }
@@ -178,6 +179,5 @@ static bool fill(analyze_job *job, report *r)
 
 const analyze_topic topic_patterns = {
     "patterns", "Patterns",
-    "sequences of small kernels that repeat: what fusing would gain", fill,
-    settings
+    "repeated sequences of small kernels: the gain of fusing", fill, settings
 };

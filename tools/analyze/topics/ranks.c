@@ -68,8 +68,9 @@ static void put_pairs(const ranks_topic *a)
         { "count", "times", REPORT_COUNT },
         { "longest_ns", "longest", REPORT_NS }
     };
-    report_table *const t = report_table_begin(
-        a->s, "pairs", "Who waited for whom", columns, TOPIC_COUNT(columns));
+    report_table *const t =
+        report_table_begin(a->s, "pairs", "Which rank waited for which",
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.pairs.count && i < a->job->options.rows; i++) {
         const sums_row *const p = &a->r.pairs.rows[i];
         const report_value row[] = {
@@ -109,8 +110,8 @@ static void answer_why(const ranks_topic *a, size_t worst)
     const ts_text why = why_of(a, m);
     if (!why.size) return;
     report_answer(a->s,
-                  "%s of it is in one collective, to which it came %s "
-                  "after the first: %.*s.",
+                  "%s of it is in one collective, where it arrived %s after "
+                  "the first: %.*s.",
                   cli_time(m->waited_ns).s,
                   cli_time(m->last_ns - m->first_ns).s, TOPIC_TEXT(why));
 }
@@ -124,15 +125,15 @@ static void answer(const ranks_topic *a)
         if (r->ranks[i].caused_ns > r->ranks[worst].caused_ns) worst = i;
     report_answer(
         a->s,
-        "In %s ranks waited %s for each other: %s of the time of "
-        "all devices.",
+        "In %s, ranks waited %s for each other: %s of the time of all devices.",
         cli_counted(r->rendezvous_count, "collective", "collectives").s,
         cli_time(r->waited_ns).s,
         report_words(report_share(r->waited_ns, f->busy_ns + f->idle_ns)).s);
     if (!r->waited_ns) return;
     const ts_text name = rank_of(a, worst);
     report_answer(a->s,
-                  "%.*s makes the others wait most: %s, last in %s of %s.",
+                  "The others wait longest for %.*s: %s; it arrives last in %s "
+                  "of %s.",
                   TOPIC_TEXT(name), cli_time(r->ranks[worst].caused_ns).s,
                   cli_count(r->ranks[worst].lasts).s,
                   cli_count(r->ranks[worst].rendezvous).s);
@@ -146,12 +147,12 @@ static void put_rendezvous(const ranks_topic *a)
         { "name", "collective", REPORT_TEXT },
         { "members", "ranks", REPORT_COUNT },
         { "skew_ns", "first to last", REPORT_NS },
-        { "waited_ns", "waited by all", REPORT_NS },
+        { "waited_ns", "total wait", REPORT_NS },
         { "last", "last one", REPORT_TEXT },
         { "why", "because", REPORT_TEXT }
     };
     report_table *const t =
-        report_table_begin(a->s, "collectives", "Collectives by time waited",
+        report_table_begin(a->s, "collectives", "Collectives by waiting time",
                            columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.rendezvous_count && i < a->job->options.rows;
          i++) {
@@ -195,18 +196,17 @@ static void put_clocks(ranks_topic *a)
 {
     static const report_column columns[] = {
         { "file", "file", REPORT_TEXT },
-        { "late_ns", "began after the first", REPORT_NS },
-        { "clock_ns", "clock off by", REPORT_NS },
-        { "offset_ns", "put on the axis by", REPORT_NS },
+        { "late_ns", "begins after the first", REPORT_NS },
+        { "clock_ns", "clock offset", REPORT_NS },
+        { "offset_ns", "aligned by", REPORT_NS },
         { "matched", "collectives", REPORT_COUNT },
-        { "residual_ns", "then off by", REPORT_NS },
+        { "residual_ns", "residual", REPORT_NS },
         { "by", "by", REPORT_TEXT }
     };
     if (a->job->file_count < 2) return;
     report_table *const t = report_table_begin(
-        a->s, "clocks",
-        "When each began, and how its clock was put on the axis", columns,
-        TOPIC_COUNT(columns));
+        a->s, "clocks", "Start of each trace, and alignment of its clock",
+        columns, TOPIC_COUNT(columns));
     ts_replay_file file;
     int64_t first = INT64_MAX;
     for (uint32_t i = 0; i < a->job->file_count; i++)
@@ -219,7 +219,7 @@ static void put_clocks(ranks_topic *a)
             report_ns(file.offset_ns),
             report_count(file.matched),
             report_ns(file.residual_ns),
-            report_string(!i              ? "the axis"
+            report_string(!i              ? "the time axis"
                           : file.matched  ? "ends of collectives"
                           : file.realtime ? "Unix time"
                                           : "nothing")
@@ -229,7 +229,7 @@ static void put_clocks(ranks_topic *a)
             a->residual_ns = file.residual_ns;
         if (i && !file.matched)
             report_trust(a->s, REPORT_LOW,
-                         "no collective ties the clock of %s to the others",
+                         "no collective aligns the clock of %s with the others",
                          analyze_file_name(a->job, i).s);
     }
     report_trust(a->s, a->residual_ns > 100000 ? REPORT_LOW : REPORT_HIGH,
@@ -242,13 +242,13 @@ static void put_none(const ranks_topic *a)
     if (s->rendezvous_partial)
         report_not_applicable(
             a->s,
-            "Of the %s collective%s the other ranks are not in the files: "
-            "give the traces of all ranks together.",
+            "The other ranks of the %s collective%s are not in these files: "
+            "pass the traces of all ranks together.",
             cli_count(s->rendezvous_partial).s,
             s->rendezvous_partial == 1 ? "" : "s");
     else
-        report_not_applicable(a->s, "There is no collective in which two "
-                                    "devices meet.");
+        report_not_applicable(a->s, "The trace contains no collective between "
+                                    "two devices.");
 }
 
 static bool fill(analyze_job *job, report *r)
@@ -265,7 +265,7 @@ static bool fill(analyze_job *job, report *r)
         answer(&a);
         if (s->rendezvous_partial)
             report_trust(
-                a.s, REPORT_MEDIUM, "of %s some ranks are missing",
+                a.s, REPORT_MEDIUM, "some ranks of %s are missing",
                 cli_counted(s->rendezvous_partial, "collective", "collectives")
                     .s);
         if (s->rendezvous_guessed)
@@ -288,6 +288,6 @@ static bool fill(analyze_job *job, report *r)
 }
 
 const analyze_topic topic_ranks = {
-    "ranks", "Ranks", "stragglers: who waits for whom in collectives", fill,
-    NULL
+    "ranks", "Ranks", "stragglers: which rank waits for which in collectives",
+    fill, NULL
 };

@@ -16,9 +16,11 @@ typedef struct roofline_topic {
 } roofline_topic;
 
 static const analyze_setting settings[] = {
-    { "roofline.peak", "what the device can do, in GFLOP/s (0: unknown)",
+    { "roofline.peak",
+      "peak compute rate of the device, in GFLOP/s (0: "
+      "unknown)",
       REPORT_COUNT, 0 },
-    { "roofline.bandwidth", "what its memory can move, in GB/s (0: unknown)",
+    { "roofline.bandwidth", "bandwidth of its memory, in GB/s (0: unknown)",
       REPORT_COUNT, 0 },
     { 0 }
 };
@@ -54,27 +56,28 @@ static void answer(const roofline_topic *a)
 {
     const roofline_result *const r = &a->r;
     report_answer(a->s,
-                  "%s of the time of kernels is of known work, done at %s.",
+                  "The operations are known for %s of the kernel time, and run "
+                  "at %s.",
                   report_words(report_share(r->known_ns, r->kernel_ns)).s,
                   report_words(report_flops(r->flops, r->known_ns)).s);
     const roofline_row *const top = &r->rows[0];
     const double roof = roof_of(a, top);
     if (roof > 0)
         report_answer(a->s,
-                      "The longest of it, %s, reaches %s of what its "
-                      "roof allows.",
+                      "The longest of these kernels, %s, reaches %s of its "
+                      "roof.",
                       top->text, cli_percent(speed_of(top) / roof).s);
     else
         report_answer(a->s,
-                      "How far that is from what the device can do is not "
-                      "known: give --set roofline.peak=GFLOPS and --set "
-                      "roofline.bandwidth=GBS of its data sheet.");
+                      "The peak of the device is unknown: pass --set "
+                      "roofline.peak=GFLOPS and --set roofline.bandwidth=GBS "
+                      "from its data sheet.");
 }
 
 static void put_rows(const roofline_topic *a)
 {
     static const report_column columns[] = {
-        { "what", "what (rows x inner x columns)", REPORT_TEXT },
+        { "what", "shape (rows x inner x columns)", REPORT_TEXT },
         { "count", "count", REPORT_COUNT },
         { "work_ns", "kernels", REPORT_NS },
         { "flops", "speed", REPORT_FLOPS },
@@ -82,9 +85,9 @@ static void put_rows(const roofline_topic *a)
         { "roof", "of roof", REPORT_SHARE },
         { "bound", "bound by", REPORT_TEXT }
     };
-    report_table *const t =
-        report_table_begin(a->s, "work", "Known work, the longest first",
-                           columns, TOPIC_COUNT(columns));
+    report_table *const t = report_table_begin(
+        a->s, "work", "Kernels with known operations, longest first", columns,
+        TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
         const roofline_row *const row = &a->r.rows[i];
         const ts_text text = { row->text, strlen(row->text) };
@@ -112,14 +115,14 @@ static void put(const roofline_topic *a)
     const roofline_result *const r = &a->r;
     answer(a);
     report_trust(a->s, REPORT_MEDIUM,
-                 "operations are counted from shapes or as you say; bytes are "
-                 "those that must be moved at least once");
-    report_figure(a->s, "flops", "known work",
+                 "operations are computed from shapes or --flops; bytes are "
+                 "the minimum that must be moved");
+    report_figure(a->s, "flops", "known time",
                   report_flops(r->flops, r->known_ns));
     report_figure(a->s, "known_ns", "in kernels of", report_ns(r->known_ns));
     report_figure(a->s, "kernel_ns", "of all", report_ns(r->kernel_ns));
     if (a->peak && a->bandwidth)
-        report_figure(a->s, "ridge", "FLOP/byte where compute begins to bound",
+        report_figure(a->s, "ridge", "FLOP/byte above which compute limits",
                       report_factor(a->peak, a->bandwidth));
     put_rows(a);
 }
@@ -127,15 +130,15 @@ static void put(const roofline_topic *a)
 static void put_none(const roofline_topic *a)
 {
     if (a->rule_count)
-        report_not_applicable(a->s, "No kernel has a name that --flops gives.");
+        report_not_applicable(a->s, "No kernel name matches --flops.");
     else if (a->r.operators)
         report_not_applicable(
-            a->s, "Matrix products are in the trace, but not their shapes: "
-                  "record with record_shapes=True, or give --flops.");
+            a->s, "The trace contains matrix products without their shapes: "
+                  "record with record_shapes=True, or use --flops.");
     else
         report_not_applicable(
-            a->s, "What kernels compute is not in the trace: give --flops "
-                  "REGEX=FLOPS[,BYTES], or record PyTorch with "
+            a->s, "The trace does not contain the operations of kernels: use "
+                  "--flops REGEX=FLOPS[,BYTES], or record PyTorch with "
                   "record_shapes=True.");
 }
 
@@ -163,7 +166,8 @@ static bool fill(analyze_job *job, report *r)
 
 const analyze_topic topic_roofline = {
     "roofline", "Roofline",
-    "how fast devices compute, by shapes or --flops, and could", fill, settings
+    "achieved compute rate, from shapes or --flops, and its limits", fill,
+    settings
 };
 
 bool analyze_flops_check(const cli_tool *tool, const cli_list *flops)

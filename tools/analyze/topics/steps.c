@@ -68,14 +68,13 @@ static void not_applicable(const steps_topic *a)
 {
     if (a->r.few)
         report_not_applicable(a->s,
-                              "Only %s, and three at least are compared; "
-                              "nothing repeats often enough to find others. "
-                              "Record more of them.",
+                              "Only %s, but at least three are needed; no "
+                              "other repetition was found. Record more steps.",
                               marked_words(a->r.few).s);
     else
         report_not_applicable(
-            a->s, "No steps are marked and nothing repeats often enough to be "
-                  "one; mark them with frames, or zones called "
+            a->s, "The trace contains no marked steps, and no repetition was "
+                  "found; mark steps with frames, or with zones named "
                   "ProfilerStep#N.");
 }
 
@@ -93,7 +92,7 @@ static void trust_outside(const steps_topic *a)
     const int64_t outside = outside_of(a), whole = outside + a->r.sum_ns;
     if (outside * 10 > whole)
         report_trust(a->s, outside * 2 > whole ? REPORT_LOW : REPORT_MEDIUM,
-                     "%s of %s lie before and after them", cli_time(outside).s,
+                     "%s of %s is outside of the steps", cli_time(outside).s,
                      cli_time(whole).s);
 }
 
@@ -111,30 +110,29 @@ static void put_how(const steps_topic *a)
         report_trust(a->s, REPORT_HIGH, "the trace marks its steps");
         if (clocks_differ(a->job))
             report_trust(a->s, REPORT_MEDIUM,
-                         "work of the other files belongs to them by its time, "
-                         "which is as good as their clocks agree");
+                         "operations of the other files are assigned to steps "
+                         "by their time, which depends on the alignment of "
+                         "clocks");
         if (r->left_out)
             report_note(a->s,
-                        "%s of %s marked steps are left out here: no work that "
-                        "was launched in them ended after that of the step "
-                        "before.",
+                        "%s of %s marked steps are not included: none of their "
+                        "operations ended after those of the previous step.",
                         cli_count(r->left_out).s,
                         cli_count(r->left_out + r->count).s);
         return;
     }
     if (r->few)
-        report_note(a->s,
-                    "%s, which is too few to compare: three at least are.",
+        report_note(a->s, "%s, which is too few: at least three are needed.",
                     marked_words(r->few).s);
     const ts_text stream = analyze_track(a->job, r->file, r->stream);
     report_note(a->s,
-                "Found is the outermost loop that repeats within the trace: "
-                "iterations, or the layers of a single one.");
+                "The detected steps are the outermost loop that repeats in the "
+                "trace: iterations, or the layers of a single one.");
     trust_outside(a);
     report_trust(a->s, r->likeness >= 950 ? REPORT_HIGH : REPORT_MEDIUM,
-                 "%s; found is what repeats on %.*s: %s each, "
-                 "of which %s are the same in the median",
-                 r->few ? marked_words(r->few).s : "nothing marks steps",
+                 "%s; detected by repetition on %.*s: %s each, of which %s are "
+                 "equal in the median",
+                 r->few ? marked_words(r->few).s : "steps are not marked",
                  TOPIC_TEXT(stream),
                  cli_counted(r->length, "operation", "operations").s,
                  report_words(report_share(r->likeness, 1000)).s);
@@ -144,7 +142,7 @@ static void put_figures(const steps_topic *a)
 {
     const steps_result *const r = &a->r;
     report_figure(a->s, "count", "steps", report_count(r->count));
-    report_figure(a->s, "left_out", "marked, but left out",
+    report_figure(a->s, "left_out", "marked, but not included",
                   report_count(r->left_out));
     report_figure(a->s, "marked", "marked by the trace",
                   report_string(r->marked ? "yes" : "no"));
@@ -155,9 +153,9 @@ static void put_figures(const steps_topic *a)
     report_figure(a->s, "max_ns", "longest", report_ns(r->max_ns));
     report_figure(a->s, "deviation_ns", "median distance from the median",
                   report_ns(r->deviation_ns));
-    report_figure(a->s, "limit_ns", "slow is what is longer by",
+    report_figure(a->s, "limit_ns", "slow if longer by",
                   report_ns(r->limit_ns));
-    report_figure(a->s, "outside_ns", "before and after them",
+    report_figure(a->s, "outside_ns", "outside of steps",
                   report_ns(outside_of(a)));
 }
 
@@ -200,8 +198,8 @@ static void put_steps(const steps_topic *a, bool slow)
 
 static void put_chart(const steps_topic *a)
 {
-    report_chart *const c =
-        report_series_begin(a->s, "lengths", "How long they took", REPORT_NS);
+    report_chart *const c = report_series_begin(
+        a->s, "lengths", "Distribution of durations", REPORT_NS);
     const uint32_t line = report_series_line(c, report_string("length").text);
     for (size_t i = 0; i < a->r.count; i++)
         report_series_add(c, line, a->r.steps[i].start_ns,
@@ -220,7 +218,7 @@ static void put_causes(const steps_topic *a)
     const steps_result *const r = &a->r;
     int64_t *const values = malloc(r->count * sizeof *values);
     report_table *const t =
-        report_table_begin(a->s, "causes", "What the median step consists of",
+        report_table_begin(a->s, "causes", "Breakdown of the median step",
                            columns, TOPIC_COUNT(columns));
     for (int c = -1; values && c < TS_IDLE_LIMIT; c++) {
         for (size_t i = 0; i < r->count; i++)
@@ -263,5 +261,5 @@ static bool fill(analyze_job *job, report *r)
 
 const analyze_topic topic_steps = {
     "steps", "Iterations",
-    "iterations, marked or found: how long, which are slow, why", fill, NULL
+    "iterations, marked or detected: durations, slow ones, causes", fill, NULL
 };

@@ -26,10 +26,10 @@ static const char *const bound_texts[SUMMARY_BOUNDS] = {
     "communication that no kernel hides",
     "copies that no kernel hides",
     "waiting for a host that launched too late",
-    "waiting for launches to arrive",
+    "waiting for launches to reach the device",
     "waiting for other streams, copies or collectives",
     "waiting for a host that was blocked in synchronisations",
-    "idling of which no record tells why",
+    "idle time without a recorded cause",
 };
 
 typedef struct summary_topic {
@@ -104,11 +104,11 @@ static void answer_part(const summary_topic *a, bound which, const char *lead)
 {
     const bool one = a->f.device_count == 1;
     const char *const texts[BOUND_LIMIT] = {
-        "launches were being made or were on their way",
+        "launches were in progress",
         one ? "the device waited for a host that did something else"
             : "devices waited for a host that did something else",
-        "copies ran that nothing hides",
-        "communication ran that nothing hides",
+        "copies ran that no kernel hides",
+        "communication ran that no kernel hides",
     };
     report_answer(a->s, "%s %s of the time %s.", lead,
                   report_words(report_share(a->bounds[which], a->span_ns)).s,
@@ -125,7 +125,7 @@ static void answer_next(const summary_topic *a)
             next = (bound)i;
     if (next != BOUND_LIMIT)
         answer_part(a, next,
-                    "The name is that of the largest part: for another");
+                    "The name refers to the largest part: for another");
 }
 
 static void answer_bound(const summary_topic *a)
@@ -133,8 +133,8 @@ static void answer_bound(const summary_topic *a)
     if (!is_bound(a, a->most)) {
         report_answer(
             a->s,
-            "It is neither launch- nor host-, copy- or "
-            "communication-bound: none of these costs more than %s.",
+            "It is not bound by launches, host, copies or communication: none "
+            "of these takes more than %s.",
             report_words(report_share(a->bounds[a->most], a->span_ns)).s);
         return;
     }
@@ -143,7 +143,7 @@ static void answer_bound(const summary_topic *a)
     if (a->most == BOUND_HOST && a->loading_ns > a->bounds[BOUND_HOST] / 2)
         report_answer(a->s,
                       "Most of that is first launches, which load or compile "
-                      "code (%s): a longer run pays it once.",
+                      "code (%s); a longer run has this cost only once.",
                       cli_time(a->loading_ns).s);
     else if (a->most == BOUND_HOST && a->cause.ns &&
              a->cause.ns >= a->bounds[BOUND_HOST] / 20)
@@ -161,7 +161,7 @@ static void answer(const summary_topic *a)
     const size_t devices = a->f.device_count;
     report_answer(a->s,
                   "%zu device%s, %s: busy %s of the time. The largest part of "
-                  "the time goes to %s (%s).",
+                  "the time is spent on %s (%s).",
                   devices, devices == 1 ? "" : "s",
                   cli_time(f->end_ns - f->start_ns).s,
                   report_words(report_share(f->busy_ns, a->span_ns)).s,
@@ -183,7 +183,7 @@ static void answer_rest(const summary_topic *a)
     const int64_t rest = (before > 0 ? before : 0) + (after > 0 ? after : 0);
     if (!cut->works || rest < (cut->to_ns - cut->from_ns) / 10) return;
     report_answer(a->s,
-                  "For %s more no device worked: %s before the first "
+                  "For %s more, no device was busy: %s before the first "
                   "operation, %s after the last.",
                   cli_time(rest).s, cli_time(before > 0 ? before : 0).s,
                   cli_time(after > 0 ? after : 0).s);
@@ -194,14 +194,14 @@ static void answer_cut(const summary_topic *a)
     const cut_figures *const cut = analyze_cut(a->job);
     if (cut->queued)
         report_answer(a->s,
-                      "The record begins within the program: %s of the %s "
-                      "operations %s launched before it.",
+                      "The trace begins in the middle of the program: %s of "
+                      "the %s operations %s launched before.",
                       cli_count(cut->queued).s, cli_count(cut->operations).s,
                       cut->queued == 1 ? "was" : "were");
     if (cut->outside)
         report_answer(a->s,
-                      "It ends within the program: the work of %s call%s "
-                      "comes after it.",
+                      "It ends in the middle of the program: the operations of "
+                      "%s call%s are not included.",
                       cli_count(cut->outside).s, cut->outside == 1 ? "" : "s");
 }
 
@@ -209,19 +209,20 @@ static void put_trust(const summary_topic *a)
 {
     const ts_timeline_figures *const f = a->f.total;
     report_trust(a->s, REPORT_HIGH,
-                 "totals are sums over all operations, to the nanosecond");
+                 "totals are exact sums over all operations");
     if (a->f.windows)
         report_trust(a->s, REPORT_HIGH,
-                     "causes of idle time are of %s windows of the trace, each "
-                     "with its margins; --only summary,idle takes the whole "
-                     "graph",
+                     "causes of idle time were computed for %s windows of the "
+                     "trace; --only summary,idle uses the whole graph",
                      cli_count(a->f.windows).s);
     else
-        report_trust(a->s, REPORT_HIGH, "causes are of the whole graph");
+        report_trust(a->s, REPORT_HIGH,
+                     "causes were computed for the whole "
+                     "graph");
     if (f->idle_ns && f->unexplained_ns > f->idle_ns / 4)
         report_trust(
             a->s, REPORT_MEDIUM,
-            "nothing recorded explains %s of the idle time",
+            "no recorded cause explains %s of the idle time",
             report_words(report_share(f->unexplained_ns, f->idle_ns)).s);
 }
 
@@ -264,7 +265,7 @@ static void put_figures(const summary_topic *a)
     report_figure(s, "idle_ns", "idle, all devices", report_ns(f->idle_ns));
     report_figure(s, "operations", "kernels, copies, memsets",
                   report_count(f->operations));
-    report_figure(s, "kernel_sum_ns", "kernels, summed up",
+    report_figure(s, "kernel_sum_ns", "kernels, total",
                   report_ns(run.total_ns));
     report_figure(s, "copied_bytes", "copied", report_bytes(copied.bytes));
     report_figure(s, "communication_ns", "communication",
@@ -283,7 +284,8 @@ static void put_figures(const summary_topic *a)
         report_figure(s, "queued_before", "work queued before the record",
                       report_count(cut->queued));
     if (cut->outside)
-        report_figure(s, "calls_outside", "calls whose work comes after it",
+        report_figure(s, "calls_outside",
+                      "calls whose work is after the record",
                       report_count(cut->outside));
     if (cut->running)
         report_figure(s, "running_after", "work after the host's last event",
@@ -306,9 +308,11 @@ static void put_devices(const summary_topic *a)
         { "exposed_ns", "exposed", REPORT_NS },
         { "span_ns", "span", REPORT_NS },
     };
-    report_table *const t = report_table_begin(
-        a->s, "devices", "Devices: time with any such work running", columns,
-        TOPIC_COUNT(columns));
+    report_table *const t =
+        report_table_begin(a->s, "devices",
+                           "Devices: time with at least one such operation "
+                           "running",
+                           columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->f.device_count; i++) {
         const ts_timeline_figures *const f = a->f.devices[i];
         const report_value row[] = {
@@ -332,7 +336,7 @@ static void put_devices(const summary_topic *a)
 static void put_chart(const summary_topic *a)
 {
     report_chart *const c =
-        topic_time_chart(a->s, "time", "Where the time of each device went");
+        topic_time_chart(a->s, "time", "Time of each device by activity");
     for (size_t i = 0; i < a->f.device_count; i++)
         topic_time_bar(a->job, c, a->f.devices[i]);
 }
@@ -346,7 +350,7 @@ static void put_levels(const summary_topic *a)
     };
     if (!a->f.has_levels) return;
     report_table *const t = report_table_begin(
-        a->s, "concurrency", "Operations at work on a device at once", columns,
+        a->s, "concurrency", "Concurrent operations on a device", columns,
         TOPIC_COUNT(columns));
     for (int i = 0; i < SUMMARY_LEVELS; i++) {
         if (!a->f.level_ns[i]) continue;
@@ -483,9 +487,9 @@ static void answer_zones(analyze_job *job, report_section *s, const zones *z,
     }
     if (!most) return;
     const ts_text name = topic_brief(job, analyze_name(job, most->text));
-    report_answer(s, "Zone '%.*s' takes the largest part itself (%s%s).",
+    report_answer(s, "Zone '%.*s' takes the largest exclusive time (%s%s).",
                   TOPIC_TEXT(name), cli_time(ns).s,
-                  threads > 1 ? ", all threads together" : "");
+                  threads > 1 ? ", all threads" : "");
 }
 
 // Reports what the trace has if there is no device work. The most important
@@ -504,7 +508,7 @@ static bool host_only(analyze_job *job, report_section *s)
     bool ok = zones_open(&z, job);
     if (ok) {
         report_answer(s,
-                      "A program of the host: %s of %s on %s, %s and %s in %s.",
+                      "A host-only program: %s of %s on %s, %s and %s in %s.",
                       cli_counted(zones_count, "zone", "zones").s,
                       cli_counted(z.rows.count, "name", "names").s,
                       cli_counted(threads, "thread", "threads").s,
@@ -512,8 +516,8 @@ static bool host_only(analyze_job *job, report_section *s)
                       cli_counted(calls, "API call", "API calls").s,
                       cli_time(cut->to_ns - cut->from_ns).s);
         answer_zones(job, s, &z, threads);
-        report_answer(s, "Nothing is known of devices: %s.", analyze_why(job));
-        report_trust(s, REPORT_HIGH, "counts of the record");
+        report_answer(s, "Devices are unknown: %s.", analyze_why(job));
+        report_trust(s, REPORT_HIGH, "exact counts");
         report_figure(s, "duration_ns", "duration",
                       report_ns(cut->to_ns - cut->from_ns));
         report_figure(s, "zones", "zones", report_count(zones_count));
@@ -565,7 +569,7 @@ static bool fill(analyze_job *job, report *r)
 }
 
 static const analyze_setting settings[] = {
-    { bound_share, "of the devices' time, from which a run is bound by it",
+    { bound_share, "minimum share of the devices' time of a bound",
       REPORT_SHARE, 2000 },
     { 0 },
 };
@@ -573,7 +577,7 @@ static const analyze_setting settings[] = {
 const analyze_topic topic_summary = {
     .name = "summary",
     .title = "Summary",
-    .help = "duration, use of each device, idle time, what took longest",
+    .help = "duration, use of each device, idle time, longest operations",
     .fill = fill,
     .settings = settings,
 };

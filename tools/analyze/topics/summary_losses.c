@@ -10,13 +10,13 @@ static const char *meaning_of(ts_track_type type)
 {
     switch (type) {
     case TS_TRACK_THREAD:
-        return "zones and calls: host times and counts are lower bounds, work "
-               "may lack its call, idle time its cause";
+        return "zones and calls: host times and counts are lower bounds; "
+               "operations may lack their call, and idle time its cause";
     case TS_TRACK_STREAM:
     case TS_TRACK_DEVICE:
     case TS_TRACK_CONTEXT:
-        return "operations: busy time, kernels and copies are lower bounds, "
-               "idle time may have been work";
+        return "operations: busy time, kernels and copies are lower bounds; "
+               "idle time may have been busy";
     case TS_TRACK_COUNTER: return "samples: peaks may be missing";
     default: return "any figure may be too low";
     }
@@ -50,10 +50,10 @@ static void put_file(analyze_job *job, report_table *t, uint32_t file)
 void summary_losses(analyze_job *job, report_section *s)
 {
     static const report_column columns[] = {
-        { "track", "lost by", REPORT_TEXT },
+        { "track", "cause", REPORT_TEXT },
         { "cause", "cause", REPORT_TEXT },
         { "count", "records", REPORT_COUNT },
-        { "meaning", "what that means", REPORT_TEXT },
+        { "meaning", "consequence", REPORT_TEXT },
         { "first_ns", "first", REPORT_TIME },
         { "last_ns", "last", REPORT_TIME },
     };
@@ -62,7 +62,7 @@ void summary_losses(analyze_job *job, report_section *s)
         lost += analyze_info(job, i)->lost;
     if (!lost) return;
     report_table *const t =
-        report_table_begin(s, "losses", "What was lost, and what that means",
+        report_table_begin(s, "losses", "Losses and their consequences",
                            columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < job->file_count; i++)
         put_file(job, t, i);

@@ -15,12 +15,12 @@ typedef struct sync_topic {
 } sync_topic;
 
 static const char *const meanings[SYNC_FINDINGS] = {
-    "waited for work that ran",
-    "for a device, of which one stream alone worked",
-    "for work that was done already",
-    "with nothing issued since the last one",
-    "the trace does not tell what for",
-    "asked whether work was done, and did not wait",
+    "waited for running operations",
+    "waited for a device on which only one stream was busy",
+    "waited for completed operations",
+    "waited although no operation was issued since the last one",
+    "waited for operations that the trace does not show",
+    "polled without waiting",
 };
 
 static uint64_t needless_count(const sync_result *r)
@@ -35,13 +35,12 @@ static void answer_waits(const sync_topic *a)
     if (!r->waits) return;
     if (needless)
         report_answer(a->s,
-                      "Of %s of streams for events %s %s needless, as "
-                      "stream order has them done in any case.",
+                      "Of %s of streams for events, %s %s unnecessary because "
+                      "stream order already ensures completion.",
                       cli_counted(r->waits, "wait", "waits").s,
                       cli_count(needless).s, needless == 1 ? "is" : "are");
     else if (r->no_record < r->waits)
-        report_answer(a->s,
-                      "No stream waits for an event that is done in any case.");
+        report_answer(a->s, "No stream waits for an event unnecessarily.");
 }
 
 static void answer_polls(const sync_topic *a)
@@ -49,8 +48,8 @@ static void answer_polls(const sync_topic *a)
     const uint64_t polls = a->r.counts[SYNC_POLL];
     if (!polls) return;
     report_answer(a->s,
-                  "%s call%s that asked whether work was done took %s: %s no "
-                  "synchronisation%s.",
+                  "%s call%s that polled for completion took %s; %s not "
+                  "counted as synchronisation%s.",
                   cli_count(polls).s, polls == 1 ? "" : "s",
                   cli_time(a->r.blocked_ns[SYNC_POLL]).s,
                   polls == 1 ? "it is" : "they are", polls == 1 ? "" : "s");
@@ -70,35 +69,34 @@ static void answer(const sync_topic *a)
     }
     report_answer(a->s,
                   "%s synchronisation%s blocked the host for %s, and devices "
-                  "idled %s for %s.",
+                  "were idle %s for %s.",
                   cli_count(count).s, count == 1 ? "" : "s",
                   cli_time(blocked).s, cli_time(r->idle_ns).s,
                   count == 1 ? "it" : "them");
     if (needless)
         report_answer(
-            a->s, "%s had nothing to wait for (%s).",
+            a->s, "%s did not need to wait (%s).",
             count == 1 ? "It"
                        : cli_format("%s of them", cli_count(needless).s).s,
             cli_time(r->blocked_ns[SYNC_IDLE] + r->blocked_ns[SYNC_AGAIN]).s);
     else
-        report_answer(a->s, "%s known to be needless.",
+        report_answer(a->s, "%s known to be unnecessary.",
                       count == 1 ? "It is not" : "None of them is");
     if (r->counts[SYNC_WIDE])
         report_answer(a->s,
-                      "%s waited for a device where waiting for a stream "
-                      "would have done.",
+                      "%s waited for a device although waiting for a stream "
+                      "would have sufficed.",
                       cli_count(r->counts[SYNC_WIDE]).s);
 }
 
 static void put_gains(const sync_topic *a)
 {
     if (a->model.known && a->fewer[0].known)
-        report_figure(a->s, "needless_gain_ns",
-                      "the run without needless ones is shorter by",
+        report_figure(a->s, "needless_gain_ns", "gain without unnecessary ones",
                       report_ns(model_gain(&a->model, &a->fewer[0])));
     if (a->model.known && a->fewer[1].known)
         report_figure(a->s, "all_gain_ns",
-                      "without any, at most (results may need them)",
+                      "gain without any, at most (results may need them)",
                       report_ns(model_gain(&a->model, &a->fewer[1])));
 }
 
@@ -134,10 +132,10 @@ static void put_sites(const sync_topic *a)
         { "idle_ns", "device idle", REPORT_NS },
         { "needless", "needless", REPORT_COUNT },
         { "needless_ns", "lost", REPORT_NS },
-        { "wide", "too wide", REPORT_COUNT }
+        { "wide", "whole device", REPORT_COUNT }
     };
     report_table *const t =
-        report_table_begin(a->s, "sites", "Where the host synchronises",
+        report_table_begin(a->s, "sites", "Places where the host synchronises",
                            columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.site_count; i++) {
         const sync_site *const s = &a->r.sites[i];
@@ -168,8 +166,8 @@ static void put_polls(const sync_topic *a)
         { "call_ns", "took", REPORT_NS },
     };
     report_table *const t = report_table_begin(
-        a->s, "polls", "Where the host asks whether work is done (polls)",
-        columns, TOPIC_COUNT(columns));
+        a->s, "polls", "Places where the host polls for completion", columns,
+        TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.site_count; i++) {
         const sync_site *const s = &a->r.sites[i];
         const sync_item *const item = &a->r.items[s->longest];
@@ -201,7 +199,8 @@ static void put_items(const sync_topic *a)
                  a->r.items[i].finding == SYNC_WIDE;
     if (!count) return;
     report_table *const t = report_table_begin(
-        a->s, "items", "Needless or too wide", columns, TOPIC_COUNT(columns));
+        a->s, "items", "Unnecessary or too wide synchronisations", columns,
+        TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && shown < a->job->options.rows; i++) {
         const sync_item *const item = &a->r.items[i];
         if (!sync_is_needless(item->finding) && item->finding != SYNC_WIDE)
@@ -227,7 +226,7 @@ static void put_waits(const sync_topic *a)
     static const report_column columns[] = {
         { "start_ns", "start", REPORT_TIME },
         { "track", "of", REPORT_TEXT },
-        { "why", "done before because", REPORT_TEXT }
+        { "why", "complete because", REPORT_TEXT }
     };
     const sync_result *const r = &a->r;
     const uint64_t count = r->same_stream + r->known_before;
@@ -244,9 +243,9 @@ static void put_waits(const sync_topic *a)
                       "whose record is not known", report_count(r->no_record));
     }
     if (!count) return;
-    report_table *const t = report_table_begin(
-        a->s, "event_waits", "Waits for events that are done in any case",
-        columns, TOPIC_COUNT(columns));
+    report_table *const t =
+        report_table_begin(a->s, "event_waits", "Unnecessary waits for events",
+                           columns, TOPIC_COUNT(columns));
     for (uint64_t i = 0; i < count && i < a->job->options.rows; i++) {
         if (!ts_replay_operation(a->replay, r->needless_waits[i].operation,
                                  &op))
@@ -256,7 +255,7 @@ static void put_waits(const sync_topic *a)
             report_text(analyze_track(a->job, op.file, op.track)),
             report_string(r->needless_waits[i].same_stream
                               ? "recorded on the same stream"
-                              : "the stream waited for that before")
+                              : "the stream already waited for it")
         };
         const report_evidence e =
             topic_evidence(a->replay, r->needless_waits[i].operation);
@@ -290,8 +289,8 @@ static bool fill(analyze_job *job, report *r)
         answer_waits(&a);
         if (a.r.counts[SYNC_UNKNOWN])
             report_trust(a.s, REPORT_MEDIUM,
-                         "of %s synchronisation%s the trace does not tell what "
-                         "%s waited for",
+                         "for %s synchronisation%s the trace does not show "
+                         "what %s waited for",
                          cli_count(a.r.counts[SYNC_UNKNOWN]).s,
                          a.r.counts[SYNC_UNKNOWN] == 1 ? "" : "s",
                          a.r.counts[SYNC_UNKNOWN] == 1 ? "it" : "they");
@@ -309,5 +308,5 @@ static bool fill(analyze_job *job, report *r)
 
 const analyze_topic topic_sync = {
     "sync", "Synchronisation",
-    "what the host and streams waited for, needlessly or too widely", fill, NULL
+    "waits of the host and of streams, unnecessary or too wide ones", fill, NULL
 };

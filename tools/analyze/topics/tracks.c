@@ -119,7 +119,7 @@ bool topic_tracks(analyze_job *job, report_section *s)
         size_t shown[2] = { 0, 0 };
         qsort(t.lanes, t.count, sizeof *t.lanes, by_busy);
         report_chart *const c = report_lanes_begin(
-            s, "timeline", "What ran when: streams and threads");
+            s, "timeline", "Timeline of streams and threads");
         for (size_t i = 0; i < t.count; i++)
             if (t.lanes[i].busy_ns &&
                 shown[t.lanes[i].host]++ <

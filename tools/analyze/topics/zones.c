@@ -54,7 +54,7 @@ static void put_table(const zones_topic *a, const ordered *order)
         { "max_ns", "max", REPORT_NS },
     };
     report_table *const t = report_table_begin(
-        a->s, "zones", "By name; exclusive: in no zone further in", columns,
+        a->s, "zones", "By name; exclusive time excludes inner zones", columns,
         TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->z.rows.count; i++) {
         const stats_row *const r = &a->z.rows.rows[order[i].row];
@@ -100,22 +100,19 @@ static void answer(const zones_topic *a, const ordered *order)
     const ts_text name = topic_brief(a->job, analyze_name(a->job, most->text));
     const stats_group all = stats_rows_sum(&a->z.rows);
     report_answer(a->s,
-                  "%s of %s %s %s of the threads' time; %.*s "
-                  "takes the largest part itself (%s).",
+                  "%s of %s %s %s of the threads' time; %.*s has the largest "
+                  "exclusive time (%s).",
                   cli_counted(all.count, "zone", "zones").s,
                   cli_counted(a->z.rows.count, "name", "names").s,
                   all.count == 1 ? "holds" : "hold", cli_time(a->all_ns).s,
                   TOPIC_TEXT(name),
                   report_words(report_share(first->ns, a->all_ns)).s);
     if (waited)
-        report_answer(a->s,
-                      "Zones in which threads only wait come before it (%s).",
+        report_answer(a->s, "Zones in which threads only wait have more (%s).",
                       cli_time(waited).s);
     if (a->z.gpu_all_ns)
         report_answer(
-            a->s,
-            "%s of the work of devices was launched from "
-            "within zones.",
+            a->s, "%s of the device time was launched from within zones.",
             report_words(report_share(a->z.gpu_all_ns - a->z.gpu_none_ns,
                                       a->z.gpu_all_ns))
                 .s);
@@ -128,24 +125,25 @@ static void put_figures(const zones_topic *a)
     report_figure(a->s, "names", "names", report_count(a->z.rows.count));
     report_figure(a->s, "host_ns", "time of threads in zones",
                   report_ns(a->all_ns));
-    report_figure(a->s, "gpu_ns", "work of devices, summed up",
+    report_figure(a->s, "gpu_ns", "device time, total",
                   a->z.has_gpu ? report_ns(a->z.gpu_all_ns)
                                : report_unknown(REPORT_NS));
-    report_figure(a->s, "gpu_in_no_zone_ns", "of it launched in no zone",
+    report_figure(a->s, "gpu_in_no_zone_ns", "of it launched outside of zones",
                   a->z.has_gpu ? report_ns(a->z.gpu_none_ns)
                                : report_unknown(REPORT_NS));
     report_trust(a->s, REPORT_HIGH,
-                 "every zone of the record counts; recursion counts once in "
+                 "all recorded zones are included; recursion counts once in "
                  "inclusive times");
     if (a->z.paths.overlaps)
         report_note(
             a->s,
-            "%s in another and outlast%s it: each moment counts to "
-            "the zone that began last.",
+            "%s in another and outlast%s it: the time is assigned to the zone "
+            "that began last.",
             cli_counted(a->z.paths.overlaps, "zone begins", "zones begin").s,
             a->z.paths.overlaps == 1 ? "s" : "");
     if (a->z.paths.cut)
-        report_trust(a->s, REPORT_MEDIUM, "%s too deep to be told apart",
+        report_trust(a->s, REPORT_MEDIUM,
+                     "%s nested too deeply to be distinguished",
                      cli_counted(a->z.paths.cut, "zone was", "zones were").s);
 }
 
@@ -155,7 +153,7 @@ static bool fill(analyze_job *job, report *r)
     a.s = report_begin(r, "zones", "Zones");
     bool ok = zones_open(&a.z, job);
     if (ok && !a.z.rows.count) {
-        report_not_applicable(a.s, "No zone is in the trace: mark code with "
+        report_not_applicable(a.s, "The trace contains no zone: mark code with "
                                    "TS_ZONE, or import a trace with ranges.");
     } else if (ok) {
         ordered *const order = put_in_order(&a);
@@ -176,6 +174,6 @@ static bool fill(analyze_job *job, report *r)
 const analyze_topic topic_zones = {
     .name = "zones",
     .title = "Zones",
-    .help = "zones by name: time of the host, and of what they launched",
+    .help = "zones by name: host time, and device time that they launched",
     .fill = fill,
 };

@@ -262,8 +262,9 @@ static bool refuse_device(execute_job *job, const shared *s)
     const bool system = strstr(s->why, "OPERATING_SYSTEM") != NULL;
     snprintf(text, sizeof text, "%s%s",
              *s->why ? s->why : "cannot open the device",
-             confined && system ? "; its driver may need what confined kernels "
-                                  "may not do (docs/security.md): --no-confine"
+             confined && system ? "; its driver may need operations that the "
+                                  "sandbox forbids (docs/security.md): try "
+                                  "--no-confine"
                                 : "");
     return refuse(job, text);
 }

@@ -166,17 +166,20 @@ void topic_trust_threads(report_section *s, const ts_replay_stats *stats)
 {
     if (ts_replay_host_unknown(stats))
         report_trust(s, REPORT_LOW,
-                     "for %s threads may have waited, for each other or for "
-                     "what was queued before, which is not recorded",
+                     "for %s, threads may have waited for each other or for "
+                     "queued operations, which is not recorded",
                      cli_time(stats->unknown_host_ns).s);
     if (stats->shared_syncs)
         report_trust(s, REPORT_MEDIUM,
-                     "what %s for hangs on which thread launches first",
+                     "which operations %s for depends on which thread launches "
+                     "first",
                      cli_counted(stats->shared_syncs, "device sync waits",
                                  "device syncs wait")
                          .s);
     if (stats->lost)
-        report_trust(s, REPORT_LOW, "%s lost: why anything waited may be too",
+        report_trust(s, REPORT_LOW,
+                     "%s lost: causes of waits may be missing "
+                     "too",
                      cli_counted(stats->lost, "record was", "records were").s);
 }
 
@@ -188,8 +191,8 @@ void topic_trust_ranks(report_section *s, const ts_replay *replay,
     if (stats->rendezvous_partial)
         report_trust(s,
                      communication_ns > whole / 50 ? REPORT_LOW : REPORT_MEDIUM,
-                     "of some ranks there is no trace: collectives take as "
-                     "long as recorded, what they waited included");
+                     "the traces of some ranks are missing: recorded durations "
+                     "of collectives include waiting");
     if (stats->rendezvous_guessed)
         report_trust(s,
                      ts_replay_device_count(replay) > 2 &&
@@ -209,7 +212,7 @@ void topic_trust_graph(report_section *s, const ts_replay *replay,
     const ts_replay_stats *const stats = ts_replay_result(replay);
     if (stats->different)
         report_trust(
-            s, REPORT_LOW, "%s not come out at the recorded time",
+            s, REPORT_LOW, "%s not start or end at the recorded time",
             cli_counted(stats->different, "operation does", "operations do").s);
     topic_trust_threads(s, stats);
     if (!f->idle_ns) return;
@@ -219,8 +222,8 @@ void topic_trust_graph(report_section *s, const ts_replay *replay,
                                 : known + guessed >= 0.8 ? REPORT_MEDIUM
                                                          : REPORT_LOW;
     report_trust(s, c,
-                 "what the devices waited for is recorded for %s of the idle "
-                 "time, inferred from times for %s",
+                 "the cause is recorded for %s of the idle time and inferred "
+                 "from times for %s",
                  cli_percent(known).s, cli_percent(guessed).s);
 }
 

@@ -48,9 +48,10 @@ static const char *wrong_amount(const char *text)
 {
     char *end;
     const double value = strtod(text, &end);
-    return end != text && value >= 1e12 ? "the number is too large"
-                                        : "no number such as 1500, 2.5G or "
-                                          "3/thread follows the =";
+    return end != text && value >= 1e12
+               ? "the number is too large"
+               : "the text after = is not a number such as 1500, 2.5G or "
+                 "3/thread";
 }
 
 bool roofline_rule_read(roofline_rule *rule, const char *text)
@@ -58,7 +59,7 @@ bool roofline_rule_read(roofline_rule *rule, const char *text)
     const char *const equal = strrchr(text, '=');
     cli_text why;
     memset(rule, 0, sizeof *rule);
-    rule->wrong = "it is REGEX=FLOPS or REGEX=FLOPS,BYTES";
+    rule->wrong = "must be REGEX=FLOPS or REGEX=FLOPS,BYTES";
     if (!equal || equal == text) return false;
     const char *at = equal + 1;
     const char *end = read_amount(at, &rule->flops, &rule->flops_per);
@@ -68,7 +69,7 @@ bool roofline_rule_read(roofline_rule *rule, const char *text)
     }
     rule->wrong = wrong_amount(at);
     if (!end || *end) return false;
-    rule->wrong = "the regular expression is bad";
+    rule->wrong = "the regular expression is invalid";
     if (!cli_regex_open(&rule->regex, text, (size_t)(equal - text), &why))
         return false;
     rule->wrong = NULL;

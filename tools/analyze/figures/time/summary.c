@@ -73,7 +73,7 @@ static bool take_overview(summary_figures *f, analyze_job *job)
     size_t count = 0, device;
     if (result != TS_OK) {
         job->private->why = result == TS_ERR_NOT_FOUND
-                                ? "no GPU operation is in the trace"
+                                ? "the trace contains no GPU operation"
                                 : ts_result_text(result);
         return false;
     }
